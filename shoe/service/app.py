@@ -88,7 +88,7 @@ def make_app(folder: Folder, settings: Settings | None = None, executor: Executo
     for router in _ROUTERS:
         app.include_router(router, dependencies=[Depends(known_parameters)])
     app.add_api_route("/openapi.json", _schema, include_in_schema=False)
-    app.add_exception_handler(Refused, _refused)
+    app.add_exception_handler(Refused, _wrong)
     app.add_exception_handler(ShoeError, _wrong)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _unknown)
@@ -153,12 +153,9 @@ async def _schema(request: Request) -> Response:
     return json_response(describe(request.app))
 
 
-def _refused(_: Request, error: Exception) -> Response:
-    assert isinstance(error, Refused)  # noqa: S101 - registered for it
-    return error.response()
-
-
 def _wrong(_: Request, error: Exception) -> Response:
+    if isinstance(error, Refused):
+        return error.response()
     for kind, seconds in _WAIT.items():
         if isinstance(error, kind):
             return too_many(str(error), seconds).response()

@@ -156,16 +156,11 @@ _GRACE, _LONGEST_END = 5.0, 15.0
 """Time limits in seconds: for hosts to remove their folders, and for this process to exit after the server."""
 
 
-class Ready(msgspec.Struct, tag="ready"):
-    """Message: the cluster is connected; ``cores`` is its number of cores."""
+class Ready(msgspec.Struct):
+    """Message: number of cores of the connected cluster, or the problem because of which it cannot be used."""
 
-    cores: int
-
-
-class Refused(msgspec.Struct, tag="refused"):
-    """Message: the cluster cannot be used; ``reason`` says why."""
-
-    reason: str
+    cores: int = 0
+    problem: str = ""
 
 
 class Start(msgspec.Struct):
@@ -345,7 +340,7 @@ def main() -> None:
             runner.stop()
     except ShoeError as error:
         with suppress(OSError):
-            control.send_bytes(msgspec.json.encode(Refused(str(error))))
+            control.send_bytes(msgspec.json.encode(Ready(problem=str(error))))
 
 
 def _exit_after(server: int) -> None:

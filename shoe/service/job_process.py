@@ -59,11 +59,6 @@ def do(task: Task, folder: Path) -> Done:
     return done
 
 
-def client_message(error: ShoeError, folder: Path) -> str:
-    """Return the message of an error without paths on the server; ``THE_FILE`` stands for the prediction file."""
-    return str(error).replace(str(folder / _PREDICTIONS), THE_FILE).replace(f"{folder}/", "")
-
-
 def stage(name: str, progress: float) -> None:
     """Report the name of the current stage, and the progress of the job (0 to 1), to the parent process."""
     print("stage", name, progress, flush=True)  # noqa: T201  # the parent reads standard output
@@ -279,7 +274,8 @@ def main() -> None:
         if errno.EFBIG in (getattr(error, "errno", None), getattr(error.__context__, "errno", None)):
             found = Failed(f"limit of {limits.file_size / 1e9:g} GB per output file exceeded")
         elif isinstance(error, ShoeError):
-            found = Failed(client_message(error, folder))
+            message = str(error).replace(str(folder / _PREDICTIONS), THE_FILE)
+            found = Failed(message.replace(f"{folder}/", ""))  # clients must not see paths on the server
         else:
             raise
     for path in (folder / "out").iterdir():

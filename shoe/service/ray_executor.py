@@ -22,7 +22,7 @@ from typing import Any, Literal
 import msgspec
 
 from shoe.core.errors import OptionError
-from shoe.service.cluster_jobs import Finished, Progress, Ready, Refused, Start
+from shoe.service.cluster_jobs import Finished, Progress, Ready, Start
 from shoe.service.process import End, Task
 
 _STARTING, _SILENT, _ENDING, _POLL = 180.0, 60.0, 20.0, 0.2
@@ -99,9 +99,9 @@ class RayExecutor:
                 if self._stopped.is_set() or time.monotonic() > end:
                     why = f"no response from the Ray cluster within {_STARTING:g} s"
                     raise OptionError(f"--engine ray: {why}: check that the cluster is running")
-            reply = msgspec.json.decode(self._control.recv_bytes(), type=Ready | Refused)
-            if isinstance(reply, Refused):
-                raise OptionError(reply.reason)
+            reply = msgspec.json.decode(self._control.recv_bytes(), type=Ready)
+            if reply.problem:
+                raise OptionError(reply.problem)
         except (EOFError, OSError):
             self._end()
             raise OptionError("--engine ray: the process that connects to Ray ended without a message") from None

@@ -24,10 +24,10 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from shoe.core.errors import OptionError
 from shoe.service.app import make_app
 from shoe.service.folder import Folder
-from shoe.service.process import Executor, LocalExecutor
+from shoe.service.process import Executor, Limits, LocalExecutor
 from shoe.service.settings import Settings
 from shoe.service.tokens import new_token, tokens
-from shoe.service.worker import Limits, Worker
+from shoe.service.worker import Worker
 
 ADMIN = "admin"
 """Team and permission of the token that is created at the first start."""

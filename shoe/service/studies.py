@@ -12,6 +12,7 @@ import msgspec
 from shoe.core.errors import InputError, quote, unknown_name
 from shoe.service import tokens
 from shoe.service.contract import ConflictError, NotFoundError
+from shoe.service.database import to_json
 from shoe.service.folder import Folder
 from shoe.service.types import Answer, Question, RaterQuestions
 
@@ -55,9 +56,9 @@ def publish(
     with folder.database.write() as db:
         db.execute(
             "INSERT INTO studies VALUES (?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET shown = excluded.shown",
-            (id_, msgspec.json.encode(shown).decode(), levels, time.time()),
+            (id_, to_json(shown), levels, time.time()),
         )
-        rows = [(id_, name, msgspec.json.encode(rater).decode()) for name, rater in raters.items()]
+        rows = [(id_, name, to_json(rater)) for name, rater in raters.items()]
         db.executemany("INSERT INTO raters VALUES (?, ?, ?) ON CONFLICT DO NOTHING", rows)
         images = [(id_, file, address) for file, address in pictures.items()]
         db.executemany("INSERT INTO pictures VALUES (?, ?, ?) ON CONFLICT DO NOTHING", images)
@@ -97,7 +98,7 @@ def questions_of(folder: Folder, identity: tokens.Identity) -> RaterQuestions:
         shown = db.execute("SELECT shown FROM studies WHERE id = ?", (id_,)).fetchone()["shown"]
         rows = db.execute(
             "SELECT file, address FROM pictures JOIN json_each(?) ON file = value WHERE study = ?",
-            (msgspec.json.encode(rater.pictures).decode(), id_),
+            (to_json(rater.pictures), id_),
         ).fetchall()
     raw: Any = msgspec.Raw(shown.encode())  # the study's JSON, sent as it is
     return RaterQuestions(shown=raw, rater=name, order=list(map(list, rater.order)), pictures=dict(map(tuple, rows)))

@@ -8,7 +8,6 @@ import sqlite3
 import time
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from hmac import compare_digest
 from typing import Literal
 
 from shoe.core.errors import OptionError, printable, quote, unknown_name
@@ -117,10 +116,8 @@ def new_token(
 
 def check(folder: Folder, token: str) -> Identity | None:
     """Return the caller that a token belongs to; None if the token is unknown, expired or revoked."""
-    hashed = _hash(token)
     with folder.database.read() as db:
-        row = db.execute("SELECT * FROM tokens WHERE hash = ?", (hashed,)).fetchone()
-    return _identity(row, hashed)
+        return _identity(db.execute("SELECT * FROM tokens WHERE hash = ?", (_hash(token),)).fetchone())
 
 
 def tokens(folder: Folder) -> list[Token]:
@@ -172,7 +169,7 @@ def check_session(folder: Folder, secret: str) -> Identity | None:
             "WHERE sessions.hash = ? AND sessions.expires > ?",
             (_hash(secret), time.time()),
         ).fetchone()
-    return _identity(row, row["hash"]) if row is not None else None
+    return _identity(row)
 
 
 def log_out(folder: Folder, secret: str) -> None:
@@ -186,9 +183,7 @@ def _hash(secret: str) -> str:
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _identity(row: sqlite3.Row | None, hashed: str) -> Identity | None:
-    if row is None or not compare_digest(row["hash"], hashed):
+def _identity(row: sqlite3.Row | None) -> Identity | None:
+    if row is None or row["revoked"] is not None or (row["expires"] is not None and row["expires"] <= time.time()):
         return None
-    if row["revoked"] is not None or (row["expires"] is not None and row["expires"] <= time.time()):
-        return None
-    return Identity(row["team"], frozenset(row["scopes"].split()), row["name"], hashed)
+    return Identity(row["team"], frozenset(row["scopes"].split()), row["name"], row["hash"])

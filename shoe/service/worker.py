@@ -20,8 +20,6 @@ from shoe.service.process import DONE, Done, End, Executor, Failed, Limits, Loca
 from shoe.service.runs import tidy
 from shoe.service.types import File
 
-__all__ = ["Limits", "Worker"]
-
 _IDLE = 1.0
 """Seconds between two checks of an empty queue; a submission in this process wakes the worker at once."""
 _TIDY = 3600.0
@@ -88,7 +86,7 @@ class Worker:
             self._folder.work.wait(_IDLE)
             return
         try:
-            self._end(job, _Attempt(self._folder, self._executor, self._limits, job, self._stopped))
+            self._attempt(job)
         except Exception as error:
             _log.exception("job %s", job.key)
             jobs.give_up(self._folder, job, f"internal server error ({type(error).__name__})")
@@ -98,18 +96,51 @@ class Worker:
             with suppress(OSError):  # the folder of another attempt may exist
                 scratch.parent.rmdir()
 
-    def _end(self, job: Job, attempt: _Attempt) -> None:
+    def _attempt(self, job: Job) -> None:
         """Run an attempt at a job to its end, and record the outcome."""
-        why = attempt.watch()
+        lines: list[str] = []
+        why = self._watch(job, lines)
         if self._stopped.is_set():
             jobs.release(self._folder, job)
         elif why is not None and why.then == "fail":
-            jobs.fail(self._folder, job, why.reason, attempt.lines)
+            jobs.fail(self._folder, job, why.reason, lines)
         elif why is not None and why.then == "requeue":
-            jobs.release(self._folder, job, why.reason, attempt.lines)
-        elif not self._store_results(job, attempt.lines):
+            jobs.release(self._folder, job, why.reason, lines)
+        elif not self._store_results(job, lines):
             reason = why.reason if why else "the process of the job ended without a result"
-            jobs.give_up(self._folder, job, reason, attempt.lines)
+            jobs.give_up(self._folder, job, reason, lines)
+
+    def _watch(self, job: Job, lines: list[str]) -> End | None:
+        """Run the child process of a job, record its progress, and add log lines that are not recorded yet to `lines`.
+
+        Return why there is no result, or None if there is a result or the job was stopped.
+        """
+        task = Task(job.kind, job.request, str(self._folder.files.folder), str(self._folder.maps), self._limits)
+        stage, progress, has_news, count, reported = "starting", 0.0, False, 0, 0.0
+        child = self._executor.start(_scratch(self._folder, job), task)
+        try:
+            while not child.is_over:
+                for line in child.listen(_LOOK):
+                    kind, _, rest = line.partition(" ")
+                    if kind == "stage":
+                        stage, _, fraction = rest.partition(" ")
+                        progress, has_news = float(fraction), True
+                    elif count < _MOST_LINES:
+                        lines.append(printable(rest, longest=_LONGEST_LINE))
+                        count, has_news = count + 1, True
+                if self._stopped.is_set():
+                    return None
+                now = time.monotonic()
+                if now > reported + (_NEWS if has_news else _BEAT):
+                    if not jobs.beat(self._folder, job, stage, progress, lines):
+                        return None
+                    lines.clear()
+                    has_news, reported = False, now
+        finally:
+            child.close()
+        if child.end is not None and child.end.last_words:
+            _log.warning("job %s: %s:\n%s", job.key, child.end.reason, child.end.last_words)
+        return child.end
 
     def _store_results(self, job: Job, lines: Sequence[str]) -> bool:
         """Store the results of a job, and record the outcome; return False if the child process left no results."""
@@ -132,46 +163,3 @@ class Worker:
 
 def _scratch(folder: Folder, job: Job) -> Path:
     return folder.jobs / job.key / str(job.attempt)
-
-
-class _Attempt:
-    """One attempt to run a job; the event `stopped` cancels the attempt."""
-
-    def __init__(self, folder: Folder, executor: Executor, limits: Limits, job: Job, stopped: threading.Event) -> None:
-        self._folder, self._executor, self._limits, self._job = folder, executor, limits, job
-        self._stopped = stopped
-        self._stage, self._progress, self._news = "starting", 0.0, False
-        self.lines: list[str] = []
-        self._line_count = 0
-
-    def watch(self) -> End | None:
-        """Run the child process; return why there is no result, or None if there is a result or the job was stopped."""
-        files, maps = str(self._folder.files.folder), str(self._folder.maps)
-        task = Task(self._job.kind, self._job.request, files, maps, self._limits)
-        child, reported = self._executor.start(_scratch(self._folder, self._job), task), 0.0
-        try:
-            while not child.is_over:
-                for line in child.listen(_LOOK):
-                    self._process(line)
-                if self._stopped.is_set():
-                    return None
-                now = time.monotonic()
-                if now > reported + (_NEWS if self._news else _BEAT):
-                    if not jobs.beat(self._folder, self._job, self._stage, self._progress, self.lines):
-                        return None
-                    self.lines, self._news, reported = [], False, now
-        finally:
-            child.close()
-        end = child.end
-        if end is not None and end.last_words:
-            _log.warning("job %s: %s:\n%s", self._job.key, end.reason, end.last_words)
-        return end
-
-    def _process(self, line: str) -> None:
-        kind, _, rest = line.partition(" ")
-        if kind == "stage":
-            name, _, progress = rest.partition(" ")
-            self._stage, self._progress, self._news = name, float(progress), True
-        elif kind == "log" and self._line_count < _MOST_LINES:
-            self.lines.append(printable(rest, longest=_LONGEST_LINE))
-            self._line_count, self._news = self._line_count + 1, True

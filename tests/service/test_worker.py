@@ -19,9 +19,10 @@ from shoe.cli.score import score
 from shoe.demo import PREDICTIONS, TRUTH
 from shoe.service import runs, submissions
 from shoe.service.folder import Folder
+from shoe.service.process import Limits
 from shoe.service.truths import add_truth
 from shoe.service.types import Request, Run
-from shoe.service.worker import Limits, Worker
+from shoe.service.worker import Worker
 from tests.service.storm import children_of, is_alive
 
 pytestmark = pytest.mark.slow
@@ -29,6 +30,7 @@ _LONGEST = 120.0
 _SERVER = """
 import sys, time
 from shoe.service.folder import Folder
+from shoe.service.process import Limits
 from shoe.service.worker import Worker
 folder = Folder.open(sys.argv[1])
 folder.lock()

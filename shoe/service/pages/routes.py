@@ -24,17 +24,14 @@ from shoe.service.runs import visible_run
 from shoe.service.truths import truths
 
 _GROUPS = {
-    "predictions": "Predictions",
-    "uploads": "Predictions",
-    "runs": "Runs",
-    "compare": "Runs",
-    "boards": "Leaderboards",
-    "resolve": "Words",
-    "similarity": "Words",
-    "study": "Studies",
-    "truths": "Ground truths and maps",
-    "maps": "Ground truths and maps",
+    "Predictions": ("predictions", "uploads"),
+    "Runs": ("runs", "compare"),
+    "Leaderboards": ("boards",),
+    "Words": ("resolve", "similarity"),
+    "Studies": ("study",),
+    "Ground truths and maps": ("truths", "maps"),
 }
+"""First parts of the paths of API calls, by heading on the page."""
 _REST = "The server"
 
 CURL = """\
@@ -52,10 +49,9 @@ def interface_values(schema: Mapping[str, Any]) -> list[dict[str, Any]]:
     groups: dict[str, list[dict[str, Any]]] = {}
     for path, methods in schema["paths"].items():
         about = path.split("/")[2] if path.startswith("/v1/") else ""
-        for method, call in methods.items():
-            groups.setdefault(_GROUPS.get(about, _REST), []).append(_call(path, method, call, schema))
-    order = [*dict.fromkeys(_GROUPS.values()), _REST]
-    return [{"name": name, "calls": groups[name]} for name in order if name in groups]
+        group = next((name for name, parts in _GROUPS.items() if about in parts), _REST)
+        groups.setdefault(group, []).extend(_call(path, method, call, schema) for method, call in methods.items())
+    return [{"name": name, "calls": groups[name]} for name in (*_GROUPS, _REST) if name in groups]
 
 
 def _call(path: str, method: str, call: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
