@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from shoe.benchmarks import DEFAULT
 from shoe.cli import options
-from shoe.cli.output import progress_bar, put_json, refuse_overwrite
+from shoe.cli.output import progress_bar, put_report, refuse_overwrite
 
 
 def audit(
@@ -24,7 +24,6 @@ def audit(
     Example: shoe audit predictions.json --ground-truth instances_test2015.json
     """
     from shoe.report.evidence import print_audit
-    from shoe.report.terminal import console
     from shoe.scoring.evidence.audit import audit as made
     from shoe.scoring.file_options import ScoringOptions
 
@@ -33,5 +32,4 @@ def audit(
     truth = scoring.truth()
     table, _ = scoring.read(predictions, truth)
     found = made(table, truth, similarity=similarity, watch=progress_bar("attacks"))
-    if not put_json(found, json):
-        print_audit(found, console())
+    put_report(found, json, lambda to: print_audit(found, to))

@@ -6,7 +6,7 @@ from typing import Annotated
 from typer import Argument, Option
 
 from shoe.cli import options
-from shoe.cli.output import put_json
+from shoe.cli.output import put_report
 
 
 def average(
@@ -26,9 +26,7 @@ def average(
     from shoe.cli.output import refuse_overwrite
     from shoe.report.average import average as averaged
     from shoe.report.average import print_average
-    from shoe.report.terminal import console
 
     refuse_overwrite((*reports, beside), json)
     made = averaged(reports, beside)
-    if not put_json(made, json):
-        print_average(made, console())
+    put_report(made, json, lambda to: print_average(made, to))

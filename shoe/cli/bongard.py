@@ -10,7 +10,7 @@ from typer import Argument, Option
 
 from shoe.benchmarks import DEFAULT
 from shoe.cli import options
-from shoe.cli.output import check_folder, put_json, refuse_overwrite
+from shoe.cli.output import check_folder, put_report, refuse_overwrite
 
 app = typer.Typer(
     help="Bongard problems: six images show a concept (an action on an object), six show the object with another "
@@ -79,7 +79,6 @@ def build(
     from shoe.core.errors import OptionError, quote
     from shoe.predictions.truth import read_ground_truth
     from shoe.report.bongard import print_built
-    from shoe.report.terminal import console
     from shoe.scoring.bongard import build as building
     from shoe.scoring.bongard.problems import GROUPS, read_problems, write_problems
     from shoe.similarity import similarity_for
@@ -105,8 +104,7 @@ def build(
     way = ways[0] if ways else None
     built = building.build_problems(truth, chosen, curation, sampling, way, "train" if train else "test")
     files = [str(path) for path in write_problems(built.problems, out, prefix, images)]
-    if not put_json(building.BongardBuild.from_built(built, files), json):
-        print_built(built, files, console())
+    put_report(building.BongardBuild.from_built(built, files), json, lambda to: print_built(built, files, to))
 
 
 @app.command()
@@ -145,7 +143,6 @@ def score(
     from shoe.core.errors import unknown_name
     from shoe.predictions import read_predictions
     from shoe.report.bongard import print_score
-    from shoe.report.terminal import console
     from shoe.scoring.bongard.problems import read_problems
     from shoe.scoring.bongard.score import REGIONS, VOTES, BongardScore, Counting, Region, Votes, score_problems
     from shoe.similarity import similarity_for
@@ -160,8 +157,7 @@ def score(
     counting = Counting(region=cast(Region, region), top=top, min_score=min_score)
     unit = cast(Votes, votes)
     report = score_problems(table, read, data.classes, chosen, counting, unit, images_in_predictions)
-    if not put_json(BongardScore.from_report(report), json):
-        print_score(report, console())
+    put_report(BongardScore.from_report(report), json, lambda to: print_score(report, to))
 
 
 @app.command()

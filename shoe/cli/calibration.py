@@ -9,7 +9,7 @@ from typer import Argument, Option
 
 from shoe.benchmarks import DEFAULT
 from shoe.cli import options
-from shoe.cli.output import put_json
+from shoe.cli.output import put_report
 
 
 def calibration(
@@ -42,7 +42,6 @@ def calibration(
     from shoe.cli.output import refuse_overwrite, show_progress
     from shoe.report.evidence import calibrated, print_calibration
     from shoe.report.figures.style import check_plots
-    from shoe.report.terminal import console
     from shoe.scoring.evidence.collect import CalibrationReport
     from shoe.scoring.file_options import ScoringOptions
 
@@ -60,5 +59,4 @@ def calibration(
         from shoe.report.figures.reliability import draw_reliability
 
         draw_reliability(found, figures)
-    if not put_json(found, json):
-        print_calibration(found, console())
+    put_report(found, json, lambda to: print_calibration(found, to))

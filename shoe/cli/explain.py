@@ -9,7 +9,7 @@ from typer import Option
 
 from shoe.benchmarks import DEFAULT
 from shoe.cli import options
-from shoe.cli.output import progress_bar, put_json, refuse_overwrite
+from shoe.cli.output import progress_bar, put_report, refuse_overwrite
 
 
 def explain(
@@ -52,7 +52,6 @@ def explain(
     from shoe.diagnosis.protocol_differences import explain as explained
     from shoe.diagnosis.protocol_differences import scorings
     from shoe.report.evidence import print_explained
-    from shoe.report.terminal import console
     from shoe.scoring.file_options import ScoringOptions
 
     refuse_overwrite((predictions, ground_truth, classes, image_labels), json)
@@ -70,5 +69,4 @@ def explain(
     report, _ = scoring.report(predictions)
     number = scorings([result.options for result in report.strict_results])
     found = explained(report, progress_bar(f"{number} sets of rules"))
-    if not put_json(found, json):
-        print_explained(report, found, console(), verbose=verbose)
+    put_report(found, json, lambda to: print_explained(report, found, to, verbose=verbose))

@@ -65,6 +65,14 @@ def put_json(content: Any, target: str | None) -> bool:
     return target == "-"
 
 
+def put_report(content: Any, target: str | None, print_content: Callable[[Any], object]) -> None:
+    """Write a report as JSON as :func:`put_json`; unless the target is "-", call ``print_content`` with a console."""
+    from shoe.report.terminal import console
+
+    if not put_json(content, target):
+        print_content(console())
+
+
 @contextmanager
 def show_progress() -> Iterator[Callable[[str], None]]:
     """Yield a progress callback that shows a text as the status line; without a terminal, it does nothing."""

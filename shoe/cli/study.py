@@ -12,7 +12,7 @@ from typer import Argument, Option
 
 from shoe.benchmarks import DEFAULT
 from shoe.cli import options
-from shoe.cli.output import check_folder, put_json, refuse_overwrite, show_progress
+from shoe.cli.output import check_folder, put_report, refuse_overwrite, show_progress
 from shoe.cli.serve import open_service
 
 if TYPE_CHECKING:
@@ -94,7 +94,6 @@ def metric(
     from shoe.cli.models import check_distinct_files
     from shoe.core.io.files import write_text
     from shoe.report.study import against_latex, print_against
-    from shoe.report.terminal import console
     from shoe.report.text import model_names
     from shoe.scoring.file_options import ScoringOptions
     from shoe.scoring.matching.task import Task
@@ -128,8 +127,7 @@ def metric(
         from shoe.report.figures.studies import draw_against
 
         draw_against(found, figures)
-    if not put_json(found, json):
-        print_against(found, len(names), console())
+    put_report(found, json, lambda to: print_against(found, len(names), to))
 
 
 _StudyFolder = Annotated[Path, Argument(help="Folder of the study.")]
@@ -412,7 +410,6 @@ def report(
     from shoe.core.errors import OptionError
     from shoe.core.io.files import write_text
     from shoe.report.study import print_study, study_latex
-    from shoe.report.terminal import console
     from shoe.study.analysis import StudyReport, analyse
     from shoe.study.raters_and_people import beside_people, with_map
     from shoe.study.ratings import read_study
@@ -445,15 +442,15 @@ def report(
         from shoe.report.page.study import write_people_page
 
         write_people_page(html, found, beside, portable_command(["shoe", *sys.argv[1:]], Path.cwd()))
-    if not put_json(StudyReport.from_analysis(found, beside), json):
-        print_study(found, beside, console(), as_drawn=ratings.weights is not None and not population)
+    as_drawn = ratings.weights is not None and not population
+    made = StudyReport.from_analysis(found, beside)
+    put_report(made, json, lambda to: print_study(found, beside, to, as_drawn=as_drawn))
 
 
 def _report_testers(file: Path, similarity: str | None, latex: Path | None, json: str | None) -> None:
     from shoe.core.errors import OptionError
     from shoe.core.io.files import write_text
     from shoe.report.study import print_testers, testers_latex
-    from shoe.report.terminal import console
     from shoe.study.testers import TestersReport, read_trials
 
     if similarity is not None:
@@ -461,8 +458,7 @@ def _report_testers(file: Path, similarity: str | None, latex: Path | None, json
     found = TestersReport.from_trials(read_trials(file), file)
     if latex is not None:
         write_text(latex, testers_latex(found))
-    if not put_json(found, json):
-        print_testers(found, console())
+    put_report(found, json, lambda to: print_testers(found, to))
 
 
 app.command()(sheet)

@@ -10,7 +10,7 @@ import typer
 from typer import Argument, Option
 
 from shoe.cli import options
-from shoe.cli.output import put_json
+from shoe.cli.output import put_report
 
 
 def verify(
@@ -44,7 +44,6 @@ def verify(
     from shoe.core.errors import InputError, quote
     from shoe.predictions.table import SCORES
     from shoe.report.evidence import print_verdict
-    from shoe.report.terminal import console
     from shoe.scoring import evidence
     from shoe.scoring.file_options import ScoringOptions
     from shoe.scoring.matching.task import Task
@@ -84,7 +83,6 @@ def verify(
     spread = None if kept.spread is None else evidence.spread(report)
     interval = None if kept.interval is None else evidence.interval(report)
     verdict = verified(kept, Run.from_report(report, kept.name, spread, interval))
-    if not put_json(verdict, json):
-        print_verdict(str(run), verdict, console())
+    put_report(verdict, json, lambda to: print_verdict(str(run), verdict, to))
     if not verdict.equal:
         raise typer.Exit(1)

@@ -8,7 +8,7 @@ from typer import Argument, Option
 
 from shoe.benchmarks import DEFAULT
 from shoe.cli import options
-from shoe.cli.output import put_json
+from shoe.cli.output import put_report
 
 _File = Annotated[Path, Argument(help="instances_test2015.json, test_hico.json, anno_bbox.mat, or a native .npz.")]
 _Dataset = Annotated[str, Option(help="Dataset that defines the class IDs of the file.")]
@@ -22,11 +22,9 @@ def list_(json: options.Json = None) -> None:
     """
     from shoe.benchmarks.summary import dataset_list
     from shoe.report.datasets import print_list
-    from shoe.report.terminal import console
 
     found = dataset_list()
-    if not put_json(found, json):
-        print_list(found.datasets, console())
+    put_report(found, json, lambda to: print_list(found.datasets, to))
 
 
 def info(
@@ -49,20 +47,17 @@ def info(
     from shoe.benchmarks import benchmark
     from shoe.benchmarks.summary import cards, dataset_card
     from shoe.core.errors import unknown_name
-    from shoe.report.terminal import console
 
     if not Path(what).is_file() and what in cards():
         from shoe.report.datasets import print_card
 
         card = dataset_card(what)
-        if not put_json(card, json):
-            print_card(card, console())
+        put_report(card, json, lambda to: print_card(card, to))
     elif not Path(what).is_file() and what in benchmark(dataset).class_splits:
         from shoe.report.datasets import class_split_info, print_class_split
 
         described = class_split_info(benchmark(dataset), what)
-        if not put_json(described, json):
-            print_class_split(described, console())
+        put_report(described, json, lambda to: print_class_split(described, to))
     else:
         if not Path(what).exists() and not Path(what).suffix:
             raise unknown_name("dataset, class split or file", what, [*cards(), *benchmark(dataset).class_splits])
@@ -71,8 +66,7 @@ def info(
         from shoe.report.datasets import print_summary
 
         found = summary(what, read_ground_truth(what, dataset, split=split))
-        if not put_json(found, json):
-            print_summary(found, console())
+        put_report(found, json, lambda to: print_summary(found, to))
 
 
 def stats(file: _File, dataset: _Dataset = DEFAULT, split: _Split = None, json: options.Json = None) -> None:
@@ -83,11 +77,9 @@ def stats(file: _File, dataset: _Dataset = DEFAULT, split: _Split = None, json: 
     from shoe.benchmarks.summary import statistics
     from shoe.predictions.truth import read_ground_truth
     from shoe.report.datasets import print_statistics
-    from shoe.report.terminal import console
 
     counts = statistics(str(file), read_ground_truth(file, dataset, split=split))
-    if not put_json(counts, json):
-        print_statistics(counts, console())
+    put_report(counts, json, lambda to: print_statistics(counts, to))
 
 
 def check(
@@ -106,13 +98,11 @@ def check(
     from shoe.benchmarks import benchmark
     from shoe.predictions.inventory import inventory
     from shoe.report.datasets import dataset_check, print_inventory
-    from shoe.report.terminal import console
 
     wanted, found = [benchmark(name) for name in dataset or ()], inventory(folder)
     wanted = wanted or [benchmark(name) for name in found.datasets]
     checked = dataset_check(str(folder), found, wanted)
-    if not put_json(checked, json):
-        print_inventory(checked, [each.name for each in wanted], console())
+    put_report(checked, json, lambda to: print_inventory(checked, [each.name for each in wanted], to))
 
 
 def split(
@@ -170,7 +160,6 @@ def split(
     from shoe.core.errors import OptionError, unknown_name
     from shoe.predictions.truth import read_ground_truth
     from shoe.report.datasets import print_split
-    from shoe.report.terminal import console
     from shoe.scoring.hoi_similarity import class_similarity
     from shoe.similarity import load_similarity
 
@@ -191,8 +180,7 @@ def split(
     with show_progress() as progress:
         progress(f"splitting {data.name}")
         card = split_files(read, rules, seed, out, format, similar)
-    if not put_json(card, json):
-        print_split(str(out), card, console())
+    put_report(card, json, lambda to: print_split(str(out), card, to))
 
 
 app = typer.Typer(help="Describe, check and split datasets and their files.")

@@ -9,7 +9,7 @@ from typer import Argument, Option
 
 from shoe.benchmarks import DEFAULT
 from shoe.cli import options
-from shoe.cli.output import confirm, put_json, say
+from shoe.cli.output import confirm, put_json, put_report, say
 from shoe.cli.workers import open_cluster, parse_engine, parse_states, treat_sigterm_as_interrupt
 
 if TYPE_CHECKING:
@@ -170,8 +170,8 @@ def build(
         built_map.write_built(out, dataset, session, outcome, rules)
     if again and is_complete(outcome):
         session.ask_again((), say)
-    if not put_json(MapBuilt.from_outcome(session, outcome, budget, rules), json):
-        print_outcome(session, outcome, console())
+    built = MapBuilt.from_outcome(session, outcome, budget, rules)
+    put_report(built, json, lambda to: print_outcome(session, outcome, to))
     say(f"{out}: written{'' if is_complete(outcome) else '; ratings are incomplete'}")
     if budget.reason in ("cost", "requests"):
         spent = f"{budget.requests:,} requests" if budget.reason == "requests" else "cost"

@@ -10,7 +10,7 @@ from typer import Argument, Option
 
 from shoe.benchmarks import DEFAULT
 from shoe.cli import options
-from shoe.cli.output import progress_bar, put_json
+from shoe.cli.output import progress_bar, put_report
 
 if TYPE_CHECKING:
     from shoe.scoring.score import Report
@@ -89,13 +89,11 @@ def info(map: options.Map, json: options.Json = None) -> None:
     """
     from shoe.maps.info import describe
     from shoe.report.maps import print_info
-    from shoe.report.terminal import console
     from shoe.similarity import SimilarityMap
 
     similarity = SimilarityMap.load(map)
     found = describe(similarity)
-    if not put_json(found, json):
-        print_info(similarity, found, console())
+    put_report(found, json, lambda to: print_info(similarity, found, to))
 
 
 def diff(
@@ -119,7 +117,6 @@ def diff(
     from shoe.core.errors import MissingExtraError
     from shoe.maps.diff import MapDiff, under
     from shoe.report.maps import print_diff
-    from shoe.report.terminal import console
     from shoe.similarity import SimilarityMap
     from shoe.similarity.ensemble import ENSEMBLE
 
@@ -131,8 +128,7 @@ def diff(
         found = found.with_glosses()
     except MissingExtraError as missing:
         print(missing, file=sys.stderr)
-    if not put_json(found, json):
-        print_diff(maps, found, reports, console())
+    put_report(found, json, lambda to: print_diff(maps, found, reports, to))
 
 
 def ablate(
@@ -161,7 +157,6 @@ def ablate(
     from shoe.maps.ablate import MapAblate, subsets_of
     from shoe.maps.ablate import ablate as ablate_map
     from shoe.report.maps import print_ablation
-    from shoe.report.terminal import console
     from shoe.similarity import SimilarityMap
     from shoe.similarity.ensemble import ENSEMBLE
     from shoe.study.raters_and_people import read_people
@@ -171,8 +166,7 @@ def ablate(
     ratings = read_people(human) if human else []
     report = evaluate_predictions(predictions, ground_truth, map, similarity.dataset)
     found = ablate_map(similarity, report, ratings, progress_bar("subsets of raters"))
-    if not put_json(MapAblate.from_ablation(found), json):
-        print_ablation(found, console())
+    put_report(MapAblate.from_ablation(found), json, lambda to: print_ablation(found, to))
 
 
 def export(
@@ -242,8 +236,6 @@ def learn(map: options.Map, json: options.Json = None) -> None:
     """
     from shoe.maps.learn import teach
     from shoe.report.maps import learned_table
-    from shoe.report.terminal import console
 
     found = teach(map, lambda line: print(line, file=sys.stderr))
-    if not put_json(found, json):
-        console().print(learned_table(found))
+    put_report(found, json, lambda to: to.print(learned_table(found)))
