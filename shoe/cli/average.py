@@ -6,7 +6,7 @@ from typing import Annotated
 from typer import Argument, Option
 
 from shoe.cli import options
-from shoe.cli.output import put_report
+from shoe.cli.output import put_report, refuse_overwrite
 
 
 def average(
@@ -23,7 +23,6 @@ def average(
 
     Example: shoe average sg1.json sg2.json sg3.json --beside original.json
     """
-    from shoe.cli.output import refuse_overwrite
     from shoe.report.average import average as averaged
     from shoe.report.average import print_average
 

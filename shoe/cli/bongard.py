@@ -11,6 +11,7 @@ from typer import Argument, Option
 from shoe.benchmarks import DEFAULT
 from shoe.cli import options
 from shoe.cli.output import check_folder, put_report, refuse_overwrite
+from shoe.core.errors import OptionError, quote, unknown_name
 
 app = typer.Typer(
     help="Bongard problems: six images show a concept (an action on an object), six show the object with another "
@@ -76,7 +77,6 @@ def build(
     Example: shoe bongard build instances_test2015.json --out problems --hold-out 0.2
     """
     from shoe.benchmarks.classes import SEEN
-    from shoe.core.errors import OptionError, quote
     from shoe.predictions.truth import read_ground_truth
     from shoe.report.bongard import print_built
     from shoe.scoring.bongard import build as building
@@ -140,7 +140,6 @@ def score(
     from typing import cast
 
     from shoe.benchmarks import benchmark
-    from shoe.core.errors import unknown_name
     from shoe.predictions import read_predictions
     from shoe.report.bongard import print_score
     from shoe.scoring.bongard.problems import read_problems

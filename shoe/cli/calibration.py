@@ -9,7 +9,7 @@ from typer import Argument, Option
 
 from shoe.benchmarks import DEFAULT
 from shoe.cli import options
-from shoe.cli.output import put_report
+from shoe.cli.output import put_report, refuse_overwrite, show_progress
 
 
 def calibration(
@@ -39,7 +39,6 @@ def calibration(
     Example: shoe calibration mean.jsonl product.jsonl --ground-truth instances_test2015.json
     """
     from shoe.cli.models import load_runs
-    from shoe.cli.output import refuse_overwrite, show_progress
     from shoe.report.evidence import calibrated, print_calibration
     from shoe.report.figures.style import check_plots
     from shoe.scoring.evidence.collect import CalibrationReport

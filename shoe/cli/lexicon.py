@@ -10,6 +10,7 @@ from typer import Argument, Option
 
 from shoe.benchmarks import DEFAULT
 from shoe.cli.output import refuse_overwrite
+from shoe.core.errors import InputError, OptionError, printable, quote
 
 if TYPE_CHECKING:
     from shoe.lexicon.building.source import Source
@@ -53,7 +54,6 @@ def build(
     parents, pos, kind, links. The words of a .tab file always refer to the concepts of WordNet 3.0. To use the lexicon,
     run `shoe --lexicon OUT COMMAND`.
     """
-    from shoe.core.errors import OptionError, quote
     from shoe.core.io.files import atomic_write
     from shoe.lexicon.building.build import build as compile_source
     from shoe.lexicon.building.build import build_words
@@ -85,7 +85,6 @@ def info(
     Example: shoe lexicon info surgery.lexicon
     """
     from shoe.benchmarks import benchmark
-    from shoe.core.errors import printable
     from shoe.lexicon.building.compare import lexicon_size
     from shoe.lexicon.resolve import lexicon_digest
     from shoe.lexicon.store import load_lexicon, use_lexicon, wordnet
@@ -119,7 +118,6 @@ def diff(one: _File, other: _File) -> None:
 
     Example: shoe lexicon diff surgery.lexicon surgery-2.tsv
     """
-    from shoe.core.errors import printable
     from shoe.lexicon.building.compare import differences
 
     found = differences(_source(one), _source(other))
@@ -136,7 +134,6 @@ def check(file: _File, format: _Format = None, language: _Language = None) -> No
 
     Example: shoe lexicon check surgery.tsv
     """
-    from shoe.core.errors import printable
     from shoe.lexicon.building.build import find_defects
 
     source = _source(file, format, language)
@@ -177,7 +174,6 @@ def carry(
 
 
 def _source(file: str, format: str | None = None, language: str | None = None) -> Source:
-    from shoe.core.errors import InputError
     from shoe.lexicon.building.compare import to_source
     from shoe.lexicon.building.read import read_source
     from shoe.lexicon.store import MAGIC, load_lexicon, wordnet

@@ -11,6 +11,7 @@ from shoe.benchmarks import DEFAULT
 from shoe.cli import options
 from shoe.cli.output import confirm, put_json, refuse_overwrite, say
 from shoe.cli.workers import open_cluster, parse_engine, treat_sigterm_as_interrupt
+from shoe.core.errors import OptionError, ShoeError, pluralize
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -90,7 +91,6 @@ def report_pairs(
     found: Pairs, ground_truth: Path | None, dataset: str, say: Callable[[str], None]
 ) -> PairFigures | None:
     """Print the number of pairs; with a ground truth, also print and return the recall of its pairs, else None."""
-    from shoe.core.errors import pluralize
     from shoe.predict.pairs import pair_recall
     from shoe.predictions.truth import read_ground_truth
 
@@ -187,7 +187,6 @@ def predict(
     """
     from shoe.benchmarks import benchmark
     from shoe.core.documents import as_base_class
-    from shoe.core.errors import OptionError, pluralize
     from shoe.engines.base import Shard
     from shoe.llm.budget import Budget
     from shoe.llm.recorder import Progress
@@ -274,7 +273,6 @@ def predict(
 
 
 def _print_plan(plan: RunSize, config: BackendConfig) -> None:
-    from shoe.core.errors import pluralize
 
     price = ""
     if config.asks:
@@ -299,8 +297,6 @@ def _confirm(plan: RunSize, config: BackendConfig, max_cost: float | None) -> No
 
 def _check_all(states: Any, path: Path, reason: str | None) -> None:
     """Raise a ShoeError if a question has no answer, because incomplete predictions would look complete."""
-    from shoe.core.errors import ShoeError
-
     if states["unasked"]:
         answered = f"{states.total() - states['unasked']:,} of {states.total():,} questions are answered"
         ended = f" (limit of --max-{reason} reached)" if reason in ("cost", "requests") else ""
@@ -310,7 +306,6 @@ def _check_all(states: Any, path: Path, reason: str | None) -> None:
 def _write(
     out: Path, answers: Any, pictures: Sequence[Picture], choices: PredictionSettings, by: dict[str, Any]
 ) -> WrittenCounts:
-    from shoe.core.errors import pluralize
     from shoe.predict.scored import write_scored
 
     sizes = {picture.name: (picture.width, picture.height) for picture in pictures}

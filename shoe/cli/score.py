@@ -7,6 +7,7 @@ from typer import Argument, Option
 
 from shoe.benchmarks import DEFAULT
 from shoe.cli import options
+from shoe.cli.output import refuse_overwrite, show_progress, write_json
 
 if TYPE_CHECKING:
     from shoe.scoring.file_options import ScoringOptions
@@ -89,7 +90,6 @@ def score(
 
     Example: shoe score predictions.json --ground-truth instances_test2015.json --protocol all
     """
-    from shoe.cli.output import refuse_overwrite, write_json
     from shoe.report.score_files import as_json, write_classes, write_wordings
     from shoe.report.terminal import console, print_report
     from shoe.scoring.evidence.collect import Evidence
@@ -136,7 +136,6 @@ def _score_many(
 ) -> None:
     import sys
 
-    from shoe.cli.output import show_progress
     from shoe.core.errors import OptionError, pluralize
     from shoe.engines import engine_of
     from shoe.engines.base import Shard

@@ -16,6 +16,7 @@ from typer import Argument, Option
 
 from shoe.benchmarks import DEFAULT
 from shoe.cli import options
+from shoe.core.errors import MissingExtraError, OptionError, did_you_mean, quote
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -28,8 +29,6 @@ FolderPath = Annotated[Path, Argument(help="Folder of the service.")]
 @contextmanager
 def service_context() -> Iterator[None]:
     """Print warnings as log lines, and raise MissingExtraError for a missing library, while a service command runs."""
-    from shoe.core.errors import MissingExtraError
-
     gc.enable()  # disabled at the start of every command, as short commands do not profit from it
     logging.basicConfig(format="shoe: %(message)s", level=logging.WARNING)
     try:
@@ -373,8 +372,6 @@ def doctor(
 
 def _refuse_misspelt_command(word: str, commands: Iterable[str]) -> None:
     """Raise an OptionError for a word similar to a command name, so that no folder of that name is created."""
-    from shoe.core.errors import OptionError, did_you_mean, quote
-
     hint = None if Path(word).exists() or "/" in word or word.startswith("-") else did_you_mean(word, commands)
     if hint is not None:
         raise OptionError(f"serve: found {quote(word)}, expected a command or a folder ({hint} for a folder: ./{word})")
@@ -382,8 +379,6 @@ def _refuse_misspelt_command(word: str, commands: Iterable[str]) -> None:
 
 def _cluster(engine: str) -> str | None:
     """Return the address of a Ray cluster in the form of ``ray.init``, or None for local processes."""
-    from shoe.core.errors import OptionError, quote
-
     name, colon, more = engine.partition(":")
     if engine == "processes":
         return None
@@ -394,8 +389,6 @@ def _cluster(engine: str) -> str | None:
 
 def _host_name(name: str) -> str:
     """Return a host name in lower case, as compared with Host headers."""
-    from shoe.core.errors import OptionError, quote
-
     if not re.fullmatch(r"[\w.-]+", name, re.ASCII):
         raise OptionError(f"--name: found {quote(name)}, expected a host name such as shoe.example.org")
     return name.lower()

@@ -14,6 +14,8 @@ from shoe.benchmarks import DEFAULT
 from shoe.cli import options
 from shoe.cli.output import check_folder, put_report, refuse_overwrite, show_progress
 from shoe.cli.serve import open_service
+from shoe.core.errors import OptionError, pluralize
+from shoe.core.io.files import atomic_write, read_bytes, write_text
 
 if TYPE_CHECKING:
     from shoe.study.folder import AnyStudy
@@ -43,9 +45,7 @@ def sheet(
     Then: shoe study metric sheet.csv a.json b.json -g instances_test2015.json
     """
     from shoe.cli.models import check_distinct_files
-    from shoe.core.errors import pluralize
     from shoe.core.io.delimited import delimited_text
-    from shoe.core.io.files import write_text
     from shoe.scoring.file_options import ScoringOptions
     from shoe.scoring.matching.task import Task
     from shoe.study.metric.judgements import sheet as sample_sheet
@@ -92,7 +92,6 @@ def metric(
     Example: shoe study metric judged.csv a.json b.json -g instances_test2015.json --vary combine=minimum
     """
     from shoe.cli.models import check_distinct_files
-    from shoe.core.io.files import write_text
     from shoe.report.study import against_latex, print_against
     from shoe.report.text import model_names
     from shoe.scoring.file_options import ScoringOptions
@@ -151,8 +150,6 @@ def publish(
 
     Then: shoe serve lab --name shoe.example.org
     """
-    from shoe.core.errors import pluralize
-    from shoe.core.io.files import read_bytes
     from shoe.report.page.rendering import data_url as data_url
     from shoe.report.page.study import read_texts, shown_to_all
     from shoe.study.folder import PICTURES, load_study
@@ -183,8 +180,6 @@ def fetch(
 
     Then: shoe study collect study study/answers/*.json --out answers.csv
     """
-    from shoe.core.errors import pluralize
-    from shoe.core.io.files import atomic_write
     from shoe.core.io.json import encode
     from shoe.study.folder import load_study
 
@@ -254,7 +249,6 @@ def new(
     Then: shoe study collect study *.json --out answers.csv, and shoe study report answers.csv
     """
     from shoe.benchmarks import benchmark
-    from shoe.core.errors import OptionError
     from shoe.maps.diff import scored
     from shoe.predictions.truth import read_ground_truth
     from shoe.report.page.study import with_pictures
@@ -322,8 +316,6 @@ def bongard(
 
 def _write(folder: Path, study: AnyStudy, pictures: dict[str, bytes]) -> str:
     """Write a study, its missing text files and one page per rater; return a line with the number and size of pages."""
-    from shoe.core.errors import pluralize
-    from shoe.core.io.files import write_text
     from shoe.report.page.rendering import data_url
     from shoe.report.page.study import default_texts, read_texts, shown_to_all, write_rater_page
     from shoe.study.folder import write_study
@@ -356,9 +348,7 @@ def collect(
 
     Example: shoe study collect study rater-1.json rater-2.json --out answers.csv
     """
-    from shoe.core.errors import OptionError, pluralize
     from shoe.core.io.delimited import delimited_text
-    from shoe.core.io.files import write_text
     from shoe.study.folder import FILE, answers_of, kept_problems, load_study, table_of
     from shoe.study.problems import ProblemStudy
 
@@ -407,8 +397,6 @@ def report(
     """
     from dataclasses import replace
 
-    from shoe.core.errors import OptionError
-    from shoe.core.io.files import write_text
     from shoe.report.study import print_study, study_latex
     from shoe.study.analysis import StudyReport, analyse
     from shoe.study.raters_and_people import beside_people, with_map
@@ -448,8 +436,6 @@ def report(
 
 
 def _report_testers(file: Path, similarity: str | None, latex: Path | None, json: str | None) -> None:
-    from shoe.core.errors import OptionError
-    from shoe.core.io.files import write_text
     from shoe.report.study import print_testers, testers_latex
     from shoe.study.testers import TestersReport, read_trials
 

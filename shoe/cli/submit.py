@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Option
 
 from shoe.cli import options
-from shoe.cli.output import show_progress
+from shoe.cli.output import refuse_overwrite, show_progress, write_json
+from shoe.core.errors import InputError, OptionError, ServiceError, printable
 
 if TYPE_CHECKING:
     from shoe.service.types import Run
@@ -52,8 +53,6 @@ def submit(
 
     Example: shoe submit predictions.json --server https://shoe.example.org --truth hico-det
     """
-    from shoe.cli.output import refuse_overwrite, write_json
-    from shoe.core.errors import ServiceError, printable
     from shoe.service.client.client import Client
     from shoe.version import __version__
 
@@ -96,7 +95,6 @@ def _page(server: str, run: Run) -> str:
 
 def _token(file: Path | None) -> str | None:
     """Return the access token from a file or the environment; error messages never contain its value."""
-    from shoe.core.errors import InputError, OptionError
     from shoe.core.io.files import read_bytes
 
     text = os.environ.get(TOKEN, "") if file is None else read_bytes(file).decode("utf-8", "replace")

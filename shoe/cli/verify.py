@@ -10,7 +10,7 @@ import typer
 from typer import Argument, Option
 
 from shoe.cli import options
-from shoe.cli.output import put_report
+from shoe.cli.output import put_report, refuse_overwrite
 
 
 def verify(
@@ -36,7 +36,6 @@ def verify(
     """
     from shoe.benchmarks import benchmark
     from shoe.benchmarks.truth import PART
-    from shoe.cli.output import refuse_overwrite
     from shoe.comparison.run import Run
     from shoe.comparison.run_file import read_run
     from shoe.comparison.verify import protocol_options

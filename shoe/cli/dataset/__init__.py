@@ -8,7 +8,8 @@ from typer import Argument, Option
 
 from shoe.benchmarks import DEFAULT
 from shoe.cli import options
-from shoe.cli.output import put_report
+from shoe.cli.output import put_report, refuse_overwrite, show_progress
+from shoe.core.errors import OptionError, unknown_name
 
 _File = Annotated[Path, Argument(help="instances_test2015.json, test_hico.json, anno_bbox.mat, or a native .npz.")]
 _Dataset = Annotated[str, Option(help="Dataset that defines the class IDs of the file.")]
@@ -46,7 +47,6 @@ def info(
     """
     from shoe.benchmarks import benchmark
     from shoe.benchmarks.summary import cards, dataset_card
-    from shoe.core.errors import unknown_name
 
     if not Path(what).is_file() and what in cards():
         from shoe.report.datasets import print_card
@@ -156,8 +156,6 @@ def split(
     """
     from shoe.benchmarks import benchmark
     from shoe.benchmarks.systematic import CARD, FORMATS, PARTS, SplitRules, split_files
-    from shoe.cli.output import refuse_overwrite, show_progress
-    from shoe.core.errors import OptionError, unknown_name
     from shoe.predictions.truth import read_ground_truth
     from shoe.report.datasets import print_split
     from shoe.scoring.hoi_similarity import class_similarity

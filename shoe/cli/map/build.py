@@ -11,6 +11,7 @@ from shoe.benchmarks import DEFAULT
 from shoe.cli import options
 from shoe.cli.output import confirm, put_json, put_report, say
 from shoe.cli.workers import open_cluster, parse_engine, parse_states, treat_sigterm_as_interrupt
+from shoe.core.errors import OptionError, unknown_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -82,7 +83,6 @@ def build(
     import gc
 
     from shoe.benchmarks import benchmark
-    from shoe.core.errors import OptionError
     from shoe.engines.base import Shard
     from shoe.llm.budget import Budget
     from shoe.llm.endpoint import OFFICIAL
@@ -184,7 +184,6 @@ def _plans(
     classes: HoiClasses, tables: list[Interactions], parts: str, steps: int | None, object_words: str | None
 ) -> tuple[dict[Subject, Plan], dict[Subject, str]]:
     """Return the rating plan of each requested part, and the rule that selected its pairs."""
-    from shoe.core.errors import OptionError, unknown_name
     from shoe.lexicon.expressions import POS
     from shoe.maps.planning import NEEDED_RULE, STEPS, VERB_RULE, object_rule, plan_dataset, plan_needed
 

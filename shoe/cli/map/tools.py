@@ -11,6 +11,7 @@ from typer import Argument, Option
 from shoe.benchmarks import DEFAULT
 from shoe.cli import options
 from shoe.cli.output import progress_bar, put_report
+from shoe.core.errors import MissingExtraError, OptionError, printable, quote
 
 if TYPE_CHECKING:
     from shoe.scoring.score import Report
@@ -42,7 +43,6 @@ def import_(
     name file, line and field. Tables of shoe map export can be imported. If an error occurs, OUT is not written.
     """
     from shoe.benchmarks import benchmark
-    from shoe.core.errors import OptionError, quote
     from shoe.maps.sources import import_tables
 
     benchmark(dataset)
@@ -114,7 +114,6 @@ def diff(
     1. PREDICTIONS must use the box convention of its format; otherwise run shoe convert first. Definitions are shown if
     the WordNet files are installed (scripts/setup-wordnet).
     """
-    from shoe.core.errors import MissingExtraError
     from shoe.maps.diff import MapDiff, under
     from shoe.report.maps import print_diff
     from shoe.similarity import SimilarityMap
@@ -200,7 +199,6 @@ def evaluate_predictions(
 
     Notes on how the file was read are printed to standard error.
     """
-    from shoe.core.errors import OptionError
     from shoe.maps.diff import scored
     from shoe.scoring.evidence.facts import box_check
 
@@ -216,7 +214,6 @@ def evaluate_predictions(
 
 
 def _print_summary(similarity: SimilarityMap) -> None:
-    from shoe.core.errors import printable
     from shoe.maps.info import describe
     from shoe.report.maps import heading
 
