@@ -13,8 +13,13 @@ from functools import lru_cache
 from typing import Any
 
 import msgspec
+import numpy as np
 from msgspec.structs import replace
 
+from shoe.benchmarks import benchmark
+from shoe.benchmarks.protocols import OF_PREDICTIONS, Signature, choose
+from shoe.comparison.run import PARTS, SEMANTIC
+from shoe.comparison.significance import LOWER_IS_BETTER, Estimate, rank_intervals
 from shoe.core.errors import OptionError, quote, unknown_name
 from shoe.service.contract import NotFoundError
 from shoe.service.database import read_row, to_json
@@ -157,7 +162,6 @@ def _entries(folder: Folder, name: str) -> list[_Entry]:
 
 
 def _items(signature: str) -> dict[str, str]:
-    from shoe.benchmarks.protocols import OF_PREDICTIONS, Signature
 
     return {k: v for k, v in Signature.parse(signature).items if k not in OF_PREDICTIONS} if signature else {}
 
@@ -172,7 +176,6 @@ def _differences(own: Mapping[str, str], shared: Mapping[str, str]) -> str:
 
 
 def _ranked(folder: Folder, figure: str, entries: Sequence[_Entry]) -> list[Row]:
-    from shoe.comparison.significance import LOWER_IS_BETTER
 
     ranks = _ranks(folder, figure, tuple((each.draws, each.row.figures[figure]) for each in entries))
     rows = []
@@ -185,9 +188,6 @@ def _ranked(folder: Folder, figure: str, entries: Sequence[_Entry]) -> list[Row]
 
 @lru_cache(maxsize=64)
 def _ranks(folder: Folder, figure: str, runs: tuple[tuple[str, float], ...]) -> list[tuple[int, int]]:
-    import numpy as np
-
-    from shoe.comparison.significance import rank_intervals
 
     draws = [_draws(folder, sha256)[figure] for sha256, _ in runs]
     return rank_intervals(figure, [value for _, value in runs], np.stack(draws)) if runs else []
@@ -195,7 +195,6 @@ def _ranks(folder: Folder, figure: str, runs: tuple[tuple[str, float], ...]) -> 
 
 @lru_cache(maxsize=4096)
 def _intervals(folder: Folder, sha256: str, figures: tuple[tuple[str, float], ...]) -> dict[str, tuple[float, float]]:
-    from shoe.comparison.significance import Estimate
 
     draws = _draws(folder, sha256)
     found = {key: Estimate.from_resamples(value, draws[key]).within(0.0) for key, value in figures if key in draws}
@@ -203,7 +202,6 @@ def _intervals(folder: Folder, sha256: str, figures: tuple[tuple[str, float], ..
 
 
 def _draws(folder: Folder, sha256: str) -> dict[str, Any]:
-    import numpy as np
 
     with np.load(folder.files.path(sha256), allow_pickle=False) as found:
         return {key: found[key] for key in found.files}
@@ -211,10 +209,6 @@ def _draws(folder: Folder, sha256: str) -> dict[str, Any]:
 
 def _metric_keys(target: Truth, request: Request) -> list[str]:
     """Return the keys of the metrics that a scoring request computes."""
-    from shoe.benchmarks import benchmark
-    from shoe.benchmarks.protocols import choose
-    from shoe.comparison.run import PARTS, SEMANTIC
-
     own, labels = benchmark(target.dataset), target.reading.image_labels is not None
     names = request.protocols or own.usual_protocols
     asked = choose(names, request.options, own.protocols, own.role_protocols, image_labels=labels)

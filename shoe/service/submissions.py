@@ -11,7 +11,10 @@ from typing import Any
 
 import msgspec
 
+from shoe.benchmarks import benchmark
+from shoe.benchmarks.protocols import shortest
 from shoe.core.errors import OptionError, printable, unknown_name
+from shoe.predictions import validate_names
 from shoe.service import jobs
 from shoe.service.contract import BusyError, ConflictError, NotFoundError, QuotaError
 from shoe.service.database import to_json
@@ -175,10 +178,6 @@ def _follow_done(db: sqlite3.Connection, id_: str) -> None:
 
 def _scoring(folder: Folder, target: Truth, sha256: str, request: Request) -> New:
     """Return the job of a scoring request; in the job, hashes replace the names of ground truth and similarity map."""
-    from shoe.benchmarks import benchmark
-    from shoe.benchmarks.protocols import shortest
-    from shoe.predictions import validate_names
-
     validate_names(request.format, request.boxes, request.scores)
     own, labels = benchmark(target.dataset), target.reading.image_labels is not None
     if request.subset is not None and request.subset not in own.subsets:

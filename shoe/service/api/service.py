@@ -12,6 +12,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from shoe.core.errors import OptionError, quote
+from shoe.lexicon.resolve import resolve as candidates_of
 from shoe.service import boards, studies, tokens, truths, types
 from shoe.service.callers import Admin, Anybody, App, AppState, Rater, Reader, require_scope, verify_token
 from shoe.service.contract import body, contract, json_response
@@ -195,8 +196,6 @@ def resolve(
     part: Annotated[Part | None, Query(description="Part of the interaction (default: both).")] = None,
 ) -> Response:
     """Return the candidate senses of a word, the senses used for scoring first."""
-    from shoe.lexicon.resolve import resolve as candidates_of
-
     if not word.strip():
         raise OptionError("word: found only blanks, expected a word or phrase")
     parts: tuple[Part, ...] = (part,) if part else ("verb", "object")

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import re
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
+
+from shoe.benchmarks import DEFAULT, benchmark
+from shoe.benchmarks.protocol_options import SemanticOptions
+from shoe.lexicon.expressions import POS
+from shoe.lexicon.resolve import match_labels, resolve
+from shoe.lexicon.text import ALTERNATIVES
+from shoe.scoring.hoi_similarity import HoiSimilarity
 from shoe.service.folder import Folder
 from shoe.service.truths import loaded, maps
-
-if TYPE_CHECKING:
-    from shoe.similarity import Similarity
+from shoe.similarity import Similarity, combine
+from shoe.similarity.maps import shipped_maps
 
 EXAMPLES = (
     ("a woman sitting astride her bike", "ride bicycle"),
@@ -22,8 +29,6 @@ _NEAREST = 12
 
 def places(folder: Folder) -> dict[str, str]:
     """Return the location of each similarity map by name: the name again for a built-in map, else the folder."""
-    from shoe.similarity.maps import shipped_maps
-
     own = {name: name for name in shipped_maps()}
     return own | {each.name: str(folder.maps / f"{each.name}-{each.digest}") for each in maps(folder)}
 
@@ -39,10 +44,6 @@ def answer(place: str, phrase: str, truth: str) -> dict[str, Any]:
     Raises:
         OptionError: if `truth` is not a class of the dataset.
     """
-    from shoe.benchmarks import DEFAULT, benchmark
-    from shoe.lexicon.expressions import POS
-    from shoe.lexicon.resolve import resolve
-    from shoe.lexicon.text import ALTERNATIVES
     from shoe.report.similarity import split_of
 
     source = loaded(place)
@@ -60,17 +61,12 @@ def answer(place: str, phrase: str, truth: str) -> dict[str, Any]:
 
 def labels_of(place: str) -> list[str]:
     """Return the class labels of the dataset of a similarity map; `place` as for :func:`answer`."""
-    from shoe.benchmarks import DEFAULT, benchmark
-
     source = loaded(place)
     return list(benchmark(getattr(source, "dataset", DEFAULT)).classes.labels)
 
 
 def _compared(source: Similarity, classes: Any, truth: str, phrase: str) -> dict[str, Any]:
-    import numpy as np
 
-    from shoe.benchmarks.protocol_options import SemanticOptions
-    from shoe.similarity import combine
     from shoe.similarity.explain import explanations
 
     found, interaction = explanations(source, classes, truth, phrase)
@@ -87,12 +83,6 @@ def _compared(source: Similarity, classes: Any, truth: str, phrase: str) -> dict
 
 def _counted(source: Similarity, classes: Any, verb: str, object_: str) -> dict[str, Any]:
     """Return the 12 classes most similar to a predicted interaction, and the class with exactly its labels, if any."""
-    import numpy as np
-
-    from shoe.benchmarks.protocol_options import SemanticOptions
-    from shoe.lexicon.resolve import match_labels
-    from shoe.scoring.hoi_similarity import HoiSimilarity
-
     options = SemanticOptions()
     made = HoiSimilarity.of_words(classes, [verb], [object_], source, options)
     every = np.arange(len(classes))

@@ -13,7 +13,10 @@ from fastapi import APIRouter, Query
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
+from shoe.benchmarks import DEFAULT, benchmark, protocol_options
+from shoe.core.boxes import CommonCoordinates
 from shoe.core.errors import ShoeError
+from shoe.predictions.table import SCORES
 from shoe.service import boards
 from shoe.service.api.runs import RunId
 from shoe.service.callers import Anybody, App, Reader, require_scope
@@ -21,7 +24,7 @@ from shoe.service.contract import NotFoundError, describe
 from shoe.service.pages import playground, views
 from shoe.service.pages.rendering import STATIC, Page, address_of, answer, viewer_of
 from shoe.service.runs import visible_run
-from shoe.service.truths import truths
+from shoe.service.truths import own_similarities, truths
 
 _GROUPS = {
     "Predictions": ("predictions", "uploads"),
@@ -157,12 +160,6 @@ def classes_page(request: Request, id: RunId, identity: Anybody, app: App) -> Re
 @router.get("/submit")
 def submit(request: Request, identity: Reader, app: App, board: Text = "") -> Response:
     """Show the form for submitting predictions; the leaderboard `board` is selected."""
-    from shoe.benchmarks import DEFAULT, benchmark
-    from shoe.benchmarks.protocol_options import describe
-    from shoe.core.boxes import CommonCoordinates
-    from shoe.predictions.table import SCORES
-    from shoe.service.truths import own_similarities
-
     dataset = benchmark(DEFAULT)
     values = {
         "truths": truths(app.folder),
@@ -171,7 +168,7 @@ def submit(request: Request, identity: Reader, app: App, board: Text = "") -> Re
         "usual": dataset.default_protocols,
         "box_conventions": list(CommonCoordinates),
         "score_kinds": list(SCORES),
-        "options": describe(),
+        "options": protocol_options.describe(),
         "boards": boards.boards(app.folder),
         "wanted_board": board,
         "may_submit": identity.allows("submit"),

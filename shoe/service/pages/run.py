@@ -9,8 +9,11 @@ from typing import Any
 
 import msgspec
 
+from shoe.benchmarks import benchmark
+from shoe.benchmarks.protocols import Signature
 from shoe.comparison.compare import FULL, heading_with_arrow
 from shoe.core.errors import pluralize
+from shoe.diagnosis.error_types import ERRORS
 from shoe.report.page import svg
 from shoe.report.page.svg import Interval, intervals
 from shoe.service.folder import Folder
@@ -160,7 +163,6 @@ def _full(metrics: Mapping[str, Any], *names: str) -> dict[str, Any]:
 
 
 def _why(diagnosis: Mapping[str, Any]) -> dict[str, Any]:
-    from shoe.diagnosis.error_types import ERRORS
 
     def deltas(part: Mapping[str, Any]) -> dict[str, float]:
         return {error.name: part["errors"][error.name].get("delta_map", 0.0) for error in ERRORS}
@@ -215,8 +217,6 @@ def short_signature(signature: str | None, truth: Truth | None) -> str | None:
     """Return the short form of a signature for captions, without protocols that the dataset implies; None for None."""
     if signature is None:
         return None
-    from shoe.benchmarks import benchmark
-    from shoe.benchmarks.protocols import Signature
 
     return Signature.parse(signature, benchmark(truth.dataset).protocols if truth else None).short()
 

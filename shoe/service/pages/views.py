@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from csv import reader
 from dataclasses import dataclass
 from functools import lru_cache
 from statistics import median
 from typing import Any, get_args
 
+from shoe.diagnosis.error_types import ERRORS
 from shoe.report.page import svg
 from shoe.service import boards, runs
 from shoe.service.folder import Folder
@@ -16,13 +18,13 @@ from shoe.service.pages.run import comparison_values, first_exact, plot, read_ou
 from shoe.service.runs import visible_log, without_hidden
 from shoe.service.truths import Truth, loaded, truths
 from shoe.service.types import Run, State
+from shoe.similarity import SimilarityMap
 
 
 @lru_cache(maxsize=8)
 def map_values(name: str, place: str) -> dict[str, Any]:
     """Return the values of ``map.html``; `place` is the name of a built-in map, or the folder of a registered map."""
     from shoe.maps.info import describe
-    from shoe.similarity import SimilarityMap
 
     similarity = loaded(place)
     assert isinstance(similarity, SimilarityMap)  # noqa: S101 - for the type checker
@@ -59,8 +61,6 @@ def map_values(name: str, place: str) -> dict[str, Any]:
 @lru_cache(maxsize=32)
 def map_row(name: str, place: str) -> dict[str, Any]:
     """Return the row of a map in the list of maps; `place` is a built-in name, or the folder of a registered map."""
-    from shoe.similarity import SimilarityMap
-
     similarity = loaded(place)
     assert isinstance(similarity, SimilarityMap)  # noqa: S101 - for the type checker
     pairs = {part: len(table) for part, table in similarity.tables.items()}
@@ -162,7 +162,6 @@ def classes_page(folder: Folder, run: Run) -> View | None:
     output = run.outputs.get("classes.csv")
     if output is None:
         return None
-    from csv import reader
 
     with folder.files.open(output.sha256) as stream:
         headings, *rows = reader(stream.read().decode().splitlines())
@@ -226,7 +225,6 @@ def _gain(figures: Mapping[str, float], strict: str) -> float | None:
 
 
 def _largest_loss(why: Mapping[str, float]) -> str | None:
-    from shoe.diagnosis.error_types import ERRORS
 
     labels = {error.name: error.label for error in ERRORS}
     return next((f"{labels[name]} {100 * delta:+.2f}" for name, delta in why.items() if name in labels), None)
