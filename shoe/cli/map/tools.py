@@ -158,8 +158,8 @@ def ablate(
     Standard deviations use n - 1. A map of more than 10 raters is refused. PREDICTIONS must use the box convention of
     its format; otherwise run shoe convert first.
     """
-    from shoe.maps.ablate import MapAblate, subsets_of
     from shoe.maps.ablate import ablate as ablate_map
+    from shoe.maps.ablate import subsets_of
     from shoe.report.maps import print_ablation
     from shoe.report.terminal import console
     from shoe.similarity import SimilarityMap
@@ -171,8 +171,8 @@ def ablate(
     ratings = read_people(human) if human else []
     report = evaluate_predictions(predictions, ground_truth, map, similarity.dataset)
     found = ablate_map(similarity, report, ratings, progress_bar("subsets of raters"))
-    if not put_json(MapAblate.from_ablation(found), json):
-        print_ablation(found, console())
+    if not put_json(found, json):
+        print_ablation(found, similarity, report, console())
 
 
 def export(
