@@ -207,9 +207,8 @@ def complete(
         wanted = _select(look, look.open_score, draft, most)
         if not wanted:
             return Completion(rounds, Why.NOTHING_LEFT)
-        draft.add_questions(wanted)
         classes = {part: lookups.class_senses for part, lookups in _lookups(look.open_score).items()}
-        asked = draft.add_answers(rate(wanted), classes)
+        asked = draft.add_answers(wanted, rate(wanted), classes)
         if asked:
             similarity = draft.write(out)
 

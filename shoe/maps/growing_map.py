@@ -106,15 +106,13 @@ class Draft:
         mask: Mask = lookups.unrated & ~np.isin(questions, list(self.asked[lookups.part]))
         return mask
 
-    def add_questions(self, pairs: Mapping[Part, Sequence[Pair]]) -> None:
-        """Record pairs as sent to the raters, so that they are not selected again."""
-        for part, names in pairs.items():
-            self.asked[part] |= _questions(names)
-
-    def add_answers(self, answers: Mapping[Part, RatedPairs], classes: Mapping[Part, Ints]) -> int:
+    def add_answers(
+        self, sent: Mapping[Part, Sequence[Pair]], answers: Mapping[Part, RatedPairs], classes: Mapping[Part, Ints]
+    ) -> int:
         """Add ratings, and return the number of different questions in ``answers``.
 
         Args:
+            sent: pairs that were sent to the raters, per part of speech; they are not selected again.
             answers: pairs with one column per active rater, per part of speech. A pair without any rating is recorded
                 as a question without a valid answer.
             classes: IDs of the dataset's class senses, per part of speech. A rating of two class senses is added in
@@ -122,6 +120,8 @@ class Draft:
         """
         names = [rater.name for rater in self.raters]
         columns = [names.index(name) for name in self.active]
+        for part, pairs_sent in sent.items():
+            self.asked[part] |= _questions(pairs_sent)
         count = 0
         for part, pairs in answers.items():
             questions = question_ids(pairs.class_sense, pairs.sense)

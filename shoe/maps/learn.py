@@ -24,9 +24,9 @@ from shoe.core.errors import MissingExtraError, OptionError
 from shoe.core.io.files import data_folder
 from shoe.core.statistics import quadratic_weighted_kappa, spearman
 from shoe.lexicon.expressions import POS, Part
-from shoe.lexicon.store import lexicon
+from shoe.lexicon.store import lexicon, names_of
 from shoe.lexicon.wordnet import glosses
-from shoe.maps.planning import INVISIBLE, within
+from shoe.maps.planning import INVISIBLE, is_tagged, within
 from shoe.similarity import RatedPairs, SimilarityMap, write_map
 from shoe.similarity.ensemble import HIGHEST
 from shoe.similarity.learned import CREDIT_FROM, LearnedPart, learned_bytes, packed, sample_ratings
@@ -124,8 +124,7 @@ def pair_features(part: Part, classes: Ints, senses: Ints) -> PairFeatures:
     """
     from scipy.sparse import csr_array
 
-    store = lexicon()
-    ids = senses.tolist()
+    store, ids = lexicon(), senses.tolist()
     position = {sense: row for row, sense in enumerate(ids)}
     rows = np.array([position[sense] for sense in classes.tolist()], np.int32)
     steps = [steps_up(sense) for sense in ids]
@@ -139,12 +138,9 @@ def pair_features(part: Part, classes: Ints, senses: Ints) -> PairFeatures:
     files = sorted({store.lexname(sense) for sense in ids})
     file = np.array([files.index(store.lexname(sense)) for sense in ids], np.float32)
     uses, rank = _uses(senses, part)
-    names = [store.name(sense) for sense in ids]
-    definitions = glosses(names, "learning from ratings")
-    texts = [
-        f"{' '.join(store.lemmas(sense)).replace('_', ' ')} {definitions[name]}".lower()
-        for sense, name in zip(ids, names, strict=True)
-    ]
+    definitions = glosses(names_of(senses), "learning from ratings")
+    spelled = [" ".join(store.lemmas(sense)).replace("_", " ") for sense in ids]
+    texts = [f"{name} {definitions[store.name(sense)]}".lower() for name, sense in zip(spelled, ids, strict=True)]
     words, vectors = _gloss_vectors(texts)
     parents = [[position[parent] for parent in store.hypernyms(s).tolist() if parent in position] for s in ids]
     with_parents = vectors + np.stack([vectors[above].sum(axis=0) for above in parents])
@@ -515,12 +511,7 @@ def _candidates(part: Part, classes: Ints) -> Ints:
     store = lexicon()
     if part == "verb":
         return np.arange(store.nouns, len(store), dtype=np.int32)
-    used = [
-        sense
-        for sense in range(store.nouns)
-        if store.lexname(sense) not in INVISIBLE
-        and any(store.tag_count(lemma, "n")[store.senses(lemma, "n") == sense].any() for lemma in store.lemmas(sense))
-    ]
+    used = [s for s in range(store.nouns) if store.lexname(s) not in INVISIBLE and is_tagged(s, "object")]
     return np.union1d(within(classes, _STEPS)[1], used).astype(np.int32)
 
 

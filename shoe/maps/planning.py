@@ -79,11 +79,14 @@ def verb_vocabulary(classes: Synsets) -> Synsets:
     if not words.is_wordnet:
         return np.array(verbs, np.int32)
 
-    def is_tagged(verb: int) -> bool:
-        return any(words.tag_count(lemma, "v")[words.senses(lemma, "v") == verb].any() for lemma in words.lemmas(verb))
-
-    chosen = [v for v in verbs if (file := words.lexname(v)) in BODILY or (file in MIXED and is_tagged(v))]
+    chosen = [v for v in verbs if (file := words.lexname(v)) in BODILY or (file in MIXED and is_tagged(v, "verb"))]
     return distinct(np.concatenate([np.array(chosen, np.int64), within(classes, VERB_STEPS)[1]])).astype(np.int32)
+
+
+def is_tagged(sense: int, part: Part) -> bool:
+    """Return whether a sense has a tag count above 0 with one of its lemmas, in WordNet's tagged texts."""
+    words, pos = lexicon(), POS[part]
+    return any(words.tag_count(lemma, pos)[words.senses(lemma, pos) == sense].any() for lemma in words.lemmas(sense))
 
 
 def within(synsets: Synsets, steps: int) -> tuple[Indices, Synsets]:
@@ -192,7 +195,7 @@ def plan_dataset(classes: HoiClasses, *, steps: int = STEPS) -> dict[Part, Plan]
     ``VERB_RULE`` and ``object_rule`` describe the selection. A sense is near an object class if at most ``steps``
     hypernym or hyponym links are between them. The result has a plan for "verb" and a plan for "object".
     """
-    verbs, objects = _class_senses(classes, "verb"), _class_senses(classes, "object")
+    verbs, objects = class_senses(classes, "verb"), class_senses(classes, "object")
     owner, nearby = object_neighbours(objects, steps)
     return {
         "verb": _all_with_all("verb", verbs, verb_vocabulary(verbs)),
@@ -211,7 +214,7 @@ def plan_needed(
         OptionError: if ``object_words`` is unknown.
     """
     senses = needed_senses(predictions, object_words)
-    return {part: _all_with_all(part, _class_senses(classes, part), senses[part]) for part in POS}
+    return {part: _all_with_all(part, class_senses(classes, part), senses[part]) for part in POS}
 
 
 def needed_senses(
@@ -221,17 +224,13 @@ def needed_senses(
 
     Words in the vocabulary of a table that no triplet uses are left out.
     """
-
-    def senses(part: Part) -> Synsets:
-        words = {
-            getattr(table, f"{part}s")[index]
-            for table in predictions
-            for index in np.unique(getattr(table, part)).tolist()
-        }
-        found = {candidate.synset for word in words for candidate in resolve(word, part, object_words).candidates}
-        return np.array(sorted(found), np.int32)
-
-    return {part: senses(part) for part in POS}
+    found: dict[Part, Synsets] = {}
+    for part in POS:
+        used = [(getattr(table, f"{part}s"), np.unique(getattr(table, part)).tolist()) for table in predictions]
+        words = {vocabulary[index] for vocabulary, indices in used for index in indices}
+        senses = {candidate.synset for word in words for candidate in resolve(word, part, object_words).candidates}
+        found[part] = np.array(sorted(senses), np.int32)
+    return found
 
 
 def plan_pairs(part: Part, pairs: Sequence[tuple[str, str]]) -> Plan:
@@ -247,7 +246,7 @@ def plan_pairs(part: Part, pairs: Sequence[tuple[str, str]]) -> Plan:
     return _plan(part, synsets[:, 0], synsets[:, 1])
 
 
-def _class_senses(classes: HoiClasses, part: Part) -> Synsets:
+def class_senses(classes: HoiClasses, part: Part) -> Synsets:
     """Return the (C,) distinct IDs of the senses of a dataset's classes, ascending, without no_interaction."""
     senses = classes.verb_sense if part == "verb" else classes.object_sense
     return np.unique(senses[senses >= 0]).astype(np.int32)

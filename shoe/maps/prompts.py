@@ -176,7 +176,7 @@ class Prompt:
     one: Template
     several: Template
     pair: Template
-    overheads: tuple[int, int, int]
+    overheads: tuple[int, ...]
 
     @classmethod
     def read(cls, path: Path, fields: Sequence[str]) -> Prompt:
@@ -191,19 +191,9 @@ class Prompt:
         check_fields(path, "several", body["several"], ["pairs"])
         check_fields(path, "pair", body["pair"], ["id", *fields])
         blank = dict.fromkeys([*fields, "pairs"], "") | {"id": "100"}
-        one, several, pair = (Template(body[name]) for name in _SECTIONS[1:])
-        overheads = len(one.substitute(blank)), len(several.substitute(blank)), len(pair.substitute(blank))
+        one, several, pair = templates = [Template(body[name]) for name in _SECTIONS[1:]]
+        overheads = tuple(len(template.substitute(blank)) for template in templates)
         return cls(text, digest, body["instructions"], one, several, pair, overheads)
-
-    def fill(self, pairs: Sequence[Mapping[str, str]], ids: Sequence[str], *, several: bool) -> Rendered:
-        """Return the text of a request about some pairs, given by the values of their fields, and their IDs.
-
-        ``several`` selects the form for several pairs; the other form is for a single pair.
-        """
-        if not several:
-            return Rendered(self.instructions, self.one.substitute(pairs[0]), tuple(ids))
-        text = "".join(self.pair.substitute(fields, id=name) for fields, name in zip(pairs, ids, strict=True))
-        return Rendered(self.instructions, self.several.substitute(pairs=text), tuple(ids))
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,17 +225,12 @@ class Prompts:
 
         ``several`` selects the form for several pairs, which has IDs; it is required for more than one question.
         """
+        prompt, ids = self.prompt_for(group[0].part), ids_of([question.key for question in group])
         pairs = [_fill_in("first", question.first) | _fill_in("second", question.second) for question in group]
-        return self.prompt_for(group[0].part).fill(pairs, ids_of([q.key for q in group]), several=several)
-
-    def messages(self, group: Sequence[Question], *, several: bool) -> list[dict[str, str]]:
-        """Return the chat messages (role and content) for a group of questions; see :meth:`render`.
-
-        On a second attempt, the question ends with ``SECOND_TIME``.
-        """
-        rendered = self.render(group, several=several)
-        user = rendered.user if group[0].attempt == 1 else f"{rendered.user}\n\n{SECOND_TIME}"
-        return [{"role": "system", "content": rendered.system}, {"role": "user", "content": user}]
+        if not several:
+            return Rendered(prompt.instructions, prompt.one.substitute(pairs[0]), ids)
+        text = "".join(prompt.pair.substitute(fields, id=name) for fields, name in zip(pairs, ids, strict=True))
+        return Rendered(prompt.instructions, prompt.several.substitute(pairs=text), ids)
 
     def length(self, group: Sequence[Question], *, several: bool) -> int:
         """Return an upper bound of the number of characters that :meth:`render` returns, without rendering."""
@@ -269,9 +254,7 @@ class Group(Request):
             several: whether to use the form for several pairs; possible for a single pair, too.
         """
         super().__init__(b"".join(question.key for question in questions), {}, attempt=questions[0].attempt)
-        self.questions = questions
-        self._prompts = prompts
-        self._several = several
+        self.questions, self._prompts, self._several = questions, prompts, several
 
     @property
     def part(self) -> Subject:
@@ -284,9 +267,11 @@ class Group(Request):
         return ids_of(self.keys)
 
     def payload(self) -> Mapping[str, Any]:
-        """Return the chat messages of the request, as ``{"messages": [...]}``."""
+        """Return the chat messages of the request, as ``{"messages": [...]}``; a second attempt has ``SECOND_TIME``."""
         assert self._prompts is not None, "only raters with prompts send requests to an endpoint"  # noqa: S101
-        return {"messages": self._prompts.messages(self.questions, several=self._several)}
+        system, user, _ = self._prompts.render(self.questions, several=self._several)
+        content = user if self.attempt == 1 else f"{user}\n\n{SECOND_TIME}"
+        return {"messages": [{"role": "system", "content": system}, {"role": "user", "content": content}]}
 
     def about(self) -> Mapping[str, Any]:
         """Return the data that the ledger stores with the answer: IDs, part, pairs and digest of the prompt."""

@@ -84,11 +84,9 @@ class RaterSession:
                 f"--shard: rater {quote(config.name)} is of kind {config.kind}, which only one process may query: "
                 "remove the rater or the option"
             )
-        self.config = config
+        self.config, self._shard, self._prompts_given = config, shard, prompts
         self.columns = slice(start, start + config.repeats)
         self.cluster: Cluster | None = None
-        self._shard = shard
-        self._prompts_given = prompts
         self._prompts = prompts if config.prompted else None
         self._backend = backend = config.backend(prompts)
         self._size = config.pairs_per_request if config.prompted else LOCAL_GROUP
@@ -302,15 +300,6 @@ class Raters:
                     f"raters {quote(name)} and {quote(other)} have the same settings and would give the same answers: "
                     "set repeats to query a rater more than once"
                 )
-
-    def spread_over(self, cluster: Cluster | None) -> None:
-        """Set the cluster whose workers query the divisible raters; None if this process queries all raters."""
-        for session in self.sessions:
-            session.cluster = cluster
-
-    def merge(self, say: Callable[[str], None]) -> int:
-        """Move the answers in other processes' ledgers to the raters' ledgers; return the number of added lines."""
-        return sum(session.merge(say) for session in self.sessions)
 
     def ask_again(self, states: Sequence[str], say: Callable[[str], None]) -> None:
         """Discard all raters' stored answers in ``states``; see :meth:`RaterSession.ask_again`."""

@@ -71,9 +71,7 @@ class Measured:
             ratings = np.searchsorted(self.thresholds, values, side="right").tolist()
             recorder.answer(group, {"ratings": dict(zip(group.ids, ratings, strict=True))})
 
-    def parse(self, ids: Sequence[str], raw: Mapping[str, Any]) -> list[int]:
-        """Return the ratings in a stored answer, in the order of ``ids``."""
-        return read_by_id(raw, ids)
+    parse = staticmethod(read_by_id)
 
 
 class Learned(RaterConfig, frozen=True, kw_only=True):

@@ -159,8 +159,7 @@ class Transformers(LocalRater, frozen=True, kw_only=True):
 
 class _Probabilities:
     def __init__(self, config: Transformers, prompts: Prompts) -> None:
-        self._config = config
-        self._prompts = prompts
+        self._config, self._prompts = config, prompts
 
     def rate(self, groups: Iterator[Group], recorder: Recorder) -> None:
         """Answer all groups with the probabilities of the ratings, in batches of prompts of about the same length."""

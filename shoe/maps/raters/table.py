@@ -68,9 +68,8 @@ def read_ratings(path: Path, column: str) -> Ratings:
             if name not in proper:
                 synset = lexicon().synset(name)
                 if synset < 0:
-                    raise InputError(
-                        path, record=record, field=field, found=quote(name), expected="a synset such as ride.v.01"
-                    )
+                    expected = "a synset such as ride.v.01"
+                    raise InputError(path, record=record, field=field, found=quote(name), expected=expected)
                 proper[name] = lexicon().name(synset)
         if rating == "":
             continue
@@ -111,6 +110,4 @@ class Rows:
                 ratings = [given[question] for question in asked]
                 recorder.answer(rated, {"ratings": dict(zip(rated.ids, ratings, strict=True))})
 
-    def parse(self, ids: Sequence[str], raw: Mapping[str, Any]) -> list[int]:
-        """Return the ratings in a stored answer, in the order of ``ids``."""
-        return read_by_id(raw, ids)
+    parse = staticmethod(read_by_id)
