@@ -34,6 +34,7 @@ from shoe.predict.backends import Backend, BackendConfig
 from shoe.predict.confidence import REFUSED, read_completion
 from shoe.predict.questions import Ask, Question
 from shoe.predict.records import Answer
+from shoe.predict.scored import Questions as RunSize
 
 _LOGPROBS = "logprob"
 _REJECTED = ("400", "403", "413", "422")
@@ -142,32 +143,13 @@ def _client(config: BackendConfig, identity: Mapping[str, Any]) -> tuple[Asking,
     """
     if {**config.identity(), "model": identity["model"]} != identity:
         raise ShoeError(f"model {quote(config.model)}: the model files on a worker differ from those on this machine")
-    return cast("Asking", config.open().ask), parsed
+    return cast("Asking", config.open()), parsed
 
 
 Questions = Callable[[], Iterable[Question]]
 """Callback that returns all questions, grouped by image, always in the same order."""
 _NAMES = {AnswerState.PROBABILITIES: "probabilities", AnswerState.TEXT: "text", State.REFUSED: "refused"}
 _BATCHES, _WORTH_MEASURING = 2, 4
-
-
-@dataclass(frozen=True, slots=True)
-class RunSize:
-    """Number of questions of a run, with upper bounds on tokens and cost.
-
-    Attributes:
-        total: number of distinct questions.
-        known: number of questions with an answer or a refusal.
-        text_tokens: upper bound on the input tokens of the questions without an answer, with 3,000 tokens per image.
-        answer_tokens: upper bound on the output tokens of the questions without an answer.
-        cost: upper bound on the cost of these tokens, in the currency of the price.
-    """
-
-    total: int
-    known: int
-    text_tokens: int
-    answer_tokens: int
-    cost: float
 
 
 class Answers:
@@ -201,13 +183,17 @@ class Answers:
         return merge(self.path, self._identity, parsed, say, self._beside)
 
     def plan(self, questions: Questions) -> RunSize:
-        """Return the number of questions of a run and upper bounds of tokens and cost, without sending a question."""
+        """Return the number of questions of a run and upper bounds of tokens and cost, without sending a question.
+
+        A model on this machine has no cost.
+        """
         self._ledger.refresh()
         size = sum(ask.size() for ask in self.unanswered(questions))
         keys = self._keys(questions)
         known = int(self._answered(keys).sum())
         usage = Usage(size // 4, (len(keys) - known) * self._config.most_tokens)
-        return RunSize(len(keys), known, usage.input, usage.output, usage.cost(self._config.price))
+        cost = usage.cost(self._config.price) if self._config.asks else None
+        return RunSize(len(keys), known, usage.input, usage.output, cost)
 
     def ask(
         self,
@@ -253,7 +239,7 @@ class Answers:
                         asks = self.unanswered(questions)
                         spread(self.cluster, self._config, asks, tally.total, recorder, self._beside)
                     elif tally.total:
-                        self._backend.ask(self.unanswered(questions), recorder)
+                        self._backend(self.unanswered(questions), recorder)
                     writer.flush()
                     recorder.end()
                     self._ledger.refresh(writer.synced)

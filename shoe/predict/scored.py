@@ -262,7 +262,15 @@ class Ceiling(Document, frozen=True, kw_only=True):
 
 
 class Questions(Document, frozen=True):
-    """Number of questions (total) and of recorded answers (known); upper bounds on tokens and cost of new answers."""
+    """Number of questions (total) and of recorded answers (known); upper bounds on tokens and cost of new answers.
+
+    Attributes:
+        total: number of distinct questions.
+        known: number of questions with an answer or a refusal.
+        text_tokens: upper bound on the input tokens of the questions without an answer, with 3,000 tokens per image.
+        answer_tokens: upper bound on the output tokens of the questions without an answer.
+        cost: upper bound on the cost of these tokens; absent for a model on this machine.
+    """
 
     total: Count
     known: Count

@@ -6,9 +6,9 @@ likeliest alternatives (``choices[0].logprobs.content``); see :mod:`shoe.predict
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
-from typing import Annotated, Any, ClassVar, Protocol, Self
+from typing import Annotated, Any, ClassVar, Self
 
 import msgspec
 
@@ -34,19 +34,12 @@ def backend_of(name: str) -> type[BackendConfig]:
     return config
 
 
-class Backend(Protocol):
-    """Model that answers questions."""
+Backend = Callable[[Iterator[Ask], Recorder], None]
+"""Function that answers questions, grouped by image, and records each answer or failure immediately.
 
-    def ask(self, asks: Iterator[Ask], recorder: Recorder) -> None:
-        """Answer questions, and record each answer or failure immediately.
-
-        Args:
-            asks: questions, grouped by image; the iterator is read only as needed.
-            recorder: recorder of the answers, which also decides whether a question may be sent.
-
-        Raises:
-            ShoeError: if all further questions would fail.
-        """
+The iterator of questions is read only as needed. The recorder also decides whether a question may be sent. The function
+raises ShoeError if all further questions would fail.
+"""
 
 
 class BackendConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

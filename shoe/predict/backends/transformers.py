@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from inspect import signature
 from itertools import groupby, islice, takewhile
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, get_type_hints
@@ -326,31 +326,25 @@ class Transformers(BackendConfig, frozen=True, kw_only=True):
 
     def open(self) -> Backend:
         """Return the back end, after loading the model."""
-        return _Local(VisionModel(self), self.batch_size)
+        return partial(_answer_all, VisionModel(self), self.batch_size)
 
 
-class _Local:
-    def __init__(self, model: VisionModel, batch_size: int) -> None:
-        self._model, self._batch_size = model, batch_size
+def _answer_all(model: VisionModel, batch_size: int, asks: Iterator[Ask], recorder: Recorder) -> None:
+    batches = together(asks, batch_size)
 
-    def ask(self, asks: Iterator[Ask], recorder: Recorder) -> None:
-        batches = together(asks, self._batch_size)
-        with ThreadPoolExecutor(1) as pool:  # prepares the next batch while the model works on one
-            waiting = self._next(batches, recorder, pool)
-            while waiting is not None:
-                batch, prepared = waiting
-                waiting = self._next(batches, recorder, pool)
-                answers = self._model.answer(prepared.result())
-                for ask, (answer, length) in zip(batch, answers, strict=True):
-                    recorder.answer(ask, completion(answer, length))
-
-    def _next(
-        self, batches: Iterator[list[Ask]], recorder: Recorder, pool: ThreadPoolExecutor
-    ) -> tuple[list[Ask], Future[Any]] | None:
+    def prepare_next() -> tuple[list[Ask], Future[Prepared]] | None:
         if recorder.stopping:
             return None
         batch = [ask for ask in next(batches, []) if recorder.may_ask(ask)]
-        return (batch, pool.submit(self._model.prepare, [ask.question for ask in batch])) if batch else None
+        return (batch, pool.submit(model.prepare, [ask.question for ask in batch])) if batch else None
+
+    with ThreadPoolExecutor(1) as pool:  # prepares the next batch while the model works on one
+        waiting = prepare_next()
+        while waiting is not None:
+            batch, prepared = waiting
+            waiting = prepare_next()
+            for ask, (answer, length) in zip(batch, model.answer(prepared.result()), strict=True):
+                recorder.answer(ask, completion(answer, length))
 
 
 def together(asks: Iterator[Ask], size: int) -> Iterator[list[Ask]]:
