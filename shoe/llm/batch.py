@@ -1,7 +1,5 @@
 """Send requests in batches: start batches, wait for the results, record answers, and repeat unanswered requests."""
 
-from __future__ import annotations
-
 import logging
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping

@@ -1,7 +1,5 @@
 """Classify an endpoint's responses: an answer to store, an error to retry, or an error that ends the run."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Writer of a ledger, for one process at a time, and the merge of the ledgers of several processes."""
 
-from __future__ import annotations
-
 import errno
 import mmap
 import os

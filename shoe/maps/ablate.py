@@ -1,7 +1,5 @@
 """Ablation of a map's raters: scores and human agreement for each subset of them (SHOE supplement, section 1)."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from itertools import combinations

@@ -1,12 +1,10 @@
 """Write the ratings of a run as a map, with their provenance in map.json. Equal answers give equal files."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import msgspec
 import numpy as np
@@ -181,7 +179,7 @@ class MapBuilt(Account, frozen=True, kw_only=True):
     run: BuildRun
 
     @classmethod
-    def from_outcome(cls, raters: Raters, outcome: Outcome, budget: Budget, rules: Rules) -> MapBuilt:
+    def from_outcome(cls, raters: Raters, outcome: Outcome, budget: Budget, rules: Rules) -> Self:
         """Return the JSON document of a run; ``rules`` are the selection rules of the plans."""
         columns = [
             Column(name, **{f"{part}s": states_of(rated, column) for part, rated in outcome.parts.items()})

@@ -1,13 +1,11 @@
 """Rate only the pairs that a score depends on: bound the score, rate the most influential unrated pairs, and repeat."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -133,7 +131,7 @@ class MapCompleted(Document, frozen=True, kw_only=True):
     @classmethod
     def from_completion(
         cls, completion: Completion, tolerance: float, whole_build: int, looked_up: int, out: Path
-    ) -> MapCompleted:
+    ) -> Self:
         """Return the JSON document of a completion; arguments are attributes of the document and of its ``pairs``."""
         last = completion.rounds[-1]
         return cls(

@@ -1,7 +1,5 @@
 """Export a map as dense arrays or as one long table, and convert a map to another lexicon."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path

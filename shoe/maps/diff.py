@@ -1,9 +1,8 @@
 """Compare two maps: their shared pairs, their agreement on these pairs, and the scores of predictions with each map."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 from msgspec import structs
@@ -109,7 +108,7 @@ class MapDiff(Document, frozen=True):
     score: ScoreDiff | None = None
 
     @classmethod
-    def from_maps(cls, a: SimilarityMap, b: SimilarityMap, reports: tuple[Report, Report] | None = None) -> MapDiff:
+    def from_maps(cls, a: SimilarityMap, b: SimilarityMap, reports: tuple[Report, Report] | None = None) -> Self:
         """Compare two maps, and the scores of a prediction file if ``reports`` with both maps are given."""
         parts = compare(a, b)
         of_a, of_b = (MapSide(each.name, each.digest, [rater.name for rater in each.raters]) for each in (a, b))
@@ -125,7 +124,7 @@ class MapDiff(Document, frozen=True):
         """Comparison by part of speech."""
         return {"verb": self.verbs, "object": self.objects}
 
-    def with_glosses(self) -> MapDiff:
+    def with_glosses(self) -> Self:
         """Return the comparison with WordNet's definitions of the senses in ``largest``.
 
         Raises:

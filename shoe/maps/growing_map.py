@@ -1,12 +1,10 @@
 """A map under completion: its ratings so far, its unanswered questions, and the record of completions in map.json."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import msgspec
 import numpy as np
@@ -69,7 +67,7 @@ class Draft:
     @classmethod
     def from_map(
         cls, similarity: SimilarityMap, raters: Sequence[Rater], purpose: Mapping[str, Any], known: Rate | None = None
-    ) -> Draft:
+    ) -> Self:
         """Create a draft from a map; a completion by the same raters for the same purpose is continued.
 
         Args:
@@ -103,8 +101,7 @@ class Draft:
     def askable(self, lookups: SenseLookups) -> Mask:
         """Return the (C, S) mask of pairs in ``lookups`` that have no rating and were not sent to the raters."""
         questions = question_ids(lookups.class_senses[:, None], lookups.synsets)
-        mask: Mask = lookups.unrated & ~np.isin(questions, list(self.asked[lookups.part]))
-        return mask
+        return lookups.unrated & ~np.isin(questions, list(self.asked[lookups.part]))
 
     def add_answers(
         self, sent: Mapping[Part, Sequence[Pair]], answers: Mapping[Part, RatedPairs], classes: Mapping[Part, Ints]

@@ -1,7 +1,5 @@
 """Human ratings of similarity, and the agreement of a map's raters with them (protocols, A29)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path

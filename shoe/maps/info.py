@@ -1,7 +1,5 @@
 """Contents of a map: ratings per rater, agreement of its raters, and coverage of the classes of its dataset."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from contextlib import suppress
 from itertools import combinations

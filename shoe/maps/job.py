@@ -5,8 +5,6 @@ rated only the pairs that it did not rate 0. The other raters also rate a sample
 of the prefilter. The result depends only on the stored answers, not on their order.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from threading import Event, Thread
@@ -276,5 +274,4 @@ def sample_zeros(plan: Plan, zeros: Indices, count: int, seed: int) -> Indices:
         return zeros
     names = lexicon().keys
     rank = hash_numbers(hash_numbers(names[plan.first[zeros]]) ^ names[plan.second[zeros]]) ^ np.uint64(seed)
-    drawn: Indices = np.sort(zeros[np.argsort(hash_numbers(rank), kind="stable")[:count]])
-    return drawn
+    return np.sort(zeros[np.argsort(hash_numbers(rank), kind="stable")[:count]])

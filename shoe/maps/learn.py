@@ -6,13 +6,11 @@ predictions are quantised into levels. Each level has a distribution over the ra
 ratings of pairs with about the same held-out prediction.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from msgspec import to_builtins
@@ -223,8 +221,7 @@ def _zero_as_nan(support: Grid) -> Grid:
 def _ratio(total: Grid, weight: Grid) -> Grid:
     """Return total / weight; NaN where the weight is 0."""
     missing = np.full(np.broadcast(total, weight).shape, np.nan, np.float32)
-    means: Grid = np.divide(total, weight, out=missing, where=weight > 1e-6)
-    return means
+    return np.divide(total, weight, out=missing, where=weight > 1e-6)
 
 
 _FOLDS = 4
@@ -324,7 +321,7 @@ class RatingGrid:
     features: PairFeatures
 
     @classmethod
-    def from_map(cls, similarity: SimilarityMap, part: Part) -> RatingGrid:
+    def from_map(cls, similarity: SimilarityMap, part: Part) -> Self:
         """Return the training data in a map; raise OptionError if the map has no rated pair of this part of speech."""
         pairs = similarity.tables[part]
         pairs = pairs[pairs.rated]

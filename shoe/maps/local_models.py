@@ -1,7 +1,5 @@
 """Models of the transformers library that run on this machine: raters, detectors and vision-language models."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Plans: the pairs to rate for a dataset, for a set of predictions, or for whole interactions."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property

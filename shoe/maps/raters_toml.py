@@ -24,8 +24,6 @@
 API keys are never in the file: ``api_key_env`` names the environment variable that contains the key.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import tomllib

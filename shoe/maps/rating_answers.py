@@ -4,8 +4,6 @@ A rating is found after a word like "rating" or, in an answer about several pair
 it is a whole number from 0 to 4, and the text does not contain a different rating of the same pair.
 """
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Sessions of the raters of raters.toml, each with a ledger of its answers."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

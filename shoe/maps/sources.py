@@ -1,7 +1,5 @@
 """Create a map from tables of ratings, or merge several maps and tables into one map with the columns of all."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

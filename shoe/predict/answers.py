@@ -4,8 +4,6 @@ The file is a ledger (:mod:`shoe.llm.ledger`) for one model and its decoding set
 kinds of questions, and to questions about other images than those of the run. Token probabilities may be missing.
 """
 
-from __future__ import annotations
-
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping

@@ -13,8 +13,6 @@ the likeliest tokens. If no stored token spells the word, the probability of the
 which is an upper bound.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import exp
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Reader of files of detections: COCO results, YOLO label files and shoe's JSON Lines, recognised by their content."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections import Counter

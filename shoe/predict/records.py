@@ -3,8 +3,6 @@
 Boxes are (x1, y1, x2, y2) in pixels from the top-left corner, after the EXIF rotation.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager

@@ -4,8 +4,6 @@ The score of a prediction is confidence * (human score * object score)^power. Wi
 no score, and these become predictions: every phrase, every verb with the answer yes, and the most frequent option.
 """
 
-from __future__ import annotations
-
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence

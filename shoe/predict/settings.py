@@ -1,7 +1,5 @@
 """Settings of ``shoe predict``: its options, and ``GROUP.NAME=VALUE`` assignments for single steps."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -1,11 +1,9 @@
 """Analysis of a rating study: ratings, agreement of raters, and agreement of another measure with the raters."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 import msgspec
 import numpy as np
@@ -211,7 +209,7 @@ class StudyReport(Document, frozen=True, kw_only=True):
     beside: PeopleAndRaters | None = None
 
     @classmethod
-    def from_analysis(cls, found: Analysis, beside: PeopleAndRaters | None) -> StudyReport:
+    def from_analysis(cls, found: Analysis, beside: PeopleAndRaters | None) -> Self:
         """Return the report of an analysis; undefined values are left out."""
         study, raters = found.study, {}
         for j, rater in enumerate(study.raters):

@@ -1,7 +1,5 @@
 """Folder of a study: ``study.json``, images of its pages, problem files, and answers of raters."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated

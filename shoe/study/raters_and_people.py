@@ -1,7 +1,5 @@
 """Comparison of a map's raters with people: in a common rater model, and by ensembles of raters."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Sampling of interaction pairs for a study, and the expected precision of the study."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple

@@ -4,14 +4,12 @@ A tester solves a problem by answering both queries correctly. A problem is kept
 (Bongard-HOI supplement, section D, with three testers per problem).
 """
 
-from __future__ import annotations
-
 import re
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Self
 
 import msgspec
 import numpy as np
@@ -114,7 +112,7 @@ class TestersReport(Document, frozen=True, kw_only=True):
     testers: dict[str, Tester]
 
     @classmethod
-    def from_trials(cls, trials: Trials, path: Path) -> TestersReport:
+    def from_trials(cls, trials: Trials, path: Path) -> Self:
         """Return the report of the testers' answers.
 
         Raises:

@@ -5,8 +5,6 @@ users, its fields are the settings in raters.toml, and ``backend`` returns its i
 optional dependencies are imported only where they are used.
 """
 
-from __future__ import annotations
-
 from importlib import import_module
 
 from shoe.core.errors import unknown_name

@@ -1,7 +1,5 @@
 """Raters that are no language models: measures on WordNet's graph, predicted ratings, and cosines of embeddings."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal, cast
@@ -120,8 +118,7 @@ class Predicted(Similarity):
         found = self.source.predicted(part, class_senses, senses)
         back = self.source.predicted(part, senses, class_senses)
         assert found is not None and back is not None  # noqa: S101, PT018 - checked by _map
-        either: Floats = np.nan_to_num(np.where(np.isnan(found), back.T, found))
-        return either
+        return np.nan_to_num(np.where(np.isnan(found), back.T, found))
 
 
 # Kind ``embedding``: cosine similarity of the texts of two senses, as a baseline for LLM raters.

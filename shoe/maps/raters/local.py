@@ -1,7 +1,5 @@
 """Raters that run a model on this machine: settings, reproducible batches, and the kind ``transformers``."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from inspect import signature

@@ -5,8 +5,6 @@ ratings. Pairs are unordered: if the file rates a pair in both orders, the row w
 counts. Pairs that the file does not rate stay unrated.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -6,8 +6,6 @@ support ``logprobs`` answers without probabilities, or with an error message. vL
 of a model.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 

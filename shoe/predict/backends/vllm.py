@@ -4,8 +4,6 @@ The engine forms batches, and caches prompt prefixes, so that an image is encode
 Probabilities are raw (``logprobs_mode``), and generation settings of the model are ignored (``generation_config``).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Annotated, Any, ClassVar, Literal

@@ -1,7 +1,5 @@
 """Ratings of whole predictions by people, and the rows of prediction files that people rated."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path

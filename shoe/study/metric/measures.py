@@ -1,7 +1,5 @@
 """Measures: ways to score predictions, each a protocol, perhaps with changed options or another map."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Units that both people and measures score: predictions, or models on an image."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
