@@ -49,11 +49,9 @@ class Writer:
         self._thread.start()
 
     def append(self, line: bytes) -> None:
-        """Append a line.
+        """Append a line; raise InputError if the line cannot be written. The ledger is then unchanged.
 
-        Raises:
-            InputError: if the line cannot be written; the ledger is then unchanged. Also once when the disk becomes
-                full; the line was then written into the reserved space.
+        The error is also raised once when the disk becomes full; the line was then written into the reserved space.
         """
         with self._lock:
             if self._error is not None:

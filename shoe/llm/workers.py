@@ -107,8 +107,7 @@ class Worker:
     def ready(self) -> float:
         """Create the ledger and the client, and return the worker's time (see :meth:`renew`).
 
-        Raises:
-            ShoeError: if the ledger or the client cannot be created.
+        Raise ShoeError if the ledger or the client cannot be created.
         """
         job = self._job
         self._ask, parse = job.make()

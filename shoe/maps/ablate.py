@@ -129,11 +129,7 @@ def spread_of(figures: Iterable[float | None]) -> SubsetSpread | None:
 
 
 def subsets_of(raters: int) -> list[tuple[int, ...]]:
-    """Return all non-empty subsets of the columns 0 to ``raters`` - 1, by size.
-
-    Raises:
-        OptionError: if there are more than 10 raters.
-    """
+    """Return all non-empty subsets of the columns 0 to ``raters`` - 1, by size; raise OptionError above 10 raters."""
     if raters > MOST_RATERS:
         found = f"{raters} raters with {2**raters - 1:,} subsets"
         raise OptionError(f"map ablate: found {found}, expected at most {MOST_RATERS} raters")

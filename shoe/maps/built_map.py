@@ -29,11 +29,7 @@ WHOLE_MARK = "whole"
 
 
 def check_asked(raters: Raters) -> None:
-    """Check that all raters can rate whole interactions.
-
-    Raises:
-        OptionError: if a rater can only compare senses, not whole interactions.
-    """
+    """Raise OptionError if a rater can only compare senses, not whole interactions."""
     for config in raters.file.raters:
         if not (config.prompted or config.interactions):
             raise OptionError(

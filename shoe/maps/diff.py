@@ -127,8 +127,7 @@ class MapDiff(Document, frozen=True):
     def with_glosses(self) -> Self:
         """Return the comparison with WordNet's definitions of the senses in ``largest``.
 
-        Raises:
-            MissingExtraError: if WordNet's files are not installed; the message says how to install them.
+        Raise MissingExtraError, which says how to install WordNet's files, if they are not installed.
         """
         pairs = (pair for part in self.parts.values() for pair in part.largest)
         names = sorted({name for pair in pairs for name in (pair.class_synset, pair.synset)})

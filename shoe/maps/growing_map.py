@@ -186,10 +186,8 @@ def _merge(pairs: RatedPairs, new: RatedPairs, columns: Sequence[int]) -> RatedP
 def begun(similarity: SimilarityMap, folder: Path) -> SimilarityMap:
     """Return the map in a folder if it is ``similarity`` or its completion; ``similarity`` for a new or empty folder.
 
-    Unfinished maps of killed processes in this place are completed or deleted first.
-
-    Raises:
-        InputError: if the folder contains an invalid map, or anything else.
+    Unfinished maps of killed processes in this place are completed or deleted first. Raise InputError if the folder
+    contains an invalid map, or anything else.
     """
     clear_leftovers(folder)
     if not (folder / ABOUT).is_file():
@@ -207,8 +205,7 @@ def begun(similarity: SimilarityMap, folder: Path) -> SimilarityMap:
 def all_columns(similarity: SimilarityMap, raters: Sequence[Rater]) -> list[Rater]:
     """Return the map's raters, followed by those of ``raters`` that the map does not have.
 
-    Raises:
-        OptionError: if a new rater has the name of a different rater of the map.
+    Raise OptionError if a new rater has the name of a different rater of the map.
     """
     known = {rater.name: rater for rater in similarity.raters}
     for rater in raters:

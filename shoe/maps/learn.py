@@ -115,10 +115,8 @@ _FROM_SAME_CLASS = ("class mean", "relatives", "support of relatives", "similar 
 def pair_features(part: Part, classes: Ints, senses: Ints) -> PairFeatures:
     """Compute the features that do not depend on ratings, for pairs of C class senses and S senses.
 
-    ``senses`` are the IDs of the S senses, ascending, including the C class senses.
-
-    Raises:
-        MissingWordNetError: if WordNet's glosses are not installed.
+    ``senses`` are the IDs of the S senses, ascending, including the C class senses. Raise MissingWordNetError if
+    WordNet's glosses are not installed.
     """
     from scipy.sparse import csr_array
 

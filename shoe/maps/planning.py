@@ -206,10 +206,7 @@ def plan_needed(
 ) -> dict[Part, Plan]:
     """Plan the pairs that scoring looks up for some predictions (``NEEDED_RULE``), per part of speech.
 
-    ``object_words`` is the rule by which object words get their senses.
-
-    Raises:
-        OptionError: if ``object_words`` is unknown.
+    ``object_words`` is the rule by which object words get their senses; raise OptionError if it is unknown.
     """
     senses = needed_senses(predictions, object_words)
     return {part: _all_with_all(part, class_senses(classes, part), senses[part]) for part in POS}
@@ -232,12 +229,9 @@ def needed_senses(
 
 
 def plan_pairs(part: Part, pairs: Sequence[tuple[str, str]]) -> Plan:
-    """Return the plan of some (class synset, synset) pairs, given by name.
+    """Return the plan of (class synset, synset) pairs, given by name, without duplicates and pairs of equal synsets.
 
-    Duplicates, and pairs of a synset with itself, are removed.
-
-    Raises:
-        OptionError: if a name is not the name of a synset of this part of speech.
+    Raise OptionError if a name is not the name of a synset of this part of speech.
     """
     ids = {name: _synset(part, name) for pair in pairs for name in pair}
     synsets = np.array([[ids[name] for name in pair] for pair in pairs], np.int32).reshape(-1, 2)

@@ -98,8 +98,7 @@ def ids_of(keys: Sequence[bytes]) -> tuple[str, ...]:
 def describe(names: Sequence[str]) -> list[SenseText]:
     """Return the texts of synsets, given their names, in the same order.
 
-    Raises:
-        MissingExtraError: if WordNet's definitions cannot be read.
+    Raise MissingExtraError if WordNet's definitions cannot be read.
     """
     store, definitions = lexicon(), glosses(sorted(set(names)), "asking about synsets")
     sense = {
@@ -182,8 +181,7 @@ class Prompt:
     def read(cls, path: Path, fields: Sequence[str]) -> Prompt:
         """Read a prompt file; ``fields`` are the names of its required fields, without the dollar sign.
 
-        Raises:
-            InputError: if a section or field is missing or unknown, or a section occurs twice.
+        Raise InputError if a section or field is missing or unknown, or a section occurs twice.
         """
         text, digest, bodies = read_prompt(path, _SECTIONS)
         body = {name: body if name == "pair" else body.rstrip("\n") for name, body in bodies.items()}
@@ -330,12 +328,10 @@ def read_prompt(path: Path, sections: Sequence[str] = ()) -> tuple[str, str, dic
 
 
 def check_fields(path: Path, section: str, text: str, fields: Sequence[str]) -> None:
-    """Check that the text of a prompt's section contains each of the given fields and no other field.
+    """Raise InputError if the text of a prompt's section lacks one of the given fields, or has another field.
 
-    ``section`` is the name of the section, for the message; ``fields`` are names without the dollar sign.
-
-    Raises:
-        InputError: if a field is missing or unknown, or a dollar sign is not escaped.
+    ``section`` is the name of the section, for the message; ``fields`` are names without the dollar sign. The error is
+    also raised if a dollar sign is not escaped.
     """
     template = Template(text)
     if not template.is_valid():

@@ -63,8 +63,7 @@ _Kind = TypeVar("_Kind", bound=msgspec.Struct)
 def read_raters(path: str | Path) -> RatersFile:
     """Read raters.toml.
 
-    Raises:
-        InputError: if the file is not TOML, a field is unknown or invalid, or a value may be an API key.
+    Raise InputError if the file is not TOML, a field is unknown or invalid, or a value may be an API key.
     """
     path = Path(path)
     try:

@@ -142,10 +142,8 @@ def merge(folder: Path, names: Sequence[str]) -> SimilarityMap:
 def read_source(path: Path) -> RatingSource:
     """Read a table of ratings: columns ``class_synset``, ``synset``, then one per rater, separated by tabs or commas.
 
-    Tables written by ``shoe map export`` can be read, too: their columns ``part`` and ``value`` are ignored.
-
-    Raises:
-        InputError: if the table is invalid, with the file, line and field.
+    Tables written by ``shoe map export`` can be read, too: their columns ``part`` and ``value`` are ignored. Raise
+    InputError with the file, line and field if the table is invalid.
     """
     rows = delimited_rows(path)
     if rows[0][:4] == _EXPORTED:

@@ -87,9 +87,7 @@ def growing(path: str | Path, form: str, by: Mapping[str, Any]) -> Iterator[Call
     """Open a new or unfinished JSON Lines file, and yield a function that appends a record.
 
     The records are flushed to disk at the end of the ``with`` block. ``form`` and ``by`` are as in :func:`first_line`.
-
-    Raises:
-        InputError: if the file cannot be written, is being written by another process, or has other settings.
+    Raise InputError if the file cannot be written, is being written by another process, or has other settings.
     """
     path, first = Path(path), first_line(form, by)
     with locked_lines(

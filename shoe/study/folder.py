@@ -27,11 +27,8 @@ class _Kind(msgspec.Struct):
 def write_study(folder: Path, study: AnyStudy, pictures: Mapping[str, bytes]) -> None:
     """Write a study into a folder, which is created if absent.
 
-    ``pictures`` are the contents of the images shown, by file name.
-
-    Raises:
-        OptionError: if the folder holds another study.
-        InputError: if the folder is not writable.
+    ``pictures`` are the contents of the images shown, by file name. Raise OptionError if the folder holds another
+    study, and InputError if it is not writable.
     """
     if (folder / FILE).exists() and load_study(folder).id != study.id:
         raise OptionError(f"{folder} holds another study; use an empty folder, or the options of that study")
@@ -57,8 +54,7 @@ def write_problem_files(folder: Path, paths: Sequence[Path]) -> None:
 def problems_of(folder: Path, study: ProblemStudy) -> Problems:
     """Read the problems of a study from its folder, in the order of the study.
 
-    Raises:
-        InputError: if a file is absent, or contains problems other than those of the study.
+    Raise InputError if a file is absent, or contains problems other than those of the study.
     """
     problems = read_problems(*(folder / PROBLEMS / Path(name).name for name in study.files))
     if digest(problems) != study.digest:

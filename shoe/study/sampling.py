@@ -148,9 +148,7 @@ def draw(classes: HoiClasses, similarity: Similarity, items: int, seed: int) -> 
 
     A stratum is defined by the differing part (verb, object or both) and one similarity level (SHOE supplement,
     sections 5 and 6.1). Pairs of unknown similarity are left out. The sample depends only on the seed.
-
-    Raises:
-        OptionError: if there are fewer pairs than items.
+    Raise OptionError if there are fewer pairs than items.
     """
     values = similarities_of(classes, similarity)
     same_verb, same_object = classes.verb[:, None] == classes.verb, classes.object[:, None] == classes.object
@@ -172,10 +170,8 @@ def draw(classes: HoiClasses, similarity: Similarity, items: int, seed: int) -> 
 def probabilities(influence: Floats, items: int) -> Floats:
     """Return (N,) inclusion probabilities: a fifth of the draws uniform, the rest proportional to influence.
 
-    Probabilities above 1 are set to 1, and the remaining draws are distributed over the other pairs.
-
-    Raises:
-        OptionError: if there are fewer pairs than items.
+    Probabilities above 1 are set to 1, and the remaining draws are distributed over the other pairs. Raise OptionError
+    if there are fewer pairs than items.
     """
     if (number := len(influence)) < items:
         raise OptionError(f"items: found {items}, expected at most {number}, the number of pairs behind the score")

@@ -115,8 +115,7 @@ class TestersReport(Document, frozen=True, kw_only=True):
     def from_trials(cls, trials: Trials, path: Path) -> Self:
         """Return the report of the testers' answers.
 
-        Raises:
-            InputError: if no tester answered both queries of a problem. ``path`` is the file named in the error.
+        Raise InputError, with the file ``path``, if no tester answered both queries of a problem.
         """
         everything = result_of(trials, np.ones(len(trials.problems), bool))
         if everything is None:

@@ -24,11 +24,7 @@ KINDS = {
 
 
 def kind_of(name: str) -> type[RaterConfig]:
-    """Return the class of a kind of rater, given its name in raters.toml.
-
-    Raises:
-        OptionError: if there is no kind of this name.
-    """
+    """Return the class of a kind of rater, given its name in raters.toml; raise OptionError if the name is unknown."""
     if name not in KINDS:
         raise unknown_name("kind of rater", name, KINDS)
     module, _, kind = KINDS[name].partition(":")

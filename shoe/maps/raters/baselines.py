@@ -143,8 +143,7 @@ class Embedding(local.LocalRater, frozen=True, kw_only=True):
 
     model: str = "sentence-transformers/all-MiniLM-L6-v2"
     thresholds: Annotated[
-        local.Thresholds,
-        setting("lowest cosines at which a pair is rated 1, 2, 3 and 4", key=False, reads=True),
+        local.Thresholds, setting("lowest cosines at which a pair is rated 1, 2, 3 and 4", key=False, reads=True)
     ] = (0.41, 0.50, 0.58, 0.74)
 
     def backend(self, prompts: Prompts) -> Backend:

@@ -50,10 +50,8 @@ class Table(RaterConfig, frozen=True, kw_only=True):
 def read_ratings(path: Path, column: str) -> Ratings:
     """Return the ratings in one column of a table, by (class synset, synset); pairs without a rating are left out.
 
-    Synsets have the name of their first lemma in the lexicon ("ride.v.01"), also if the table uses another name.
-
-    Raises:
-        InputError: if the table is invalid, with the file, line and field.
+    Synsets have the name of their first lemma in the lexicon ("ride.v.01"), also if the table uses another name. Raise
+    InputError with the file, line and field if the table is invalid.
     """
     names, *rows = delimited_rows(path)
     indices = [_index(path, names, wanted) for wanted in (*_NAMES, column)]

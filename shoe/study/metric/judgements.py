@@ -40,8 +40,7 @@ class Judgements:
     def images(self, known: Sequence[str]) -> Indices:
         """Return the (N,) index of each prediction's image in ``known``, the image names of the ground truth.
 
-        Raises:
-            InputError: for an image that is not in ``known``.
+        Raise InputError for an image that is not in ``known``.
         """
         names = tuple(dict.fromkeys(self.columns["image"]))
         found = image_index(names, known)
@@ -127,10 +126,8 @@ def read_judgements(path: Path, models: Sequence[str]) -> Judgements:
     A prediction is identified by ``prediction``, its number (from 0) among the predictions of the file on the image; or
     by ``verb`` and ``object``, plus ``human_box`` and ``object_box`` (four numbers each) if several predictions have
     these words. ``model`` names the prediction file; without it, words refer to every model that predicts them. Gold
-    items are left out. For optional columns see :func:`read_study`.
-
-    Raises:
-        InputError: for an invalid table, or a model that is not in ``models``.
+    items are left out. For optional columns see :func:`read_study`. Raise InputError for an invalid table, or a model
+    that is not in ``models``.
     """
     columns: list[str] = []
 

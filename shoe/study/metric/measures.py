@@ -99,12 +99,9 @@ def measures_of(truth: GroundTruth, protocols: Sequence[str], similarity: str, v
 
 
 def measured(measure: Measure, task: Task, notes: ReadNotes | None, weights: Counts) -> ModelScores:
-    """Return the scores of a model's predictions by a measure.
+    """Return the scores of a model's predictions by a measure; raise OptionError if its protocol cannot score them.
 
     ``weights`` is (m, B): how often each image of the ground truth is drawn.
-
-    Raises:
-        OptionError: if the protocol cannot score the predictions.
     """
     report = score_by(measure.options, task, measure.similarity, notes)
     if report.absent:
@@ -135,11 +132,7 @@ class ModelScoresCollector:
     """Collects scores of one model after the other; keeps only judged predictions and metrics in memory."""
 
     def __init__(self, judgements: Judgements, measures: Sequence[Measure], images: Sequence[str]) -> None:
-        """Prepare for models with ground truth on ``images``.
-
-        Raises:
-            InputError: for a judged image that is not in the ground truth.
-        """
+        """Prepare for models with ground truth on ``images``; raise InputError for a judged image that is not in it."""
         self.judgements, self.measures = judgements, measures
         self._image = judgements.images(images)
         self._weights = drawn_images(len(images), range(RESAMPLES), 0)
@@ -150,9 +143,7 @@ class ModelScoresCollector:
     def add(self, model: str, task: Task, notes: ReadNotes | None = None) -> None:
         """Score a model by all measures.
 
-        Raises:
-            InputError: if a judged prediction is not in the predictions of the model.
-            OptionError: if a protocol cannot score the model.
+        Raise InputError if a judged prediction is not in its predictions, OptionError if a protocol cannot score them.
         """
         rows = self.judgements.rows_of(model, task)
         found = [measured(measure, task, notes, self._weights) for measure in self.measures]
@@ -163,8 +154,7 @@ class ModelScoresCollector:
     def against_people(self) -> MeasureComparison:
         """Return the comparison of all measures with people. Models without a judged prediction are not ranked.
 
-        Raises:
-            InputError: for a judged prediction that no model has.
+        Raise InputError for a judged prediction that no model has.
         """
         ratings, names = self.judgements.ratings, [measure.name for measure in self.measures]
         item = np.concatenate(list(self._items.values()))
