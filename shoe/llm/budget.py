@@ -114,11 +114,10 @@ class Budget:
     _lock: Lock = field(default_factory=Lock, repr=False)
 
     def reserve(self, cost: float) -> bool | None:
-        """Reserve one request with its largest possible cost.
+        """Reserve one request with its largest possible cost; return True if the budget suffices.
 
-        Returns:
-            True if the budget suffices; False if it does not, which ends the run, or if the run is ending already; None
-            if it may suffice after a request in flight is answered.
+        Return False if it does not, which ends the run, or if the run is ending already, and None if it may suffice
+        after a request in flight is answered.
         """
         with self._lock:
             if self.reason is not None:

@@ -110,14 +110,9 @@ def wait_with_progress(
 ) -> None:
     """Wait for the threads of a run, and show its progress; Ctrl-C ends the run like a used-up budget.
 
-    It waits for an event instead of joining threads: after Ctrl-C, Thread.join may return too early (in Python 3.11).
-
-    Args:
-        ended: event that is set when the last thread has ended.
-        quiet: whether the run sends no requests, so that the first Ctrl-C ends it at once.
-
-    Raises:
-        KeyboardInterrupt: at the second Ctrl-C, or at the first if ``quiet``.
+    It waits for the event ``ended``, set by the last thread, instead of joining threads: after Ctrl-C, Thread.join may
+    return too early (in Python 3.11). A second Ctrl-C raises KeyboardInterrupt; if the run is ``quiet``, which means
+    that it sends no requests, the first does.
     """
     interrupted = quiet
     while not ended.is_set():

@@ -126,11 +126,10 @@ class Recorder(Protocol):
         """Store a failed attempt: kind of the failure ("429", "timeout", ...), error message, and reported tokens."""
 
     def may_ask(self, request: Request) -> bool | None:
-        """Reserve one request in the budget.
+        """Reserve one request in the budget; return True if the request may be sent.
 
-        Returns:
-            True if the request may be sent; False if the budget is used up, so that no further request may be sent;
-            None if the budget may suffice after a request in flight is answered.
+        Return False if the budget is used up, so that no further request may be sent, and None if it may suffice after
+        a request in flight is answered.
         """
 
     def remember(self, event: Mapping[str, Any]) -> None:

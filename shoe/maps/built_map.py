@@ -193,11 +193,8 @@ class MapBuilt(Account, frozen=True, kw_only=True):
 def check_place(folder: Path, mark: str = MARK) -> None:
     """Check that a map may be written to a folder; unfinished maps of killed processes are completed or deleted first.
 
-    The folder must be new or empty, or contain a map of an earlier run, whose map.json has the key ``mark``.
-
-    Raises:
-        OptionError: if the folder's name is not a valid name of a map.
-        InputError: if the folder contains anything else, or cannot be written.
+    The folder must be new or empty, or contain a map of an earlier run, whose map.json has the key ``mark``. Raise
+    InputError if it contains anything else or cannot be written, and OptionError if its name is no valid name of a map.
     """
     name = Path(os.path.realpath(folder)).name
     if not name or not name.isprintable():
@@ -221,12 +218,8 @@ def check_place(folder: Path, mark: str = MARK) -> None:
 def write_built(folder: Path, dataset: str, raters: Raters, outcome: Outcome, rules: Rules) -> None:
     """Write the rated pairs of a run as a map; an earlier map in the folder is replaced.
 
-    Args:
-        dataset: name of the dataset of the classes.
-        rules: rules by which the pairs were selected, per part.
-
-    Raises:
-        InputError: if the folder cannot be written.
+    ``dataset`` is the name of the dataset of the classes, and ``rules`` are the rules by which the pairs were selected,
+    per part. Raise InputError if the folder cannot be written.
     """
     empty = RatedPairs.empty(len(raters.columns))
     pairs = {part: rated_pairs(outcome.parts[part]) if part in outcome.parts else empty for part in POS}

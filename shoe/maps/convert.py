@@ -25,9 +25,8 @@ from shoe.similarity.whole_interactions import FILE as WHOLE
 def export(similarity: SimilarityMap, target: Path) -> None:
     """Write a map atomically to a file in the format of its extension (.npz, .csv or .tsv); replace an earlier file.
 
-    Raises:
-        OptionError: if the extension is unknown, or is not .npz and the map has ratings of whole interactions.
-        InputError: if the file cannot be written.
+    Raise OptionError if the extension is unknown, or is not .npz and the map has ratings of whole interactions, and
+    InputError if the file cannot be written.
     """
     ending = target.suffix.lower()
     if ending not in (".npz", ".csv", ".tsv"):

@@ -177,12 +177,8 @@ def lemmas_of(synset: str) -> str:
 def scored(predictions: Path, ground_truth: Path, map_name: str, dataset: str) -> Report:
     """Score a prediction file of any recognised format under protocol ``shoe``, without the other protocols.
 
-    Args:
-        map_name: name or folder of the similarity map.
-
-    Raises:
-        InputError: if a file is invalid, has scores outside 0 to 1, or the two files have no image in common.
-        OptionError: if the dataset does not exist.
+    ``map_name`` is the name or folder of the similarity map. Raise InputError if a file is invalid, has scores outside
+    0 to 1, or the two files have no image in common, and OptionError if the dataset does not exist.
     """
     from shoe.predictions import read_predictions_with_notes
     from shoe.predictions.truth import read_ground_truth

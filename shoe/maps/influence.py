@@ -131,10 +131,8 @@ def on_matches(open_score: OpenScore, bounds: tuple[Floats, Floats]) -> tuple[In
 
     The part of a ground truth is divided among its open matches: those whose similarity a rating could change. Without
     any such match, it depends on other ground truths of the image, as false positives do, and is divided among all open
-    matches of the image.
-
-    Returns:
-        (p,) index of the ground truth, (p,) row of the prediction, and (p,) part of the width, in units of SHOE-mAP.
+    matches of the image. Return (p,) index of the ground truth, (p,) row of the prediction, and (p,) part of the width,
+    in units of SHOE-mAP.
     """
     scorer, matches, today = open_score.scorer, open_score.matches, open_score.today
     possible = np.flatnonzero(matches.outcomes.possible)

@@ -53,11 +53,8 @@ def object_neighbours(classes: Synsets, steps: int = STEPS) -> tuple[Indices, Sy
     """Return the senses to compare with each of C object classes: nearby visible senses, and all class senses.
 
     A sense is near a class if at most ``steps`` hypernym or hyponym links are between them. ``classes`` are the (C,)
-    IDs of the class senses.
-
-    Returns:
-        (n,) index of the class and (n,) ID of the sense, for each of the n pairs to compare, sorted by class. The pair
-        of a class sense with itself is included.
+    IDs of the class senses. Return the (n,) index of the class and (n,) ID of the sense of each of the n pairs to
+    compare, sorted by class, including the pair of a class sense with itself.
     """
     owner, nearby = within(classes, steps)
     words = lexicon()

@@ -247,9 +247,8 @@ class Group(Request):
     def __init__(self, questions: Sequence[Question], prompts: Prompts | None = None, *, several: bool = False) -> None:
         """Create a request.
 
-        Args:
-            prompts: prompts from which the request's text is made; None for a rater that reads no prompts.
-            several: whether to use the form for several pairs; possible for a single pair, too.
+        ``prompts`` are the prompts from which its text is made; None for a rater that reads no prompts. ``several``
+        selects the form for several pairs, which is possible for a single pair, too.
         """
         super().__init__(b"".join(question.key for question in questions), {}, attempt=questions[0].attempt)
         self.questions, self._prompts, self._several = questions, prompts, several
@@ -304,16 +303,10 @@ def _fill_in(field: str, sense: SenseText) -> dict[str, str]:
 
 
 def read_prompt(path: Path, sections: Sequence[str] = ()) -> tuple[str, str, dict[str, str]]:
-    """Read a prompt file.
+    """Return the text of a prompt file, the first 16 hex digits of its SHA-256, and the body of each section by name.
 
-    Args:
-        sections: names of the required sections, which may be in any order; if empty, the file is one text.
-
-    Returns:
-        The file's text, the first 16 hex digits of its SHA-256, and the body of each section by name.
-
-    Raises:
-        InputError: if the sections of the file differ from ``sections``, or the file is not UTF-8.
+    ``sections`` are the names of the required sections, which may be in any order; if empty, the file is one text.
+    Raise InputError if the sections of the file differ from ``sections``, or the file is not UTF-8.
     """
     try:
         text = read_bytes(path).decode().replace("\r\n", "\n")

@@ -70,12 +70,9 @@ class RaterSession:
     def __init__(self, config: RaterConfig, start: int, prompts: Prompts, folder: Path, shard: Shard | None) -> None:
         """Create a session; no request is sent.
 
-        Args:
-            start: index of the rater's first column in the map.
-            shard: the part of the questions that this process sends, and stores in its own ledger; None for all.
-
-        Raises:
-            OptionError: if there is a shard, and only one process may query the rater.
+        ``start`` is the index of the rater's first column in the map. ``shard`` is the part of the questions that this
+        process sends, and stores in its own ledger; None for all. Raise OptionError if there is a shard, and only one
+        process may query the rater.
         """
         if shard and not config.divisible:
             raise OptionError(
@@ -276,12 +273,8 @@ class Raters:
     def __init__(self, file: RatersFile, prompts: Prompts, folder: Path, shard: Shard | None = None) -> None:
         """Create the sessions; no request is sent.
 
-        Args:
-            folder: folder of the ledgers; it is created when the first answer is stored.
-
-        Raises:
-            OptionError: if two raters have the same settings, or there is a shard and only one process may query a
-                rater.
+        ``folder`` is the folder of the ledgers, which is created when the first answer is stored. Raise OptionError if
+        two raters have the same settings, or there is a shard and only one process may query a rater.
         """
         self.file, self.prompts, self.shard = file, prompts, shard
         starts = accumulate((config.repeats for config in file.raters), initial=0)

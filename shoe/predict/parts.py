@@ -61,13 +61,10 @@ class Files:
         return self.folder / _ANSWERS
 
     def detections_of_other_runs(self, by: Mapping[str, Any], pictures: Iterable[Picture]) -> list[Detected]:
-        """Return detections that other runs have written.
+        """Return detections of ``pictures``, the images of the run or shard, that other runs have written.
 
         A run without shards reads the detections of all shards. A shard reads the detections of the run without shards.
-
-        Args:
-            by: settings of the detector; InputError is raised if those in a file differ.
-            pictures: images of the run or shard.
+        ``by`` are the settings of the detector; raise InputError if those in a file differ.
         """
         known, records = {picture.name: picture for picture in pictures}, []
         for path in self._parts(_DETECTIONS) if self.whole is None else [self.whole.detections]:

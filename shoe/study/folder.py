@@ -115,9 +115,8 @@ LastAnswers = dict[tuple[str, Question], RaterAnswer]
 def answers_of(study: AnyStudy, paths: Sequence[Path]) -> LastAnswers:
     """Return the last answer of each rater to each question in raters' files, sorted by rater and question.
 
-    Raises:
-        InputError: if a file belongs to another study or an unknown rater, an answer has no question in the study, or
-            two answers of a rater to a question differ, but have the same time.
+    Raise InputError if a file belongs to another study or an unknown rater, an answer has no question in the study, or
+    two answers of a rater to a question differ, but have the same time.
     """
     answers: dict[tuple[str, Question], tuple[tuple[float, int], RaterAnswer, Path]] = {}
     for path in paths:

@@ -64,15 +64,9 @@ def influential(tasks: Sequence[Task], similarity: Similarity) -> Influential:
     """Return the pairs that may be matched, and the influence of each on SHOE-mAP with an empty map.
 
     ``shoe map complete`` ranks pairs by the same influence. Pairs of equal senses, or with a word without a sense, are
-    left out.
-
-    Args:
-        tasks: predictions of models with the same ground truth.
-        similarity: map that selects the sense of each predicted word.
-
-    Raises:
-        InputError: if a score cannot be measured.
-        OptionError: if no score depends on the similarity of any pair.
+    left out. ``tasks`` are predictions of models with the same ground truth; ``similarity`` is the map that selects the
+    sense of each predicted word. Raise InputError if a score cannot be measured, and OptionError if no score depends on
+    the similarity of any pair.
     """
     pairs: dict[Senses, list[float]] = {}
     words: dict[Senses, tuple[tuple[str, str], tuple[str, str]]] = {}

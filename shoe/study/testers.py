@@ -140,9 +140,8 @@ def is_trials(path: Path) -> bool:
 def read_trials(path: Path) -> Trials:
     """Read a table of testers' answers, with ``COLUMNS`` in any order; ``concept`` and ``seconds`` are optional.
 
-    Raises:
-        InputError: with file, line and field, if a query is neither positive nor negative, an answer is neither 0 nor
-            1, a tester answered a query twice, or a problem has two groups.
+    Raise InputError with file, line and field if a query is neither positive nor negative, an answer is neither 0 nor
+    1, a tester answered a query twice, or a problem has two groups.
     """
     return trials_of(delimited_rows(path), path)
 

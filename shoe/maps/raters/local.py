@@ -50,9 +50,8 @@ class Model(LocalModel):
     def __init__(self, config: LocalRater, kind: str, **more: str) -> None:
         """Load a model.
 
-        Args:
-            kind: name of the class in transformers, such as "AutoModel".
-            more: further arguments of ``from_pretrained``.
+        ``kind`` is the name of the class in transformers, such as "AutoModel"; ``more`` are further arguments of its
+        ``from_pretrained``.
         """
         rater = f"rater {quote(config.name)}"
         super().__init__(config, f"{rater}: model {quote(config.model)}", "local", owner=rater)
@@ -75,10 +74,7 @@ def batches(items: Iterable[tuple[Item, Sequence[int]]], size: int) -> Iterator[
     """Group token sequences by padded length, in batches of ``size`` sequences; the last of a length may be smaller.
 
     With :func:`padded`, the array shape depends only on a sequence's own length. So its result does not depend on the
-    other sequences of the batch.
-
-    Args:
-        items: (item, tokens) per sequence; the item is returned with the tokens.
+    other sequences of the batch. ``items`` are pairs (item, tokens); the item is yielded with the tokens.
 
     Yields:
         The padded length, and the (item, tokens) of each sequence of the batch.
@@ -218,12 +214,8 @@ class Reader(Model):
     def read(self, prompts: Sequence[Sequence[int]], length: int) -> tuple[Floats, Floats]:
         """Compute the probabilities of the ratings after n prompts.
 
-        Args:
-            prompts: at most ``batch_size`` token sequences.
-            length: length to which the sequences are padded.
-
-        Returns:
-            (n, 5) probabilities of the ratings 0 to 4, normalised to the sum 1, and (n,) their sum before.
+        ``prompts`` are at most ``batch_size`` token sequences, which are padded to ``length``. Return the (n, 5)
+        probabilities of the ratings 0 to 4, normalised to the sum 1, and (n,) their sum before.
         """
         padding = self.tokenizer.pad_token_id
         arrays = padded(prompts, self.batch_size, length, 0 if padding is None else padding, "left")

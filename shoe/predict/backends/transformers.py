@@ -88,11 +88,7 @@ class Encoder:
     def prepare(
         self, texts: Sequence[str], pictures: Sequence[Sequence[Picture]]
     ) -> tuple[dict[str, Any], Layout | None]:
-        """Tokenize n prompts, and preprocess their images.
-
-        Args:
-            texts: n prompts, with a placeholder for each image.
-            pictures: images of each prompt.
+        """Tokenize n prompts, with a placeholder for each image, and preprocess the images of each prompt.
 
         Returns:
             Inputs of ``generate``; and the images of the batch, or None if the inputs already contain the images.
@@ -261,9 +257,8 @@ class Prefix:
     def judge(self, ours: Any, plain: Any) -> None:
         """Set ``works`` by comparing logits.
 
-        Args:
-            ours: (n, vocabulary) logits with separate processing of the prefix; None if this failed.
-            plain: (n, vocabulary) logits with complete prompts.
+        ``ours`` are the (n, vocabulary) logits with separate processing of the prefix, or None if this failed;
+        ``plain`` are those with complete prompts.
         """
         self.is_known, self.works = True, ours is not None
         if not self.works:

@@ -55,11 +55,8 @@ class Judgements:
         """Return the (N,) row of each judged prediction in a model's predictions; -1 for predictions of other models.
 
         Without a column ``model``, words that the model does not predict have row -1, too. Of several predictions with
-        the same words and boxes, the most confident counts.
-
-        Raises:
-            InputError: if a prediction is not in the file of its model, several predictions match it, or two judged
-                predictions are the same row.
+        the same words and boxes, the most confident counts. Raise InputError if a prediction is not in the file of its
+        model, several predictions match it, or two judged predictions are the same row.
         """
         rows = np.full(len(self.ratings.items), -1, np.int64)
         images = self.images(task.truth.interactions.images)
@@ -171,16 +168,13 @@ def sheet(tasks: Sequence[Task], images: int, most: int, raters: int, seed: int)
 
     Args:
         tasks: predictions of each model.
-        images: number of images, drawn from the images with predictions.
+        images: number of images, drawn from the images with predictions; OptionError is raised if there are fewer.
         most: maximum number of predictions of each model on an image.
         raters: number of raters, at most 1,000.
         seed: random seed, below 65536.
 
     Returns:
         Rows of the table, header first, and the number of predictions.
-
-    Raises:
-        OptionError: if fewer images have predictions.
     """
     some = np.flatnonzero(np.sum([task.image_rows[1] for task in tasks], axis=0))
     if len(some) < images:

@@ -56,7 +56,6 @@ def measures_of(truth: GroundTruth, protocols: Sequence[str], similarity: str, v
     """Return the measures selected on the command line.
 
     Args:
-        truth: ground truth.
         protocols: names of protocols; if empty, the benchmark's usual protocols that score triplets.
         similarity: map for SHOE protocols.
         varied: texts that each add a measure: ``NAME=VALUE`` settings, separated by spaces or commas. They change the

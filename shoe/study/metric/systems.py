@@ -177,11 +177,7 @@ def scores_of(judged: Judged, models: int, weights: Counts) -> tuple[Scores, Sco
     """Return the scores of models by people and by K measures.
 
     The score of a model is the mean over images of its mean rating (or credit) on the judged predictions of the image.
-
-    Args:
-        judged: judged predictions.
-        models: number of models, M.
-        weights: (images, B) how often each judged image is drawn.
+    ``models`` is the number of models; ``weights`` (images, B) is how often each judged image is drawn.
 
     Returns:
         Scores by people under drawn images; the same also under other raters, if several; scores by measure.
@@ -271,12 +267,12 @@ class DrawnStatistic:
     value: float | None
     draws: Floats | None
 
-    def figure(self, scale: Scale = "as it is", level: float = 0.95) -> Figure:
+    def figure(self, scale: Scale = "as it is") -> Figure:
         """Return the value, and its interval from the centred draws if most are defined; ``scale`` is ignored."""
         known = self._known()
         if self.value is None or known is None:
             return Figure(self.value, None)
-        return Figure(self.value, interval_around(self.value, deviations(known), level))
+        return Figure(self.value, interval_around(self.value, deviations(known)))
 
     def minus(self, other: DrawnStatistic) -> DrawnStatistic:
         """Return this statistic minus ``other``, which must have the same draws."""
