@@ -33,7 +33,7 @@ from shoe.llm.ledger import (
     pending,
 )
 from shoe.llm.ledger_writer import merge, writing
-from shoe.llm.recorder import LedgerRecorder, Tally
+from shoe.llm.recorder import LedgerRecorder, Tally, Terms
 from shoe.llm.workers import Ask, Job, Spread
 from shoe.maps.config import Backend, RaterConfig, RatersFile, identity_of, reading_of
 from shoe.maps.planning import Plan
@@ -171,17 +171,9 @@ class RaterSession:
                 return self._by_plan(states)
             states = self._known(columns)
             tally.known += sum(int(np.count_nonzero(~pending(state))) for state in states)
-            config = self.config
-            recorder = LedgerRecorder(
-                self.ledger,
-                writer,
-                budget,
-                tally,
-                price=config.price,
-                sampling=config.sampling,
-                asks=config.prompted,
-                hint=" (--ask-again unparsable,refused sends these questions again)",
-            )
+            config, hint = self.config, " (--ask-again unparsable,refused sends these questions again)"
+            terms = Terms(config.price, config.sampling, config.prompted, hint)
+            recorder = LedgerRecorder(self.ledger, writer, budget, tally, terms)
             for attempt, state_wanted, size in (
                 (1, State.UNRATED, self._size),
                 (2, State.UNPARSED_ONCE, self._size),
@@ -225,7 +217,8 @@ class RaterSession:
         workers = cluster.workers(limits.concurrency, is_local=config.is_local)
         each = limits.divided(workers)
         make = partial(_client, msgspec.structs.replace(config, limits=each), self._prompts_given)
-        job = Job.from_recorder(recorder, config.name, make, each.concurrency, is_local=config.is_local)
+        settings = self.ledger.identity, recorder.terms, recorder.remembered(), config.is_local
+        job = Job(config.name, make, each.concurrency, *settings)
         Spread(cluster, job, workers, recorder, self.ledger.path).run(groups)
 
     def _owned(self, keys: Keys) -> Mask:

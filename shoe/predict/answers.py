@@ -24,7 +24,7 @@ from shoe.engines.ray_cluster import Cluster
 from shoe.llm.budget import Budget, Usage
 from shoe.llm.ledger import Keys, Ledger, Parse, State, answers, as_keys
 from shoe.llm.ledger_writer import merge, writing
-from shoe.llm.recorder import LedgerRecorder, Progress, Tally, wait_with_progress
+from shoe.llm.recorder import LedgerRecorder, Progress, Tally, Terms, wait_with_progress
 from shoe.llm.request import Request
 from shoe.llm.workers import Ask as Asking
 from shoe.llm.workers import Job, Spread
@@ -130,7 +130,8 @@ def spread(
         each = msgspec.structs.replace(each, model=str(Path(config.model).absolute()))
     make = partial(_client, each, config.identity())
     in_flight = each.at_once * (_WORKER_BATCHES if is_local else 1)
-    job = Job.from_recorder(recorder, config.model, make, in_flight, is_local=is_local)
+    settings = recorder.ledger.identity, recorder.terms, recorder.remembered(), is_local
+    job = Job(config.model, make, in_flight, *settings)
     Spread(cluster, job, workers, recorder, beside).run(asks)
 
 
@@ -229,10 +230,8 @@ class Answers:
                     self._ledger.refresh()
                     tally.known = int(self._answered(keys).sum())
                     tally.total = len(keys) - tally.known
-                    config, ledger = self._config, self._ledger
-                    sampling = config.sampling()
-                    recorder = AnswerRecorder(ledger, writer, budget, tally, config.price, sampling, config.asks)
-                    recorder.probabilities = probabilities
+                    terms = Terms(self._config.price, self._config.sampling(), self._config.asks)
+                    recorder = AnswerRecorder(self._ledger, writer, budget, tally, terms, probabilities=probabilities)
                     if tally.total and self.cluster:
                         asks = self.unanswered(questions)
                         spread(self.cluster, self._config, asks, tally.total, recorder, self._beside)

@@ -64,8 +64,9 @@ def read_ratings(path: Path, column: str) -> Ratings:
             if name not in proper:
                 synset = lexicon().synset(name)
                 if synset < 0:
-                    expected = "a synset such as ride.v.01"
-                    raise InputError(path, record=record, field=field, found=quote(name), expected=expected)
+                    raise InputError(
+                        path, record=record, field=field, found=quote(name), expected="a synset such as ride.v.01"
+                    )
                 proper[name] = lexicon().name(synset)
         if rating == "":
             continue
