@@ -265,8 +265,9 @@ def look_at(similarity: Similarity, task: Task) -> Look:
     return Look(score, found, interval, matches, today)
 
 
-def _round(look: Look, draft: Draft, asked: int, budget: Budget) -> CompletionRound:
-    counts = asked, sum(draft.rated.values()), sum(map(len, draft.unanswered.values())), budget.requests
+def _round(look: Look, draft: Draft, request_count: int, budget: Budget) -> CompletionRound:
+    answered = sum(draft.rated.values()), sum(map(len, draft.unanswered.values()))
+    counts = request_count, *answered, budget.requests
     return CompletionRound(look.score, look.interval, look.matches, *counts, budget.spent)
 
 
