@@ -1,7 +1,5 @@
 """Costs of requests, from reported or estimated tokens, and the budget of a run, shared by all its models."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import ceil
@@ -141,7 +139,7 @@ class Budget:
             self._reserved = self._reserved - reserved if self._in_flight else 0.0
             self.spent += cost
 
-    def lease(self, requests: int, cost: float) -> Budget | None:
+    def lease(self, requests: int, cost: float) -> "Budget | None":
         """Reserve a part of the budget, for at most ``requests`` attempts and ``cost``, until :meth:`take_back`.
 
         Returns:
@@ -164,7 +162,7 @@ class Budget:
             self._reserved += part.max_cost or 0.0
             return part
 
-    def take_back(self, part: Budget) -> None:
+    def take_back(self, part: "Budget") -> None:
         """Return a leased part to this budget, and add its used requests and cost."""
         with self._lock:
             self._in_flight -= 1

@@ -1,7 +1,5 @@
 """Requests to an endpoint, and the interface of the recorder of their answers."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -63,11 +61,11 @@ class Request:
         """Return the number of bytes of the request's texts; an image counts as 12,000."""
         return _characters(self.payload(), lambda text: len(text.encode()))
 
-    def parts(self) -> Sequence[Request]:
+    def parts(self) -> "Sequence[Request]":
         """Return one request per question."""
         return [self]
 
-    def joined(self, requests: Sequence[Request]) -> Request:
+    def joined(self, requests: "Sequence[Request]") -> "Request":
         """Return one request with the questions of this request, then of ``requests``, which are of the same class.
 
         This base class raises TypeError if there are ``requests``.

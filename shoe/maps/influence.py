@@ -6,8 +6,6 @@ unmatched predictions that may be false positives of another class: it selects t
 according to a cautious guess of their values (``shoe.similarity.unrated.Imputed``).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -185,7 +183,7 @@ class _Cells:
     pair: Indices
 
     @classmethod
-    def from_side(cls, part: Part, side: _Side, influence: Floats) -> _Cells:
+    def from_side(cls, part: Part, side: _Side, influence: Floats) -> "_Cells":
         row, word = np.nonzero(influence)
         cell, classes, senses = side.lookups.pairs(row, word)
         asked = side.askable[classes, senses]

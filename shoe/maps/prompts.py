@@ -7,15 +7,13 @@ and ``[pair]``, the text of each pair within ``$pairs``, with the field ``$id``.
 the second sense. Whole interactions have ``$first_verb_words`` and so on. A dollar sign is written ``$$``.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from string import Template
-from typing import Any, Literal, NamedTuple, cast
+from typing import Any, Literal, NamedTuple, Self, cast
 
 from shoe.core.errors import InputError, closest_names, quote
 from shoe.core.io.files import data_folder, read_bytes
@@ -50,7 +48,7 @@ class Interaction(SenseText):
     object: SenseText
 
     @classmethod
-    def from_senses(cls, verb: SenseText, object: SenseText) -> Interaction:  # noqa: A002 - the field's word
+    def from_senses(cls, verb: SenseText, object: SenseText) -> Self:  # noqa: A002 - the field's word
         """Return the text of the interaction of a verb sense and an object sense."""
         name, gloss = f"{verb.name} {object.name}", f"{verb.gloss} {object.gloss}"
         return cls(name, verb.lemmas + object.lemmas, gloss, verb, object)
@@ -178,7 +176,7 @@ class Prompt:
     overheads: tuple[int, ...]
 
     @classmethod
-    def read(cls, path: Path, fields: Sequence[str]) -> Prompt:
+    def read(cls, path: Path, fields: Sequence[str]) -> Self:
         """Read a prompt file; ``fields`` are the names of its required fields, without the dollar sign.
 
         Raise InputError if a section or field is missing or unknown, or a section occurs twice.
@@ -203,7 +201,7 @@ class Prompts:
     interaction: Prompt
 
     @classmethod
-    def read(cls, folder: Path | None = None) -> Prompts:
+    def read(cls, folder: Path | None = None) -> Self:
         """Read verb.txt, object.txt and interaction.txt from a folder; by default, the prompts shipped with shoe."""
         folder = data_folder("prompts") if folder is None else folder
 
@@ -283,13 +281,13 @@ class Group(Request):
         """Return an upper bound of the characters of the messages of a first attempt; 0 for a rater without prompts."""
         return self._prompts.length(self.questions, several=self._several) if self._prompts else 0
 
-    def parts(self) -> Sequence[Group]:
+    def parts(self) -> "Sequence[Group]":
         """Return one group per question."""
         if len(self.questions) == 1:
             return [self]
         return [Group([question], self._prompts, several=self._several) for question in self.questions]
 
-    def joined(self, requests: Sequence[Request]) -> Group:
+    def joined(self, requests: Sequence[Request]) -> "Group":
         """Return one group with the questions of this group, then of ``requests``."""
         groups = [self, *cast("Sequence[Group]", requests)]
         questions = [question for group in groups for question in group.questions]

@@ -1,12 +1,10 @@
 """Pairs of a person and an object about which questions are asked: selected from detections, or read from a file."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 import msgspec
 import numpy as np
@@ -186,7 +184,7 @@ class Pairs:
     settings: PairRule = _NO_RULE
 
     @classmethod
-    def by_rule(cls, pictures: Sequence[Picture], boxes: Detections, rule: str, settings: PairRule, out: Path) -> Pairs:
+    def by_rule(cls, pictures: Sequence[Picture], boxes: Detections, rule: str, settings: PairRule, out: Path) -> Self:
         """Return the pairs that a rule (its name and settings) selects, and write them to the file ``out``."""
         records = [paired(boxes.pictures[picture.name], settings) for picture in pictures]
         write_lines(out, records)
@@ -206,7 +204,7 @@ class Pairs:
         pairs = {"rule": self.rule, **msgspec.to_builtins(self.settings)}
         return {"boxes": dict(self.boxes), "pairs": pairs, "paired": digest.hexdigest()}
 
-    def pairs_in(self, pictures: Iterable[Picture]) -> Pairs:
+    def pairs_in(self, pictures: Iterable[Picture]) -> Self:
         """Return a copy with only the pairs of the given images."""
         names = {picture.name for picture in pictures}
         return replace(self, records=[record for record in self.records if record.image in names])

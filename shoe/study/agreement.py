@@ -1,7 +1,5 @@
 """Agreement of raters with each other and with themselves (SHOE supplement, sections 5.2, 5.3 and 6.3)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Annotated, Literal, NamedTuple
 
@@ -125,7 +123,7 @@ class LeftOut(NamedTuple):
         low, high = _BACK[scale](_TO[scale](np.array(self.whole)) + np.array([-reach, reach]))
         return Figure(self.whole, Interval(float(low), float(high)))
 
-    def minus(self, other: LeftOut) -> LeftOut:
+    def minus(self, other: "LeftOut") -> "LeftOut":
         """Return this statistic minus ``other``, of the same items and raters, also for each group left out."""
         pairs = zip(self[1:], other[1:], strict=True)
         items, raters = ([minus(a, b) for a, b in zip(*both, strict=True)] for both in pairs)

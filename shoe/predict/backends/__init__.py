@@ -4,8 +4,6 @@ All raw answers are chat completions in the format of OpenAI, with the log proba
 likeliest alternatives (``choices[0].logprobs.content``); see :mod:`shoe.predict.confidence`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from typing import Annotated, Any, ClassVar, Self
@@ -25,7 +23,7 @@ BACKENDS = {
 """Module and class of each back end by name. The modules import optional dependencies only when they use them."""
 
 
-def backend_of(name: str) -> type[BackendConfig]:
+def backend_of(name: str) -> "type[BackendConfig]":
     """Return the settings class of the back end with a name; raise OptionError if the name is unknown."""
     if name not in BACKENDS:
         raise unknown_name("back end", name, BACKENDS)

@@ -7,8 +7,6 @@ Prompts of a batch are padded on the left. If the class of the model accepts enc
 encoded only once, and the common prefix of a batch about one image is processed only once (:class:`Prefix`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
@@ -324,7 +322,7 @@ class Transformers(BackendConfig, frozen=True, kw_only=True):
         return partial(_answer_all, VisionModel(self), self.batch_size)
 
 
-def _answer_all(model: VisionModel, batch_size: int, asks: Iterator[Ask], recorder: Recorder) -> None:
+def _answer_all(model: "VisionModel", batch_size: int, asks: Iterator[Ask], recorder: Recorder) -> None:
     batches = together(asks, batch_size)
 
     def prepare_next() -> tuple[list[Ask], Future[Prepared]] | None:
