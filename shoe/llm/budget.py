@@ -16,7 +16,6 @@ TOKENS_AROUND = 256
 ANSWER_TOKENS = 64
 """Expected tokens of an answer without a token limit, in addition to ``ANSWER_TOKENS_PER_QUESTION`` per question."""
 ANSWER_TOKENS_PER_QUESTION = 16
-_MILLION = 1e6
 BOUNDS = ("max_completion_tokens", "max_tokens", "max_new_tokens")
 """Sampling parameters that limit the tokens of an answer."""
 
@@ -49,7 +48,7 @@ class Usage(NamedTuple):
         """Return the cost of the tokens, in the currency of the price."""
         cached_price = price.input if price.cached_input is None else price.cached_input
         total = (self.input - self.cached) * price.input + self.cached * cached_price + self.output * price.output
-        return total / _MILLION
+        return total / 1e6
 
 
 def usage_of(raw: Mapping[str, Any]) -> Usage | None:

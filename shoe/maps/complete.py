@@ -174,8 +174,7 @@ def complete(
         raters: raters whose ratings ``rate`` returns, in the order of its columns.
         out: folder of the completed map, written after every round; not written if nothing is rated.
         tolerance: width of the interval, in units of SHOE-mAP, at which the completion ends.
-        purpose: data that identify the predictions. A map that the same raters completed for the same purpose is
-            continued.
+        purpose: data that identify the predictions. A completion by the same raters for the same purpose is continued.
         budget: budget of ``rate`` in this run, which ``rate`` must update and enforce; the remaining cost limits the
             number of pairs per round.
         known: function like ``rate`` that only returns stored answers. Pairs without a valid answer in earlier runs

@@ -68,8 +68,7 @@ def by_credit(open_score: OpenScore, bounds: tuple[Floats, Floats], askable: Wan
     """Select pairs on which the matches and their credit depend.
 
     Args:
-        bounds: (K,) lowest and (K,) highest average precision of the classes, with the present classes of false
-            positives.
+        bounds: (K,) lowest and (K,) highest average precision of classes, with the present classes of false positives.
         askable: unrated pairs that a rater may answer.
         most: number of pairs to select; it may be exceeded slightly.
 

@@ -66,8 +66,7 @@ class Rated:
         sampled: (s,) indices of the questions that the first rater rated 0 and the other raters rate as a sample; None
             if there is no prefilter.
         zeros: number of questions that the first rater rated 0.
-        disagreements: disagreement with the first rater, by column of the other raters; columns without ratings are
-            absent.
+        disagreements: disagreement with the first rater, by column of the other raters, except columns without ratings.
     """
 
     plan: Plan

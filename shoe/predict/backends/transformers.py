@@ -492,8 +492,7 @@ class VisionModel(LocalModel):
     def _logprobs(self, logits: Any, chosen: Any, batch: Prepared) -> tuple[Any, Any]:
         """Return token IDs and their log probabilities at one position of the answers, one row per answer.
 
-        Each row contains the chosen token, the likeliest tokens, then the tokens of the expected words of all
-        questions.
+        Each row contains the chosen token, the likeliest tokens, then those of the expected words of all questions.
         """
         torch = self.torch
         logprobs = logits.float().log_softmax(-1)
