@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
@@ -25,7 +26,8 @@ from benchmarks.shared import Row, at_least, print_cells
 from shoe.core.arrays import Floats, Ints, Mask
 from shoe.lexicon.expressions import POS, Part
 from shoe.lexicon.store import names_of
-from shoe.maps.complete import OPTIONS, Round, complete
+from shoe.llm.budget import Budget
+from shoe.maps.complete import OPTIONS, CompletionRound, complete
 from shoe.maps.planning import plan_dataset, plan_needed
 from shoe.scoring.hoi_similarity import HoiSimilarity
 from shoe.scoring.matching.task import Task
@@ -92,24 +94,26 @@ def run(task: Task, start: str, stand_in: StandIn, tolerance: float, full: int, 
     """Complete one map, beside the score under the whole table."""
     print(f"\n{start} map, stand-in {stand_in.name}")
     print_cells("round", "asked", "all", "SHOE-mAP, %", "lowest", "highest", "seconds")
-    begun, asked = perf_counter(), 0
+    begun, asked, rounds = perf_counter(), 0, count()
 
-    def show(state: Round) -> None:
+    def show(state: CompletionRound) -> None:
         nonlocal asked
         asked += state.asked
-        low, high = (100 * bound for bound in state.interval)
+        low, high = (100 * bound for bound in state.map_interval)
         seconds = perf_counter() - begun
-        print_cells(str(state.number), f"{state.asked:,}", f"{asked:,}", 100 * state.score, low, high, seconds)
+        print_cells(str(next(rounds)), f"{state.asked:,}", f"{asked:,}", 100 * state.map, low, high, seconds)
 
     rater, purpose = Rater(stand_in.name, "a stand-in"), {"predictions": "the benchmark's free text"}
     with TemporaryDirectory() as folder:
         first, out = first_map(start, Path(folder) / "start"), Path(folder) / "completed"
-        done = complete(first, task, stand_in.rate, [rater], out, tolerance=tolerance, purpose=purpose, show=show)
+        done = complete(
+            first, task, stand_in.rate, [rater], out, tolerance=tolerance, purpose=purpose, budget=Budget(), show=show
+        )
     # One that began with real ratings keeps them.
     table: Similarity = Kept(load_similarity("hico-det"), stand_in) if start == "thinned" else stand_in
     score = semantic_score(task, HoiSimilarity.from_task(task, table, OPTIONS), OPTIONS).map
     assert score is not None
-    low, high = done.rounds[-1].interval
+    low, high = done.rounds[-1].map_interval
     inside = Row("  SHOE-mAP under the whole table", 100 * score, "%", 100 * low, 100 * high, "in the interval")
     return [
         Row(f"pairs asked, {start} map, stand-in {stand_in.name} ({done.why})", asked, ""),

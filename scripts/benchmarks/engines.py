@@ -32,7 +32,7 @@ from shoe.llm.budget import Budget
 from shoe.llm.ledger import Ledger
 from shoe.llm.ledger_writer import writing
 from shoe.llm.limits import Limits
-from shoe.llm.recorder import LedgerRecorder, Tally
+from shoe.llm.recorder import LedgerRecorder, Tally, Terms
 from shoe.llm.workers import Job, Spread
 from shoe.maps.session import _client, _parsed
 from shoe.report.many_files import score_many
@@ -168,12 +168,20 @@ def rate_pairs(url: str, pairs: int, ray: Any = None, workers: int = 1) -> Took:
         begun, busy = time.perf_counter(), time.process_time()
         with writing(path, ledger.identity, lambda: False, lambda _: None) as writer:
             assert writer is not None
-            recorder = LedgerRecorder(ledger, writer, Budget(), Tally("m"), sampling=config.sampling)
+            recorder = LedgerRecorder(ledger, writer, Budget(), Tally("m"), Terms(sampling=config.sampling))
             if ray is None:
                 backend.rate(asked, recorder)
             else:
                 make = partial(_client, config, PROMPTS)
-                job = Job.from_recorder(recorder, "m", make, limits.concurrency, is_local=False)
+                job = Job(
+                    "m",
+                    make,
+                    limits.concurrency,
+                    ledger.identity,
+                    recorder.terms,
+                    recorder.remembered(),
+                    is_local=False,
+                )
                 Spread(Cluster(ray), job, workers, recorder, path).run(asked)
             writer.flush()
         took = Took(time.perf_counter() - begun, time.process_time() - busy, path.stat().st_size)

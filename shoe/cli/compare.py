@@ -160,6 +160,8 @@ def compare(
 
 
 def _people(study: Path, dataset: str, similarity: str) -> Markup:
+    from msgspec import structs
+
     from shoe.benchmarks import benchmark
     from shoe.report.page.study import people_part
     from shoe.similarity import OF_DATASET
@@ -168,5 +170,5 @@ def _people(study: Path, dataset: str, similarity: str) -> Markup:
     from shoe.study.ratings import read_study
 
     name = benchmark(dataset).similarity if similarity == OF_DATASET else similarity
-    found = analyse(with_map(replace(read_study(study), weights=None), name, study))
-    return people_part(found, beside_people(found.study, name, study))
+    ratings, found = analyse(with_map(replace(read_study(study), weights=None), name, study))
+    return people_part(ratings, structs.replace(found, beside=beside_people(ratings, name, study)))

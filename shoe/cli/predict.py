@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from shoe.diagnosis.localisation import PairFigures
-    from shoe.predict.answers import RunSize
     from shoe.predict.backends import BackendConfig
     from shoe.predict.detector import DetectorConfig
     from shoe.predict.images import Picture
     from shoe.predict.pairs import Pairs
     from shoe.predict.parts import Files
+    from shoe.predict.scored import Questions as RunSize
     from shoe.predict.scored import WrittenCounts
     from shoe.predict.settings import PredictionSettings
 
@@ -253,16 +253,15 @@ def predict(
         else:
             written = _write(out, kept.answers_to(every()), pictures, choices, by)
     if json is not None:
-        from shoe.predict.scored import Ceiling, Predict, Questions
+        from shoe.predict.scored import Ceiling, Predict
 
-        cost = plan.cost if choices.model.asks else None
         document = Predict(
             by=by,
             part=str(part) if part else None,
             pictures=len(pictures),
             pairs=found.count if found else None,
             ceiling=as_base_class(reach, Ceiling) if reach else None,
-            questions=Questions(plan.total, plan.known, plan.text_tokens, plan.answer_tokens, cost=cost),
+            questions=plan,
             seconds_per_question=seconds,
             predictions=written.predictions if written else None,
             tied=written.tied if written else None,

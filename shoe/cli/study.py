@@ -397,8 +397,10 @@ def report(
     """
     from dataclasses import replace
 
+    from msgspec import structs
+
     from shoe.report.study import print_study, study_latex
-    from shoe.study.analysis import StudyReport, analyse
+    from shoe.study.analysis import analyse
     from shoe.study.raters_and_people import beside_people, with_map
     from shoe.study.ratings import read_study
     from shoe.study.testers import is_trials
@@ -417,22 +419,22 @@ def report(
     if population and ratings.weights is None:
         raise OptionError(f"--population requires a column named 'weight', which {file} does not have")
     counted = ratings if population else replace(ratings, weights=None)
-    found = analyse(counted if similarity is None else with_map(counted, similarity, file))
+    study, found = analyse(counted if similarity is None else with_map(counted, similarity, file))
     if latex is not None:
         write_text(latex, study_latex(found))
-    beside = None if similarity is None else beside_people(found.study, similarity, file)
+    if similarity is not None:
+        found = structs.replace(found, beside=beside_people(study, similarity, file))
     if figures is not None:
         from shoe.report.figures.studies import draw_study
 
-        draw_study(found, beside, figures)
+        draw_study(study, found, figures)
     if html is not None:
         from shoe.report.page.rendering import portable_command
         from shoe.report.page.study import write_people_page
 
-        write_people_page(html, found, beside, portable_command(["shoe", *sys.argv[1:]], Path.cwd()))
+        write_people_page(html, study, found, portable_command(["shoe", *sys.argv[1:]], Path.cwd()))
     as_drawn = ratings.weights is not None and not population
-    made = StudyReport.from_analysis(found, beside)
-    put_report(made, json, lambda to: print_study(found, beside, to, as_drawn=as_drawn))
+    put_report(found, json, lambda to: print_study(study, found, to, as_drawn=as_drawn))
 
 
 def _report_testers(file: Path, similarity: str | None, latex: Path | None, json: str | None) -> None:

@@ -1,7 +1,5 @@
 """Send requests in batches: start batches, wait for the results, record answers, and repeat unanswered requests."""
 
-from __future__ import annotations
-
 import logging
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -454,8 +452,7 @@ class BatchPass:
                 are removed; failed requests get a more specific reason.
 
         Returns:
-            The first error after which a request cannot succeed, or None; and the custom IDs whose failure was
-            recorded.
+            The first error after which a request cannot succeed, or None; and the custom IDs of recorded failures.
         """
         hopeless, failed = None, set[str]()
         lines = (text for file in batch.files for text in self._api.lines(file))

@@ -6,8 +6,6 @@ attempt, keys], ...]}`` before anything is sent; ``{"event": "uploaded", "digest
 "started" event, the batch is looked up at the endpoint by its digest.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Costs of requests, from reported or estimated tokens, and the budget of a run, shared by all its models."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import ceil
@@ -18,7 +16,6 @@ TOKENS_AROUND = 256
 ANSWER_TOKENS = 64
 """Expected tokens of an answer without a token limit, in addition to ``ANSWER_TOKENS_PER_QUESTION`` per question."""
 ANSWER_TOKENS_PER_QUESTION = 16
-_MILLION = 1e6
 BOUNDS = ("max_completion_tokens", "max_tokens", "max_new_tokens")
 """Sampling parameters that limit the tokens of an answer."""
 
@@ -51,7 +48,7 @@ class Usage(NamedTuple):
         """Return the cost of the tokens, in the currency of the price."""
         cached_price = price.input if price.cached_input is None else price.cached_input
         total = (self.input - self.cached) * price.input + self.cached * cached_price + self.output * price.output
-        return total / _MILLION
+        return total / 1e6
 
 
 def usage_of(raw: Mapping[str, Any]) -> Usage | None:
@@ -114,11 +111,10 @@ class Budget:
     _lock: Lock = field(default_factory=Lock, repr=False)
 
     def reserve(self, cost: float) -> bool | None:
-        """Reserve one request with its largest possible cost.
+        """Reserve one request with its largest possible cost; return True if the budget suffices.
 
-        Returns:
-            True if the budget suffices; False if it does not, which ends the run, or if the run is ending already; None
-            if it may suffice after a request in flight is answered.
+        Return False if it does not, which ends the run, or if the run is ending already, and None if it may suffice
+        after a request in flight is answered.
         """
         with self._lock:
             if self.reason is not None:
@@ -142,7 +138,7 @@ class Budget:
             self._reserved = self._reserved - reserved if self._in_flight else 0.0
             self.spent += cost
 
-    def lease(self, requests: int, cost: float) -> Budget | None:
+    def lease(self, requests: int, cost: float) -> "Budget | None":
         """Reserve a part of the budget, for at most ``requests`` attempts and ``cost``, until :meth:`take_back`.
 
         Returns:
@@ -165,7 +161,7 @@ class Budget:
             self._reserved += part.max_cost or 0.0
             return part
 
-    def take_back(self, part: Budget) -> None:
+    def take_back(self, part: "Budget") -> None:
         """Return a leased part to this budget, and add its used requests and cost."""
         with self._lock:
             self._in_flight -= 1

@@ -1,7 +1,5 @@
 """Send concurrent requests to a chat endpoint. To limit memory, a request is created only when it can be sent."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -31,6 +29,22 @@ _LOOK_FOR_A_STOP, _LOOK_FOR_ROOM = 0.1, 0.02
 
 class _NoMoreError(Exception):
     """Signal that the pass ends, so that the present request is not sent."""
+
+
+@dataclass(eq=False, slots=True)
+class _Pending:
+    """A request that is being sent.
+
+    Attributes:
+        inside: whether the gate has admitted the request.
+        hollow: number of responses without content.
+        tries: number of failed attempts, except attempts during an outage.
+    """
+
+    request: Request
+    inside: bool = True
+    hollow: int = 0
+    tries: int = 0
 
 
 class Pass:
@@ -218,19 +232,3 @@ class Pass:
         except Exception as error:  # the SDK does not catch all exceptions of its libraries
             raise connection_error(self._place, error, self._limits.timeout) from None
         return reply.status_code, reply.headers, reply.content
-
-
-@dataclass(eq=False, slots=True)
-class _Pending:
-    """A request that is being sent.
-
-    Attributes:
-        inside: whether the gate has admitted the request.
-        hollow: number of responses without content.
-        tries: number of failed attempts, except attempts during an outage.
-    """
-
-    request: Request
-    inside: bool = True
-    hollow: int = 0
-    tries: int = 0

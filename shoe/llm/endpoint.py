@@ -1,13 +1,11 @@
 """URL and key of an endpoint, and the removal of secrets from messages, ledgers and maps."""
 
-from __future__ import annotations
-
 import os
 import re
 from base64 import b64encode
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Self
 from urllib.parse import unquote, urlsplit
 from urllib.request import getproxies
 
@@ -103,7 +101,7 @@ class Endpoint:
         """Set ``secrets``."""
         object.__setattr__(self, "secrets", Secrets(self.key))
 
-    def open(self) -> Endpoint:
+    def open(self) -> Self:
         """Return a copy with the key from the environment ("" if not needed); raise OptionError for an invalid key."""
         key = os.environ.get(self.key_variable, "").strip() if self.key_variable else ""
         if self.key_variable and not (key and key.isascii() and key.isprintable()):

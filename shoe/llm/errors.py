@@ -1,7 +1,5 @@
 """Classify an endpoint's responses: an answer to store, an error to retry, or an error that ends the run."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -79,10 +77,7 @@ class NoResponseFormatError(Exception):
 def answer(place: Endpoint, model: str, status: int, headers: Mapping[str, str], body: bytes) -> dict[str, Any]:
     """Return the answer in a response, or raise the error that describes the response.
 
-    Args:
-        model: name of the model, for messages.
-        status: HTTP status.
-        headers: response headers, a mapping with case-insensitive names.
+    ``model`` is the name of the model, for messages; ``headers`` is a mapping with case-insensitive names.
 
     Returns:
         JSON, without secrets, of a chat completion or of an error by which a content filter refuses the question.

@@ -13,8 +13,6 @@ file; readers skip this line, and the next writer cuts it off. The event ``ask a
 a rating.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -55,14 +53,12 @@ class State(IntEnum):
 
 def pending(states: States) -> Mask:
     """Return (n,) whether each question must still be sent, for the first or the second time."""
-    is_pending: Mask = np.isin(states, [State.UNRATED, State.UNPARSED_ONCE, State.REFUSED_TOGETHER])
-    return is_pending
+    return np.isin(states, [State.UNRATED, State.UNPARSED_ONCE, State.REFUSED_TOGETHER])
 
 
 def as_keys(joined: bytes) -> Keys:
     """Return concatenated 16-byte keys as an (n, 2) array."""
-    keys: Keys = np.frombuffer(joined, ">u8").astype(np.uint64).reshape(-1, KEY_BYTES // 8)
-    return keys
+    return np.frombuffer(joined, ">u8").astype(np.uint64).reshape(-1, KEY_BYTES // 8)
 
 
 class Index:

@@ -1,14 +1,11 @@
 """Writer of a ledger, for one process at a time, and the merge of the ledgers of several processes."""
 
-from __future__ import annotations
-
 import errno
 import mmap
 import os
 import stat
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import ExitStack, closing, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -51,11 +48,9 @@ class Writer:
         self._thread.start()
 
     def append(self, line: bytes) -> None:
-        """Append a line.
+        """Append a line; raise InputError if the line cannot be written. The ledger is then unchanged.
 
-        Raises:
-            InputError: if the line cannot be written; the ledger is then unchanged. Also once when the disk becomes
-                full; the line was then written into the reserved space.
+        The error is also raised once when the disk becomes full; the line was then written into the reserved space.
         """
         with self._lock:
             if self._error is not None:
@@ -152,13 +147,11 @@ def writing(
         yield None if handle is None else stack.enter_context(closing(Writer(path, handle)))
 
 
-@contextmanager
 def locked(
     path: Path, identity: Mapping[str, Any], stopping: Callable[[], bool], say: Callable[[str], None]
-) -> Iterator[int | None]:
-    """Lock a ledger, cut off an incomplete last line, and yield its file descriptor or None as in :func:`writing`."""
-    with locked_lines(path, header(identity), lambda line: check_header(path, line, identity), stopping, say) as handle:
-        yield handle
+) -> AbstractContextManager[int | None]:
+    """Return the context of :func:`locked_lines` for a ledger; arguments and errors are as for :func:`writing`."""
+    return locked_lines(path, header(identity), lambda line: check_header(path, line, identity), stopping, say)
 
 
 @contextmanager
@@ -214,7 +207,7 @@ def _lock(path: Path, handle: int, stopping: Callable[[], bool], say: Callable[[
         if not notified:
             say(f"{path.name}: another process or rater is writing this ledger; waiting, to use its answers")
             notified = True
-        time.sleep(_LOOK_FOR_LOCK)
+        sleep(_LOOK_FOR_LOCK)
 
 
 def _reserve(path: Path) -> int | None:

@@ -5,15 +5,13 @@ requests in flight doubles per round trip until the endpoint is overloaded, is h
 trip.
 """
 
-from __future__ import annotations
-
 import asyncio
 import re
 from collections import deque
 from collections.abc import Mapping
 from contextlib import suppress
 from time import monotonic
-from typing import Annotated
+from typing import Annotated, Self
 
 import msgspec
 
@@ -42,7 +40,7 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     tries: Annotated[int, msgspec.Meta(ge=1, le=100)] = 6
     outage: Annotated[float, msgspec.Meta(ge=0)] = 600.0
 
-    def divided(self, workers: int) -> Limits:
+    def divided(self, workers: int) -> Self:
         """Return the limits of each of ``workers`` workers: an equal part of rates and (rounded down) concurrency."""
         return msgspec.structs.replace(
             self,

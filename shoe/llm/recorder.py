@@ -110,14 +110,9 @@ def wait_with_progress(
 ) -> None:
     """Wait for the threads of a run, and show its progress; Ctrl-C ends the run like a used-up budget.
 
-    It waits for an event instead of joining threads: after Ctrl-C, Thread.join may return too early (in Python 3.11).
-
-    Args:
-        ended: event that is set when the last thread has ended.
-        quiet: whether the run sends no requests, so that the first Ctrl-C ends it at once.
-
-    Raises:
-        KeyboardInterrupt: at the second Ctrl-C, or at the first if ``quiet``.
+    It waits for the event ``ended``, set by the last thread, instead of joining threads: after Ctrl-C, Thread.join may
+    return too early (in Python 3.11). A second Ctrl-C raises KeyboardInterrupt; if the run is ``quiet``, which means
+    that it sends no requests, the first does.
     """
     interrupted = quiet
     while not ended.is_set():
@@ -171,6 +166,27 @@ class Tally:
     waiting: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """Conditions of the requests to one model.
+
+    Attributes:
+        price: price of tokens.
+        sampling: parameters of the requests, which may limit the length of answers.
+        asks: whether requests are sent to an endpoint; False for a local model, which costs nothing.
+        hint: end of the error message about unusable answers.
+    """
+
+    price: Price = field(default_factory=Price)
+    sampling: Mapping[str, Any] = field(default_factory=dict)
+    asks: bool = True
+    hint: str = ""
+
+    def most(self, request: Request) -> float:
+        """Return an upper bound of the cost of one attempt, from its size and the longest possible answer."""
+        return most_usage(self.sampling, request.size(), len(request.keys)).cost(self.price)
+
+
 @dataclass(eq=False, slots=True)
 class LedgerRecorder:
     """Implementation of :class:`~shoe.llm.request.Recorder` for one model, with a ledger and a budget.
@@ -179,9 +195,6 @@ class LedgerRecorder:
         ledger: reader of the ledger, with the events of earlier runs.
         writer: writer of this ledger.
         tally: counts of the model, which are updated.
-        sampling: parameters of the requests, which may limit the length of answers.
-        asks: whether requests are sent to an endpoint; False for a local model, which costs nothing.
-        hint: end of the error message about unusable answers.
         wordless: number of latest attempts in a row without a usable answer.
         answered: whether there has been a usable answer.
     """
@@ -190,10 +203,7 @@ class LedgerRecorder:
     writer: Writer
     budget: Budget
     tally: Tally
-    price: Price = field(default_factory=Price)
-    sampling: Mapping[str, Any] = field(default_factory=dict)
-    asks: bool = True
-    hint: str = ""
+    terms: Terms = field(default_factory=Terms)
     wordless: int = field(default=0, init=False)
     answered: bool = field(default=False, init=False)
     _lock: Lock = field(default_factory=Lock, init=False)
@@ -216,14 +226,14 @@ class LedgerRecorder:
         if self._is_wordless:
             raise ShoeError(
                 f"{self.tally.name}: {self.wordless} attempts in a row had no usable answer; "
-                f"see the last lines of {self.ledger.path}{self.hint}"
+                f"see the last lines of {self.ledger.path}{self.terms.hint}"
             )
 
     def may_ask(self, request: Request) -> bool | None:
         """Reserve one request; return True if it may be sent, False if the run is ending, None if it must wait."""
-        if not self.asks or self.stopping:
+        if not self.terms.asks or self.stopping:
             return not self.stopping
-        most = 0.0 if self.price.is_free else self._most(request) * self._dearest
+        most = 0.0 if self.terms.price.is_free else self.terms.most(request) * self._dearest
         may = self.budget.reserve(most)
         if may:
             with self._lock:
@@ -235,9 +245,9 @@ class LedgerRecorder:
     def answer(self, request: Request, raw: Mapping[str, Any]) -> None:
         """Write a raw answer to the ledger, and book its cost; raise InputError if it cannot be written."""
         self.writer.append(answer_line(request, raw))
-        characters = request.characters() if self.asks else 0
+        characters = request.characters() if self.terms.asks else 0
         self._settle(request, usage_of(raw) or likely_usage(characters, len(request.keys)), answered=True)
-        if self.asks:  # an unusable second answer is likely, and no sign of a broken endpoint
+        if self.terms.asks:  # an unusable second answer is likely, and no sign of a broken endpoint
             entry = {"keys": [key.hex() for key in request.keys], **request.about(), "answer": raw}
             self._count(is_usable=request.attempt > 1 or max(self.ledger.parse(entry)) >= 0)
 
@@ -274,12 +284,12 @@ class LedgerRecorder:
         If the cost exceeds its upper bound, all later bounds are multiplied by the same factor. Requests of a batch
         that an earlier run started are not booked in this run's budget.
         """
-        usage = usage if self.asks else Usage(0, 0)
+        usage = usage if self.terms.asks else Usage(0, 0)
         with self._lock:
             reserved = self._in_flight.pop(request.key, None)
-            cost = (reserved or 0.0) if usage is None else usage.cost(self.price)
+            cost = (reserved or 0.0) if usage is None else usage.cost(self.terms.price)
             if reserved and cost > reserved:
-                self._dearest = max(self._dearest, cost / self._most(request))
+                self._dearest = max(self._dearest, cost / self.terms.most(request))
             if usage is not None:
                 self.tally.input_tokens += usage.input
                 self.tally.output_tokens += usage.output
@@ -289,7 +299,3 @@ class LedgerRecorder:
                 self._failed.discard(request.key)
         if reserved is not None:
             self.budget.settle(reserved, cost)
-
-    def _most(self, request: Request) -> float:
-        """Return an upper bound of the cost of a request, from its size and the longest possible answer."""
-        return most_usage(self.sampling, request.size(), len(request.keys)).cost(self.price)

@@ -1,7 +1,5 @@
 """Requests to an endpoint, and the interface of the recorder of their answers."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -63,11 +61,11 @@ class Request:
         """Return the number of bytes of the request's texts; an image counts as 12,000."""
         return _characters(self.payload(), lambda text: len(text.encode()))
 
-    def parts(self) -> Sequence[Request]:
+    def parts(self) -> "Sequence[Request]":
         """Return one request per question."""
         return [self]
 
-    def joined(self, requests: Sequence[Request]) -> Request:
+    def joined(self, requests: "Sequence[Request]") -> "Request":
         """Return one request with the questions of this request, then of ``requests``, which are of the same class.
 
         This base class raises TypeError if there are ``requests``.
@@ -126,11 +124,10 @@ class Recorder(Protocol):
         """Store a failed attempt: kind of the failure ("429", "timeout", ...), error message, and reported tokens."""
 
     def may_ask(self, request: Request) -> bool | None:
-        """Reserve one request in the budget.
+        """Reserve one request in the budget; return True if the request may be sent.
 
-        Returns:
-            True if the request may be sent; False if the budget is used up, so that no further request may be sent;
-            None if the budget may suffice after a request in flight is answered.
+        Return False if the budget is used up, so that no further request may be sent, and None if it may suffice after
+        a request in flight is answered.
         """
 
     def remember(self, event: Mapping[str, Any]) -> None:

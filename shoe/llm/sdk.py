@@ -31,11 +31,9 @@ _FIRST_WAIT, _LONGEST_WAIT = 0.5, 60.0
 def client(place: Endpoint, timeout: float) -> openai.OpenAI:
     """Return a client of the openai SDK for one thread; it does not repeat failed requests.
 
-    ``timeout`` is the time limit in seconds for each read, and for a whole response except that of a file.
-
-    Raises:
-        MissingExtraError: if the SDK is not installed.
-        OptionError: if environment variables name an invalid proxy or certificate file.
+    ``timeout`` is the time limit in seconds for each read, and for a whole response except that of a file. Raise
+    MissingExtraError if the SDK is not installed, and OptionError if environment variables name an invalid proxy or
+    certificate file.
     """
     sdk = _sdk()
     hooks = {"request": [partial(_remove_sdk_headers, place)], "response": [_bounds(timeout)]}

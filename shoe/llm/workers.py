@@ -1,7 +1,5 @@
 """Worker processes of a run on a Ray cluster; each worker sends requests and writes its own ledger."""
 
-from __future__ import annotations
-
 import uuid
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -18,10 +16,10 @@ import msgspec
 from shoe.core.errors import ShoeError
 from shoe.engines.base import DEATHS
 from shoe.engines.ray_cluster import SILENCE, Cluster, Lease, is_locked
-from shoe.llm.budget import Budget, Price, Reason, Usage, likely_usage, most_usage, usage_of
+from shoe.llm.budget import Budget, Reason, Usage, likely_usage, usage_of
 from shoe.llm.ledger import Ledger, Parse
 from shoe.llm.ledger_writer import WORKER, writing
-from shoe.llm.recorder import LedgerRecorder, Tally
+from shoe.llm.recorder import LedgerRecorder, Tally, Terms
 from shoe.llm.request import Recorder, Request
 
 Ask = Callable[[Iterator[Request], Recorder], None]
@@ -37,7 +35,7 @@ class Job:
         make: callback that creates a worker's client or model, and the parser of its answers.
         in_flight: largest number of requests of a worker whose answers are not yet in its ledger.
         identity: settings in the header of the ledgers.
-        price, sampling, asks, hint: as in the :class:`~shoe.llm.recorder.LedgerRecorder` of the run.
+        terms: conditions of the requests.
         events: events in the run's ledger.
         is_local: whether the model runs in the worker process.
     """
@@ -46,31 +44,9 @@ class Job:
     make: Callable[[], tuple[Ask, Parse]]
     in_flight: int
     identity: Mapping[str, Any]
-    price: Price
-    sampling: Mapping[str, Any]
-    asks: bool
-    hint: str
+    terms: Terms
     events: Sequence[Mapping[str, Any]]
     is_local: bool
-
-    @classmethod
-    def from_recorder(
-        cls,
-        recorder: LedgerRecorder,
-        name: str,
-        make: Callable[[], tuple[Ask, Parse]],
-        in_flight: int,
-        *,
-        is_local: bool,
-    ) -> Job:
-        """Return a job with settings of a run's recorder; the other arguments are attributes of the job."""
-        price, sampling, asks, hint = recorder.price, recorder.sampling, recorder.asks, recorder.hint
-        identity, events = recorder.ledger.identity, recorder.remembered()
-        return cls(name, make, in_flight, identity, price, sampling, asks, hint, events, is_local)
-
-    def most(self, request: Request) -> float:
-        """Return an upper bound of the cost of one attempt at a request, in the currency of the price."""
-        return most_usage(self.sampling, request.size(), len(request.keys)).cost(self.price)
 
 
 @dataclass(slots=True)
@@ -107,8 +83,7 @@ class Worker:
     def ready(self) -> float:
         """Create the ledger and the client, and return the worker's time (see :meth:`renew`).
 
-        Raises:
-            ShoeError: if the ledger or the client cannot be created.
+        Raise ShoeError if the ledger or the client cannot be created.
         """
         job = self._job
         self._ask, parse = job.make()
@@ -117,9 +92,7 @@ class Worker:
         writer = self._open.enter_context(writing(self._path, job.identity, lambda: False, lambda _: None))
         assert writer is not None, "it waits for as long as it takes"  # noqa: S101 - for the type checker
         self._lease = Lease(inf if job.is_local else SILENCE)  # a local model costs no money
-        self._recorder = _BatchRecorder(
-            ledger, writer, self._budget, Tally(job.name), job.price, job.sampling, asks=job.asks, hint=job.hint
-        )
+        self._recorder = _BatchRecorder(ledger, writer, self._budget, Tally(job.name), job.terms)
         self._recorder.lease = self._lease
         return self.renew(0.0)
 
@@ -192,10 +165,10 @@ def result_of_dead_worker(job: Job, path: Path, start: int, requests: Sequence[R
         if key in pending and "answer" in entry:
             result.answers.append((key, entry["answer"]))
             usage = usage_of(entry["answer"]) or likely_usage(pending[key].characters(), len(pending[key].keys))
-            result.spent += usage.cost(job.price)
+            result.spent += usage.cost(job.terms.price)
         elif key in pending:
             result.failures.append((key, entry["failure"], entry["detail"], None))
-    in_flight = max(map(job.most, requests), default=0.0)
+    in_flight = max(map(job.terms.most, requests), default=0.0)
     result.spent += in_flight * (job.in_flight + len(result.failures))
     result.requests = len(result.answers) + len(result.failures) + job.in_flight
     if lease.max_cost is not None:
@@ -349,7 +322,8 @@ class Spread:
             batch += islice(requests, self._size - len(batch))
             if not batch:
                 return
-            most = 0.0 if self.job.price.is_free else _TRIES * sum(map(self.job.most, batch))
+            terms = self.job.terms
+            most = 0.0 if terms.price.is_free else _TRIES * sum(map(terms.most, batch))
             lease = self.recorder.budget.lease(_TRIES * len(batch), most)
             if lease is None:
                 self._again.extendleft(reversed(batch))

@@ -1,12 +1,8 @@
 """Ablation of a map's raters: scores and human agreement for each subset of them (SHOE supplement, section 1)."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from itertools import combinations
-from operator import attrgetter
 
 import numpy as np
 from msgspec import structs
@@ -14,10 +10,9 @@ from msgspec import structs
 from shoe.core.documents import Correlation, Count, Document, Fraction
 from shoe.core.errors import OptionError
 from shoe.core.statistics import nearest_measures
-from shoe.lexicon.expressions import Part
 from shoe.maps.diff import semantic_of, under
 from shoe.maps.human_ratings import HumanAgreement, HumanKind, HumanRatings, compare_people, values_beside
-from shoe.maps.info import RaterAgreement, rater_agreements
+from shoe.maps.info import rater_agreements
 from shoe.scoring.score import Report
 from shoe.similarity import SimilarityMap
 
@@ -96,7 +91,8 @@ class MapAblate(Document, frozen=True):
 
     Attributes:
         correlations: per part of speech ("verbs", "objects"), correlation of every two raters.
-        subsets: results per subset, by number of raters; the last subset contains all raters.
+        subsets: results per subset, by number of raters and then by the map's order of raters; the last subset contains
+            all raters.
         sizes: dispersion of the metrics over the subsets of each size.
         all_subsets: dispersion of the metrics over all subsets.
         signature: signature of the score; absent if nothing was scored.
@@ -113,69 +109,6 @@ class MapAblate(Document, frozen=True):
     all_subsets: Spreads
     signature: str | None = None
     human: dict[HumanKind, NumberOfRatings] | None = None
-
-    @classmethod
-    def from_ablation(cls, ablation: Ablation) -> MapAblate:
-        """Return the JSON document of an ablation."""
-
-        def spreads(size: int | None = None) -> Spreads:
-            people = {kind: found for kind in ablation.human if (found := ablation.spread(agreement_with(kind), size))}
-            of_map, of_mf1 = (ablation.spread(attrgetter(name), size) for name in ("map", "mf1"))
-            return Spreads(of_map, of_mf1, people or None)
-
-        similarity, report = ablation.similarity, ablation.report
-        return cls(
-            name=similarity.name,
-            digest=similarity.digest,
-            ensemble=similarity.ensemble,
-            raters=[rater.name for rater in similarity.raters],
-            correlations={
-                f"{part}s": [RaterCorrelation(each.raters, each.pairs, each.pearson) for each in found]
-                for part, found in ablation.correlations.items()
-            },
-            subsets=ablation.subsets,
-            sizes=[
-                SizeSpreads(size, number, *structs.astuple(spreads(size))) for size, number in ablation.sizes.items()
-            ],
-            all_subsets=spreads(),
-            signature=str(report.signature) if report else None,
-            human={kind: NumberOfRatings(len(of.values), of.lines) for kind, of in ablation.human.items()} or None,
-        )
-
-
-def agreement_with(kind: HumanKind) -> Callable[[Subset], float | None]:
-    """Return a function that returns a subset's agreement with one kind of human ratings, or None if undefined."""
-    return lambda subset: subset.human[kind].agreement if subset.human else None
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Ablation:
-    """Results for all subsets of a map's raters.
-
-    Attributes:
-        correlations: agreement of every two raters, per part of speech.
-        subsets: results per subset, by size and then by the map's order of raters; the last subset has all raters.
-        report: score with all raters; None if there were no predictions.
-        human: human ratings, per kind.
-    """
-
-    similarity: SimilarityMap
-    correlations: dict[Part, list[RaterAgreement]]
-    subsets: list[Subset]
-    report: Report | None
-    human: dict[HumanKind, HumanRatings]
-
-    @property
-    def sizes(self) -> dict[int, int]:
-        """Number of subsets, by number of raters in a subset."""
-        return dict(Counter(len(subset.raters) for subset in self.subsets))
-
-    def spread(self, figure: Callable[[Subset], float | None], size: int | None = None) -> SubsetSpread | None:
-        """Return mean, standard deviation and range of a metric over the subsets of one size, or over all subsets.
-
-        ``figure`` returns the metric of a subset. The result is None if no subset has the metric.
-        """
-        return spread_of(figure(subset) for subset in self.subsets if size in (None, len(subset.raters)))
 
 
 def spread_of(figures: Iterable[float | None]) -> SubsetSpread | None:
@@ -196,11 +129,7 @@ def spread_of(figures: Iterable[float | None]) -> SubsetSpread | None:
 
 
 def subsets_of(raters: int) -> list[tuple[int, ...]]:
-    """Return all non-empty subsets of the columns 0 to ``raters`` - 1, by size.
-
-    Raises:
-        OptionError: if there are more than 10 raters.
-    """
+    """Return all non-empty subsets of the columns 0 to ``raters`` - 1, by size; raise OptionError above 10 raters."""
     if raters > MOST_RATERS:
         found = f"{raters} raters with {2**raters - 1:,} subsets"
         raise OptionError(f"map ablate: found {found}, expected at most {MOST_RATERS} raters")
@@ -212,7 +141,7 @@ def ablate(
     report: Report | None = None,
     human: Sequence[HumanRatings] = (),
     track: Callable[[list[tuple[int, ...]]], Iterable[tuple[int, ...]]] = iter,
-) -> Ablation:
+) -> MapAblate:
     """Compute scores and human agreement of a map for every non-empty subset of its raters.
 
     Args:
@@ -233,12 +162,32 @@ def ablate(
         scores = (semantic.map, semantic.mf1) if semantic else (None, None)
         people = {kind: found[number] for kind, found in beside.items()} or None
         subsets.append(Subset([names[column] for column in chosen], rated, *scores, people))
-    return Ablation(
-        similarity=similarity,
-        correlations={part: rater_agreements(table.ratings, names) for part, table in similarity.tables.items()},
+
+    def spreads(size: int | None = None) -> Spreads:
+        some = [subset for subset in subsets if size in (None, len(subset.raters))]
+        of_kind = {kind: spread_of(subset.human[kind].agreement for subset in some if subset.human) for kind in beside}
+        people = {kind: spread for kind, spread in of_kind.items() if spread}
+        return Spreads(
+            spread_of(subset.map for subset in some), spread_of(subset.mf1 for subset in some), people or None
+        )
+
+    sizes = Counter(len(subset.raters) for subset in subsets)
+    return MapAblate(
+        name=similarity.name,
+        digest=similarity.digest,
+        ensemble=similarity.ensemble,
+        raters=names,
+        correlations={
+            f"{part}s": [
+                RaterCorrelation(of.raters, of.pairs, of.pearson) for of in rater_agreements(table.ratings, names)
+            ]
+            for part, table in similarity.tables.items()
+        },
         subsets=subsets,
-        report=report,
-        human={ratings.kind: ratings for ratings in human},
+        sizes=[SizeSpreads(size, number, *structs.astuple(spreads(size))) for size, number in sizes.items()],
+        all_subsets=spreads(),
+        signature=str(report.signature) if report else None,
+        human={of.kind: NumberOfRatings(len(of.values), of.lines) for of in human} or None,
     )
 
 

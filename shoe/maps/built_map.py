@@ -1,12 +1,10 @@
 """Write the ratings of a run as a map, with their provenance in map.json. Equal answers give equal files."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import msgspec
 import numpy as np
@@ -31,11 +29,7 @@ WHOLE_MARK = "whole"
 
 
 def check_asked(raters: Raters) -> None:
-    """Check that all raters can rate whole interactions.
-
-    Raises:
-        OptionError: if a rater can only compare senses, not whole interactions.
-    """
+    """Raise OptionError if a rater can only compare senses, not whole interactions."""
     for config in raters.file.raters:
         if not (config.prompted or config.interactions):
             raise OptionError(
@@ -181,7 +175,7 @@ class MapBuilt(Account, frozen=True, kw_only=True):
     run: BuildRun
 
     @classmethod
-    def from_outcome(cls, raters: Raters, outcome: Outcome, budget: Budget, rules: Rules) -> MapBuilt:
+    def from_outcome(cls, raters: Raters, outcome: Outcome, budget: Budget, rules: Rules) -> Self:
         """Return the JSON document of a run; ``rules`` are the selection rules of the plans."""
         columns = [
             Column(name, **{f"{part}s": states_of(rated, column) for part, rated in outcome.parts.items()})
@@ -199,11 +193,8 @@ class MapBuilt(Account, frozen=True, kw_only=True):
 def check_place(folder: Path, mark: str = MARK) -> None:
     """Check that a map may be written to a folder; unfinished maps of killed processes are completed or deleted first.
 
-    The folder must be new or empty, or contain a map of an earlier run, whose map.json has the key ``mark``.
-
-    Raises:
-        OptionError: if the folder's name is not a valid name of a map.
-        InputError: if the folder contains anything else, or cannot be written.
+    The folder must be new or empty, or contain a map of an earlier run, whose map.json has the key ``mark``. Raise
+    InputError if it contains anything else or cannot be written, and OptionError if its name is no valid name of a map.
     """
     name = Path(os.path.realpath(folder)).name
     if not name or not name.isprintable():
@@ -227,12 +218,8 @@ def check_place(folder: Path, mark: str = MARK) -> None:
 def write_built(folder: Path, dataset: str, raters: Raters, outcome: Outcome, rules: Rules) -> None:
     """Write the rated pairs of a run as a map; an earlier map in the folder is replaced.
 
-    Args:
-        dataset: name of the dataset of the classes.
-        rules: rules by which the pairs were selected, per part.
-
-    Raises:
-        InputError: if the folder cannot be written.
+    ``dataset`` is the name of the dataset of the classes, and ``rules`` are the rules by which the pairs were selected,
+    per part. Raise InputError if the folder cannot be written.
     """
     empty = RatedPairs.empty(len(raters.columns))
     pairs = {part: rated_pairs(outcome.parts[part]) if part in outcome.parts else empty for part in POS}

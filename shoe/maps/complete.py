@@ -1,13 +1,11 @@
 """Rate only the pairs that a score depends on: bound the score, rate the most influential unrated pairs, and repeat."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -17,6 +15,7 @@ from shoe.core.documents import Count, Document, Fraction, Span
 from shoe.core.errors import InputError
 from shoe.lexicon.expressions import Part
 from shoe.lexicon.store import names_of
+from shoe.llm.budget import Budget
 from shoe.maps.estimate import Estimate
 from shoe.maps.growing_map import Draft, Pair, Rate, question_ids
 from shoe.maps.influence import by_credit, by_false_positives
@@ -34,20 +33,6 @@ _FIRST = 500
 _UNLIMITED = 1 << 62
 
 
-class Spent(NamedTuple):
-    """Requests and cost of a run so far.
-
-    Attributes:
-        requests: number of requests.
-        cost: cost in the currency of the price table.
-        over: whether the run may make no further request.
-    """
-
-    requests: int = 0
-    cost: float = 0.0
-    over: bool = False
-
-
 class Why(StrEnum):
     """Reason for the end of a completion."""
 
@@ -55,50 +40,6 @@ class Why(StrEnum):
     TOLERANCE = "the interval is within the tolerance"
     OVER = "this run may make no more requests"
     NOTHING_LEFT = "no unrated pair is left to ask the raters about"
-
-
-@dataclass(frozen=True, slots=True)
-class Round:
-    """State of a completion after a round of ratings.
-
-    Attributes:
-        number: index of the round; 0 is the state before the first round.
-        score: SHOE-mAP with the map after the round.
-        interval: lowest and highest possible score, if an unmatched prediction may be a false positive of its present
-            class or of one other class.
-        matches: lowest and highest possible score, if each unmatched prediction is a false positive of its present
-            class.
-        asked: number of questions in this round; two class senses of the dataset are one question for both directions.
-        rated: number of questions with a rating so far, including earlier runs for the same purpose.
-        unanswered: number of questions without a valid answer so far.
-    """
-
-    number: int
-    score: float
-    interval: Bounds
-    matches: Bounds
-    asked: int
-    rated: int
-    unanswered: int
-    spent: Spent
-
-    @property
-    def width(self) -> float:
-        """Width of the interval, 0 to 1, in units of SHOE-mAP."""
-        return self.interval[1] - self.interval[0]
-
-
-@dataclass(frozen=True, slots=True)
-class Completion:
-    """Result of completing a map.
-
-    Attributes:
-        rounds: states before the first round and after each round.
-        why: reason for the end.
-    """
-
-    rounds: list[Round]
-    why: Why
 
 
 class CompletionSpent(Document, frozen=True):
@@ -112,13 +53,16 @@ class CompletionRound(Document, frozen=True):
     """SHOE-mAP and its bounds after a round of a completion, and the number of pairs rated so far.
 
     Attributes:
-        map_interval: lowest and highest possible SHOE-mAP.
+        map: SHOE-mAP with the map after the round.
+        map_interval: lowest and highest possible SHOE-mAP, if an unmatched prediction may be a false positive of its
+            present class or of one other class.
         matches_interval: lowest and highest SHOE-mAP if every unmatched prediction is a false positive of its present
             class.
-        asked: number of questions in this round.
+        asked: number of questions in this round; two class senses of the dataset are one question for both directions.
+        rated: number of questions with a rating so far, including earlier runs for the same purpose.
         unanswered: number of questions without a valid answer so far.
         requests: number of requests of this run so far.
-        cost: cost of this run so far.
+        cost: cost of this run so far, in the currency of the price table.
     """
 
     map: Fraction
@@ -129,6 +73,24 @@ class CompletionRound(Document, frozen=True):
     unanswered: Count
     requests: Count
     cost: float
+
+    @property
+    def width(self) -> float:
+        """Width of ``map_interval``, 0 to 1, in units of SHOE-mAP."""
+        return self.map_interval[1] - self.map_interval[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """Result of completing a map.
+
+    Attributes:
+        rounds: states before the first round and after each round.
+        why: reason for the end.
+    """
+
+    rounds: list[CompletionRound]
+    why: Why
 
 
 class CompletedPairs(Document, frozen=True):
@@ -169,22 +131,18 @@ class MapCompleted(Document, frozen=True, kw_only=True):
     @classmethod
     def from_completion(
         cls, completion: Completion, tolerance: float, whole_build: int, looked_up: int, out: Path
-    ) -> MapCompleted:
+    ) -> Self:
         """Return the JSON document of a completion; arguments are attributes of the document and of its ``pairs``."""
         last = completion.rounds[-1]
-        rounds = [
-            CompletionRound(r.score, r.interval, r.matches, r.asked, r.rated, r.unanswered, *r.spent[:2])
-            for r in completion.rounds
-        ]
         return cls(
             out=str(out) if last.rated else None,
             tolerance=tolerance,
             why=completion.why.name.lower(),
-            map=last.score,
-            map_interval=last.interval,
+            map=last.map,
+            map_interval=last.map_interval,
             pairs=CompletedPairs(last.rated, last.unanswered, whole_build, looked_up),
-            spent=CompletionSpent(last.spent.requests, last.spent.cost),
-            rounds=rounds,
+            spent=CompletionSpent(last.requests, last.cost),
+            rounds=completion.rounds,
         )
 
 
@@ -205,10 +163,9 @@ def complete(
     *,
     tolerance: float,
     purpose: Mapping[str, Any],
-    budget: float | None = None,
-    spent: Callable[[], Spent] = Spent,
+    budget: Budget,
     known: Rate | None = None,
-    show: Callable[[Round], None] = lambda _: None,
+    show: Callable[[CompletionRound], None] = lambda _: None,
 ) -> Completion:
     """Rate pairs until the interval of SHOE-mAP under protocol ``shoe`` is narrow enough.
 
@@ -217,10 +174,9 @@ def complete(
         raters: raters whose ratings ``rate`` returns, in the order of its columns.
         out: folder of the completed map, written after every round; not written if nothing is rated.
         tolerance: width of the interval, in units of SHOE-mAP, at which the completion ends.
-        purpose: data that identify the predictions. A map that the same raters completed for the same purpose is
-            continued.
-        budget: maximum cost, which ``rate`` must enforce; the remaining budget limits the number of pairs per round.
-        spent: function that returns the requests and cost of ``rate`` so far in this run.
+        purpose: data that identify the predictions. A completion by the same raters for the same purpose is continued.
+        budget: budget of ``rate`` in this run, which ``rate`` must update and enforce; the remaining cost limits the
+            number of pairs per round.
         known: function like ``rate`` that only returns stored answers. Pairs without a valid answer in earlier runs
             are rated again if ``known`` omits them; if it is None, none of these pairs is rated again.
         show: progress callback, called with the state after every round.
@@ -230,27 +186,26 @@ def complete(
         OptionError: if a new rater has the name of a different rater of the map.
     """
     draft = Draft.from_map(similarity, raters, purpose, known)
-    rounds: list[Round] = []
+    rounds: list[CompletionRound] = []
     asked = 0
     while True:
         look = look_at(similarity, task)
-        state = _round(len(rounds), look, draft, asked, spent())
+        state = _round(look, draft, asked, budget)
         rounds.append(state)
         show(state)
         if look.open_score is None:
             return Completion(rounds, Why.DECIDED)
-        if state.width <= tolerance or state.spent.over:
+        if state.width <= tolerance or budget.stopping:
             return Completion(rounds, Why.TOLERANCE if state.width <= tolerance else Why.OVER)
         most = _UNLIMITED
-        if budget is not None:
-            total, cost = sum(state.asked for state in rounds), state.spent.cost
-            most = max(1, int((budget - cost) * total / cost)) if total and cost else _FIRST
+        if budget.max_cost is not None:
+            total, cost = sum(state.asked for state in rounds), state.cost
+            most = max(1, int((budget.max_cost - cost) * total / cost)) if total and cost else _FIRST
         wanted = _select(look, look.open_score, draft, most)
         if not wanted:
             return Completion(rounds, Why.NOTHING_LEFT)
-        draft.add_questions(wanted)
         classes = {part: lookups.class_senses for part, lookups in _lookups(look.open_score).items()}
-        asked = draft.add_answers(rate(wanted), classes)
+        asked = draft.add_answers(wanted, rate(wanted), classes)
         if asked:
             similarity = draft.write(out)
 
@@ -262,14 +217,14 @@ def first_round(
     tolerance: float,
     purpose: Mapping[str, Any],
     known: Rate | None = None,
-) -> tuple[Round, dict[Part, list[Pair]]]:
+) -> tuple[CompletionRound, dict[Part, list[Pair]]]:
     """Return the initial state of :func:`complete`, and the pairs that its first round would rate without a budget.
 
     There are no pairs if the score is decided, or its interval is within the tolerance. Arguments and errors are as for
     :func:`complete`. No rater is queried, and nothing is written.
     """
     draft, look = Draft.from_map(similarity, raters, purpose, known), look_at(similarity, task)
-    state = _round(0, look, draft, 0, Spent())
+    state = _round(look, draft, 0, Budget())
     if look.open_score is None or state.width <= tolerance:
         return state, {}
     return state, _select(look, look.open_score, draft, _UNLIMITED)
@@ -280,7 +235,7 @@ class Look(NamedTuple):
 
     Attributes:
         open_score: data about the dependence of the score on unrated pairs; None if it does not depend on any.
-        interval, matches: bounds of the score, see :class:`Round`.
+        interval, matches: bounds of the score, see :class:`CompletionRound`.
         today: (K,) lowest and (K,) highest average precision of K classes, with the present classes of false positives.
     """
 
@@ -309,9 +264,10 @@ def look_at(similarity: Similarity, task: Task) -> Look:
     return Look(score, found, interval, matches, today)
 
 
-def _round(number: int, look: Look, draft: Draft, request_count: int, spent: Spent) -> Round:
+def _round(look: Look, draft: Draft, request_count: int, budget: Budget) -> CompletionRound:
     answered = sum(draft.rated.values()), sum(map(len, draft.unanswered.values()))
-    return Round(number, look.score, look.interval, look.matches, request_count, *answered, spent)
+    counts = request_count, *answered, budget.requests
+    return CompletionRound(look.score, look.interval, look.matches, *counts, budget.spent)
 
 
 def _select(look: Look, open_score: OpenScore, draft: Draft, most: int) -> dict[Part, list[Pair]]:

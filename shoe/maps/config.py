@@ -1,7 +1,5 @@
 """Content of raters.toml: raters with their settings and prices, and the division of work between the raters."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Protocol
 

@@ -1,11 +1,9 @@
 """Export a map as dense arrays or as one long table, and convert a map to another lexicon."""
 
-from __future__ import annotations
-
-from collections.abc import Mapping
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 
@@ -14,9 +12,10 @@ from shoe.core.errors import OptionError, quote
 from shoe.core.io.delimited import delimited_text
 from shoe.core.io.files import atomic_write
 from shoe.lexicon.building.compare import match_concepts
-from shoe.lexicon.expressions import Part
+from shoe.lexicon.expressions import POS, Part
 from shoe.lexicon.resolve import ENGLISH, resolve
 from shoe.lexicon.store import Lexicon, lexicon, names_of, use_lexicon
+from shoe.maps.planning import class_senses
 from shoe.similarity.ensemble import MISSING
 from shoe.similarity.maps import SimilarityMap, write_map
 from shoe.similarity.pairs import RatedPairs, pair_keys
@@ -26,9 +25,8 @@ from shoe.similarity.whole_interactions import FILE as WHOLE
 def export(similarity: SimilarityMap, target: Path) -> None:
     """Write a map atomically to a file in the format of its extension (.npz, .csv or .tsv); replace an earlier file.
 
-    Raises:
-        OptionError: if the extension is unknown, or is not .npz and the map has ratings of whole interactions.
-        InputError: if the file cannot be written.
+    Raise OptionError if the extension is unknown, or is not .npz and the map has ratings of whole interactions, and
+    InputError if the file cannot be written.
     """
     ending = target.suffix.lower()
     if ending not in (".npz", ".csv", ".tsv"):
@@ -40,9 +38,9 @@ def export(similarity: SimilarityMap, target: Path) -> None:
         )
     with atomic_write(target) as stream:
         if ending == ".npz":
-            _write_dense(similarity, stream)
+            np.savez_compressed(stream, allow_pickle=False, **_arrays(similarity))
         else:
-            _write_long(similarity, stream, ending)
+            stream.write(delimited_text(_lines(similarity), "\t" if ending == ".tsv" else ",").encode())
 
 
 def dense(similarity: SimilarityMap, part: Part) -> dict[str, Any]:
@@ -70,25 +68,24 @@ def dense(similarity: SimilarityMap, part: Part) -> dict[str, Any]:
     }
 
 
-def _write_dense(similarity: SimilarityMap, stream: IO[bytes]) -> None:
-    arrays = {f"{part}_{name}": array for part in similarity.tables for name, array in dense(similarity, part).items()}
-    about = {name: np.array(getattr(similarity, name)) for name in ("name", "dataset", "digest", "ensemble")}
-    raters = np.array([rater.name for rater in similarity.raters], np.str_)
+def _arrays(similarity: SimilarityMap) -> dict[str, Any]:
+    arrays: dict[str, Any] = {"raters": np.array([rater.name for rater in similarity.raters], np.str_)}
+    arrays |= {name: np.array(getattr(similarity, name)) for name in ("name", "dataset", "digest", "ensemble")}
+    arrays |= {f"{part}_{name}": array for part in similarity.tables for name, array in dense(similarity, part).items()}
     if similarity.whole is not None:
         rated, values = similarity.whole
         arrays |= {"interaction_rows": np.array(rated.rows, np.str_), "interaction_values": values}
         arrays["interaction_ratings"] = rated.ratings
-    np.savez_compressed(stream, allow_pickle=False, raters=raters, **about, **arrays)
+    return arrays
 
 
-def _write_long(similarity: SimilarityMap, stream: IO[bytes], ending: str) -> None:
-    lines: list[list[object]] = [["part", "class_synset", "synset", "value", *(r.name for r in similarity.raters)]]
+def _lines(similarity: SimilarityMap) -> Iterator[Sequence[object]]:
+    yield ["part", "class_synset", "synset", "value", *(rater.name for rater in similarity.raters)]
     for part, table in similarity.tables.items():
-        values = ["" if np.isnan(value) else str(value) for value in similarity.pair_values(part).tolist()]
-        ratings = (["" if rating == MISSING else rating for rating in row] for row in table.ratings.tolist())
-        rows = zip(table.names(), values, ratings, strict=True)
-        lines += ([part, *names, value, *given] for names, value, given in rows)
-    stream.write(delimited_text(lines, "\t" if ending == ".tsv" else ",").encode())
+        values = similarity.pair_values(part).tolist()
+        for names, value, ratings in zip(table.names(), values, table.ratings.tolist(), strict=True):
+            given = ("" if rating == MISSING else rating for rating in ratings)
+            yield [part, *names, "" if np.isnan(value) else str(value), *given]
 
 
 CLASSES = "classes.tsv"
@@ -137,25 +134,21 @@ def carry(similarity: SimilarityMap, to: Lexicon, folder: Path, classes: HoiClas
     if source.concepts.digest == to.concepts.digest:
         raise OptionError(f"both lexicons have the concepts of {to.concepts.title}: the map needs no conversion")
     number = np.array(match_concepts(source, to), np.int32)
-    tables = {part: _moved(table, number, to) for part, table in similarity.tables.items()}
-    if not any(len(table) for table, _ in tables.values()):
+    moved = {part: _moved(table, number, to) for part, table in similarity.tables.items()}
+    if not any(len(table) for table, _ in moved.values()):
         raise OptionError(f"{to.title} shares no sense with the map: no links connect their senses")
-    found = {part: counts for part, (_, counts) in tables.items()}
-    prose: Mapping[str, Any] = similarity.provenance | {
-        "carried": {
-            "from": {"map": similarity.name, "digest": similarity.digest, "lexicon": source.label},
-            **{f"{part}s": asdict(counts) for part, counts in found.items()},
-        }
-    }
+    found = {part: counts for part, (_, counts) in moved.items()}
+    origin = {"map": similarity.name, "digest": similarity.digest, "lexicon": source.label}
+    record = {"from": origin, **{f"{part}s": asdict(counts) for part, counts in found.items()}}
     table = carried_classes(classes, number, to)
     with use_lexicon(to):
         write_map(
             folder,
             dataset=similarity.dataset,
             raters=similarity.raters,
-            pairs={part: table for part, (table, _) in tables.items()},
+            pairs={part: pairs for part, (pairs, _) in moved.items()},
             ensemble=similarity.ensemble,
-            prose=prose,
+            prose=similarity.provenance | {"carried": record},
         )
     (folder / CLASSES).write_text(table, "utf-8")
     return found
@@ -205,13 +198,7 @@ def unknown_words(classes: HoiClasses) -> dict[Part, list[str]]:
     """
     store = lexicon()
     if store.language == ENGLISH:
-        words: dict[Part, tuple[str, ...]] = {"verb": classes.verbs, "object": classes.objects}
-        return {
-            part: [word for word in of if word != "no_interaction" and not resolve(word, part).candidates]
-            for part, of in words.items()
-        }
-    senses: dict[Part, list[int]] = {"verb": classes.verb_sense.tolist(), "object": classes.object_sense.tolist()}
-    return {
-        part: sorted({store.name(sense) for sense in of if sense >= 0 and not store.lemmas(sense)})
-        for part, of in senses.items()
-    }
+        words = {part: [word for word in getattr(classes, f"{part}s") if word != "no_interaction"] for part in POS}
+        return {part: [word for word in of if not resolve(word, part).candidates] for part, of in words.items()}
+    senses = {part: class_senses(classes, part).tolist() for part in POS}
+    return {part: sorted(store.name(s) for s in of if not store.lemmas(s)) for part, of in senses.items()}

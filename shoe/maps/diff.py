@@ -1,9 +1,8 @@
 """Compare two maps: their shared pairs, their agreement on these pairs, and the scores of predictions with each map."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 from msgspec import structs
@@ -109,7 +108,7 @@ class MapDiff(Document, frozen=True):
     score: ScoreDiff | None = None
 
     @classmethod
-    def from_maps(cls, a: SimilarityMap, b: SimilarityMap, reports: tuple[Report, Report] | None = None) -> MapDiff:
+    def from_maps(cls, a: SimilarityMap, b: SimilarityMap, reports: tuple[Report, Report] | None = None) -> Self:
         """Compare two maps, and the scores of a prediction file if ``reports`` with both maps are given."""
         parts = compare(a, b)
         of_a, of_b = (MapSide(each.name, each.digest, [rater.name for rater in each.raters]) for each in (a, b))
@@ -125,11 +124,10 @@ class MapDiff(Document, frozen=True):
         """Comparison by part of speech."""
         return {"verb": self.verbs, "object": self.objects}
 
-    def with_glosses(self) -> MapDiff:
+    def with_glosses(self) -> Self:
         """Return the comparison with WordNet's definitions of the senses in ``largest``.
 
-        Raises:
-            MissingExtraError: if WordNet's files are not installed; the message says how to install them.
+        Raise MissingExtraError, which says how to install WordNet's files, if they are not installed.
         """
         pairs = (pair for part in self.parts.values() for pair in part.largest)
         names = sorted({name for pair in pairs for name in (pair.class_synset, pair.synset)})
@@ -179,12 +177,8 @@ def lemmas_of(synset: str) -> str:
 def scored(predictions: Path, ground_truth: Path, map_name: str, dataset: str) -> Report:
     """Score a prediction file of any recognised format under protocol ``shoe``, without the other protocols.
 
-    Args:
-        map_name: name or folder of the similarity map.
-
-    Raises:
-        InputError: if a file is invalid, has scores outside 0 to 1, or the two files have no image in common.
-        OptionError: if the dataset does not exist.
+    ``map_name`` is the name or folder of the similarity map. Raise InputError if a file is invalid, has scores outside
+    0 to 1, or the two files have no image in common, and OptionError if the dataset does not exist.
     """
     from shoe.predictions import read_predictions_with_notes
     from shoe.predictions.truth import read_ground_truth

@@ -174,9 +174,8 @@ def estimate(
 ) -> Estimate:
     """Estimate the remaining work of a run: pairs, requests, tokens, cost and hours per rater.
 
-    Args:
-        describe: function that returns the texts of senses, given their names.
-        progress: measurements from earlier runs, by the rater's name.
+    ``describe`` returns the texts of senses, given their names; ``progress`` are measurements from earlier runs, by the
+    rater's name.
     """
     known = {config.name: (progress or {}).get(config.name, Progress()) for config in raters.raters}
     samples = {part: _sample(plan, describe, raters.ensemble.seed) for part, plan in plans.items() if len(plan)}
@@ -210,9 +209,8 @@ def _or_measured(assumed: Range, value: float | None) -> Range:
 def _not_zero(part: Subject, first: RaterConfig, known: Progress) -> tuple[int, int, Range]:
     """Return three numbers about the first rater's pairs of one part of speech.
 
-    Returns:
-        Number of answered pairs, number of answered pairs rated above 0, and the expected fraction of the remaining
-        pairs that will be rated above 0.
+    These are the number of answered pairs, the number of answered pairs rated above 0, and the expected fraction of the
+    remaining pairs that will be rated above 0.
     """
     answered, zeros = (count.get(part, 0) // first.repeats for count in (known.answered, known.zeros))
     if answered < ENOUGH:

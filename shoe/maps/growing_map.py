@@ -1,12 +1,10 @@
 """A map under completion: its ratings so far, its unanswered questions, and the record of completions in map.json."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import msgspec
 import numpy as np
@@ -69,7 +67,7 @@ class Draft:
     @classmethod
     def from_map(
         cls, similarity: SimilarityMap, raters: Sequence[Rater], purpose: Mapping[str, Any], known: Rate | None = None
-    ) -> Draft:
+    ) -> Self:
         """Create a draft from a map; a completion by the same raters for the same purpose is continued.
 
         Args:
@@ -103,18 +101,15 @@ class Draft:
     def askable(self, lookups: SenseLookups) -> Mask:
         """Return the (C, S) mask of pairs in ``lookups`` that have no rating and were not sent to the raters."""
         questions = question_ids(lookups.class_senses[:, None], lookups.synsets)
-        mask: Mask = lookups.unrated & ~np.isin(questions, list(self.asked[lookups.part]))
-        return mask
+        return lookups.unrated & ~np.isin(questions, list(self.asked[lookups.part]))
 
-    def add_questions(self, pairs: Mapping[Part, Sequence[Pair]]) -> None:
-        """Record pairs as sent to the raters, so that they are not selected again."""
-        for part, names in pairs.items():
-            self.asked[part] |= _questions(names)
-
-    def add_answers(self, answers: Mapping[Part, RatedPairs], classes: Mapping[Part, Ints]) -> int:
+    def add_answers(
+        self, sent: Mapping[Part, Sequence[Pair]], answers: Mapping[Part, RatedPairs], classes: Mapping[Part, Ints]
+    ) -> int:
         """Add ratings, and return the number of different questions in ``answers``.
 
         Args:
+            sent: pairs that were sent to the raters, per part of speech; they are not selected again.
             answers: pairs with one column per active rater, per part of speech. A pair without any rating is recorded
                 as a question without a valid answer.
             classes: IDs of the dataset's class senses, per part of speech. A rating of two class senses is added in
@@ -122,6 +117,8 @@ class Draft:
         """
         names = [rater.name for rater in self.raters]
         columns = [names.index(name) for name in self.active]
+        for part, pairs_sent in sent.items():
+            self.asked[part] |= _questions(pairs_sent)
         count = 0
         for part, pairs in answers.items():
             questions = question_ids(pairs.class_sense, pairs.sense)
@@ -189,10 +186,8 @@ def _merge(pairs: RatedPairs, new: RatedPairs, columns: Sequence[int]) -> RatedP
 def begun(similarity: SimilarityMap, folder: Path) -> SimilarityMap:
     """Return the map in a folder if it is ``similarity`` or its completion; ``similarity`` for a new or empty folder.
 
-    Unfinished maps of killed processes in this place are completed or deleted first.
-
-    Raises:
-        InputError: if the folder contains an invalid map, or anything else.
+    Unfinished maps of killed processes in this place are completed or deleted first. Raise InputError if the folder
+    contains an invalid map, or anything else.
     """
     clear_leftovers(folder)
     if not (folder / ABOUT).is_file():
@@ -210,8 +205,7 @@ def begun(similarity: SimilarityMap, folder: Path) -> SimilarityMap:
 def all_columns(similarity: SimilarityMap, raters: Sequence[Rater]) -> list[Rater]:
     """Return the map's raters, followed by those of ``raters`` that the map does not have.
 
-    Raises:
-        OptionError: if a new rater has the name of a different rater of the map.
+    Raise OptionError if a new rater has the name of a different rater of the map.
     """
     known = {rater.name: rater for rater in similarity.raters}
     for rater in raters:

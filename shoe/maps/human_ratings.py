@@ -1,7 +1,5 @@
 """Human ratings of similarity, and the agreement of a map's raters with them (protocols, A29)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -68,13 +66,10 @@ def read_human_ratings(path: Path) -> list[HumanRatings]:
 
     The header is ``class_synset synset rating`` or ``verb_a object_a verb_b object_b rating``, where ``a`` is the
     interaction of the class. Senses are WordNet names (ride.v.01), and ratings are numbers from 0 to 4. A pair may have
-    several lines, for example one per person.
+    several lines, for example one per person. Raise InputError with the file, line and field if the table is invalid.
 
     Returns:
         One element for interactions; or one for verb pairs and one for object pairs, if there are such pairs.
-
-    Raises:
-        InputError: if the table is invalid, with the file, line and field.
     """
     header, *rows = delimited_rows(path)
     if header not in (_PAIR, _INTERACTION):

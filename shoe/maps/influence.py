@@ -6,8 +6,6 @@ unmatched predictions that may be false positives of another class: it selects t
 according to a cautious guess of their values (``shoe.similarity.unrated.Imputed``).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -70,8 +68,7 @@ def by_credit(open_score: OpenScore, bounds: tuple[Floats, Floats], askable: Wan
     """Select pairs on which the matches and their credit depend.
 
     Args:
-        bounds: (K,) lowest and (K,) highest average precision of the classes, with the present classes of false
-            positives.
+        bounds: (K,) lowest and (K,) highest average precision of classes, with the present classes of false positives.
         askable: unrated pairs that a rater may answer.
         most: number of pairs to select; it may be exceeded slightly.
 
@@ -80,17 +77,16 @@ def by_credit(open_score: OpenScore, bounds: tuple[Floats, Floats], askable: Wan
         least ``LEAST`` pairs if so many are available.
     """
     sides = _sides(open_score, askable)
-    matches, hoi = open_score.matches, open_score.scorer.hoi
-    possible = np.flatnonzero(matches.outcomes.possible)
-    truth, row = matches.pairs.truth[possible], matches.pairs.prediction[possible]
-    gaps = [side.open[side.row[hoi[truth]], side.word[row]] for side in sides.values()]
-    total = gaps[0] + gaps[1]
-    share = _shares(open_score, bounds, truth, total > 0)
+    truth, prediction, share = on_matches(open_score, bounds)
+    hoi = open_score.scorer.hoi[truth]
+    cell_of = {part: (side.row[hoi], side.word[prediction]) for part, side in sides.items()}
+    gaps = {part: side.open[cell_of[part]] for part, side in sides.items()}
+    total = gaps["verb"] + gaps["object"]
     total[total == 0] = 1
     cells = []
-    for (part, side), gap in zip(sides.items(), gaps, strict=True):
+    for part, side in sides.items():
         influence = np.zeros(side.open.shape)
-        np.add.at(influence, (side.row[hoi[truth]], side.word[row]), share * gap / total)
+        np.add.at(influence, cell_of[part], share * gaps[part] / total)
         cells.append(_Cells.from_side(part, side, influence))
     return _densest(cells, {part: side.askable.shape for part, side in sides.items()}, most)
 
@@ -130,35 +126,16 @@ def by_false_positives(open_score: OpenScore, askable: Wanted, most: int) -> dic
 def on_matches(open_score: OpenScore, bounds: tuple[Floats, Floats]) -> tuple[Indices, Indices, Floats]:
     """Divide the width of the interval of SHOE-mAP among the p possible matches; ``bounds`` as for :func:`by_credit`.
 
-    Returns:
-        (p,) index of the ground truth, (p,) row of the prediction, and (p,) part of the width, in units of SHOE-mAP.
-    """
-    matches = open_score.matches
-    possible = np.flatnonzero(matches.outcomes.possible)
-    truth, row = matches.pairs.truth[possible], matches.pairs.prediction[possible]
-    hoi, sides = open_score.scorer.hoi[truth], _sides(open_score, {"verb": _NO_PAIRS, "object": _NO_PAIRS})
-    is_open = np.logical_or.reduce([side.open[side.row[hoi], side.word[row]] > 0 for side in sides.values()])
-    return truth, row, _shares(open_score, bounds, truth, is_open)
-
-
-def _sides(open_score: OpenScore, askable: Wanted) -> dict[Part, _Side]:
-    imputation, words = open_score.imputation, open_score.scorer.task.predictions
-    low, high = imputation.low, imputation.high
-    verbs = _Side(imputation.verbs, low.verbs, high.verbs, low.verb_row, words.verb, askable["verb"])
-    objects = _Side(imputation.objects, low.objects, high.objects, low.object_row, words.object, askable["object"])
-    return {"verb": verbs, "object": objects}
-
-
-def _shares(open_score: OpenScore, bounds: tuple[Floats, Floats], truth: Indices, is_open: Mask) -> Floats:
-    """Divide the width of the interval among the p possible matches; return (p,) parts in units of SHOE-mAP.
-
-    The part of a ground truth is divided among its matches in ``is_open``. Without any such match, it depends on other
-    ground truths of the image, as false positives do, and is divided among all open matches of the image.
-
-    ``bounds`` is as for :func:`by_credit`; ``truth`` is the (p,) index of each match's ground truth; ``is_open`` tells
-    (p,) whether a rating could change the similarity of the match.
+    The part of a ground truth is divided among its open matches: those whose similarity a rating could change. Without
+    any such match, it depends on other ground truths of the image, as false positives do, and is divided among all open
+    matches of the image. Return (p,) index of the ground truth, (p,) row of the prediction, and (p,) part of the width,
+    in units of SHOE-mAP.
     """
     scorer, matches, today = open_score.scorer, open_score.matches, open_score.today
+    possible = np.flatnonzero(matches.outcomes.possible)
+    truth, row = matches.pairs.truth[possible], matches.pairs.prediction[possible]
+    hoi, sides = scorer.hoi[truth], _sides(open_score, {"verb": _NO_PAIRS, "object": _NO_PAIRS})
+    is_open = np.logical_or.reduce([side.open[side.row[hoi], side.word[row]] > 0 for side in sides.values()])
     low, high = bounds
     varies = np.where(matches.settled, matches.most - matches.outcomes.least, matches.most)
     varies = np.where(matches.number > 0, varies + _DOUBT * (matches.number > 1), 0.0)
@@ -178,7 +155,15 @@ def _shares(open_score: OpenScore, bounds: tuple[Floats, Floats], truth: Indices
     image = scorer.truth_image[truth]
     together = np.bincount(image[is_open], minlength=images)
     share = worth[truth] / np.maximum(own[truth], 1) + of_image[image] / np.maximum(together[image], 1)
-    return np.where(is_open, share, 0.0)
+    return truth, row, np.where(is_open, share, 0.0)
+
+
+def _sides(open_score: OpenScore, askable: Wanted) -> dict[Part, _Side]:
+    imputation, words = open_score.imputation, open_score.scorer.task.predictions
+    low, high = imputation.low, imputation.high
+    verbs = _Side(imputation.verbs, low.verbs, high.verbs, low.verb_row, words.verb, askable["verb"])
+    objects = _Side(imputation.objects, low.objects, high.objects, low.object_row, words.object, askable["object"])
+    return {"verb": verbs, "object": objects}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -197,7 +182,7 @@ class _Cells:
     pair: Indices
 
     @classmethod
-    def from_side(cls, part: Part, side: _Side, influence: Floats) -> _Cells:
+    def from_side(cls, part: Part, side: _Side, influence: Floats) -> "_Cells":
         row, word = np.nonzero(influence)
         cell, classes, senses = side.lookups.pairs(row, word)
         asked = side.askable[classes, senses]

@@ -1,7 +1,5 @@
 """Contents of a map: ratings per rater, agreement of its raters, and coverage of the classes of its dataset."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from contextlib import suppress
 from itertools import combinations
@@ -141,13 +139,12 @@ def describe(similarity: SimilarityMap) -> MapInfo:
     raters = []
     for column, rater in enumerate(similarity.raters):
         rated = []
-        for table in (similarity.tables[part] for part in POS):
-            given = table.ratings[:, column]
+        for part in POS:
+            given = similarity.tables[part].ratings[:, column]
             histogram = np.bincount(given[given != MISSING], minlength=HIGHEST + 1).tolist()
-            rated.append(RatedPart(sum(histogram), len(table) - sum(histogram), histogram))
-        verbs, objects = rated
+            rated.append(RatedPart(sum(histogram), len(given) - sum(histogram), histogram))
         said = rater.name, rater.model, rater.note, dict(rater.details), rater.weight, rater.omits
-        raters.append(RaterInfo(*said, verbs, objects))
+        raters.append(RaterInfo(*said, *rated))
     named = similarity.name, similarity.dataset, similarity.digest, similarity.ensemble
     warnings = _warnings(similarity, parts, raters)
     return MapInfo(*named, raters, parts["verb"], parts["object"], similarity.provenance, warnings)

@@ -5,8 +5,6 @@ rated only the pairs that it did not rate 0. The other raters also rate a sample
 of the prefilter. The result depends only on the stored answers, not on their order.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from threading import Event, Thread
@@ -68,8 +66,7 @@ class Rated:
         sampled: (s,) indices of the questions that the first rater rated 0 and the other raters rate as a sample; None
             if there is no prefilter.
         zeros: number of questions that the first rater rated 0.
-        disagreements: disagreement with the first rater, by column of the other raters; columns without ratings are
-            absent.
+        disagreements: disagreement with the first rater, by column of the other raters, except columns without ratings.
     """
 
     plan: Plan
@@ -98,11 +95,8 @@ def rate(
 ) -> Outcome:
     """Rate the pairs of some plans with all raters, until everything is rated or the budget is used up.
 
-    Ctrl-C ends the run like a used-up budget; ``budget.reason`` is then "interrupted".
-
-    Args:
-        sample: number of zeros of the first rater that the other raters rate as a sample; by default, that of
-            raters.toml.
+    Ctrl-C ends the run like a used-up budget; ``budget.reason`` is then "interrupted". ``sample`` is the number of
+    zeros of the first rater that the other raters rate as a sample; by default, that of raters.toml.
 
     Returns:
         All stored answers to questions of the plans, including those of earlier runs.
@@ -134,15 +128,13 @@ def rate_pairs(
     """Rate some pairs of synsets with all raters; the prefilter of raters.toml applies.
 
     Args:
-        pairs: (class synset, synset) names, per part of speech; pairs of a synset with itself are ignored.
+        pairs: (class synset, synset) names, per part of speech; pairs of a synset with itself are ignored. An unknown
+            name raises OptionError.
         budget: budget of the run; it is updated with the cost, and with the reason if the run ends early.
 
     Returns:
         Per part of speech, the pairs with one column of ratings per name in ``raters.columns``. A pair without any
         rating is omitted if a later run may still get an answer.
-
-    Raises:
-        OptionError: if a name is not the name of a synset.
     """
     plans = {part: plan_pairs(part, names) for part, names in pairs.items()}
     outcome = rate(raters, plans, budget, display, sample=0)
@@ -251,15 +243,11 @@ class _Run:
 
 
 def apply_prefilter(states: NDArray[np.int8]) -> tuple[Mask, Mask]:
-    """Decide which of n questions the other raters get.
+    """Return (n,) whether the other raters get each of n questions, and (n,) whether the question is a zero.
 
     A question is a zero if the first rater rated it 0 in all repeats. The other raters get a question if the first
     rater rated it above 0 in any repeat, or if all its answers are final and it is not a zero (such as a refusal).
-
     ``states`` are the (n, repeats) states of the first rater's answers.
-
-    Returns:
-        (n,) whether the other raters get the question, and (n,) whether it is a zero.
     """
     zero: Mask = (states == 0).all(axis=1)
     passed_on: Mask = (states > 0).any(axis=1) | ~(zero | pending(states).any(axis=1))
@@ -276,5 +264,4 @@ def sample_zeros(plan: Plan, zeros: Indices, count: int, seed: int) -> Indices:
         return zeros
     names = lexicon().keys
     rank = hash_numbers(hash_numbers(names[plan.first[zeros]]) ^ names[plan.second[zeros]]) ^ np.uint64(seed)
-    drawn: Indices = np.sort(zeros[np.argsort(hash_numbers(rank), kind="stable")[:count]])
-    return drawn
+    return np.sort(zeros[np.argsort(hash_numbers(rank), kind="stable")[:count]])

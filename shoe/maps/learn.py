@@ -6,13 +6,11 @@ predictions are quantised into levels. Each level has a distribution over the ra
 ratings of pairs with about the same held-out prediction.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from msgspec import to_builtins
@@ -24,9 +22,9 @@ from shoe.core.errors import MissingExtraError, OptionError
 from shoe.core.io.files import data_folder
 from shoe.core.statistics import quadratic_weighted_kappa, spearman
 from shoe.lexicon.expressions import POS, Part
-from shoe.lexicon.store import lexicon
+from shoe.lexicon.store import lexicon, names_of
 from shoe.lexicon.wordnet import glosses
-from shoe.maps.planning import INVISIBLE, within
+from shoe.maps.planning import INVISIBLE, is_tagged, within
 from shoe.similarity import RatedPairs, SimilarityMap, write_map
 from shoe.similarity.ensemble import HIGHEST
 from shoe.similarity.learned import CREDIT_FROM, LearnedPart, learned_bytes, packed, sample_ratings
@@ -117,15 +115,12 @@ _FROM_SAME_CLASS = ("class mean", "relatives", "support of relatives", "similar 
 def pair_features(part: Part, classes: Ints, senses: Ints) -> PairFeatures:
     """Compute the features that do not depend on ratings, for pairs of C class senses and S senses.
 
-    ``senses`` are the IDs of the S senses, ascending, including the C class senses.
-
-    Raises:
-        MissingWordNetError: if WordNet's glosses are not installed.
+    ``senses`` are the IDs of the S senses, ascending, including the C class senses. Raise MissingWordNetError if
+    WordNet's glosses are not installed.
     """
     from scipy.sparse import csr_array
 
-    store = lexicon()
-    ids = senses.tolist()
+    store, ids = lexicon(), senses.tolist()
     position = {sense: row for row, sense in enumerate(ids)}
     rows = np.array([position[sense] for sense in classes.tolist()], np.int32)
     steps = [steps_up(sense) for sense in ids]
@@ -139,12 +134,9 @@ def pair_features(part: Part, classes: Ints, senses: Ints) -> PairFeatures:
     files = sorted({store.lexname(sense) for sense in ids})
     file = np.array([files.index(store.lexname(sense)) for sense in ids], np.float32)
     uses, rank = _uses(senses, part)
-    names = [store.name(sense) for sense in ids]
-    definitions = glosses(names, "learning from ratings")
-    texts = [
-        f"{' '.join(store.lemmas(sense)).replace('_', ' ')} {definitions[name]}".lower()
-        for sense, name in zip(ids, names, strict=True)
-    ]
+    definitions = glosses(names_of(senses), "learning from ratings")
+    spelled = [" ".join(store.lemmas(sense)).replace("_", " ") for sense in ids]
+    texts = [f"{name} {definitions[store.name(sense)]}".lower() for name, sense in zip(spelled, ids, strict=True)]
     words, vectors = _gloss_vectors(texts)
     parents = [[position[parent] for parent in store.hypernyms(s).tolist() if parent in position] for s in ids]
     with_parents = vectors + np.stack([vectors[above].sum(axis=0) for above in parents])
@@ -227,8 +219,7 @@ def _zero_as_nan(support: Grid) -> Grid:
 def _ratio(total: Grid, weight: Grid) -> Grid:
     """Return total / weight; NaN where the weight is 0."""
     missing = np.full(np.broadcast(total, weight).shape, np.nan, np.float32)
-    means: Grid = np.divide(total, weight, out=missing, where=weight > 1e-6)
-    return means
+    return np.divide(total, weight, out=missing, where=weight > 1e-6)
 
 
 _FOLDS = 4
@@ -328,7 +319,7 @@ class RatingGrid:
     features: PairFeatures
 
     @classmethod
-    def from_map(cls, similarity: SimilarityMap, part: Part) -> RatingGrid:
+    def from_map(cls, similarity: SimilarityMap, part: Part) -> Self:
         """Return the training data in a map; raise OptionError if the map has no rated pair of this part of speech."""
         pairs = similarity.tables[part]
         pairs = pairs[pairs.rated]
@@ -515,12 +506,7 @@ def _candidates(part: Part, classes: Ints) -> Ints:
     store = lexicon()
     if part == "verb":
         return np.arange(store.nouns, len(store), dtype=np.int32)
-    used = [
-        sense
-        for sense in range(store.nouns)
-        if store.lexname(sense) not in INVISIBLE
-        and any(store.tag_count(lemma, "n")[store.senses(lemma, "n") == sense].any() for lemma in store.lemmas(sense))
-    ]
+    used = [s for s in range(store.nouns) if store.lexname(s) not in INVISIBLE and is_tagged(s, "object")]
     return np.union1d(within(classes, _STEPS)[1], used).astype(np.int32)
 
 

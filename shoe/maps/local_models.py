@@ -1,7 +1,5 @@
 """Models of the transformers library that run on this machine: raters, detectors and vision-language models."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 from collections.abc import Iterator
@@ -78,12 +76,8 @@ class LocalModel:
     def load(self, kind: str, **settings: Any) -> Any:
         """Load a component of the model, such as its tokenizer, and return it.
 
-        Args:
-            kind: name of the class in transformers, such as "AutoTokenizer".
-            settings: further arguments of the class's ``from_pretrained``.
-
-        Raises:
-            OptionError: if the model does not exist, or cannot be loaded with this class.
+        ``kind`` is the name of the class in transformers, such as "AutoTokenizer"; ``settings`` are further arguments
+        of its ``from_pretrained``. Raise OptionError if the model does not exist, or cannot be loaded with this class.
         """
         found = {"revision": self._config.revision or "main", "trust_remote_code": False}
         with self.loading():

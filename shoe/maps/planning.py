@@ -1,7 +1,5 @@
 """Plans: the pairs to rate for a dataset, for a set of predictions, or for whole interactions."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -55,11 +53,8 @@ def object_neighbours(classes: Synsets, steps: int = STEPS) -> tuple[Indices, Sy
     """Return the senses to compare with each of C object classes: nearby visible senses, and all class senses.
 
     A sense is near a class if at most ``steps`` hypernym or hyponym links are between them. ``classes`` are the (C,)
-    IDs of the class senses.
-
-    Returns:
-        (n,) index of the class and (n,) ID of the sense, for each of the n pairs to compare, sorted by class. The pair
-        of a class sense with itself is included.
+    IDs of the class senses. Return the (n,) index of the class and (n,) ID of the sense of each of the n pairs to
+    compare, sorted by class, including the pair of a class sense with itself.
     """
     owner, nearby = within(classes, steps)
     words = lexicon()
@@ -79,11 +74,14 @@ def verb_vocabulary(classes: Synsets) -> Synsets:
     if not words.is_wordnet:
         return np.array(verbs, np.int32)
 
-    def is_tagged(verb: int) -> bool:
-        return any(words.tag_count(lemma, "v")[words.senses(lemma, "v") == verb].any() for lemma in words.lemmas(verb))
-
-    chosen = [v for v in verbs if (file := words.lexname(v)) in BODILY or (file in MIXED and is_tagged(v))]
+    chosen = [v for v in verbs if (file := words.lexname(v)) in BODILY or (file in MIXED and is_tagged(v, "verb"))]
     return distinct(np.concatenate([np.array(chosen, np.int64), within(classes, VERB_STEPS)[1]])).astype(np.int32)
+
+
+def is_tagged(sense: int, part: Part) -> bool:
+    """Return whether a sense has a tag count above 0 with one of its lemmas, in WordNet's tagged texts."""
+    words, pos = lexicon(), POS[part]
+    return any(words.tag_count(lemma, pos)[words.senses(lemma, pos) == sense].any() for lemma in words.lemmas(sense))
 
 
 def within(synsets: Synsets, steps: int) -> tuple[Indices, Synsets]:
@@ -192,7 +190,7 @@ def plan_dataset(classes: HoiClasses, *, steps: int = STEPS) -> dict[Part, Plan]
     ``VERB_RULE`` and ``object_rule`` describe the selection. A sense is near an object class if at most ``steps``
     hypernym or hyponym links are between them. The result has a plan for "verb" and a plan for "object".
     """
-    verbs, objects = _class_senses(classes, "verb"), _class_senses(classes, "object")
+    verbs, objects = class_senses(classes, "verb"), class_senses(classes, "object")
     owner, nearby = object_neighbours(objects, steps)
     return {
         "verb": _all_with_all("verb", verbs, verb_vocabulary(verbs)),
@@ -205,13 +203,10 @@ def plan_needed(
 ) -> dict[Part, Plan]:
     """Plan the pairs that scoring looks up for some predictions (``NEEDED_RULE``), per part of speech.
 
-    ``object_words`` is the rule by which object words get their senses.
-
-    Raises:
-        OptionError: if ``object_words`` is unknown.
+    ``object_words`` is the rule by which object words get their senses; raise OptionError if it is unknown.
     """
     senses = needed_senses(predictions, object_words)
-    return {part: _all_with_all(part, _class_senses(classes, part), senses[part]) for part in POS}
+    return {part: _all_with_all(part, class_senses(classes, part), senses[part]) for part in POS}
 
 
 def needed_senses(
@@ -221,33 +216,26 @@ def needed_senses(
 
     Words in the vocabulary of a table that no triplet uses are left out.
     """
-
-    def senses(part: Part) -> Synsets:
-        words = {
-            getattr(table, f"{part}s")[index]
-            for table in predictions
-            for index in np.unique(getattr(table, part)).tolist()
-        }
-        found = {candidate.synset for word in words for candidate in resolve(word, part, object_words).candidates}
-        return np.array(sorted(found), np.int32)
-
-    return {part: senses(part) for part in POS}
+    found: dict[Part, Synsets] = {}
+    for part in POS:
+        used = [(getattr(table, f"{part}s"), np.unique(getattr(table, part)).tolist()) for table in predictions]
+        words = {vocabulary[index] for vocabulary, indices in used for index in indices}
+        senses = {candidate.synset for word in words for candidate in resolve(word, part, object_words).candidates}
+        found[part] = np.array(sorted(senses), np.int32)
+    return found
 
 
 def plan_pairs(part: Part, pairs: Sequence[tuple[str, str]]) -> Plan:
-    """Return the plan of some (class synset, synset) pairs, given by name.
+    """Return the plan of (class synset, synset) pairs, given by name, without duplicates and pairs of equal synsets.
 
-    Duplicates, and pairs of a synset with itself, are removed.
-
-    Raises:
-        OptionError: if a name is not the name of a synset of this part of speech.
+    Raise OptionError if a name is not the name of a synset of this part of speech.
     """
     ids = {name: _synset(part, name) for pair in pairs for name in pair}
     synsets = np.array([[ids[name] for name in pair] for pair in pairs], np.int32).reshape(-1, 2)
     return _plan(part, synsets[:, 0], synsets[:, 1])
 
 
-def _class_senses(classes: HoiClasses, part: Part) -> Synsets:
+def class_senses(classes: HoiClasses, part: Part) -> Synsets:
     """Return the (C,) distinct IDs of the senses of a dataset's classes, ascending, without no_interaction."""
     senses = classes.verb_sense if part == "verb" else classes.object_sense
     return np.unique(senses[senses >= 0]).astype(np.int32)

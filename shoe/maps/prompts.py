@@ -7,15 +7,13 @@ and ``[pair]``, the text of each pair within ``$pairs``, with the field ``$id``.
 the second sense. Whole interactions have ``$first_verb_words`` and so on. A dollar sign is written ``$$``.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from string import Template
-from typing import Any, Literal, NamedTuple, cast
+from typing import Any, Literal, NamedTuple, Self, cast
 
 from shoe.core.errors import InputError, closest_names, quote
 from shoe.core.io.files import data_folder, read_bytes
@@ -50,7 +48,7 @@ class Interaction(SenseText):
     object: SenseText
 
     @classmethod
-    def from_senses(cls, verb: SenseText, object: SenseText) -> Interaction:  # noqa: A002 - the field's word
+    def from_senses(cls, verb: SenseText, object: SenseText) -> Self:  # noqa: A002 - the field's word
         """Return the text of the interaction of a verb sense and an object sense."""
         name, gloss = f"{verb.name} {object.name}", f"{verb.gloss} {object.gloss}"
         return cls(name, verb.lemmas + object.lemmas, gloss, verb, object)
@@ -98,8 +96,7 @@ def ids_of(keys: Sequence[bytes]) -> tuple[str, ...]:
 def describe(names: Sequence[str]) -> list[SenseText]:
     """Return the texts of synsets, given their names, in the same order.
 
-    Raises:
-        MissingExtraError: if WordNet's definitions cannot be read.
+    Raise MissingExtraError if WordNet's definitions cannot be read.
     """
     store, definitions = lexicon(), glosses(sorted(set(names)), "asking about synsets")
     sense = {
@@ -176,14 +173,13 @@ class Prompt:
     one: Template
     several: Template
     pair: Template
-    overheads: tuple[int, int, int]
+    overheads: tuple[int, ...]
 
     @classmethod
-    def read(cls, path: Path, fields: Sequence[str]) -> Prompt:
+    def read(cls, path: Path, fields: Sequence[str]) -> Self:
         """Read a prompt file; ``fields`` are the names of its required fields, without the dollar sign.
 
-        Raises:
-            InputError: if a section or field is missing or unknown, or a section occurs twice.
+        Raise InputError if a section or field is missing or unknown, or a section occurs twice.
         """
         text, digest, bodies = read_prompt(path, _SECTIONS)
         body = {name: body if name == "pair" else body.rstrip("\n") for name, body in bodies.items()}
@@ -191,19 +187,9 @@ class Prompt:
         check_fields(path, "several", body["several"], ["pairs"])
         check_fields(path, "pair", body["pair"], ["id", *fields])
         blank = dict.fromkeys([*fields, "pairs"], "") | {"id": "100"}
-        one, several, pair = (Template(body[name]) for name in _SECTIONS[1:])
-        overheads = len(one.substitute(blank)), len(several.substitute(blank)), len(pair.substitute(blank))
+        one, several, pair = templates = [Template(body[name]) for name in _SECTIONS[1:]]
+        overheads = tuple(len(template.substitute(blank)) for template in templates)
         return cls(text, digest, body["instructions"], one, several, pair, overheads)
-
-    def fill(self, pairs: Sequence[Mapping[str, str]], ids: Sequence[str], *, several: bool) -> Rendered:
-        """Return the text of a request about some pairs, given by the values of their fields, and their IDs.
-
-        ``several`` selects the form for several pairs; the other form is for a single pair.
-        """
-        if not several:
-            return Rendered(self.instructions, self.one.substitute(pairs[0]), tuple(ids))
-        text = "".join(self.pair.substitute(fields, id=name) for fields, name in zip(pairs, ids, strict=True))
-        return Rendered(self.instructions, self.several.substitute(pairs=text), tuple(ids))
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +201,7 @@ class Prompts:
     interaction: Prompt
 
     @classmethod
-    def read(cls, folder: Path | None = None) -> Prompts:
+    def read(cls, folder: Path | None = None) -> Self:
         """Read verb.txt, object.txt and interaction.txt from a folder; by default, the prompts shipped with shoe."""
         folder = data_folder("prompts") if folder is None else folder
 
@@ -235,17 +221,12 @@ class Prompts:
 
         ``several`` selects the form for several pairs, which has IDs; it is required for more than one question.
         """
+        prompt, ids = self.prompt_for(group[0].part), ids_of([question.key for question in group])
         pairs = [_fill_in("first", question.first) | _fill_in("second", question.second) for question in group]
-        return self.prompt_for(group[0].part).fill(pairs, ids_of([q.key for q in group]), several=several)
-
-    def messages(self, group: Sequence[Question], *, several: bool) -> list[dict[str, str]]:
-        """Return the chat messages (role and content) for a group of questions; see :meth:`render`.
-
-        On a second attempt, the question ends with ``SECOND_TIME``.
-        """
-        rendered = self.render(group, several=several)
-        user = rendered.user if group[0].attempt == 1 else f"{rendered.user}\n\n{SECOND_TIME}"
-        return [{"role": "system", "content": rendered.system}, {"role": "user", "content": user}]
+        if not several:
+            return Rendered(prompt.instructions, prompt.one.substitute(pairs[0]), ids)
+        text = "".join(prompt.pair.substitute(fields, id=name) for fields, name in zip(pairs, ids, strict=True))
+        return Rendered(prompt.instructions, prompt.several.substitute(pairs=text), ids)
 
     def length(self, group: Sequence[Question], *, several: bool) -> int:
         """Return an upper bound of the number of characters that :meth:`render` returns, without rendering."""
@@ -264,14 +245,11 @@ class Group(Request):
     def __init__(self, questions: Sequence[Question], prompts: Prompts | None = None, *, several: bool = False) -> None:
         """Create a request.
 
-        Args:
-            prompts: prompts from which the request's text is made; None for a rater that reads no prompts.
-            several: whether to use the form for several pairs; possible for a single pair, too.
+        ``prompts`` are the prompts from which its text is made; None for a rater that reads no prompts. ``several``
+        selects the form for several pairs, which is possible for a single pair, too.
         """
         super().__init__(b"".join(question.key for question in questions), {}, attempt=questions[0].attempt)
-        self.questions = questions
-        self._prompts = prompts
-        self._several = several
+        self.questions, self._prompts, self._several = questions, prompts, several
 
     @property
     def part(self) -> Subject:
@@ -284,9 +262,11 @@ class Group(Request):
         return ids_of(self.keys)
 
     def payload(self) -> Mapping[str, Any]:
-        """Return the chat messages of the request, as ``{"messages": [...]}``."""
+        """Return the chat messages of the request, as ``{"messages": [...]}``; a second attempt has ``SECOND_TIME``."""
         assert self._prompts is not None, "only raters with prompts send requests to an endpoint"  # noqa: S101
-        return {"messages": self._prompts.messages(self.questions, several=self._several)}
+        system, user, _ = self._prompts.render(self.questions, several=self._several)
+        content = user if self.attempt == 1 else f"{user}\n\n{SECOND_TIME}"
+        return {"messages": [{"role": "system", "content": system}, {"role": "user", "content": content}]}
 
     def about(self) -> Mapping[str, Any]:
         """Return the data that the ledger stores with the answer: IDs, part, pairs and digest of the prompt."""
@@ -301,13 +281,13 @@ class Group(Request):
         """Return an upper bound of the characters of the messages of a first attempt; 0 for a rater without prompts."""
         return self._prompts.length(self.questions, several=self._several) if self._prompts else 0
 
-    def parts(self) -> Sequence[Group]:
+    def parts(self) -> "Sequence[Group]":
         """Return one group per question."""
         if len(self.questions) == 1:
             return [self]
         return [Group([question], self._prompts, several=self._several) for question in self.questions]
 
-    def joined(self, requests: Sequence[Request]) -> Group:
+    def joined(self, requests: Sequence[Request]) -> "Group":
         """Return one group with the questions of this group, then of ``requests``."""
         groups = [self, *cast("Sequence[Group]", requests)]
         questions = [question for group in groups for question in group.questions]
@@ -321,16 +301,10 @@ def _fill_in(field: str, sense: SenseText) -> dict[str, str]:
 
 
 def read_prompt(path: Path, sections: Sequence[str] = ()) -> tuple[str, str, dict[str, str]]:
-    """Read a prompt file.
+    """Return the text of a prompt file, the first 16 hex digits of its SHA-256, and the body of each section by name.
 
-    Args:
-        sections: names of the required sections, which may be in any order; if empty, the file is one text.
-
-    Returns:
-        The file's text, the first 16 hex digits of its SHA-256, and the body of each section by name.
-
-    Raises:
-        InputError: if the sections of the file differ from ``sections``, or the file is not UTF-8.
+    ``sections`` are the names of the required sections, which may be in any order; if empty, the file is one text.
+    Raise InputError if the sections of the file differ from ``sections``, or the file is not UTF-8.
     """
     try:
         text = read_bytes(path).decode().replace("\r\n", "\n")
@@ -345,12 +319,10 @@ def read_prompt(path: Path, sections: Sequence[str] = ()) -> tuple[str, str, dic
 
 
 def check_fields(path: Path, section: str, text: str, fields: Sequence[str]) -> None:
-    """Check that the text of a prompt's section contains each of the given fields and no other field.
+    """Raise InputError if the text of a prompt's section lacks one of the given fields, or has another field.
 
-    ``section`` is the name of the section, for the message; ``fields`` are names without the dollar sign.
-
-    Raises:
-        InputError: if a field is missing or unknown, or a dollar sign is not escaped.
+    ``section`` is the name of the section, for the message; ``fields`` are names without the dollar sign. The error is
+    also raised if a dollar sign is not escaped.
     """
     template = Template(text)
     if not template.is_valid():

@@ -24,8 +24,6 @@
 API keys are never in the file: ``api_key_env`` names the environment variable that contains the key.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import tomllib
@@ -38,7 +36,7 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import inspect
 
-from shoe.core.errors import InputError, OptionError, closest_names, quote
+from shoe.core.errors import InputError, OptionError, did_you_mean, quote
 from shoe.core.io.files import read_bytes
 from shoe.lexicon.expressions import POS
 from shoe.llm.budget import BOUNDS
@@ -65,8 +63,7 @@ _Kind = TypeVar("_Kind", bound=msgspec.Struct)
 def read_raters(path: str | Path) -> RatersFile:
     """Read raters.toml.
 
-    Raises:
-        InputError: if the file is not TOML, a field is unknown or invalid, or a value may be an API key.
+    Raise InputError if the file is not TOML, a field is unknown or invalid, or a value may be an API key.
     """
     path = Path(path)
     try:
@@ -119,8 +116,7 @@ class _Table:
         return InputError(self.path, record=self.rater, field=field, found=found, expected=expected, hint=hint)
 
     def unknown(self, name: str, field: str | None, known: list[str]) -> InputError:
-        similar = closest_names(name, known)
-        hint = f"did you mean {similar[0]}?" if similar else f"known: {', '.join(known)}"
+        hint = did_you_mean(name, known) or f"known: {', '.join(known)}"
         return self.error(field, f"the field {quote(name)}", "a known field", hint)
 
     def converted(self, kind: type[_Kind]) -> _Kind:
@@ -159,18 +155,14 @@ class _Table:
         info, value = inspect.type_info(kind), dict(self.content)
         steps = path.split(".") if path else []
         for step in steps:
-            info, value = _fields(info)[step].type, value[step]
-            info = _plain(info)
+            info, value = _plain(_fields(info)[step].type), value[step]
         named = _FIELD.search(problem)
         if "unknown field" in problem and named:
             return self.unknown(named[1], path or None, list(_fields(info)))
         if "missing required" in problem and named:
             expected = _words(_plain(_fields(info)[named[1]].type), None)
             return self.error(".".join([*steps, named[1]]), "nothing", expected)
-        hint = None
-        if isinstance(info, inspect.LiteralType):
-            similar = closest_names(str(value), map(str, info.values))
-            hint = f"did you mean {similar[0]}?" if similar else None
+        hint = did_you_mean(str(value), map(str, info.values)) if isinstance(info, inspect.LiteralType) else None
         return self.error(path or None, _as_text(value), _words(info, value), hint)
 
 

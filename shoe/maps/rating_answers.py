@@ -4,8 +4,6 @@ A rating is found after a word like "rating" or, in an answer about several pair
 it is a whole number from 0 to 4, and the text does not contain a different rating of the same pair.
 """
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -77,12 +75,9 @@ def read_chat(raw: Mapping[str, Any], ids: Sequence[str]) -> list[int]:
     """
     choices = raw.get("choices")
     choice = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}
-    found = choice.get("message")
-    message: Mapping[str, Any] = found if isinstance(found, dict) else {}
-    reason = choice.get("finish_reason")
-    refusal = message.get("refusal")
+    message = found if isinstance(found := choice.get("message"), dict) else {}
+    reason, refusal, error = choice.get("finish_reason"), message.get("refusal"), raw.get("error")
     refuses = isinstance(refusal, str) and refusal.strip() != ""
-    error = raw.get("error")
     is_filtered = isinstance(error, dict) and isinstance(code := error.get("code"), str) and code in REFUSALS
     if refuses or reason == "content_filter" or is_filtered:
         return _declined(ids)
@@ -111,10 +106,9 @@ def read_text(text: str, ids: Sequence[str]) -> list[int]:
     return [State.UNPARSED_ONCE if rating is None else rating for rating in agreed]
 
 
-def read_by_id(raw: Mapping[str, Any], ids: Sequence[str]) -> list[int]:
+def read_by_id(ids: Sequence[str], raw: Mapping[str, Any]) -> list[int]:
     """Return the rating per ID from ``{"ratings": {id: rating}}``, the stored answer of raters that write no text."""
-    ratings: Mapping[str, int] = raw["ratings"]
-    return [ratings[name] for name in ids]
+    return [raw["ratings"][name] for name in ids]
 
 
 def _declined(ids: Sequence[str]) -> list[int]:
@@ -157,9 +151,7 @@ def _without_thoughts(text: str) -> str:
     After an opening tag without a closing tag, the rest of the text is removed; before a closing tag without an opening
     tag, the text before it is removed.
     """
-    text = _THOUGHT.sub(" ", text)
-    *_, text = _THOUGHT_END.split(text)
-    return _THOUGHT_START.split(text)[0]
+    return _THOUGHT_START.split(_THOUGHT_END.split(_THOUGHT.sub(" ", text))[-1])[0]
 
 
 def _content(content: Any) -> str:

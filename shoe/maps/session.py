@@ -1,7 +1,5 @@
 """Sessions of the raters of raters.toml, each with a ledger of its answers."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -35,7 +33,7 @@ from shoe.llm.ledger import (
     pending,
 )
 from shoe.llm.ledger_writer import merge, writing
-from shoe.llm.recorder import LedgerRecorder, Tally
+from shoe.llm.recorder import LedgerRecorder, Tally, Terms
 from shoe.llm.workers import Ask, Job, Spread
 from shoe.maps.config import Backend, RaterConfig, RatersFile, identity_of, reading_of
 from shoe.maps.planning import Plan
@@ -72,23 +70,18 @@ class RaterSession:
     def __init__(self, config: RaterConfig, start: int, prompts: Prompts, folder: Path, shard: Shard | None) -> None:
         """Create a session; no request is sent.
 
-        Args:
-            start: index of the rater's first column in the map.
-            shard: the part of the questions that this process sends, and stores in its own ledger; None for all.
-
-        Raises:
-            OptionError: if there is a shard, and only one process may query the rater.
+        ``start`` is the index of the rater's first column in the map. ``shard`` is the part of the questions that this
+        process sends, and stores in its own ledger; None for all. Raise OptionError if there is a shard, and only one
+        process may query the rater.
         """
         if shard and not config.divisible:
             raise OptionError(
                 f"--shard: rater {quote(config.name)} is of kind {config.kind}, which only one process may query: "
                 "remove the rater or the option"
             )
-        self.config = config
+        self.config, self._shard, self._prompts_given = config, shard, prompts
         self.columns = slice(start, start + config.repeats)
         self.cluster: Cluster | None = None
-        self._shard = shard
-        self._prompts_given = prompts
         self._prompts = prompts if config.prompted else None
         self._backend = backend = config.backend(prompts)
         self._size = config.pairs_per_request if config.prompted else LOCAL_GROUP
@@ -178,17 +171,9 @@ class RaterSession:
                 return self._by_plan(states)
             states = self._known(columns)
             tally.known += sum(int(np.count_nonzero(~pending(state))) for state in states)
-            config = self.config
-            recorder = LedgerRecorder(
-                self.ledger,
-                writer,
-                budget,
-                tally,
-                price=config.price,
-                sampling=config.sampling,
-                asks=config.prompted,
-                hint=" (--ask-again unparsable,refused sends these questions again)",
-            )
+            config, hint = self.config, " (--ask-again unparsable,refused sends these questions again)"
+            terms = Terms(config.price, config.sampling, config.prompted, hint)
+            recorder = LedgerRecorder(self.ledger, writer, budget, tally, terms)
             for attempt, state_wanted, size in (
                 (1, State.UNRATED, self._size),
                 (2, State.UNPARSED_ONCE, self._size),
@@ -232,7 +217,8 @@ class RaterSession:
         workers = cluster.workers(limits.concurrency, is_local=config.is_local)
         each = limits.divided(workers)
         make = partial(_client, msgspec.structs.replace(config, limits=each), self._prompts_given)
-        job = Job.from_recorder(recorder, config.name, make, each.concurrency, is_local=config.is_local)
+        settings = self.ledger.identity, recorder.terms, recorder.remembered(), config.is_local
+        job = Job(config.name, make, each.concurrency, *settings)
         Spread(cluster, job, workers, recorder, self.ledger.path).run(groups)
 
     def _owned(self, keys: Keys) -> Mask:
@@ -280,12 +266,8 @@ class Raters:
     def __init__(self, file: RatersFile, prompts: Prompts, folder: Path, shard: Shard | None = None) -> None:
         """Create the sessions; no request is sent.
 
-        Args:
-            folder: folder of the ledgers; it is created when the first answer is stored.
-
-        Raises:
-            OptionError: if two raters have the same settings, or there is a shard and only one process may query a
-                rater.
+        ``folder`` is the folder of the ledgers, which is created when the first answer is stored. Raise OptionError if
+        two raters have the same settings, or there is a shard and only one process may query a rater.
         """
         self.file, self.prompts, self.shard = file, prompts, shard
         starts = accumulate((config.repeats for config in file.raters), initial=0)
@@ -302,15 +284,6 @@ class Raters:
                     f"raters {quote(name)} and {quote(other)} have the same settings and would give the same answers: "
                     "set repeats to query a rater more than once"
                 )
-
-    def spread_over(self, cluster: Cluster | None) -> None:
-        """Set the cluster whose workers query the divisible raters; None if this process queries all raters."""
-        for session in self.sessions:
-            session.cluster = cluster
-
-    def merge(self, say: Callable[[str], None]) -> int:
-        """Move the answers in other processes' ledgers to the raters' ledgers; return the number of added lines."""
-        return sum(session.merge(say) for session in self.sessions)
 
     def ask_again(self, states: Sequence[str], say: Callable[[str], None]) -> None:
         """Discard all raters' stored answers in ``states``; see :meth:`RaterSession.ask_again`."""

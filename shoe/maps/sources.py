@@ -1,7 +1,5 @@
 """Create a map from tables of ratings, or merge several maps and tables into one map with the columns of all."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -144,10 +142,8 @@ def merge(folder: Path, names: Sequence[str]) -> SimilarityMap:
 def read_source(path: Path) -> RatingSource:
     """Read a table of ratings: columns ``class_synset``, ``synset``, then one per rater, separated by tabs or commas.
 
-    Tables written by ``shoe map export`` can be read, too: their columns ``part`` and ``value`` are ignored.
-
-    Raises:
-        InputError: if the table is invalid, with the file, line and field.
+    Tables written by ``shoe map export`` can be read, too: their columns ``part`` and ``value`` are ignored. Raise
+    InputError with the file, line and field if the table is invalid.
     """
     rows = delimited_rows(path)
     if rows[0][:4] == _EXPORTED:
@@ -176,15 +172,10 @@ def read_source(path: Path) -> RatingSource:
 def check_same_part(
     path: Path, class_sense: NDArray[np.integer], sense: NDArray[np.integer], first_line: int = 2
 ) -> None:
-    """Check that the two senses on each line are both verbs or both nouns.
+    """Raise InputError with the first line of a table whose two senses are not both verbs or both nouns.
 
-    Args:
-        path: path of the table, for the message.
-        class_sense, sense: (n,) sense IDs in the two columns.
-        first_line: line number of the first row.
-
-    Raises:
-        InputError: with the first line that has a verb and a noun.
+    ``class_sense`` and ``sense`` are the (n,) sense IDs in the two columns; ``first_line`` is the number of their first
+    line. ``path`` is the path of the table, for the message.
     """
     verb = class_sense >= lexicon().nouns
     for row in np.flatnonzero(verb != (sense >= lexicon().nouns))[:1].tolist():

@@ -4,8 +4,6 @@ The file is a ledger (:mod:`shoe.llm.ledger`) for one model and its decoding set
 kinds of questions, and to questions about other images than those of the run. Token probabilities may be missing.
 """
 
-from __future__ import annotations
-
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -26,7 +24,7 @@ from shoe.engines.ray_cluster import Cluster
 from shoe.llm.budget import Budget, Usage
 from shoe.llm.ledger import Keys, Ledger, Parse, State, answers, as_keys
 from shoe.llm.ledger_writer import merge, writing
-from shoe.llm.recorder import LedgerRecorder, Progress, Tally, wait_with_progress
+from shoe.llm.recorder import LedgerRecorder, Progress, Tally, Terms, wait_with_progress
 from shoe.llm.request import Request
 from shoe.llm.workers import Ask as Asking
 from shoe.llm.workers import Job, Spread
@@ -34,6 +32,7 @@ from shoe.predict.backends import Backend, BackendConfig
 from shoe.predict.confidence import REFUSED, read_completion
 from shoe.predict.questions import Ask, Question
 from shoe.predict.records import Answer
+from shoe.predict.scored import Questions as RunSize
 
 _LOGPROBS = "logprob"
 _REJECTED = ("400", "403", "413", "422")
@@ -131,7 +130,8 @@ def spread(
         each = msgspec.structs.replace(each, model=str(Path(config.model).absolute()))
     make = partial(_client, each, config.identity())
     in_flight = each.at_once * (_WORKER_BATCHES if is_local else 1)
-    job = Job.from_recorder(recorder, config.model, make, in_flight, is_local=is_local)
+    settings = recorder.ledger.identity, recorder.terms, recorder.remembered(), is_local
+    job = Job(config.model, make, in_flight, *settings)
     Spread(cluster, job, workers, recorder, beside).run(asks)
 
 
@@ -142,32 +142,13 @@ def _client(config: BackendConfig, identity: Mapping[str, Any]) -> tuple[Asking,
     """
     if {**config.identity(), "model": identity["model"]} != identity:
         raise ShoeError(f"model {quote(config.model)}: the model files on a worker differ from those on this machine")
-    return cast("Asking", config.open().ask), parsed
+    return cast("Asking", config.open()), parsed
 
 
 Questions = Callable[[], Iterable[Question]]
 """Callback that returns all questions, grouped by image, always in the same order."""
 _NAMES = {AnswerState.PROBABILITIES: "probabilities", AnswerState.TEXT: "text", State.REFUSED: "refused"}
 _BATCHES, _WORTH_MEASURING = 2, 4
-
-
-@dataclass(frozen=True, slots=True)
-class RunSize:
-    """Number of questions of a run, with upper bounds on tokens and cost.
-
-    Attributes:
-        total: number of distinct questions.
-        known: number of questions with an answer or a refusal.
-        text_tokens: upper bound on the input tokens of the questions without an answer, with 3,000 tokens per image.
-        answer_tokens: upper bound on the output tokens of the questions without an answer.
-        cost: upper bound on the cost of these tokens, in the currency of the price.
-    """
-
-    total: int
-    known: int
-    text_tokens: int
-    answer_tokens: int
-    cost: float
 
 
 class Answers:
@@ -201,13 +182,17 @@ class Answers:
         return merge(self.path, self._identity, parsed, say, self._beside)
 
     def plan(self, questions: Questions) -> RunSize:
-        """Return the number of questions of a run and upper bounds of tokens and cost, without sending a question."""
+        """Return the number of questions of a run and upper bounds of tokens and cost, without sending a question.
+
+        A model on this machine has no cost.
+        """
         self._ledger.refresh()
         size = sum(ask.size() for ask in self.unanswered(questions))
         keys = self._keys(questions)
         known = int(self._answered(keys).sum())
         usage = Usage(size // 4, (len(keys) - known) * self._config.most_tokens)
-        return RunSize(len(keys), known, usage.input, usage.output, usage.cost(self._config.price))
+        cost = usage.cost(self._config.price) if self._config.asks else None
+        return RunSize(len(keys), known, usage.input, usage.output, cost)
 
     def ask(
         self,
@@ -245,15 +230,13 @@ class Answers:
                     self._ledger.refresh()
                     tally.known = int(self._answered(keys).sum())
                     tally.total = len(keys) - tally.known
-                    config, ledger = self._config, self._ledger
-                    sampling = config.sampling()
-                    recorder = AnswerRecorder(ledger, writer, budget, tally, config.price, sampling, config.asks)
-                    recorder.probabilities = probabilities
+                    terms = Terms(self._config.price, self._config.sampling(), self._config.asks)
+                    recorder = AnswerRecorder(self._ledger, writer, budget, tally, terms, probabilities=probabilities)
                     if tally.total and self.cluster:
                         asks = self.unanswered(questions)
                         spread(self.cluster, self._config, asks, tally.total, recorder, self._beside)
                     elif tally.total:
-                        self._backend.ask(self.unanswered(questions), recorder)
+                        self._backend(self.unanswered(questions), recorder)
                     writer.flush()
                     recorder.end()
                     self._ledger.refresh(writer.synced)

@@ -13,8 +13,6 @@ the likeliest tokens. If no stored token spells the word, the probability of the
 which is an upper bound.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import exp
 from typing import Any, NamedTuple
@@ -159,11 +157,8 @@ def letter_confidences(answers: Iterable[Answer]) -> dict[str, float] | None:
 
     Answers without a stored token for the letter of an option are left out. Returns None if no answer is left.
     """
-    found: list[dict[str, float]] = []
-    for answer in answers:
-        shares = word_shares(answer, LETTERS[: len(answer.options)])
-        if shares is not None:
-            found.append(dict(zip(answer.options, shares, strict=True)))
+    of_answers = ((answer.options, word_shares(answer, LETTERS[: len(answer.options)])) for answer in answers)
+    found = [dict(zip(options, shares, strict=True)) for options, shares in of_answers if shares is not None]
     return {option: sum(shares[option] for shares in found) / len(found) for option in found[0]} if found else None
 
 

@@ -1,7 +1,5 @@
 """Reader of files of detections: COCO results, YOLO label files and shoe's JSON Lines, recognised by their content."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections import Counter
@@ -192,9 +190,7 @@ class _Dataset(Struct):
 def read_detections(path: str | Path, pictures: Sequence[Picture], names: Names, benchmark: Benchmark) -> Detections:
     """Read the detections in images from a file, or from a folder of YOLO label files.
 
-    Args:
-        pictures: images of the run.
-        names: names of the category and image IDs.
+    ``pictures`` are the images of the run, and ``names`` the names of the category and image IDs.
 
     Raises:
         InputError: if the format is unknown; if a class or image ID is unknown; if a box is outside its image; if no

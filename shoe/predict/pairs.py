@@ -1,12 +1,10 @@
 """Pairs of a person and an object about which questions are asked: selected from detections, or read from a file."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 import msgspec
 import numpy as np
@@ -120,15 +118,10 @@ def paired(detected: Detected, rule: PairRule) -> Paired:
     return Paired(image=image, digest=digest, width=detected.width, height=detected.height, pairs=pairs)
 
 
-def pair_recall(
-    paired: Iterable[Paired], truth: GroundTruth, pairs: Literal["index", "merged"] = "index"
-) -> PairFigures:
+def pair_recall(paired: Iterable[Paired], truth: GroundTruth) -> PairFigures:
     """Return the recall of ground-truth pairs, which is an upper bound on the recall of predictions for these pairs.
 
-    Args:
-        paired: selected pairs per image.
-        pairs: rule that decides which annotations are the same pair, as in
-            :class:`~shoe.diagnosis.localisation.PairRules`.
+    ``paired`` are the selected pairs per image. Annotations with equal boxes and objects are one pair.
     """
     records = list(paired)
     rows = [(number, pair) for number, record in enumerate(records) for pair in record.pairs]
@@ -144,7 +137,7 @@ def pair_recall(
         objects=objects,
         source="pairs",
     )
-    return pair_figures(localise(PairTable(table), truth.within(table.images), PairRules(pairs=pairs)))
+    return pair_figures(localise(PairTable(table), truth.within(table.images), PairRules()))
 
 
 def _not_suppressed(boxes: Floats, score: Floats, label: NDArray[np.object_], most: float) -> Mask:
@@ -191,7 +184,7 @@ class Pairs:
     settings: PairRule = _NO_RULE
 
     @classmethod
-    def by_rule(cls, pictures: Sequence[Picture], boxes: Detections, rule: str, settings: PairRule, out: Path) -> Pairs:
+    def by_rule(cls, pictures: Sequence[Picture], boxes: Detections, rule: str, settings: PairRule, out: Path) -> Self:
         """Return the pairs that a rule (its name and settings) selects, and write them to the file ``out``."""
         records = [paired(boxes.pictures[picture.name], settings) for picture in pictures]
         write_lines(out, records)
@@ -211,7 +204,7 @@ class Pairs:
         pairs = {"rule": self.rule, **msgspec.to_builtins(self.settings)}
         return {"boxes": dict(self.boxes), "pairs": pairs, "paired": digest.hexdigest()}
 
-    def pairs_in(self, pictures: Iterable[Picture]) -> Pairs:
+    def pairs_in(self, pictures: Iterable[Picture]) -> Self:
         """Return a copy with only the pairs of the given images."""
         names = {picture.name for picture in pictures}
         return replace(self, records=[record for record in self.records if record.image in names])
@@ -242,12 +235,9 @@ class _Image(Struct, gc=False):
 def read_paired(path: str | Path, pictures: Sequence[Picture], names: Names, benchmark: Benchmark) -> Pairs:
     """Read the pairs of images from a file in the format of :mod:`shoe.predictions.pair_predictions`.
 
-    Returns:
-        One record per image of ``pictures``, in this order; an image that is not in the file has no pairs.
-
-    Raises:
-        InputError: if the format is invalid, a box is outside its image, a label is no object of the benchmark, or no
-            image of the file is in ``pictures``.
+    Return one record per image of ``pictures``, in this order; an image that is not in the file has no pairs. Raise
+    InputError if the format is invalid, a box is outside its image, a label is no object of the benchmark, or no image
+    of the file is in ``pictures``.
     """
     path = Path(path)
     if path.is_dir():

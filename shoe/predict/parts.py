@@ -6,13 +6,11 @@ shard merges the boxes of all shards by image, and their answers by question. Fi
 content has been written to the files of the run.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from shoe.core.errors import InputError
 from shoe.engines.base import Shard
@@ -38,15 +36,15 @@ class Files:
     pairs: Path
     answers: Path
     folder: Path
-    whole: Files | None = None
+    whole: "Files | None" = None
 
     @classmethod
-    def beside(cls, out: Path, detections: Path | None = None, answers: Path | None = None) -> Files:
+    def beside(cls, out: Path, detections: Path | None = None, answers: Path | None = None) -> Self:
         """Return the paths for a run with the prediction file ``out``: given paths, else such as OUT.pairs.jsonl."""
         boxes, pairs, raw_answers, folder = (out.with_name(f"{out.stem}.{name}") for name in [*_NAMES, "parts"])
         return cls(detections or boxes, pairs, answers or raw_answers, folder)
 
-    def of_part(self, shard: Shard) -> Files:
+    def of_part(self, shard: Shard) -> "Files":
         """Return the paths for one shard, after creating the folder of the shard."""
         folder = self.folder / shard.folder
         try:
@@ -61,13 +59,10 @@ class Files:
         return self.folder / _ANSWERS
 
     def detections_of_other_runs(self, by: Mapping[str, Any], pictures: Iterable[Picture]) -> list[Detected]:
-        """Return detections that other runs have written.
+        """Return detections of ``pictures``, the images of the run or shard, that other runs have written.
 
         A run without shards reads the detections of all shards. A shard reads the detections of the run without shards.
-
-        Args:
-            by: settings of the detector; InputError is raised if those in a file differ.
-            pictures: images of the run or shard.
+        ``by`` are the settings of the detector; raise InputError if those in a file differ.
         """
         known, records = {picture.name: picture for picture in pictures}, []
         for path in self._parts(_DETECTIONS) if self.whole is None else [self.whole.detections]:

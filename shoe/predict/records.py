@@ -3,8 +3,6 @@
 Boxes are (x1, y1, x2, y2) in pixels from the top-left corner, after the EXIF rotation.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -34,11 +32,8 @@ def first_line(form: str, by: Mapping[str, Any], **more: Any) -> bytes:
 def read_lines(path: str | Path, kind: type[T], form: str) -> tuple[dict[str, Any], list[T]]:
     """Read a JSON Lines file with records of type ``kind``. An incomplete last line is skipped.
 
-    Returns:
-        Settings with which the records were made ({} if the first line is a record), and the records.
-
-    Raises:
-        InputError: if the file has another format, or a line is not a valid record.
+    Return the settings with which the records were made ({} if the first line is a record), and the records. Raise
+    InputError if the file has another format, or a line is not a valid record.
     """
     lines = read_bytes(path).split(b"\n")
     by: dict[str, Any] = {}
@@ -89,9 +84,7 @@ def growing(path: str | Path, form: str, by: Mapping[str, Any]) -> Iterator[Call
     """Open a new or unfinished JSON Lines file, and yield a function that appends a record.
 
     The records are flushed to disk at the end of the ``with`` block. ``form`` and ``by`` are as in :func:`first_line`.
-
-    Raises:
-        InputError: if the file cannot be written, is being written by another process, or has other settings.
+    Raise InputError if the file cannot be written, is being written by another process, or has other settings.
     """
     path, first = Path(path), first_line(form, by)
     with locked_lines(

@@ -4,8 +4,6 @@ The score of a prediction is confidence * (human score * object score)^power. Wi
 no score, and these become predictions: every phrase, every verb with the answer yes, and the most frequent option.
 """
 
-from __future__ import annotations
-
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -114,7 +112,8 @@ def write_scored(
         first = {"form": _FORM, "says": sentence(by), "by": {"shoe": __version__, **by}}
     written = WrittenCounts(refused=len(all_answers) - len(accepted))
     if way == "image":
-        _write_whole(accepted, Path(path), sizes, benchmark, written, first)
+        written.scores = _write_whole(accepted, Path(path), sizes, benchmark, first)
+        written.predictions = written.scores.total()
     else:
         write_lines(path, _records(accepted, scoring, sizes, benchmark, written), **first)
     return written
@@ -219,14 +218,12 @@ def _first_word(answer: Answer) -> str:
 
 
 def _write_whole(
-    answers: Sequence[Answer],
-    path: Path,
-    sizes: Sizes,
-    benchmark: Benchmark,
-    written: WrittenCounts,
-    first: dict[str, Any],
-) -> None:
-    """Write the predictions in answers about whole images, with boxes in pixels and the scores in the text."""
+    answers: Sequence[Answer], path: Path, sizes: Sizes, benchmark: Benchmark, first: Mapping[str, Any]
+) -> Counter[float]:
+    """Write the predictions in answers about whole images, with boxes in pixels and the scores in the text.
+
+    Return the number of predictions for each score.
+    """
     from shoe.predictions import read_predictions
     from shoe.predictions.vlm import write_vlm
 
@@ -237,11 +234,10 @@ def _write_whole(
             table = read_predictions(raw, format="vlm", boxes=_CONVENTION, dataset=benchmark)
         except InputError as error:
             raise InputError(path, found=f"answers that cannot be read ({error})", expected="interactions") from None
-        written.predictions = len(table.score)
-        written.scores.update(table.score.tolist())
         write_vlm(table, raw, benchmark)
         with atomic_write(path) as stream:
             stream.write((first_line(**first) if first else b"") + raw.read_bytes())
+    return Counter(table.score.tolist())
 
 
 def _size(sizes: Sizes, image: str) -> dict[str, int]:
@@ -262,7 +258,15 @@ class Ceiling(Document, frozen=True, kw_only=True):
 
 
 class Questions(Document, frozen=True):
-    """Number of questions (total) and of recorded answers (known); upper bounds on tokens and cost of new answers."""
+    """Number of questions (total) and of recorded answers (known); upper bounds on tokens and cost of new answers.
+
+    Attributes:
+        total: number of distinct questions.
+        known: number of questions with an answer or a refusal.
+        text_tokens: upper bound on the input tokens of the questions without an answer, with 3,000 tokens per image.
+        answer_tokens: upper bound on the output tokens of the questions without an answer.
+        cost: upper bound on the cost of these tokens; absent for a model on this machine.
+    """
 
     total: Count
     known: Count

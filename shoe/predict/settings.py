@@ -1,7 +1,5 @@
 """Settings of ``shoe predict``: its options, and ``GROUP.NAME=VALUE`` assignments for single steps."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -112,11 +110,8 @@ def parse_settings(
 ) -> PredictionSettings:
     """Return the settings of a run, given the options of ``shoe predict``. Arguments have the names of the options.
 
-    ``settings`` are the ``GROUP.NAME=VALUE`` assignments of ``--set``.
-
-    Raises:
-        OptionError: if a name, a value or a combination of options is invalid.
-        InputError: if the file of names or the prompt is invalid.
+    ``settings`` are the ``GROUP.NAME=VALUE`` assignments of ``--set``. Raise OptionError if a name, a value or a
+    combination of options is invalid, and InputError if the file of names or the prompt is invalid.
     """
     given = grouped(settings, GROUPS)
     ask = configured(AskSettings, "ask", {}, given["ask"])

@@ -48,7 +48,6 @@ _BLUR = 1 / 40
 _SMALLEST = 32
 """Smallest width and height of a crop in pixels, if the image is large enough."""
 _DIGEST_BYTES = 16
-_KEPT_OPEN = 2
 
 
 class Visual(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -159,8 +158,7 @@ def whole(picture: Picture, visual: Visual) -> View:
 def fitted(size: tuple[int, int], visual: Visual) -> tuple[int, int]:
     """Return the width and height to which an image of a size is scaled, as in the image processors of Qwen.
 
-    Both are multiples of ``visual.multiple``; their product is about ``min_pixels`` to ``max_pixels``, if these are
-    set.
+    Both are multiples of ``visual.multiple``; their product is about ``min_pixels`` to ``max_pixels``, if set.
     """
     multiple = visual.multiple
     sides = [max(multiple, round(side / multiple) * multiple) for side in size]
@@ -174,10 +172,8 @@ def fitted(size: tuple[int, int], visual: Visual) -> tuple[int, int]:
     return sides[0], sides[1]
 
 
-@lru_cache(maxsize=_KEPT_OPEN)
-def _opened_once(picture: Picture) -> Image:
-    # The image must not be modified. A small cache suffices, because the pairs of an image are consecutive.
-    return opened(picture)
+# The image must not be modified. A small cache suffices, because the pairs of an image are consecutive.
+_opened_once = lru_cache(maxsize=2)(opened)
 
 
 def _applied(image: Image, name: str, values: Sequence[Any]) -> Image:

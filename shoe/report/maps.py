@@ -11,9 +11,9 @@ from rich.table import Table
 from rich.text import Text
 
 from shoe.core.errors import printable
-from shoe.maps.ablate import Ablation, Subset, SubsetSpread, agreement_with
+from shoe.maps.ablate import MapAblate, SizeSpreads, Spreads, Subset, SubsetSpread
 from shoe.maps.built_map import states_of, unanswered
-from shoe.maps.complete import CompletedPairs, Completion, Round, Why
+from shoe.maps.complete import CompletedPairs, Completion, CompletionRound, Why
 from shoe.maps.diff import MapDiff
 from shoe.maps.estimate import Estimate, Range
 from shoe.maps.info import MapInfo
@@ -162,21 +162,22 @@ def _with_difference(a: float | None, b: float | None) -> tuple[str, str, str]:
     return percent(a), percent(b), "–" if a is None or b is None else f"{100 * (b - a):+.2f}"
 
 
-def print_ablation(ablation: Ablation, to: Console) -> None:
-    """Print scores and agreement with people of a map's subsets of raters; at most 64 subsets are shown."""
-    similarity, more = ablation.similarity, len(ablation.subsets) - _MOST_ROWS
+def print_ablation(ablation: MapAblate, similarity: SimilarityMap, report: Report | None, to: Console) -> None:
+    """Print scores and agreement with people of a map's subsets of raters; at most 64 subsets are shown.
+
+    ``report`` is the score with all raters; None if nothing was scored.
+    """
+    more, kinds = len(ablation.subsets) - _MOST_ROWS, ablation.human or {}
     print_line(to, heading(similarity), style="bold")
     print_line(to, f"value of a pair: {similarity.ensemble} of its ratings by the subset of raters, scaled to 0..1")
-    for kind, ratings in ablation.human.items():
-        print_line(to, f"human ratings: {len(ratings.values):,} pairs of {kind}, {ratings.lines:,} ratings")
+    for kind, of_kind in kinds.items():
+        print_line(to, f"human ratings: {of_kind.pairs:,} pairs of {kind}, {of_kind.ratings:,} ratings")
     if len(similarity.raters) > 1:
         to.print(_correlation_table(ablation))
-    scores: dict[str, Callable[[Subset], float | None]] = {}
-    if ablation.report:
-        scores = {"SHOE-mAP": lambda subset: subset.map, "SHOE-mF1": lambda subset: subset.mf1}
+    scores = {"SHOE-mAP": "map", "SHOE-mF1": "mf1"} if report else {}
 
     def rated_and_scores(subset: Subset) -> list[str]:
-        return [*map(count, subset.rated.values()), *(percent(figure(subset)) for figure in scores.values())]
+        return [*map(count, subset.rated.values()), *(percent(getattr(subset, score)) for score in scores.values())]
 
     def agreement(subset: Subset) -> list[str]:
         found = (subset.human or {})[kind]
@@ -186,29 +187,30 @@ def print_ablation(ablation: Ablation, to: Console) -> None:
 
     columns = (*(f"{part}s rated" for part in similarity.tables), *scores)
     to.print(_table_of_subsets(ablation, "raters", columns, rated_and_scores))
-    for kind, people in ablation.human.items():
-        columns = ("agreement %", "Pearson", "Spearman", f"on pairs, of {len(people.values):,}", "among nearest")
+    for kind, of_kind in kinds.items():
+        columns = ("agreement %", "Pearson", "Spearman", f"on pairs, of {of_kind.pairs:,}", "among nearest")
         to.print(_table_of_subsets(ablation, f"human ratings of {kind} against", columns, agreement))
     if more > 0:
         print_line(to, f"{more:,} more subsets: `--json -` writes all")
-    figures = scores | {f"agreement, {kind}": agreement_with(kind) for kind in ablation.human}
-    if figures:
-        rows = (
-            (str(size), count(subsets), *(_mean(ablation.spread(figure, size)) for figure in figures.values()))
-            for size, subsets in ablation.sizes.items()
-        )
-        to.print(table("raters", "subsets", *figures, rows=rows))
+
+    def spreads(of: Spreads | SizeSpreads) -> dict[str, SubsetSpread | None]:
+        people = {f"agreement, {kind}": (of.human_agreement or {}).get(kind) for kind in kinds}
+        return {title: getattr(of, score) for title, score in scores.items()} | people
+
+    if scores or kinds:
+        rows = ((str(of.size), count(of.subsets), *map(_mean, spreads(of).values())) for of in ablation.sizes)
+        to.print(table("raters", "subsets", *spreads(ablation.all_subsets), rows=rows))
         print_line(to, "by number of raters: mean ± sample standard deviation over subsets")
-    for title, figure in figures.items():
-        single, whole = ablation.spread(figure, 1), ablation.spread(figure)
-        if single and whole:
-            print_line(to, f"{title}: single raters {_range(single)}; all subsets {_range(whole)}")
-    if ablation.report:
-        print_line(to, f"signature  {ablation.report.signature.short()}")
+    single = spreads(ablation.sizes[0])
+    for title, whole in spreads(ablation.all_subsets).items():
+        if (one := single[title]) and whole:
+            print_line(to, f"{title}: single raters {_range(one)}; all subsets {_range(whole)}")
+    if report:
+        print_line(to, f"signature  {report.signature.short()}")
 
 
-def _correlation_table(ablation: Ablation) -> Table:
-    columns = (column for part in ablation.correlations for column in (f"{part} pairs of both", "Pearson"))
+def _correlation_table(ablation: MapAblate) -> Table:
+    columns = (column for parts in ablation.correlations for column in (f"{parts[:-1]} pairs of both", "Pearson"))
     made = table("raters", "", *columns, names=2)
     for found in zip(*ablation.correlations.values(), strict=True):
         figures = [text for each in found for text in (count(each.pairs), decimals(each.pearson))]
@@ -217,7 +219,7 @@ def _correlation_table(ablation: Ablation) -> Table:
 
 
 def _table_of_subsets(
-    ablation: Ablation, title: str, columns: tuple[str, ...], cells: Callable[[Subset], Iterable[str]]
+    ablation: MapAblate, title: str, columns: tuple[str, ...], cells: Callable[[Subset], Iterable[str]]
 ) -> Table:
     subsets, made = ablation.subsets, table("#", title, *columns, names=2)
     made.columns[1].no_wrap = False
@@ -357,22 +359,22 @@ def left(outcome: Outcome) -> int:
     return sum(int(unanswered(rated).sum()) for rated in outcome.parts.values())
 
 
-def round_line(state: Round, currency: str) -> str:
+def round_line(state: CompletionRound, currency: str) -> str:
     """Return score, interval, number of rated pairs and cost after a round in one line."""
-    low, high = state.interval
+    low, high = state.map_interval
     rated = f"{state.rated:,} pairs rated" if state.rated else "no pair rated yet"
-    cost = f", {state.spent.cost:,.4g} {currency}" if state.spent.cost else ""
-    return f"SHOE-mAP {percent(state.score)}, between {percent(low)} and {percent(high)}; {rated}{cost}"
+    cost = f", {state.cost:,.4g} {currency}" if state.cost else ""
+    return f"SHOE-mAP {percent(state.map)}, between {percent(low)} and {percent(high)}; {rated}{cost}"
 
 
 def rounds_table(completion: Completion, currency: str) -> Table:
     """Return a table with one row per round of rating: pairs, requests, cost, and SHOE-mAP with its interval."""
     columns = ("asked", "rated in all", "no valid answer", "requests", f"cost {currency}")
     made = table("round", *columns, "SHOE-mAP", "from", "to", "width")
-    for state in completion.rounds:
-        counts = (state.asked, state.rated, state.unanswered, state.spent.requests)
-        figures = (state.score, *state.interval, state.width)
-        made.add_row(str(state.number), *map(count, counts), f"{state.spent.cost:,.4f}", *map(percent, figures))
+    for number, state in enumerate(completion.rounds):
+        counts = (state.asked, state.rated, state.unanswered, state.requests)
+        figures = (state.map, *state.map_interval, state.width)
+        made.add_row(str(number), *map(count, counts), f"{state.cost:,.4f}", *map(percent, figures))
     return made
 
 

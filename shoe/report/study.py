@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 from rich.console import Console
 from rich.text import Text
 
@@ -14,44 +13,42 @@ from shoe.report.comparison import escaped
 from shoe.report.text import count, decimals, percent, print_line, table, table_of_models
 from shoe.similarity.ensemble import HIGHEST
 from shoe.study.agreement import Ends, Figure
-from shoe.study.analysis import RULES, Agreement, Analysis
+from shoe.study.analysis import RULES, Agreement, StudyReport
 from shoe.study.metric.systems import Difference, Level, MeasureComparison
 from shoe.study.plan import Drawn, Study
 from shoe.study.problems import ProblemStudy
 from shoe.study.raters_and_people import PeopleAndRaters
-from shoe.study.ratings import shape_of
+from shoe.study.ratings import StudyRatings, shape_of
 from shoe.study.sampling import DIFFERS, expected
 from shoe.study.testers import Result, TestersReport
 
 
-def print_study(found: Analysis, beside: PeopleAndRaters | None, to: Console, *, as_drawn: bool = False) -> None:
-    """Print the agreement in a study with intervals, each rater, and excluded raters.
+def print_study(study: StudyRatings, found: StudyReport, to: Console, *, as_drawn: bool = False) -> None:
+    """Print the agreement in a study with intervals, each rater, raters of a similarity map, and excluded raters.
 
-    ``beside``: raters of the similarity map, compared with people. ``as_drawn`` adds a note that sampling weights were
-    not used.
+    ``study`` contains no gold items. ``as_drawn`` adds a note that sampling weights were not used.
     """
-    study, whole = found.study, found.whole
     holes = f", {pluralize(study.holes, 'line')} without a rating" if study.holes else ""
     print_line(to, shape_of(study) + holes, "bold")
     if study.weights:
         population = f"results represent {study.weights.population:,.0f} pairs"
         print_line(to, f"population {population}; effective sample size {study.weights.effective:.0f} items")
-    columns = {"all": whole} | ({"without excluded": found.kept} if found.kept else {}) | found.parts
+    columns = columns_of(found)
     names = [name or "no part" for name in columns]
     made = table("measure [95 % interval over items and raters]", *map(printable, names))
     shown = [figure_rows(agreement) for agreement in columns.values()]
     for label in dict.fromkeys(label for rows in shown for label in rows):
         made.add_row(label, *(rows.get(label, "–") for rows in shown))
     to.print(made)
-    if reference := whole.reference:
+    if reference := found.all.reference:
         named = {"Fisher": reference.fisher, "Bonett-Wright": reference.bonett_wright, "bootstrap": reference.bootstrap}
         intervals = ", ".join(f"{name}{_ends(interval)}" for name, interval in named.items() if interval)
         p = "" if reference.p is None else f"; permutation test p = {reference.p:.4f}"
         rho = f"rho {_or_undefined(reference.spearman.value)} on {pluralize(reference.items, 'item')}"
         print_line(to, f"reference  {rho}; intervals over items only: {intervals or 'undefined'}{p}")
     _print_raters(found, to)
-    if beside:
-        _print_map_raters(beside, to)
+    if found.beside:
+        _print_map_raters(found.beside, to)
     if again := found.retest:
         equal = f"{percent(again.exact)} % of {pluralize(again.answers, 'rating')} equal"
         print_line(to, f"repeats    {equal}, quadratic weighted kappa {decimals(again.kappa)}")
@@ -61,9 +58,10 @@ def print_study(found: Analysis, beside: PeopleAndRaters | None, to: Console, *,
         size = f", by {_figure(seen.size, 2)} points" if seen.size.value else ""
         ratings = pluralize(seen.answers, "rating")
         print_line(to, f"image      {share} of {ratings} changed after the image was shown{size}")
-    for rater, rules in found.excluded.items():
-        print_line(to, f"excluded   {printable(rater)}: {'; '.join(rules)}")
-    if not found.excluded:
+    excluded = {name: rater.excluded for name, rater in found.raters.items() if rater.excluded}
+    for name, rules in excluded.items():
+        print_line(to, f"excluded   {printable(name)}: {'; '.join(rules)}")
+    if not excluded:
         print_line(to, f"excluded   no rater; rules for exclusion: {'; '.join(RULES)}", "dim")
     if as_drawn:
         note = "each item has weight 1; `--population` weights items by the number of pairs that they represent"
@@ -94,6 +92,12 @@ def print_plan(folder: Path, study: Study, drawn: Drawn, to: Console) -> None:
         print_line(to, f"precision  {alpha}, {rho} (simulated)")
 
 
+def columns_of(found: StudyReport) -> dict[str, Agreement]:
+    """Return the agreement of all raters, without excluded raters if there are any, and per stratum, by title."""
+    without = {"without excluded": found.without_excluded} if found.without_excluded else {}
+    return {"all": found.all, **without, **found.parts}
+
+
 def figure_rows(agreement: Agreement) -> dict[str, str]:
     """Return measures of agreement with intervals, and numbers of items and ratings, as text by name.
 
@@ -111,16 +115,16 @@ def figure_rows(agreement: Agreement) -> dict[str, str]:
     return rows
 
 
-def _print_raters(found: Analysis, to: Console) -> None:
+def _print_raters(found: StudyReport, to: Console) -> None:
     levels = [str(level) for level in range(HIGHEST + 1)]
     made = table("rater", *(f"rated {level}" for level in levels), "kappa with others", "rho with others' mean")
-    for j, rater in enumerate(found.study.raters):
-        others = found.kappas[j][~np.isnan(found.kappas[j])]
-        kappa = f"{others.min():.3f} to {others.max():.3f}" if len(others) else "–"
-        made.add_row(Text(printable(rater)), *map(count, found.levels[j].tolist()), kappa, decimals(found.ceilings[j]))
+    for name, rater in found.raters.items():
+        others = rater.kappas.values()
+        kappa = f"{min(others):.3f} to {max(others):.3f}" if others else "–"
+        made.add_row(Text(printable(name)), *map(count, rater.levels), kappa, decimals(rater.ceiling))
     to.print(made)
     made = table("most frequent rating", *(f"rated {level}" for level in levels))
-    for level, row in zip(levels, found.by_majority.tolist(), strict=True):
+    for level, row in zip(levels, found.by_majority, strict=True):
         made.add_row(level, *map(count, row))
     to.print(made)
 
@@ -152,14 +156,14 @@ def _ends(interval: Ends | None, digits: int = 3) -> str:
     return "" if interval is None else f" [{interval[0]:.{digits}f}, {interval[1]:.{digits}f}]"
 
 
-def study_latex(found: Analysis) -> str:
+def study_latex(found: StudyReport) -> str:
     r"""Return a LaTeX table with a row per measure of agreement, "--" if undefined; needs ``\usepackage{booktabs}``."""
     lines = [r"\begin{tabular}{lrr}", r"\toprule", r"figure & value & 95\,\% interval \\", r"\midrule"]
-    named = {f"Krippendorff's $\\alpha$ ({level})": figure for level, figure in found.whole.alpha.items()}
-    named |= {"quadratic weighted $\\kappa$": found.whole.kappa, "rater against others ($\\rho$)": found.whole.ceiling}
-    if found.whole.reference:
-        named["reference against raters ($\\rho$)"] = found.whole.reference.spearman
-        named["reference: agreement"] = found.whole.reference.agreement
+    named = {f"Krippendorff's $\\alpha$ ({level})": figure for level, figure in found.all.alpha.items()}
+    named |= {"quadratic weighted $\\kappa$": found.all.kappa, "rater against others ($\\rho$)": found.all.ceiling}
+    if found.all.reference:
+        named["reference against raters ($\\rho$)"] = found.all.reference.spearman
+        named["reference: agreement"] = found.all.reference.agreement
     for name, figure in named.items():
         value = "--" if figure.value is None else f"{figure.value:.3f}"
         lines.append(f"{name} & {value} & {_ends(figure.interval).strip() or '--'} \\\\")

@@ -1,7 +1,5 @@
 """Agreement of raters with each other and with themselves (SHOE supplement, sections 5.2, 5.3 and 6.3)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Annotated, Literal, NamedTuple
 
@@ -114,18 +112,18 @@ class LeftOut(NamedTuple):
     items: list[float | None]
     raters: list[float | None]
 
-    def figure(self, scale: Scale = "as it is", level: float = 0.95) -> Figure:
-        """Return the value, and its interval with coverage ``level`` if it is defined, as in :func:`figure_of`."""
+    def figure(self, scale: Scale = "as it is") -> Figure:
+        """Return the value, and its 95 % interval if it is defined, as in :func:`figure_of`."""
         from scipy.stats import t
 
         if self.whole is None or (found := self._spread(scale)) is None:
             return Figure(self.whole, None)
         error, freedom = found
-        reach = float(t.ppf((1 + level) / 2, freedom)) * error
+        reach = float(t.ppf(0.975, freedom)) * error
         low, high = _BACK[scale](_TO[scale](np.array(self.whole)) + np.array([-reach, reach]))
         return Figure(self.whole, Interval(float(low), float(high)))
 
-    def minus(self, other: LeftOut) -> LeftOut:
+    def minus(self, other: "LeftOut") -> "LeftOut":
         """Return this statistic minus ``other``, of the same items and raters, also for each group left out."""
         pairs = zip(self[1:], other[1:], strict=True)
         items, raters = ([minus(a, b) for a, b in zip(*both, strict=True)] for both in pairs)
@@ -150,19 +148,18 @@ class LeftOut(NamedTuple):
         return float(np.sqrt(variance)), float(variance**2 / parts)
 
 
-def figure_of(statistic: Statistic, shape: tuple[int, ...], scale: Scale = "as it is", level: float = 0.95) -> Figure:
-    """Return a statistic with its interval over items and raters, both treated as samples.
+def figure_of(statistic: Statistic, shape: tuple[int, ...], scale: Scale = "as it is") -> Figure:
+    """Return a statistic with its 95 % interval over items and raters, both treated as samples.
 
     The interval is a delete-one jackknife over raters and over items, each in at most 50 groups. The groups are the
     same in every call. The two variances are added, and the quantile is Student's t with Satterthwaite's degrees of
-    freedom. A bootstrap of five raters would be too narrow. If items have population weights, the statistic weights
-    the remaining items.
+    freedom. A bootstrap of five raters would be too narrow. If items have population weights, the statistic weights the
+    remaining items.
 
     Args:
         statistic: function of item indices and rater indices.
         shape: number of items and number of raters.
         scale: transformation under which the statistic is nearly normal.
-        level: coverage of the interval, 0..1.
 
     Returns:
         The value. It has no interval if the value or a deletion is undefined (for example with fewer than two raters
@@ -176,7 +173,7 @@ def figure_of(statistic: Statistic, shape: tuple[int, ...], scale: Scale = "as i
     of_items = [statistic(items[group != g], raters) for g in range(group.max() + 1)]
     group = raters if len(raters) <= _GROUPS else groups_of(len(raters))
     of_raters = [statistic(items, raters[group != g]) for g in range(group.max() + 1)]
-    return LeftOut(whole, of_items, of_raters).figure(scale, level)
+    return LeftOut(whole, of_items, of_raters).figure(scale)
 
 
 def groups_of(items: int) -> Indices:

@@ -1,9 +1,6 @@
 """Analysis of a rating study: ratings, agreement of raters, and agreement of another measure with the raters."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any
 
@@ -12,7 +9,7 @@ import numpy as np
 from msgspec import Meta
 from numpy.typing import NDArray
 
-from shoe.core.arrays import Floats, Indices, Ints, Mask
+from shoe.core.arrays import Floats, Indices, Mask
 from shoe.core.documents import Count, Document, Fraction
 from shoe.core.statistics import (
     MeasurementLevel,
@@ -140,41 +137,13 @@ class Agreement(Document, frozen=True, kw_only=True):
     reference: Reference | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Analysis:
-    """Results of ``shoe study report``.
-
-    Attributes:
-        study: ratings without gold items.
-        whole: agreement of all raters over all items except gold items.
-        parts: agreement per stratum, if the table has several strata.
-        levels: (R, 5) number of ratings per rater and rating level.
-        by_majority: (5, 5) number of ratings, by the item's most frequent rating (row) and the rating (column).
-        kappas: (R, R) quadratic weighted kappa of each pair of raters, or NaN if undefined.
-        ceilings: Spearman correlation of each rater with the mean of the other raters, or None if undefined.
-        retest, picture: results for items shown twice, or with an image; None without such answers.
-        excluded: broken exclusion rules by rater; only ``kept`` leaves these raters out.
-        kept: agreement without the excluded raters, or None if nobody is excluded or nobody remains.
-    """
-
-    study: StudyRatings
-    whole: Agreement
-    parts: dict[str, Agreement]
-    levels: Ints
-    by_majority: Ints
-    kappas: Floats
-    ceilings: list[float | None]
-    retest: Retest | None
-    picture: PictureEffect | None
-    excluded: dict[str, list[str]]
-    kept: Agreement | None
-
-
 class StudyRater(Document, frozen=True, kw_only=True):
     """Ratings of one rater, the kappas with the other raters, and the reasons for exclusion.
 
     Attributes:
-        ceiling: Spearman correlation with the mean of the other raters.
+        kappas: quadratic weighted kappa with each other rater for which it is defined.
+        ceiling: Spearman correlation with the mean of the other raters; absent if undefined.
+        excluded: exclusion rules that the rater broke.
     """
 
     levels: Levels
@@ -195,7 +164,13 @@ class StudyReport(Document, frozen=True, kw_only=True):
 
     Attributes:
         holes: number of missing ratings.
-        beside: comparison of people with the raters of a map; null if not requested.
+        all: agreement of all raters over all items except gold items.
+        without_excluded: agreement without the excluded raters; absent if nobody is excluded or nobody remains.
+        parts: agreement per stratum, if the table has several strata.
+        by_majority: number of ratings by the item's most frequent rating, 0 to 4, and then by the rating, 0 to 4.
+        retest, picture: results for items shown twice, or with an image; absent without such answers.
+        rules: exclusion rules; only ``without_excluded`` leaves out the raters that broke a rule.
+        beside: comparison of people with the raters of a map; absent if not requested.
     """
 
     holes: Count
@@ -210,51 +185,40 @@ class StudyReport(Document, frozen=True, kw_only=True):
     rules: list[str]
     beside: PeopleAndRaters | None = None
 
-    @classmethod
-    def from_analysis(cls, found: Analysis, beside: PeopleAndRaters | None) -> StudyReport:
-        """Return the report of an analysis; undefined values are left out."""
-        study, raters = found.study, {}
-        for j, rater in enumerate(study.raters):
-            kappas = zip(study.raters, found.kappas[j].tolist(), strict=True)
-            known = {other: value for other, value in kappas if other != rater and not np.isnan(value)}
-            levels, reasons = found.levels[j].tolist(), found.excluded.get(rater)
-            raters[rater] = StudyRater(levels=levels, kappas=known, ceiling=found.ceilings[j], excluded=reasons)
-        return cls(
-            holes=study.holes,
-            population=StudyPopulation(study.weights.population, study.weights.effective) if study.weights else None,
-            all=found.whole,
-            without_excluded=found.kept,
-            parts=found.parts,
-            raters=raters,
-            by_majority=found.by_majority.tolist(),
-            retest=found.retest,
-            picture=found.picture,
-            rules=list(RULES),
-            beside=beside,
-        )
 
+def analyse(study: StudyRatings) -> tuple[StudyRatings, StudyReport]:
+    """Return a study without its gold items, and all results; ``beside`` of the results is None.
 
-def analyse(study: StudyRatings) -> Analysis:
-    """Return all results of a study. If items have weights, the results are estimates for the population."""
+    If items have weights, the results are estimates for the population. Undefined values are left out.
+    """
     out, study_of_items = excluded(study), study.of_items(study.measured)
     keep = np.array([rater not in out for rater in study.raters])
     part, parts = np.array(study_of_items.part), sorted(set(study_of_items.part))
-    of_parts = {name: agreement_of(study_of_items.of_items(part == name)) for name in parts if len(parts) > 1}
-    ratings, everywhere = study_of_items.first, _weight(study_of_items)
+    ratings, weights, weight = study_of_items.first, study_of_items.weights, _weight(study_of_items)
+    counts, kappas = counts_of_levels(ratings.T, LEVELS).astype(np.int64), PairSums.from_ratings(ratings, weight).kappas
+    columns = (table.tolist() for table in (counts, kappas, agreement.ceiling(ratings, weight)))
+    raters = {}
+    for rater, levels, of_rater, ceiling in zip(study.raters, *columns, strict=True):
+        of_others = zip(study.raters, of_rater, strict=True)
+        raters[rater] = StudyRater(
+            levels=levels,
+            kappas={other: kappa for other, kappa in of_others if other != rater and not np.isnan(kappa)},
+            ceiling=None if np.isnan(ceiling) else ceiling,
+            excluded=out.get(rater),
+        )
     most = agreement.majority(ratings)
     by_majority = [counts_of_levels(ratings[most == level], LEVELS).sum(axis=0) for level in range(LEVELS)]
-    return Analysis(
-        study=study_of_items,
-        whole=agreement_of(study_of_items),
-        parts=of_parts,
-        levels=counts_of_levels(ratings.T, LEVELS).astype(np.int64),
-        by_majority=np.array(by_majority, np.int64),
-        kappas=PairSums.from_ratings(ratings, everywhere).kappas,
-        ceilings=[None if np.isnan(value) else value for value in agreement.ceiling(ratings, everywhere).tolist()],
+    return study_of_items, StudyReport(
+        holes=study.holes,
+        population=StudyPopulation(weights.population, weights.effective) if weights else None,
+        all=agreement_of(study_of_items),
+        without_excluded=agreement_of(study_of_items.of_raters(keep)) if out and keep.any() else None,
+        parts={name: agreement_of(study_of_items.of_items(part == name)) for name in parts if len(parts) > 1},
+        raters=raters,
+        by_majority=np.array(by_majority, np.int64).tolist(),
         retest=_retest(study),
         picture=_picture(study_of_items),
-        excluded=out,
-        kept=agreement_of(study_of_items.of_raters(keep)) if out and keep.any() else None,
+        rules=list(RULES),
     )
 
 

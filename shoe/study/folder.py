@@ -1,7 +1,5 @@
 """Folder of a study: ``study.json``, images of its pages, problem files, and answers of raters."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
@@ -29,11 +27,8 @@ class _Kind(msgspec.Struct):
 def write_study(folder: Path, study: AnyStudy, pictures: Mapping[str, bytes]) -> None:
     """Write a study into a folder, which is created if absent.
 
-    ``pictures`` are the contents of the images shown, by file name.
-
-    Raises:
-        OptionError: if the folder holds another study.
-        InputError: if the folder is not writable.
+    ``pictures`` are the contents of the images shown, by file name. Raise OptionError if the folder holds another
+    study, and InputError if it is not writable.
     """
     if (folder / FILE).exists() and load_study(folder).id != study.id:
         raise OptionError(f"{folder} holds another study; use an empty folder, or the options of that study")
@@ -59,8 +54,7 @@ def write_problem_files(folder: Path, paths: Sequence[Path]) -> None:
 def problems_of(folder: Path, study: ProblemStudy) -> Problems:
     """Read the problems of a study from its folder, in the order of the study.
 
-    Raises:
-        InputError: if a file is absent, or contains problems other than those of the study.
+    Raise InputError if a file is absent, or contains problems other than those of the study.
     """
     problems = read_problems(*(folder / PROBLEMS / Path(name).name for name in study.files))
     if digest(problems) != study.digest:
@@ -121,9 +115,8 @@ LastAnswers = dict[tuple[str, Question], RaterAnswer]
 def answers_of(study: AnyStudy, paths: Sequence[Path]) -> LastAnswers:
     """Return the last answer of each rater to each question in raters' files, sorted by rater and question.
 
-    Raises:
-        InputError: if a file belongs to another study or an unknown rater, an answer has no question in the study, or
-            two answers of a rater to a question differ, but have the same time.
+    Raise InputError if a file belongs to another study or an unknown rater, an answer has no question in the study, or
+    two answers of a rater to a question differ, but have the same time.
     """
     answers: dict[tuple[str, Question], tuple[tuple[float, int], RaterAnswer, Path]] = {}
     for path in paths:

@@ -1,7 +1,5 @@
 """Bongard problems as a study: assignment of problems to testers, sides of the queries, and problems that are kept."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar

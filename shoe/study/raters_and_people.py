@@ -1,7 +1,5 @@
 """Comparison of a map's raters with people: in a common rater model, and by ensembles of raters."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -98,11 +96,8 @@ _PARTS: tuple[Part, Part] = ("verb", "object")
 def with_map(study: StudyRatings, name_or_folder: str, source: Path) -> StudyRatings:
     """Return the study with the similarity of each item's two interactions in a map as the reference.
 
-    ``source`` is the file of the study, named in error messages.
-
-    Raises:
-        InputError: for items that are not named by four senses of WordNet 3.0.
-        OptionError: for a map that does not exist.
+    ``source`` is the file of the study, named in error messages. Raise InputError for items that are not named by four
+    senses of WordNet 3.0, and OptionError for a map that does not exist.
     """
     return replace(study, reference=similarity_of_items(study, load_similarity(name_or_folder), source))
 
@@ -120,11 +115,8 @@ def similarity_of_items(study: StudyRatings, similarity: Similarity, source: Pat
 def read_people(path: Path) -> list[HumanRatings]:
     """Read human ratings from a table of a study or of :func:`read_human_ratings`.
 
-    For a study, the mean of the first ratings of each item is used. Gold items, repeats
-    and ratings with images are ignored.
-
-    Raises:
-        InputError: for an invalid table, or items of a study that are not named by four senses.
+    For a study, the mean of the first ratings of each item is used. Gold items, repeats and ratings with images are
+    ignored. Raise InputError for an invalid table, or items of a study that are not named by four senses.
     """
     if "rater" not in delimited_rows(path)[0]:
         return read_human_ratings(path)

@@ -1,10 +1,9 @@
 """Ratings of a study, read from a table with one row per answer."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 
@@ -86,7 +85,7 @@ class StudyRatings:
         """(N,) mask of the items that are analysed: all except gold items."""
         return np.asarray(self.gold == MISSING)
 
-    def of_items(self, chosen: Mask | Indices) -> StudyRatings:
+    def of_items(self, chosen: Mask | Indices) -> Self:
         """Return a copy with only the chosen items."""
         rows, arrays = np.arange(len(self.items))[chosen], ("first", "again", "picture", "seconds", "reference", "gold")
         return replace(
@@ -97,7 +96,7 @@ class StudyRatings:
             **{name: getattr(self, name)[rows] for name in arrays},
         )
 
-    def of_raters(self, chosen: Mask | Indices) -> StudyRatings:
+    def of_raters(self, chosen: Mask | Indices) -> Self:
         """Return the study with only the chosen raters and all items."""
         columns, arrays = np.arange(len(self.raters))[chosen], ("first", "again", "picture", "seconds")
         chosen_arrays = {name: getattr(self, name)[:, columns] for name in arrays}

@@ -1,7 +1,5 @@
 """Sampling of interaction pairs for a study, and the expected precision of the study."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -66,15 +64,9 @@ def influential(tasks: Sequence[Task], similarity: Similarity) -> Influential:
     """Return the pairs that may be matched, and the influence of each on SHOE-mAP with an empty map.
 
     ``shoe map complete`` ranks pairs by the same influence. Pairs of equal senses, or with a word without a sense, are
-    left out.
-
-    Args:
-        tasks: predictions of models with the same ground truth.
-        similarity: map that selects the sense of each predicted word.
-
-    Raises:
-        InputError: if a score cannot be measured.
-        OptionError: if no score depends on the similarity of any pair.
+    left out. ``tasks`` are predictions of models with the same ground truth; ``similarity`` is the map that selects the
+    sense of each predicted word. Raise InputError if a score cannot be measured, and OptionError if no score depends on
+    the similarity of any pair.
     """
     pairs: dict[Senses, list[float]] = {}
     words: dict[Senses, tuple[tuple[str, str], tuple[str, str]]] = {}
@@ -150,9 +142,7 @@ def draw(classes: HoiClasses, similarity: Similarity, items: int, seed: int) -> 
 
     A stratum is defined by the differing part (verb, object or both) and one similarity level (SHOE supplement,
     sections 5 and 6.1). Pairs of unknown similarity are left out. The sample depends only on the seed.
-
-    Raises:
-        OptionError: if there are fewer pairs than items.
+    Raise OptionError if there are fewer pairs than items.
     """
     values = similarities_of(classes, similarity)
     same_verb, same_object = classes.verb[:, None] == classes.verb, classes.object[:, None] == classes.object
@@ -174,10 +164,8 @@ def draw(classes: HoiClasses, similarity: Similarity, items: int, seed: int) -> 
 def probabilities(influence: Floats, items: int) -> Floats:
     """Return (N,) inclusion probabilities: a fifth of the draws uniform, the rest proportional to influence.
 
-    Probabilities above 1 are set to 1, and the remaining draws are distributed over the other pairs.
-
-    Raises:
-        OptionError: if there are fewer pairs than items.
+    Probabilities above 1 are set to 1, and the remaining draws are distributed over the other pairs. Raise OptionError
+    if there are fewer pairs than items.
     """
     if (number := len(influence)) < items:
         raise OptionError(f"items: found {items}, expected at most {number}, the number of pairs behind the score")

@@ -4,14 +4,12 @@ A tester solves a problem by answering both queries correctly. A problem is kept
 (Bongard-HOI supplement, section D, with three testers per problem).
 """
 
-from __future__ import annotations
-
 import re
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Self
 
 import msgspec
 import numpy as np
@@ -114,11 +112,10 @@ class TestersReport(Document, frozen=True, kw_only=True):
     testers: dict[str, Tester]
 
     @classmethod
-    def from_trials(cls, trials: Trials, path: Path) -> TestersReport:
+    def from_trials(cls, trials: Trials, path: Path) -> Self:
         """Return the report of the testers' answers.
 
-        Raises:
-            InputError: if no tester answered both queries of a problem. ``path`` is the file named in the error.
+        Raise InputError, with the file ``path``, if no tester answered both queries of a problem.
         """
         everything = result_of(trials, np.ones(len(trials.problems), bool))
         if everything is None:
@@ -143,9 +140,8 @@ def is_trials(path: Path) -> bool:
 def read_trials(path: Path) -> Trials:
     """Read a table of testers' answers, with ``COLUMNS`` in any order; ``concept`` and ``seconds`` are optional.
 
-    Raises:
-        InputError: with file, line and field, if a query is neither positive nor negative, an answer is neither 0 nor
-            1, a tester answered a query twice, or a problem has two groups.
+    Raise InputError with file, line and field if a query is neither positive nor negative, an answer is neither 0 nor
+    1, a tester answered a query twice, or a problem has two groups.
     """
     return trials_of(delimited_rows(path), path)
 

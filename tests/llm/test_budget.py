@@ -14,7 +14,7 @@ from shoe.llm.endpoint import address
 from shoe.llm.ledger import Ledger
 from shoe.llm.ledger_writer import writing
 from shoe.llm.limits import Limits
-from shoe.llm.recorder import LedgerRecorder, Tally
+from shoe.llm.recorder import LedgerRecorder, Tally, Terms
 from shoe.llm.request import Chat, Request
 from tests.examples import examples
 from tests.llm.http import Heard, Http, Says, says_json
@@ -117,7 +117,7 @@ def test_no_endpoint_makes_a_run_pass_its_budget_by_more_than_what_is_in_flight_
     for liar in ([1.0], factors):
         budget, price, kept = Budget(max_cost), Price(10.0, 40.0), SimpleNamespace(append=lambda line: None)
         ledger = Ledger(Path("nowhere"), {"model": "m"}, lambda entry: [1])
-        recorder = LedgerRecorder(ledger, kept, budget, Tally("m"), price=price, sampling=BOUNDED)  # type: ignore[arg-type]
+        recorder = LedgerRecorder(ledger, kept, budget, Tally("m"), Terms(price, BOUNDED))  # type: ignore[arg-type]
         flying: list[tuple[Request, float]] = []
         charged = worst = 0.0
         for number, (which, share_in, share_out, fault) in enumerate(answers):
@@ -177,7 +177,7 @@ def test_a_hostile_server_makes_a_run_pass_its_budget_by_what_was_in_flight_at_m
     requests = [Request(number.to_bytes(16), {"messages": [{"content": "x" * 100}]}) for number in range(1000)]
     with server, writing(ledger.path, ledger.identity, lambda: False, print) as writer:
         assert writer is not None
-        recorder = LedgerRecorder(ledger, writer, budget, Tally("m"), price=price, sampling=sampling)
+        recorder = LedgerRecorder(ledger, writer, budget, Tally("m"), Terms(price, sampling))
         place = address("r", f"http://127.0.0.1:{server.port}/v1", "")
         Pass(place, Chat("m", sampling, None), Limits(concurrency=WIDTH, tries=20), recorder).run(iter(requests))
     bound = most_usage(sampling, requests[0].size(), 1).cost(price)

@@ -13,7 +13,7 @@ from shoe.llm.endpoint import address
 from shoe.llm.ledger import Ledger, State, answers, as_keys
 from shoe.llm.ledger_writer import writing
 from shoe.llm.limits import Limits
-from shoe.llm.recorder import LedgerRecorder, Tally
+from shoe.llm.recorder import LedgerRecorder, Tally, Terms
 from shoe.llm.request import Chat, Request
 from tests.llm.http import Heard, Says, says_json
 from tests.llm.server import Endpoint, Server
@@ -57,7 +57,7 @@ def ask(folder: Path, server: Server, numbers: range, budget: Budget) -> tuple[L
     with writing(ledger.path, ledger.identity, lambda: budget.stopping, print) as writer:
         assert writer is not None
         price = Price(1.0, 1.0)
-        recorder = LedgerRecorder(ledger, writer, budget, tally, price=price, sampling=chat.sampling)
+        recorder = LedgerRecorder(ledger, writer, budget, tally, Terms(price, chat.sampling))
         Pass(place, chat, Limits(), recorder).run(iter(wanted))
     ledger.refresh()
     return ledger, tally
@@ -96,7 +96,7 @@ def test_an_answer_that_says_nothing_to_its_reader_is_kept(tmp_path: Path) -> No
     ledger, budget = Ledger(tmp_path / "painter.jsonl", {"model": "painter"}, parse), Budget()
     with writing(ledger.path, ledger.identity, lambda: False, print) as writer:
         assert writer is not None
-        recorder = LedgerRecorder(ledger, writer, budget, Tally("painter"), price=Price(1.0, 1.0), sampling={})
+        recorder = LedgerRecorder(ledger, writer, budget, Tally("painter"), Terms(Price(1.0, 1.0)))
         assert recorder.may_ask(request(1))
         recorder.answer(request(1), {"choices": [{"message": {"content": ""}}]})
     assert len([*answers(ledger.path)]) == 1
@@ -149,9 +149,7 @@ def test_a_run_ends_near_its_budget_whatever_it_is_charged(
     ledger, budget = Ledger(tmp_path / "l.jsonl", {"model": "m"}, lambda entry: [1]), Budget(max_cost=0.2)
     with Server(endpoint=charging) as server, writing(ledger.path, ledger.identity, lambda: False, print) as writer:
         assert writer is not None
-        recorder = LedgerRecorder(
-            ledger, writer, budget, Tally("m"), price=Price(1.0, 1.0), sampling={"max_tokens": 50}
-        )
+        recorder = LedgerRecorder(ledger, writer, budget, Tally("m"), Terms(Price(1.0, 1.0), {"max_tokens": 50}))
         place = address("r", server.url, "").open()
         Pass(place, Chat("m", {"max_tokens": 50}, None), Limits(), recorder).run(iter(asked))
     assert budget.reason == "cost"

@@ -8,7 +8,7 @@ import pytest
 
 from shoe.core.errors import OptionError
 from shoe.demo import PREDICTIONS, TRUTH
-from shoe.maps.ablate import ablate, agreement_with, spread_of, subsets_of
+from shoe.maps.ablate import ablate, spread_of, subsets_of
 from shoe.maps.diff import scored, semantic_of
 from shoe.maps.human_ratings import read_human_ratings
 from shoe.similarity import SimilarityMap
@@ -43,8 +43,8 @@ def test_rows_say_on_how_many_pairs_they_rest(tmp_path: Path) -> None:
         ("one", "two"): {"verbs": 3, "objects": 2},
     }
     assert [subset.map for subset in found.subsets] == [None, None, None]
-    assert found.correlations["verb"][0].pairs == 2
-    assert found.spread(lambda subset: subset.map) is None
+    assert found.correlations["verbs"][0].pairs == 2
+    assert found.all_subsets.map is None
 
 
 @pytest.mark.slow
@@ -59,7 +59,7 @@ def test_each_subset_scores_as_a_map_that_it_alone_made(tmp_path: Path) -> None:
         made(folder, rows, subset.raters)
         alone = semantic_of(scored(PREDICTIONS["free text"], TRUTH, str(folder), "hico-det"))
         assert (subset.map, subset.mf1) == (alone.map, alone.mf1)
-    single = found.spread(lambda subset: subset.map, 1)
+    single = found.sizes[0].map
     assert single is not None
     assert single.lowest < single.highest
 
@@ -74,6 +74,5 @@ def test_people_are_compared_with_each_subset(tmp_path: Path) -> None:
     }
     figures = [agreement.agreement or 0 for agreement in agreements.values()]
     assert figures == pytest.approx([0.875, 1 - (0.375 + 0.125) / 2, 0.8125])
-    by_size = found.spread(agreement_with("verbs"), 1)
-    assert by_size is not None
-    assert by_size.mean == pytest.approx((0.875 + 0.75) / 2)
+    assert found.sizes[0].human_agreement is not None
+    assert found.sizes[0].human_agreement["verbs"].mean == pytest.approx((0.875 + 0.75) / 2)

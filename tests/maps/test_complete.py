@@ -19,7 +19,8 @@ from shoe.core.errors import InputError, OptionError
 from shoe.demo import PREDICTIONS, TRUTH
 from shoe.lexicon.expressions import POS, Part
 from shoe.lexicon.store import ids_of, names_of
-from shoe.maps.complete import OPTIONS, Completion, Spent, Why, complete
+from shoe.llm.budget import Budget
+from shoe.maps.complete import OPTIONS, Completion, Why, complete
 from shoe.maps.growing_map import Pair, begun
 from shoe.maps.planning import plan_needed
 from shoe.predictions import read_predictions
@@ -71,6 +72,7 @@ class StandIn:
     price: float = 0.0
     leaves_out: int = 0
     asked: Counter[tuple[str, ...]] = field(default_factory=Counter)
+    budget: Budget = field(default_factory=Budget)
 
     def rate(self, wanted: Mapping[Part, Sequence[Pair]]) -> Mapping[Part, RatedPairs]:
         answers: dict[Part, dict[Pair, list[int | None]]] = {part: {} for part in wanted}
@@ -81,14 +83,14 @@ class StandIn:
                     continue
                 self.asked[question] += 1
                 answers[part][pair] = [None if self._is(question, self.refuses) else rating(pair)]
+        self.budget.requests, self.budget.spent = self.asked.total(), self.price * self.asked.total()
+        if self.over:
+            self.budget.stop("requests")
         return {part: RatedPairs.from_names(pairs, 1) for part, pairs in answers.items()}
 
     @property
     def over(self) -> bool:
         return self.most is not None and self.asked.total() >= self.most
-
-    def spent(self) -> Spent:
-        return Spent(self.asked.total(), self.price * self.asked.total(), self.over)
 
     def _is(self, question: tuple[str, ...], one_in: int) -> bool:
         return one_in > 0 and crc32(" ".join(question).encode()) % one_in == 1
@@ -121,7 +123,7 @@ def run(
         folder / "out",
         tolerance=tolerance,
         purpose=PURPOSE,
-        spent=stand_in.spent,
+        budget=stand_in.budget,
         **more,
     )
 
@@ -164,14 +166,14 @@ def test_it_ends_inside_the_tolerance_after_few_questions_asked_once(task: Task,
     needed = sum(len(plan) for plan in plan_needed(task.truth.classes, [task.predictions]).values())
     assert last.rated * 20 < needed
     today = HoiSimilarity.from_task(task, loaded(folder), OPTIONS)
-    assert semantic_score(task, today, OPTIONS).map == last.score
+    assert semantic_score(task, today, OPTIONS).map == last.map
     # What the whole table says of credit and matches is inside; of which class false positives are is not bounded.
     scorer = Scorer(task, HoiSimilarity.from_task(task, Whole(), OPTIONS), OPTIONS)
     matches = scorer.match(scorer.map_rows)
     category = false_positives(scorer, today, matches.unmatched).category
     score = scorer.entries(replace(matches, false_positive_of=category)).means().map
     assert score is not None
-    assert last.interval[0] <= score <= last.interval[1]
+    assert last.map_interval[0] <= score <= last.map_interval[1]
 
 
 def test_the_map_holds_the_answers_and_says_why(task: Task, tmp_path: Path) -> None:
@@ -226,6 +228,7 @@ def test_others_are_asked_what_one_refused(task: Task, refused: Run, tmp_path: P
         tmp_path / "out",
         tolerance=0.001,
         purpose=PURPOSE,
+        budget=other.budget,
     )
     assert other.asked
     assert found.why is Why.TOLERANCE
@@ -266,12 +269,12 @@ def test_a_run_that_was_broken_off_goes_on_and_ends_with_the_same_bytes(task: Ta
 
 
 def test_a_budget_ends_it_with_what_there_is(task: Task, tmp_path: Path) -> None:
-    stand_in = StandIn(most=500, price=0.01)
-    found = run(task, tmp_path, stand_in, budget=5.0)
+    stand_in = StandIn(most=500, price=0.01, budget=Budget(max_cost=5.0))
+    found = run(task, tmp_path, stand_in)
     last = found.rounds[-1]
     assert found.why is Why.OVER
     assert stand_in.asked.total() == last.rated == 500
-    assert last.spent == (500, 5.0, True)
+    assert (last.requests, last.cost) == (500, 5.0)
     assert last.width > 0.001
     assert sum(len(table) for table in loaded(tmp_path).tables.values()) >= 500
     assert found.rounds[1].asked <= 400

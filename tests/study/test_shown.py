@@ -8,11 +8,13 @@ from runpy import run_path
 
 import numpy as np
 import pytest
+from msgspec import structs
 
 from shoe.report.figures.studies import ceilings, draw_study, levels, pictures, reference
 from shoe.report.page.study import people_part
-from shoe.study.analysis import Analysis, analyse
+from shoe.study.analysis import StudyReport, analyse
 from shoe.study.raters_and_people import Ensemble, PeopleAndRaters, RatedRater
+from shoe.study.ratings import StudyRatings
 from shoe.study.sampling import simulated
 from tests.cli.run import run
 from tests.report.figures.drawn import assert_readable
@@ -22,7 +24,7 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
-def found() -> Analysis:
+def found() -> tuple[StudyRatings, StudyReport]:
     careless = run_path(str(SCRIPTS / "simulated_studies.py"))["careless"]
     study = careless(simulated(30, 3, 4), 4)
     names = ("<b>ann</b>", "bob $x$", "x" * 200)
@@ -30,35 +32,40 @@ def found() -> Analysis:
     return analyse(replace(study, raters=names, picture=shown, again=study.first))
 
 
-def beside(found: Analysis) -> PeopleAndRaters:
-    placed = [RatedRater(name, person=True, bias=0.1, noise=0.9, rho=0.7) for name in found.study.raters]
+def with_machine(found: StudyReport) -> StudyReport:
+    placed = [RatedRater(name, person=True, bias=0.1, noise=0.9, rho=0.7) for name in found.raters]
     machine = RatedRater("an LLM", person=False, bias=-0.2, noise=1.1, rho=None)
-    return PeopleAndRaters(30, [*placed, machine], [Ensemble(("an LLM",), 0.8, among_best=True)], [])
+    beside = PeopleAndRaters(30, [*placed, machine], [Ensemble(("an LLM",), 0.8, among_best=True)], [])
+    return structs.replace(found, beside=beside)
 
 
-def test_figures_can_be_read(found: Analysis) -> None:
-    texts = assert_readable(lambda: levels(found))
+def test_figures_can_be_read(found: tuple[StudyRatings, StudyReport]) -> None:
+    study, report = found
+    texts = assert_readable(lambda: levels(report))
     assert {"0", "4", "bob $x$"} <= set(texts)
-    assert "an LLM" in assert_readable(lambda: ceilings(found, beside(found)))
-    assert "mean rating of people" in assert_readable(lambda: reference(found))
-    counts = assert_readable(lambda: pictures(found))
-    both = (found.study.first >= 0) & (found.study.picture >= 0)
-    assert str(int(((found.study.first == 1) & both).sum())) in counts
+    assert "an LLM" in assert_readable(lambda: ceilings(with_machine(report)))
+    fit = report.all.reference
+    assert fit is not None
+    assert "mean rating of people" in assert_readable(lambda: reference(study, fit))
+    counts = assert_readable(lambda: pictures(study))
+    both = (study.first >= 0) & (study.picture >= 0)
+    assert str(int(((study.first == 1) & both).sum())) in counts
 
 
-def test_all_figures_are_written_the_same_each_time(found: Analysis, tmp_path: Path) -> None:
-    first, again = (draw_study(found, None, tmp_path / name) for name in "ab")
+def test_all_figures_are_written_the_same_each_time(found: tuple[StudyRatings, StudyReport], tmp_path: Path) -> None:
+    first, again = (draw_study(*found, tmp_path / name) for name in "ab")
     assert [path.name for path in first] == [
         f"study_{name}.{ending}" for name in ("levels", "reference", "ceiling", "picture") for ending in ("pdf", "png")
     ]
     assert [path.read_bytes() for path in first] == [path.read_bytes() for path in again]
 
 
-def test_the_part_of_the_report_says_the_figures(found: Analysis) -> None:
-    part = people_part(found, beside(found))
+def test_the_part_of_the_report_says_the_figures(found: tuple[StudyRatings, StudyReport]) -> None:
+    study, report = found
+    part = people_part(study, with_machine(report))
     assert "&lt;b&gt;ann&lt;/b&gt;" in part
     assert "<b>ann" not in part
-    assert f"{found.whole.kappa.value:.3f} [" in part
+    assert f"{report.all.kappa.value:.3f} [" in part
     assert "1 ensemble of 1 " in part
 
 

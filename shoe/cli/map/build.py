@@ -113,7 +113,7 @@ def build(
     if not part:
         built_map.check_place(out, built_map.WHOLE_MARK if whole else built_map.MARK)
     session = Raters(read_raters(raters), Prompts.read(prompts), ledger or out.absolute().parent / LEDGER, part)
-    if merged := session.merge(say):
+    if merged := sum(each.merge(say) for each in session.sessions):
         say(f"merged {merged:,} lines from the ledgers of other runs")
     tables = [read_predictions(path, dataset=dataset) for path in predictions or []]
     planned = None
@@ -151,7 +151,8 @@ def build(
         session.ask_again(again, say)
     budget = Budget(max_cost, max_requests)
     with open_cluster(asking, gpus, len(session.sessions)) as cluster, Progress(session.file.currency) as progress:
-        session.spread_over(cluster)
+        for each in session.sessions:
+            each.cluster = cluster
         outcome = rate(session, plans, budget, progress)
     if budget.reason == "interrupted":
         say("interrupted: all answers are saved, no map was written; run the same command to resume")

@@ -56,7 +56,7 @@ def complete(
     from shoe.core.errors import OptionError
     from shoe.llm.budget import Budget
     from shoe.llm.recorder import Progress
-    from shoe.maps.complete import CompleteEstimate, MapCompleted, Spent, first_round
+    from shoe.maps.complete import CompleteEstimate, MapCompleted, first_round
     from shoe.maps.complete import complete as complete_map
     from shoe.maps.estimate import estimate, measured_progress
     from shoe.maps.growing_map import begun
@@ -89,7 +89,7 @@ def complete(
         first = {part: plan_pairs(part, pairs) for part, pairs in wanted.items()}
         measured = measured_progress(session, known(session, first, sample=0))
         expected = estimate(first, session.file, session.prompts, progress=measured)
-        if not put_json(CompleteEstimate(state.score, state.interval, expected.rounded()), json):
+        if not put_json(CompleteEstimate(state.map, state.map_interval, expected.rounded()), json):
             print(round_line(state, session.file.currency))
             console().print(estimate_table(expected))
         return
@@ -114,8 +114,7 @@ def complete(
             tolerance=tolerance,
             purpose=purpose,
             known=(lambda pairs: rate_pairs(session, pairs, Budget(reason="requests"))) if again else None,
-            budget=max_cost,
-            spent=lambda: Spent(limit.requests, limit.spent, limit.stopping),
+            budget=limit,
             show=lambda state: progress.say(round_line(state, session.file.currency)),
         )
         if again and not limit.stopping:

@@ -153,8 +153,8 @@ def ablate(
     Standard deviations use n - 1. A map of more than 10 raters is refused. PREDICTIONS must use the box convention of
     its format; otherwise run shoe convert first.
     """
-    from shoe.maps.ablate import MapAblate, subsets_of
     from shoe.maps.ablate import ablate as ablate_map
+    from shoe.maps.ablate import subsets_of
     from shoe.report.maps import print_ablation
     from shoe.similarity import SimilarityMap
     from shoe.similarity.ensemble import ENSEMBLE
@@ -165,7 +165,7 @@ def ablate(
     ratings = read_people(human) if human else []
     report = evaluate_predictions(predictions, ground_truth, map, similarity.dataset)
     found = ablate_map(similarity, report, ratings, progress_bar("subsets of raters"))
-    put_report(MapAblate.from_ablation(found), json, lambda to: print_ablation(found, to))
+    put_report(found, json, lambda to: print_ablation(found, similarity, report, to))
 
 
 def export(

@@ -5,8 +5,6 @@ users, its fields are the settings in raters.toml, and ``backend`` returns its i
 optional dependencies are imported only where they are used.
 """
 
-from __future__ import annotations
-
 from importlib import import_module
 
 from shoe.core.errors import unknown_name
@@ -26,11 +24,7 @@ KINDS = {
 
 
 def kind_of(name: str) -> type[RaterConfig]:
-    """Return the class of a kind of rater, given its name in raters.toml.
-
-    Raises:
-        OptionError: if there is no kind of this name.
-    """
+    """Return the class of a kind of rater, given its name in raters.toml; raise OptionError if the name is unknown."""
     if name not in KINDS:
         raise unknown_name("kind of rater", name, KINDS)
     module, _, kind = KINDS[name].partition(":")

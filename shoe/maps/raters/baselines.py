@@ -1,7 +1,5 @@
 """Raters that are no language models: measures on WordNet's graph, predicted ratings, and cosines of embeddings."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal, cast
@@ -71,9 +69,7 @@ class Measured:
             ratings = np.searchsorted(self.thresholds, values, side="right").tolist()
             recorder.answer(group, {"ratings": dict(zip(group.ids, ratings, strict=True))})
 
-    def parse(self, ids: Sequence[str], raw: Mapping[str, Any]) -> list[int]:
-        """Return the ratings in a stored answer, in the order of ``ids``."""
-        return read_by_id(raw, ids)
+    parse = staticmethod(read_by_id)
 
 
 class Learned(RaterConfig, frozen=True, kw_only=True):
@@ -122,8 +118,7 @@ class Predicted(Similarity):
         found = self.source.predicted(part, class_senses, senses)
         back = self.source.predicted(part, senses, class_senses)
         assert found is not None and back is not None  # noqa: S101, PT018 - checked by _map
-        either: Floats = np.nan_to_num(np.where(np.isnan(found), back.T, found))
-        return either
+        return np.nan_to_num(np.where(np.isnan(found), back.T, found))
 
 
 # Kind ``embedding``: cosine similarity of the texts of two senses, as a baseline for LLM raters.
@@ -148,8 +143,7 @@ class Embedding(local.LocalRater, frozen=True, kw_only=True):
 
     model: str = "sentence-transformers/all-MiniLM-L6-v2"
     thresholds: Annotated[
-        local.Thresholds,
-        setting("lowest cosines at which a pair is rated 1, 2, 3 and 4", key=False, reads=True),
+        local.Thresholds, setting("lowest cosines at which a pair is rated 1, 2, 3 and 4", key=False, reads=True)
     ] = (0.41, 0.50, 0.58, 0.74)
 
     def backend(self, prompts: Prompts) -> Backend:

@@ -1,7 +1,5 @@
 """Raters that run a model on this machine: settings, reproducible batches, and the kind ``transformers``."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from inspect import signature
@@ -52,9 +50,8 @@ class Model(LocalModel):
     def __init__(self, config: LocalRater, kind: str, **more: str) -> None:
         """Load a model.
 
-        Args:
-            kind: name of the class in transformers, such as "AutoModel".
-            more: further arguments of ``from_pretrained``.
+        ``kind`` is the name of the class in transformers, such as "AutoModel"; ``more`` are further arguments of its
+        ``from_pretrained``.
         """
         rater = f"rater {quote(config.name)}"
         super().__init__(config, f"{rater}: model {quote(config.model)}", "local", owner=rater)
@@ -77,10 +74,7 @@ def batches(items: Iterable[tuple[Item, Sequence[int]]], size: int) -> Iterator[
     """Group token sequences by padded length, in batches of ``size`` sequences; the last of a length may be smaller.
 
     With :func:`padded`, the array shape depends only on a sequence's own length. So its result does not depend on the
-    other sequences of the batch.
-
-    Args:
-        items: (item, tokens) per sequence; the item is returned with the tokens.
+    other sequences of the batch. ``items`` are pairs (item, tokens); the item is yielded with the tokens.
 
     Yields:
         The padded length, and the (item, tokens) of each sequence of the batch.
@@ -159,8 +153,7 @@ class Transformers(LocalRater, frozen=True, kw_only=True):
 
 class _Probabilities:
     def __init__(self, config: Transformers, prompts: Prompts) -> None:
-        self._config = config
-        self._prompts = prompts
+        self._config, self._prompts = config, prompts
 
     def rate(self, groups: Iterator[Group], recorder: Recorder) -> None:
         """Answer all groups with the probabilities of the ratings, in batches of prompts of about the same length."""
@@ -221,12 +214,8 @@ class Reader(Model):
     def read(self, prompts: Sequence[Sequence[int]], length: int) -> tuple[Floats, Floats]:
         """Compute the probabilities of the ratings after n prompts.
 
-        Args:
-            prompts: at most ``batch_size`` token sequences.
-            length: length to which the sequences are padded.
-
-        Returns:
-            (n, 5) probabilities of the ratings 0 to 4, normalised to the sum 1, and (n,) their sum before.
+        ``prompts`` are at most ``batch_size`` token sequences, which are padded to ``length``. Return the (n, 5)
+        probabilities of the ratings 0 to 4, normalised to the sum 1, and (n,) their sum before.
         """
         padding = self.tokenizer.pad_token_id
         arrays = padded(prompts, self.batch_size, length, 0 if padding is None else padding, "left")

@@ -7,8 +7,6 @@ flight are sent again and may be charged twice. Batches contain the same request
 the process ends.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, ClassVar

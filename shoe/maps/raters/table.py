@@ -5,8 +5,6 @@ ratings. Pairs are unordered: if the file rates a pair in both orders, the row w
 counts. Pairs that the file does not rate stay unrated.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -52,10 +50,8 @@ class Table(RaterConfig, frozen=True, kw_only=True):
 def read_ratings(path: Path, column: str) -> Ratings:
     """Return the ratings in one column of a table, by (class synset, synset); pairs without a rating are left out.
 
-    Synsets have the name of their first lemma in the lexicon ("ride.v.01"), also if the table uses another name.
-
-    Raises:
-        InputError: if the table is invalid, with the file, line and field.
+    Synsets have the name of their first lemma in the lexicon ("ride.v.01"), also if the table uses another name. Raise
+    InputError with the file, line and field if the table is invalid.
     """
     names, *rows = delimited_rows(path)
     indices = [_index(path, names, wanted) for wanted in (*_NAMES, column)]
@@ -111,6 +107,4 @@ class Rows:
                 ratings = [given[question] for question in asked]
                 recorder.answer(rated, {"ratings": dict(zip(rated.ids, ratings, strict=True))})
 
-    def parse(self, ids: Sequence[str], raw: Mapping[str, Any]) -> list[int]:
-        """Return the ratings in a stored answer, in the order of ``ids``."""
-        return read_by_id(raw, ids)
+    parse = staticmethod(read_by_id)

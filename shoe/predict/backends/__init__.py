@@ -4,11 +4,9 @@ All raw answers are chat completions in the format of OpenAI, with the log proba
 likeliest alternatives (``choices[0].logprobs.content``); see :mod:`shoe.predict.confidence`.
 """
 
-from __future__ import annotations
-
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
-from typing import Annotated, Any, ClassVar, Protocol, Self
+from typing import Annotated, Any, ClassVar, Self
 
 import msgspec
 
@@ -25,7 +23,7 @@ BACKENDS = {
 """Module and class of each back end by name. The modules import optional dependencies only when they use them."""
 
 
-def backend_of(name: str) -> type[BackendConfig]:
+def backend_of(name: str) -> "type[BackendConfig]":
     """Return the settings class of the back end with a name; raise OptionError if the name is unknown."""
     if name not in BACKENDS:
         raise unknown_name("back end", name, BACKENDS)
@@ -34,19 +32,12 @@ def backend_of(name: str) -> type[BackendConfig]:
     return config
 
 
-class Backend(Protocol):
-    """Model that answers questions."""
+Backend = Callable[[Iterator[Ask], Recorder], None]
+"""Function that answers questions, grouped by image, and records each answer or failure immediately.
 
-    def ask(self, asks: Iterator[Ask], recorder: Recorder) -> None:
-        """Answer questions, and record each answer or failure immediately.
-
-        Args:
-            asks: questions, grouped by image; the iterator is read only as needed.
-            recorder: recorder of the answers, which also decides whether a question may be sent.
-
-        Raises:
-            ShoeError: if all further questions would fail.
-        """
+The iterator of questions is read only as needed. The recorder also decides whether a question may be sent. The function
+raises ShoeError if all further questions would fail.
+"""
 
 
 class BackendConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -6,9 +6,7 @@ support ``logprobs`` answers without probabilities, or with an error message. vL
 of a model.
 """
 
-from __future__ import annotations
-
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
 import msgspec
@@ -18,9 +16,8 @@ from shoe.llm.client import Pass
 from shoe.llm.endpoint import OFFICIAL, address
 from shoe.llm.endpoint import Endpoint as Address
 from shoe.llm.limits import Limits
-from shoe.llm.request import OURS, Chat, Recorder
+from shoe.llm.request import OURS, Chat
 from shoe.predict.backends import Backend, BackendConfig
-from shoe.predict.questions import Ask
 
 
 class Endpoint(BackendConfig, frozen=True, kw_only=True):
@@ -75,13 +72,5 @@ class Endpoint(BackendConfig, frozen=True, kw_only=True):
     def open(self) -> Backend:
         """Return the back end, with the API key from the environment; raise OptionError if the key is missing."""
         self.check()
-        return _Remote(self, self._address().open())
-
-
-class _Remote:
-    def __init__(self, config: Endpoint, place: Any) -> None:
-        self._config, self._place = config, place
-
-    def ask(self, asks: Iterator[Ask], recorder: Recorder) -> None:
-        chat = Chat(self._config.model, self._config.sampling(), None)
-        Pass(self._place, chat, self._config.limits, recorder).run(asks)
+        place, chat = self._address().open(), Chat(self.model, self.sampling(), None)
+        return lambda asks, recorder: Pass(place, chat, self.limits, recorder).run(asks)

@@ -7,13 +7,11 @@ Prompts of a batch are padded on the left. If the class of the model accepts enc
 encoded only once, and the common prefix of a batch about one image is processed only once (:class:`Prefix`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from inspect import signature
 from itertools import groupby, islice, takewhile
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, get_type_hints
@@ -88,11 +86,7 @@ class Encoder:
     def prepare(
         self, texts: Sequence[str], pictures: Sequence[Sequence[Picture]]
     ) -> tuple[dict[str, Any], Layout | None]:
-        """Tokenize n prompts, and preprocess their images.
-
-        Args:
-            texts: n prompts, with a placeholder for each image.
-            pictures: images of each prompt.
+        """Tokenize n prompts, with a placeholder for each image, and preprocess the images of each prompt.
 
         Returns:
             Inputs of ``generate``; and the images of the batch, or None if the inputs already contain the images.
@@ -261,9 +255,8 @@ class Prefix:
     def judge(self, ours: Any, plain: Any) -> None:
         """Set ``works`` by comparing logits.
 
-        Args:
-            ours: (n, vocabulary) logits with separate processing of the prefix; None if this failed.
-            plain: (n, vocabulary) logits with complete prompts.
+        ``ours`` are the (n, vocabulary) logits with separate processing of the prefix, or None if this failed;
+        ``plain`` are those with complete prompts.
         """
         self.is_known, self.works = True, ours is not None
         if not self.works:
@@ -326,31 +319,25 @@ class Transformers(BackendConfig, frozen=True, kw_only=True):
 
     def open(self) -> Backend:
         """Return the back end, after loading the model."""
-        return _Local(VisionModel(self), self.batch_size)
+        return partial(_answer_all, VisionModel(self), self.batch_size)
 
 
-class _Local:
-    def __init__(self, model: VisionModel, batch_size: int) -> None:
-        self._model, self._batch_size = model, batch_size
+def _answer_all(model: "VisionModel", batch_size: int, asks: Iterator[Ask], recorder: Recorder) -> None:
+    batches = together(asks, batch_size)
 
-    def ask(self, asks: Iterator[Ask], recorder: Recorder) -> None:
-        batches = together(asks, self._batch_size)
-        with ThreadPoolExecutor(1) as pool:  # prepares the next batch while the model works on one
-            waiting = self._next(batches, recorder, pool)
-            while waiting is not None:
-                batch, prepared = waiting
-                waiting = self._next(batches, recorder, pool)
-                answers = self._model.answer(prepared.result())
-                for ask, (answer, length) in zip(batch, answers, strict=True):
-                    recorder.answer(ask, completion(answer, length))
-
-    def _next(
-        self, batches: Iterator[list[Ask]], recorder: Recorder, pool: ThreadPoolExecutor
-    ) -> tuple[list[Ask], Future[Any]] | None:
+    def prepare_next() -> tuple[list[Ask], Future[Prepared]] | None:
         if recorder.stopping:
             return None
         batch = [ask for ask in next(batches, []) if recorder.may_ask(ask)]
-        return (batch, pool.submit(self._model.prepare, [ask.question for ask in batch])) if batch else None
+        return (batch, pool.submit(model.prepare, [ask.question for ask in batch])) if batch else None
+
+    with ThreadPoolExecutor(1) as pool:  # prepares the next batch while the model works on one
+        waiting = prepare_next()
+        while waiting is not None:
+            batch, prepared = waiting
+            waiting = prepare_next()
+            for ask, (answer, length) in zip(batch, model.answer(prepared.result()), strict=True):
+                recorder.answer(ask, completion(answer, length))
 
 
 def together(asks: Iterator[Ask], size: int) -> Iterator[list[Ask]]:
@@ -505,8 +492,7 @@ class VisionModel(LocalModel):
     def _logprobs(self, logits: Any, chosen: Any, batch: Prepared) -> tuple[Any, Any]:
         """Return token IDs and their log probabilities at one position of the answers, one row per answer.
 
-        Each row contains the chosen token, the likeliest tokens, then the tokens of the expected words of all
-        questions.
+        Each row contains the chosen token, the likeliest tokens, then those of the expected words of all questions.
         """
         torch = self.torch
         logprobs = logits.float().log_softmax(-1)

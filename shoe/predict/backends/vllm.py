@@ -4,8 +4,6 @@ The engine forms batches, and caches prompt prefixes, so that an image is encode
 Probabilities are raw (``logprobs_mode``), and generation settings of the model are ignored (``generation_config``).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Annotated, Any, ClassVar, Literal
@@ -68,21 +66,18 @@ class VLLM(BackendConfig, frozen=True, kw_only=True):
             engine = LLM(**arguments)
         except (ImportError, OSError, RuntimeError, TypeError, ValueError) as error:
             raise OptionError(f"model {quote(self.model)} cannot be loaded by vLLM: {first_line(error)}") from None
-        return _Offline(engine, SamplingParams(temperature=0.0, max_tokens=self.most_tokens, logprobs=self.top), self)
+        sampling = SamplingParams(temperature=0.0, max_tokens=self.most_tokens, logprobs=self.top)
 
+        def answer(asks: Iterator[Ask], recorder: Recorder) -> None:
+            while not recorder.stopping:
+                batch = [ask for ask in islice(asks, self.batch_size) if recorder.may_ask(ask)]
+                if not batch:
+                    return
+                chats = [chat_of(ask.question) for ask in batch]
+                for ask, output in zip(batch, engine.chat(chats, sampling, use_tqdm=False), strict=True):
+                    recorder.answer(ask, completion(generated_text(output), len(output.prompt_token_ids)))
 
-class _Offline:
-    def __init__(self, engine: Any, sampling: Any, config: VLLM) -> None:
-        self._engine, self._sampling, self._batch_size = engine, sampling, config.batch_size
-
-    def ask(self, asks: Iterator[Ask], recorder: Recorder) -> None:
-        while not recorder.stopping:
-            batch = [ask for ask in islice(asks, self._batch_size) if recorder.may_ask(ask)]
-            if not batch:
-                return
-            chats = [chat_of(ask.question) for ask in batch]
-            for ask, output in zip(batch, self._engine.chat(chats, self._sampling, use_tqdm=False), strict=True):
-                recorder.answer(ask, completion(generated_text(output), len(output.prompt_token_ids)))
+        return answer
 
 
 def chat_of(question: Question) -> list[dict[str, Any]]:

@@ -13,9 +13,9 @@ from shoe.report.figures.style import BLUE, GREY, GRID, INK, ORANGE, beside_righ
 from shoe.report.study import HEADINGS, HEADLINE, KINDS
 from shoe.similarity.ensemble import HIGHEST, MISSING
 from shoe.study.agreement import LEVELS, mean_ratings
-from shoe.study.analysis import Analysis
+from shoe.study.analysis import Reference, StudyReport
 from shoe.study.metric.systems import MeasureComparison
-from shoe.study.raters_and_people import PeopleAndRaters
+from shoe.study.ratings import StudyRatings
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,25 +27,25 @@ _MOST = 40
 _SHADES = ("#DCE9F2", "#A9CBE2", "#6BA6CD", "#2F7FB5", "#0B4F82")
 
 
-def draw_study(found: Analysis, beside: PeopleAndRaters | None, folder: Path) -> list[Path]:
+def draw_study(study: StudyRatings, found: StudyReport, folder: Path) -> list[Path]:
     """Write the figures for which a study has data, each as PDF and PNG, and return all paths.
 
     Raises:
         InputError: if the folder cannot be written to.
     """
     made: dict[str, Callable[[], Figure]] = {"study_levels": partial(levels, found)}
-    if found.whole.reference is not None:
-        made["study_reference"] = partial(reference, found)
-    if any(rho is not None for rho in found.ceilings):
-        made["study_ceiling"] = partial(ceilings, found, beside)
+    if found.all.reference is not None:
+        made["study_reference"] = partial(reference, study, found.all.reference)
+    if any(rater.ceiling is not None for rater in found.raters.values()):
+        made["study_ceiling"] = partial(ceilings, found)
     if found.picture is not None:
-        made["study_picture"] = partial(pictures, found)
+        made["study_picture"] = partial(pictures, study)
     return [path for name, draw in made.items() for path in save(draw, folder, name)]
 
 
-def levels(found: Analysis) -> Figure:
+def levels(found: StudyReport) -> Figure:
     """Draw the distribution of ratings over levels in percent, one bar per rater, for the first 40 raters."""
-    ratings = found.levels[:_MOST]
+    ratings = np.array([rater.levels for rater in found.raters.values()][:_MOST])
     shares = 100 * ratings / np.maximum(ratings.sum(axis=1, keepdims=True), 1)
     figure = new_figure(_ABOVE + _ROW * len(ratings))
     axes = figure.subplots()
@@ -53,38 +53,37 @@ def levels(found: Analysis) -> Figure:
     for level, shade in enumerate(_SHADES):
         axes.barh(range(len(ratings)), shares[:, level], left=before, color=shade, height=0.7, label=str(level))
         before += shares[:, level]
-    _names(axes, found.study.raters[:_MOST])
+    _names(axes, list(found.raters)[:_MOST])
     axes.set_xlim(0, 100)
     axes.set_xlabel("% of the rater's ratings")
     figure.legend(loc="outside upper right", ncols=LEVELS, title=None)
     return figure
 
 
-def reference(found: Analysis) -> Figure:
+def reference(study: StudyRatings, fit: Reference) -> Figure:
     """Draw the reference measure against the mean rating of people, one dot per item, with the line of equality."""
-    study, fit = found.study, found.whole.reference
     figure = new_figure(3.6, 3.9)
     axes = figure.subplots()
     axes.plot([0, 1], [0, HIGHEST], color=GREY, linewidth=0.8)
     axes.scatter(study.reference, mean_ratings(study.first), s=9, color=BLUE, alpha=0.45, linewidths=0, clip_on=False)
     axes.set(xlim=(0, 1), ylim=(0, HIGHEST), xlabel="similarity map or other metric", ylabel="mean rating of people")
-    if fit is not None and fit.spearman.value is not None:
+    if fit.spearman.value is not None:
         axes.set_title(f"rho {fit.spearman.value:.3f} on {fit.items:,} items", loc="left")
     axes.grid(**GRID)
     axes.set_axisbelow(True)
     return figure
 
 
-def ceilings(found: Analysis, beside: PeopleAndRaters | None) -> Figure:
+def ceilings(found: StudyReport) -> Figure:
     """Draw the rank correlation of the first 40 people, and of raters ``beside``, with the mean of the other people."""
-    if beside is None:
-        rows = [(name, True, rho) for name, rho in zip(found.study.raters, found.ceilings, strict=True)]
+    if found.beside is None:
+        rows = [(name, True, rater.ceiling) for name, rater in found.raters.items()]
     else:
-        rows = [(rater.name, rater.person, rater.rho) for rater in beside.raters]
+        rows = [(rater.name, rater.person, rater.rho) for rater in found.beside.raters]
     rows = [row for row in rows if row[1]][:_MOST] + [row for row in rows if not row[1]]
     figure = new_figure(_ABOVE + _ROW * len(rows))
     axes = figure.subplots()
-    value, interval = found.whole.ceiling.value, found.whole.ceiling.interval
+    value, interval = found.all.ceiling.value, found.all.ceiling.interval
     if interval is not None:
         axes.axvspan(*interval, color=GRID["color"], linewidth=0)
     if value is not None:
@@ -98,9 +97,8 @@ def ceilings(found: Analysis, beside: PeopleAndRaters | None) -> Figure:
     return figure
 
 
-def pictures(found: Analysis) -> Figure:
+def pictures(study: StudyRatings) -> Figure:
     """Draw a matrix of the number of ratings by level: a row per level by words only, a column per level with image."""
-    study = found.study
     both = (study.first != MISSING) & (study.picture != MISSING)
     counts = np.zeros((LEVELS, LEVELS), np.int64)
     np.add.at(counts, (study.first[both], study.picture[both]), 1)

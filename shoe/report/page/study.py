@@ -19,55 +19,57 @@ from shoe.core.io.json import encode
 from shoe.report.figures.pictures import read_picture
 from shoe.report.page.rendering import cut_out, document, render, small, write_document
 from shoe.report.page.svg import rater_bars
-from shoe.report.study import figure_rows
+from shoe.report.study import columns_of, figure_rows
 from shoe.report.text import count, decimals, percent
 from shoe.scoring.bongard.problems import Problems
 from shoe.similarity.ensemble import HIGHEST
-from shoe.study.analysis import Analysis
+from shoe.study.analysis import StudyReport
 from shoe.study.folder import AnyStudy
 from shoe.study.plan import Box, Item, Picture, Question, Study
 from shoe.study.problems import ProblemStudy
 from shoe.study.raters_and_people import PeopleAndRaters
-from shoe.study.ratings import shape_of
+from shoe.study.ratings import StudyRatings, shape_of
 
 _MOST = 40
 """Maximum number of raters, and of ensembles, in the report."""
 
 
-def write_people_page(path: Path, found: Analysis, beside: PeopleAndRaters | None, command: str) -> None:
+def write_people_page(path: Path, study: StudyRatings, found: StudyReport, command: str) -> None:
     """Write the report of a study as one HTML file that works from disk without scripts.
 
     Raises:
         InputError: if the file cannot be written.
     """
-    values = {"people": people_part(found, beside), "command": command}
+    values = {"people": people_part(study, found), "command": command}
     write_document(path, document("people.html", "shoe: people's ratings", ["page.css"], **values)[0])
 
 
-def people_part(found: Analysis, beside: PeopleAndRaters | None) -> Markup:
-    """Render the results of a study: agreement with intervals, each rater, and the raters of a similarity map."""
-    columns = {"all": found.whole} | ({"without excluded": found.kept} if found.kept else {}) | found.parts
+def people_part(study: StudyRatings, found: StudyReport) -> Markup:
+    """Render the results of a study: agreement with intervals, each rater, and the raters of a similarity map.
+
+    ``study`` contains no gold items.
+    """
+    columns = columns_of(found)
     agreement = [figure_rows(each) for each in columns.values()]
     names = dict.fromkeys(name for row in agreement for name in row)
-    ceilings = list(zip(found.study.raters, found.ceilings, strict=True))
-    bars = [(name, rho, "m0") for name, rho in ceilings]
-    if beside is not None:
-        bars = [(rater.name, rater.rho, "m0" if rater.person else "m1") for rater in beside.raters]
+    bars = [(name, rater.ceiling, "m0") for name, rater in found.raters.items()]
+    if found.beside is not None:
+        bars = [(rater.name, rater.rho, "m0" if rater.person else "m1") for rater in found.beside.raters]
     bars = [bar for bar in bars if bar[2] == "m0"][:_MOST] + [bar for bar in bars if bar[2] != "m0"]
     label = "rank correlation of each rater with the mean of the other people"
     return render(
         "people_part.html",
-        shape=shape_of(found.study),
+        shape=shape_of(study),
         columns=list(columns),
         agreement=[(name, *(row.get(name, "–") for row in agreement)) for name in names],
         ceilings=rater_bars(bars, label),
         ceilings_label=label,
         levels=[f"rated {level}" for level in range(HIGHEST + 1)],
         raters=[
-            (rater, *map(count, ratings), decimals(rho), "; ".join(found.excluded.get(rater, ())))
-            for (rater, rho), ratings in zip(ceilings, found.levels.tolist(), strict=True)
+            (name, *map(count, rater.levels), decimals(rater.ceiling), "; ".join(rater.excluded or ()))
+            for name, rater in found.raters.items()
         ],
-        ensembles=_ensembles(beside) if beside else None,
+        ensembles=_ensembles(found.beside) if found.beside else None,
         closing=_closing(found),
     )
 
@@ -84,10 +86,10 @@ def _ensembles(beside: PeopleAndRaters) -> dict[str, object]:
     }
 
 
-def _closing(found: Analysis) -> list[str]:
+def _closing(found: StudyReport) -> list[str]:
     lines = []
-    if found.study.weights:
-        lines.append(f"The results are weighted to represent {found.study.weights.population:,.0f} pairs.")
+    if found.population:
+        lines.append(f"The results are weighted to represent {found.population.pairs:,.0f} pairs.")
     if (seen := found.picture) and seen.changed.value is not None:
         changed = f"{percent(seen.changed.value)} % of {pluralize(seen.answers, 'rating')}"
         lines.append(f"{changed} changed after the image was shown.")

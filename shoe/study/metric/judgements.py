@@ -1,7 +1,5 @@
 """Ratings of whole predictions by people, and the rows of prediction files that people rated."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -42,8 +40,7 @@ class Judgements:
     def images(self, known: Sequence[str]) -> Indices:
         """Return the (N,) index of each prediction's image in ``known``, the image names of the ground truth.
 
-        Raises:
-            InputError: for an image that is not in ``known``.
+        Raise InputError for an image that is not in ``known``.
         """
         names = tuple(dict.fromkeys(self.columns["image"]))
         found = image_index(names, known)
@@ -58,11 +55,8 @@ class Judgements:
         """Return the (N,) row of each judged prediction in a model's predictions; -1 for predictions of other models.
 
         Without a column ``model``, words that the model does not predict have row -1, too. Of several predictions with
-        the same words and boxes, the most confident counts.
-
-        Raises:
-            InputError: if a prediction is not in the file of its model, several predictions match it, or two judged
-                predictions are the same row.
+        the same words and boxes, the most confident counts. Raise InputError if a prediction is not in the file of its
+        model, several predictions match it, or two judged predictions are the same row.
         """
         rows = np.full(len(self.ratings.items), -1, np.int64)
         images = self.images(task.truth.interactions.images)
@@ -129,10 +123,8 @@ def read_judgements(path: Path, models: Sequence[str]) -> Judgements:
     A prediction is identified by ``prediction``, its number (from 0) among the predictions of the file on the image; or
     by ``verb`` and ``object``, plus ``human_box`` and ``object_box`` (four numbers each) if several predictions have
     these words. ``model`` names the prediction file; without it, words refer to every model that predicts them. Gold
-    items are left out. For optional columns see :func:`read_study`.
-
-    Raises:
-        InputError: for an invalid table, or a model that is not in ``models``.
+    items are left out. For optional columns see :func:`read_study`. Raise InputError for an invalid table, or a model
+    that is not in ``models``.
     """
     columns: list[str] = []
 
@@ -176,16 +168,13 @@ def sheet(tasks: Sequence[Task], images: int, most: int, raters: int, seed: int)
 
     Args:
         tasks: predictions of each model.
-        images: number of images, drawn from the images with predictions.
+        images: number of images, drawn from the images with predictions; OptionError is raised if there are fewer.
         most: maximum number of predictions of each model on an image.
         raters: number of raters, at most 1,000.
         seed: random seed, below 65536.
 
     Returns:
         Rows of the table, header first, and the number of predictions.
-
-    Raises:
-        OptionError: if fewer images have predictions.
     """
     some = np.flatnonzero(np.sum([task.image_rows[1] for task in tasks], axis=0))
     if len(some) < images:

@@ -1,7 +1,5 @@
 """Measures: ways to score predictions, each a protocol, perhaps with changed options or another map."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
@@ -58,7 +56,6 @@ def measures_of(truth: GroundTruth, protocols: Sequence[str], similarity: str, v
     """Return the measures selected on the command line.
 
     Args:
-        truth: ground truth.
         protocols: names of protocols; if empty, the benchmark's usual protocols that score triplets.
         similarity: map for SHOE protocols.
         varied: texts that each add a measure: ``NAME=VALUE`` settings, separated by spaces or commas. They change the
@@ -101,12 +98,9 @@ def measures_of(truth: GroundTruth, protocols: Sequence[str], similarity: str, v
 
 
 def measured(measure: Measure, task: Task, notes: ReadNotes | None, weights: Counts) -> ModelScores:
-    """Return the scores of a model's predictions by a measure.
+    """Return the scores of a model's predictions by a measure; raise OptionError if its protocol cannot score them.
 
     ``weights`` is (m, B): how often each image of the ground truth is drawn.
-
-    Raises:
-        OptionError: if the protocol cannot score the predictions.
     """
     report = score_by(measure.options, task, measure.similarity, notes)
     if report.absent:
@@ -137,11 +131,7 @@ class ModelScoresCollector:
     """Collects scores of one model after the other; keeps only judged predictions and metrics in memory."""
 
     def __init__(self, judgements: Judgements, measures: Sequence[Measure], images: Sequence[str]) -> None:
-        """Prepare for models with ground truth on ``images``.
-
-        Raises:
-            InputError: for a judged image that is not in the ground truth.
-        """
+        """Prepare for models with ground truth on ``images``; raise InputError for a judged image that is not in it."""
         self.judgements, self.measures = judgements, measures
         self._image = judgements.images(images)
         self._weights = drawn_images(len(images), range(RESAMPLES), 0)
@@ -152,9 +142,7 @@ class ModelScoresCollector:
     def add(self, model: str, task: Task, notes: ReadNotes | None = None) -> None:
         """Score a model by all measures.
 
-        Raises:
-            InputError: if a judged prediction is not in the predictions of the model.
-            OptionError: if a protocol cannot score the model.
+        Raise InputError if a judged prediction is not in its predictions, OptionError if a protocol cannot score them.
         """
         rows = self.judgements.rows_of(model, task)
         found = [measured(measure, task, notes, self._weights) for measure in self.measures]
@@ -165,8 +153,7 @@ class ModelScoresCollector:
     def against_people(self) -> MeasureComparison:
         """Return the comparison of all measures with people. Models without a judged prediction are not ranked.
 
-        Raises:
-            InputError: for a judged prediction that no model has.
+        Raise InputError for a judged prediction that no model has.
         """
         ratings, names = self.judgements.ratings, [measure.name for measure in self.measures]
         item = np.concatenate(list(self._items.values()))

@@ -1,7 +1,5 @@
 """Agreement of measures with people in ranking models, by bootstrap over images and variation of raters."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
@@ -79,7 +77,7 @@ class Level(Document, frozen=True):
     nearest: dict[str, Nearest]
 
     @classmethod
-    def from_rankings(cls, number: int, rows: Mapping[str, Mapping[str, Ranking]]) -> Level:
+    def from_rankings(cls, number: int, rows: Mapping[str, Mapping[str, Ranking]]) -> Self:
         """Return a level with all differences between measures; ``rows`` are statistics by measure, then by name."""
 
         def summary(ranking: Ranking, figure: str) -> Figure:
@@ -163,12 +161,12 @@ class Scores:
     drawn: Floats
 
     @classmethod
-    def from_draws(cls, values: Floats, drawn: Floats) -> Scores:
+    def from_draws(cls, values: Floats, drawn: Floats) -> Self:
         """Return scores whose draws are shifted so that the mean of the draws is ``values``."""
         known = np.where(np.isnan(drawn), 0, drawn)
         return cls(values, values + drawn - known.sum(axis=0) / np.maximum((~np.isnan(drawn)).sum(axis=0), 1))
 
-    def of_models(self, chosen: Indices) -> Scores:
+    def of_models(self, chosen: Indices) -> "Scores":
         """Return the scores of the chosen models."""
         return Scores(self.values[chosen], self.drawn[:, chosen])
 
@@ -177,11 +175,7 @@ def scores_of(judged: Judged, models: int, weights: Counts) -> tuple[Scores, Sco
     """Return the scores of models by people and by K measures.
 
     The score of a model is the mean over images of its mean rating (or credit) on the judged predictions of the image.
-
-    Args:
-        judged: judged predictions.
-        models: number of models, M.
-        weights: (images, B) how often each judged image is drawn.
+    ``models`` is the number of models; ``weights`` (images, B) is how often each judged image is drawn.
 
     Returns:
         Scores by people under drawn images; the same also under other raters, if several; scores by measure.
@@ -271,14 +265,14 @@ class DrawnStatistic:
     value: float | None
     draws: Floats | None
 
-    def figure(self, scale: Scale = "as it is", level: float = 0.95) -> Figure:
+    def figure(self, scale: Scale = "as it is") -> Figure:
         """Return the value, and its interval from the centred draws if most are defined; ``scale`` is ignored."""
         known = self._known()
         if self.value is None or known is None:
             return Figure(self.value, None)
-        return Figure(self.value, interval_around(self.value, deviations(known), level))
+        return Figure(self.value, interval_around(self.value, deviations(known)))
 
-    def minus(self, other: DrawnStatistic) -> DrawnStatistic:
+    def minus(self, other: "DrawnStatistic") -> "DrawnStatistic":
         """Return this statistic minus ``other``, which must have the same draws."""
         value = None if self.value is None or other.value is None else self.value - other.value
         return DrawnStatistic(value, None if self.draws is None or other.draws is None else self.draws - other.draws)

@@ -1,7 +1,5 @@
 """Units that both people and measures score: predictions, or models on an image."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -116,9 +114,7 @@ class Units:
     def figures(self, keep: Mask, agreeing: Mask) -> Values:
         """Return correlations over units, and the fraction of pairs ordered as by people, by name and measure.
 
-        Args:
-            keep: (images,) whether each image counts.
-            agreeing: (K, P) result of :meth:`agreeing`.
+        ``keep`` is (images,) whether each image counts; ``agreeing`` is the (K, P) result of :meth:`agreeing`.
         """
         known = keep[self.image] & ~np.isnan(self.people)
         people, judged = self._by_people[0], self._by_people[1] & keep[self.pairs.image]
