@@ -1,7 +1,5 @@
 """Results of rating studies, and agreement of metrics with human ratings, in the terminal and as LaTeX."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
@@ -36,13 +34,9 @@ def print_study(found: Analysis, beside: PeopleAndRaters | None, to: Console, *,
     if study.weights:
         population = f"results represent {study.weights.population:,.0f} pairs"
         print_line(to, f"population {population}; effective sample size {study.weights.effective:.0f} items")
-    columns = {"all": whole} | ({"without excluded": found.kept} if found.kept else {}) | found.parts
-    names = [name or "no part" for name in columns]
-    made = table("measure [95 % interval over items and raters]", *map(printable, names))
-    shown = [figure_rows(agreement) for agreement in columns.values()]
-    for label in dict.fromkeys(label for rows in shown for label in rows):
-        made.add_row(label, *(rows.get(label, "–") for rows in shown))
-    to.print(made)
+    columns, rows = agreement_rows(found)
+    names = [printable(name or "no part") for name in columns]
+    to.print(table("measure [95 % interval over items and raters]", *names, rows=rows))
     if reference := whole.reference:
         named = {"Fisher": reference.fisher, "Bonett-Wright": reference.bonett_wright, "bootstrap": reference.bootstrap}
         intervals = ", ".join(f"{name}{_ends(interval)}" for name, interval in named.items() if interval)
@@ -94,11 +88,18 @@ def print_plan(folder: Path, study: Study, drawn: Drawn, to: Console) -> None:
         print_line(to, f"precision  {alpha}, {rho} (simulated)")
 
 
-def figure_rows(agreement: Agreement) -> dict[str, str]:
-    """Return measures of agreement with intervals, and numbers of items and ratings, as text by name.
+def agreement_rows(found: Analysis) -> tuple[list[str], list[tuple[str, ...]]]:
+    """Return the names of the groups of items, and per measure of agreement its name and its text for each group.
 
-    The text of a measure without a value is "undefined".
+    The text of a measure without a value is "undefined", and "–" for a group that lacks the measure.
     """
+    columns = {"all": found.whole} | ({"without excluded": found.kept} if found.kept else {}) | found.parts
+    texts = [_figure_rows(agreement) for agreement in columns.values()]
+    names = dict.fromkeys(name for each in texts for name in each)
+    return list(columns), [(name, *(each.get(name, "–") for each in texts)) for name in names]
+
+
+def _figure_rows(agreement: Agreement) -> dict[str, str]:
     rows = {f"Krippendorff's alpha, {level}": _figure(figure) for level, figure in agreement.alpha.items()}
     rows["quadratic weighted kappa, mean of pairs"] = _figure(agreement.kappa)
     rows["each rater against the others' mean (rho)"] = _figure(agreement.ceiling)
@@ -119,10 +120,8 @@ def _print_raters(found: Analysis, to: Console) -> None:
         kappa = f"{others.min():.3f} to {others.max():.3f}" if len(others) else "–"
         made.add_row(Text(printable(rater)), *map(count, found.levels[j].tolist()), kappa, decimals(found.ceilings[j]))
     to.print(made)
-    made = table("most frequent rating", *(f"rated {level}" for level in levels))
-    for level, row in zip(levels, found.by_majority.tolist(), strict=True):
-        made.add_row(level, *map(count, row))
-    to.print(made)
+    rows = ((level, *map(count, row)) for level, row in zip(levels, found.by_majority.tolist(), strict=True))
+    to.print(table("most frequent rating", *(f"rated {level}" for level in levels), rows=rows))
 
 
 def _print_map_raters(beside: PeopleAndRaters, to: Console) -> None:

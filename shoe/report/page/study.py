@@ -1,7 +1,5 @@
 """Pages of rating studies: the report of results, and the page on which raters answer, with small images."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,7 +17,7 @@ from shoe.core.io.json import encode
 from shoe.report.figures.pictures import read_picture
 from shoe.report.page.rendering import cut_out, document, render, small, write_document
 from shoe.report.page.svg import rater_bars
-from shoe.report.study import figure_rows
+from shoe.report.study import agreement_rows
 from shoe.report.text import count, decimals, percent
 from shoe.scoring.bongard.problems import Problems
 from shoe.similarity.ensemble import HIGHEST
@@ -46,9 +44,7 @@ def write_people_page(path: Path, found: Analysis, beside: PeopleAndRaters | Non
 
 def people_part(found: Analysis, beside: PeopleAndRaters | None) -> Markup:
     """Render the results of a study: agreement with intervals, each rater, and the raters of a similarity map."""
-    columns = {"all": found.whole} | ({"without excluded": found.kept} if found.kept else {}) | found.parts
-    agreement = [figure_rows(each) for each in columns.values()]
-    names = dict.fromkeys(name for row in agreement for name in row)
+    columns, agreement = agreement_rows(found)
     ceilings = list(zip(found.study.raters, found.ceilings, strict=True))
     bars = [(name, rho, "m0") for name, rho in ceilings]
     if beside is not None:
@@ -58,8 +54,8 @@ def people_part(found: Analysis, beside: PeopleAndRaters | None) -> Markup:
     return render(
         "people_part.html",
         shape=shape_of(found.study),
-        columns=list(columns),
-        agreement=[(name, *(row.get(name, "–") for row in agreement)) for name in names],
+        columns=columns,
+        agreement=agreement,
         ceilings=rater_bars(bars, label),
         ceilings_label=label,
         levels=[f"rated {level}" for level in range(HIGHEST + 1)],
@@ -73,15 +69,13 @@ def people_part(found: Analysis, beside: PeopleAndRaters | None) -> Markup:
 
 
 def _ensembles(beside: PeopleAndRaters) -> dict[str, object]:
-    among = pluralize(sum(each.among_best for each in beside.ensembles), "ensemble")
     rows = [
         (", ".join(each.raters), f"{percent(each.agreement)} %", "yes" if each.among_best else "no")
         for each in beside.ensembles[:_MOST]
     ]
-    return {
-        "summary": f"{among} of {len(beside.ensembles)} are not significantly worse than the best one",
-        "rows": rows,
-    }
+    among = pluralize(sum(each.among_best for each in beside.ensembles), "ensemble")
+    summary = f"{among} of {len(beside.ensembles)} are not significantly worse than the best one"
+    return {"summary": summary, "rows": rows}
 
 
 def _closing(found: Analysis) -> list[str]:
@@ -205,10 +199,8 @@ CROP = 256
 _STREAM = (7 << 28) + (5 << 20)
 """First index of the random number streams for images; no other use of the seed has these streams."""
 
-Pictured = tuple[Study, dict[str, bytes]]
 
-
-def with_pictures(study: Study, truth: GroundTruth, images: Path) -> Pictured:
+def with_pictures(study: Study, truth: GroundTruth, images: Path) -> tuple[Study, dict[str, bytes]]:
     """Assign to each item, except gold items, a random image of its first class, chosen by the seed of the study.
 
     Returns:
