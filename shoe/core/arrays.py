@@ -1,7 +1,5 @@
 """Array types, vectorised operations on groups and rows, and reproducible random numbers."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -27,8 +25,7 @@ def expand(first: Indices, count: Indices) -> tuple[Indices, Indices]:
         (total,) index i of the range of each element, and (total,) elements.
     """
     owner = np.repeat(np.arange(len(count)), count)
-    starts = np.cumsum(count) - count
-    return owner, np.arange(len(owner)) + (first - starts)[owner]
+    return owner, np.arange(len(owner)) + (first - (np.cumsum(count) - count))[owner]
 
 
 def blocks(count: Indices, most: int) -> Iterator[tuple[int, int]]:
@@ -46,8 +43,7 @@ def blocks(count: Indices, most: int) -> Iterator[tuple[int, int]]:
 
 def index_in_group(count: NDArray[np.integer]) -> Indices:
     """Return the (total,) index, from 0, of each element within its group; ``count`` are the sizes of the groups."""
-    index: Indices = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
-    return index
+    return np.asarray(np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count))
 
 
 def first_of_each(sorted_groups: NDArray[np.integer] | NDArray[np.floating]) -> NDArray[np.bool_]:
@@ -89,9 +85,9 @@ def best_of_each(group: NDArray[np.integer], score: Floats, most: int, *, revers
         reverse_ties: prefer later rows among equal scores; by default earlier rows.
     """
     sizes = np.bincount(group, minlength=1)
-    if sizes.max(initial=0) <= most:
-        return np.arange(len(group))
     row = np.arange(len(group))
+    if sizes.max(initial=0) <= most:
+        return row
     order = np.lexsort((-row if reverse_ties else row, -score, group))
     return np.sort(order[index_in_group(sizes) < most])
 
@@ -195,7 +191,6 @@ def _differs(columns: Sequence[Bits], order: Indices) -> Mask:
 Numbers = NDArray[np.uint64]
 
 _SEED = 20151215
-_STEP = np.uint64(0x9E3779B97F4A7C15)
 _FACTORS = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
 
 
@@ -203,13 +198,13 @@ def random_numbers(stream: int, shape: tuple[int, ...]) -> Numbers:
     """Return random 64-bit numbers of the independent sequence ``stream``; a larger shape extends the same sequence."""
     size = int(np.prod(shape))
     start = np.uint64((_SEED + (stream << 32)) % 2**64)
-    return hash_numbers(start + np.arange(size, dtype=np.uint64) * _STEP).reshape(shape)
+    return hash_numbers(start + np.arange(size, dtype=np.uint64) * _ODD).reshape(shape)
 
 
 def numbers_at(stream: NDArray[np.int64], index: NDArray[np.int64]) -> Numbers:
     """Return number ``index`` of each sequence ``stream`` of :func:`random_numbers`; both arrays are broadcast."""
     start = np.uint64(_SEED) + (stream.astype(np.uint64) << np.uint64(32))
-    return hash_numbers(start + index.astype(np.uint64) * _STEP)
+    return hash_numbers(start + index.astype(np.uint64) * _ODD)
 
 
 def hash_numbers(values: Numbers) -> Numbers:

@@ -44,9 +44,7 @@ _SHIFTS: dict[CommonCoordinates, list[list[float]]] = {
 }
 
 
-def convert_boxes(
-    boxes: NDArray[np.float64], coordinates: NDArray[np.uint8], to: CommonCoordinates
-) -> NDArray[np.float64]:
+def convert_boxes(boxes: Floats, coordinates: NDArray[np.uint8], to: CommonCoordinates) -> Floats:
     """Return (n, 4) boxes converted to the coordinates ``to``; if nothing changes, ``boxes`` itself, not a copy.
 
     ``coordinates`` is the (n,) :class:`Coordinates` of each box, or (1,) if all are equal.
@@ -55,8 +53,7 @@ def convert_boxes(
     used = np.flatnonzero(np.bincount(coordinates))
     if not shift[used].any():
         return boxes
-    shifted: NDArray[np.float64] = boxes + (shift[used[0]] if len(used) == 1 else shift[coordinates])
-    return shifted
+    return np.asarray(boxes + (shift[used[0]] if len(used) == 1 else shift[coordinates]))
 
 
 # Overlap of boxes (docs/protocols.md 0.2, 0.3)
@@ -98,8 +95,7 @@ def area(boxes: Floats, overlap: Overlap) -> Floats:
     """Return the (n,) areas of (n, 4) boxes x1, y1, x2, y2."""
     x1, y1, x2, y2 = boxes.T
     last = 0 if overlap is Overlap.CONTINUOUS else 1
-    areas: Floats = (x2 - x1 + last) * (y2 - y1 + last)
-    return areas
+    return np.asarray((x2 - x1 + last) * (y2 - y1 + last))
 
 
 def iou(a: Floats, b: Floats, overlap: Overlap, areas: tuple[Floats, Floats] | None = None) -> Floats:

@@ -1,7 +1,5 @@
 """Base class of results that are written as JSON, and the types of values in their JSON schemas."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Annotated, Any, TypeVar
 
@@ -25,8 +23,7 @@ class Document(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
 
     def to_dict(self) -> dict[str, Any]:
         """Return the object as it is written to JSON: dicts, lists, text and numbers."""
-        values: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(self))
-        return values
+        return msgspec.json.decode(msgspec.json.encode(self), type=dict[str, Any])
 
 
 class MeanFields(Document, frozen=True, kw_only=True):

@@ -1,7 +1,5 @@
 """Errors that a user can fix, and helpers for their messages. Commands print one line and exit with code 2."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Self

@@ -1,7 +1,5 @@
 """Type checks for the arguments of public functions, and short text and HTML displays of results."""
 
-from __future__ import annotations
-
 import types
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache, wraps

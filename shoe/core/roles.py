@@ -25,8 +25,7 @@ NO_BOX = (-9.0, -9.0, -9.0, -9.0)
 
 def no_boxes(boxes: Floats) -> Mask:
     """Return the (n,) mask of (n, 4) boxes that are the placeholder :data:`NO_BOX`."""
-    missing: Mask = (boxes == NO_BOX).all(axis=1)
-    return missing
+    return np.asarray((boxes == NO_BOX).all(axis=1))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,8 +62,7 @@ class RoleTruth:
     @property
     def ignored(self) -> Mask:
         """(p,) mask of persons that were not annotated."""
-        ignored: Mask = self.labels.min(axis=1, initial=0) < 0
-        return ignored
+        return np.asarray(self.labels.min(axis=1, initial=0) < 0)
 
     @property
     def has_role(self) -> Mask:
@@ -179,12 +177,8 @@ class RolePredictions:
         before = np.cumsum([0, *(len(part.boxes) for part in parts)], dtype=np.int32)
         images = [np.array([index[name] for name in part.images], np.int32)[part.image] for part in parts]
         roles = [part.role + first for part, first in zip(parts, before[:-1], strict=True)]
-        return cls(
-            tuple(index),
-            np.concatenate(images),
-            np.concatenate([part.person_boxes for part in parts]),
-            np.concatenate([part.agent for part in parts]),
-            np.concatenate([part.score for part in parts]),
-            np.concatenate(roles),
-            np.concatenate([part.boxes for part in parts]),
-        )
+        columns = {
+            name: np.concatenate([getattr(part, name) for part in parts])
+            for name in ("person_boxes", "agent", "score", "boxes")
+        }
+        return cls(images=tuple(index), image=np.concatenate(images), role=np.concatenate(roles), **columns)

@@ -1,10 +1,8 @@
 """Error analysis of triplets: type of each error, and mAP gain from fixing each type."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -43,7 +41,7 @@ from shoe.diagnosis.fixes import (
     targets_by_map,
     targets_of_each,
 )
-from shoe.diagnosis.scope import Overlaps, Scope, overlaps
+from shoe.diagnosis.scope import Overlaps, Scope, overlaps, scattered
 from shoe.scoring.average_precision import FixedRanking
 from shoe.scoring.entries import AveragingRule, ClassScores, Means, PartMean, minus
 from shoe.scoring.matching.task import Task
@@ -147,9 +145,8 @@ class ErrorAnalysis:
             targets = targets_of_each(scope, self._possible, self._true_pairs, seed)
         errors, before = Errors(scope, types, targets), before_fixes(found_by, len(types))
         alone = {error.name: error.fix(before, errors) for error in (*TYPES, *GROUPS)}
-        sequence = [alone[TYPES[0].name]]
-        for error in ERRORS[1:]:
-            sequence.append(error.fix(sequence[-1], errors))
+        first = alone[TYPES[0].name]
+        sequence = list(accumulate(ERRORS[1:], lambda state, error: error.fix(state, errors), initial=first))
         if best is None:
             missed = dropped = sequence[-1].found_by < 0
         else:
@@ -167,7 +164,7 @@ class ErrorAnalysis:
     @cached_property
     def types(self) -> NDArray[np.int8]:
         """(n,) ``ErrorType`` of each prediction, or -1 for excluded rows."""
-        return _spread(self.assigned.types, self.scope.prediction, len(self.task.predictions)).astype(np.int8)
+        return scattered(self.assigned.types, self.scope.prediction, len(self.task.predictions)).astype(np.int8)
 
     @cached_property
     def target(self) -> Indices:
@@ -181,14 +178,14 @@ class ErrorAnalysis:
         for type_ in FIXABLE:
             for prediction, truth in self.states[type_.label].fixes:
                 target[prediction] = truth
-        return _spread(np.append(scope.truth, NO_PART)[target], scope.prediction, len(self.task.predictions))
+        return scattered(np.append(scope.truth, NO_PART)[target], scope.prediction, len(self.task.predictions))
 
     @cached_property
     def truth_status(self) -> NDArray[np.int8]:
         """(t,) ``TruthStatus`` of each ground truth, or -1 for excluded rows."""
         found = self.assigned.found_by >= 0
         status = np.select([found, self._fixed.missed], [TruthStatus.FOUND, TruthStatus.MISSED], TruthStatus.COVERED)
-        return _spread(status, self.scope.truth, len(self.task.truth.interactions)).astype(np.int8)
+        return scattered(status, self.scope.truth, len(self.task.truth.interactions)).astype(np.int8)
 
     @cached_property
     def found_by(self) -> Indices:
@@ -202,7 +199,7 @@ class ErrorAnalysis:
 
     def _finder(self, found_by: Indices) -> Indices:
         rows = np.append(self.scope.prediction, NO_PART)[found_by]
-        return _spread(rows, self.scope.truth, len(self.task.truth.interactions))
+        return scattered(rows, self.scope.truth, len(self.task.truth.interactions))
 
     @cached_property
     def counts(self) -> dict[str, int]:
@@ -324,10 +321,3 @@ class ErrorAnalysis:
         """Name of the error type whose fix has the largest mAP gain, or None if no fix has a gain."""
         first = self.ranked[0]
         return first if (self.deltas[first].map or 0.0) > 0 else None
-
-
-def _spread(values: NDArray[np.integer], rows: Indices, size: int) -> Indices:
-    """Return the (size,) values of all rows of a table, given the values of some rows; -1 for all other rows."""
-    spread = np.full(size, NO_PART, np.int64)
-    spread[rows] = values
-    return spread

@@ -1,7 +1,5 @@
 """Diagnosis of predictions, by triplet and by role. Each part is computed on first use."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -32,7 +30,7 @@ from shoe.diagnosis.pairs import (
     interaction_map,
     why_absent,
 )
-from shoe.diagnosis.record import ModelFigures
+from shoe.diagnosis.record import ModelFigures, error_figures, semantic_figures
 from shoe.diagnosis.semantics import SemanticDiagnosis
 from shoe.predictions.boxes.check import check_box_convention
 from shoe.predictions.notes import ReadNotes
@@ -235,16 +233,16 @@ class Diagnosis(ErrorAnalysis, PairResults):
 
     def figures(self, *, sweeps: bool = False) -> ModelFigures:
         """Return the results as in ``shoe diagnose --json``, but no dataset, split and name; ``sweeps`` adds sweeps."""
-        named = self.interaction_map
-        return ModelFigures.from_analysis(
-            self,
-            self.semantic,
+        named, semantic = self.interaction_map, self.semantic
+        return ModelFigures(
+            **error_figures(self),
+            semantic=None if semantic is None else semantic_figures(semantic),
             signature=str(self.signature),
             ground_truths=len(self.scope.truth),
             predictions=len(self.table),
-            interaction_map=named and named.map,
-            interaction_map_rare=named and named.map_rare,
-            interaction_map_non_rare=named and named.map_non_rare,
+            interaction_map=None if named is None else named.map,
+            interaction_map_rare=None if named is None else named.map_rare,
+            interaction_map_non_rare=None if named is None else named.map_non_rare,
             absent=self.absent,
             notes=self.notes,
             **self._figures(sweeps=sweeps),

@@ -36,8 +36,6 @@ Further rules:
   without other ground truth (8.1).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
@@ -51,7 +49,7 @@ from shoe.benchmarks.protocols import DIAG
 from shoe.core.arrays import Floats, Indices, Ints, Mask, argmax_per_run, blocks, expand
 from shoe.core.boxes import OverlapRule, iou
 from shoe.core.roles import RoleTruth, no_boxes
-from shoe.diagnosis.scope import Overlaps, Scope
+from shoe.diagnosis.scope import Overlaps, Scope, scattered
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,20 +188,23 @@ def assign_types(scope: Scope, overlaps: Overlaps, flow: Flow = FLOW) -> Assigne
     same = np.flatnonzero(overlaps.pair & (scope.hoi[overlaps.prediction] == scope.truth_hoi[overlaps.truth]))
     prediction, truth, pair_iou = overlaps.prediction[same], overlaps.truth[same], overlaps.iou(same)
     best = argmax_per_run(prediction, pair_iou)
-    target = np.full(len(scope.prediction), NO_PART, np.int64)
-    target[prediction[best]] = truth[best]
-    found_by = scope.best_of(prediction[best], truth[best])
-    first, in_pair = np.zeros((2, len(target)), bool)
-    first[found_by[found_by >= 0]] = True
+    target = scattered(truth[best], prediction[best], len(scope.prediction))
+    in_pair = np.zeros(len(target), bool)
     in_pair[overlaps.prediction[overlaps.pair]] = True
-    facts = {
-        "triplet": target >= 0,
-        "first": first,
-        "pair": in_pair,
-        "human": overlaps.human_correct,
-        "object": overlaps.object_correct,
-    }
-    return Assigned(decide(facts, flow), target, found_by)
+    boxes = {"human": overlaps.human_correct, "object": overlaps.object_correct}
+    return _assigned(scope, target, flow, pair=in_pair, **boxes)
+
+
+def _assigned(scope: Scope, target: Indices, flow: Flow, **facts: Mask) -> Assigned:
+    """Return the error types by ``flow``, given the (p,) ground truth ``target`` that each prediction matches, or -1.
+
+    ``facts`` are the conditions of the flow, by name, except "triplet" and "first".
+    """
+    matched = np.flatnonzero(target >= 0)
+    found_by = scope.best_of(matched, target[matched])
+    first = np.zeros(len(target), bool)
+    first[found_by[found_by >= 0]] = True
+    return Assigned(decide({"triplet": target >= 0, "first": first, **facts}, flow), target, found_by)
 
 
 # Error types as the toolbox assigns them on V-COCO: by the annotated person that overlaps most with a prediction.
@@ -235,25 +236,13 @@ def assign_by_person(scope: Scope, roles: RoleTruth, rule: OverlapRule) -> Assig
     right_human, right_role = rule.is_reached(of_person), rule.is_reached(of_role)
     row = np.full(roles.role.shape, NO_PART, np.int64)
     row[does(roles, scope.task.truth.benchmark.actions)] = np.arange(len(scope.truth))
-    triplet = right_human & right_role & (row[person, scope.hoi] >= 0)
-    target = np.where(triplet, row[person, scope.hoi], NO_PART)
-    about = np.flatnonzero(triplet)
-    found_by = scope.best_of(about, target[about])
-    first = np.zeros(len(target), bool)
-    first[found_by[found_by >= 0]] = True
+    target = np.where(right_human & right_role, row[person, scope.hoi], NO_PART)
 
     def on_any(predicted: Floats) -> Mask:
         return rule.is_reached(_nearest(predicted, scope.image, boxes, roles.box_offsets, rule)[1])
 
-    facts = {
-        "triplet": triplet,
-        "first": first,
-        "human": right_human,
-        "role": right_role,
-        "human_on_any": on_any(human),
-        "role_on_any": on_any(object_),
-    }
-    return Assigned(decide(facts, ROLE_FLOW), target, found_by)
+    on_any_box = {"human_on_any": on_any(human), "role_on_any": on_any(object_)}
+    return _assigned(scope, target, ROLE_FLOW, human=right_human, role=right_role, **on_any_box)
 
 
 def does(roles: RoleTruth, actions: Actions) -> Mask:

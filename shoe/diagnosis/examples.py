@@ -1,7 +1,5 @@
 """Examples of an error type, to be drawn: the best-scored errors, from many images and with many classes."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -24,9 +24,8 @@ from shoe.core.arrays import (
     runs,
     stable_order,
 )
-from shoe.core.boxes import iou
-from shoe.diagnosis.error_types import ERRORS, FIXABLE, MISSED_GT, NO_PART, ErrorType, Fixes, FixTargets, State
-from shoe.diagnosis.scope import Overlaps, Scope
+from shoe.diagnosis.error_types import ERRORS, FIXABLE, MISSED_GT, ErrorType, Fixes, FixTargets, State
+from shoe.diagnosis.scope import Overlaps, Scope, near_in_image, scattered
 from shoe.scoring.average_precision import FixedRanking
 from shoe.scoring.entries import Means
 from shoe.scoring.matching.assignment import assign
@@ -74,17 +73,12 @@ class TruePairs:
     @classmethod
     def from_scope(cls, scope: Scope, strict: StrictOptions) -> TruePairs:
         """Return the ground truths grouped by pair: equal object labels, and IoUs of both boxes above the threshold."""
-        index = index_in_group(np.bincount(scope.truth_image))
-        later, earlier = expand(np.arange(len(index)) - index, index)
-        close = np.flatnonzero(scope.truth_object[later] == scope.truth_object[earlier])
-        later, earlier = later[close], earlier[close]
         boxes = Boxes(scope.task.truth.interactions, strict.coordinates)
-        for each in (boxes.human(scope.truth), boxes.object(scope.truth)):
-            close = np.flatnonzero(strict.rule.is_reached(iou(each[later], each[earlier], strict.rule.overlap)))
-            later, earlier = later[close], earlier[close]
-        all_ = np.arange(len(index))
+        sides = boxes.human(scope.truth), boxes.object(scope.truth)
+        later, earlier = near_in_image(scope.truth_image, scope.truth_object, sides, strict.rule)
+        all_ = np.arange(len(scope.truth))
         one, other = np.concatenate([all_, later, earlier]), np.concatenate([all_, earlier, later])
-        count = np.bincount(one, minlength=len(index))
+        count = np.bincount(one, minlength=len(all_))
         return cls(np.cumsum(count) - count, count, other[np.argsort(one, kind="stable")])
 
     def whole(self, truths: Indices) -> Indices:
@@ -199,9 +193,7 @@ def shared_map(scope: Scope, overlaps: Overlaps, types: NDArray[np.int8], found_
     turn = np.arange(len(found_by)) - np.searchsorted(scope.truth_image, scope.truth_image)
     equal, preference = np.zeros(len(free)), -rank[prediction].astype(np.float64)
     won = assign(truth, prediction, equal, preference, scope.truth_image, turn, equal, "greedy-gt")
-    best = np.full(len(found_by), NO_PART, np.int64)
-    best[truth[won]] = prediction[won]
-    return best
+    return scattered(prediction[won], truth[won], len(found_by))
 
 
 def targets_by_map(best: Indices, types: NDArray[np.int8]) -> FixTargets:
@@ -260,8 +252,8 @@ class OverSeeds:
         Columns are the means over all, rare and non-rare classes, then over the p parts of a class split. A mean over
         no class is NaN.
         """
-        fixed = {type_: self._figures(found, {type_}) for type_, found in self._alone.items()}
-        return {type_.label: figures for type_, figures in fixed.items()} | {MISSED_GT.name: self._without_missed}
+        fixed = {type_.label: self._figures(found, {type_}) for type_, found in self._alone.items()}
+        return fixed | {MISSED_GT.name: self._without_missed}
 
     @cached_property
     def progression(self) -> list[Floats]:
@@ -386,9 +378,7 @@ class OverSeeds:
     @cached_property
     def _slot(self) -> Indices:
         """(t,) index of each ground truth when sorted by class."""
-        slot = np.empty(len(self.found_by), np.int64)
-        slot[stable_order(self.scope.truth_hoi)] = np.arange(len(slot))
-        return slot
+        return np.argsort(stable_order(self.scope.truth_hoi))
 
     @cached_property
     def _category(self) -> Indices:

@@ -5,21 +5,19 @@ Predicted pairs come from a file of pairs, or are the distinct pairs of triplets
 counted (:class:`PairRules`; protocols.md 8.7).
 """
 
-from __future__ import annotations
-
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shoe.benchmarks.protocols import DIAG
 from shoe.benchmarks.truth import GroundTruth
-from shoe.core.arrays import Floats, Indices, Mask, as_bits, expand, first_equal, first_of_each, index_in_group
-from shoe.core.boxes import iou
+from shoe.core.arrays import Floats, Indices, Mask, as_bits, first_equal, first_of_each, index_in_group
 from shoe.core.documents import Count, Document, Fraction
 from shoe.core.errors import unknown_name
 from shoe.core.roles import no_boxes
-from shoe.diagnosis.scope import Overlaps, Scope, overlaps
+from shoe.diagnosis.scope import Overlaps, Scope, near_in_image, overlaps
 from shoe.predictions.pair_predictions import Pairs
 from shoe.scoring.matching.repeats import greedily_kept
 from shoe.scoring.matching.task import Boxes, Origin, Task
@@ -77,7 +75,7 @@ class PairFigures(Document, frozen=True, kw_only=True):
     images: Count
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Localised:
     """Predicted pairs matched with the ground truth: p pairs and t triplets.
 
@@ -85,8 +83,8 @@ class Localised:
         no_interaction: whether true pairs whose only class is no_interaction count: ``exclude`` or ``keep``.
         scope: predicted pairs on images with ground truth, and the triplets of the ground truth.
         overlaps: predicted pairs and triplets of the ground truth that share a box.
-        true_pairs, true_humans, true_objects: (t,) masks of the triplets that represent a distinct pair, person or
-            object: the first triplet of each.
+        classes: (K,) mask of the classes whose true pairs count (first version of the paper, Table 4). All predicted
+            pairs count.
     """
 
     pairs: Pairs
@@ -94,9 +92,24 @@ class Localised:
     no_interaction: str
     scope: Scope
     overlaps: Overlaps
-    true_pairs: Mask
-    true_humans: Mask
-    true_objects: Mask
+    classes: Mask
+
+    @cached_property
+    def distinct(self) -> tuple[Mask, Mask, Mask]:
+        """(t,) masks of the triplets that represent a distinct pair, person or object: the first triplet of each.
+
+        Triplets of other classes than ``classes`` and triplets without an object box are left out.
+        """
+        scope, table = self.scope, self.scope.task.truth.interactions
+        counted = self.classes[scope.truth_hoi] & ~no_boxes(table.object_boxes[scope.truth])
+        image, label, boxes = scope.truth_image[counted], scope.truth_object[counted], Boxes(table, DIAG.coordinates)
+        humans, objects = (side(scope.truth[counted]) for side in (boxes.human, boxes.object))
+        alone = _standing_alone if self.rules.pairs == "index" else _kept_apart
+        true_pairs, true_humans, true_objects = np.zeros((3, len(counted)), bool)
+        true_pairs[counted] = alone(image, label, humans, objects)
+        true_humans[counted] = alone(image, np.zeros_like(label), humans)
+        true_objects[counted] = alone(image, label, objects)
+        return true_pairs, true_humans, true_objects
 
 
 def localise(
@@ -124,28 +137,8 @@ def localise(
     task = Task(pairs.table, truth, origin)
     task.check_images()
     scope = Scope.from_task(task, no_interaction)
-    hits, nothing = overlaps(scope, DIAG.coordinates, DIAG.rule), [np.zeros(len(scope.truth), bool)] * 3
-    bare = Localised(pairs, rules or PairRules(), no_interaction, scope, hits, *nothing)
-    return restrict_to_classes(bare, np.ones(len(truth.classes), bool))
-
-
-def restrict_to_classes(localised: Localised, hoi: Mask) -> Localised:
-    """Return a copy with only the true pairs of the classes in the (K,) mask ``hoi``, and all predicted pairs.
-
-    Ground truths without an object box are left out. See the first version of the paper, Table 4.
-    """
-    scope = localised.scope
-    counted = hoi[scope.truth_hoi] & ~no_boxes(scope.task.truth.interactions.object_boxes[scope.truth])
-    rows = scope.truth[counted]
-    image, label = scope.truth_image[counted], scope.truth_object[counted]
-    boxes = Boxes(scope.task.truth.interactions, DIAG.coordinates)
-    humans, objects = boxes.human(rows), boxes.object(rows)
-    alone = _standing_alone if localised.rules.pairs == "index" else _kept_apart
-    true_pairs, true_humans, true_objects = np.zeros((3, len(counted)), bool)
-    true_pairs[counted] = alone(image, label, humans, objects)
-    true_humans[counted] = alone(image, np.zeros_like(label), humans)
-    true_objects[counted] = alone(image, label, objects)
-    return replace(localised, true_pairs=true_pairs, true_humans=true_humans, true_objects=true_objects)
+    hits = overlaps(scope, DIAG.coordinates, DIAG.rule)
+    return Localised(pairs, rules or PairRules(), no_interaction, scope, hits, np.ones(len(truth.classes), bool))
 
 
 def pair_figures(localised: Localised, index: Indices | None = None) -> PairFigures:
@@ -155,10 +148,11 @@ def pair_figures(localised: Localised, index: Indices | None = None) -> PairFigu
     decides which pair is the first match, or -1 for a removed pair.
     """
     scope, hits, row = localised.scope, localised.overlaps, localised.scope.prediction
+    true_pairs, true_humans, true_objects = localised.distinct
     index = row if index is None else index[row]
     left = index >= 0
     there = left[hits.prediction]
-    on = there & hits.human & hits.object & localised.true_pairs[hits.truth]
+    on = there & hits.human & hits.object & true_pairs[hits.truth]
     prediction, truth = hits.prediction[on], hits.truth[on]
     first = np.full(len(scope.truth), nowhere := np.iinfo(np.int64).max)
     np.minimum.at(first, truth, index[prediction])
@@ -167,14 +161,14 @@ def pair_figures(localised: Localised, index: Indices | None = None) -> PairFigu
     own = _largest_one_to_one(truth, prediction)
     right = {"first-match": firsts, "one-to-one": own, "gt-count": len(found)}[localised.rules.precision]
     images = int(first_of_each(scope.truth_image).sum())
-    truths, predictions = int(localised.true_pairs.sum()), int(left.sum())
+    truths, predictions = int(true_pairs.sum()), int(left.sum())
     return PairFigures(
         recall=_share(len(found), truths),
         recall_one_to_one=_share(own, truths),
         precision=_share(right, predictions),
         per_image=_share(predictions, images),
-        human_recall=_share_found(hits.truth[there & hits.human], localised.true_humans),
-        object_recall=_share_found(hits.truth[there & hits.object], localised.true_objects),
+        human_recall=_share_found(hits.truth[there & hits.human], true_humans),
+        object_recall=_share_found(hits.truth[there & hits.object], true_objects),
         truths=truths,
         predictions=predictions,
         images=images,
@@ -192,14 +186,7 @@ def _kept_apart(image: Indices, label: NDArray[np.integer], *boxes: Floats) -> M
 
     Triplets overlap if image and label are equal and all their boxes reach the IoU threshold.
     """
-    index = index_in_group(np.bincount(image))
-    later, earlier = expand(np.arange(len(image)) - index, index)
-    same = label[later] == label[earlier]
-    later, earlier = later[same], earlier[same]
-    for each in boxes:
-        close = DIAG.rule.is_reached(iou(each[later], each[earlier], DIAG.rule.overlap))
-        later, earlier = later[close], earlier[close]
-    return greedily_kept(later, earlier, index)
+    return greedily_kept(*near_in_image(image, label, boxes, DIAG.rule), index_in_group(np.bincount(image)))
 
 
 def _largest_one_to_one(truth: Indices, prediction: Indices) -> int:

@@ -1,7 +1,5 @@
 """Diagnosis of pairs: interaction classification without detection (IJCV paper 4.2), and files with pairs only."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -19,7 +17,7 @@ from shoe.core.errors import InputError, unknown_name
 from shoe.core.interactions import Interactions
 from shoe.diagnosis.analysis import ErrorAnalysis
 from shoe.diagnosis.error_types import ErrorType
-from shoe.diagnosis.localisation import Localised, PairFigures, PairRules, localise, pair_figures, restrict_to_classes
+from shoe.diagnosis.localisation import Localised, PairFigures, PairRules, localise, pair_figures
 from shoe.diagnosis.record import AllPairs, ModelFigures
 from shoe.diagnosis.scope import Scope
 from shoe.diagnosis.sweeps import Sweep, sweeps
@@ -175,9 +173,8 @@ def interaction_map(analysis: ErrorAnalysis, scores: Floats) -> InteractionMap:
 def why_absent(negative: NegativeAp | None, named: InteractionMap | None, needs: Mapping[str, str]) -> dict[str, str]:
     """Return the reason why each missing metric is missing, by name ("negative_ap", "interaction_map").
 
-    Args:
-        negative, named: results of the two metrics; None if the scores for a metric are missing.
-        needs: reasons for missing scores, ``NEEDS`` for triplets or ``PAIRS_NEED`` for pairs.
+    ``negative`` and ``named`` are the results of the two metrics, None if the scores for a metric are missing;
+    ``needs`` are the reasons for missing scores, ``NEEDS`` for triplets or ``PAIRS_NEED`` for pairs.
     """
     absent = {}
     if negative is None or negative.all_points is None:
@@ -206,12 +203,12 @@ class PairResults:
     @cached_property
     def pairs_rare(self) -> PairFigures:
         """Pair localisation with only the ground-truth pairs of rare classes, and all predicted pairs."""
-        return pair_figures(restrict_to_classes(self.localised, self.localised.scope.task.truth.classes.rare))
+        return pair_figures(replace(self.localised, classes=self.localised.scope.task.truth.classes.rare))
 
     @cached_property
     def pairs_non_rare(self) -> PairFigures:
         """Pair localisation with only the ground-truth pairs of non-rare classes, and all predicted pairs."""
-        return pair_figures(restrict_to_classes(self.localised, self.localised.scope.task.truth.classes.non_rare))
+        return pair_figures(replace(self.localised, classes=self.localised.scope.task.truth.classes.non_rare))
 
     @cached_property
     def negative_ap(self) -> NegativeAp | None:

@@ -4,8 +4,6 @@ If an interaction is annotated twice with almost equal boxes, a model that predi
 whereas a model that predicts it twice has two true positives.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields, replace
 from math import factorial
@@ -23,7 +21,7 @@ from shoe.core.boxes import CommonCoordinates, Overlap, OverlapRule
 from shoe.core.documents import Count, Document, Fraction, Gain, GainFields, MeanFields, as_base_class
 from shoe.core.interactions import Interactions
 from shoe.scoring.average_precision import ranked_lists
-from shoe.scoring.entries import AveragingRule, ClassScores, Entries, Means
+from shoe.scoring.entries import AveragingRule, ClassScores, Means
 from shoe.scoring.matching.task import Boxes, Task, overlaps
 from shoe.scoring.score import Report
 from shoe.scoring.strict import strict_entries
@@ -127,15 +125,6 @@ def merged(truth: GroundTruth, group: Indices) -> GroundTruth:
 # Annotators labelled some classes of an image as yes, no or ambiguous, and did not label most classes. Protocols count
 # an unmatched prediction as wrong even if no annotator checked whether its class is in the image.
 
-VERDICTS = {
-    "in_image": ImageLabel.YES,
-    "verified_wrong": ImageLabel.NO,
-    "ambiguous": ImageLabel.PERHAPS,
-    "never_verified": ImageLabel.UNKNOWN,
-}
-"""Image label of the class of a false positive, by verdict: the class is in the image (the boxes are wrong, or the
-prediction is a duplicate), is not in the image, is ambiguous, or was never annotated in the image."""
-
 
 class Verdicts(Document, frozen=True):
     """Number of false positives by verdict: image label that annotators gave to the class of the false positive."""
@@ -170,11 +159,12 @@ def false_positives(task: Task, protocols: Sequence[StrictOptions]) -> dict[str,
         return {}
     for options in protocols:
         entries = strict_entries(task, options)
-        label = labels[entries.category, entries.image]
-        false = entries.credit == 0
+        label, false = labels[entries.category, entries.image], entries.credit == 0
         unknown, perhaps = false & (label == ImageLabel.UNKNOWN), false & (label == ImageLabel.PERHAPS)
+        order = np.lexsort((-entries.score, entries.category))
+        place = index_in_group(np.bincount(entries.category))
         top = np.zeros(len(label), bool)
-        top[_first(entries)] = True
+        top[order[place < entries.truths[entries.category[order]]]] = True
         found[options.protocol] = FalsePositives(
             _verdicts(label, false),
             _verdicts(label, false & top),
@@ -184,15 +174,10 @@ def false_positives(task: Task, protocols: Sequence[StrictOptions]) -> dict[str,
     return found
 
 
-def _first(entries: Entries) -> Indices:
-    """Return the rows of the n best-scored entries of each class, where n is its number of ground truths."""
-    order = np.lexsort((-entries.score, entries.category))
-    place = index_in_group(np.bincount(entries.category))
-    return np.asarray(order[place < entries.truths[entries.category[order]]])
-
-
 def _verdicts(label: NDArray[np.int8], rows: Mask) -> Verdicts:
-    return Verdicts(**{name: int((label[rows] == verdict).sum()) for name, verdict in VERDICTS.items()})
+    # A false positive whose class is in the image has wrong boxes, or is a duplicate.
+    verdicts = (ImageLabel.YES, ImageLabel.NO, ImageLabel.PERHAPS, ImageLabel.UNKNOWN)
+    return Verdicts(*(int((label[rows] == verdict).sum()) for verdict in verdicts))
 
 
 # Why two exact-label protocols give different scores: rules are switched one by one from the first to the second
@@ -270,10 +255,8 @@ def scorings(protocols: Sequence[StrictOptions]) -> int:
 def differences(task: Task, protocols: Sequence[StrictOptions], watch: Watch = iter) -> list[Difference]:
     """Return the differences in mAP between the first protocol and each other protocol, with the shares of the rules.
 
-    Scores are computed under all 2^d mixtures of the rules of two protocols that differ in d rules.
-
-    Args:
-        watch: function that wraps the iterable of sets of rules, to show progress.
+    Scores are computed under all 2^d mixtures of the rules of two protocols that differ in d rules. The function
+    ``watch`` wraps the iterable of sets of rules, to show progress.
     """
     plans = [(other, *_mixtures(protocols[0], other)) for other in protocols[1:]]
     wanted = dict.fromkeys(options for _, _, mixtures in plans for options in mixtures)
@@ -329,9 +312,11 @@ def _difference(
     values = np.array([[np.nan if mean is None else mean for mean in means] for means, _ in measured])
     texts = settings(before, quiet=True), settings(after, quiet=True)
     public = [f"{STRICT_PREFIX}{name.replace('_', '-')}" for name in names]
-    shares = zip(public, shapley(values), shapley(np.array([ap for _, ap in measured])), strict=True)
-    found = [(RuleShare(name, texts[0][name], texts[1][name], **_means(of)._asdict()), ap) for name, of, ap in shares]
-    found.sort(key=lambda of: -abs(of[0].map or 0))
+    found = []
+    for name, own, ap in zip(public, shapley(values), shapley(np.array([ap for _, ap in measured])), strict=True):
+        means = Means(*(None if np.isnan(value) else float(value) for value in own))
+        found.append((RuleShare(name, texts[0][name], texts[1][name], **means._asdict()), ap))
+    found.sort(key=lambda share: -abs(share[0].map or 0))
     (first, ap_before), (last, ap_after) = measured[0], measured[-1]
     by = np.nan_to_num(ap_after - ap_before)
     classes = []
@@ -351,10 +336,6 @@ def _difference(
         left_mean=int((in_first & ~in_last).sum()),
         entered_mean=int((in_last & ~in_first).sum()),
     )
-
-
-def _means(values: Floats) -> Means:
-    return Means(*(None if np.isnan(value) else float(value) for value in values))
 
 
 def shapley(values: Floats) -> Floats:

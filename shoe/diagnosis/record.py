@@ -1,7 +1,5 @@
 """JSON document of one model in ``shoe diagnose --json``."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import msgspec
@@ -145,37 +143,24 @@ class ModelFigures(Document, frozen=True, kw_only=True):
     absent: dict[str, str] = msgspec.field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
-    @classmethod
-    def from_analysis(
-        cls, found: ErrorAnalysis | None, semantic: SemanticDiagnosis | None, **others: Any
-    ) -> ModelFigures:
-        """Return the document with the results of an error analysis and of its semantic part, if given.
 
-        ``others`` are the values of all other fields.
-        """
-        errors = {} if found is None else _error_figures(found)
-        return cls(**errors, semantic=None if semantic is None else _semantic_figures(semantic), **others)
-
-
-def _error_figures(found: ErrorAnalysis) -> dict[str, Any]:
+def error_figures(found: ErrorAnalysis) -> dict[str, Any]:
+    """Return the fields of :class:`ModelFigures` with the results of an error analysis, by name."""
     parts = {}
     for part, mean in found.parts.items():
         of_part = {name: PartDelta(delta) for name, delta in found.part_deltas[part].items()}
         parts[part] = DiagnosedPart(map=mean.map, classes=mean.classes, errors=of_part)
-    spreads = {name: _prefixed("sd_", spread) for name, spread in found.spreads.items()} if found.drawn else {}
-    errors = {
-        name: Error(count=found.counts[name], **_prefixed("delta_", delta), **spreads.get(name, {}))
-        for name, delta in found.deltas.items()
-    }
-    progression = [
-        FixedStep(error=step.name, **step.means._asdict(), **_prefixed("delta_", step.delta))
-        for step in found.progression
-    ]
-    beside = {"parts": parts, "errors": errors, "progression": progression}
+    errors = {}
+    for name, delta in found.deltas.items():
+        spread = _prefixed("sd_", found.spreads[name]) if found.drawn else {}
+        errors[name] = Error(count=found.counts[name], **_prefixed("delta_", delta), **spread)
+    steps = [FixedStep(error=s.name, **s.means._asdict(), **_prefixed("delta_", s.delta)) for s in found.progression]
+    beside = {"parts": parts, "errors": errors, "progression": steps}
     return {**found.means._asdict(), "true_positives": found.counts["true_positive"], **beside}
 
 
-def _semantic_figures(found: SemanticDiagnosis) -> SemanticFigures:
+def semantic_figures(found: SemanticDiagnosis) -> SemanticFigures:
+    """Return the semantic part of the document of a model."""
     interaction, object_class = (
         WordErrors(len(words.prediction), words.types, words.by_relation)
         for words in (found.interaction, found.object_class)

@@ -4,8 +4,6 @@ The relations are those between two senses in WordNet. The similarity decides wh
 which words are similar although WordNet does not connect them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
@@ -18,9 +16,10 @@ from numpy.typing import NDArray
 from shoe.core.arrays import Indices, Ints, Mask
 from shoe.core.documents import Document, Fraction
 from shoe.core.interactions import Interactions
+from shoe.lexicon.constructions import with_ancestors
 from shoe.lexicon.expressions import Part
 from shoe.lexicon.resolve import ObjectWords, resolve
-from shoe.lexicon.store import ids_of, lexicon, per_lexicon
+from shoe.lexicon.store import ids_of, lexicon, names_of, per_lexicon
 from shoe.scoring.hoi_similarity import HoiSimilarity
 from shoe.scoring.matching.task import Task
 from shoe.similarity.table import Basis, SimilarityTable
@@ -112,12 +111,11 @@ class PredictedWords:
 
     def pair(self, row: int, word: int) -> WordPair:
         """Return similarity and relation of ``words[word]`` to ``labels[row]``."""
-        sense = int(self.sense[row, word])
         return WordPair(
             label=self.labels[row],
             label_sense=self.synsets[row],
             predicted=self.words[word],
-            sense=lexicon().name(sense) if sense >= 0 else "",
+            sense=names_of([int(self.sense[row, word])])[0],
             similarity=float(self.table.values[row, word]),
             relation=Relation(self.relation[row, word]).label,
         )
@@ -137,7 +135,7 @@ def predicted_words(
         words: tuple[str, ...] = getattr(predictions, f"{part}s")
         first = np.unique(row, return_index=True)[1].tolist()
         own = tuple(synsets[k] for k in first)
-        related = word_relations(table, part, own, words, object_words)
+        related = word_relations(table, part, own, words, cast(ObjectWords, object_words))
         return PredictedWords(part, tuple(labels[label[k]] for k in first), own, row, words, table, *related)
 
     verbs = from_words("verb", similarities.verbs, similarities.verb_row, classes.verb)
@@ -145,11 +143,7 @@ def predicted_words(
 
 
 def word_relations(
-    table: SimilarityTable,
-    part: Part,
-    class_synsets: Sequence[str],
-    words: Sequence[str],
-    object_words: str = "phrase-first",
+    table: SimilarityTable, part: Part, class_synsets: Sequence[str], words: Sequence[str], object_words: ObjectWords
 ) -> tuple[NDArray[np.int8], Senses]:
     """Return the relation of each predicted word to each word of a class.
 
@@ -166,7 +160,7 @@ def word_relations(
     Returns:
         (C, W) int8 ``Relation``, and (C, W) sense of the predicted word in that relation, or -1 if none was looked up.
     """
-    candidates = [resolve(word, part, cast(ObjectWords, object_words)).candidates for word in words]
+    candidates = [resolve(word, part, object_words).candidates for word in words]
     counts = np.array([len(senses) for senses in candidates], np.int64)
     of_word = np.array([c.synset for senses in candidates for c in senses], np.int32)
     synsets = np.array(sorted(set(of_word.tolist())), np.int32)
@@ -189,25 +183,21 @@ def word_relations(
 
 
 def relations(classes: Senses, synsets: Senses) -> NDArray[np.int8]:
-    """Return the relations in WordNet of predicted senses to the senses of classes.
+    """Return the (C, S) ``Relation`` of S predicted senses to C classes; UNRELATED if WordNet does not connect both.
 
-    Args:
-        classes: (C,) sense of each class; -1 for a class without a sense.
-        synsets: (S,) predicted senses.
-
-    Returns:
-        (C, S) ``Relation`` of each predicted sense to each class; UNRELATED if WordNet does not connect the senses.
+    ``classes`` is the (C,) sense of each class, -1 for a class without a sense; ``synsets`` are the (S,) predicted
+    senses.
     """
     found = np.full((len(classes), len(synsets)), Relation.UNRELATED, np.int8)
     parents, parent = _listed(_direct(s) for s in synsets.tolist())
-    ancestors, ancestor = _listed(_above(s) for s in synsets.tolist())
+    ancestors, ancestor = _listed(with_ancestors(s) for s in synsets.tolist())
     for row, sense in zip(found, classes.tolist(), strict=True):
         if sense < 0:
             continue
         row[parents[_one_of(parent, _direct(sense))]] = Relation.SIBLING
         row[_one_of(synsets, _opposites().get(sense, frozenset()))] = Relation.OPPOSITE
         row[ancestors[ancestor == sense]] = Relation.MORE_SPECIFIC
-        row[_one_of(synsets, _above(sense))] = Relation.MORE_GENERAL
+        row[_one_of(synsets, with_ancestors(sense))] = Relation.MORE_GENERAL
         row[synsets == sense] = Relation.SAME
     return found
 
@@ -226,13 +216,6 @@ def _one_of(senses: Senses, wanted: frozenset[int]) -> Mask:
 @per_lexicon(None)
 def _direct(sense: int) -> frozenset[int]:
     return frozenset(lexicon().hypernyms(sense).tolist())
-
-
-@per_lexicon(None)
-def _above(sense: int) -> frozenset[int]:
-    """Return all direct and indirect hypernyms of a sense; no path in WordNet 3.0 has more than 19 steps."""
-    direct = _direct(sense)
-    return direct.union(*(_above(parent) for parent in direct))
 
 
 @per_lexicon(None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoe.benchmarks.classes import NO_INTERACTION
-from shoe.core.arrays import Floats, Indices, Ints, Mask, blocks, descending_order, expand
+from shoe.core.arrays import Floats, Indices, Ints, Mask, blocks, descending_order, expand, index_in_group
 from shoe.core.boxes import CommonCoordinates, OverlapRule, iou
 from shoe.scoring.matching.task import Boxes, Task
 from shoe.scoring.matching.task import Overlaps as Compared
@@ -146,8 +146,8 @@ class Overlaps:
 def overlaps(scope: Scope, coordinates: CommonCoordinates, rule: OverlapRule) -> Overlaps:
     """Return the pairs of predictions and truths in scope that share a box, under an IoU rule."""
     compared, human, object_ = scope.task.either_overlaps(coordinates, rule)
-    index_of_truth = _index(scope.truth, len(scope.task.truth.interactions))
-    index = _index(scope.prediction, len(scope.task.predictions))
+    index_of_truth = scattered(np.arange(len(scope.truth)), scope.truth, len(scope.task.truth.interactions))
+    index = scattered(np.arange(len(scope.prediction)), scope.prediction, len(scope.task.predictions))
     part = human | object_
     part &= (index_of_truth >= 0)[compared.truth]
     part &= (index >= 0)[compared.prediction]
@@ -190,9 +190,7 @@ def _pairs(
 ) -> Iterator[tuple[Indices, Indices]]:
     """Yield blocks of index pairs of ``people`` with all rows of the other table in the same image.
 
-    Args:
-        people: rows of the first table.
-        image, others: image of each row of the first and of the other table, ascending.
+    ``people`` are rows of the first table; ``image`` and ``others`` the ascending images of the rows of both tables.
     """
     count = np.bincount(others, minlength=image.max(initial=-1) + 1)
     first, image = np.cumsum(count) - count, image[people]
@@ -201,8 +199,24 @@ def _pairs(
         yield people[start:end][owner], other
 
 
-def _index(rows: Indices, size: int) -> Indices:
-    """Return the (size,) scope index of each row of a table, or -1 for rows out of scope; ``rows`` are in scope."""
-    index = np.full(size, -1, np.int64)
-    index[rows] = np.arange(len(rows))
-    return index
+def scattered(values: NDArray[np.integer], rows: Indices, size: int) -> Indices:
+    """Return the (size,) values of all rows of a table, given the values of some rows; -1 for all other rows."""
+    spread = np.full(size, -1, np.int64)
+    spread[rows] = values
+    return spread
+
+
+def near_in_image(
+    image: NDArray[np.integer], label: NDArray[np.integer], boxes: Iterable[Floats], rule: OverlapRule
+) -> tuple[Indices, Indices]:
+    """Return the pairs of rows (later, earlier) with equal image and label in which all boxes overlap by ``rule``.
+
+    ``image`` is ascending. ``boxes`` are (n, 4) arrays, such as the human boxes and the object boxes of the n rows.
+    """
+    index = index_in_group(np.bincount(image))
+    later, earlier = expand(np.arange(len(index)) - index, index)
+    close = np.flatnonzero(label[later] == label[earlier])
+    for each in boxes:
+        later, earlier = later[close], earlier[close]
+        close = np.flatnonzero(rule.is_reached(iou(each[later], each[earlier], rule.overlap)))
+    return later[close], earlier[close]

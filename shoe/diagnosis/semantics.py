@@ -4,9 +4,7 @@ SHOE-mAP is computed for the images, ground truths and predictions of the error 
 no_interaction. Gains in SHOE-mAP can therefore be compared with the gains in mAP.
 """
 
-from __future__ import annotations
-
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -90,26 +88,6 @@ class WrongWords:
     words: tuple[WrongWord, ...]
 
 
-def wrong_words(
-    analysis: ErrorAnalysis, verbs: PredictedWords, objects: PredictedWords
-) -> tuple[WrongWords, WrongWords]:
-    """Return the interaction errors and the object-class errors, with the relations of wrong words to right words.
-
-    If a prediction matches the boxes of several ground truths, it is compared with the ground truth whose word is most
-    similar. Ties are broken by the order of ``Relation``, then by the largest pair IoU, then by the first row.
-    """
-    options = analysis.variant.strict
-    pairs = analysis.task.overlaps(options.coordinates, options.rule)
-    in_scope = (analysis.truth_status != NO_PART)[pairs.truth] & (analysis.types != NO_PART)[pairs.prediction]
-    pairs = pairs.select(in_scope)
-    pairs = pairs.select(np.argsort(pairs.prediction, kind="stable"))  # by prediction, then by ground truth
-    type_ = analysis.types[pairs.prediction]
-    same_object = analysis.task.object_label[analysis.task.predictions.object[pairs.prediction]]
-    same = same_object == analysis.task.truth.interactions.object[pairs.truth]
-    wrong_verb, wrong_object = (type_ == ErrorType.INTERACTION) & same, ~np.isin(type_, _RIGHT_OBJECT)
-    return _split(analysis, pairs.select(wrong_verb), verbs), _split(analysis, pairs.select(wrong_object), objects)
-
-
 def _split(analysis: ErrorAnalysis, pairs: Overlaps, words: PredictedWords) -> WrongWords:
     row = words.row[analysis.task.truth.hoi[pairs.truth]]
     word = words.relations_of(analysis.task.predictions)[pairs.prediction]
@@ -172,6 +150,7 @@ class SemanticDiagnosis:
     source: Similarity
     options: SemanticOptions
     most: int = MOST
+    _lists: SharedLists = field(default_factory=SharedLists, init=False, repr=False)
 
     @property
     def signature(self) -> Signature:
@@ -196,7 +175,22 @@ class SemanticDiagnosis:
 
     @cached_property
     def _wrong(self) -> tuple[WrongWords, WrongWords]:
-        return wrong_words(self.analysis, *self.words)
+        """Interaction errors and object-class errors, with the relations of wrong words to right words.
+
+        If a prediction matches the boxes of several ground truths, it is compared with the ground truth whose word is
+        most similar. Ties are broken by the order of ``Relation``, then by the largest pair IoU, then by the first row.
+        """
+        analysis, task, options = self.analysis, self.analysis.task, self.analysis.variant.strict
+        pairs = task.overlaps(options.coordinates, options.rule)
+        in_scope = (analysis.truth_status != NO_PART)[pairs.truth] & (analysis.types != NO_PART)[pairs.prediction]
+        pairs = pairs.select(in_scope)
+        pairs = pairs.select(np.argsort(pairs.prediction, kind="stable"))  # by prediction, then by ground truth
+        type_ = analysis.types[pairs.prediction]
+        predicted = task.object_label[task.predictions.object[pairs.prediction]]
+        wrong_verb = (type_ == ErrorType.INTERACTION) & (predicted == task.truth.interactions.object[pairs.truth])
+        verbs, objects = self.words
+        wrong_objects = _split(analysis, pairs.select(~np.isin(type_, _RIGHT_OBJECT)), objects)
+        return _split(analysis, pairs.select(wrong_verb), verbs), wrong_objects
 
     @property
     def interaction(self) -> WrongWords:
@@ -215,10 +209,6 @@ class SemanticDiagnosis:
         if unfit is not None:
             return {"map": unfit}
         return {} if len(self.analysis.scope.truth) else {"map": "no ground truth"}
-
-    @cached_property
-    def _lists(self) -> SharedLists:
-        return SharedLists()
 
     @cached_property
     def _scored(self) -> tuple[Scorer, Matches]:

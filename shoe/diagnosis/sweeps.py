@@ -4,8 +4,6 @@ The papers test in this way whether pairs are the bottleneck (IJCV paper 5.3, Ta
 and 6), with one threshold per table, which they do not report. Boxes are compared only once for a whole curve.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 

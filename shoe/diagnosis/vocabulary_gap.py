@@ -32,6 +32,7 @@ from shoe.core.interactions import Interactions
 from shoe.diagnosis.analysis import ErrorAnalysis
 from shoe.diagnosis.error_types import State
 from shoe.diagnosis.relations import PredictedWords, WordPair
+from shoe.diagnosis.scope import scattered
 from shoe.lexicon.expressions import Part
 from shoe.scoring.average_precision import EPSILON
 from shoe.scoring.entries import Entries, Means, mean_over
@@ -80,8 +81,7 @@ class Tables:
         """Return the predictions and ground truths that take part in an error analysis."""
         scope, whole = analysis.scope, analysis.task
         order = np.argsort(scope.prediction, kind="stable")
-        row = np.empty(len(order), np.int64)
-        row[order] = np.arange(len(order))
+        row = scattered(np.arange(len(order)), order, len(order))
         prediction = scope.prediction[order]
         predictions = _edges(whole.predictions.select(prediction))
         truths = _edges(whole.truth.interactions.select(scope.truth))
@@ -217,10 +217,8 @@ def shares_of(scorer: Scorer, matches: Matches, start: Floats) -> Floats:
 def _ranks(scorer: Scorer, truth: Indices, matches: Matches, false: Indices, number: int) -> Floats:
     """Return the (orders, m) ranks of the m matches of a class in its ranking, for several orders if scores are tied.
 
-    Args:
-        truth: (m,) matched ground truths of the class.
-        false: rows of the false positives of the class.
-        number: index of the class, which seeds the random orders of tied entries.
+    ``truth`` are the (m,) matched ground truths of the class, and ``false`` the rows of its false positives. The index
+    ``number`` of the class seeds the random orders of tied entries.
     """
     rows = np.concatenate([matches.prediction[truth], false])
     score = scorer.task.predictions.score[rows]
@@ -244,7 +242,7 @@ def _ranks(scorer: Scorer, truth: Indices, matches: Matches, false: Indices, num
 
 
 def gradients(rank: Floats, start: Floats, end: Floats, truths: int, interpolation: Interpolation) -> Floats:
-    """Return the mean derivative of the average precision (AP) of a class with respect to the credit of each match.
+    """Return the (m,) mean derivatives of the average precision (AP) of a class with respect to the credit of a match.
 
     Derivatives are averaged over the rankings in ``rank``, and over the straight line from ``start`` to ``end``.
 
@@ -253,9 +251,6 @@ def gradients(rank: Floats, start: Floats, end: Floats, truths: int, interpolati
         start, end: (m,) credit of each match at the start and at the end of the line.
         truths: number of ground truths of the class.
         interpolation: interpolation rule of AP. All rules except ``TRAPEZOID`` are replaced by ``ALL_POINTS``.
-
-    Returns:
-        (m,) mean derivatives.
     """
     order = np.argsort(rank, axis=1)
     ranks = np.take_along_axis(rank, order, axis=1)

@@ -40,15 +40,12 @@ _MASKS = np.where(np.arange(LONGEST_NAME) < np.arange(LONGEST_NAME + 1)[:, None]
 
 
 def keys_in(text: bytes, starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> Keys:
-    """Return the 64-bit keys of names inside the content of a file.
+    """Return the (n,) 64-bit keys of n names inside the content of a file.
 
     Args:
         text: content that contains the names.
         starts: (n,) byte offset of each name.
         lengths: (n,) length of each name in bytes; longer names are cut at 128 bytes (no synset name is that long).
-
-    Returns:
-        (n,) keys.
     """
     lengths = np.minimum(lengths, LONGEST_NAME)
     keys = np.zeros(len(starts), np.uint64)
@@ -111,7 +108,7 @@ class KeyTable:
 
 Pos = Literal["n", "v"]
 
-_PARTS: tuple[Pos, Pos] = ("n", "v")
+PARTS: tuple[Pos, Pos] = ("n", "v")
 
 
 class Lexicon:
@@ -168,7 +165,7 @@ class Lexicon:
         self._adjective_first = arrays["adjective_first"]
         self._names: dict[int, str] = {}
         self.keys = arrays["key"]
-        self._exception_text = {pos: arrays[f"exceptions_{pos}"] for pos in _PARTS}
+        self._exception_text = {pos: arrays[f"exceptions_{pos}"] for pos in PARTS}
 
     @property
     def is_wordnet(self) -> bool:
@@ -253,7 +250,7 @@ class Lexicon:
             return found if found >= 0 and self.name(found) == name else -1
         lemma, _, rest = name.lower().rpartition(".")
         lemma, _, pos = lemma.rpartition(".")
-        if pos not in _PARTS or not (rest.isascii() and rest.isdigit() and len(rest) < 4):
+        if pos not in PARTS or not (rest.isascii() and rest.isdigit() and len(rest) < 4):
             return -1
         senses = self.senses(lemma, pos)
         return int(senses[int(rest) - 1]) if 1 <= int(rest) <= len(senses) else -1

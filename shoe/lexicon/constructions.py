@@ -6,8 +6,6 @@ motion derived from such nouns: "skateboard"). A noun is a sense and matches its
 spatial relation ("on" for "on top of"). "*" matches anything, also a missing word.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cache, lru_cache
 
@@ -22,16 +20,11 @@ from shoe.lexicon.store import lexicon, per_lexicon
 
 
 def preposition_weights(classes: Sequence[str], verbs: Sequence[str]) -> Floats:
-    """Return the agreement between the spatial relations of predicted verbs and of class verbs.
+    """Return the (C, W) agreement 0..1 between the spatial relations of the verbs of C classes and W predicted verbs.
 
-    For example, "standing near" agrees by 0.5 with stand_under.
-
-    Args:
-        classes: verbs of C classes.
-        verbs: W predicted verbs; of several alternatives, the alternative with the highest agreement counts.
-
-    Returns:
-        (C, W) weights 0..1; 1 if a verb has no spatial preposition, or preposition_pairs.tsv has no such pair.
+    For example, "standing near" agrees by 0.5 with stand_under. Agreement is 1 if a verb has no spatial preposition, or
+    preposition_pairs.tsv has no such pair. Of several alternatives in a predicted verb, the alternative with the
+    highest agreement counts.
     """
     of_class = [relation(label) for label in classes]
     weights = np.ones((len(classes), len(verbs)))
@@ -67,8 +60,7 @@ def _relations() -> dict[str, str]:
 
 @cache
 def _weights() -> dict[frozenset[str], float]:
-    rows = text.table_rows("preposition_pairs.tsv")
-    return {frozenset((one, other)): float(weight) for one, other, weight, _ in rows}
+    return {frozenset(pair): float(weight) for *pair, weight, _ in text.table_rows("preposition_pairs.tsv")}
 
 
 _NOUN_SENSES = 3  # only the first count: almost any noun could be a tool in a rare sense
@@ -106,7 +98,7 @@ def _is_verb(word: str, verb: str) -> bool:
         return verb in lemmas
     first = [store.senses(lemma, "v").tolist()[0] for lemma in lemmas]
     if ".v." in verb:
-        return any(store.synset(verb) in _above(sense) for sense in first)
+        return any(store.synset(verb) in with_ancestors(sense) for sense in first)
     moving = [sense for sense in first if store.lexname(sense) == "verb.motion"]
     return any(is_kind(lemma, verb) for sense in moving for lemma in store.lemmas(sense))
 
@@ -115,12 +107,13 @@ def is_kind(word: str, noun: str) -> bool:
     """Return whether one of the first three senses of the noun ``word`` is the sense ``noun`` or a hyponym of it."""
     store = lexicon()
     found = [store.senses(base, "n").tolist()[:_NOUN_SENSES] for base in bases(word, "object")]
-    return any(store.synset(noun) in _above(sense) for senses in found for sense in senses)
+    return any(store.synset(noun) in with_ancestors(sense) for senses in found for sense in senses)
 
 
 @per_lexicon(10_000)
-def _above(sense: int) -> frozenset[int]:
-    return frozenset([sense]).union(*map(_above, lexicon().hypernyms(sense).tolist()))
+def with_ancestors(sense: int) -> frozenset[int]:
+    """Return a sense and all its direct and indirect hypernyms; no path in WordNet 3.0 has more than 19 steps."""
+    return frozenset([sense]).union(*map(with_ancestors, lexicon().hypernyms(sense).tolist()))
 
 
 @per_lexicon(None)

@@ -1,7 +1,5 @@
 """Look-up of the senses of a word or expression in the lexicon and the table of aliases, in every spelling."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from functools import cache
 from itertools import product
@@ -39,9 +37,10 @@ class Sense(NamedTuple):
         synset: ID of the synset.
         lemma: lemma by which the synset was found.
         reason: rule that led to the synset, in a few words.
-        weight: weight 0..1; below 1 if the expression matches the sense only partially.
+        weight: weight 0..1; below 1 if the expression names only a kind or a part of the sense.
         own: whether the sense belongs to a lemma of the expression, in any spelling. Senses from other aliases,
-            definitions and constructions are added by shoe.
+            definitions and constructions are added by shoe; they do not count for a label of the dataset or with
+            ``partial=full``.
     """
 
     synset: int
@@ -49,6 +48,11 @@ class Sense(NamedTuple):
     reason: str
     weight: float = 1
     own: bool = True
+
+    @property
+    def name(self) -> str:
+        """Name of the synset in the active lexicon."""
+        return lexicon().name(self.synset)
 
 
 def find(words: list[str], part: Part, spelled: str = "") -> list[Sense]:
@@ -71,8 +75,7 @@ def find(words: list[str], part: Part, spelled: str = "") -> list[Sense]:
 def _find(words: tuple[str, ...], part: Part, spelled: str) -> tuple[Sense, ...]:
     if found := _found(list(words), part, spelled):
         return tuple(found)
-    variants = [[word, *american(word)] for word in words]
-    for variant in list(product(*variants))[1:9]:
+    for variant in list(product(*([word, *american(word)] for word in words)))[1:9]:
         if found := _found(list(variant), part, ""):
             spelling = f'American spelling "{" ".join(variant)}"'
             return tuple(s._replace(reason=f"{spelling}, {s.reason}") for s in found)

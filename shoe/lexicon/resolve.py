@@ -4,8 +4,6 @@ The rules follow SHOE (section 4 of the paper's supplement). Where the paper lea
 first, then for an object the pooled senses of its nouns, and for a verb the head verb without its particle.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -301,13 +299,10 @@ def _purpose(words: list[str]) -> tuple[list[str], list[Sense]]:
 
 
 def _expression(words: list[str], spelled: str) -> tuple[list[Sense], bool]:
-    """Return the senses of the longest known expression at the start of ``words``.
+    """Return the senses of the longest known expression at the start of ``words``, and whether it covers all words.
 
     Words after a verb may not belong to its meaning ("wiping out", "flying high"). In this case, the senses of the verb
-    alone follow.
-
-    Returns:
-        The senses, and whether the expression covers all words except prepositions.
+    alone follow. Prepositions need not be covered.
     """
     for end in range(min(len(words), LONGEST_EXPRESSION), 0, -1):
         senses = find(words[:end], "verb", spelled if end == len(words) else "")
@@ -350,34 +345,12 @@ _TABLES = Path(__file__).parent / "data"
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
-    """Synset that a word may mean.
-
-    Attributes:
-        synset: ID of the synset.
-        name: name of the synset.
-        lemma: lemma by which the synset was found.
-        reason: rule that led to the synset, in a few words.
-        weight: 1, or a weight below 1 if the word names only a kind or a part of the sense.
-        own: whether the sense belongs to a lemma of the word; false for senses that shoe adds (other aliases,
-            definitions and constructions), which do not count for a label of the dataset or with ``partial=full``.
-    """
-
-    synset: int
-    name: str
-    lemma: str
-    reason: str
-    weight: float = 1
-    own: bool = True
-
-
-@dataclass(frozen=True, slots=True)
 class Resolution:
     """Candidate synsets of a verb or object, best first; () for a word that is not in the lexicon."""
 
     word: str
     part: Part
-    candidates: tuple[Candidate, ...]
+    candidates: tuple[Sense, ...]
 
 
 def resolve(word: str, part: Part, object_words: ObjectWords = "phrase-first") -> Resolution:
@@ -406,10 +379,7 @@ def resolve(word: str, part: Part, object_words: ObjectWords = "phrase-first") -
 @per_lexicon(10_000)
 def _resolved(word: str, part: Part, object_words: ObjectWords) -> Resolution:
     senses = distinct(sense for each in text.alternatives(word) for sense in _senses(each, part, object_words))
-    candidates = []
-    for synset, lemma, reason, weight, own in senses:
-        why = reason if weight == 1 else f"{reason}, counts {weight:g}"
-        candidates.append(Candidate(synset, lexicon().name(synset), lemma, why, weight, own))
+    candidates = (s if s.weight == 1 else s._replace(reason=f"{s.reason}, counts {s.weight:g}") for s in senses)
     return Resolution(word, part, tuple(candidates))
 
 
@@ -428,8 +398,7 @@ def _senses(reading: str, part: Part, object_words: ObjectWords) -> Iterable[Sen
 
 def lexicon_metadata() -> dict[str, str]:
     """Return the signature entries of the active lexicon: "lexicon-sha", and "lexicon" unless it is WordNet 3.0."""
-    named = {} if lexicon() is wordnet() else {"lexicon": lexicon().label}
-    return named | {"lexicon-sha": lexicon_digest()}
+    return ({} if lexicon() is wordnet() else {"lexicon": lexicon().label}) | {"lexicon-sha": lexicon_digest()}
 
 
 @per_lexicon(None)

@@ -1,7 +1,5 @@
 """Active lexicon of the process: the shipped WordNet 3.0 or another lexicon."""
 
-from __future__ import annotations
-
 import copyreg
 import hashlib
 import mmap
@@ -131,10 +129,9 @@ def by_wordnet(function: Callable[_P, _R]) -> Callable[_P, _R]:
 
 
 def ids_of(names: Iterable[str]) -> Ints:
-    """Return the IDs of senses from their names; every lemma of a sense gives a name ("ride.v.01").
+    """Return the (n,) IDs of senses in the active lexicon from their names; -1 for an unknown name or "".
 
-    Returns:
-        (n,) IDs in the active lexicon; -1 for an unknown name or "".
+    Every lemma of a sense gives a name ("ride.v.01").
 
     Example:
         >>> names_of(ids_of(["ride.v.01", "rider.n.99"]))
@@ -155,24 +152,22 @@ def listed_ids(names: tuple[str, ...]) -> Ints:
 
 
 def ids_in(text: bytes, starts: Indices, ends: Indices) -> Ints:
-    """Return the IDs of senses whose names are byte ranges of a text; fast for tens of thousands of names.
+    """Return the (n,) IDs of senses in the active lexicon whose names are byte ranges of a text.
+
+    The ID is -1 for text that is not the first name (:func:`names_of`) of a sense. Fast for tens of thousands of names.
 
     Args:
         text: content of a file.
         starts: (n,) first byte of each name.
         ends: (n,) byte after each name.
-
-    Returns:
-        (n,) IDs in the active lexicon; -1 for text that is not the first name (:func:`names_of`) of a sense.
     """
     return lexicon().key_table.find(keys_in(text, starts, ends - starts))
 
 
 def names_of(ids: NDArray[np.integer] | Sequence[int]) -> list[str]:
     """Return the names of senses from their IDs, with the lemma that WordNet lists first; "" for ID -1."""
-    listed = ids.tolist() if isinstance(ids, np.ndarray) else list(ids)
-    name = {sense: lexicon().name(sense) if sense >= 0 else "" for sense in set(listed)}
-    return [name[sense] for sense in listed]
+    store, listed = lexicon(), ids.tolist() if isinstance(ids, np.ndarray) else ids
+    return [store.name(sense) if sense >= 0 else "" for sense in listed]
 
 
 def name_ranks(ids: Ints) -> Indices:

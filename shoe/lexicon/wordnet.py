@@ -1,7 +1,5 @@
 """Definitions from WordNet's original files; the compiled lexicon does not contain them."""
 
-from __future__ import annotations
-
 import os
 import re
 import sys

@@ -1,7 +1,5 @@
 """Bongard problems in the terminal, and a sample of them as an HTML page."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -17,14 +15,6 @@ from shoe.report.text import count, percent, print_line, table
 from shoe.scoring.bongard.build import Built
 from shoe.scoring.bongard.problems import SHOTS, Problems, Regions
 from shoe.scoring.bongard.score import BongardReport, Outcome
-
-_OUTCOMES = {
-    Outcome.RIGHT: "right",
-    Outcome.NOTHING_DETECTED: "nothing detected",
-    Outcome.NOTHING_LEFT: "nothing left",
-    Outcome.MISSED: "missed",
-    Outcome.FALSELY_FOUND: "falsely found",
-}
 
 
 def group_name(name: str) -> str:
@@ -46,10 +36,8 @@ def print_built(built: Built, files: list[str], to: Console) -> None:
 
 def print_counts(problems: Problems, to: Console) -> None:
     """Print the numbers of concepts, problems and images of each group."""
-    made = table("group", "concepts", "problems", "images")
-    for name, (concepts, number, images) in problems.counts().items():
-        made.add_row(group_name(name), count(concepts), count(number), count(images))
-    to.print(made)
+    rows = ((group_name(name), *map(count, numbers)) for name, numbers in problems.counts().items())
+    to.print(table("group", "concepts", "problems", "images", rows=rows))
 
 
 def print_score(report: BongardReport, to: Console) -> None:
@@ -69,9 +57,9 @@ def print_score(report: BongardReport, to: Console) -> None:
     averages = (cell for each in both.values() for cell in (percent(each.average), _span(each.interval)))
     made.add_row(Text("average"), "", "", *averages)
     to.print(made)
-    outcomes = table("questions", *_OUTCOMES.values())
+    outcomes = table("questions", *(code.name.lower().replace("_", " ") for code in Outcome))
     for name, found in both.items():
-        total = (sum(group.outcomes.get(code, 0) for group in found.groups.values()) for code in _OUTCOMES)
+        total = (sum(group.outcomes.get(code, 0) for group in found.groups.values()) for code in Outcome)
         outcomes.add_row(name, *map(count, total))
     to.print(outcomes)
     for line in report.notes:
@@ -114,8 +102,7 @@ def problem_page(problems: Problems, images: Path | None, count: int, seed: int)
             sizes = f"{pluralize(size, 'problem')}, {pluralize(concepts, 'concept')}"
             chosen = [_problem(problems, p, images) for p in sorted(members[order[:count]].tolist())]
             groups.append({"name": group_name(group), "sizes": sizes, "problems": chosen})
-    styles = ["page.css", "bongard.css"]
-    return document("bongard.html", f"shoe: {total}", styles, total=total, groups=groups)[0]
+    return document("bongard.html", f"shoe: {total}", ["page.css", "bongard.css"], total=total, groups=groups)[0]
 
 
 def _problem(problems: Problems, p: int, images: Path | None) -> dict[str, Any]:

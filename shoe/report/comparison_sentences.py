@@ -1,7 +1,5 @@
 """Results of a comparison in sentences: rankings, pairs of models, and sources of uncertainty."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import combinations
 

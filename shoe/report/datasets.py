@@ -1,7 +1,5 @@
 """Reports on datasets, their files and their splits, in the terminal and as JSON."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Iterator, Sequence
 from typing import Any

@@ -18,21 +18,14 @@ from shoe.diagnosis.error_types import ERRORS, GROUPS, NAMES
 from shoe.diagnosis.localisation import PairFigures
 from shoe.diagnosis.pairs import PairDiagnosis
 from shoe.diagnosis.record import ModelFigures
+from shoe.diagnosis.relations import Relation
 from shoe.diagnosis.semantics import Related, SemanticDiagnosis, WrongWords
 from shoe.diagnosis.sweeps import Sweep
 from shoe.diagnosis.vocabulary_gap import ConfusionExample, VocabularyGap
 from shoe.report.text import decimals, percent, points, print_line, print_more, table, table_of_models, words
 
-RELATIONS = {
-    "same": "same meaning",
-    "more_general": "more general",
-    "more_specific": "more specific",
-    "opposite": "opposite",
-    "sibling": "sibling",
-    "similar": "similar",
-    "unrelated": "unrelated",
-    "unresolved": "not in WordNet",
-}
+RELATIONS = {each.label: each.label.replace("_", " ") for each in Relation}
+RELATIONS |= {"same": "same meaning", "unresolved": "not in WordNet"}
 """Names of semantic relations in tables."""
 _SHOWN, _EXAMPLES = 10, 5
 _NO_WORD = "(nothing)"
@@ -88,7 +81,7 @@ def _relation_table(found: SemanticDiagnosis, *, wide: bool) -> Table:
             figures: list[str] = []
             for case in cases:
                 figures += [f"{case.count:,}", percent(case.share), decimals(case.similarity, 2)] if case else [""] * 3
-            made.add_row(label, *figures, *([_commonest(case) for case in cases] if wide else []))
+            made.add_row(label, *figures, *(map(_commonest, cases) if wide else ()))
     made.add_section()
     totals = [cell for wrong in parts for cell in (f"{len(wrong.prediction):,}", "", "")]
     made.add_row("all wrong words", *totals, *(["", ""] if wide else []))
@@ -283,8 +276,7 @@ def _error_table(found: Diagnosis, *, wide: bool) -> Table:
         made.add_column("what is wrong", no_wrap=True)
     most = max(found.deltas[error.name].map or 0.0 for error in ERRORS)
     for group in (ERRORS, GROUPS):
-        ranked = sorted(group, key=lambda error: -(found.deltas[error.name].map or 0.0))
-        for error in ranked:
+        for error in (ranked := sorted(group, key=lambda error: -(found.deltas[error.name].map or 0.0))):
             delta = found.deltas[error.name]
             cells = [error.label, f"{found.counts[error.name]:,}", points(delta.map)]
             cells += [percent(found.spreads[error.name].map)] if spread else []

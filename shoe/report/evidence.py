@@ -1,7 +1,5 @@
 """Notes on reports, and audits, calibration, protocol differences and verdicts in the terminal."""
 
-from __future__ import annotations
-
 import numpy as np
 from msgspec.structs import astuple
 from rich.console import Console
@@ -224,10 +222,9 @@ def print_calibration(found: CalibrationReport, to: Console) -> None:
     to.print(made)
     for each in found.models[0].protocols if len(found.models) == 1 else ():
         made = table(f"scores, {each.protocol}", "predictions", "mean score %", "right %")
-        for one in filter(lambda one: one.predictions, each.bins):
-            made.add_row(
-                f"{one.low:.2f} to {one.high:.2f}", count(one.predictions), *map(percent, (one.score, one.right))
-            )
+        for bin_ in (bin_ for bin_ in each.bins if bin_.predictions):
+            scores = f"{bin_.low:.2f} to {bin_.high:.2f}"
+            made.add_row(scores, count(bin_.predictions), percent(bin_.score), percent(bin_.right))
         if each.bins:
             to.print(made)
 

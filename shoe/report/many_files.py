@@ -3,8 +3,6 @@
 Names of result files contain a digest of everything that the results depend on: equal names mean equal content.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 from collections.abc import Callable, Mapping, Sequence

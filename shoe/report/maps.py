@@ -1,7 +1,5 @@
 """Similarity maps, their estimates and their rating runs in the terminal."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 

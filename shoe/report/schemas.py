@@ -1,7 +1,5 @@
 """Documents that commands write with ``--json``, and their JSON schemas."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import msgspec

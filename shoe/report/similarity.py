@@ -1,7 +1,5 @@
 """Explanations of similarities between classes and words, in the terminal and as JSON."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import numpy as np

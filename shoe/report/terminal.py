@@ -1,7 +1,5 @@
 """Report of ``shoe score`` in the terminal: metrics in percent, notes and signature."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from msgspec.structs import astuple

@@ -11,9 +11,9 @@ from shoe.benchmarks.protocol_options import SemanticOptions
 from shoe.core.documents import Document, Fraction, Rating
 from shoe.core.errors import OptionError, quote, unknown_name
 from shoe.lexicon.constructions import done_with, preposition_weights
-from shoe.lexicon.expressions import KIND, RARE, Part, is_rare
+from shoe.lexicon.expressions import KIND, RARE, Part, Sense, is_rare
 from shoe.lexicon.phrases.parse import best_reading
-from shoe.lexicon.resolve import Candidate, match_labels
+from shoe.lexicon.resolve import match_labels
 from shoe.lexicon.store import ids_of, lexicon
 from shoe.similarity.maps import SimilarityMap
 from shoe.similarity.table import USING, Basis, Similarity, counted_senses, similarity_table
@@ -135,7 +135,7 @@ def _explain(similarity: Similarity, classes: HoiClasses, of: _ClassSense, word:
     )
 
 
-def reason_of(candidate: Candidate, part: Part, of: tuple[str, str], word: str, options: SemanticOptions) -> str:
+def reason_of(candidate: Sense, part: Part, of: tuple[str, str], word: str, options: SemanticOptions) -> str:
     """Return the rule by which a word leads to a sense, with the reasons for a weight of the sense below 1.
 
     Args:

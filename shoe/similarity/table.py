@@ -16,8 +16,8 @@ from shoe.core.arrays import Floats, Indices, Ints, Mask
 from shoe.core.errors import OptionError, quote, unknown_name
 from shoe.core.public import check_argument_types
 from shoe.lexicon.constructions import done_with, preposition_weights
-from shoe.lexicon.expressions import KIND, POS, RARE, Part, is_rare
-from shoe.lexicon.resolve import Candidate, match_labels, resolve
+from shoe.lexicon.expressions import KIND, POS, RARE, Part, Sense, is_rare
+from shoe.lexicon.resolve import match_labels, resolve
 from shoe.lexicon.store import ids_of, lexicon
 from shoe.similarity.whole_interactions import WholeRatings
 from shoe.similarity.wordnet import wordnet_values
@@ -276,7 +276,7 @@ def word_senses(
 
 def counted_senses(
     part: Part, words: Sequence[str], options: SemanticOptions, labels: Sequence[str]
-) -> list[tuple[Candidate, ...]]:
+) -> list[tuple[Sense, ...]]:
     """Return the senses of each word that count in scoring, best first.
 
     Senses that shoe adds to those of a word's lemmas do not count with ``partial=full``, and never count for a word
@@ -290,7 +290,7 @@ def counted_senses(
     ]
 
 
-def _weight(candidate: Candidate, options: SemanticOptions) -> float:
+def _weight(candidate: Sense, options: SemanticOptions) -> float:
     said = candidate.weight if options.partial == "weighed" else 1
     return said * RARE if options.sense == "likely" and is_rare(candidate.lemma, candidate.synset) else said
 

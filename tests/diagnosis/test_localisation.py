@@ -15,7 +15,7 @@ from shoe.core.arrays import Floats
 from shoe.core.boxes import Coordinates
 from shoe.core.errors import InputError, OptionError
 from shoe.core.interactions import Interactions
-from shoe.diagnosis.localisation import CHOICES, PairFigures, PairRules, localise, pair_figures, restrict_to_classes
+from shoe.diagnosis.localisation import CHOICES, PairFigures, PairRules, localise, pair_figures
 from shoe.predictions.pair_predictions import Pairs, pairs_of
 from tests.oracles.crowds import crowds
 from tests.oracles.diagnosis_pairs import pair_localisation
@@ -138,7 +138,7 @@ def test_rare_pairs_are_looked_for_as_if_there_were_no_others(scenes: list[Image
     rare = {words for words, is_rare in zip(class_words(CLASSES), CLASSES.rare.tolist(), strict=True) if is_rare}
     truth, predictions = tables(scenes)
     whole = localise(pairs_of(predictions), truth, rules)
-    fast = pair_figures(restrict_to_classes(whole, CLASSES.rare))
+    fast = pair_figures(replace(whole, classes=CLASSES.rare))
     alone = [replace(s, truth=[t for t in s.truth if (t.verb, t.object) in rare]) for s in scenes]
     slow = pair_localisation(alone, None, **asdict(rules))
     assert (fast.recall, fast.truths) == (slow["recall"], slow["truths"])

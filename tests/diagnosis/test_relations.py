@@ -116,7 +116,7 @@ def related(
     """Relations of words to classes, given as (sense, word), and its names."""
     synsets = [sense for sense, _ in of]
     table = similarity_table(rated, part, ids_of(synsets), [word for _, word in of], words, SemanticOptions())
-    relation, sense = word_relations(table, part, synsets, words)
+    relation, sense = word_relations(table, part, synsets, words, "phrase-first")
     return sense, [[Relation(code).label for code in row] for row in relation.tolist()]
 
 
@@ -158,7 +158,7 @@ def test_measures_name_a_sense_of_every_word(measure: str) -> None:
     words = ["pony", "zzz", "horses"]
     of_horse = ids_of(["horse.n.01"])
     table = similarity_table(WordNetSimilarity(measure), "object", of_horse, ["horse"], words, SemanticOptions())
-    relation, sense = word_relations(table, "object", ["horse.n.01"], words)
+    relation, sense = word_relations(table, "object", ["horse.n.01"], words, "phrase-first")
     assert relation[0, 1:].tolist() == [Relation.UNRESOLVED, Relation.SAME]
     assert (sense[0] >= 0).tolist() == [True, False, True]
 

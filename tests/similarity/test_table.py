@@ -20,8 +20,8 @@ from shoe.benchmarks.classes import NO_INTERACTION
 from shoe.benchmarks.protocol_options import SemanticOptions
 from shoe.benchmarks.protocols import SEMANTIC
 from shoe.lexicon.constructions import preposition_weights
-from shoe.lexicon.expressions import Part
-from shoe.lexicon.resolve import Candidate, ObjectWords, match_labels, resolve
+from shoe.lexicon.expressions import Part, Sense
+from shoe.lexicon.resolve import ObjectWords, match_labels, resolve
 from shoe.lexicon.store import ids_of, lexicon
 from shoe.similarity import (
     Basis,
@@ -117,7 +117,7 @@ def wup(part: Part) -> dict[tuple[str, str], float]:
     return dict(zip(itertools.product(classes, sorted(found)), values.ravel().tolist(), strict=True))
 
 
-def unlikely(candidate: Candidate) -> bool:
+def unlikely(candidate: Sense) -> bool:
     """Whether the tagged texts use the lemma five times or more, and in at most one of twenty as the candidate."""
     store, pos = lexicon(), lexicon().pos(candidate.synset)
     uses = dict(zip(store.senses(candidate.lemma, pos), store.tag_count(candidate.lemma, pos), strict=True))

@@ -1,7 +1,5 @@
 """Reading and writing of tables with a header and fields separated by commas, tabs or semicolons."""
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Iterable, Iterator, Sequence

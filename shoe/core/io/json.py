@@ -1,7 +1,5 @@
 """Reading and writing of JSON with msgspec, with error messages that contain the position in the file."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable

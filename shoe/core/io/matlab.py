@@ -123,10 +123,9 @@ def matrix(value: Any) -> NDArray[np.float64]:
 
 
 def _element(data: bytes, at: int, limit: int) -> tuple[int, int, int, int]:
-    """Read the tag of the data element at byte ``at``, which must end before byte ``limit``.
+    """Return type code, start and end of the content of the data element at byte ``at``, and start of the next element.
 
-    Returns:
-        Type code, start and end of the content, and start of the next element.
+    The element must end before byte ``limit``.
     """
     kind, size = _TAG.unpack_from(data, at)
     if kind >> 16:  # up to four bytes fit into the tag itself

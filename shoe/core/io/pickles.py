@@ -63,9 +63,8 @@ class _Machine(pickle._Unpickler):
     pop_mark: Callable[[], list[Any]]
 
     def _item(self) -> None:
-        stack = self.stack
-        value, key = stack.pop(), stack.pop()
-        stack[-1][_flat(key)] = value
+        value, key = self.stack.pop(), self.stack.pop()
+        self.stack[-1][_flat(key)] = value
 
     def _items(self) -> None:
         items = self.pop_mark()
@@ -157,10 +156,6 @@ class _Dtype:
             raise _RefusedError(f"an array of {quote(self.code)}")
         return found.newbyteorder(">" if self.order == ">" else "<")
 
-    @property
-    def is_object(self) -> bool:
-        return self.code.lstrip("<>=|") in ("O", "O8")
-
 
 class _Array:
     """NumPy array as a nested list; the pickle sets its content by ``__setstate__``."""
@@ -179,7 +174,7 @@ def _array(raw: Any, dtype: Any, shape: Any, order: str) -> list[Any]:
     if not isinstance(dtype, _Dtype):
         raise _RefusedError("an array without an element type")
     lengths = tuple(shape) if isinstance(shape, tuple) else (shape,)
-    if dtype.is_object:
+    if dtype.code.lstrip("<>=|") in ("O", "O8"):
         if not isinstance(raw, list) or lengths != (len(raw),):
             raise _RefusedError("an array of objects that is not a flat list")
         return raw

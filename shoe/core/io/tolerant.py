@@ -4,8 +4,6 @@ The parser accepts extra and missing commas, comments, single quotes, bare words
 truncated text; for an unclosed dict or list, it returns the complete items. Time is linear in the length of the text.
 """
 
-from __future__ import annotations
-
 import re
 import warnings
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Compiler from a source to a lexicon: with the source's own concepts, or as further words for WordNet's synsets."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections import Counter
@@ -20,14 +18,13 @@ from numpy.typing import NDArray
 from shoe.core.errors import InputError, quote
 from shoe.lexicon.building.compare import wordnet_numbers
 from shoe.lexicon.building.source import Source
-from shoe.lexicon.compiled import LONGEST_NAME, Pos, keys_of
+from shoe.lexicon.compiled import LONGEST_NAME, PARTS, Pos, keys_of
 from shoe.lexicon.resolve import ENGLISH
-from shoe.lexicon.store import sealed, wordnet
+from shoe.lexicon.store import MAGIC, sealed, wordnet
 from shoe.lexicon.text import LONGEST_LABEL, plain, spelled, tokens
 
 # Layout of the compiled file, which :class:`shoe.lexicon.compiled.Lexicon` reads.
 
-MAGIC = b"SHOELEX1"
 BUCKETS = 1 << 16
 Arrays = dict[str, NDArray[Any]]
 
@@ -232,7 +229,6 @@ def find_defects(source: Source) -> list[Defect]:
 
 _LANGUAGES = Path(__file__).parents[1] / "data" / "languages.json"
 _CODES = {"eng": ENGLISH, "fra": "fr", "fre": "fr", "cmn": "zh", "zho": "zh"}
-_PARTS: tuple[Pos, Pos] = ("n", "v")
 _NO_DEFINITIONS: Arrays = dict.fromkeys(("doing", "doing_verb", "definition_sense"), np.zeros(0, np.int32))
 _NO_DEFINITIONS |= {"definition": np.zeros(0, np.uint64)}
 
@@ -330,7 +326,7 @@ def _facts(source: Source, name: str) -> dict[str, Any]:
     if language == ENGLISH:
         return facts
     rules = {kind: rule for kind, rule in _rules(language).items() if kind != "forms"}
-    return facts | {"endings": {pos: [] for pos in _PARTS}} | rules
+    return facts | {"endings": {pos: [] for pos in PARTS}} | rules
 
 
 def _language(source: Source) -> str:
@@ -346,7 +342,7 @@ def _rules(language: str) -> dict[str, Any]:
 def _exceptions(source: Source) -> Arrays:
     """Return the arrays of irregular forms: first the forms of the source's language, then the forms in the source."""
     language, found = _language(source), {}
-    for pos in _PARTS:
+    for pos in PARTS:
         known = _rules(language).get("forms", {}).get(pos, {})
         forms = {form: bases.split() for form, bases in known.items()}
         forms = dict(wordnet().exceptions[pos]) if language == ENGLISH else forms
@@ -377,10 +373,8 @@ def _senses(
 ) -> dict[tuple[str, Pos], list[int]]:
     """Return the concept IDs of each (lemma, part of speech), in the order of senses in the source if it has an order.
 
-    Args:
-        number: numeric ID of each concept ID of the source.
-        pos: part of speech of each concept.
-        members: (lemma, name) pairs of each concept.
+    ``number`` is the numeric ID of each concept ID of the source, ``pos`` the part of speech of each concept, and
+    ``members`` the (lemma, name) pairs of each concept.
     """
     # A dict, because a name may belong to very many concepts.
     senses: dict[tuple[str, Pos], dict[int, None]] = {}

@@ -1,7 +1,5 @@
 """Matching of the concepts of two lexicons, by interlingual IDs, sense keys and WordNet 3.0 offsets; comparison."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Readers of OBO, OWL, SKOS and WN-LMF files. XML entities are refused, because they can expand or load other files."""
 
-from __future__ import annotations
-
 import io
 import re
 from collections import Counter

@@ -1,7 +1,5 @@
 """Readers of source files for lexicons; the format is detected from the file name and the first bytes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from pathlib import Path
 

@@ -194,9 +194,7 @@ def _dashes(start: tuple[float, float], end: tuple[float, float]) -> list[tuple[
 def draw_tag(draw: ImageDraw, box: Box, text: str, colour: str, taken: Sequence[Box], small: Sequence[Box]) -> Box:
     """Draw a label near a box, and return the label's box.
 
-    Args:
-        taken: boxes of other labels, not covered if there is room.
-        small: small boxes, not covered if there is room.
+    Boxes of other labels (``taken``) and small boxes (``small``) are not covered if there is room.
     """
     font = font_of(12, bold=True)
     text = cut(text, font, WIDTH // 2)

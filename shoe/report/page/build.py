@@ -1,7 +1,5 @@
 """Report of a comparison as one HTML file that works from disk without network requests."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
@@ -99,8 +97,6 @@ _PAGE = ("packed", "dom", "curves", "classes", "settings", "examples", "main")
 _PARTS = ("Summary", "Settings", "Sweep", "Classes", "Errors", "People", "Examples", "Reproduce")
 """Sections in their order; ``templates/report_sweep.html`` renders the section "Sweep", and so on."""
 
-Swept = tuple[Sequence[Point], Sequence[RankStability]]
-
 
 def write_page(
     path: str | Path,
@@ -108,7 +104,7 @@ def write_page(
     reports: Mapping[str, Report],
     command: str,
     images: Path | None = None,
-    swept: Swept = ((), ()),
+    swept: tuple[Sequence[Point], Sequence[RankStability]] = ((), ()),
     *,
     people: Markup | None = None,
     shown: bool = True,

@@ -15,7 +15,7 @@ from shoe.core.boxes import CommonCoordinates
 from shoe.core.interactions import Interactions
 from shoe.lexicon.expressions import Part
 from shoe.lexicon.resolve import resolve
-from shoe.lexicon.store import lexicon
+from shoe.lexicon.store import names_of
 from shoe.report.page.rendering import image_url
 from shoe.scoring.hoi_similarity import HoiSimilarity
 from shoe.scoring.matching.task import Boxes
@@ -61,7 +61,7 @@ class Words:
         verb, source = part == "verb", similarities.source
         table = similarities.verbs if verb else similarities.objects
         senses = similarities.verb_senses if verb else similarities.object_senses
-        wanted, found = _name(int(senses[row])), _name(int(table.sense[row, column]))
+        wanted, found = names_of([int(senses[row]), int(table.sense[row, column])])
         ratings = source.ratings(part, wanted, found) if isinstance(source, SimilarityMap) and wanted and found else {}
         reasons = (
             reason_of(candidate, part, (label, wanted), word, self._options)
@@ -74,10 +74,6 @@ class Words:
         self._known[key] = len(self.listed)
         self.listed.append({**names, "value": round(value, 4), "basis": basis.replace("_", " "), "ratings": known})
         return self._known[key]
-
-
-def _name(sense: int) -> str:
-    return lexicon().name(sense) if sense >= 0 else ""
 
 
 _OF_EACH_KIND = 8
@@ -110,15 +106,13 @@ def examples(names: Sequence[str], reports: Sequence[Report], images: Path | Non
     chosen: dict[int, str] = {}
     for kind, value in _kinds(models, [*names]):
         value = np.where(legible, value, 0)
-        order = np.argsort(-value, kind="stable")
-        fresh = [image for image in order.tolist() if image not in chosen and value[image] > 0]
+        best = np.argsort(-value, kind="stable").tolist()
+        fresh = [image for image in best if image not in chosen and value[image] > 0]
         chosen |= dict.fromkeys(fresh[:_OF_EACH_KIND], kind)
-    truth = reports[0].truth
     made = [_image(image, kind, reports[0], models, images) for image, kind in chosen.items()]
-    if not made:
-        return None
-    labels, options = truth.classes.labels, models[0].options
-    return {"images": made, "labels": labels, "words": words, "combine": options.combine, "weight": options.weight}
+    labels, options = reports[0].truth.classes.labels, models[0].options
+    how = {"combine": options.combine, "weight": options.weight}
+    return {"images": made, "labels": labels, "words": words, **how} if made else None
 
 
 def _kinds(models: Sequence[_Model], names: Sequence[str]) -> Iterator[tuple[str, Floats]]:

@@ -19,6 +19,7 @@ from markupsafe import Markup
 from shoe.core.errors import pluralize, visible
 from shoe.core.io.files import atomic_write
 from shoe.report.figures.pictures import read_picture
+from shoe.report.page.svg import Edges
 from shoe.report.text import decimals, percent, points
 
 if TYPE_CHECKING:
@@ -41,17 +42,13 @@ def portable_command(words: Sequence[str], folder: Path) -> str:
     return shlex.join(shown)
 
 
-Box = tuple[float, float, float, float]
-"""Left, top, right and bottom in pixels."""
-
-
 def image_url(name: str, folder: Path | None) -> str | None:
     """Return an image as a ``data:`` URL, at most 480 x 480 pixels; None without a folder or a readable file."""
     image, _ = read_picture(name, folder)
     return data_url(small(image)) if image else None
 
 
-def crop_url(name: str, folder: Path | None, crop: Box) -> tuple[str, Box] | None:
+def crop_url(name: str, folder: Path | None, crop: Edges) -> tuple[str, Edges] | None:
     """Return the crop of an image as a ``data:`` URL, and the crop's box clipped to the image.
 
     Return None without a folder or a readable file, or if the crop lies outside the image.
@@ -61,7 +58,7 @@ def crop_url(name: str, folder: Path | None, crop: Box) -> tuple[str, Box] | Non
     return (data_url(small(clipped[0])), clipped[1]) if clipped else None
 
 
-def cut_out(image: Image, crop: Box) -> tuple[Image, Box] | None:
+def cut_out(image: Image, crop: Edges) -> tuple[Image, Edges] | None:
     """Return the part of an image in a crop, and the crop clipped to the image; None if it lies outside."""
     low, high = (max(round(edge), 0) for edge in crop[:2]), map(min, map(round, crop[2:]), image.size)
     left, top, right, bottom = *low, *high

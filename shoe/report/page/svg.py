@@ -64,9 +64,8 @@ class Interval(NamedTuple):
 def intervals(rows: Sequence[tuple[str, Sequence[Interval | None]]], colours: Sequence[str], label: str) -> Markup:
     """Draw values with their intervals on a common percent scale, one line per name and one mark per value.
 
-    Args:
-        rows: (name, values) of each line; one value per colour, or None for no mark.
-        colours: CSS class of each colour.
+    ``rows`` are the (name, values) of each line: one value per colour, or None for no mark. ``colours`` are CSS
+    classes.
     """
     left, right, step = 170, 20, 13
     line = step * len(colours) + 12
@@ -128,9 +127,7 @@ def histogram(counts: Sequence[int], label: str) -> Markup:
 def matrix(names: Sequence[str], values: Sequence[tuple[int, int, float | None]], label: str) -> Markup:
     """Draw one value per pair of items as a triangle of cells, darker cells for higher values.
 
-    Args:
-        names: names of the items.
-        values: (i, j, value) of each pair, with item indices i < j and the value, 0 to 1 or None.
+    ``values`` are the (i, j, value) of each pair, with item indices i < j and the value, 0 to 1 or None.
     """
     left, cell = 110, 46
     width, height = left + cell * (len(names) - 1), cell * (len(names) - 1)
@@ -202,6 +199,7 @@ def _bar(title: Markup | None, text: str, top: float, width: float, colour: str)
 
 
 Edges = tuple[float, float, float, float]
+"""Left, top, right and bottom in pixels."""
 
 
 def crop(size: tuple[float, float], image: tuple[str, Edges] | None, boxes: Mapping[str, Edges], label: str) -> Markup:

@@ -199,7 +199,11 @@ def resolve(
     if not word.strip():
         raise OptionError("word: found only blanks, expected a word or phrase")
     parts: tuple[Part, ...] = (part,) if part else ("verb", "object")
-    found = [msgspec.convert(candidates_of(word, each), types.Resolution, from_attributes=True) for each in parts]
+    found = []
+    for each in parts:
+        senses = candidates_of(word, each).candidates
+        candidates = [types.Candidate(sense.name, sense.lemma, sense.reason) for sense in senses]
+        found.append(types.Resolution(word, each, candidates))
     return json_response(types.Resolutions(resolutions=found))
 
 
