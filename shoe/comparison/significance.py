@@ -31,7 +31,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from shoe.comparison.by_class import ByClass
 from shoe.comparison.ranked import BATCH, Counts
 from shoe.comparison.resampling import (
     MOST_RESAMPLES,
@@ -146,7 +145,7 @@ def _evaluate(draws: Draws, piece: DrawBatch) -> Measured | Resampled:
 
 def _joined(parts: Sequence[Measured | Resampled]) -> Resampled:
     if measured := [part for part in parts if isinstance(part, Measured)]:
-        return Measured.joined(measured).figures(ByClass.resampled)
+        return Measured.joined(measured).resampled()
     differences = [part for part in parts if not isinstance(part, Measured)]
     return {figure: np.concatenate([part[figure] for part in differences]) for figure in differences[0]}
 

@@ -46,7 +46,7 @@ def entries(rng: np.random.Generator, images: int, levels: int, rule: AveragingR
 
 
 def untied(run: Run) -> Run:
-    """The same with no two scores equal, of SHOE only where it takes the order of the input."""
+    """The same with no two scores equal, of SHOE only where it takes the order of the input, and with one tau."""
 
     def apart(entries: Entries) -> Entries:
         return replace(entries, score=entries.score + 1e-6 * np.arange(len(entries.score)))
@@ -54,6 +54,7 @@ def untied(run: Run) -> Run:
     strict, semantic = run.strict[0], run.semantic
     if semantic is not None and semantic.options.ties is Ties.INPUT:
         semantic = replace(semantic, entries=apart(semantic.entries))
+    semantic = semantic and replace(semantic, tau=None)
     return replace(run, strict=(replace(strict, entries=apart(strict.entries)),), semantic=semantic)
 
 
