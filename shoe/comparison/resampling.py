@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoe.benchmarks.classes import SEEN, UNSEEN
-from shoe.comparison.by_class import ByClass
+from shoe.comparison.by_class import ByClass, mean_over_each
 from shoe.comparison.ranked import Counts, Ranked
 from shoe.comparison.run import HARMONIC_MEAN, PART, PARTS, SEMANTIC, Run
 from shoe.comparison.tau import TauLevels, Versions
@@ -191,7 +191,7 @@ class Measured:
         divided by their standard errors, holds more often (bootstrap-t: Efron and Tibshirani 1993, 12.5). The values
         returned have these deviations with the opposite sign, as the bootstrap-t interval subtracts them.
         """
-        centre = np.nanmean(self.rates, axis=0) if len(self.rates) else self.rates
+        centre = mean_over_each(self.rates.T, ~np.isnan(self.rates.T))
         studentised = replace(self, rates=centre - (self.rates - centre) / self.errors)
         return studentised.figures(ByClass.resampled)
 

@@ -88,9 +88,9 @@ EDITS: dict[str, tuple[Callable[[Head, dict[str, bytes]], object], str]] = {
         lambda head, _: head["images"].append("x"),
         "thresholds that do not fit the images",
     ),
-    "another number of images in the metadata": (
-        lambda head, _: head["facts"].update(images="4"),
-        "4' images in the metadata, but 3 in the data",
+    "another number of images, without thresholds": (
+        lambda head, _: (head["images"].append("x"), head["semantic"].pop("tau")),
+        "images in the metadata, but 4 in the data",
     ),
     "thresholds beyond the last": (column("tau", "stop", lambda n: np.full(n, 99)), "a number outside"),
     "an image twice": (lambda head, _: head.update(images=[head["images"][0]] * 3), "an image that occurs twice"),

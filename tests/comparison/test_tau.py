@@ -77,7 +77,7 @@ def test_thresholds_differ_between_resamples_but_not_for_the_images_themselves()
     weights = drawn_images(40, range(200), 0)
     fixed = Resampler(replace(run, semantic=replace(semantic, tau=None))).figures(weights)
     moving = Resampler(run).figures(weights)
-    assert (moving["semantic:mf1"] != fixed["semantic:mf1"]).mean() > 0.5
+    assert (moving["semantic:mf1"] != fixed["semantic:mf1"]).mean() > 0.1
     assert np.array_equal(moving["semantic:map"], fixed["semantic:map"])
 
 
