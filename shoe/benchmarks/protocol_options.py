@@ -24,7 +24,7 @@ class Interpolation(StrEnum):
     ELEVEN_ARANGE = "11-point-arange"
     """Mean over recalls 0 to 1 by 0.1 from NumPy's arange, of which 0.3, 0.6 and 0.7 are too large (PPDM, QPIC)."""
     ELEVEN_LINSPACE = "11-point-linspace"
-    """Mean over a float64 linspace built from both ends, in which 0.3 is too large (pocket: SCG, UPT, PViC)."""
+    """Mean over recalls counted by 0.1 from both ends, of which 0.3 is too large (Matlab's 0:0.1:1; SCG, UPT, PViC)."""
     ELEVEN = "11-point"
     """Mean over the recalls i/10, i = 0 to 10, exactly."""
     HUNDRED_ONE = "101-point"
@@ -210,7 +210,7 @@ class StrictOptions(Overlapping):
     overlap: Overlap = option(Overlap.PIXELS, "how box areas are computed")
     threshold: float = option(0.5, "IoU threshold of both boxes", range=(0, 1))
     threshold_at: At = option(">=", "comparison of the IoU with the threshold")
-    ap: Interpolation = option(Interpolation.ELEVEN, "interpolation of the precision-recall curve")
+    ap: Interpolation = option(Interpolation.ELEVEN_LINSPACE, "interpolation of the precision-recall curve")
     ties: Ties = option(Ties.INPUT, "order of predictions with equal scores")
     cap: int | None = option(None, "limit of predictions per image, best scores first", range=_COUNT)
     cap_ties: Literal["input", "first-copies"] = option(

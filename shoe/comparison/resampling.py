@@ -7,17 +7,19 @@ does not depend on the order of models or on the other models.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shoe.benchmarks.classes import SEEN, UNSEEN
-from shoe.comparison.by_class import ByClass
+from shoe.comparison.by_class import ByClass, mean_over_each
 from shoe.comparison.ranked import Counts, Ranked
 from shoe.comparison.run import HARMONIC_MEAN, PART, PARTS, SEMANTIC, Run
+from shoe.comparison.tau import TauLevels, Versions
 from shoe.core.arrays import Floats, Mask, numbers_at, random_numbers
+from shoe.core.statistics import ROUNDING
 from shoe.scoring.entries import F1Entries, F1Rule
 
 _DRAWS, _COINS = 1 << 30, 1 << 31
@@ -49,9 +51,11 @@ def random_swaps(images: int, draws: range, seed: int, resamples: int) -> Counts
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Counted:
-    """Sums from which SHOE-mF1 and the miss rates are computed, per class and column (image of one model).
+    """Sums from which SHOE-mF1 and the miss rates are computed, per class and column (version of a model's image).
 
     Attributes:
+        versions: versions of the images, one for each threshold tau that keeps other predictions of the image.
+        own: (columns,) whether each version has the matches at the model's own threshold.
         true: (K, columns) sparse sums of the similarities of matches.
         false: (K, columns) sparse sums of 1 - similarity of matches, plus the number of false positives.
         found, truths: (K, columns) sparse numbers of matched ground truths, and of all ground truths.
@@ -59,6 +63,8 @@ class Counted:
         counted: (K,) mask of the evaluated classes.
     """
 
+    versions: Versions
+    own: Mask
     true: Any
     false: Any
     found: Any
@@ -69,32 +75,45 @@ class Counted:
     rule: F1Rule
 
     @classmethod
-    def from_entries(cls, images: int, *models: F1Entries) -> Counted:
-        """Return the sums of one or more models; with M ``images``, image i of model j has column j M + i."""
+    def from_entries(cls, images: int, *models: F1Entries, tau: Sequence[TauLevels | None] = (None,)) -> Counted:
+        """Return the sums of one or more models on M ``images``; ``tau`` are their matches at other thresholds."""
         from scipy.sparse import hstack
 
-        parts = [_sums(images, each) for each in models]
+        versions = Versions.from_levels(tau, images)
+        own = [versions.own(model) for model in range(len(models))]
+        parts = [_sums(len(own[i]), versions.entries(i, each)) for i, each in enumerate(models)]
         joined = {name: hstack([part[name] for part in parts], format="csr") for name in parts[0]}
-        return cls(**joined, counted=models[0].counted, rule=models[0].rule)
+        return cls(versions, np.concatenate(own), **joined, counted=models[0].counted, rule=models[0].rule)
 
-    def under(self, weights: Counts) -> tuple[ByClass, Floats]:
-        """Return the F1 of each class, and the (R, 2) miss rates, under (columns, R) weights.
+    def under(self, weights: Counts) -> tuple[ByClass, Floats, Floats]:
+        """Return the F1 of each class, the miss rates, and the relative standard errors of miss rates, under weights.
 
-        The miss rates are those of ground truths and of predictions; NaN if there is nothing to measure.
+        The weights of the images are (M, R), or (n M, R) for n models in sequence. Miss rates and errors are (R, 2),
+        for ground truths and for predictions; rates are NaN if there is nothing to measure. Errors are divided by the
+        standard error of the images themselves.
         """
+        weights = self.versions.weights(weights)
         shown = self.truths > 0
         inside = self.false.multiply(shown).tocsr()
-        outside = np.asarray((self.false - inside).sum(axis=1)).T
-        true, false, false_inside, found, truths, unmatched, predictions = (
+        outside = (self.false - inside) @ self.own
+        true, false, false_inside, found, truths = (
             np.asarray((matrix @ weights).T, np.float64)
-            for matrix in (self.true, self.false, inside, self.found, self.truths, self.unmatched, self.predictions)
+            for matrix in (self.true, self.false, inside, self.found, self.truths)
         )
         truths, drawn = (np.where(self.counted, each, 0) for each in (truths, (shown @ weights).T))
         f1, in_mean = self.rule.f1(true, false, found, truths, self.counted)
         own, _ = self.rule.f1(true, false_inside + outside, found, truths, self.counted)
-        of_truths, of_predictions = truths.sum(axis=1), predictions[:, 0]
-        rates = _share(of_truths - found.sum(axis=1), of_truths), _share(unmatched[:, 0], of_predictions)
-        return ByClass(f1, (in_mean,), drawn, self.truths.getnnz(axis=1), own), np.stack(rates, axis=1)
+        all_truths, all_found = (self.counted @ matrix for matrix in (self.truths, self.found))
+        unmatched, predictions = (matrix.toarray()[0] for matrix in (self.unmatched, self.predictions))
+        rates, errors = zip(
+            *(
+                _rate_and_error(part, whole, weights, self.own)
+                for part, whole in ((all_truths - all_found, all_truths), (unmatched, predictions))
+            ),
+            strict=True,
+        )
+        by_class = ByClass(f1, (in_mean,), drawn, shown @ self.own.astype(np.int64), own)
+        return by_class, np.stack(rates, axis=1), np.stack(errors, axis=1)
 
 
 def _sums(images: int, matching: F1Entries) -> dict[str, Any]:
@@ -120,8 +139,17 @@ def _sums(images: int, matching: F1Entries) -> dict[str, Any]:
     }
 
 
-def _share(part: Floats, whole: Floats) -> Floats:
-    return np.where(whole > 0, part / np.maximum(whole, 1), np.nan)
+def _rate_and_error(part: Floats, whole: Floats, weights: Counts, own: Mask) -> tuple[Floats, Floats]:
+    """Return the (R,) ratio of the weighted sums of (columns,) ``part`` and ``whole``, and its relative standard error.
+
+    The error is that of a ratio of sums over images (Cochran 1977, 6.4), divided by the error under the weights
+    ``own``; 1 if either error is 0.
+    """
+    sums = np.stack([part, whole, part**2, part * whole, whole**2]) @ np.column_stack([weights, own]).astype(np.float64)
+    rate = np.where(sums[1] > 0, sums[0] / np.maximum(sums[1], 1), np.nan)
+    error = np.sqrt(np.maximum(sums[2] - 2 * rate * sums[3] + rate**2 * sums[4], 0)) / np.maximum(sums[1], 1)
+    relative = error[:-1] / error[-1] if error[-1] > 0 else np.ones(len(rate) - 1)
+    return rate[:-1], np.where(relative > ROUNDING, relative, 1)
 
 
 Resampled = dict[str, Floats]
@@ -137,11 +165,13 @@ class Measured:
             the metrics ("strict:qpic"). Means with the name "" are not reported.
         f1: F1 of the classes; None without SHOE metrics.
         rates: (R, 2) miss rates of ground truths and of predictions.
+        errors: (R, 2) relative standard errors of the miss rates, see :meth:`Counted.under`.
     """
 
     lists: dict[str, tuple[tuple[str, ...], ByClass]]
     f1: ByClass | None
     rates: Floats
+    errors: Floats
 
     @classmethod
     def joined(cls, parts: Sequence[Measured]) -> Measured:
@@ -151,9 +181,21 @@ class Measured:
             for key, (names, _) in parts[0].lists.items()
         }
         f1 = [part.f1 for part in parts if part.f1 is not None]
-        return cls(lists, ByClass.joined(f1) if f1 else None, np.concatenate([part.rates for part in parts]))
+        rates, errors = (np.concatenate([getattr(part, name) for part in parts]) for name in ("rates", "errors"))
+        return cls(lists, ByClass.joined(f1) if f1 else None, rates, errors)
 
-    def figures(self, means: Callable[[ByClass], Floats]) -> Resampled:
+    def resampled(self) -> Resampled:
+        """Return the (R,) values of every metric by its key, with deviations from their mean as those of new images.
+
+        Miss rates depend on the few images with many ground truths or predictions. An interval of their deviations,
+        divided by their standard errors, holds more often (bootstrap-t: Efron and Tibshirani 1993, 12.5). The values
+        returned have these deviations with the opposite sign, as the bootstrap-t interval subtracts them.
+        """
+        centre = mean_over_each(self.rates.T, ~np.isnan(self.rates.T))
+        studentised = replace(self, rates=centre - (self.rates - centre) / self.errors)
+        return studentised.figures(ByClass.resampled)
+
+    def figures(self, means: Callable[[ByClass], Floats] = ByClass.means) -> Resampled:
         """Return the (R,) values of every metric by its key; ``means`` is a function that computes class means."""
         metrics: Resampled = {}
         for key, (names, by_class) in self.lists.items():
@@ -195,7 +237,8 @@ class Resampler:
             self._add(
                 "semantic", (SEMANTIC[0], "", ""), Ranked.from_entries(images, *(each.entries for each in semantic))
             )
-            self._counted = Counted.from_entries(images, *(each.f1 for each in semantic))
+            tau = [each.tau for each in semantic]
+            self._counted = Counted.from_entries(images, *(each.f1 for each in semantic), tau=tau)
 
     def _add(self, key: str, names: tuple[str, ...], ranked: Ranked) -> None:
         self._lists[key] = (*names, *map(PART.format, ranked.parts)), ranked
@@ -206,16 +249,16 @@ class Resampler:
         ``batch`` is the number of previous batches of BATCH resamples, which seeds the random orders of ties.
         """
         lists = {key: (names, ranked.by_class(weights, batch)) for key, (names, ranked) in self._lists.items()}
-        f1, rates = self._counted.under(weights) if self._counted else (None, np.empty((weights.shape[1], 0)))
-        return Measured(lists, f1, rates)
+        none = np.empty((weights.shape[1], 0))
+        return Measured(lists, *(self._counted.under(weights) if self._counted else (None, none, none)))
 
     def figures(self, weights: Counts) -> Resampled:
         """Return the (R,) values of every metric by its key, under weights as in :meth:`under`."""
-        return self.under(weights).figures(ByClass.means)
+        return self.under(weights).figures()
 
     def resampled(self, weights: Counts) -> Resampled:
         """Return every metric of one run under (M, R) draws, with deviations scaled to those of new images."""
-        return self.under(weights).figures(ByClass.resampled)
+        return self.under(weights).resampled()
 
 
 def differences_when_swapped(both: Resampler, unswapped: Counts, batch: int = 0) -> Resampled:
@@ -226,5 +269,5 @@ def differences_when_swapped(both: Resampler, unswapped: Counts, batch: int = 0)
     """
     swapped = 1 - unswapped
     orders = (unswapped, swapped), (swapped, unswapped)
-    first, second = (both.under(np.concatenate(each), batch).figures(ByClass.means) for each in orders)
+    first, second = (both.under(np.concatenate(each), batch).figures() for each in orders)
     return {figure: first[figure] - second[figure] for figure in first}

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from shoe.benchmarks.classes import SEEN, UNSEEN, ClassSplit, HoiClasses
 from shoe.benchmarks.protocol_options import SemanticOptions, StrictOptions
 from shoe.benchmarks.protocols import RoleOptions, Signature
+from shoe.comparison.tau import TauLevels
 from shoe.core.errors import pluralize
 from shoe.core.interactions import Interactions
 from shoe.scoring.entries import ClassScores, Entries, F1Entries, F1Figures, Means, harmonic_mean
@@ -75,12 +76,14 @@ class SemanticRun:
         entries: ranked entries of SHOE-mAP.
         f1: matches for SHOE-mF1 and the miss rates.
         above_delta: matches as in ``f1``, if the similarity of a match must exceed the option ``delta``.
+        tau: matches as in ``f1`` at other thresholds, which resampled images have; None if they have the same one.
     """
 
     options: SemanticOptions
     entries: Entries
     f1: F1Entries
     above_delta: F1Entries
+    tau: TauLevels | None = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -252,4 +255,4 @@ def _semantic(report: Report) -> SemanticRun | None:
     if result.options.min_sigma != "delta":
         strict = scorer.above_delta()
         above = strict.f1_entries(strict.match(strict.f1_rows))
-    return SemanticRun(result.options, scorer.entries(result.matches), f1, above)
+    return SemanticRun(result.options, scorer.entries(result.matches), f1, above, TauLevels.from_scorer(scorer))

@@ -7,6 +7,7 @@ import os
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from io import BytesIO
 from math import isfinite
 from pathlib import Path
@@ -21,6 +22,7 @@ from shoe.benchmarks.classes import ClassSplit, parse_classes
 from shoe.benchmarks.protocol_options import SemanticOptions, StrictOptions, changed, settings
 from shoe.benchmarks.protocols import RoleOptions, Signature
 from shoe.comparison.run import OF_RUN, RoleRun, Run, SemanticRun, StrictRun
+from shoe.comparison.tau import LEVELS, TauLevels
 from shoe.core.errors import InputError, OptionError, ShoeError, quote
 from shoe.core.io.files import RUN_HEAD, atomic_write, is_stream, read_bytes
 from shoe.scoring.entries import AveragingRule, Entries, F1Entries, F1Rule
@@ -292,7 +294,9 @@ _HEAD = RUN_HEAD
 _COLUMN = "columns/{}"
 _ENTRIES = ("category", "image", "score", "credit", "truth_category", "truth_image")
 _F1 = ("category", "image", "sigma", "unmatched_category", "unmatched_image", "truth_category", "truth_image")
-_FRACTIONS = ("credit", "sigma")
+_VERSIONS = ("image", "first", "stop")
+_FRACTIONS = ("credit", "sigma", "fraction")
+_HIGHEST = {"first": LEVELS, "stop": LEVELS + 1, "kept": 1 << 31, "total": 1 << 31}
 _MOST_CLASSES = 15_000
 _Columns = dict[str, ColumnIndex]
 
@@ -317,6 +321,8 @@ class _Semantic(msgspec.Struct):
     entries: _Columns
     f1: _Columns
     above_delta: _Columns
+    tau: _Columns | None = None
+    tau_f1: _Columns = {}
 
 
 class _Split(msgspec.Struct):
@@ -356,6 +362,10 @@ def write_run(run: Run, path: str | Path) -> None:
     if (own := run.semantic) is not None:
         columns = put(own.entries, _ENTRIES), put(own.f1, _F1), put(own.above_delta, _F1)
         semantic = _Semantic(settings(own.options), *columns)
+        if (tau := own.tau) is not None:
+            semantic.tau = {name: writer.add(getattr(tau, name)) for name in ("fraction", "total", *_VERSIONS)}
+            semantic.tau["kept"] = writer.add(np.diff(tau.kept, axis=0, prepend=0).ravel())
+            semantic.tau_f1 = put(tau.f1, _F1[:-2])
     if (parted := run.class_split) is not None:
         parts = {part: np.flatnonzero(mask).tolist() for part, mask in parted.parts.items()}
         split = _Split(parted.name, parted.source, parted.about, parts)
@@ -461,20 +471,20 @@ def _run(head: _Head, columns: list[Any]) -> Run:
     def signed(text: str) -> Signature:
         return Signature.parse(text, protocols)
 
-    def column(name: str, number: int, categories: int) -> Any:
-        values, is_index = columns[number], "category" in name or "image" in name
-        if (values.dtype.kind == "i") != is_index:
+    def column(name: str, number: int, categories: int = 0, images: int = len(head.images)) -> Any:
+        values = columns[number]
+        if (values.dtype.kind == "f") != (name in ("score", *_FRACTIONS)):
             raise DamagedError(f"values of an unexpected type for {name}")
         if "category" in name:
             return check_range(values, -1 if name.startswith("unmatched") else 0, categories)
-        if "image" in name:
-            return check_range(values, 0, len(head.images))
+        if values.dtype.kind == "i":
+            return check_range(values, 0, _HIGHEST.get(name, images))
         if not np.isfinite(values).all():
             raise DamagedError(f"a number for {name} that is not finite")
         return check_range(values, 0, np.nextafter(1, 2)) if name in _FRACTIONS else values
 
-    def table(names: tuple[str, ...], numbers: dict[str, int], categories: int = len(classes)) -> dict[str, Any]:
-        values = {name: column(name, numbers[name], categories) for name in names}
+    def table(names: tuple[str, ...], numbers: dict[str, int], *most: int) -> dict[str, Any]:
+        values = {name: column(name, numbers[name], *(most or (len(classes),))) for name in names}
         shapes = {(name.rpartition("_")[0], len(each)) for name, each in values.items()}
         if len(shapes) > len({kind for kind, _ in shapes}):
             raise ValueError("columns of different lengths")
@@ -518,7 +528,17 @@ def _run(head: _Head, columns: list[Any]) -> Run:
     def semantic(stored: _Semantic) -> SemanticRun:
         options = _options(SemanticOptions, stored.options)
         matchings = f1(stored.f1, options), f1(stored.above_delta, options)
-        return SemanticRun(options, entries(stored.entries, options), *matchings)
+        levels = tau(stored.tau, stored.tau_f1, matchings[0]) if stored.tau else None
+        return SemanticRun(options, entries(stored.entries, options), *matchings, levels)
+
+    def tau(numbers: dict[str, int], of_f1: dict[str, int], own: F1Entries) -> TauLevels:
+        images, versions = len(head.images), table(_VERSIONS, numbers)
+        fraction, kept, total = (column(name, numbers[name]) for name in ("fraction", "kept", "total"))
+        if (len(fraction), len(kept), len(total)) != (LEVELS, LEVELS * images, images):
+            raise DamagedError("thresholds that do not fit the images")
+        none, added = np.zeros(0, np.int64), table(_F1[:-2], of_f1, len(classes), len(versions["image"]))
+        f1 = replace(own, **added, truth_category=none, truth_image=none)
+        return TauLevels(fraction, kept.reshape(LEVELS, images).cumsum(axis=0), total, **versions, f1=f1)
 
     run = Run(
         name=head.name,

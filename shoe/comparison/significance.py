@@ -5,7 +5,8 @@
   images, so the mean over resamples differs from the metric. The 2.5 and 97.5 % percentiles of the deviations of the
   resamples from their mean are therefore added to the metric. The result is an interval for the mean of the metric over
   test sets of this size. Deviations of classes with few images are too small in resamples, and are scaled up
-  (:mod:`shoe.comparison.by_class`; docs/guides/compare.md has results of ``scripts/bootstrap-coverage``).
+  (:mod:`shoe.comparison.by_class`; docs/guides/compare.md has results of ``scripts/bootstrap-coverage``). Miss rates
+  have bootstrap-t intervals, and every resample has its own threshold tau (:mod:`shoe.comparison.tau`).
 - **Paired bootstrap test.** All models share the same draws. p is the fraction of resamples whose difference deviates
   from the mean difference of all resamples by at least the observed difference (the shift method: Noreen 1989; Riezler
   and Maxwell 2005).
@@ -31,7 +32,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from shoe.comparison.by_class import ByClass
 from shoe.comparison.ranked import BATCH, Counts
 from shoe.comparison.resampling import (
     MOST_RESAMPLES,
@@ -146,7 +146,7 @@ def _evaluate(draws: Draws, piece: DrawBatch) -> Measured | Resampled:
 
 def _joined(parts: Sequence[Measured | Resampled]) -> Resampled:
     if measured := [part for part in parts if isinstance(part, Measured)]:
-        return Measured.joined(measured).figures(ByClass.resampled)
+        return Measured.joined(measured).resampled()
     differences = [part for part in parts if not isinstance(part, Measured)]
     return {figure: np.concatenate([part[figure] for part in differences]) for figure in differences[0]}
 

@@ -67,6 +67,14 @@ def test_a_resample_of_fewer_classes_deviates_by_less() -> None:
     assert found == pytest.approx([0.35 + 0.15, 0.35 - 0.15 / 2])
 
 
+def test_the_presence_of_a_class_with_one_image_counts_more() -> None:
+    """A class at 1 beside three at 0, in one of two resamples: sqrt(1.6) times as far from the mean, 0.125."""
+    values, drawn = np.array([[0.0, 0.0, 0.0, 1.0]] * 2), np.array([[9, 9, 9, 1], [9, 9, 9, 0]])
+    found = of(values, drawn, [9, 9, 9, 1]).resampled()[:, 0]
+    with_it = 0.25 + (1.6**0.5 - 1) * (1 - 0.125) / 4
+    assert found == pytest.approx([with_it, with_it / 2 * (1 - 3 / 4)])
+
+
 @pytest.mark.slow
 def test_resamples_spread_as_test_sets_do() -> None:
     rng, images, sets = np.random.default_rng(1), 100, 200

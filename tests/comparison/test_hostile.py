@@ -86,8 +86,13 @@ EDITS: dict[str, tuple[Callable[[Head, dict[str, bytes]], object], str]] = {
     "a fact that a terminal obeys": (lambda head, _: head["facts"].update(split="\x1b[31m"), "invalid fact"),
     "another number of images": (
         lambda head, _: head["images"].append("x"),
+        "thresholds that do not fit the images",
+    ),
+    "another number of images, without thresholds": (
+        lambda head, _: (head["images"].append("x"), head["semantic"].pop("tau")),
         "images in the metadata, but 4 in the data",
     ),
+    "thresholds beyond the last": (column("tau", "stop", lambda n: np.full(n, 99)), "a number outside"),
     "an image twice": (lambda head, _: head.update(images=[head["images"][0]] * 3), "an image that occurs twice"),
     "another signature": (lambda head, _: head.update(signature="shoe:1"), "a signature that differs"),
     "other options": (

@@ -8,8 +8,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoe.benchmarks.protocol_options import Interpolation, Ties
+from shoe.comparison.by_class import ByClass
 from shoe.comparison.ranked import Ranked
-from shoe.comparison.resampling import Counted, Resampler, differences_when_swapped, drawn_images, random_swaps
+from shoe.comparison.resampling import (
+    Counted,
+    Measured,
+    Resampler,
+    _rate_and_error,
+    differences_when_swapped,
+    drawn_images,
+    random_swaps,
+)
 from shoe.comparison.run import Run, semantic_figures, strict_figures
 from shoe.core.arrays import Indices
 from shoe.scoring.entries import AveragingRule, Entries
@@ -46,7 +55,7 @@ def entries(rng: np.random.Generator, images: int, levels: int, rule: AveragingR
 
 
 def untied(run: Run) -> Run:
-    """The same with no two scores equal, of SHOE only where it takes the order of the input."""
+    """The same with no two scores equal, of SHOE only where it takes the order of the input, and with one tau."""
 
     def apart(entries: Entries) -> Entries:
         return replace(entries, score=entries.score + 1e-6 * np.arange(len(entries.score)))
@@ -54,6 +63,7 @@ def untied(run: Run) -> Run:
     strict, semantic = run.strict[0], run.semantic
     if semantic is not None and semantic.options.ties is Ties.INPUT:
         semantic = replace(semantic, entries=apart(semantic.entries))
+    semantic = semantic and replace(semantic, tau=None)
     return replace(run, strict=(replace(strict, entries=apart(strict.entries)),), semantic=semantic)
 
 
@@ -111,6 +121,22 @@ def test_tied_scores_have_the_mean_over_their_orders_nearly() -> None:
     found = Ranked.from_entries(5, tied).by_class(weights).means()[:, 0]
     assert found.mean() == pytest.approx(tied.means().map, abs=0.01)
     assert found.std() < 0.05
+
+
+def test_miss_rates_deviate_in_units_of_their_standard_error_and_to_the_other_side() -> None:
+    """Images with 1, 1 and 8 ground truths, of which the first is found; then the second is drawn twice."""
+    missed, truths = np.array([0.0, 1.0, 8.0]), np.array([1.0, 1.0, 8.0])
+    weights = np.array([[1, 1], [1, 2], [1, 0]], np.int32)
+    rate, error = _rate_and_error(missed, truths, weights, np.ones(3, bool))
+    assert rate == pytest.approx([9 / 10, 2 / 3])
+    assert error == pytest.approx([1, ((4 / 9 + 2 / 9) ** 0.5 / 3) / ((0.81 + 0.01 + 0.64) ** 0.5 / 10)])
+    found = Measured({}, None, rate[:, None], error[:, None])
+    key, centre = "semantic:gt_miss_rate", rate.mean()
+    none = ByClass(np.ones((2, 1)), (np.ones((2, 1), bool),), np.ones((2, 1), np.int64), np.array([2]), np.ones((2, 1)))
+    both = replace(found, f1=none, rates=np.stack([rate] * 2, axis=1), errors=np.stack([error] * 2, axis=1))
+    assert both.resampled()[key] == pytest.approx(centre - (rate - centre) / error)
+    assert both.figures()[key] == pytest.approx(rate)
+    assert (_rate_and_error(truths, truths, weights, np.ones(3, bool))[1] == 1).all()
 
 
 def test_draws_are_of_all_images_and_the_same_for_all() -> None:

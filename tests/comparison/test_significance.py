@@ -137,8 +137,8 @@ def test_the_randomisation_test_nears_the_exact_one() -> None:
     assert b.semantic is not None
     truth = a.semantic.f1
     moved = replace(b.semantic.f1, truth_category=truth.truth_category, truth_image=truth.truth_image)
-    b = replace(b, strict=(), semantic=replace(b.semantic, f1=moved), name="other")
-    a = replace(a, strict=())
+    b = replace(b, strict=(), semantic=replace(b.semantic, f1=moved, tau=None), name="other")
+    a = replace(a, strict=(), semantic=replace(a.semantic, tau=None))
     key = "semantic:gt_miss_rate"
     p = statistics([a, b], 4000, 0).between("model", "other", key)
     assert p is not None

@@ -46,8 +46,8 @@ _COORDINATES: dict[Protocol, Compared] = {
     "diag": "raw",
 }
 _GRIDS: dict[Protocol, Grid] = {
-    "hico-det": "exact",  # Matlab's own 0:0.1:1 could not be run
-    "hico-det-known-object": "exact",
+    "hico-det": "linspace",  # Matlab counts 0:0.1:1 from both ends, as torch's linspace
+    "hico-det-known-object": "linspace",
     "ppdm": "arange",
     "qpic": "arange",
     "gen-vlkt": "arange",

@@ -21,7 +21,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from shoe.benchmarks.base import Benchmark, TruthFormat, plain_image_name, read_card
 from shoe.benchmarks.checks import check_boxes, check_range, named_record, objects_of
 from shoe.benchmarks.classes import SEEN, UNSEEN, ClassSplit, HoiClasses, class_table, parse_classes
-from shoe.benchmarks.protocol_options import StrictOptions, Ties
+from shoe.benchmarks.protocol_options import Interpolation, StrictOptions, Ties
 from shoe.benchmarks.protocols import DIAG
 from shoe.core.arrays import Indices
 from shoe.core.boxes import CommonCoordinates, Overlap
@@ -124,6 +124,7 @@ _THID = StrictOptions(
     protocol="swig-hoi",
     coordinates=CommonCoordinates.RAW,
     overlap=Overlap.CONTINUOUS,
+    ap=Interpolation.ELEVEN,
     ties=Ties.REVERSED,
     class_cap=19_999,
     truthless="zero",

@@ -121,7 +121,7 @@ def test_the_command_writes_the_page(browser: Any, tmp_path: Path) -> None:
     done = run("compare", *PREDICTIONS.values(), "-g", TRUTH, "--resamples", "9", "--html", path)
     assert (done.returncode, done.stderr) == (0, "")
     opened = Opened(browser, path)
-    assert opened.texts("#summary tbody td span")[0] == "68.00"
+    assert opened.texts("#summary tbody td span")[0] == "67.98"
     assert opened.texts("#command")[0].endswith(f"--html '{path.name}'")
     opened.close()
 

@@ -1,0 +1,206 @@
+"""Threshold tau of SHOE-mF1 under resampled images, for ``tau-by=dataset``.
+
+The threshold keeps a fraction of all predictions of the test set, so that another test set has another threshold. A run
+therefore contains the matches at thresholds around its own. Under weights of the images, the first threshold is chosen
+that keeps at least this fraction of the weighted predictions. Confidences of different models are not comparable: if
+images come from two models, thresholds are compared by the fraction of the model's own predictions that they keep.
+
+The matches of an image depend only on its predictions. They are stored again only for thresholds that keep other
+predictions of the image, as another version of the image. A version has the weight of its image if the chosen threshold
+is in the range of the version, else 0. A resample is thus another weight per version, and sums need no other code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoe.core.arrays import Floats, Indices, Mask
+from shoe.scoring.entries import F1Entries, rows_of_images
+from shoe.scoring.scorer import Scorer
+
+_REACH, _STEPS = 3.0, 6
+"""Standard deviations that thresholds reach to either side of the run's own, and number of thresholds per side."""
+_ROUNDING = 1e-9
+OWN = _STEPS
+"""Index of the run's own threshold."""
+LEVELS = 2 * _STEPS + 1
+"""Number of thresholds, L below."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TauLevels:
+    """Matches at L thresholds, from the one that keeps the fewest predictions; M images, v versions of them.
+
+    Attributes:
+        fraction: (L,) fraction of the predictions that each threshold keeps; ``OWN`` is the fraction of the option tau.
+        kept: (L, M) number of predictions of each image that each threshold keeps, of those that count for tau.
+        total: (M,) number of predictions of each image that count for tau.
+        image: (v,) image of each version, without the matches at the run's own threshold.
+        first, stop: (v,) range of thresholds with the matches of each version.
+        f1: matches of the versions; its images are indices of versions, and it has no ground truths.
+    """
+
+    fraction: Floats
+    kept: NDArray[np.integer]
+    total: NDArray[np.integer]
+    image: NDArray[np.integer]
+    first: NDArray[np.integer]
+    stop: NDArray[np.integer]
+    f1: F1Entries
+
+    @classmethod
+    def from_scorer(cls, scorer: Scorer, counts: Mask | None = None) -> TauLevels | None:
+        """Return the matches at thresholds around that of a scorer.
+
+        Args:
+            scorer: scorer of the predictions.
+            counts: (n,) whether each prediction counts for tau, a fraction of these predictions; None for all.
+
+        Returns:
+            The matches, or None if no resample changes which predictions are kept.
+        """
+        rows, options = scorer.rows, scorer.options
+        if options.tau_by != "dataset" or not len(rows):
+            return None
+        images, score = len(scorer.task.truth.interactions.images), scorer.task.predictions.score[rows]
+        image = scorer.task.image[rows]
+        counted = np.ones(len(rows), bool) if counts is None else counts[rows]
+        falling, of_counted = -np.sort(-score[counted]), image[counted]
+        if not len(falling):
+            return None
+        total = np.bincount(of_counted, minlength=images)
+
+        def lowest(fraction: Floats) -> Floats:
+            return falling[np.clip(np.ceil(fraction * len(falling) - _ROUNDING), 1, len(falling)).astype(np.int64) - 1]
+
+        own = score[counted] >= lowest(np.array([1 - options.tau]))
+        deviation = np.bincount(of_counted[own], minlength=images) - own.mean() * total
+        step = _REACH / _STEPS * np.sqrt((deviation**2).sum()) / len(falling)
+        fraction = np.clip(1 - options.tau + step * np.arange(-_STEPS, _STEPS + 1), 0, 1)
+        least = lowest(fraction)
+        kept = np.stack([np.bincount(of_counted[score[counted] >= each], minlength=images) for each in least])
+        # Each threshold is compared with the next one on the way to the run's own.
+        level = (score[:, None] < least).sum(axis=1)  # first threshold that keeps the prediction
+        found: list[tuple[int, Indices, F1Entries]] = []
+        for here in (*range(OWN), *range(OWN + 1, LEVELS)):
+            side = 1 if here < OWN else 0
+            changed = np.zeros(images, bool)
+            changed[image[level == here + side]] = True
+            if changed.any():
+                matches = scorer.match(rows[changed[image] & (level <= here)])
+                found.append((here, np.flatnonzero(changed), scorer.f1_entries(matches)))
+        return cls(fraction, kept, total, *_versions(found, images)) if found else None
+
+    def of_own(self, images: int) -> tuple[Indices, Indices]:
+        """Return the (M,) first and stop of the ranges of thresholds with the matches at the run's own threshold."""
+        first, stop = np.zeros(images, np.int64), np.full(images, LEVELS)
+        above = self.first > OWN
+        np.maximum.at(first, self.image[~above], self.stop[~above])
+        np.minimum.at(stop, self.image[above], self.first[above])
+        return first, stop
+
+
+def _versions(
+    found: Sequence[tuple[int, Indices, F1Entries]], images: int
+) -> tuple[Indices, Indices, Indices, F1Entries]:
+    """Return image, first, stop and matches of the versions from (threshold, changed images, matches) in order."""
+    image = np.concatenate([changed for _, changed, _ in found])
+    first, stop = np.empty((2, len(image)), np.int64)
+    start = np.zeros(images, np.int64)  # below the run's own threshold, a range begins where the last one ended
+    edge = np.cumsum([0, *(len(changed) for _, changed, _ in found)])
+    for number, (here, changed, _) in enumerate(found):
+        rows = slice(edge[number], edge[number + 1])
+        if here < OWN:
+            first[rows], stop[rows] = start[changed], here + 1
+            start[changed] = here + 1
+    start[:] = LEVELS
+    for number, (here, changed, _) in reversed([*enumerate(found)]):
+        rows = slice(edge[number], edge[number + 1])
+        if here > OWN:
+            first[rows], stop[rows] = here, start[changed]
+            start[changed] = here
+    parts = []
+    for (_, changed, f1), begin in zip(found, edge, strict=False):
+        version = np.zeros(images, np.int64)
+        version[changed] = begin + np.arange(len(changed))
+        parts.append((version[f1.image], version[f1.unmatched_image], f1))
+    entries = parts[0][2]
+    joined: dict[str, Any] = {
+        name: np.concatenate([getattr(f1, name) for _, _, f1 in parts])
+        for name in ("category", "sigma", "unmatched_category")
+    }
+    of_match, of_unmatched = (np.concatenate([part[which] for part in parts]) for which in (0, 1))
+    none = np.zeros(0, np.int64)
+    f1 = replace(entries, **joined, image=of_match, unmatched_image=of_unmatched, truth_category=none, truth_image=none)
+    return image, first, stop, f1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Versions:
+    """Versions of the images of one or more models, whose thresholds are chosen together.
+
+    Attributes:
+        levels: thresholds of each model; empty if the threshold is the same under all weights.
+        images: number of images, M; image i of model j has column j M + i in weights of images.
+    """
+
+    levels: tuple[TauLevels, ...]
+    images: int
+
+    @classmethod
+    def from_levels(cls, levels: Sequence[TauLevels | None], images: int) -> Versions:
+        """Return the versions; the threshold is the same under all weights if a model lacks other thresholds."""
+        known = tuple(each for each in levels if each is not None)
+        return cls(known if len(known) == len(levels) else (), images)
+
+    def entries(self, model: int, f1: F1Entries) -> F1Entries:
+        """Return the matches of a model by version: first those at its own threshold, then the other versions."""
+        if not self.levels:
+            return f1
+        level = self.levels[model]
+        of = np.concatenate([np.arange(self.images), level.image])
+        truth, truth_version = rows_of_images(f1.truth_image, of)
+        joined: dict[str, Any] = {
+            name: np.concatenate([getattr(f1, name), getattr(level.f1, name) + shift])
+            for name, shift in (
+                ("category", 0),
+                ("image", self.images),
+                ("sigma", 0),
+                ("unmatched_category", 0),
+                ("unmatched_image", self.images),
+            )
+        }
+        return replace(f1, **joined, truth_category=f1.truth_category[truth], truth_image=truth_version)
+
+    def own(self, model: int) -> Mask:
+        """Return which versions of a model are those at its own threshold."""
+        extra = len(self.levels[model].image) if self.levels else 0
+        return np.arange(self.images + extra) < self.images
+
+    def weights(self, weights: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Return the (versions, R) weights of the versions of all models from (columns, R) weights of the images."""
+        if not self.levels:
+            return weights
+        of_model = weights.reshape(len(self.levels), self.images, -1)
+        amounts = of_model.astype(np.float64)  # products of whole numbers are slow
+        fraction = np.unique(np.concatenate([each.fraction for each in self.levels]))
+        index = [np.minimum(np.searchsorted(each.fraction, fraction), LEVELS - 1) for each in self.levels]
+        kept = sum((each.kept @ own)[i] for each, own, i in zip(self.levels, amounts, index, strict=True))
+        wanted = self.levels[0].fraction[OWN] * sum(
+            each.total @ own for each, own in zip(self.levels, amounts, strict=True)
+        )
+        enough = kept >= wanted - _ROUNDING
+        enough[-1] = True
+        chosen = enough.argmax(axis=0)
+        parts = []
+        for each, own, i in zip(self.levels, of_model, index, strict=True):
+            level, (first, stop) = i[chosen], each.of_own(self.images)
+            of = np.concatenate([np.arange(self.images), each.image])
+            first, stop = np.concatenate([first, each.first]), np.concatenate([stop, each.stop])
+            parts.append(np.where((first[:, None] <= level) & (level < stop[:, None]), own[of], 0))
+        return np.concatenate(parts)

@@ -1,0 +1,109 @@
+"""The threshold of SHOE-mF1 under resampled images: against matching anew at the threshold that each resample has."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shoe.comparison.resampling import Resampler, differences_when_swapped, drawn_images
+from shoe.comparison.run import SEMANTIC, Run
+from shoe.comparison.tau import LEVELS, OWN, TauLevels
+from shoe.scoring.entries import F1Figures
+from shoe.scoring.scorer import Scorer
+from tests.comparison.samples import report_of, run_of, scenes_of
+from tests.examples import examples
+
+
+def scorer_of(seed: int, images: int) -> Scorer:
+    report = report_of(scenes_of(seed, images))
+    assert report.semantic is not None
+    assert report.similarities is not None
+    return Scorer(report.task, report.similarities, report.semantic.options)
+
+
+def by_hand(scorer: Scorer, levels: TauLevels, times: list[int]) -> F1Figures:
+    """Metrics of images that are drawn so many times, at the first threshold that keeps half of their predictions."""
+    image, score = scorer.task.image, scorer.task.predictions.score
+    rows = scorer.rows.tolist()
+    falling = sorted((score[row] for row in rows), reverse=True)
+    wanted = sum(times[image[row]] for row in rows) / 2
+    for fraction in levels.fraction.tolist():
+        least = falling[min(len(rows), max(1, int(np.ceil(fraction * len(rows) - 1e-9)))) - 1]
+        if sum(times[image[row]] for row in rows if score[row] >= least) >= wanted:
+            break
+    found = scorer.f1_entries(scorer.match(scorer.rows[score[scorer.rows] >= least]))
+    return found.take_images(np.repeat(np.arange(len(times)), times)).figures()
+
+
+@pytest.mark.slow
+@given(st.integers(0, 1 << 32))
+@examples(0.3)
+def test_a_resample_has_the_matches_at_its_own_threshold(seed: int) -> None:
+    scorer = scorer_of(seed, 7)
+    run, levels = run_of(scenes_of(seed, 7)), TauLevels.from_scorer(scorer)
+    weights = drawn_images(7, range(20), seed % 100)
+    found = Resampler(run).figures(weights)
+    for number, times in enumerate(weights.T.tolist()):
+        expected = by_hand(scorer, levels, times) if levels else None
+        assert run.semantic is not None
+        expected = expected or run.semantic.f1.take_images(np.repeat(np.arange(7), times)).figures()
+        for key, value in zip(SEMANTIC[1:], (expected.mf1, *_rates(expected)), strict=True):
+            value = np.nan if value is None else value
+            assert found[f"semantic:{key}"][number] == pytest.approx(value, abs=1e-12, nan_ok=True)
+
+
+def _rates(figures: F1Figures) -> tuple[float | None, float | None]:
+    return figures.gt_miss_rate, figures.prediction_miss_rate
+
+
+def differing() -> Run:
+    run = run_of(scenes_of(3, 40))
+    assert run.semantic is not None
+    assert run.semantic.tau is not None
+    return run
+
+
+def test_thresholds_differ_between_resamples_but_not_for_the_images_themselves() -> None:
+    run = differing()
+    once = Resampler(run).figures(np.ones((40, 1), np.int32))
+    own = run.figures()
+    assert {key: value[0] for key, value in once.items() if "mf1" in key or "miss" in key} == pytest.approx(
+        {key: own[key] for key in once if "mf1" in key or "miss" in key}, abs=1e-12
+    )
+    semantic = run.semantic
+    assert semantic is not None
+    weights = drawn_images(40, range(200), 0)
+    fixed = Resampler(replace(run, semantic=replace(semantic, tau=None))).figures(weights)
+    moving = Resampler(run).figures(weights)
+    assert (moving["semantic:mf1"] != fixed["semantic:mf1"]).mean() > 0.1
+    assert np.array_equal(moving["semantic:map"], fixed["semantic:map"])
+
+
+def test_swapped_models_keep_the_same_fraction_of_both() -> None:
+    """Scores of the second model are a tenth of the first one's: the swap of equal models changes nothing."""
+    run = differing()
+    found = differences_when_swapped(Resampler(run, run), drawn_images(40, range(9), 1).clip(max=1))
+    assert all((values[~np.isnan(values)] == 0).all() for values in found.values())
+
+
+def test_only_predictions_that_count_choose_the_threshold() -> None:
+    scorer = scorer_of(5, 30)
+    counts = np.arange(len(scorer.task.predictions)) % 3 > 0
+    levels = TauLevels.from_scorer(scorer, counts)
+    assert levels is not None
+    rows = scorer.rows[counts[scorer.rows]]
+    score = np.sort(scorer.task.predictions.score[rows])[::-1]
+    assert levels.total.sum() == len(rows)
+    least = score[int(np.ceil(len(rows) / 2)) - 1]
+    assert levels.kept[OWN].sum() == (score >= least).sum()
+    assert len(levels.fraction) == LEVELS
+    assert (np.diff(levels.kept, axis=0) >= 0).all()
+
+
+@pytest.mark.parametrize("options", ["tau-by=image", "tau-by=score", "tau-by=best", "tau=0"])
+def test_other_thresholds_are_the_same_for_all_images(options: str) -> None:
+    semantic = run_of(scenes_of(3, 10), [options]).semantic
+    assert semantic is not None
+    assert semantic.tau is None
