@@ -49,7 +49,8 @@ SENTENCES = {
     "with the person as subject",
     "turned": "{count:,} passive relation[|s] (as 'bench, used by, person') [was|were] read with the "
     "second box as the human box",
-    "denied": "{count:,} interaction[|s] left out because the reply denies [it|them], as in 'is not riding'",
+    "denied": "{count:,} interaction[|s] left out because the file denies [it|them] ('is not riding', 'label': 0)",
+    "no_action": "{count:,} interaction[|s] whose verb is {examples:some} [was|were] read as no_interaction",
     "doubtful": "{count:,} phrase[|s] ({examples:some}) may be misread: `shoe resolve --phrase` shows how a phrase "
     "is read",
     "scores_converted": "confidences were converted: {examples:counted}",

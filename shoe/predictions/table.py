@@ -14,6 +14,7 @@ from shoe.core.boxes import Coordinates
 from shoe.core.errors import InputError, flag, pluralize, quote, unknown_name
 from shoe.core.interactions import Interactions, apply_bad_boxes, check_boxes, check_scores, image_index
 from shoe.core.rows import Rows
+from shoe.lexicon import text
 from shoe.predictions.boxes.check import check_box_convention
 from shoe.predictions.boxes.conventions import Convention, Conventions, are_valid, valid_conventions
 from shoe.predictions.roles import with_stated_roles
@@ -196,7 +197,8 @@ def to_table(rows: Rows, source: Source, usual: Convention, named: str | None = 
             found = f"a name of {len(name):,} characters"
             raise InputError(source.path, field="image", found=found, expected=f"1 to {_LONGEST_NAME:,} characters")
     rows = replace(rows, sizes=_sizes(rows, source.sizes))
-    rows, conventions = _without_sizeless(rows, source, Conventions.from_rows(rows, usual, named))
+    rows, conventions = _without_denied(rows, source, Conventions.from_rows(rows, usual, named))
+    rows, conventions = _without_sizeless(rows, source, conventions)
     rows = _in_pixels(rows, source, conventions)
     bad, rows, conventions = _without_bad(rows, source, conventions)
     rows, conventions = _without_flat_boxes(rows, source, conventions)
@@ -228,6 +230,24 @@ def _sizes(rows: Rows, known: Sizes | None) -> Floats:
     sizes = np.array([*known.values(), (0, 0)], np.float64)
     from_source = sizes[image_index(rows.images, list(known))]  # -1, an unknown image, is the last row
     return np.where((in_file > 0).all(axis=1, keepdims=True), in_file, from_source)
+
+
+def _without_denied(rows: Rows, source: Source, conventions: Conventions) -> tuple[Rows, Conventions]:
+    """Return rows and conventions without the triplets whose verb denies an action, as "not ride".
+
+    Words for no action, as "none", become the dataset's label for no interaction, if it has one.
+    """
+    labels = source.benchmark.classes.verbs
+    tokens = {i: text.tokens(text.plain(verb)) for i, verb in enumerate(rows.verbs) if verb not in labels}
+    keep = ~np.isin(rows.verb, [i for i, words in tokens.items() if text.denies(words)])
+    label = next((label for label in labels if text.says_no_interaction(text.tokens(label))), "")
+    if label and (silent := [i for i, words in tokens.items() if text.names_no_action(words)]):
+        for i in silent:
+            source.notes.add("no_action", rows.verbs[i], int((rows.verb == i).sum()))
+        verbs, verb = _merged([label if i in silent else verb for i, verb in enumerate(rows.verbs)], rows.verb)
+        rows = replace(rows, verbs=verbs, verb=verb)
+    source.notes.add("denied", count=int((~keep).sum()))
+    return (rows, conventions) if keep.all() else (_select_rows(rows, keep), conventions.select(keep))
 
 
 def _without_sizeless(rows: Rows, source: Source, conventions: Conventions) -> tuple[Rows, Conventions]:
@@ -367,6 +387,11 @@ def _clip_words(words: Sequence[str], index: Indices, source: Source) -> tuple[l
     if max(map(len, words), default=0) <= _LONGEST_WORD:
         return list(words), index
     source.notes.add("clipped", count=sum(len(word) > _LONGEST_WORD for word in words))
+    return _merged([word[:_LONGEST_WORD] for word in words], index)
+
+
+def _merged(words: Sequence[str], index: Indices) -> tuple[list[str], Indices]:
+    """Return the distinct words, and the new (n,) word indices."""
     new: dict[str, int] = {}
-    new_index = [new.setdefault(word[:_LONGEST_WORD], len(new)) for word in words]
+    new_index = [new.setdefault(word, len(new)) for word in words]
     return list(new), np.array(new_index, np.int64)[index]

@@ -136,6 +136,9 @@ REFUSALS = _set("safety image_safety content_filter refusal prohibited_content b
 """Finish reasons of refusals by the model or its safety filter."""
 FAILURES = _set("errored expired canceled cancelled failed")
 
+_VERDICTS = _set(
+    "label present exist exists valid interaction interacting interacts positive verdict verified confirmed correct is"
+)
 _PROMPT = _set("prompt prompts question query queries instruction instructions system input inputs user tools schema")
 _TRUTH = _set("gt ground truth solution expected gold annotation annotations")
 _REFERENCE = _set("reference correct target true right label")
@@ -173,6 +176,11 @@ def is_truth(key: object, value: Any) -> bool:
     if not _TRUTH.isdisjoint(words) or not (_REFERENCE.isdisjoint(words) or _ANSWER.isdisjoint(words)):
         return True
     return not _LABELS.isdisjoint(words) and len(words) == 1 and isinstance(value, str) and holds_data(value)
+
+
+def is_verdict(key: object) -> bool:
+    """Return whether a key may state whether an interaction is there: "label", "present", "is_valid"."""
+    return bool(words := meaning(key).words) and _VERDICTS.issuperset(words)
 
 
 def holds_data(text: str) -> bool:
