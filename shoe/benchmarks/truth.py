@@ -318,7 +318,9 @@ def _validated_table(classes: HoiClasses, rows: Rows, path: str | Path) -> Inter
     return table
 
 
-_EXCHANGED = 0.05  # fraction of the images; 0 in the annotations of HICO-DET and V-COCO, 61 to 75 % if sides are exchanged
+_EXCHANGED = (
+    0.05  # fraction of the images; 0 in the annotations of HICO-DET and V-COCO, 61 to 75 % if sides are exchanged
+)
 
 
 def _refuse_exchanged_sizes(table: Interactions, path: str | Path) -> None:

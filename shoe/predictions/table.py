@@ -15,7 +15,7 @@ from shoe.core.errors import InputError, flag, pluralize, quote, unknown_name
 from shoe.core.interactions import Interactions, apply_bad_boxes, check_boxes, check_scores, image_index
 from shoe.core.rows import Rows
 from shoe.lexicon import text
-from shoe.predictions.boxes.check import check_box_convention
+from shoe.predictions.boxes.check import BoxReport, check_box_convention
 from shoe.predictions.boxes.conventions import Convention, Conventions, are_valid, valid_conventions
 from shoe.predictions.roles import with_stated_roles
 from shoe.predictions.source import Sizes, Source
@@ -146,7 +146,24 @@ def _fitting_hint(rows: Rows, source: Source, conventions: Conventions) -> str:
     """Return a hint at a convention that fits the ground truth far better, or at mixed conventions; "" if not found."""
     if source.truth is None:
         return ""
+    report = _check_boxes(rows, source.truth, conventions)
+    for group in report.groups:
+        applied, best = group.fits[0], group.best
+        if group.by_kind:
+            continue
+        if best is not applied and applied.hits > max(best.hits, 9 * group.chance) * _OF_BEST:
+            each = f"{applied.hits:.0%} overlap an annotated box if read as {applied.convention}, {best.hits:.0%} if "
+            return f"; the file seems to mix conventions: {each}read as {best.convention}"
+        if better := group.better:
+            fits = f"{better.hits:.0%} overlap an annotated box if read as {better.convention}"
+            return f"; {fits}: set this convention with {report.flag(better)}"
+    return next((f"; {line.removeprefix('boxes: ')}" for line in report.verdicts), "")
+
+
+def _check_boxes(rows: Rows, truth: Interactions, conventions: Conventions) -> BoxReport:
+    """Return the box check of rows in pixels, of which some may have boxes without area."""
     order, nothing = np.argsort(rows.image, kind="stable"), np.zeros(len(rows.verb), np.int32)
+    score = np.zeros(len(nothing)) if rows.score is None else np.nan_to_num(rows.score)
     table = Interactions(  # not validated, because some boxes have no area
         images=tuple(rows.images),
         sizes=np.clip(np.nan_to_num(np.asarray(rows.sizes)), 0, 1e9).astype(np.int32),
@@ -156,24 +173,18 @@ def _fitting_hint(rows: Rows, source: Source, conventions: Conventions) -> str:
         object_boxes=rows.object_boxes[order],
         verb=nothing,
         object=nothing,
-        score=np.nan_to_num(np.asarray(rows.score)[order]),
+        score=score[order],
         verbs=("",),
         objects=("",),
     )
-    report = check_box_convention(table, source.truth, conventions.select(order))
-    for group in report.groups:
-        applied, best = group.fits[0], group.best
-        if best is not applied and applied.hits > max(best.hits, 9 * group.chance) * _OF_BEST:
-            each = f"{applied.hits:.0%} overlap an annotated box if read as {applied.convention}, {best.hits:.0%} if "
-            return f"; the file seems to mix conventions: {each}read as {best.convention}"
-        if better := group.better:
-            fits = f"{better.hits:.0%} overlap an annotated box if read as {better.convention}"
-            return f"; {fits}: set this convention with {report.flag(better)}"
-    return ""
+    return check_box_convention(table, truth, conventions.select(order))
 
 
 def _area_hint(boxes: Floats, conventions: Conventions) -> str:
     """Return a hint at conventions under which all boxes have an area; "" unless the default convention was applied."""
+    human, target = np.split(are_valid(boxes, conventions.coordinates), 2)
+    if human.all() != target.all() and len(boxes) >= _SURE:
+        return "; these are only human boxes or only object boxes: have both the same convention?"
     names = valid_conventions(boxes) if conventions.kinds == (Convention(),) else []
     return f"; all have an area as {' or as '.join(names)}: set the convention with {flag('boxes')}" if names else ""
 
@@ -303,6 +314,13 @@ def _without_bad(rows: Rows, source: Source, conventions: Conventions) -> tuple[
     pixels = np.full(1, rows.coordinates != Coordinates.CONTINUOUS)
     count, keep, human, target = apply_bad_boxes(rule, rows.human_boxes, rows.object_boxes, infinite, pixels)
     score = None if score is None else np.where(infinite, np.nan, score)
+    both = np.column_stack([rows.human_boxes, rows.object_boxes])
+    flat = ~(are_valid(both[:, :4], conventions.coordinates) & are_valid(both[:, 4:], conventions.coordinates))
+    flat &= np.isfinite(both).all(axis=1)
+    if source.truth is not None and flat.any():
+        report = _check_boxes(_select_rows(rows, flat), source.truth, conventions.select(flat))
+        for line in report.verdicts:
+            source.notes.add("bad_fit", count=int(flat.sum()), first=line.removeprefix("boxes: "))
     rows = _select_rows(replace(rows, human_boxes=human, object_boxes=target, score=score), keep)
     if rows.detected is not None:
         detected, invalid = rows.detected.apply_bad_boxes(rule)
