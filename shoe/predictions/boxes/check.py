@@ -110,7 +110,6 @@ class GroupFits:
         chance: hit rate of the best convention if boxes are compared with the ground truth of another image. It is high
             if the boxes are the same in every image.
         images: number of images.
-        mirrored: fit of the applied convention with left and right exchanged, if this fits far better than all others.
         apart: fits of only the images that fit badly, if another convention is far better for these images but not for
             all images; else None.
         by_kind: fits of the human boxes and of the object boxes, if each need another convention; else empty.
@@ -125,7 +124,6 @@ class GroupFits:
     chance: float
     images: int = 0
     apart: GroupFits | None = None
-    mirrored: Fit | None = None
     by_kind: tuple[Fit, ...] = ()
     moved: tuple[str, int] | None = None
     truth: Fit | None = None
@@ -201,10 +199,10 @@ class Group:
         truth = _fit(self._applied, self._overlap_with(self._as_widths, self._applied))
         if truth.mean_iou > fits.best.mean_iou + _TIE and fits.is_far_better(truth):
             return replace(fits, truth=truth)
-        if fits.better is not None or fits.mirrored is not None:
-            return fits
         if (moved := self._moved(overlap)) is not None:
             return replace(fits, moved=moved)
+        if fits.better is not None:
+            return fits
         missed = (self._mean_of_images(overlap) < _MISSED)[image]
         if not missed.any():
             return fits
@@ -301,10 +299,7 @@ class Group:
                 if near == previous:
                     break
             fits += fitted
-            mirrored = _fit(applied, self._overlaps(numbers, numbers.image, self._mirrored(as_applied), applied.order))
             fits_of_group = replace(fits_of_group, fits=tuple(fits))
-            if mirrored.mean_iou > fits_of_group.best.mean_iou + _TIE and fits_of_group.is_far_better(mirrored):
-                return replace(fits_of_group, mirrored=mirrored)
         return fits_of_group
 
     def _best_fit(self, conventions: list[Convention]) -> Fit:
@@ -443,7 +438,6 @@ def _by_corner(of_images: Floats, image: Indices | slice) -> Floats:
 _IMAGES = 200
 _WORTH_SAYING = 0.05
 _NEXT_TO_NONE, _ENOUGH = 0.05, 10
-_MIRROR = "replace x1 and x2 by width - x2 and width - x1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -486,17 +480,11 @@ class BoxReport:
                 f"boxes: {applied.hits:.0%} overlap an annotated box of their image with IoU >= 0.5, {truth.hits:.0%} "
                 "if the boxes of the ground truth are x1, y1, width, height: convert them to x1, y1, x2, y2"
             )
-        if mirrored := group.mirrored:
-            return (
-                f"boxes: {applied.hits:.0%} overlap an annotated box of their image with IoU >= 0.5 if read as "
-                f"{applied.convention}, {mirrored.hits:.0%} if also mirrored: the model seems to have seen images with "
-                f"left and right exchanged; {_MIRROR}"
-            )
         if group.moved:
             name, images = group.moved
             line = f"boxes: in {images:,} of {group.images:,} sampled images, the boxes fit the annotations "
             if name == "mirrored":
-                return f"{line}far better if mirrored: these images seem to have left and right exchanged; {_MIRROR}"
+                return f"{line}far better if mirrored: replace x1 and x2 by width - x2 and width - x1"
             return f"{line}of the {name} image of the file far better than their own: are image names shifted by one?"
         if better is None:
             return None if group.apart is None else self._mixed_verdict(group, group.apart)
@@ -521,7 +509,7 @@ class BoxReport:
 
     def _no_fit_verdict(self, group: GroupFits) -> str | None:
         applied = group.fits[0]
-        is_reported = any((group.better, group.apart, group.mirrored, group.by_kind, group.moved, group.truth))
+        is_reported = any((group.better, group.apart, group.by_kind, group.moved, group.truth))
         if is_reported or group.images < _ENOUGH or applied.hits >= _NEXT_TO_NONE:
             return None
         return (
