@@ -143,7 +143,7 @@ _PROMPT = _set("prompt prompts question query queries instruction instructions s
 _TRUTH = _set("gt ground truth solution expected gold annotation annotations")
 _REFERENCE = _set("reference correct target true right label")
 _ANSWER = _set("answer answers response output text completion reply")
-_LABELS = _set("label labels")
+_DATA_KEYS = _set("label labels reference")
 _METADATA = _set(
     "reference model id usage metadata time created date tokens token logprobs logprob thinking thought thoughts "
     "reasoning reason error errors status image images prompt_feedback"
@@ -171,11 +171,13 @@ def is_error(key: object) -> bool:
 
 
 def is_truth(key: object, value: Any) -> bool:
-    """Return whether a key is for ground truth; "label" is so only if its text contains data, not just a word."""
+    """Return whether a key is for ground truth; "label" and "reference" are so only if they contain data, no word."""
     words = meaning(key).words
     if not _TRUTH.isdisjoint(words) or not (_REFERENCE.isdisjoint(words) or _ANSWER.isdisjoint(words)):
         return True
-    return not _LABELS.isdisjoint(words) and len(words) == 1 and isinstance(value, str) and holds_data(value)
+    if isinstance(value, list):
+        return words == ("reference",) and any(isinstance(each, dict) for each in value)
+    return not _DATA_KEYS.isdisjoint(words) and len(words) == 1 and isinstance(value, str) and holds_data(value)
 
 
 def is_verdict(key: object) -> bool:
