@@ -165,6 +165,10 @@ class HoiMetric(TorchMetric):  # type: ignore[misc]
         self.shoe.update(self._table(names[first].tolist(), rows[first], columns))
         self.report = self.shoe.compute()
         self.shoe.reset()
+        for why in self.report.absent.values():
+            warnings.warn(why, stacklevel=2)
+        if rows.any() and max(float(columns[name].max()) for name in ("human_boxes", "object_boxes")) <= 1:
+            warnings.warn("all box coordinates are at most 1, expected pixels of the original image", stacklevel=2)
         if missing := self.report.task.unknown_images:
             shown = ", ".join(map(quote, missing[:_SHOWN]))
             warnings.warn(
@@ -223,7 +227,7 @@ def _metrics(report: Report) -> dict[str, float | None]:
     for each in report.strict_results:
         for name in ("map", "map_rare", "map_non_rare"):
             metrics[f"{each.options.protocol}_{name}"] = getattr(each, name)
-    if report.semantic is not None:
+    if report.semantic is not None or "semantic" in report.absent:
         for name in ("map", "mf1", "gt_miss_rate", "prediction_miss_rate"):
-            metrics[f"shoe_{name}"] = getattr(report.semantic, name)
+            metrics[f"shoe_{name}"] = getattr(report.semantic, name, None)
     return metrics

@@ -188,3 +188,24 @@ def test_two_processes_give_what_one_gives(how: str, tmp_path: Path) -> None:
     for rank in range(2):
         found = {name: float(of) for name, of in torch.load(tmp_path / f"{rank}.pt").items()}
         assert found == pytest.approx(expected(truth, table), abs=1e-6)
+
+
+def test_boxes_in_0_1_and_logits_are_warned_of() -> None:
+    """Metrics that cannot be measured are NaN under their names, so that a training log keeps its columns."""
+    truth, table = read()
+    metric, every = metric_of(truth, table), mappings(table)
+    for each in every:
+        each["score"] = torch.logit(each["score"])
+    metric.update(every)
+    with pytest.warns(UserWarning, match=r"a score of .* SHOE needs scores in 0..1"):
+        found = metric.compute()
+    assert found.keys() == expected(truth, table).keys()
+    assert all(torch.isnan(found[name]) == name.startswith("shoe") for name in found)
+    metric = metric_of(truth, table)
+    for each in every:
+        each["score"] = torch.sigmoid(each["score"])
+        for name in ("human_boxes", "object_boxes"):
+            each[name] = each[name] / 10_000
+    metric.update(every)
+    with pytest.warns(UserWarning, match="all box coordinates are at most 1, expected pixels of the original image"):
+        metric.compute()

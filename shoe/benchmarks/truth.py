@@ -17,7 +17,7 @@ from shoe.benchmarks.base import Benchmark, ImageLabel
 from shoe.benchmarks.checks import labels_of_words, refuse_other_benchmarks, triplet_name
 from shoe.benchmarks.classes import ClassSplit, HoiClasses
 from shoe.core.arrays import Indices, Ints, Mask
-from shoe.core.errors import InputError, OptionError, did_you_mean, quote, unknown_name
+from shoe.core.errors import InputError, OptionError, did_you_mean, pluralize, quote, unknown_name
 from shoe.core.interactions import Interactions, image_index
 from shoe.core.io.files import describe_content, read_bytes
 from shoe.core.io.json import describe_value, parse_json
@@ -316,4 +316,32 @@ def _validated_table(classes: HoiClasses, rows: Rows, path: str | Path) -> Inter
         found = f"{quote(classes.verbs[verb[row]])} with {quote(classes.objects[object_[row]])}"
         expected = f"one of the {len(classes)} classes of {classes.name}"
         raise InputError(path, record=place(row), found=found, expected=expected)
-    return replace(rows, verb=verb, object=object_, verbs=classes.verbs, objects=classes.objects).table(path)
+    table = replace(rows, verb=verb, object=object_, verbs=classes.verbs, objects=classes.objects).table(path)
+    _refuse_exchanged_sizes(table, path)
+    return table
+
+
+_EXCHANGED = (
+    0.05  # fraction of the images; 0 in the annotations of HICO-DET and V-COCO, 61 to 75 % if sides are exchanged
+)
+
+
+def _refuse_exchanged_sizes(table: Interactions, path: str | Path) -> None:
+    """Raise InputError if boxes of many images lie outside the stated size, but inside height x width."""
+    farthest = np.zeros((len(table.images), 2))
+    for boxes in (table.human_boxes, table.object_boxes):
+        np.maximum.at(farthest, table.image, boxes[:, 2:])
+    known = (table.sizes > 0).all(axis=1)
+    outside, inside = (farthest > table.sizes + 1).any(axis=1), (farthest <= table.sizes[:, ::-1] + 1).all(axis=1)
+    exchanged = np.flatnonzero(known & outside & inside)
+    if len(exchanged) and len(exchanged) >= _EXCHANGED * known.sum():
+        width, height = table.sizes[exchanged[0]].tolist()
+        x, y = farthest[exchanged[0]].tolist()
+        raise InputError(
+            path,
+            record=f"image {quote(table.images[exchanged[0]])}",
+            field="size",
+            found=f"width {width}, height {height}, and boxes up to x = {x:g}, y = {y:g}",
+            expected="boxes inside the image",
+            hint=f"so in {len(exchanged):,} of {pluralize(int(known.sum()), 'image')}: are width and height exchanged?",
+        )

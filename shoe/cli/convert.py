@@ -66,5 +66,7 @@ def convert(
     if written != NATIVE and notes.scores_as:
         line = f"{target}: stores the scores after the conversion {notes.scores_as}, but not the name of the conversion"
         print(f"{line}; a native table (.npz) stores both", file=sys.stderr)
-    if written not in (NATIVE, "mat") and (table.coordinates != Coordinates.CONTINUOUS).any():
-        print(f"{target}: boxes are pixel indices; use --boxes pixels-0 to read this file", file=sys.stderr)
+    is_pixels = bool((table.coordinates != Coordinates.CONTINUOUS).any())
+    if len(table) and written != NATIVE and is_pixels != (written == "mat"):
+        kind, name = ("pixel indices", "pixels-0") if is_pixels else ("continuous coordinates", "pixels")
+        print(f"{target}: boxes are {kind}; use --boxes {name} to read this file", file=sys.stderr)

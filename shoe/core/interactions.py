@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from shoe.core.arrays import Floats, Ints, Mask
 from shoe.core.boxes import Coordinates
-from shoe.core.errors import InputError, flag, quote, unknown_name
+from shoe.core.errors import InputError, quote, unknown_name
 from shoe.core.roles import RolePredictions
 
 # Validation of columns. All functions raise InputError for the first invalid row. In its message, ``source`` is the
@@ -162,7 +162,7 @@ def check_boxes(source: str | Path, field: str, boxes: Floats, pixels: Mask, nam
     if bad.any():
         row = int(np.argmax(bad))
         numbers = ", ".join(f"{x:g}" for x in boxes[row])
-        hint = f"if the boxes have another convention, select it with {flag('boxes')}"
+        hint = "if the numbers have another meaning, such as x, y, width and height, convert them first"
         raise InputError(
             source,
             record=name(row),

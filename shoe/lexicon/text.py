@@ -3,6 +3,7 @@
 import re
 import unicodedata
 from functools import cache, lru_cache
+from itertools import takewhile
 from pathlib import Path
 from typing import Literal
 
@@ -40,6 +41,7 @@ PREPOSITIONS = WORD_CLASSES["prepositions"]
 PARTICLES = WORD_CLASSES["particles"]
 CONJUNCTIONS = WORD_CLASSES["conjunctions"]
 
+_NO_ACTION = (["none"], ["nothing"], ["null"], ["nil"], ["na"], ["n/a"], ["no", "relation"], ["no", "action"])
 _SEPARATORS = re.compile(r"[\s_]+")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z][a-z])")
 _TOKEN = re.compile(r"[^\W_]+(?:['./&][^\W_]+)*'?")
@@ -78,6 +80,17 @@ def says_no_interaction(words: list[str]) -> bool:
     """Return whether the words start like "no interaction": no, non or not, then interaction or interacting."""
     denied = words[:1] in (["no"], ["non"], ["not"]) and words[1:2] in (["interaction"], ["interacting"])
     return denied or words[:1] == ["nointeraction"]
+
+
+def names_no_action(words: list[str]) -> bool:
+    """Return whether the words stand for no action in place of a verb: "none", "N/A", "no relation"."""
+    return words in _NO_ACTION
+
+
+def denies(words: list[str]) -> bool:
+    """Return whether the words deny an action, as in "not ride" and "is not riding"; not "not interacting", a label."""
+    before_verb = takewhile((AUXILIARIES | NEGATIONS).__contains__, words)
+    return not NEGATIONS.isdisjoint(before_verb) and not says_no_interaction(words)
 
 
 # Inflection: from form to base as WordNet's morphy does it, and from base to forms; British spelling to American.

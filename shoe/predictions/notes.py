@@ -18,6 +18,7 @@ _SINGULAR_PLURAL = re.compile(r"\[([^|\]]*)\|([^\]]*)\]")
 
 SENTENCES = {
     "two_scales": "scores mix two scales, so their ranking means nothing: {second:,} in 0..1, {count:,} above 1",
+    "bad_fit": "boxes: of {count:,} prediction[|s] with an invalid box, {first}",
     "refused": "{of_replies} [refuses|refuse] to answer, which counts as no prediction: {quoted}",
     "numbered": "image numbers were read as the numbers in the file names: {first}",
     "sizeless": "{count:,} triplet[|s] left out, because relative boxes need the image size, "
@@ -49,7 +50,8 @@ SENTENCES = {
     "with the person as subject",
     "turned": "{count:,} passive relation[|s] (as 'bench, used by, person') [was|were] read with the "
     "second box as the human box",
-    "denied": "{count:,} interaction[|s] left out because the reply denies [it|them], as in 'is not riding'",
+    "denied": "{count:,} interaction[|s] left out because the file denies [it|them] ('is not riding', 'label': 0)",
+    "no_action": "{count:,} interaction[|s] whose verb is {examples:some} [was|were] read as no_interaction",
     "doubtful": "{count:,} phrase[|s] ({examples:some}) may be misread: `shoe resolve --phrase` shows how a phrase "
     "is read",
     "scores_converted": "confidences were converted: {examples:counted}",
@@ -310,8 +312,8 @@ class ReadNotes:
         return details
 
     def urgent(self) -> list[str]:
-        """Return the sentences that put all metrics in doubt: two score scales, or mostly unparsed phrases or items."""
-        codes = ["two_scales", *["unparsed"] * (2 * self.count("unparsed") > self.triplets)]
+        """Return the sentences that put all metrics in doubt: two score scales, invalid boxes, or unparsed text."""
+        codes = ["two_scales", "bad_fit", *["unparsed"] * (2 * self.count("unparsed") > self.triplets)]
         codes += ["left_out"] * (self.count("left_out") > self.triplets)
         return [line for line in map(self.sentence, codes) if line]
 

@@ -14,7 +14,8 @@ from shoe.core.boxes import Coordinates
 from shoe.core.errors import InputError, flag, pluralize, quote, unknown_name
 from shoe.core.interactions import Interactions, apply_bad_boxes, check_boxes, check_scores, image_index
 from shoe.core.rows import Rows
-from shoe.predictions.boxes.check import check_box_convention
+from shoe.lexicon import text
+from shoe.predictions.boxes.check import BoxReport, check_box_convention
 from shoe.predictions.boxes.conventions import Convention, Conventions, are_valid, valid_conventions
 from shoe.predictions.roles import with_stated_roles
 from shoe.predictions.source import Sizes, Source
@@ -145,7 +146,24 @@ def _fitting_hint(rows: Rows, source: Source, conventions: Conventions) -> str:
     """Return a hint at a convention that fits the ground truth far better, or at mixed conventions; "" if not found."""
     if source.truth is None:
         return ""
+    report = _check_boxes(rows, source.truth, conventions)
+    for group in report.groups:
+        applied, best = group.fits[0], group.best
+        if group.by_kind:
+            continue
+        if best is not applied and applied.hits > max(best.hits, 9 * group.chance) * _OF_BEST:
+            each = f"{applied.hits:.0%} overlap an annotated box if read as {applied.convention}, {best.hits:.0%} if "
+            return f"; the file seems to mix conventions: {each}read as {best.convention}"
+        if better := group.better:
+            fits = f"{better.hits:.0%} overlap an annotated box if read as {better.convention}"
+            return f"; {fits}: set this convention with {report.flag(better)}"
+    return next((f"; {line.removeprefix('boxes: ')}" for line in report.verdicts), "")
+
+
+def _check_boxes(rows: Rows, truth: Interactions, conventions: Conventions) -> BoxReport:
+    """Return the box check of rows in pixels, of which some may have boxes without area."""
     order, nothing = np.argsort(rows.image, kind="stable"), np.zeros(len(rows.verb), np.int32)
+    score = np.zeros(len(nothing)) if rows.score is None else np.nan_to_num(rows.score)
     table = Interactions(  # not validated, because some boxes have no area
         images=tuple(rows.images),
         sizes=np.clip(np.nan_to_num(np.asarray(rows.sizes)), 0, 1e9).astype(np.int32),
@@ -155,24 +173,18 @@ def _fitting_hint(rows: Rows, source: Source, conventions: Conventions) -> str:
         object_boxes=rows.object_boxes[order],
         verb=nothing,
         object=nothing,
-        score=np.nan_to_num(np.asarray(rows.score)[order]),
+        score=score[order],
         verbs=("",),
         objects=("",),
     )
-    report = check_box_convention(table, source.truth, conventions.select(order))
-    for group in report.groups:
-        applied, best = group.fits[0], group.best
-        if best is not applied and applied.hits > max(best.hits, 9 * group.chance) * _OF_BEST:
-            each = f"{applied.hits:.0%} overlap an annotated box if read as {applied.convention}, {best.hits:.0%} if "
-            return f"; the file seems to mix conventions: {each}read as {best.convention}"
-        if better := group.better:
-            fits = f"{better.hits:.0%} overlap an annotated box if read as {better.convention}"
-            return f"; {fits}: set this convention with {report.flag(better)}"
-    return ""
+    return check_box_convention(table, truth, conventions.select(order))
 
 
 def _area_hint(boxes: Floats, conventions: Conventions) -> str:
     """Return a hint at conventions under which all boxes have an area; "" unless the default convention was applied."""
+    human, target = np.split(are_valid(boxes, conventions.coordinates), 2)
+    if human.all() != target.all() and len(boxes) >= _SURE:
+        return "; these are only human boxes or only object boxes: have both the same convention?"
     names = valid_conventions(boxes) if conventions.kinds == (Convention(),) else []
     return f"; all have an area as {' or as '.join(names)}: set the convention with {flag('boxes')}" if names else ""
 
@@ -196,7 +208,8 @@ def to_table(rows: Rows, source: Source, usual: Convention, named: str | None = 
             found = f"a name of {len(name):,} characters"
             raise InputError(source.path, field="image", found=found, expected=f"1 to {_LONGEST_NAME:,} characters")
     rows = replace(rows, sizes=_sizes(rows, source.sizes))
-    rows, conventions = _without_sizeless(rows, source, Conventions.from_rows(rows, usual, named))
+    rows, conventions = _without_denied(rows, source, Conventions.from_rows(rows, usual, named))
+    rows, conventions = _without_sizeless(rows, source, conventions)
     rows = _in_pixels(rows, source, conventions)
     bad, rows, conventions = _without_bad(rows, source, conventions)
     rows, conventions = _without_flat_boxes(rows, source, conventions)
@@ -228,6 +241,24 @@ def _sizes(rows: Rows, known: Sizes | None) -> Floats:
     sizes = np.array([*known.values(), (0, 0)], np.float64)
     from_source = sizes[image_index(rows.images, list(known))]  # -1, an unknown image, is the last row
     return np.where((in_file > 0).all(axis=1, keepdims=True), in_file, from_source)
+
+
+def _without_denied(rows: Rows, source: Source, conventions: Conventions) -> tuple[Rows, Conventions]:
+    """Return rows and conventions without the triplets whose verb denies an action, as "not ride".
+
+    Words for no action, as "none", become the dataset's label for no interaction, if it has one.
+    """
+    labels = source.benchmark.classes.verbs
+    tokens = {i: text.tokens(text.plain(verb)) for i, verb in enumerate(rows.verbs) if verb not in labels}
+    keep = ~np.isin(rows.verb, [i for i, words in tokens.items() if text.denies(words)])
+    label = next((label for label in labels if text.says_no_interaction(text.tokens(label))), "")
+    if label and (silent := [i for i, words in tokens.items() if text.names_no_action(words)]):
+        for i in silent:
+            source.notes.add("no_action", rows.verbs[i], int((rows.verb == i).sum()))
+        verbs, verb = _merged([label if i in silent else verb for i, verb in enumerate(rows.verbs)], rows.verb)
+        rows = replace(rows, verbs=verbs, verb=verb)
+    source.notes.add("denied", count=int((~keep).sum()))
+    return (rows, conventions) if keep.all() else (_select_rows(rows, keep), conventions.select(keep))
 
 
 def _without_sizeless(rows: Rows, source: Source, conventions: Conventions) -> tuple[Rows, Conventions]:
@@ -283,6 +314,13 @@ def _without_bad(rows: Rows, source: Source, conventions: Conventions) -> tuple[
     pixels = np.full(1, rows.coordinates != Coordinates.CONTINUOUS)
     count, keep, human, target = apply_bad_boxes(rule, rows.human_boxes, rows.object_boxes, infinite, pixels)
     score = None if score is None else np.where(infinite, np.nan, score)
+    both = np.column_stack([rows.human_boxes, rows.object_boxes])
+    flat = ~(are_valid(both[:, :4], conventions.coordinates) & are_valid(both[:, 4:], conventions.coordinates))
+    flat &= np.isfinite(both).all(axis=1)
+    if source.truth is not None and flat.any():
+        report = _check_boxes(_select_rows(rows, flat), source.truth, conventions.select(flat))
+        for line in report.verdicts:
+            source.notes.add("bad_fit", count=int(flat.sum()), first=line.removeprefix("boxes: "))
     rows = _select_rows(replace(rows, human_boxes=human, object_boxes=target, score=score), keep)
     if rows.detected is not None:
         detected, invalid = rows.detected.apply_bad_boxes(rule)
@@ -367,6 +405,11 @@ def _clip_words(words: Sequence[str], index: Indices, source: Source) -> tuple[l
     if max(map(len, words), default=0) <= _LONGEST_WORD:
         return list(words), index
     source.notes.add("clipped", count=sum(len(word) > _LONGEST_WORD for word in words))
+    return _merged([word[:_LONGEST_WORD] for word in words], index)
+
+
+def _merged(words: Sequence[str], index: Indices) -> tuple[list[str], Indices]:
+    """Return the distinct words, and the new (n,) word indices."""
     new: dict[str, int] = {}
-    new_index = [new.setdefault(word[:_LONGEST_WORD], len(new)) for word in words]
+    new_index = [new.setdefault(word, len(new)) for word in words]
     return list(new), np.array(new_index, np.int64)[index]

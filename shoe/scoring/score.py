@@ -12,6 +12,7 @@ import msgspec
 import numpy as np
 from msgspec import structs
 
+from shoe.benchmarks.protocol_options import StrictOptions
 from shoe.benchmarks.protocols import Options, Signature, choose, sign
 from shoe.benchmarks.truth import GroundTruth
 from shoe.core.boxes import Coordinates
@@ -19,6 +20,7 @@ from shoe.core.documents import Count, Document, as_base_class
 from shoe.core.errors import flag, pluralize, printable
 from shoe.core.interactions import Interactions, image_index
 from shoe.core.public import Rows, as_lines, as_table
+from shoe.core.statistics import middle_ranks
 from shoe.lexicon.resolve import lexicon_metadata, match_labels
 from shoe.predictions.boxes.check import BoxReport, check_box_convention
 from shoe.predictions.notes import ReadNotes
@@ -27,7 +29,7 @@ from shoe.scoring.hoi_similarity import HoiSimilarity
 from shoe.scoring.matching.task import Task
 from shoe.scoring.roles import ByPerson, RoleResult, role_scores
 from shoe.scoring.semantic import Semantic, SemanticResult, semantic_score
-from shoe.scoring.strict import Strict, StrictResult, strict_score
+from shoe.scoring.strict import Strict, StrictResult, strict_credits, strict_score
 from shoe.similarity import Similarity, similarity_for
 
 # Warnings about the input, one line each, the most urgent first.
@@ -103,6 +105,29 @@ def left_out(task: Task) -> list[str]:
     return [
         f"images     {len(names):,} not in the ground truth and left out, with "
         f"{pluralize(count, 'prediction')}: {shown}"
+    ]
+
+
+_INVERTED, _MANY, _DEVIATIONS = 0.4, 30, 3
+
+
+def inverted(task: Task, options: StrictOptions) -> list[str]:
+    """Return a warning, or an empty list, if true positives mostly have lower scores than false positives.
+
+    The area under the ROC curve (AUC) of the scores is about 0.5 for a model that scores at random, and its standard
+    deviation is then at most 1 / sqrt(12 n) for n true and at least as many false positives.
+    """
+    rows, credit = strict_credits(task, options)
+    true, false = int(credit.sum()), int((credit == 0).sum())
+    if min(true, false) < _MANY:
+        return []
+    ranks = middle_ranks(task.predictions.score[rows][None], np.ones((1, len(rows))))[0]
+    auc = (ranks[credit > 0].mean() - ranks[credit == 0].mean()) / len(rows) + 0.5
+    if auc + _DEVIATIONS / np.sqrt(12 * min(true, false)) >= _INVERTED:
+        return []
+    return [
+        f"scores: true positives have lower scores than false positives (AUC {auc:.2f} instead of 0.5 or more): if low "
+        "scores are good scores in the file, replace each score by 1 - score"
     ]
 
 
@@ -197,11 +222,12 @@ class Report:
         """Warnings about class IDs that another numbering fits far better; computed at first use."""
         return check_numbering(self.predictions, self.truth, self.notes)
 
-    @property
+    @cached_property
     def warnings(self) -> list[str]:
         """Warnings to read before the metrics: boxes that do not fit, images left out or without predictions, ..."""
         return [
             *(self.notes.urgent() if self.notes else []),
+            *(inverted(self.task, self.strict.options) if self.strict else []),
             *warnings(self.task, self.box_check, self.numbering_check),
         ]
 

@@ -51,6 +51,10 @@ BROKEN = [
     (_drop("size.0"), "sizes: found shape (27, 2), expected shape (28, 2)"),
     (_set("size.0", [640]), "size: item 0: found [640], expected [width, height]"),
     (_set("size.0", [-640, 480]), "record 0: sizes: found -640 x 480, expected width and height in whole pixels"),
+    (
+        lambda document: document.update(size=[side[::-1] for side in document["size"]]),
+        "images: are width and height exchanged?",
+    ),
     (_drop("correspondence"), "correspondence: found only"),
     (_set("correspondence.4", [4, 0]), "correspondence: item 4: found [4, 0], expected [hoi, object, verb]"),
     (_set("correspondence.4.2", 1e30), "correspondence: item 4: found [4, 0, 1e+30], expected [hoi, object, verb]"),

@@ -33,7 +33,7 @@ BROKEN = [
     ({"human_boxes": [[5, 0, 5, 9]]}, "human box: found [5, 0, 5, 9], expected finite x1, y1, x2, y2 with x1 < x2"),
     (
         {"human_boxes": [[0, 9, 5, 8]]},
-        "y1 < y2 (if the boxes have another convention, select it with --boxes (Python: boxes=...))",
+        "y1 < y2 (if the numbers have another meaning, such as x, y, width and height, convert them first)",
     ),
     (
         {"human_boxes": [[6, 1, 5, 9]], "coordinates": Coordinates.PIXELS_1},

@@ -139,7 +139,7 @@ def test_mirrored_boxes_are_named(model: str) -> None:
         for b in (table.human_boxes, table.object_boxes)
     )
     (line,) = check_box_convention(replace(table, human_boxes=human, object_boxes=target), TRUTH_TABLE).lines()
-    assert "if also mirrored" in line
+    assert "far better if mirrored" in line
     assert "width - x2" in line
 
 

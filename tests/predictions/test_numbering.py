@@ -19,6 +19,7 @@ from shoe.predictions import read_predictions, read_predictions_with_notes, writ
 from shoe.predictions.notes import ReadNotes
 from shoe.predictions.numbering import OBJECTS, VERBS, check_numbering, numberings
 from shoe.scoring.score import score
+from tests.predictions import weak
 from tests.scoring.v_coco import box, scene, write_everything
 
 HICO = benchmark("hico-det")
@@ -256,3 +257,59 @@ def test_unknown_numberings_are_refused(tmp_path: Path, format_: str, problem: s
     write_predictions(GROUND_TRUTH.interactions, path, format_.partition(",")[0])
     with pytest.raises(OptionError, match=problem):
         read_predictions(path, format=format_)
+
+
+@pytest.fixture(scope="module", params=["hico-det", "v-coco"])
+def annotated(shared_data: Path, request: pytest.FixtureRequest) -> GroundTruth:
+    files = {"hico-det": "hico_det/instances_test2015.json", "v-coco": "v_coco/vcoco_everything_test.txt.gz"}
+    return read_truth_file(shared_data / files[request.param], request.param)
+
+
+@pytest.mark.real_data
+@pytest.mark.parametrize("share", [1, 2])
+def test_shifted_verbs_of_weak_detectors_are_reported(shared_data: Path, share: int) -> None:
+    """In all images, or in every second image."""
+    real = read_truth_file(shared_data / "hico_det" / "instances_test2015.json")
+    rng = np.random.default_rng(0)
+    for quality in ({"wrong_verb": 0.3, "extra": 0.5}, {"wrong_verb": 0.6, "missed": 0.3, "jitter": 0.1}):
+        truth = replace(real, interactions=weak.part(real.interactions, rng, 600))
+        table = weak.detector(truth.interactions, rng, **quality)
+        shifted = np.maximum(table.verb, 1) - 1
+        changed = replace(table, verb=np.where(table.image % share == 0, shifted, table.verb).astype(np.int32))
+        (line,) = check_numbering(changed, truth, ReadNotes("qpic", numbering=OWN))
+        assert line.endswith('if the latter is right, set it: --format qpic,verbs=hico-det-minus-1 (Python: format="'
+                             'qpic,verbs=hico-det-minus-1")')  # fmt: skip
+
+
+@pytest.mark.real_data
+@pytest.mark.parametrize("wrong", [0, 0.3, 0.5])
+def test_shifted_verbs_of_weak_v_coco_files_are_reported(shared_data: Path, tmp_path: Path, wrong: float) -> None:
+    rng = np.random.default_rng(0)
+    truth = read_truth_file(shared_data / "v_coco" / "vcoco_everything_test.txt.gz", "v-coco")
+    truth = truth.within(truth.interactions.images[:600])
+    for shift in (0, 1):
+
+        def changed(number: int, shift: int = shift) -> int:
+            return int(rng.integers(28)) if rng.random() < wrong else min(number + shift, 28)
+
+        path = by_person(truth, tmp_path / "v_coco.json", changed)
+        table, notes = read_predictions_with_notes(path, dataset="v-coco")
+        lines = check_numbering(table, truth, notes)
+        assert [line.endswith('format="qpic,verbs=v-coco-1")') for line in lines] == [True] * shift
+
+
+@pytest.mark.real_data
+@pytest.mark.parametrize(
+    ("seed", "count"), [(0, 20), *(pytest.param(seed, 60, marks=pytest.mark.slow) for seed in range(1, 6))]
+)
+def test_nothing_is_said_about_right_ids_of_any_quality(annotated: GroundTruth, seed: int, count: int) -> None:
+    """Also of models that predict several verbs per pair, drawn from the verbs of its object."""
+    rng, classes = np.random.default_rng(seed), annotated.classes
+    for _ in range(count):
+        truth = replace(annotated, interactions=weak.part(annotated.interactions, rng, int(rng.choice([15, 120, 600]))))
+        table = weak.detector(truth.interactions, rng, **weak.random_quality(rng))
+        several = table.select(np.repeat(np.arange(len(table)), 4))
+        other = [rng.choice(classes.verb[classes.object == target]) for target in several.object]
+        several = replace(several, verb=np.where(rng.random(len(several)) < 0.7, other, several.verb).astype(np.int32))
+        for each in (table, several):
+            assert check_numbering(each, truth, None) == []

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from shoe.core.arrays import Floats, Indices, Ints, Mask, as_bits, best_of_each, expand, first_equal
+from shoe.core.arrays import Floats, Indices, Mask, best_of_each
 from shoe.core.boxes import CommonCoordinates, convert_boxes
 from shoe.core.errors import flag
 from shoe.core.interactions import FAR, Interactions, image_index
@@ -20,107 +20,7 @@ from shoe.predictions.boxes.conventions import (
     parse_convention,
     resized,
 )
-
-PERSON, OBJECT = 0, 1
-_TINY = np.finfo(np.float64).tiny
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Boxes:
-    """The n distinct boxes of some images.
-
-    Attributes:
-        image: (n,) image index of each box.
-        kind: (n,) ``PERSON`` or ``OBJECT``, as the file labels each box.
-        numbers: (n, 4) coordinates.
-        rows: (n,) index of the first triplet with each box.
-    """
-
-    image: Indices
-    kind: Indices
-    numbers: Floats
-    rows: Indices
-
-    @classmethod
-    def distinct(cls, image: Indices | Ints, human: Floats, target: Floats) -> Boxes:
-        """Return the distinct boxes of triplets from (n,) image indices, (n, 4) human boxes and (n, 4) object boxes."""
-        firsts = []
-        for boxes in (human, target):
-            first = first_equal([*as_bits(image), *as_bits(boxes)])
-            firsts.append(np.flatnonzero(first == np.arange(len(first))))
-        return cls(
-            image=np.concatenate([image[rows] for rows in firsts]).astype(np.int64),
-            kind=np.repeat([PERSON, OBJECT], [len(rows) for rows in firsts]),
-            numbers=np.concatenate([boxes[rows] for boxes, rows in zip((human, target), firsts, strict=True)]),
-            rows=np.concatenate(firsts),
-        )
-
-    def select(self, mask: Mask) -> Boxes:
-        """Return the boxes for which the (n,) mask is True."""
-        return Boxes(self.image[mask], self.kind[mask], self.numbers[mask], self.rows[mask])
-
-
-class AnnotatedBoxes:
-    """Annotated boxes of the images with the indices ``images`` in the ground truth."""
-
-    def __init__(self, truth: Interactions, images: Ints) -> None:
-        count = np.diff(truth.offsets)[images]
-        owner, row = expand(truth.offsets[images], count)
-        coordinates = truth.coordinates[images][owner]
-        human, target = (
-            convert_boxes(boxes[row], coordinates, CommonCoordinates.EDGES)
-            for boxes in (truth.human_boxes, truth.object_boxes)
-        )
-        found = Boxes.distinct(owner, human, target)
-        group = 2 * found.image + found.kind
-        self._corners = np.ascontiguousarray(found.numbers[np.argsort(group, kind="stable")].T)
-        self._count = np.bincount(group, minlength=2 * len(images))
-        self._first = np.cumsum(self._count) - self._count
-
-    def best(self, image: Indices, kind: Indices, boxes: Floats) -> Floats:
-        """Return the (c, n) best IoU of each box with the annotated boxes of its image and kind, under c conventions.
-
-        Args:
-            image: (n,) index of the image, into ``images``. Each image must have boxes of the kind.
-            kind: (n,) ``PERSON`` or ``OBJECT``.
-            boxes: (4, c, n) x1, y1, x2, y2 of each box under each convention.
-        """
-        group = 2 * image + kind
-        count = self._count[group]
-        owner, annotated = expand(self._first[group], count)
-        overlap = _overlap(boxes, self._corners[:, annotated], owner)
-        best: Floats = np.maximum.reduceat(overlap, np.cumsum(count) - count, axis=1)
-        return best
-
-    def nearest(self, image: Indices, kind: Indices, boxes: Floats) -> Floats:
-        """Return the (n, 4) annotated box with the best IoU of each of n boxes; arguments as in :meth:`best`, c = 1."""
-        group = 2 * image + kind
-        owner, annotated = expand(self._first[group], self._count[group])
-        order = np.lexsort((_overlap(boxes, self._corners[:, annotated], owner)[0], owner))
-        nearest: Floats = self._corners[:, annotated[order[np.cumsum(self._count[group]) - 1]]].T
-        return nearest
-
-
-def _overlap(boxes: Floats, truth: Floats, owner: Indices) -> Floats:
-    """Return the (c, p) IoU of p annotated boxes with predicted boxes under c conventions; 0 for boxes without area.
-
-    ``boxes`` are the (4, c, n) corners of n predicted boxes, ``truth`` the (4, p) corners of the annotated boxes, and
-    ``owner`` (p,) the index of the predicted box that each annotated box is compared with.
-    """
-    areas = (boxes[2] - boxes[0]) * (boxes[3] - boxes[1])
-    x1, y1, x2, y2 = (corner.take(owner, axis=1) for corner in boxes)
-    width = np.minimum(x2, truth[2], out=x2)
-    width -= np.maximum(x1, truth[0], out=x1)
-    height = np.minimum(y2, truth[3], out=y2)
-    height -= np.maximum(y1, truth[1], out=y1)
-    intersection = np.maximum(width, 0, out=width)
-    intersection *= np.maximum(height, 0, out=height)
-    union = areas.take(owner, axis=1)
-    union += (truth[2] - truth[0]) * (truth[3] - truth[1])
-    union -= intersection
-    iou: Floats = np.divide(intersection, np.maximum(union, _TINY, out=union), out=intersection)
-    return iou
-
+from shoe.predictions.boxes.overlap import OBJECT, PERSON, AnnotatedBoxes, Boxes
 
 _RELATIVE = ("pixels", "thousand", "unit", "hundred")
 _SQUARES = tuple(f"resized:{n}x{n}" for n in (448, 336, 224, 384, 512, 640, 672, 768, 1024, 1120))
@@ -177,8 +77,10 @@ _TIE = 0.08
 _FITTINGS = 3  # each fit finds more of the annotated boxes that the next fit needs
 _SCREENED_TIE = 0.02
 # Images with a mean IoU below _MISSED may have another convention than the rest: this is reported if at least
-# _NEARLY_ALL of their boxes hit under that convention.
-_MISSED, _NEARLY_ALL = 0.3, 0.8
+# _NEARLY_ALL of the hit rate of the other images is reached under that convention.
+_MISSED, _NEARLY_ALL = 0.3, 0.5
+_LEAD = 0.15  # of the mean IoU of an image
+_UNEQUAL = 0.7  # human and object boxes are compared if the ratio of their mean IoUs is lower
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,9 +110,13 @@ class GroupFits:
         chance: hit rate of the best convention if boxes are compared with the ground truth of another image. It is high
             if the boxes are the same in every image.
         images: number of images.
-        mirrored: fit of the applied convention with left and right exchanged, if this fits far better than all others.
         apart: fits of only the images that fit badly, if another convention is far better for these images but not for
             all images; else None.
+        by_kind: fits of the human boxes and of the object boxes, if each need another convention; else empty.
+        moved: number of images whose boxes are mirrored, or fit the previous or next image of the file, after the word
+            "mirrored", "previous" or "next"; None if the boxes of so many images fit by chance.
+        truth: fit of the applied convention if the numbers in the ground truth are x1, y1, width and height, if this
+            fit is far better than all others; else None.
     """
 
     boxes: int
@@ -218,7 +124,9 @@ class GroupFits:
     chance: float
     images: int = 0
     apart: GroupFits | None = None
-    mirrored: Fit | None = None
+    by_kind: tuple[Fit, ...] = ()
+    moved: tuple[str, int] | None = None
+    truth: Fit | None = None
 
     @property
     def best(self) -> Fit:
@@ -252,15 +160,25 @@ class GroupFits:
 class Group:
     """The boxes of a sample that were read under one convention, ``applied``.
 
-    ``rows`` are the triplets of the sample with these boxes, ``sizes`` the (m, 2) image sizes.
+    ``rows`` are the triplets of the sample with these boxes, ``sizes`` the (m, 2) image sizes. ``annotated`` are the
+    annotated boxes of the images, ``as_widths`` the same with numbers that mean x1, y1, width and height, and
+    ``neighbours`` those of the images up to three places before (-1, ...) and after (1, ...) each image.
     """
 
     def __init__(
-        self, sample: Interactions, rows: Indices, sizes: Floats, applied: Convention, annotated: AnnotatedBoxes
+        self,
+        sample: Interactions,
+        rows: Indices,
+        sizes: Floats,
+        applied: Convention,
+        annotated: AnnotatedBoxes,
+        as_widths: AnnotatedBoxes,
+        neighbours: dict[int, AnnotatedBoxes],
     ) -> None:
         rows = rows[best_of_each(sample.image[rows], sample.score[rows], _BEST_OF_IMAGE)]
         image = sample.image[rows]
         self._annotated, self._applied, self._sizes = annotated, applied, np.maximum(sizes, 1)
+        self._as_widths, self._neighbours = as_widths, neighbours
         self._all_known = bool((sizes[image] > 0).all())
         coordinates = sample.coordinates[image]
         plain = replace(applied, order="")
@@ -270,21 +188,86 @@ class Group:
         self._scales = _scales(self._sizes) if self._all_known else _SCALES[:1]
 
     def fits(self) -> GroupFits:
-        """Return the fits of all images; if only badly fitting images need another convention, add their fits."""
+        """Return the fits of all images, and the fits of parts of the boxes that need another convention."""
         fits = self._fits_of_all()
-        if fits.better is not None or fits.mirrored is not None or len(fits.fits) < 2:
+        if len(fits.fits) < 2:
             return fits
-        numbers = self._numbers
-        overlap = self._overlaps(numbers, numbers.image, self._read(self._applied)[:, None], self._applied.order)[0]
-        mean = np.bincount(numbers.image, overlap) / np.maximum(np.bincount(numbers.image), 1)
-        missed = (mean < _MISSED)[numbers.image]
+        image = self._numbers.image
+        overlap = self._overlap_with(self._annotated, self._applied)
+        if by_kind := self._fits_by_kind(overlap, is_wrong=fits.better is not None):
+            return replace(fits, by_kind=by_kind)
+        truth = _fit(self._applied, self._overlap_with(self._as_widths, self._applied))
+        if truth.mean_iou > fits.best.mean_iou + _TIE and fits.is_far_better(truth):
+            return replace(fits, truth=truth)
+        if (moved := self._moved(overlap)) is not None:
+            return replace(fits, moved=moved)
+        if fits.better is not None:
+            return fits
+        missed = (self._mean_of_images(overlap) < _MISSED)[image]
         if not missed.any():
             return fits
-        subset = copy(self)
-        subset._numbers, subset._coordinates = numbers.select(missed), self._coordinates[missed]
-        apart = subset._fits_of_all()
-        is_sure = apart.better is not None and apart.best.hits >= _NEARLY_ALL
-        return replace(fits, apart=apart) if is_sure else fits
+        usual = _NEARLY_ALL * float((overlap[~missed] >= _HIT).mean()) if not missed.all() else 0.0
+        apart = self._select(missed)._fits_of_all()
+        return replace(fits, apart=apart) if apart.better is not None and apart.best.hits >= usual else fits
+
+    def _moved(self, overlap: Floats) -> tuple[str, int] | None:
+        """Return how boxes of many images were moved ("mirrored", "previous" or "next"), and the number of such images.
+
+        In a right file, the boxes of few images fit better if mirrored, or with the annotations of the previous or next
+        image of the file. How many do by chance is counted with the annotations of other images. ``overlap`` is the
+        (n,) IoU of the boxes under the applied convention.
+        """
+        numbers, applied = self._numbers, self._applied
+        own = self._mean_of_images(overlap)
+        others = {step: self._overlap_with(annotated, applied) for step, annotated in self._neighbours.items()}
+        wins = {step: int((self._mean_of_images(each) > own + _LEAD).sum()) for step, each in others.items()}
+        chance = max(wins[step] for step in wins if abs(step) > 1)
+        moved = {"previous": wins[-1], "next": wins[1]}
+        if self._all_known:
+            boxes = self._mirrored(self._read(applied)[:, None])
+            mirrored = self._mean_of_images(self._overlaps(numbers, numbers.image, boxes, applied.order)[0])
+            moved["mirrored"] = int((mirrored > own + _LEAD).sum())
+        name = max(moved, key=lambda name: moved[name])
+        return (name, moved[name]) if moved[name] > chance + _DEVIATIONS * (1 + np.sqrt(chance + 1)) else None
+
+    def _mean_of_images(self, overlap: Floats) -> Floats:
+        """Return the (m,) mean over the boxes of each image of an (n,) IoU; 0 without boxes."""
+        image, count = self._numbers.image, len(self._sizes)
+        mean: Floats = np.bincount(image, overlap, count) / np.maximum(np.bincount(image, minlength=count), 1)
+        return mean
+
+    def _fits_by_kind(self, overlap: Floats, *, is_wrong: bool) -> tuple[Fit, ...]:
+        """Return the best fits of human and object boxes if each is far better than the other kind's convention.
+
+        ``overlap`` is the (n,) IoU of the boxes under the applied convention. Kinds that fit about equally well are not
+        compared, unless the applied convention ``is_wrong`` for all boxes.
+        """
+        kinds = [self._numbers.kind == kind for kind in (PERSON, OBJECT)]
+        means = [overlap[mask].mean() for mask in kinds]
+        if not is_wrong and min(means) >= _UNEQUAL * max(means):
+            return ()
+        parts = [self._select(mask) for mask in kinds]
+        found = [part._fits_of_all() for part in parts]
+        best = [each.better or each.fits[0] for each in found]
+        for part, each, own, other in zip(parts, found, best, best[::-1], strict=True):
+            convention = parse_convention(other.convention)
+            applied = _fit(convention, part._overlap_with(part._annotated, convention))
+            if own.hits < _HIT or not replace(each, fits=(applied,)).is_far_better(own):
+                return ()
+        return tuple(best)
+
+    def _select(self, mask: Mask) -> Group:
+        """Return the group of only the boxes for which the (n,) mask is True."""
+        part = copy(self)
+        part._numbers, part._coordinates = self._numbers.select(mask), self._coordinates[mask]
+        return part
+
+    def _overlap_with(self, annotated: AnnotatedBoxes, convention: Convention) -> Floats:
+        """Return the (n,) best IoU of all boxes under a convention with annotated boxes of their images."""
+        numbers = self._numbers
+        kind = 1 - numbers.kind if convention.order else numbers.kind
+        best: Floats = annotated.best(numbers.image, kind, self._read(convention)[:, None])[0]
+        return best
 
     def _fits_of_all(self) -> GroupFits:
         """Return the fit of the applied convention and, if another one can be far better, the fits of the finalists."""
@@ -316,10 +299,7 @@ class Group:
                 if near == previous:
                     break
             fits += fitted
-            mirrored = _fit(applied, self._overlaps(numbers, numbers.image, self._mirrored(as_applied), applied.order))
             fits_of_group = replace(fits_of_group, fits=tuple(fits))
-            if mirrored.mean_iou > fits_of_group.best.mean_iou + _TIE and fits_of_group.is_far_better(mirrored):
-                return replace(fits_of_group, mirrored=mirrored)
         return fits_of_group
 
     def _best_fit(self, conventions: list[Convention]) -> Fit:
@@ -488,12 +468,24 @@ class BoxReport:
 
     def _verdict(self, group: GroupFits) -> str | None:
         applied, better = group.fits[0], group.better
-        if mirrored := group.mirrored:
+        if group.by_kind:
+            human, target = group.by_kind
             return (
-                f"boxes: {applied.hits:.0%} overlap an annotated box of their image with IoU >= 0.5 if read as "
-                f"{applied.convention}, {mirrored.hits:.0%} if also mirrored: the model seems to have seen images with "
-                "left and right exchanged; replace x1 and x2 by width - x2 and width - x1"
+                f"boxes: {human.hits:.0%} of the human boxes overlap an annotated box with IoU >= 0.5 if read as "
+                f"{human.convention}, and {target.hits:.0%} of the object boxes if read as {target.convention}: "
+                "convert the boxes of the file to one convention"
             )
+        if truth := group.truth:
+            return (
+                f"boxes: {applied.hits:.0%} overlap an annotated box of their image with IoU >= 0.5, {truth.hits:.0%} "
+                "if the boxes of the ground truth are x1, y1, width, height: convert them to x1, y1, x2, y2"
+            )
+        if group.moved:
+            name, images = group.moved
+            line = f"boxes: in {images:,} of {group.images:,} sampled images, the boxes fit the annotations "
+            if name == "mirrored":
+                return f"{line}far better if mirrored: replace x1 and x2 by width - x2 and width - x1"
+            return f"{line}of the {name} image of the file far better than their own: are image names shifted by one?"
         if better is None:
             return None if group.apart is None else self._mixed_verdict(group, group.apart)
         group_text = f" of the boxes read as {applied.convention}" if len(self.groups) > 1 else ""
@@ -517,7 +509,7 @@ class BoxReport:
 
     def _no_fit_verdict(self, group: GroupFits) -> str | None:
         applied = group.fits[0]
-        is_reported = any(each is not None for each in (group.better, group.apart, group.mirrored))
+        is_reported = any((group.better, group.apart, group.by_kind, group.moved, group.truth))
         if is_reported or group.images < _ENOUGH or applied.hits >= _NEXT_TO_NONE:
             return None
         return (
@@ -564,10 +556,16 @@ def check_box_convention(
         conventions = conventions.select(np.isin(predictions.image, chosen))
     sample, partner = predictions.select_images(chosen), truth_image[chosen]
     sizes = np.where((sample.sizes > 0).all(axis=1, keepdims=True), sample.sizes, truth.sizes[partner])
-    annotated = AnnotatedBoxes(truth, partner)
+    at = np.searchsorted(both, chosen)
+    neighbours = {step: truth_image[both[(at + step) % max(len(both), 1)]] for step in (-3, -2, -1, 1, 2, 3)}
+    annotated = (
+        AnnotatedBoxes(truth, partner),
+        AnnotatedBoxes(truth, partner, "xywh"),
+        {step: AnnotatedBoxes(truth, images) for step, images in neighbours.items()},
+    )
     kind = np.zeros(len(sample), np.int64) if conventions.index is None else conventions.index
     groups = tuple(
-        Group(sample, np.flatnonzero(kind == i), sizes.astype(np.float64), applied, annotated).fits()
+        Group(sample, np.flatnonzero(kind == i), sizes.astype(np.float64), applied, *annotated).fits()
         for i, applied in enumerate(conventions.kinds)
         if (kind == i).any()
     )

@@ -29,8 +29,8 @@ from shoe.core.io.json import ImageName, Number, NumberOrText, explain_error
 from shoe.core.rows import Rows
 from shoe.predictions.record_fields import image_names
 from shoe.predictions.source import Source
-from shoe.predictions.vlm.boxes import corner_of, layout_of
-from shoe.predictions.vlm.keys import SCORE_NAMES, meaning
+from shoe.predictions.vlm.boxes import corner_of, layout_of, verdict_of
+from shoe.predictions.vlm.keys import SCORE_NAMES, is_verdict, meaning
 
 _CORNERS = ["hx1", "hy1", "hx2", "hy2", "ox1", "oy1", "ox2", "oy2"]
 COLUMNS = ["image", *_CORNERS, "verb", "object"]
@@ -109,7 +109,8 @@ def read_flat_lines(source: Source) -> Rows:
     required: list[Any] = [(name, kinds[name]) for name in COLUMNS]
     if any(_is_bare(record, names) for record in source.records):
         required[1:] = [(name, kinds[name] | None, None) for name in COLUMNS[1:]]
-    optional = [(name, Number | None, None) for name in names if name in _OPTIONAL]
+    optional: list[Any] = [(name, Number | None, None) for name in names if name in _OPTIONAL]
+    optional += [("verdict", Any, None)] * ("verdict" in names)
     triplets = source.typed(msgspec.defstruct("Triplet", [*required, *optional], rename=names, gc=False))
     columns: Columns = {name: [getattr(triplet, name) for triplet in triplets] for name in names}
     return _rows(source, columns, Number, absent=None, layout=layout)
@@ -226,6 +227,8 @@ def _column_names(source: Source, given: Sequence[str]) -> tuple[dict[str, str],
         if count > 1:
             found = f"{count} columns of this name"
             raise InputError(source.path, field=name.lower(), found=found, expected="one column")
+    if verdict := next((name for name in given if is_verdict(name) and name not in names.values()), None):
+        names["verdict"] = verdict
     source.notes.set_examples("columns_unread", [name for name in given if name not in names.values()])
     return names, layout
 
@@ -242,6 +245,10 @@ def _rows(source: Source, columns: Columns, kind: Any, absent: str | None, layou
     if absent in columns["verb"]:
         fields = zip(*(columns[name] for name in COLUMNS[1:]), strict=True)
         is_triplet[:] = [any(value != absent for value in row) for row in fields]
+    verdicts = np.array([verdict_of(value) for value in columns.get("verdict", ())], np.float64)  # NaN for None
+    if len(verdicts) and np.isin(verdicts[~np.isnan(verdicts)], (0, 1)).all():  # other numbers are IDs
+        source.notes.add("denied", count=int((is_triplet & (verdicts == 0)).sum()))
+        is_triplet &= verdicts != 0
     kept = np.flatnonzero(is_triplet).tolist()
 
     def numbers(name: str) -> Floats:

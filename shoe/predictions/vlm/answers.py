@@ -13,7 +13,7 @@ from shoe.predictions.vlm.box_marks import MARK, MarkedText, entity_of, grounded
 from shoe.predictions.vlm.boxes import Box, box_of, corners_in
 from shoe.predictions.vlm.fields import Fields, fields_of, rows_of
 from shoe.predictions.vlm.items import interactions_in
-from shoe.predictions.vlm.keys import is_metadata, is_truth, meaning, role
+from shoe.predictions.vlm.keys import ANSWERS, is_metadata, is_truth, is_verdict, meaning, role
 from shoe.predictions.vlm.parsed_reply import Pair, Reading
 from shoe.predictions.vlm.prose import interactions_of_sentences, interactions_of_text
 from shoe.predictions.vlm.replies import Reply, answer_of, open_wrapper, parse_json_text, reply_of
@@ -66,9 +66,9 @@ def alternatives(items: Items) -> list[str]:
 
 
 def _unknown_keys(item: dict[Any, Any]) -> list[str]:
-    """Return the keys of an item that have no known meaning and are no box coordinates."""
-    corners = {key for _, _, keys in corners_in(item) for key in keys}
-    return [key for key in item if isinstance(key, str) and key not in corners and role(key) is None]
+    """Return the keys of an item that have no known meaning and are no answers or box coordinates."""
+    known = {*ANSWERS, *(key for _, _, keys in corners_in(item) for key in keys)}
+    return [key for key in item if isinstance(key, str) and not (key in known or role(key) or is_verdict(key))]
 
 
 def _items(value: Any, depth: int) -> Iterator[dict[Any, Any]]:

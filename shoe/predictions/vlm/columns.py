@@ -116,6 +116,7 @@ def are_percent(scores: Floats) -> bool:
 
 
 Numbers = tuple[float, float, float, float]
+_Deferred = tuple[str, int, Pair, int, int | None, bool]  # arguments of Columns.add_pair
 _NO_SIZE, _NO_ITEM = (0.0, 0.0), -1
 _EXAMPLES = 3
 _EXPECTED_TEXT = "text, such as 'riding'; only the formats qpic, hoidet and mllms contain class numbers"
@@ -136,7 +137,8 @@ class Columns:
         self._words = array("q")  # indices of verb, object and convention
         self._places = array("q")  # image, record, item, and whether the row comes from a reply
         self._numbers = array("d")  # both boxes and the score
-        self._deferred: list[tuple[str, int, Pair, int, int | None, bool]] = []
+        self._deferred: list[_Deferred] = []
+        self._judged: list[_Deferred] = []
         self._backward: list[tuple[UnreadableError, int, Pair, int, int | None]] = []
 
     def __len__(self) -> int:
@@ -194,6 +196,9 @@ class Columns:
         Raises:
             UnreadableError: if there are no words, the human is not a person, or a score outside a reply is invalid.
         """
+        if pair.verdict is not None:
+            self._judged.append((place, image, pair, record, item, loose))
+            return True
         if has_open_roles(pair):
             self._deferred.append((place, image, pair, record, item, loose))
             return True
@@ -228,16 +233,16 @@ class Columns:
         """Add the pairs whose meaning depends on the whole file; return the errors of pairs that are left out.
 
         These are pairs with texts under unknown keys, whose roles are chosen for the whole file, and relations from a
-        thing to a person, which are reversed if nearly all relations of the file have this direction.
+        thing to a person, which are reversed if nearly all relations of the file have this direction. Of pairs with a
+        verdict, those with the verdict 0 are denied, unless another number shows that the numbers are IDs.
         """
+        judged, self._judged = self._judged, []
+        are_ids = any(pair.verdict not in (0, 1) for _, _, pair, *_ in judged)
+        valid = [each for each in judged if are_ids or each[2].verdict]
+        self._notes.add("denied", count=len(judged) - len(valid))
+        errors = self._add_all(valid, [pair._replace(verdict=None) for _, _, pair, *_ in valid])
         undecided, self._deferred = self._deferred, []
-        pairs = assign_roles([pair for _, _, pair, *_ in undecided])
-        errors = []
-        for (place, image, _, record, item, loose), pair in zip(undecided, pairs, strict=True):
-            try:
-                self.add_pair(place, image, pair, record, item, loose=loose)
-            except UnreadableError as unreadable:
-                errors.append(unreadable)
+        errors += self._add_all(undecided, assign_roles([pair for _, _, pair, *_ in undecided]))
         backward, self._backward = self._backward, []
         if len(backward) < _ENOUGH or len(backward) * _MANY < len(self._words) // 3:
             return [*errors, *(error for error, *_ in backward)]
@@ -245,6 +250,16 @@ class Columns:
         for error, image, pair, record, item in backward:
             swapped = pair._replace(human=pair.object, object=pair.human, subject=pair.target, target=pair.subject)
             self.add_pair(error.place, image, swapped, record, item, loose=True)
+        return errors
+
+    def _add_all(self, deferred: Sequence[_Deferred], pairs: Sequence[Pair]) -> list[UnreadableError]:
+        """Add deferred pairs as ``pairs``; return the errors of pairs that are left out."""
+        errors = []
+        for (place, image, _, record, item, loose), pair in zip(deferred, pairs, strict=True):
+            try:
+                self.add_pair(place, image, pair, record, item, loose=loose)
+            except UnreadableError as unreadable:
+                errors.append(unreadable)
         return errors
 
     def rows(self) -> Rows:

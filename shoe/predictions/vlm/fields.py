@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 from shoe.core.io.tolerant import values_in
 from shoe.lexicon.text import ALTERNATIVES
 from shoe.predictions.vlm.box_marks import Entity, can_be_verb, entity_of, is_person, words_of_boxes
-from shoe.predictions.vlm.boxes import box_of, corners_in, number_of
-from shoe.predictions.vlm.keys import Meaning, meaning
+from shoe.predictions.vlm.boxes import box_of, corners_in, number_of, verdict_of
+from shoe.predictions.vlm.keys import Meaning, is_verdict, meaning
 
 _AROUND_ALL = {"union", "interaction", "hoi", "pair", "relation", "relationship", "image", "predicate", "action"}
 _NUMBERED = {"hoi", "verb", "action", "interaction", "predicate", "relation"}
@@ -47,6 +47,8 @@ class Fields:
         empty_lists: keys with an empty list.
         invalid_boxes: invalid values under keys of boxes, keyed by side.
         invalid_word: key that should have a word as value, and its value; None if there is none.
+        verdict: whether the interaction is there, as :func:`shoe.predictions.vlm.boxes.verdict_of` returns it; None
+            if the item does not state it.
     """
 
     entities: list[Entity] = field(default_factory=list)
@@ -65,6 +67,7 @@ class Fields:
     empty_lists: list[str] = field(default_factory=list)
     invalid_boxes: dict[str, Any] = field(default_factory=dict)
     invalid_word: tuple[str, Any] | None = None
+    verdict: float | None = None
 
     @property
     def label(self) -> str:
@@ -101,7 +104,9 @@ def fields_of(record: dict[Any, Any]) -> Fields:
             elif info.part in ("verb", "phrase"):
                 fields.invalid_word = (info.part, value)
             continue
-        if info.part == "score":
+        if is_verdict(key) and (verdict := verdict_of(value)) is not None:
+            fields.verdict = verdict
+        elif info.part == "score":
             if not info.side and (fields.score is None or key in ("score", "confidence")):
                 fields.score = _score_in(value) if isinstance(value, dict) else value
         elif isinstance(value, dict | list):

@@ -67,6 +67,7 @@ def pair_of(fields: Fields) -> Pair:
         is_relation,
         fields.invalid_word,
         tuple(fields.keys_of.get(text, "") for text in texts),
+        fields.verdict,
     )
 
 

@@ -136,11 +136,14 @@ REFUSALS = _set("safety image_safety content_filter refusal prohibited_content b
 """Finish reasons of refusals by the model or its safety filter."""
 FAILURES = _set("errored expired canceled cancelled failed")
 
+_VERDICTS = _set(
+    "label present exist exists valid interaction interacting interacts positive verdict verified confirmed correct is"
+)
 _PROMPT = _set("prompt prompts question query queries instruction instructions system input inputs user tools schema")
 _TRUTH = _set("gt ground truth solution expected gold annotation annotations")
 _REFERENCE = _set("reference correct target true right label")
 _ANSWER = _set("answer answers response output text completion reply")
-_LABELS = _set("label labels")
+_DATA_KEYS = _set("label labels reference")
 _METADATA = _set(
     "reference model id usage metadata time created date tokens token logprobs logprob thinking thought thoughts "
     "reasoning reason error errors status image images prompt_feedback"
@@ -168,11 +171,18 @@ def is_error(key: object) -> bool:
 
 
 def is_truth(key: object, value: Any) -> bool:
-    """Return whether a key is for ground truth; "label" is so only if its text contains data, not just a word."""
+    """Return whether a key is for ground truth; "label" and "reference" are so only if they contain data, no word."""
     words = meaning(key).words
     if not _TRUTH.isdisjoint(words) or not (_REFERENCE.isdisjoint(words) or _ANSWER.isdisjoint(words)):
         return True
-    return not _LABELS.isdisjoint(words) and len(words) == 1 and isinstance(value, str) and holds_data(value)
+    if isinstance(value, list):
+        return words == ("reference",) and any(isinstance(each, dict) for each in value)
+    return not _DATA_KEYS.isdisjoint(words) and len(words) == 1 and isinstance(value, str) and holds_data(value)
+
+
+def is_verdict(key: object) -> bool:
+    """Return whether a key may state whether an interaction is there: "label", "present", "is_valid"."""
+    return bool(words := meaning(key).words) and _VERDICTS.issuperset(words)
 
 
 def holds_data(text: str) -> bool:

@@ -51,6 +51,8 @@ class Pair(NamedTuple):
         is_relation: whether the first box is the subject of a relation, which may be a thing.
         invalid_word: key that should have a word as value, and its invalid value; None if there is none.
         keys: keys of ``texts``; "" for a text without a key.
+        verdict: whether the item states that the interaction is there: 1 for yes, 0 for no; None if it does not state
+            it. Any other number is an ID.
     """
 
     human: Entity
@@ -64,6 +66,7 @@ class Pair(NamedTuple):
     is_relation: bool = False
     invalid_word: tuple[str, Any] | None = None
     keys: tuple[str, ...] = ()
+    verdict: float | None = None
 
     @property
     def has_words(self) -> bool:

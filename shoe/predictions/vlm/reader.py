@@ -16,11 +16,11 @@ from shoe.predictions.notes import ReadNotes
 from shoe.predictions.source import Source
 from shoe.predictions.vlm.answers import Answer, best_answer, caption_interactions, context_fields
 from shoe.predictions.vlm.box_marks import has_points
-from shoe.predictions.vlm.boxes import box_of
+from shoe.predictions.vlm.boxes import box_of, verdict_of
 from shoe.predictions.vlm.columns import Columns
 from shoe.predictions.vlm.fields import Fields
 from shoe.predictions.vlm.images import contains_file_name, has_own_image, image_of, is_file_name, is_image_key, plain
-from shoe.predictions.vlm.items import interactions_in
+from shoe.predictions.vlm.items import interactions_in, pair_of
 from shoe.predictions.vlm.keys import ANSWERS, ANSWERS_WITH_BOXES, CHATS, REFUSALS, is_prompt, is_truth, meaning
 from shoe.predictions.vlm.parsed_reply import Problem, UnreadableError
 from shoe.predictions.vlm.replies import (
@@ -376,6 +376,10 @@ class Reader:
     def _add_reply(
         self, place: str, image: int, wrapper: Wrapper, context: Fields, number: int, record: dict[Any, Any]
     ) -> None:
+        verdict = verdict_of(wrapper.answers[-1]) if wrapper.answers else None
+        if verdict in (0, 1) and context.has_words and len(context.entities) > 1:  # the answer to a yes/no question
+            self._columns.add_pair(place, image, pair_of(context)._replace(verdict=verdict), number, None, loose=True)
+            return
         self._notes.add("cut_off", count=wrapper.is_cut)
         self._notes.add("several_answers", count=wrapper.choices > 0)
         self._images_with_reply.append(image)

@@ -14,7 +14,6 @@ from shoe.predictions.vlm.parsed_reply import Pair
 _LONGEST_VERB = 3
 _JOINED = re.compile(r"[,;/&+|]|\band\b")
 _ARROW, _TRIPLET = re.compile(r"\s*(?:-+>?|→|\||\s/\s)\s*"), 3  # as in "person-riding-horse"
-_NONE = (["none"], ["nothing"], ["null"], ["nil"], ["na"], ["n", "a"], ["no", "relation"], ["no", "action"])
 _PASSIVE = frozenset(("by",))
 _FUNCTION_WORDS = text.DETERMINERS | text.AUXILIARIES | text.NEGATIONS | text.CONJUNCTIONS
 _NOT_VERBS = _FUNCTION_WORDS | text.WORD_CLASSES["persons"]
@@ -115,7 +114,7 @@ def _parse_words(verb: str, phrase: str, target: str) -> _ParsedWords:
     source = verb or phrase
     if target:
         words = text.tokens(text.plain(source))
-        if text.says_no_interaction(words) or words in _NONE:
+        if text.says_no_interaction(words) or text.names_no_action(words):
             return _ParsedWords((("no_interaction", target),))
         target_words = text.tokens(text.plain(target))
         if target_words and target_words[-1] in words and _names_only(words, target_words):

@@ -1,0 +1,115 @@
+"""Distinct boxes of predictions and annotations, and their overlap."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from shoe.core.arrays import Floats, Indices, Ints, Mask, as_bits, expand, first_equal
+from shoe.core.boxes import CommonCoordinates, convert_boxes
+from shoe.core.interactions import Interactions
+from shoe.predictions.boxes.conventions import corners_of
+
+PERSON, OBJECT = 0, 1
+_TINY = np.finfo(np.float64).tiny
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Boxes:
+    """The n distinct boxes of some images.
+
+    Attributes:
+        image: (n,) image index of each box.
+        kind: (n,) ``PERSON`` or ``OBJECT``, as the file labels each box.
+        numbers: (n, 4) coordinates.
+        rows: (n,) index of the first triplet with each box.
+    """
+
+    image: Indices
+    kind: Indices
+    numbers: Floats
+    rows: Indices
+
+    @classmethod
+    def distinct(cls, image: Indices | Ints, human: Floats, target: Floats) -> Boxes:
+        """Return the distinct boxes of triplets from (n,) image indices, (n, 4) human boxes and (n, 4) object boxes."""
+        firsts = []
+        for boxes in (human, target):
+            first = first_equal([*as_bits(image), *as_bits(boxes)])
+            firsts.append(np.flatnonzero(first == np.arange(len(first))))
+        return cls(
+            image=np.concatenate([image[rows] for rows in firsts]).astype(np.int64),
+            kind=np.repeat([PERSON, OBJECT], [len(rows) for rows in firsts]),
+            numbers=np.concatenate([boxes[rows] for boxes, rows in zip((human, target), firsts, strict=True)]),
+            rows=np.concatenate(firsts),
+        )
+
+    def select(self, mask: Mask) -> Boxes:
+        """Return the boxes for which the (n,) mask is True."""
+        return Boxes(self.image[mask], self.kind[mask], self.numbers[mask], self.rows[mask])
+
+
+class AnnotatedBoxes:
+    """Annotated boxes of the images with the indices ``images`` in the ground truth.
+
+    ``layout`` is the meaning of the four numbers in the table of the ground truth.
+    """
+
+    def __init__(self, truth: Interactions, images: Ints, layout: str = "xyxy") -> None:
+        count = np.diff(truth.offsets)[images]
+        owner, row = expand(truth.offsets[images], count)
+        coordinates = truth.coordinates[images][owner]
+        human, target = (
+            convert_boxes(corners_of(boxes[row], layout), coordinates, CommonCoordinates.EDGES)
+            for boxes in (truth.human_boxes, truth.object_boxes)
+        )
+        found = Boxes.distinct(owner, human, target)
+        group = 2 * found.image + found.kind
+        self._corners = np.ascontiguousarray(found.numbers[np.argsort(group, kind="stable")].T)
+        self._count = np.bincount(group, minlength=2 * len(images))
+        self._first = np.cumsum(self._count) - self._count
+
+    def best(self, image: Indices, kind: Indices, boxes: Floats) -> Floats:
+        """Return the (c, n) best IoU of each box with the annotated boxes of its image and kind, under c conventions.
+
+        Args:
+            image: (n,) index of the image, into ``images``. Each image must have boxes of the kind.
+            kind: (n,) ``PERSON`` or ``OBJECT``.
+            boxes: (4, c, n) x1, y1, x2, y2 of each box under each convention.
+        """
+        group = 2 * image + kind
+        count = self._count[group]
+        owner, annotated = expand(self._first[group], count)
+        overlap = _overlap(boxes, self._corners[:, annotated], owner)
+        best: Floats = np.maximum.reduceat(overlap, np.cumsum(count) - count, axis=1)
+        return best
+
+    def nearest(self, image: Indices, kind: Indices, boxes: Floats) -> Floats:
+        """Return the (n, 4) annotated box with the best IoU of each of n boxes; arguments as in :meth:`best`, c = 1."""
+        group = 2 * image + kind
+        owner, annotated = expand(self._first[group], self._count[group])
+        order = np.lexsort((_overlap(boxes, self._corners[:, annotated], owner)[0], owner))
+        nearest: Floats = self._corners[:, annotated[order[np.cumsum(self._count[group]) - 1]]].T
+        return nearest
+
+
+def _overlap(boxes: Floats, truth: Floats, owner: Indices) -> Floats:
+    """Return the (c, p) IoU of p annotated boxes with predicted boxes under c conventions; 0 for boxes without area.
+
+    ``boxes`` are the (4, c, n) corners of n predicted boxes, ``truth`` the (4, p) corners of the annotated boxes, and
+    ``owner`` (p,) the index of the predicted box that each annotated box is compared with.
+    """
+    areas = (boxes[2] - boxes[0]) * (boxes[3] - boxes[1])
+    x1, y1, x2, y2 = (corner.take(owner, axis=1) for corner in boxes)
+    width = np.minimum(x2, truth[2], out=x2)
+    width -= np.maximum(x1, truth[0], out=x1)
+    height = np.minimum(y2, truth[3], out=y2)
+    height -= np.maximum(y1, truth[1], out=y1)
+    intersection = np.maximum(width, 0, out=width)
+    intersection *= np.maximum(height, 0, out=height)
+    union = areas.take(owner, axis=1)
+    union += (truth[2] - truth[0]) * (truth[3] - truth[1])
+    union -= intersection
+    iou: Floats = np.divide(intersection, np.maximum(union, _TINY, out=union), out=intersection)
+    return iou

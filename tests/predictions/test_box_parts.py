@@ -1,0 +1,153 @@
+"""Boxes of which only a part is wrong: one kind, some images, boxes that are left out, and the ground truth's."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from shoe.benchmarks.truth import read_truth_file
+from shoe.core.arrays import Floats, Mask
+from shoe.core.errors import InputError
+from shoe.core.interactions import Interactions
+from shoe.demo import PREDICTIONS, TRUTH
+from shoe.predictions import read_predictions, read_predictions_with_notes, write_predictions
+from shoe.predictions.boxes.check import check_box_convention
+from shoe.predictions.boxes.conventions import are_valid, parse_convention
+from tests.predictions import weak
+
+ANNOTATED = read_truth_file(TRUTH).interactions
+MODEL = read_predictions(PREDICTIONS["detector"], truth=ANNOTATED)
+
+
+@pytest.fixture(scope="module")
+def annotated(shared_data: Path) -> Interactions:
+    return read_truth_file(shared_data / "hico_det" / "instances_test2015.json").interactions
+
+
+def written(table: Interactions, boxes: Floats, true: str, named: str = "xyxy") -> Floats:
+    """The boxes of a table after they are written in one convention and read under another."""
+    sizes = table.sizes[table.image].astype(np.float64)
+    return parse_convention(named).to_pixels(parse_convention(true).from_pixels(boxes, sizes), sizes)
+
+
+def valid(table: Interactions) -> Interactions:
+    return table.select(are_valid(table.human_boxes, 0) & are_valid(table.object_boxes, 0))  # type: ignore[arg-type]
+
+
+def mirrored(table: Interactions, rows: Mask) -> Interactions:
+    width = table.sizes[table.image][:, 0].astype(np.float64)
+    made: dict[str, Any] = {}
+    for name in ("human_boxes", "object_boxes"):
+        x1, y1, x2, y2 = getattr(table, name).T
+        made[name] = np.where(rows[:, None], np.column_stack([width - x2, y1, width - x1, y2]), getattr(table, name))
+    return replace(table, **made)
+
+
+def shifted(table: Interactions, images: Mask, step: int) -> Interactions:
+    """The predictions of some images, under the name of the image ``step`` places further."""
+    image = np.where(images[table.image], (table.image + step) % len(table.images), table.image)
+    order = np.argsort(image, kind="stable")
+    rows: dict[str, Any] = {
+        name: getattr(table, name)[order] for name in ("human_boxes", "object_boxes", "verb", "object", "score")
+    }
+    return replace(table, **rows, offsets=np.searchsorted(image[order], np.arange(len(table.images) + 1)))
+
+
+@pytest.mark.parametrize("true", ["xywh", "cxcywh", "thousand"])
+@pytest.mark.parametrize("part", ["human", "object"])
+@pytest.mark.parametrize("named", ["xyxy", "true"])
+def test_the_convention_of_each_kind_is_named(true: str, part: str, named: str) -> None:
+    """Whichever convention is applied to both kinds, it is wrong for one kind."""
+    applied = true if named == "true" else "xyxy"
+    kinds = {"human": "xyxy", "object": "xyxy"} | {part: true}
+    boxes: dict[str, Any] = {f"{kind}_boxes": written(MODEL, getattr(MODEL, f"{kind}_boxes"), each, applied)
+             for kind, each in kinds.items()}  # fmt: skip
+    (line,) = check_box_convention(valid(replace(MODEL, **boxes)), ANNOTATED, applied).verdicts
+    assert f"human boxes overlap an annotated box with IoU >= 0.5 if read as {kinds['human']}, and" in line
+    assert f"object boxes if read as {kinds['object']}: convert the boxes of the file to one convention" in line
+
+
+@pytest.mark.real_data
+def test_images_that_are_mirrored_or_shifted_are_counted(annotated: Interactions) -> None:
+    rng = np.random.default_rng(0)
+    for quality in ({}, {"jitter": 0.1, "extra": 0.5}, {"jitter": 0.2, "missed": 0.3}):
+        truth = weak.part(annotated, rng, 600)
+        table = weak.detector(truth, rng, **quality)
+        (line,) = check_box_convention(mirrored(table, table.image % 2 == 0), truth).lines()
+        assert "far better if mirrored: replace x1" in line
+        for step, name in ((1, "previous"), (-1, "next")):
+            for images in (np.arange(600) < 150, np.ones(600, bool)):
+                (line,) = check_box_convention(shifted(table, images, step), truth).lines()
+                assert f"of the {name} image of the file far better than their own" in line
+
+
+@pytest.mark.real_data
+@pytest.mark.parametrize(
+    ("seed", "count"), [(0, 12), *(pytest.param(seed, 60, marks=pytest.mark.slow) for seed in range(1, 6))]
+)
+def test_nothing_is_said_about_right_boxes_of_any_quality(annotated: Interactions, seed: int, count: int) -> None:
+    """Except that boxes which overlap next to no annotated box may belong to other images."""
+    rng = np.random.default_rng(seed)
+    for _ in range(count):
+        truth = weak.part(annotated, rng, int(rng.choice([15, 40, 120, 300, 800])))
+        table = weak.detector(truth, rng, **weak.random_quality(rng))
+        lines = check_box_convention(table, truth).lines()
+        assert [line for line in lines if "no other known convention fits" not in line] == []
+
+
+@pytest.mark.parametrize("rule", ["drop", "count"])
+@pytest.mark.parametrize("mixed", ["images", "rows"])
+def test_predictions_that_are_left_out_are_evidence(tmp_path: Path, rule: str, mixed: str) -> None:
+    table = MODEL
+    other = (table.image if mixed == "images" else np.arange(len(table))) % 2 == 0
+    boxes: dict[str, Any] = {
+        name: np.where(other[:, None], written(table, getattr(table, name), "xywh"), getattr(table, name))
+        for name in ("human_boxes", "object_boxes")
+    }
+    write_predictions(replace(table, **boxes), tmp_path / "p.csv", "csv")
+    read, notes = read_predictions_with_notes(tmp_path / "p.csv", truth=ANNOTATED, bad_boxes=rule)
+    (line,) = notes.urgent()
+    assert line.startswith(f"boxes: of {read.bad[rule]:,} predictions with an invalid box, ")
+    assert line.endswith('if the latter is right, set it: --boxes xywh (Python: boxes="xywh")')
+    with pytest.raises(InputError, match=r"boxes have no area; (the file seems to mix|\d+% overlap an annotated box)"):
+        read_predictions(tmp_path / "p.csv", truth=ANNOTATED)
+
+
+def test_few_mistakes_say_nothing_about_the_convention(tmp_path: Path) -> None:
+    boxes = MODEL.human_boxes.copy()
+    boxes[::20, [0, 2]] = boxes[::20, [2, 0]]
+    write_predictions(replace(MODEL, human_boxes=boxes), tmp_path / "p.csv", "csv")
+    _, notes = read_predictions_with_notes(tmp_path / "p.csv", truth=ANNOTATED, bad_boxes="drop")
+    assert notes.urgent() == []
+
+
+def test_boxes_without_area_of_one_kind_are_said_to_be_of_one_kind(tmp_path: Path) -> None:
+    boxes = written(MODEL, MODEL.object_boxes, "xywh")
+    write_predictions(replace(MODEL, object_boxes=boxes), tmp_path / "p.csv", "csv")
+    with pytest.raises(InputError, match="of the object boxes if read as xywh: convert the boxes of the file"):
+        read_predictions(tmp_path / "p.csv", truth=ANNOTATED)
+    with pytest.raises(InputError, match="only human boxes or only object boxes: have both the same convention"):
+        read_predictions(tmp_path / "p.csv")
+
+
+@pytest.mark.real_data
+def test_boxes_of_the_ground_truth_that_have_a_width_are_named(shared_data: Path, tmp_path: Path) -> None:
+    """All boxes of these images have an area also if their width and height are read as a corner."""
+    document = json.loads((shared_data / "hico_det" / "instances_test2015.json").read_text())
+    kept = []
+    for i, image in enumerate(document["annotation"]):
+        both = [[x1, y1, x2 - x1, y2 - y1] for x1, y1, x2, y2 in image["boxes_h"] + image["boxes_o"]]
+        if both and all(w > x and h > y for x, y, w, h in both):
+            image["boxes_h"], image["boxes_o"] = both[: len(both) // 2], both[len(both) // 2 :]
+            kept.append(i)
+    for name in ("annotation", "filenames", "size"):
+        document[name] = [document[name][i] for i in kept]
+    (tmp_path / "truth.json").write_text(json.dumps(document))
+    truth = read_truth_file(tmp_path / "truth.json").interactions
+    right = read_truth_file(shared_data / "hico_det" / "instances_test2015.json").interactions
+    (line,) = check_box_convention(right.select_images(np.array(kept)), truth).lines()
+    assert line.endswith("if the boxes of the ground truth are x1, y1, width, height: convert them to x1, y1, x2, y2")
+    assert "--boxes" not in line
