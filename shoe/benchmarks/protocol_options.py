@@ -109,14 +109,18 @@ class SemanticOptions(Overlapping):
     )
     missed: Literal["keep", "drop"] = option("keep", "whether a missed ground truth adds an entry (0, 0) (A6)")
     fp_scope: Literal["dataset", "image"] = option(
-        "dataset", "classes in which an unmatched prediction can be a false positive (A7)"
+        "dataset", "classes in which an unmatched prediction can be a false positive in mAP (A7)"
+    )
+    f1_fp_scope: Literal["dataset", "image"] = option(
+        "image", "classes in which an unmatched prediction can be a false positive in mF1 (A7)"
     )
     delta: float = option(
         0.5,
         "similarity from which an unmatched prediction is a false positive of a class (A8)",
         range=(0, 1),
     )
-    delta_at: At = option(">=", "comparison of the similarity with delta (A8)")
+    delta_at: At = option(">=", "comparison of the similarity with delta in mAP (A8)")
+    f1_delta_at: At = option(">", "comparison of the similarity with delta in mF1 (A8)")
     ap: Interpolation = option(
         Interpolation.ALL_POINTS,
         "interpolation of the precision-recall curve (A10)",
