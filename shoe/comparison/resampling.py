@@ -55,7 +55,8 @@ class Counted:
         true: (K, columns) sparse sums of the similarities of matches.
         false: (K, columns) sparse sums of 1 - similarity of matches, plus the number of false positives.
         found, truths: (K, columns) sparse numbers of matched ground truths, and of all ground truths.
-        unmatched, predictions: (1, columns) sparse numbers of predictions without a match, and of all predictions.
+        unmatched, apart, predictions: (1, columns) sparse numbers of predictions without a match, of predictions whose
+            boxes overlap no ground truth, and of all predictions.
         counted: (K,) mask of the evaluated classes.
     """
 
@@ -64,6 +65,7 @@ class Counted:
     found: Any
     truths: Any
     unmatched: Any
+    apart: Any
     predictions: Any
     counted: Mask
     rule: F1Rule
@@ -78,22 +80,26 @@ class Counted:
         return cls(**joined, counted=models[0].counted, rule=models[0].rule)
 
     def under(self, weights: Counts) -> tuple[ByClass, Floats]:
-        """Return the F1 of each class, and the (R, 2) miss rates, under (columns, R) weights.
+        """Return the F1 of each class, and the (R, 3) miss rates, under (columns, R) weights.
 
-        The miss rates are those of ground truths and of predictions; NaN if there is nothing to measure.
+        The miss rates are the last three of ``SEMANTIC``; NaN if there is nothing to measure.
         """
         shown = self.truths > 0
         inside = self.false.multiply(shown).tocsr()
         outside = np.asarray((self.false - inside).sum(axis=1)).T
-        true, false, false_inside, found, truths, unmatched, predictions = (
+        true, false, false_inside, found, truths = (
             np.asarray((matrix @ weights).T, np.float64)
-            for matrix in (self.true, self.false, inside, self.found, self.truths, self.unmatched, self.predictions)
+            for matrix in (self.true, self.false, inside, self.found, self.truths)
+        )
+        unmatched, apart, predictions = (
+            np.asarray(matrix @ weights, np.float64)[0] for matrix in (self.unmatched, self.apart, self.predictions)
         )
         truths, drawn = (np.where(self.counted, each, 0) for each in (truths, (shown @ weights).T))
         f1, in_mean = self.rule.f1(true, false, found, truths, self.counted)
         own, _ = self.rule.f1(true, false_inside + outside, found, truths, self.counted)
-        of_truths, of_predictions = truths.sum(axis=1), predictions[:, 0]
-        rates = _share(of_truths - found.sum(axis=1), of_truths), _share(unmatched[:, 0], of_predictions)
+        of_truths = truths.sum(axis=1)
+        missed = _share(of_truths - found.sum(axis=1), of_truths)
+        rates = missed, _share(unmatched, predictions), _share(apart, predictions)
         return ByClass(f1, (in_mean,), drawn, self.truths.getnnz(axis=1), own), np.stack(rates, axis=1)
 
 
@@ -116,6 +122,7 @@ def _sums(images: int, matching: F1Entries) -> dict[str, Any]:
         "found": summed(matching.category, matching.image, np.ones(len(matching.category))),
         "truths": summed(matching.truth_category, matching.truth_image, np.ones(len(matching.truth_category))),
         "unmatched": of_all(unmatched[1] if matching.rule.misses == "charged" else matching.unmatched_image),
+        "apart": of_all(matching.unmatched_image[~matching.unmatched_overlaps]),
         "predictions": of_all(np.concatenate([matching.image, matching.unmatched_image])),
     }
 
@@ -135,12 +142,14 @@ class Measured:
     Attributes:
         lists: names of the means over classes, and average precision of the classes, by the first part of the keys of
             the metrics ("strict:qpic"). Means with the name "" are not reported.
-        f1: F1 of the classes; None without SHOE metrics.
-        rates: (R, 2) miss rates of ground truths and of predictions.
+        f1, best: F1 of the classes at the threshold of the option tau and at the best threshold of the run; None
+            without SHOE metrics.
+        rates: (R, 3) miss rates, as in :meth:`Counted.under`.
     """
 
     lists: dict[str, tuple[tuple[str, ...], ByClass]]
     f1: ByClass | None
+    best: ByClass | None
     rates: Floats
 
     @classmethod
@@ -150,8 +159,11 @@ class Measured:
             key: (names, ByClass.joined([part.lists[key][1] for part in parts]))
             for key, (names, _) in parts[0].lists.items()
         }
-        f1 = [part.f1 for part in parts if part.f1 is not None]
-        return cls(lists, ByClass.joined(f1) if f1 else None, np.concatenate([part.rates for part in parts]))
+        f1, best = (
+            ByClass.joined(known) if (known := [each for each in of_parts if each is not None]) else None
+            for of_parts in ([part.f1 for part in parts], [part.best for part in parts])
+        )
+        return cls(lists, f1, best, np.concatenate([part.rates for part in parts]))
 
     def figures(self, means: Callable[[ByClass], Floats]) -> Resampled:
         """Return the (R,) values of every metric by its key; ``means`` is a function that computes class means."""
@@ -162,8 +174,8 @@ class Measured:
             if seen is not None and unseen is not None:
                 named[HARMONIC_MEAN] = 2 * seen * unseen / np.where(seen + unseen > 0, seen + unseen, 1)
             metrics |= {f"{key}:{name}": value for name, value in named.items()}
-        if self.f1 is not None:
-            rest = means(self.f1)[:, 0], *self.rates.T
+        if self.f1 is not None and self.best is not None:
+            rest = means(self.f1)[:, 0], means(self.best)[:, 0], *self.rates.T
             metrics |= {f"semantic:{name}": value for name, value in zip(SEMANTIC[1:], rest, strict=True)}
         return metrics
 
@@ -187,12 +199,13 @@ class Resampler:
             )
             self._add(key, (PARTS[0], "", ""), ranked)
         semantic = [run.semantic for run in runs if run.semantic is not None]
-        self._counted: Counted | None = None
+        self._counted: tuple[Counted, Counted] | None = None
         if len(semantic) == len(runs):
             self._add(
                 "semantic", (SEMANTIC[0], "", ""), Ranked.from_entries(images, *(each.entries for each in semantic))
             )
-            self._counted = Counted.from_entries(images, *(each.f1 for each in semantic))
+            f1, best = [each.f1 for each in semantic], [each.best for each in semantic]
+            self._counted = Counted.from_entries(images, *f1), Counted.from_entries(images, *best)
 
     def _add(self, key: str, names: tuple[str, ...], ranked: Ranked) -> None:
         self._lists[key] = (*names, *map(PART.format, ranked.parts)), ranked
@@ -203,8 +216,10 @@ class Resampler:
         ``batch`` is the number of previous batches of BATCH resamples, which seeds the random orders of ties.
         """
         lists = {key: (names, ranked.by_class(weights, batch)) for key, (names, ranked) in self._lists.items()}
-        f1, rates = self._counted.under(weights) if self._counted else (None, np.empty((weights.shape[1], 0)))
-        return Measured(lists, f1, rates)
+        if self._counted is None:
+            return Measured(lists, None, None, np.empty((weights.shape[1], 0)))
+        (f1, rates), (best, _) = (counted.under(weights) for counted in self._counted)
+        return Measured(lists, f1, best, rates)
 
     def figures(self, weights: Counts) -> Resampled:
         """Return the (R,) values of every metric by its key, under weights as in :meth:`under`."""

@@ -283,11 +283,12 @@ def check_run(run: Run) -> None:
 
 
 SUFFIX = ".shoe"
-_VERSION = 1
+_VERSION = 2
 _HEAD = RUN_HEAD
 _COLUMN = "columns/{}"
 _ENTRIES = ("category", "image", "score", "credit", "truth_category", "truth_image")
-_F1 = ("category", "image", "sigma", "unmatched_category", "unmatched_image", "truth_category", "truth_image")
+_F1_FLAG = "unmatched_overlaps"
+_F1 = ("category", "image", "sigma", "unmatched_category", "unmatched_image", _F1_FLAG, "truth_category", "truth_image")
 _FRACTIONS = ("credit", "sigma")
 _MOST_CLASSES = 15_000
 _Columns = dict[str, ColumnIndex]
@@ -312,6 +313,7 @@ class _Semantic(msgspec.Struct):
     options: dict[str, str]
     entries: _Columns
     f1: _Columns
+    best: _Columns
     above_delta: _Columns
 
 
@@ -350,8 +352,8 @@ def write_run(run: Run, path: str | Path) -> None:
     strict = [_Strict(str(each.signature), settings(each.options), put(each.entries, _ENTRIES)) for each in run.strict]
     semantic = split = None
     if (own := run.semantic) is not None:
-        columns = put(own.entries, _ENTRIES), put(own.f1, _F1), put(own.above_delta, _F1)
-        semantic = _Semantic(settings(own.options), *columns)
+        matchings = (put(each, _F1) for each in (own.f1, own.best, own.above_delta))
+        semantic = _Semantic(settings(own.options), put(own.entries, _ENTRIES), *matchings)
     if (parted := run.class_split) is not None:
         parts = {part: np.flatnonzero(mask).tolist() for part, mask in parted.parts.items()}
         split = _Split(parted.name, parted.source, parted.about, parts)
@@ -458,11 +460,13 @@ def _run(head: _Head, columns: list[Any]) -> Run:
         return Signature.parse(text, protocols)
 
     def column(name: str, number: int, categories: int) -> Any:
-        values, is_index = columns[number], "category" in name or "image" in name
+        values, is_index = columns[number], "category" in name or "image" in name or name == _F1_FLAG
         if (values.dtype.kind == "i") != is_index:
             raise DamagedError(f"values of an unexpected type for {name}")
         if "category" in name:
             return check_range(values, -1 if name.startswith("unmatched") else 0, categories)
+        if name == _F1_FLAG:
+            return check_range(values, 0, 2).astype(bool)
         if "image" in name:
             return check_range(values, 0, len(head.images))
         if not np.isfinite(values).all():
@@ -513,7 +517,7 @@ def _run(head: _Head, columns: list[Any]) -> Run:
 
     def semantic(stored: _Semantic) -> SemanticRun:
         options = _options(SemanticOptions, stored.options)
-        matchings = f1(stored.f1, options), f1(stored.above_delta, options)
+        matchings = (f1(each, options) for each in (stored.f1, stored.best, stored.above_delta))
         return SemanticRun(options, entries(stored.entries, options), *matchings)
 
     run = Run(
