@@ -414,7 +414,7 @@ def read_run(path: str | Path) -> Run:
             data = read_member(archive, _HEAD, length)
             version = msgspec.json.decode(data, type=_Version).shoe_run
             if type(version) is not int or version != _VERSION:
-                found_version, hint = quote(version), "the run may have been written by a later version of shoe"
+                found_version, hint = quote(version), "score the predictions again with `shoe score --save`"
                 raise InputError(path, field="shoe_run", found=found_version, expected=f"version {_VERSION}", hint=hint)
             head = msgspec.json.decode(data, type=_Head)
             check_total(archive, sum(stored.unpacked for stored in head.columns))

@@ -118,7 +118,7 @@ class Scorer:
     def above_delta(self) -> Scorer:
         """Return a scorer of the same task that only matches pairs more similar than delta (``min-sigma=delta``)."""
         strict = Scorer(self.task, self.similarities, replace(self.options, min_sigma="delta"), self.near)
-        for shared in ("map_false_of", "f1_false_of", "overlaps_truth", "_counts_for_tau"):
+        for shared in ("map_false_of", "f1_false_of", "overlaps_truth", "counts_for_tau"):
             setattr(strict, shared, getattr(self, shared))  # independent of the option
         return strict
 
@@ -147,7 +147,7 @@ class Scorer:
         """Return the ascending rows of the predictions for SHOE-mF1 under a value of the option ``tau-by``."""
         if by == "best":
             return self._rows_of_best_f1
-        return confident(self.task, self.rows, self._counts_for_tau[self.rows], replace(self.options, tau_by=by))
+        return confident(self.task, self.rows, self.counts_for_tau[self.rows], replace(self.options, tau_by=by))
 
     @cached_property
     def _rows_of_best_f1(self) -> Indices:
@@ -156,14 +156,15 @@ class Scorer:
         # Only predictions that could change mF1 are counted: meaningless ones must not change which are tried.
         score = self.task.predictions.score
         moving = self._rows_that_move_f1
-        falling = -np.sort(-score[moving[self._counts_for_tau[moving]]])
+        falling = -np.sort(-score[moving[self.counts_for_tau[moving]]])
         sizes = np.ceil(len(self.truth_rows) * _TRIED_SIZES).astype(np.int64)
         tried = np.unique(falling[np.minimum(sizes, len(falling)) - 1])[::-1] if len(falling) else falling
 
         def mf1(least: float) -> float:
             return mean_over(*self.f1(self.match(moving[score[moving] >= least]))) or 0.0
 
-        return self.rows[score[self.rows] >= max(tried.tolist(), key=mf1, default=-np.inf)]
+        lowest: float = max(tried.tolist(), key=mf1, default=-np.inf)
+        return self.rows[score[self.rows] >= lowest]
 
     @property
     def _rows_that_move_f1(self) -> Indices:
@@ -171,10 +172,11 @@ class Scorer:
         moves = np.zeros(len(self.task.predictions), bool)
         moves[self.pairs.prediction] = True
         in_mean = (self.truths > 0) | (self.counted & (self.options.f1_classes == "counted"))
-        return self.rows[moves[self.rows] | np.append(in_mean, False)[self.f1_false_of[self.rows]]]
+        moves |= np.append(in_mean, False)[self.f1_false_of]
+        return self.rows[moves[self.rows]]
 
     @cached_property
-    def _counts_for_tau(self) -> Mask:
+    def counts_for_tau(self) -> Mask:
         """(n,) whether both words of each prediction have a sense or are labels; other words do not move tau."""
         task, words = self.task, self.task.predictions
         tables = self.similarities.verbs, self.similarities.objects

@@ -23,7 +23,8 @@ def of_images(run: Run, index: Indices) -> dict[str, float | None]:
     assert semantic is not None
     strict = strict_figures("qpic", run.strict[0].entries.take_images(index).means())
     f1 = semantic.f1.take_images(index).figures()
-    return strict | semantic_figures(semantic.entries.take_images(index).means(), f1)
+    best = semantic.best.take_images(index).figures().mf1
+    return strict | semantic_figures(semantic.entries.take_images(index).means(), f1, best)
 
 
 def entries(rng: np.random.Generator, images: int, levels: int, rule: AveragingRule) -> Entries:
