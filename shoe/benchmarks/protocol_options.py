@@ -88,7 +88,7 @@ class Overlapping:
 
 @dataclass(frozen=True, slots=True)
 class SemanticOptions(Overlapping):
-    """Options of SHOE-mAP and SHOE-mF1; the defaults are protocol ``shoe`` (A1 to A32: docs/protocols.md 10.5)."""
+    """Options of SHOE-mAP and SHOE-mF1; the defaults are protocol ``shoe`` (A1 to A33: docs/protocols.md 10.5)."""
 
     protocol: str = "shoe"
     combine: Literal["arithmetic", "geometric", "minimum"] = option("arithmetic", "HOI similarity from verb and object")
@@ -157,6 +157,11 @@ class SemanticOptions(Overlapping):
         "weighed",
         "words that fit a class only in part (a make, a part, another place): reduced credit; or full credit, and only "
         "senses of the words' own lemmas (A32)",
+    )
+    alternatives: Literal["mean", "best"] = option(
+        "mean",
+        "similarity of a prediction with several words for the verb or the object (ride / hold): mean of the words, or "
+        "the most similar word (A33)",
     )
     unrated: Literal["learned", "zero", "wup", "drop"] = option(
         "learned",

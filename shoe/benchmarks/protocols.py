@@ -65,6 +65,7 @@ SEMANTIC = {
             sense="max",
             object_words="pooled",
             partial="full",
+            alternatives="best",
             unrated="zero",
             repeats="matched",
         ),
