@@ -38,7 +38,7 @@ def test_runs_need_no_ground_truth_and_give_every_kind_of_table(runs: tuple[Path
     assert r"\textbf{68.00}\textsuperscript{2}" in latex
     assert r"\underline{15.93}" in latex
     body = [line for line in latex.splitlines() if line.endswith(r"\\")]
-    assert {line.replace(r"\&", "").count("&") for line in body[1:]} == {9}
+    assert {line.replace(r"\&", "").count("&") for line in body[1:]} == {11}
     assert latex.count("{") == latex.count("}")
     assert "free text: 155 of 200 images have predictions" in done.stdout
     for text in (latex, markdown, written[3].read_text("utf-8")):
@@ -165,7 +165,7 @@ def test_names_that_latex_would_read_as_commands() -> None:
 def test_a_run_is_verified(runs: tuple[Path, Path], tmp_path: Path) -> None:
     done = run("verify", runs[1], PREDICTIONS["free text"], "-g", TRUTH)
     assert (done.returncode, done.stderr) == (0, "")
-    assert "equal: 7 figures, options, version and hashes" in done.stdout
+    assert "equal: 9 figures, options, version and hashes" in done.stdout
     changed = tmp_path / "changed.jsonl"
     changed.write_text(PREDICTIONS["free text"].read_text("utf-8").replace("riding", "walking"), "utf-8")
     done = run("verify", runs[1], changed, "-g", TRUTH)
