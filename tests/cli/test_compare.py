@@ -46,7 +46,7 @@ def test_runs_need_no_ground_truth_and_give_every_kind_of_table(runs: tuple[Path
     assert "**68.00**<sup>2</sup>" in markdown
     assert len({line.count("|") for line in markdown.splitlines() if line.startswith("|")}) == 1
     rows = list(csv.DictReader(io.StringIO(table)))
-    assert len(rows) == 14
+    assert len(rows) == 18
     assert rows[0]["figure"] == "strict:hico-det:full"
     assert float(rows[0]["low"]) < float(rows[0]["value"]) < float(rows[0]["high"])
 

@@ -78,7 +78,7 @@ def test_a_run_says_strict_beside_semantic_beside_why(client: Any, site: Any) ->
     plain = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", page))
     for said in (
         "15.93 mAP, hico-det",
-        "36.15 SHOE-mAP +20.23",
+        "36.19 SHOE-mAP +20.26",
         "+6.00 missed GT",
         "human box 25.00 +5.00",
         "1,234 predictions",
