@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from shoe.benchmarks.truth import GroundTruth
+from shoe.comparison.run import SEMANTIC
 from shoe.core.boxes import Coordinates
 from shoe.core.errors import MissingExtraError, OptionError, check_kind, pluralize, quote, unknown_name
 from shoe.core.interactions import Interactions, check_bad_boxes, image_index
@@ -54,8 +55,9 @@ class HoiMetric(TorchMetric):  # type: ignore[misc]
     of them, and raises InputError if no image is in the ground truth.
 
     ``compute`` returns one tensor per metric: "PROTOCOL_map", "PROTOCOL_map_rare" and "PROTOCOL_map_non_rare" of each
-    exact-label protocol, and "shoe_map", "shoe_mf1", "shoe_gt_miss_rate" and "shoe_prediction_miss_rate". Values that
-    cannot be measured are NaN. The attribute ``report`` is then the :class:`shoe.Report`.
+    exact-label protocol, and "shoe_map", "shoe_mf1", "shoe_mf1_best_tau", "shoe_gt_miss_rate",
+    "shoe_prediction_miss_rate" and "shoe_no_overlap_rate". Values that cannot be measured are NaN. The attribute
+    ``report`` is then the :class:`shoe.Report`.
     """
 
     is_differentiable = False
@@ -228,6 +230,6 @@ def _metrics(report: Report) -> dict[str, float | None]:
         for name in ("map", "map_rare", "map_non_rare"):
             metrics[f"{each.options.protocol}_{name}"] = getattr(each, name)
     if report.semantic is not None or "semantic" in report.absent:
-        for name in ("map", "mf1", "gt_miss_rate", "prediction_miss_rate"):
+        for name in SEMANTIC:
             metrics[f"shoe_{name}"] = getattr(report.semantic, name, None)
     return metrics

@@ -54,8 +54,10 @@ def expected(truth: shoe.GroundTruth, table: Interactions) -> dict[str, float]:
         "hico-det_map_non_rare": report.strict.map_non_rare or 0,
         "shoe_map": report.semantic.map or 0,
         "shoe_mf1": report.semantic.mf1 or 0,
+        "shoe_mf1_best_tau": report.semantic.mf1_best_tau or 0,
         "shoe_gt_miss_rate": report.semantic.gt_miss_rate or 0,
         "shoe_prediction_miss_rate": report.semantic.prediction_miss_rate or 0,
+        "shoe_no_overlap_rate": report.semantic.no_overlap_rate or 0,
     }
 
 

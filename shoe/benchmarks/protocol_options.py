@@ -88,7 +88,7 @@ class Overlapping:
 
 @dataclass(frozen=True, slots=True)
 class SemanticOptions(Overlapping):
-    """Options of SHOE-mAP and SHOE-mF1; the defaults are protocol ``shoe`` (A1 to A32: docs/protocols.md 10.5)."""
+    """Options of SHOE-mAP and SHOE-mF1; the defaults are protocol ``shoe`` (A1 to A33: docs/protocols.md 10.5)."""
 
     protocol: str = "shoe"
     combine: Literal["arithmetic", "geometric", "minimum"] = option("arithmetic", "HOI similarity from verb and object")
@@ -109,14 +109,18 @@ class SemanticOptions(Overlapping):
     )
     missed: Literal["keep", "drop"] = option("keep", "whether a missed ground truth adds an entry (0, 0) (A6)")
     fp_scope: Literal["dataset", "image"] = option(
-        "dataset", "classes in which an unmatched prediction can be a false positive (A7)"
+        "dataset", "classes in which an unmatched prediction can be a false positive in mAP (A7)"
+    )
+    f1_fp_scope: Literal["dataset", "image"] = option(
+        "image", "classes in which an unmatched prediction can be a false positive in mF1 (A7)"
     )
     delta: float = option(
         0.5,
         "similarity from which an unmatched prediction is a false positive of a class (A8)",
         range=(0, 1),
     )
-    delta_at: At = option(">=", "comparison of the similarity with delta (A8)")
+    delta_at: At = option(">=", "comparison of the similarity with delta in mAP (A8)")
+    f1_delta_at: At = option(">", "comparison of the similarity with delta in mF1 (A8)")
     ap: Interpolation = option(
         Interpolation.ALL_POINTS,
         "interpolation of the precision-recall curve (A10)",
@@ -153,6 +157,11 @@ class SemanticOptions(Overlapping):
         "weighed",
         "words that fit a class only in part (a make, a part, another place): reduced credit; or full credit, and only "
         "senses of the words' own lemmas (A32)",
+    )
+    alternatives: Literal["mean", "best"] = option(
+        "mean",
+        "similarity of a prediction with several words for the verb or the object (ride / hold): mean of the words, or "
+        "the most similar word (A33)",
     )
     unrated: Literal["learned", "zero", "wup", "drop"] = option(
         "learned",

@@ -30,8 +30,10 @@ _HEADINGS = {
     "non_rare": "non-rare",
     "map": "SHOE-mAP",
     "mf1": "SHOE-mF1",
+    "mf1_best_tau": "SHOE-mF1 best tau",
     "gt_miss_rate": "GT missed",
     "prediction_miss_rate": "unmatched",
+    "no_overlap_rate": "no overlap",
 }
 
 

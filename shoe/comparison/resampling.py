@@ -59,7 +59,8 @@ class Counted:
         true: (K, columns) sparse sums of the similarities of matches.
         false: (K, columns) sparse sums of 1 - similarity of matches, plus the number of false positives.
         found, truths: (K, columns) sparse numbers of matched ground truths, and of all ground truths.
-        unmatched, predictions: (1, columns) sparse numbers of predictions without a match, and of all predictions.
+        unmatched, apart, predictions: (1, columns) sparse numbers of predictions without a match, of predictions whose
+            boxes overlap no ground truth, and of all predictions.
         counted: (K,) mask of the evaluated classes.
     """
 
@@ -70,6 +71,7 @@ class Counted:
     found: Any
     truths: Any
     unmatched: Any
+    apart: Any
     predictions: Any
     counted: Mask
     rule: F1Rule
@@ -88,8 +90,8 @@ class Counted:
     def under(self, weights: Counts) -> tuple[ByClass, Floats, Floats]:
         """Return the F1 of each class, the miss rates, and the relative standard errors of miss rates, under weights.
 
-        The weights of the images are (M, R), or (n M, R) for n models in sequence. Miss rates and errors are (R, 2),
-        for ground truths and for predictions; rates are NaN if there is nothing to measure. Errors are divided by the
+        The weights of the images are (M, R), or (n M, R) for n models in sequence. Miss rates and errors are (R, 3),
+        for the last three of ``SEMANTIC``; rates are NaN if there is nothing to measure. Errors are divided by the
         standard error of the images themselves.
         """
         weights = self.versions.weights(weights)
@@ -104,14 +106,11 @@ class Counted:
         f1, in_mean = self.rule.f1(true, false, found, truths, self.counted)
         own, _ = self.rule.f1(true, false_inside + outside, found, truths, self.counted)
         all_truths, all_found = (self.counted @ matrix for matrix in (self.truths, self.found))
-        unmatched, predictions = (matrix.toarray()[0] for matrix in (self.unmatched, self.predictions))
-        rates, errors = zip(
-            *(
-                _rate_and_error(part, whole, weights, self.own)
-                for part, whole in ((all_truths - all_found, all_truths), (unmatched, predictions))
-            ),
-            strict=True,
+        unmatched, apart, predictions = (
+            matrix.toarray()[0] for matrix in (self.unmatched, self.apart, self.predictions)
         )
+        shares = (all_truths - all_found, all_truths), (unmatched, predictions), (apart, predictions)
+        rates, errors = zip(*(_rate_and_error(*share, weights, self.own) for share in shares), strict=True)
         by_class = ByClass(f1, (in_mean,), drawn, shown @ self.own.astype(np.int64), own)
         return by_class, np.stack(rates, axis=1), np.stack(errors, axis=1)
 
@@ -135,6 +134,7 @@ def _sums(images: int, matching: F1Entries) -> dict[str, Any]:
         "found": summed(matching.category, matching.image, np.ones(len(matching.category))),
         "truths": summed(matching.truth_category, matching.truth_image, np.ones(len(matching.truth_category))),
         "unmatched": of_all(unmatched[1] if matching.rule.misses == "charged" else matching.unmatched_image),
+        "apart": of_all(matching.unmatched_image[~matching.unmatched_overlaps]),
         "predictions": of_all(np.concatenate([matching.image, matching.unmatched_image])),
     }
 
@@ -163,13 +163,15 @@ class Measured:
     Attributes:
         lists: names of the means over classes, and average precision of the classes, by the first part of the keys of
             the metrics ("strict:qpic"). Means with the name "" are not reported.
-        f1: F1 of the classes; None without SHOE metrics.
-        rates: (R, 2) miss rates of ground truths and of predictions.
-        errors: (R, 2) relative standard errors of the miss rates, see :meth:`Counted.under`.
+        f1, best: F1 of the classes at the threshold of the option tau and at the best threshold of the run; None
+            without SHOE metrics.
+        rates: (R, 3) miss rates, see :meth:`Counted.under`.
+        errors: (R, 3) relative standard errors of the miss rates, see :meth:`Counted.under`.
     """
 
     lists: dict[str, tuple[tuple[str, ...], ByClass]]
     f1: ByClass | None
+    best: ByClass | None
     rates: Floats
     errors: Floats
 
@@ -180,9 +182,12 @@ class Measured:
             key: (names, ByClass.joined([part.lists[key][1] for part in parts]))
             for key, (names, _) in parts[0].lists.items()
         }
-        f1 = [part.f1 for part in parts if part.f1 is not None]
+        f1, best = (
+            ByClass.joined(known) if (known := [each for each in of_parts if each is not None]) else None
+            for of_parts in ([part.f1 for part in parts], [part.best for part in parts])
+        )
         rates, errors = (np.concatenate([getattr(part, name) for part in parts]) for name in ("rates", "errors"))
-        return cls(lists, ByClass.joined(f1) if f1 else None, rates, errors)
+        return cls(lists, f1, best, rates, errors)
 
     def resampled(self) -> Resampled:
         """Return the (R,) values of every metric by its key, with deviations from their mean as those of new images.
@@ -204,8 +209,8 @@ class Measured:
             if seen is not None and unseen is not None:
                 named[HARMONIC_MEAN] = 2 * seen * unseen / np.where(seen + unseen > 0, seen + unseen, 1)
             metrics |= {f"{key}:{name}": value for name, value in named.items()}
-        if self.f1 is not None:
-            rest = means(self.f1)[:, 0], *self.rates.T
+        if self.f1 is not None and self.best is not None:
+            rest = means(self.f1)[:, 0], means(self.best)[:, 0], *self.rates.T
             metrics |= {f"semantic:{name}": value for name, value in zip(SEMANTIC[1:], rest, strict=True)}
         return metrics
 
@@ -232,13 +237,14 @@ class Resampler:
             )
             self._add(key, (PARTS[0], "", ""), ranked)
         semantic = [run.semantic for run in runs if run.semantic is not None]
-        self._counted: Counted | None = None
+        self._counted: tuple[Counted, Counted] | None = None
         if len(semantic) == len(runs):
             self._add(
                 "semantic", (SEMANTIC[0], "", ""), Ranked.from_entries(images, *(each.entries for each in semantic))
             )
             tau = [each.tau for each in semantic]
-            self._counted = Counted.from_entries(images, *(each.f1 for each in semantic), tau=tau)
+            f1, best = [each.f1 for each in semantic], [each.best for each in semantic]
+            self._counted = Counted.from_entries(images, *f1, tau=tau), Counted.from_entries(images, *best)
 
     def _add(self, key: str, names: tuple[str, ...], ranked: Ranked) -> None:
         self._lists[key] = (*names, *map(PART.format, ranked.parts)), ranked
@@ -249,8 +255,11 @@ class Resampler:
         ``batch`` is the number of previous batches of BATCH resamples, which seeds the random orders of ties.
         """
         lists = {key: (names, ranked.by_class(weights, batch)) for key, (names, ranked) in self._lists.items()}
-        none = np.empty((weights.shape[1], 0))
-        return Measured(lists, *(self._counted.under(weights) if self._counted else (None, none, none)))
+        if self._counted is None:
+            none = np.empty((weights.shape[1], 0))
+            return Measured(lists, None, None, none, none)
+        (f1, rates, errors), (best, *_) = (counted.under(weights) for counted in self._counted)
+        return Measured(lists, f1, best, rates, errors)
 
     def figures(self, weights: Counts) -> Resampled:
         """Return the (R,) values of every metric by its key, under weights as in :meth:`under`."""

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from msgspec.structs import astuple
+from msgspec.structs import asdict
 from numpy.typing import NDArray
 
 from shoe.benchmarks.classes import SEEN, UNSEEN, ClassSplit, HoiClasses
@@ -32,7 +32,8 @@ from shoe.version import __version__
 
 PARTS = ("full", "rare", "non_rare")
 """Names of the means over classes of an exact-label protocol, in the order of :class:`Means`."""
-SEMANTIC = ("map", "mf1", "gt_miss_rate", "prediction_miss_rate")
+SEMANTIC = ("map", "mf1", "mf1_best_tau", "gt_miss_rate", "prediction_miss_rate", "no_overlap_rate")
+"""Names of the metrics of SHOE."""
 OF_RUN = ("predictions", "predictions-sha")
 """Metadata of a run that are not in its signatures."""
 
@@ -75,6 +76,7 @@ class SemanticRun:
     Attributes:
         entries: ranked entries of SHOE-mAP.
         f1: matches for SHOE-mF1 and the miss rates.
+        best: matches as in ``f1`` at the confidence threshold with the highest SHOE-mF1 (``tau-by=best``).
         above_delta: matches as in ``f1``, if the similarity of a match must exceed the option ``delta``.
         tau: matches as in ``f1`` at other thresholds, which resampled images have; None if they have the same one.
     """
@@ -82,6 +84,7 @@ class SemanticRun:
     options: SemanticOptions
     entries: Entries
     f1: F1Entries
+    best: F1Entries
     above_delta: F1Entries
     tau: TauLevels | None = None
 
@@ -153,7 +156,7 @@ class Run:
         parts: dict[str, Entries | F1Entries] = {f"strict:{r.options.protocol}": r.entries for r in self.strict}
         if (semantic := self.semantic) is not None:
             parts |= {"semantic:map": semantic.entries, "semantic:mf1": semantic.f1}
-            parts["above delta"] = semantic.above_delta
+            parts |= {"semantic:mf1_best_tau": semantic.best, "above delta": semantic.above_delta}
         return parts
 
     @property
@@ -185,7 +188,7 @@ class Run:
         """Return the value of every metric by its key, as a fraction, or None if there is nothing to measure.
 
         - Exact-label protocols: ``strict:PROTOCOL:full``, ``strict:PROTOCOL:rare`` and ``strict:PROTOCOL:non_rare``.
-        - SHOE: ``semantic:map``, ``semantic:mf1``, ``semantic:gt_miss_rate`` and ``semantic:prediction_miss_rate``.
+        - SHOE: ``semantic:NAME`` for each name in ``SEMANTIC``.
         - With a class split: also ``strict:PROTOCOL:part-NAME`` and ``semantic:part-NAME`` for each part, and
           ``strict:PROTOCOL:harmonic-mean`` and ``semantic:harmonic-mean``.
         - Protocols by person: ``roles:PROTOCOL:full``, and ``roles:PROTOCOL:part-without-NAME`` for a second mean.
@@ -202,7 +205,8 @@ class Run:
             found |= _part_figures(key, scores, entries)
         if self.semantic is not None:
             entries, scores = self.semantic.entries, self.semantic.entries.scores()
-            found |= semantic_figures(scores.means(entries.rare, entries.unseen), self.semantic.f1.figures())
+            means, best = scores.means(entries.rare, entries.unseen), self.semantic.best.figures().mf1
+            found |= semantic_figures(means, self.semantic.f1.figures(), best)
             found |= _part_figures("semantic", scores, entries)
         return found
 
@@ -212,9 +216,10 @@ def strict_figures(protocol: str, means: Means) -> dict[str, float | None]:
     return {f"strict:{protocol}:{part}": value for part, value in zip(PARTS, means, strict=True)}
 
 
-def semantic_figures(means: Means, f1: F1Figures) -> dict[str, float | None]:
+def semantic_figures(means: Means, f1: F1Figures, mf1_best_tau: float | None) -> dict[str, float | None]:
     """Return the metrics of SHOE by keys such as "semantic:map"."""
-    return {f"semantic:{name}": value for name, value in zip(SEMANTIC, (means.map, *astuple(f1)), strict=True)}
+    values = {"map": means.map, "mf1_best_tau": mf1_best_tau} | asdict(f1)
+    return {f"semantic:{name}": values[name] for name in SEMANTIC}
 
 
 def _part_figures(prefix: str, scores: ClassScores, entries: Entries) -> dict[str, float | None]:
@@ -251,8 +256,11 @@ def _semantic(report: Report) -> SemanticRun | None:
     if result is None or report.similarities is None:
         return None
     scorer = Scorer(report.task, report.similarities, result.options, result.near)
-    f1 = above = scorer.f1_entries(scorer.match(scorer.f1_rows))
+    f1 = best = above = scorer.f1_entries(scorer.match(scorer.f1_rows))
+    if result.options.tau_by != "best":
+        best = scorer.f1_entries(scorer.match(scorer.f1_rows_by("best")))
     if result.options.min_sigma != "delta":
         strict = scorer.above_delta()
         above = strict.f1_entries(strict.match(strict.f1_rows))
-    return SemanticRun(result.options, scorer.entries(result.matches), f1, above, TauLevels.from_scorer(scorer))
+    levels = TauLevels.from_scorer(scorer)
+    return SemanticRun(result.options, scorer.entries(result.matches), f1, best, above, levels)

@@ -289,14 +289,15 @@ def check_run(run: Run) -> None:
 
 
 SUFFIX = ".shoe"
-_VERSION = 1
+_VERSION = 2
 _HEAD = RUN_HEAD
 _COLUMN = "columns/{}"
 _ENTRIES = ("category", "image", "score", "credit", "truth_category", "truth_image")
-_F1 = ("category", "image", "sigma", "unmatched_category", "unmatched_image", "truth_category", "truth_image")
+_F1_FLAG = "unmatched_overlaps"
+_F1 = ("category", "image", "sigma", "unmatched_category", "unmatched_image", _F1_FLAG, "truth_category", "truth_image")
 _VERSIONS = ("image", "first", "stop")
 _FRACTIONS = ("credit", "sigma", "fraction")
-_HIGHEST = {"first": LEVELS, "stop": LEVELS + 1, "kept": 1 << 31, "total": 1 << 31}
+_HIGHEST = {"first": LEVELS, "stop": LEVELS + 1, "kept": 1 << 31, "total": 1 << 31, _F1_FLAG: 2}
 _MOST_CLASSES = 15_000
 _Columns = dict[str, ColumnIndex]
 
@@ -320,6 +321,7 @@ class _Semantic(msgspec.Struct):
     options: dict[str, str]
     entries: _Columns
     f1: _Columns
+    best: _Columns
     above_delta: _Columns
     tau: _Columns | None = None
     tau_f1: _Columns = {}
@@ -360,8 +362,8 @@ def write_run(run: Run, path: str | Path) -> None:
     strict = [_Strict(str(each.signature), settings(each.options), put(each.entries, _ENTRIES)) for each in run.strict]
     semantic = split = None
     if (own := run.semantic) is not None:
-        columns = put(own.entries, _ENTRIES), put(own.f1, _F1), put(own.above_delta, _F1)
-        semantic = _Semantic(settings(own.options), *columns)
+        matchings = (put(each, _F1) for each in (own.f1, own.best, own.above_delta))
+        semantic = _Semantic(settings(own.options), put(own.entries, _ENTRIES), *matchings)
         if (tau := own.tau) is not None:
             semantic.tau = {name: writer.add(getattr(tau, name)) for name in ("fraction", "total", *_VERSIONS)}
             semantic.tau["kept"] = writer.add(np.diff(tau.kept, axis=0, prepend=0).ravel())
@@ -426,7 +428,7 @@ def read_run(path: str | Path) -> Run:
             data = read_member(archive, _HEAD, length)
             version = msgspec.json.decode(data, type=_Version).shoe_run
             if type(version) is not int or version != _VERSION:
-                found_version, hint = quote(version), "the run may have been written by a later version of shoe"
+                found_version, hint = quote(version), "score the predictions again with `shoe score --save`"
                 raise InputError(path, field="shoe_run", found=found_version, expected=f"version {_VERSION}", hint=hint)
             head = msgspec.json.decode(data, type=_Head)
             check_total(archive, sum(stored.unpacked for stored in head.columns))
@@ -478,7 +480,8 @@ def _run(head: _Head, columns: list[Any]) -> Run:
         if "category" in name:
             return check_range(values, -1 if name.startswith("unmatched") else 0, categories)
         if values.dtype.kind == "i":
-            return check_range(values, 0, _HIGHEST.get(name, images))
+            whole = check_range(values, 0, _HIGHEST.get(name, images))
+            return whole.astype(bool) if name == _F1_FLAG else whole
         if not np.isfinite(values).all():
             raise DamagedError(f"a number for {name} that is not finite")
         return check_range(values, 0, np.nextafter(1, 2)) if name in _FRACTIONS else values
@@ -527,7 +530,7 @@ def _run(head: _Head, columns: list[Any]) -> Run:
 
     def semantic(stored: _Semantic) -> SemanticRun:
         options = _options(SemanticOptions, stored.options)
-        matchings = f1(stored.f1, options), f1(stored.above_delta, options)
+        matchings = f1(stored.f1, options), f1(stored.best, options), f1(stored.above_delta, options)
         levels = tau(stored.tau, stored.tau_f1, matchings[0]) if stored.tau else None
         return SemanticRun(options, entries(stored.entries, options), *matchings, levels)
 

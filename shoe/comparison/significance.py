@@ -190,7 +190,7 @@ def rank_intervals(figure: str, values: Sequence[float], resamples: Floats) -> l
     return found
 
 
-LOWER_IS_BETTER = ("gt_miss_rate", "prediction_miss_rate")
+LOWER_IS_BETTER = ("gt_miss_rate", "prediction_miss_rate", "no_overlap_rate")
 """Metrics whose lowest value is the best, by the last part of their keys."""
 
 

@@ -54,22 +54,14 @@ class TauLevels:
     f1: F1Entries
 
     @classmethod
-    def from_scorer(cls, scorer: Scorer, counts: Mask | None = None) -> TauLevels | None:
-        """Return the matches at thresholds around that of a scorer.
-
-        Args:
-            scorer: scorer of the predictions.
-            counts: (n,) whether each prediction counts for tau, a fraction of these predictions; None for all.
-
-        Returns:
-            The matches, or None if no resample changes which predictions are kept.
-        """
+    def from_scorer(cls, scorer: Scorer) -> TauLevels | None:
+        """Return the matches at thresholds around that of a scorer; None if all resamples keep the same predictions."""
         rows, options = scorer.rows, scorer.options
         if options.tau_by != "dataset" or not len(rows):
             return None
         images, score = len(scorer.task.truth.interactions.images), scorer.task.predictions.score[rows]
         image = scorer.task.image[rows]
-        counted = np.ones(len(rows), bool) if counts is None else counts[rows]
+        counted = scorer.counts_for_tau[rows]
         falling, of_counted = -np.sort(-score[counted]), image[counted]
         if not len(falling):
             return None
@@ -132,7 +124,7 @@ def _versions(
     entries = parts[0][2]
     joined: dict[str, Any] = {
         name: np.concatenate([getattr(f1, name) for _, _, f1 in parts])
-        for name in ("category", "sigma", "unmatched_category")
+        for name in ("category", "sigma", "unmatched_category", "unmatched_overlaps")
     }
     of_match, of_unmatched = (np.concatenate([part[which] for part in parts]) for which in (0, 1))
     none = np.zeros(0, np.int64)
@@ -173,6 +165,7 @@ class Versions:
                 ("sigma", 0),
                 ("unmatched_category", 0),
                 ("unmatched_image", self.images),
+                ("unmatched_overlaps", False),
             )
         }
         return replace(f1, **joined, truth_category=f1.truth_category[truth], truth_image=truth_version)

@@ -28,7 +28,7 @@ _OPTION = "another option"
 _EDITED = "inputs, options and version are equal: the run was edited, or the computation differs"
 _ROWS = {
     "ranked line": ("category", "image", "score", "credit", "sigma"),
-    "unmatched prediction": ("unmatched_category", "unmatched_image"),
+    "unmatched prediction": ("unmatched_category", "unmatched_image", "unmatched_overlaps"),
     "ground truth": ("truth_category", "truth_image"),
 }
 """Columns of a part of a run, by the name for a row."""

@@ -10,6 +10,7 @@ from statistics import mean, stdev
 from rich.console import Console
 
 from shoe.benchmarks.protocols import Signature
+from shoe.comparison.run import SEMANTIC
 from shoe.core.documents import Document, Fraction, Gain
 from shoe.core.errors import InputError, quote
 from shoe.core.io.files import read_bytes
@@ -21,7 +22,6 @@ from shoe.scoring.strict import Strict
 _OF_TRUTH = ("split", "images", "truths", "truth-sha", "class-split", "class-split-sha")
 """Items of a signature that may differ between splits."""
 _STRICT = {"full": "map", "rare": "map_rare", "non_rare": "map_non_rare"}
-_SEMANTIC = ("map", "mf1", "gt_miss_rate", "prediction_miss_rate")
 
 
 class AveragedReport(Document, frozen=True):
@@ -83,7 +83,7 @@ def read_report(path: Path) -> Scored:
         values |= {f"{key}:{name}": part.map for name, part in result.parts.items()}
     values |= {f"roles:{result.protocol}:full": result.map for result in report.roles}
     if report.semantic:
-        values |= {f"semantic:{name}": getattr(report.semantic, name) for name in _SEMANTIC}
+        values |= {f"semantic:{name}": getattr(report.semantic, name) for name in SEMANTIC}
         values |= {f"semantic:{name}": part.map for name, part in report.semantic.parts.items()}
     figures = {name: value for name, value in values.items() if value is not None}
     signatures = {"": report.signature} | {result.protocol: result.signature for result in report.protocols}

@@ -324,7 +324,9 @@ def print_comparison(found: Comparison, to: Console, *, verbose: bool = False) -
     print_line(to, f"{facts['data']} · {facts['split']} · {images}", "bold")
     groups = {column.group for column in found.columns}
     headings = [
-        column.marked if len(groups) < 3 or column.heading.startswith("SHOE") else f"{column.group}\n{column.marked}"
+        column.marked.replace(" ", "\n", 1)
+        if len(groups) < 3 or column.group == "semantic"
+        else f"{column.group}\n{column.marked}"
         for column in found.columns
     ]
     extra = ["gain"] if found.compared else []

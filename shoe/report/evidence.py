@@ -184,7 +184,14 @@ def _part_line(part: str, words: Words) -> str:
     return line
 
 
-_HEADINGS = {"map": "mAP", "mf1": "mF1", "gt_miss_rate": "GT missed", "prediction_miss_rate": "unmatched"}
+_HEADINGS = {
+    "map": "mAP",
+    "mf1": "mF1",
+    "mf1_best_tau": "mF1\nbest tau",
+    "gt_miss_rate": "GT\nmissed",
+    "prediction_miss_rate": "unmatched",
+    "no_overlap_rate": "no\noverlap",
+}
 
 
 def print_audit(found: Audit, to: Console) -> None:

@@ -7,6 +7,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from shoe.comparison.run import SEMANTIC
 from shoe.core.errors import pluralize, printable
 from shoe.report.evidence import THRESHOLD_NOTE, detail_notes, essential_notes, threshold_names
 from shoe.report.score_files import WORDINGS_TITLE, Score, wordings_table
@@ -87,11 +88,11 @@ def print_report(report: Report, to: Console, evidence: Evidence | None = None, 
 
 def comparison_table(reports: Mapping[str, Report | Score]) -> Table:
     """Return a table with one row per report: metrics of its first strict protocol and of its semantic protocol."""
-    made = table("predictions", "mAP", "rare", "non-rare", "SHOE-mAP", "SHOE-mF1", "GT missed", "unmatched")
+    semantic = ["SHOE-mAP", "SHOE-mF1", "SHOE-mF1\nbest tau", "GT\nmissed", "unmatched", "no\noverlap"]
+    made = table("predictions", "mAP", "rare", "non-rare", *semantic)
     for name, report in reports.items():
         figures = [getattr(report.strict, key, None) for key in ("map", "map_rare", "map_non_rare")]
-        semantic = ("map", "mf1", "gt_miss_rate", "prediction_miss_rate")
-        figures += [getattr(report.semantic, key, None) for key in semantic]
+        figures += [getattr(report.semantic, key, None) for key in SEMANTIC]
         made.add_row(Text(printable(name)), *map(percent, figures))
     return made
 
@@ -134,7 +135,8 @@ def _entry_table(report: Report) -> Table:
 
 def _threshold_table(result: SemanticResult, evidence: Evidence) -> Table:
     names = threshold_names(result.options.tau)
-    made = table("confidence threshold", "option", "SHOE-mF1", "GT missed", "unmatched", names=2)
+    headings = "SHOE-mF1", "GT\nmissed", "unmatched", "no\noverlap"
+    made = table("confidence threshold", "option", *headings, names=2)
     for by, figures in evidence.tau.items():
         used = " (used)" if by == result.options.tau_by else ""
         made.add_row(names[by], f"tau-by={by}{used}", *map(percent, astuple(figures)))
@@ -142,14 +144,16 @@ def _threshold_table(result: SemanticResult, evidence: Evidence) -> Table:
 
 
 def _semantic_table(result: SemanticResult) -> Table:
-    made = table("semantic", "SHOE-mAP", "w/o no_int.", "SHOE-mF1", "GT missed", "unmatched", "classes")
-    figures = (result.map, result.map_interactions, result.mf1, result.gt_miss_rate, result.prediction_miss_rate)
+    headings = "w/o\nno_int.", "SHOE-mF1", "SHOE-mF1\nbest tau", "GT\nmissed", "unmatched", "no\noverlap", "classes"
+    made = table("semantic", "SHOE-mAP", *headings)
+    first, *others = (getattr(result, name) for name in SEMANTIC)
+    figures = (first, result.map_interactions, *others)
     made.add_row(result.options.protocol, *map(percent, figures), str(result.classes))
     if result.options.min_sigma != "delta":
-        above = map(percent, astuple(result.above_delta))
-        made.add_row(f"  similarity > {result.options.delta:g} only", "", "", *above, "")
+        mf1, *rates = map(percent, astuple(result.above_delta))
+        made.add_row(f"  similarity > {result.options.delta:g} only", "", "", mf1, "", *rates, "")
     for part, mean in result.parts.items():
-        made.add_row(f"  {part}", percent(mean.map), "", percent(mean.mf1), "", "", str(mean.classes))
+        made.add_row(f"  {part}", percent(mean.map), "", percent(mean.mf1), "", "", "", "", str(mean.classes))
     if result.harmonic_mean is not None:
-        made.add_row("  harmonic mean", percent(result.harmonic_mean), "", "", "", "", "")
+        made.add_row("  harmonic mean", percent(result.harmonic_mean), *[""] * 7)
     return made

@@ -251,11 +251,13 @@ class F1Figures(Document, frozen=True):
         mf1: mean of F1 over classes.
         gt_miss_rate: fraction of ground truths without a match.
         prediction_miss_rate: fraction of predictions without a match.
+        no_overlap_rate: fraction of predictions whose boxes overlap those of no ground truth.
     """
 
     mf1: Fraction | None = None
     gt_miss_rate: Fraction | None = None
     prediction_miss_rate: Fraction | None = None
+    no_overlap_rate: Fraction | None = None
 
 
 class F1Rule(NamedTuple):
@@ -297,6 +299,7 @@ class F1Entries:
         category, image, sigma: (n,) class and image of each matched ground truth, and similarity 0..1 of its match.
         unmatched_category: (u,) class in which each unmatched prediction counts as a false positive, -1 for none.
         unmatched_image: (u,) image of each unmatched prediction.
+        unmatched_overlaps: (u,) whether both boxes of each unmatched prediction overlap those of a ground truth.
         truth_category, truth_image: (t,) class and image of each ground truth.
         counted: (K,) whether each class is evaluated.
         rule: rules for F1 and miss rates.
@@ -307,6 +310,7 @@ class F1Entries:
     sigma: Floats
     unmatched_category: NDArray[np.integer]
     unmatched_image: NDArray[np.integer]
+    unmatched_overlaps: Mask
     truth_category: NDArray[np.integer]
     truth_image: NDArray[np.integer]
     counted: Mask
@@ -327,7 +331,7 @@ class F1Entries:
         return self.rule.f1(true, false, found, self.truths, self.counted)
 
     def figures(self) -> F1Figures:
-        """Return mF1, and the miss rates of ground truths and of predictions (option ``prediction-misses``)."""
+        """Return mF1, and the miss rates of ground truths and of predictions (see option ``prediction-misses``)."""
         found, truths = len(self.category), int(self.truths.sum())
         predictions = found + len(self.unmatched_category)
         charged = self.rule.misses == "charged"
@@ -336,6 +340,7 @@ class F1Entries:
             mean_over(*self.f1()),
             (truths - found) / truths if truths else None,
             unmatched / predictions if predictions else None,
+            int((~self.unmatched_overlaps).sum()) / predictions if predictions else None,
         )
 
     def take_images(self, index: Indices) -> F1Entries:
@@ -354,6 +359,7 @@ class F1Entries:
             sigma=self.sigma[match],
             unmatched_category=self.unmatched_category[unmatched],
             unmatched_image=unmatched_image,
+            unmatched_overlaps=self.unmatched_overlaps[unmatched],
             truth_category=self.truth_category[truth],
             truth_image=truth_image,
         )

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 
-from shoe.benchmarks.protocol_options import SemanticOptions, Ties
+from shoe.benchmarks.protocol_options import At, SemanticOptions, Ties
 from shoe.core.arrays import Floats, Indices, Mask, best_of_each, distinct
 from shoe.scoring.entries import AveragingRule, Entries, F1Entries, F1Rule, mean_over
 from shoe.scoring.hoi_similarity import HoiSimilarity
@@ -16,28 +17,32 @@ from shoe.scoring.matching.assignment import ByContent, assign, best_first, in_o
 from shoe.scoring.matching.repeats import near_repeats, pair_nms, repeated
 from shoe.scoring.matching.task import Overlaps, Task
 
+Scope = Literal["dataset", "image"]
+TauBy = Literal["dataset", "image", "score", "best"]
 _ROUNDING = 1e-9
 """Tolerance for products: 0.07 x 100 is a little more than 7 in floating point."""
 
 
-def confident(task: Task, rows: Indices, options: SemanticOptions) -> Indices:
+def confident(task: Task, rows: Indices, ranked: Mask, options: SemanticOptions) -> Indices:
     """Return those of the (r,) ``rows`` whose predictions pass the threshold tau (Algorithm 2, line 2; A22).
 
     The option ``tau-by`` says whether tau is a score, or the fraction of predictions with the lowest scores that is
-    removed from the whole data set or from each image.
+    removed from the whole data set or from each image. Only the predictions in the (r,) mask ``ranked`` decide at which
+    score this fraction ends; without such predictions, all rows pass.
     """
     tau, score = options.tau, task.predictions.score[rows]
     if options.tau_by == "score":
         return rows[score >= tau]
     # Ties with the last row that is kept are kept too: no order of lines decides between equal scores.
+    decisive = score[ranked]
     if options.tau_by == "dataset":
-        kept = max(1, math.ceil((1 - tau) * len(rows) - _ROUNDING))
-        return rows[score >= np.partition(score, len(rows) - kept)[len(rows) - kept]] if len(rows) else rows
+        lowest = len(decisive) - max(1, math.ceil((1 - tau) * len(decisive) - _ROUNDING))
+        return rows[score >= np.partition(decisive, lowest)[lowest]] if len(decisive) else rows
     image = task.image[rows]
-    sizes = np.bincount(image, minlength=1)
+    sizes = np.bincount(image[ranked], minlength=int(image.max(initial=0)) + 1)
     most = np.minimum(sizes, np.maximum(1, np.ceil((1 - tau) * sizes - _ROUNDING).astype(np.int64)))
-    order = np.lexsort((-score, image))
-    last = np.append(score[order], np.inf)[np.where(most > 0, np.cumsum(sizes) - sizes + most - 1, len(order))]
+    falling = np.append(decisive[np.lexsort((-decisive, image[ranked]))], -np.inf)
+    last = falling[np.where(most > 0, np.cumsum(sizes) - sizes + most - 1, len(decisive))]
     return rows[score >= last[image]]
 
 
@@ -112,7 +117,10 @@ class Scorer:
 
     def above_delta(self) -> Scorer:
         """Return a scorer of the same task that only matches pairs more similar than delta (``min-sigma=delta``)."""
-        return Scorer(self.task, self.similarities, replace(self.options, min_sigma="delta"), self.near)
+        strict = Scorer(self.task, self.similarities, replace(self.options, min_sigma="delta"), self.near)
+        for shared in ("map_false_of", "f1_false_of", "overlaps_truth", "counts_for_tau"):
+            setattr(strict, shared, getattr(self, shared))  # independent of the option
+        return strict
 
     def under(self, similarities: HoiSimilarity) -> Scorer:
         """Return a scorer of the same task and options with other similarities.
@@ -130,32 +138,83 @@ class Scorer:
         tau = self.options.map_tau
         return self.rows if tau is None else self.rows[self.task.predictions.score[self.rows] >= tau]
 
-    @cached_property
+    @property
     def f1_rows(self) -> Indices:
         """Ascending rows of the predictions for SHOE-mF1, chosen by tau (Algorithm 2, line 2; A22)."""
-        if self.options.tau_by == "best":
-            return self._rows_of_best_f1()
-        return confident(self.task, self.rows, self.options)
+        return self.f1_rows_by(self.options.tau_by)
 
+    def f1_rows_by(self, by: TauBy) -> Indices:
+        """Return the ascending rows of the predictions for SHOE-mF1 under a value of the option ``tau-by``."""
+        if by == "best":
+            return self._rows_of_best_f1
+        return confident(self.task, self.rows, self.counts_for_tau[self.rows], replace(self.options, tau_by=by))
+
+    @cached_property
     def _rows_of_best_f1(self) -> Indices:
         # Keep the predictions down to the confidence with the highest mF1, so that neither stretched scores nor added
         # worse predictions help. Tried are confidences that keep 1/8 to 8 times as many predictions as ground truths.
         # Only predictions that could change mF1 are counted: meaningless ones must not change which are tried.
-        rows, score = self.rows, self.task.predictions.score[self.rows]
+        score = self.task.predictions.score
+        moving = self._rows_that_move_f1
+        falling = -np.sort(-score[moving[self.counts_for_tau[moving]]])
         sizes = np.ceil(len(self.truth_rows) * _TRIED_SIZES).astype(np.int64)
-        falling = -np.sort(-score[self._moves_f1(rows)])
-        lowest = np.unique(falling[np.minimum(sizes, len(falling)) - 1]) if len(falling) else falling
-        tried = [rows[score >= least] for least in lowest[::-1]]
-        return max(tried, key=lambda some: mean_over(*self.f1(self.match(some))) or 0.0, default=rows)
+        tried = np.unique(falling[np.minimum(sizes, len(falling)) - 1])[::-1] if len(falling) else falling
 
-    def _moves_f1(self, rows: Indices) -> Mask:
-        """Return (r,) whether each of the ``rows`` may change mF1: by a match, or as a false positive of a class."""
+        def mf1(least: float) -> float:
+            return mean_over(*self.f1(self.match(moving[score[moving] >= least]))) or 0.0
+
+        lowest: float = max(tried.tolist(), key=mf1, default=-np.inf)
+        return self.rows[score[self.rows] >= lowest]
+
+    @property
+    def _rows_that_move_f1(self) -> Indices:
+        """Ascending rows of the predictions that may change mF1: by a match, or as a false positive of a class."""
         moves = np.zeros(len(self.task.predictions), bool)
         moves[self.pairs.prediction] = True
-        nearest, sigma = self.nearest(rows, self.similarities)
         in_mean = (self.truths > 0) | (self.counted & (self.options.f1_classes == "counted"))
-        charged: Mask = self.reaches_delta(sigma) & np.append(in_mean, False)[nearest]
-        return moves[rows] | charged
+        moves |= np.append(in_mean, False)[self.f1_false_of]
+        return self.rows[moves[self.rows]]
+
+    @cached_property
+    def counts_for_tau(self) -> Mask:
+        """(n,) whether both words of each prediction have a sense or are labels; other words do not move tau."""
+        task, words = self.task, self.task.predictions
+        tables = self.similarities.verbs, self.similarities.objects
+        known = [
+            np.array([word not in unresolved for word in of_part], bool) | (label >= 0)
+            for unresolved, of_part, label in (
+                (frozenset(tables[0].unresolved), words.verbs, task.verb_label),
+                (frozenset(tables[1].unresolved), words.objects, task.object_label),
+            )
+        ]
+        return np.asarray(known[0][words.verb] & known[1][words.object])
+
+    @cached_property
+    def overlaps_truth(self) -> Mask:
+        """(n,) whether both boxes of each prediction overlap an evaluated ground-truth pair, whatever the words."""
+        pairs = self.task.overlaps(self.options.coordinates, self.options.rule)
+        found = np.zeros(len(self.task.predictions), bool)
+        found[pairs.prediction[self.counted[self.hoi[pairs.truth]]]] = True
+        return found
+
+    @cached_property
+    def map_false_of(self) -> Indices:
+        """(n,) class in which each prediction is a false positive in mAP if it has no match, -1 for no class."""
+        return self._false_of(self.options.fp_scope, self.options.delta_at)
+
+    @cached_property
+    def f1_false_of(self) -> Indices:
+        """(n,) class in which each prediction is a false positive in mF1 if it has no match, -1 for no class."""
+        options = self.options
+        if (options.f1_fp_scope, options.f1_delta_at) == (options.fp_scope, options.delta_at):
+            return self.map_false_of
+        return self._false_of(options.f1_fp_scope, options.f1_delta_at)
+
+    def _false_of(self, scope: Scope, at: At) -> Indices:
+        false_of = np.full(len(self.task.predictions), -1, np.int64)
+        nearest, sigma = self.nearest(self.rows, self.similarities, scope)
+        false_of[self.rows] = np.where(self.reaches_delta(sigma, at), nearest, -1)
+        return false_of
 
     @property
     def in_mean(self) -> Mask:
@@ -194,10 +253,9 @@ class Scorer:
             return np.ones(len(sigma), bool)
         return sigma > (0 if self.options.min_sigma == "positive" else self.options.delta)
 
-    def reaches_delta(self, sigma: Floats) -> Mask:
+    def reaches_delta(self, sigma: Floats, at: At) -> Mask:
         """Return whether each similarity of an unmatched prediction to a class is enough for a false positive (A8)."""
-        options = self.options
-        return sigma >= options.delta if options.delta_at == ">=" else sigma > options.delta
+        return sigma >= self.options.delta if at == ">=" else sigma > self.options.delta
 
     def match(self, rows: Indices) -> Matches:
         """Return the matching of the predictions in ``rows`` with the ground truths, and the false positives."""
@@ -215,8 +273,7 @@ class Scorer:
         credit[pairs.truth] = sigma
         takes_part[pairs.prediction] = False
         unmatched = np.flatnonzero(takes_part)
-        nearest, similarity = self.nearest(unmatched, self.similarities)
-        return Matches(prediction, credit, unmatched, np.where(self.reaches_delta(similarity), nearest, -1))
+        return Matches(prediction, credit, unmatched, self.map_false_of[unmatched])
 
     def _chosen(self, pairs: Overlaps, sigma: Floats) -> tuple[Overlaps, Floats]:
         chosen = self._assign(pairs, sigma)
@@ -275,24 +332,26 @@ class Scorer:
             case "index":
                 return np.zeros(len(pairs))
 
-    def nearest(self, rows: Indices, similarities: HoiSimilarity) -> tuple[Indices, Floats]:
+    def nearest(self, rows: Indices, similarities: HoiSimilarity, scope: Scope) -> tuple[Indices, Floats]:
         """Return the (r,) class most similar to each prediction in ``rows``, and the (r,) similarity to this class.
 
-        Candidates are all evaluated classes, or those annotated on the prediction's image (option ``fp-scope``); -1
-        without a candidate. An unmatched prediction can be a false positive of this class (Algorithm 1, lines 23-30;
+        Candidates are all evaluated classes, or those annotated on the prediction's image (``scope``); -1 without a
+        candidate. An unmatched prediction can be a false positive of this class (Algorithm 1, lines 23-30;
         A7).
         """
         verb, object_ = self.task.predictions.verb[rows], self.task.predictions.object[rows]
         nearest, sigma = np.full(len(rows), -1, np.int64), np.zeros(len(rows))
         if not self.counted.any():
             return nearest, sigma
-        if self.options.fp_scope == "dataset":
+        if scope == "dataset":
             return similarities.nearest_class(verb, object_, np.flatnonzero(self.counted))
         image, images = self.task.image[rows], len(self.task.truth.interactions.images)
-        offsets = np.searchsorted(self.truth_image[self.truth_rows], np.arange(images + 1))
+        classes = len(self.counted)
+        labels = distinct(self.truth_image[self.truth_rows] * classes + self.hoi[self.truth_rows])
+        offsets = np.searchsorted(labels, np.arange(images + 1) * classes)
         first, count = offsets[:-1][image], np.diff(offsets)[image]
         near = np.flatnonzero(count > 0)
-        hoi, verb, object_ = self.hoi[self.truth_rows], verb[near], object_[near]
+        hoi, verb, object_ = labels % classes, verb[near], object_[near]
         nearest[near], sigma[near] = similarities.nearest_truth(hoi, first[near], count[near], verb, object_)
         return nearest, sigma
 
@@ -354,8 +413,9 @@ class Scorer:
             category=self.hoi[matched],
             image=self.truth_image[matched].astype(np.int32),
             sigma=matches.sigma[matched],
-            unmatched_category=matches.false_positive_of,
+            unmatched_category=self.f1_false_of[matches.unmatched],
             unmatched_image=self.task.image[matches.unmatched],
+            unmatched_overlaps=self.overlaps_truth[matches.unmatched],
             truth_category=self.hoi,
             truth_image=self.truth_image,
             counted=self.counted,

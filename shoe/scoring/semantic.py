@@ -27,9 +27,11 @@ class Semantic(Document, frozen=True, kw_only=True):
         map_interactions: SHOE-mAP over all classes except no_interaction classes.
         map_error: standard error of ``map`` from randomly drawn orders of ties; None if exact.
         mf1: SHOE-mF1.
+        mf1_best_tau: SHOE-mF1 at the confidence threshold with the highest SHOE-mF1 (``tau-by=best``).
         gt_miss_rate: fraction of ground truths without a match, in the matching for mF1.
         prediction_miss_rate: fraction of predictions without a match, of all that tau keeps.
-        above_delta: ``mf1`` and both miss rates if a match must be more similar than delta (``min-sigma=delta``); under
+        no_overlap_rate: fraction of predictions whose boxes overlap no ground-truth pair, of all that tau keeps.
+        above_delta: ``mf1`` and the miss rates if a match must be more similar than delta (``min-sigma=delta``); under
             the published rule, a prediction of the right object with any verb can match.
         classes: number of classes in the mean of ``map``.
         tied_share: fraction of ranked predictions whose score equals the score of another prediction of the class.
@@ -48,8 +50,10 @@ class Semantic(Document, frozen=True, kw_only=True):
     map_interactions: Fraction | None = msgspec.field(default=None, name="map_without_no_interaction")
     map_error: Fraction | None = msgspec.field(default=None, name="map_standard_error")
     mf1: Fraction | None = None
+    mf1_best_tau: Fraction | None = None
     gt_miss_rate: Fraction | None = None
     prediction_miss_rate: Fraction | None = None
+    no_overlap_rate: Fraction | None = None
     above_delta: F1Figures | None = None
     classes: Count
     tied_share: Fraction | None = None
@@ -111,6 +115,9 @@ def result_of(scorer: Scorer) -> SemanticResult:
     if options.min_sigma != "delta":
         strict = scorer.above_delta()
         above_delta = strict.f1_entries(strict.match(strict.f1_rows)).figures()
+    best = f1, f1_mean
+    if options.tau_by != "best":
+        best = scorer.f1(scorer.match(scorer.f1_rows_by("best")))
     # Entries may also be missed ground truths, which are not predictions.
     false = np.append(scorer.truths > 0, False)[matches.false_positive_of]
     matched = np.flatnonzero(matches.prediction >= 0)
@@ -137,6 +144,7 @@ def result_of(scorer: Scorer) -> SemanticResult:
         map_error=float(np.sqrt((scores.error[in_mean] ** 2).sum()) / max(1, in_mean.sum())) or None,
         map_interactions=mean_over(scores.ap, in_mean & ~task.truth.classes.no_interaction),
         **msgspec.structs.asdict(figures),
+        mf1_best_tau=mean_over(*best),
         above_delta=above_delta,
         classes=int(in_mean.sum()),
         tied_share=tied / ranked if ranked else None,

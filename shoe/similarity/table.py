@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from shoe.benchmarks.protocol_options import SemanticOptions
 from shoe.core.arrays import Floats, Indices, Ints, Mask
 from shoe.core.errors import OptionError, quote, unknown_name
 from shoe.core.public import check_argument_types
+from shoe.lexicon import text
 from shoe.lexicon.constructions import done_with, preposition_weights
 from shoe.lexicon.expressions import KIND, POS, RARE, Part, Sense, is_rare
 from shoe.lexicon.resolve import match_labels, resolve
@@ -187,7 +189,7 @@ def similarity_table(
     options: SemanticOptions,
     labels: Sequence[str] | None = None,
 ) -> SimilarityTable:
-    """Return the similarity of classes and words (docs/protocols.md, section 10.1 and A13 to A21 and A32 of 10.5).
+    """Return the similarity of classes and words (docs/protocols.md, section 10.1 and A13 to A21, A32, A33 of 10.5).
 
     Pass each distinct verb sense or object once, not one entry per HOI class: 600 HOI classes have about 120 distinct
     verb senses and 80 objects.
@@ -203,12 +205,66 @@ def similarity_table(
             unrated pair of senses ("drop" counts as "zero" here; the scorer leaves such cells out). ``partial``:
             whether a partial match counts less, or only the own senses of words count. ``direction``: whether only
             ratings of (class sense, sense) count, or also ratings of the reversed pair; if both are rated, their mean
-            counts.
+            counts. ``alternatives``: similarity of several words for one verb or object.
         labels: all labels of the dataset, whose own senses alone count; ``class_words`` if None.
 
     Returns:
-        The table, with classes in the order of ``class_senses`` and words in the order of ``words``.
+        The table, with classes in the order of ``class_senses`` and words in the order of ``words``. For alternatives,
+        sense and basis are those of the most similar alternative.
     """
+    several = [alternatives(word, part) for word in words]
+    single = list(dict.fromkeys(each for of_word in several for each in of_word))
+    table = _single_words(similarity, part, class_senses, class_words, single, options, labels)
+    if single == list(words):
+        return table
+    place = {word: number for number, word in enumerate(single)}
+    member = np.array([place[each] for of_word in several for each in of_word], np.int64)
+    counts = np.array([len(of_word) for of_word in several], np.int64)
+    first = np.cumsum(counts) - counts
+    of_each = table.values[:, member]
+    highest = np.maximum.reduceat(of_each, first, axis=1)
+    leads = of_each == np.repeat(highest, counts, axis=1)
+    best = member[np.minimum.reduceat(np.where(leads, np.arange(len(member)), len(member)), first, axis=1)]
+    values = highest if options.alternatives == "best" else np.add.reduceat(of_each, first, axis=1) / counts
+    basis: NDArray[np.uint8] = np.take_along_axis(table.basis, best, axis=1)
+    sense: Ints = np.take_along_axis(table.sense, best, axis=1)
+    basis[(values < 1) & (basis >= Basis.IDENTICAL)] = Basis.RATED
+    unknown = set(table.unresolved)
+    without = (word for word, of_word in zip(words, several, strict=True) if unknown.issuperset(of_word))
+    return SimilarityTable(values, basis, sense, tuple(without))
+
+
+_SEVERAL: dict[Part, re.Pattern[str]] = {  # objects have adjectives: "large, black and white dog"
+    "verb": re.compile(r"\s*[/;|,]\s*|\s+or\s+|\s+and\s+"),
+    "object": re.compile(r"\s*[/;|]\s*|\s+or\s+"),
+}
+
+
+def alternatives(word: str, part: Part) -> list[str]:
+    """Return the distinct words of a predicted verb or object that names several: "ride or hold", "laptop / desk".
+
+    An expression of the lexicon, such as "trick or treat", is one word.
+    """
+    pattern = _SEVERAL[part]
+    if not pattern.search(word):
+        return [word]
+
+    def split(each: str) -> list[str]:
+        is_lemma = len(lexicon().senses(text.spelled(text.plain(each)), POS[part])) > 0
+        return [each] if is_lemma else [found for found in pattern.split(each.strip()) if found]
+
+    return list(dict.fromkeys(found for each in text.alternatives(word) for found in split(each))) or [word]
+
+
+def _single_words(
+    similarity: Similarity,
+    part: Part,
+    class_senses: Ints,
+    class_words: Sequence[str],
+    words: Sequence[str],
+    options: SemanticOptions,
+    labels: Sequence[str] | None,
+) -> SimilarityTable:
     synsets, index, weights, first, counts = word_senses(
         part, words, options, class_words if labels is None else labels
     )

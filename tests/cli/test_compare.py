@@ -38,7 +38,7 @@ def test_runs_need_no_ground_truth_and_give_every_kind_of_table(runs: tuple[Path
     assert r"\textbf{67.98}\textsuperscript{2}" in latex
     assert r"\underline{15.91}" in latex
     body = [line for line in latex.splitlines() if line.endswith(r"\\")]
-    assert {line.replace(r"\&", "").count("&") for line in body[1:]} == {9}
+    assert {line.replace(r"\&", "").count("&") for line in body[1:]} == {11}
     assert latex.count("{") == latex.count("}")
     assert "free text: 155 of 200 images have predictions" in done.stdout
     for text in (latex, markdown, written[3].read_text("utf-8")):
@@ -46,7 +46,7 @@ def test_runs_need_no_ground_truth_and_give_every_kind_of_table(runs: tuple[Path
     assert "**67.98**<sup>2</sup>" in markdown
     assert len({line.count("|") for line in markdown.splitlines() if line.startswith("|")}) == 1
     rows = list(csv.DictReader(io.StringIO(table)))
-    assert len(rows) == 14
+    assert len(rows) == 18
     assert rows[0]["figure"] == "strict:hico-det:full"
     assert float(rows[0]["low"]) < float(rows[0]["value"]) < float(rows[0]["high"])
 
@@ -165,7 +165,7 @@ def test_names_that_latex_would_read_as_commands() -> None:
 def test_a_run_is_verified(runs: tuple[Path, Path], tmp_path: Path) -> None:
     done = run("verify", runs[1], PREDICTIONS["free text"], "-g", TRUTH)
     assert (done.returncode, done.stderr) == (0, "")
-    assert "equal: 7 figures, options, version and hashes" in done.stdout
+    assert "equal: 9 figures, options, version and hashes" in done.stdout
     changed = tmp_path / "changed.jsonl"
     changed.write_text(PREDICTIONS["free text"].read_text("utf-8").replace("riding", "walking"), "utf-8")
     done = run("verify", runs[1], changed, "-g", TRUTH)

@@ -106,9 +106,10 @@ def changed(whole: Path, path: Path, **changes: Any) -> Path:
 
 def test_a_later_version_and_unknown_options_are_said(tmp_path: Path, whole: Path) -> None:
     with pytest.raises(
-        InputError, match=r"shoe_run: found 2, expected version 1 \(the run may have been written by a later version"
+        InputError,
+        match=r"shoe_run: found 3, expected version 2 \(score the predictions again with `shoe score --save`",
     ):
-        read_run(changed(whole, tmp_path / "later.shoe", shoe_run=2))
+        read_run(changed(whole, tmp_path / "later.shoe", shoe_run=3))
     with zipfile.ZipFile(whole) as archive:
         head = json.loads(archive.read("run.json"))
     strict = head["strict"][0]

@@ -32,7 +32,8 @@ def of_images(run: Run, index: Indices) -> dict[str, float | None]:
     assert semantic is not None
     strict = strict_figures("qpic", run.strict[0].entries.take_images(index).means())
     f1 = semantic.f1.take_images(index).figures()
-    return strict | semantic_figures(semantic.entries.take_images(index).means(), f1)
+    best = semantic.best.take_images(index).figures().mf1
+    return strict | semantic_figures(semantic.entries.take_images(index).means(), f1, best)
 
 
 def entries(rng: np.random.Generator, images: int, levels: int, rule: AveragingRule) -> Entries:
@@ -130,10 +131,11 @@ def test_miss_rates_deviate_in_units_of_their_standard_error_and_to_the_other_si
     rate, error = _rate_and_error(missed, truths, weights, np.ones(3, bool))
     assert rate == pytest.approx([9 / 10, 2 / 3])
     assert error == pytest.approx([1, ((4 / 9 + 2 / 9) ** 0.5 / 3) / ((0.81 + 0.01 + 0.64) ** 0.5 / 10)])
-    found = Measured({}, None, rate[:, None], error[:, None])
+    found = Measured({}, None, None, rate[:, None], error[:, None])
     key, centre = "semantic:gt_miss_rate", rate.mean()
     none = ByClass(np.ones((2, 1)), (np.ones((2, 1), bool),), np.ones((2, 1), np.int64), np.array([2]), np.ones((2, 1)))
-    both = replace(found, f1=none, rates=np.stack([rate] * 2, axis=1), errors=np.stack([error] * 2, axis=1))
+    rates, errors = (np.stack([each] * 3, axis=1) for each in (rate, error))
+    both = replace(found, f1=none, best=none, rates=rates, errors=errors)
     assert both.resampled()[key] == pytest.approx(centre - (rate - centre) / error)
     assert both.figures()[key] == pytest.approx(rate)
     assert (_rate_and_error(truths, truths, weights, np.ones(3, bool))[1] == 1).all()

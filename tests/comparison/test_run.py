@@ -21,8 +21,8 @@ def figures_of(report: Report) -> dict[str, float | None]:
     for each in report.strict_results:
         found |= strict_figures(each.options.protocol, Means(each.map, each.map_rare, each.map_non_rare))
     if (result := report.semantic) is not None:
-        f1 = F1Figures(result.mf1, result.gt_miss_rate, result.prediction_miss_rate)
-        found |= semantic_figures(Means(result.map, None, None), f1)
+        f1 = F1Figures(result.mf1, result.gt_miss_rate, result.prediction_miss_rate, result.no_overlap_rate)
+        found |= semantic_figures(Means(result.map, None, None), f1, result.mf1_best_tau)
     return found
 
 

@@ -100,7 +100,7 @@ def test_equal_models_are_equal_in_the_small() -> None:
 @pytest.mark.slow
 def test_a_model_does_not_differ_from_itself(found: Statistics) -> None:
     same = [d for d in found.differences if {*d.models} == {"detector", "detector again"}]
-    assert len(same) == 7
+    assert len(same) == 9
     assert {(d.value, d.interval, d.bootstrap.p, d.randomisation.p) for d in same} == {(0, None, 1, 1)}
 
 

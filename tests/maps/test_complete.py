@@ -302,6 +302,8 @@ def one_word(task: Task) -> Task:
         object=np.zeros(1, np.int32),
         of=np.zeros((1, 1), np.int32),
         rare=np.zeros(1, bool),
+        scored=np.ones(1, bool),
+        unseen=np.zeros(1, bool),
         verbs=("ride",),
         objects=("horse",),
         verb_synsets=classes.verb_synsets[ride : ride + 1],

@@ -6,6 +6,9 @@ from functools import cache
 
 from tests.oracles.average_precision import Method
 
+SENSELESS = frozenset({"Riding", "brown horse", "qwzx", "vbnm", "xqzt"})
+"""Words without a sense in the toy world, whatever their similarities are."""
+
 Similarity = Callable[[int, str], float]
 """Similarity of a class's verb (or object) to a predicted word, 0 to 1."""
 
@@ -24,8 +27,10 @@ class Options:
     min_sigma: str = "none"
     missed: str = "keep"
     fp_scope: str = "dataset"
+    f1_fp_scope: str = "image"
     delta: float = 0.5
     delta_at: str = ">="
+    f1_delta_at: str = ">"
     ap: Method = "all-points"
     ties: str = "expected"
     classes: str = "truth"
@@ -43,6 +48,7 @@ class Options:
 LITERAL: dict[str, object] = {
     "assign": "greedy-gt",
     "fp_scope": "image",
+    "f1_delta_at": ">=",
     "ap": "trapezoid",
     "ties": "input",
     "repeats": "matched",
@@ -81,8 +87,8 @@ class Meaning:
                 best, largest = hoi, sigma
         return best, largest
 
-    def reaches_delta(self, sigma: float) -> bool:
-        return sigma > self.options.delta if self.options.delta_at == ">" else sigma >= self.options.delta
+    def reaches_delta(self, sigma: float, at: str) -> bool:
+        return sigma > self.options.delta if at == ">" else sigma >= self.options.delta
 
 
 @cache

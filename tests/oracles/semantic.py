@@ -17,13 +17,14 @@ Choices that the text leaves open:
 - geometric = verb ** weight * object ** (1 - weight); minimum has no weight.
 - ``repeats=near``: a copy of a better prediction of the image that is no copy itself; better by score, then verb,
   object, human box and object box from their last number on, then row.
+- Predictions with a word that has no sense and is no label do not count for a share of tau, nor for ``tau-by=best``.
 - ``tau-by=best`` keeps the fewest of equally good, and counts predictions that may match a truth, or are else false
   positives of a class that F1 is averaged over.
 - Rates are fractions. The prediction miss rate is of the predictions after tau; repeats count as unmatched.
 - ``f1-classes=counted``: classes with ground truth, or with a false positive.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, replace
 from math import ceil
 from typing import TypedDict
@@ -32,7 +33,7 @@ from shoe.benchmarks.classes import HoiClasses
 from tests.oracles.assignment import Candidate, assigned
 from tests.oracles.average_precision import EPSILON, Entry, average_precision, expected_ap
 from tests.oracles.boxes import Box, Compared, iou_continuous, iou_pixels, moved
-from tests.oracles.meaning import Meaning, Options, Similarity
+from tests.oracles.meaning import SENSELESS, Meaning, Options, Similarity
 from tests.oracles.model import ImageScene, Triplet, class_words
 
 Pair = tuple[str, int, int]
@@ -52,6 +53,8 @@ class SemanticFigures(TypedDict):
     f1: list[float | None]
     gt_miss_rate: float | None
     prediction_miss_rate: float | None
+    no_overlap_rate: float | None
+    mf1_best_tau: float | None
     matched: list[Pair]
     matched_f1: list[Pair]
     false_positives: list[Pair]
@@ -76,6 +79,8 @@ class _Prediction:
     score: float
     human: Box
     object: Box
+    known: bool
+    """Whether both words have a sense or are labels."""
     said: Triplet
     """The prediction without its score, in the numbers of its file."""
 
@@ -102,6 +107,7 @@ def semantic(
     verb_similarity: Similarity,
     object_similarity: Similarity,
     options: Mapping[str, object] | None = None,
+    senseless: Container[str] = SENSELESS,
 ) -> SemanticFigures:
     """Score scenes, in the order of the ground truth's images, by meaning.
 
@@ -113,7 +119,12 @@ def semantic(
     words = class_words(classes)
     kept = [k for k, (verb, _) in enumerate(words) if chosen.no_interaction == "keep" or verb != "no_interaction"]
     numbers = {words[k]: k for k in kept}
-    images = [_image(scene, numbers, chosen) for scene in scenes if scene.known]
+    known = {word for pair in words for word in pair}
+    images = [
+        _image(scene, numbers, chosen, lambda word: word in known or word not in senseless)
+        for scene in scenes
+        if scene.known
+    ]
     meaning = Meaning(verb_similarity, object_similarity, chosen, kept, len(words))
 
     ranked = images if chosen.map_tau is None else [_at_least(image, chosen.map_tau) for image in images]
@@ -122,14 +133,17 @@ def semantic(
     for image in images:
         for truth in image.truth:
             counts[truth.hoi] += 1
+    best = _best(images, counts, meaning)
+    best_f1 = _mean(_f1([_matched(image, meaning, f1=True) for image in best], counts, chosen))
     if chosen.tau_by == "best":
-        images = _best(images, counts, meaning)
-    for_f1 = [_matched(image, meaning) for image in _confident(images, chosen)]
+        images = best
+    for_f1 = [_matched(image, meaning, f1=True) for image in _confident(images, chosen)]
 
     ap = _average_precisions(for_map, counts, kept, chosen)
     f1 = _f1(for_f1, counts, chosen)
-    truths, missed, predictions, wrong = 0, 0, 0, 0
-    for outcome in for_f1:
+    truths, missed, predictions, wrong, apart = 0, 0, 0, 0, 0
+    for image, outcome in zip(_confident(images, chosen), for_f1, strict=True):
+        apart += sum(not any(_overlaps(t, p, chosen) for t in image.truth) for p in image.predictions)
         truths += len(outcome.truth)
         missed += sum(prediction is None for _, prediction, _ in outcome.truth)
         predictions += len(outcome.truth) - sum(prediction is None for _, prediction, _ in outcome.truth)
@@ -142,6 +156,8 @@ def semantic(
         "f1": f1,
         "gt_miss_rate": missed / truths if truths else None,
         "prediction_miss_rate": wrong / predictions if predictions else None,
+        "no_overlap_rate": apart / predictions if predictions else None,
+        "mf1_best_tau": best_f1,
         "matched": _pairs(for_map),
         "matched_f1": _pairs(for_f1),
         "false_positives": [(o.name, p.row, hoi) for o in for_map for p, hoi in o.unmatched if hoi is not None],
@@ -149,7 +165,9 @@ def semantic(
     }
 
 
-def _image(scene: ImageScene, numbers: dict[tuple[str, str], int], options: Options) -> _Image:
+def _image(
+    scene: ImageScene, numbers: dict[tuple[str, str], int], options: Options, is_known: Callable[[str], bool]
+) -> _Image:
     coordinates: Compared = "indices" if options.overlap == "+1" else "edges"
     truth = []
     for row, t in enumerate(scene.truth):
@@ -162,7 +180,8 @@ def _image(scene: ImageScene, numbers: dict[tuple[str, str], int], options: Opti
             human, thing = (
                 moved(box, scene.prediction_coordinates, coordinates) for box in (p.human_box, p.object_box)
             )
-            predictions.append(_Prediction(row, p.verb, p.object, p.score, human, thing, replace(p, score=0.0)))
+            known = is_known(p.verb) and is_known(p.object)
+            predictions.append(_Prediction(row, p.verb, p.object, p.score, human, thing, known, replace(p, score=0.0)))
     if options.cap is not None:
         best = sorted(predictions, key=lambda p: -p.score)[: options.cap]
         predictions = sorted(best, key=lambda p: p.row)
@@ -184,8 +203,9 @@ def _confident(images: list[_Image], options: Options) -> list[_Image]:
         groups = [[each for group in groups for each in group]]
     keep: set[tuple[int, int]] = set()
     for group in groups:
-        best = sorted(group, key=lambda each: -each[1].score)[: max(1, ceil((1 - options.tau) * len(group) - 1e-9))]
-        keep.update((i, p.row) for i, p in group if best and p.score >= best[-1][1].score)
+        falling = sorted((p.score for _, p in group if p.known), reverse=True)
+        best = falling[: max(1, ceil((1 - options.tau) * len(falling) - 1e-9))]
+        keep.update((i, p.row) for i, p in group if not best or p.score >= best[-1])
     return [
         replace(image, predictions=[p for p in image.predictions if (i, p.row) in keep])
         for i, image in enumerate(images)
@@ -194,14 +214,15 @@ def _confident(images: list[_Image], options: Options) -> list[_Image]:
 
 def _best(images: list[_Image], counts: list[int], meaning: Meaning) -> list[_Image]:
     """The most confident predictions, of 1/8 to 8 times as many as there are truths, for which mF1 is highest."""
-    scores = sorted((p.score for image in images for p in _telling(image, counts, meaning)), reverse=True)
+    telling = (p for image in images for p in _telling(image, counts, meaning))
+    scores = sorted((p.score for p in telling if p.known), reverse=True)
     best, highest = images, -1.0
     for exponent in range(-6, 7):
         kept = min(ceil(sum(counts) * 2 ** (exponent / 2)), len(scores))
         if kept == 0:
             continue
         some = [_at_least(image, scores[kept - 1]) for image in images]
-        mf1 = _mean(_f1([_matched(image, meaning) for image in some], counts, meaning.options)) or 0.0
+        mf1 = _mean(_f1([_matched(image, meaning, f1=True) for image in some], counts, meaning.options)) or 0.0
         if mf1 > highest:
             best, highest = some, mf1
     return best
@@ -212,7 +233,7 @@ def _telling(image: _Image, counts: list[int], meaning: Meaning) -> list[_Predic
     may_match = {candidate.prediction for candidate in _candidates(image, meaning)}
     found = []
     for j, p in enumerate(image.predictions):
-        hoi = _false_positive_of(p, image, meaning)
+        hoi = _false_positive_of(p, image, meaning, f1=True)
         if j in may_match or (hoi is not None and (counts[hoi] or meaning.options.f1_classes == "counted")):
             found.append(p)
     return found
@@ -248,13 +269,11 @@ def _near_repeats(predictions: list[_Prediction], meaning: Meaning) -> set[int]:
 def _copies(p: _Prediction, better: _Prediction, meaning: Meaning) -> bool:
     """Whether both boxes overlap, and no class tells the words of the two apart."""
     options = meaning.options
-    iou = iou_pixels if options.overlap == "+1" else iou_continuous
-    pair = min(iou(p.human, better.human), iou(p.object, better.object))
-    close = pair > options.threshold if options.threshold_at == ">" else pair >= options.threshold
+    close = _overlaps(better, p, options)
     return close and meaning.same(p.verb, better.verb, p.noun, better.noun)
 
 
-def _matched(image: _Image, meaning: Meaning) -> _Outcome:
+def _matched(image: _Image, meaning: Meaning, f1: bool = False) -> _Outcome:
     """Lines 8 to 30 of Algorithm 1, 8 to 28 of Algorithm 2."""
     options = meaning.options
     candidates = _candidates(image, meaning)
@@ -270,23 +289,24 @@ def _matched(image: _Image, meaning: Meaning) -> _Outcome:
     for j, p in enumerate(image.predictions):
         if j in partner.values():
             continue
-        unmatched.append((p, _false_positive_of(p, image, meaning)))
+        unmatched.append((p, _false_positive_of(p, image, meaning, f1)))
     return _Outcome(image.name, truth, unmatched)
 
 
-def _false_positive_of(p: _Prediction, image: _Image, meaning: Meaning) -> int | None:
-    """The class that a prediction counts for if it is not matched."""
-    if meaning.options.fp_scope == "image":
+def _false_positive_of(p: _Prediction, image: _Image, meaning: Meaning, f1: bool) -> int | None:
+    """The class that a prediction counts for if it is not matched, in mAP or in mF1."""
+    options = meaning.options
+    scope, at = (options.f1_fp_scope, options.f1_delta_at) if f1 else (options.fp_scope, options.delta_at)
+    if scope == "image":
         hoi, sigma = meaning.best_of(sorted({t.hoi for t in image.truth}), p.verb, p.noun)
     else:
         hoi, sigma = meaning.best_of_dataset(p.verb, p.noun)
-    return hoi if hoi is not None and meaning.reaches_delta(sigma) else None
+    return hoi if hoi is not None and meaning.reaches_delta(sigma, at) else None
 
 
 def _candidates(image: _Image, meaning: Meaning) -> list[Candidate]:
     """All (truth, prediction) pairs that may match: both boxes overlap enough and sigma is high enough."""
     options = meaning.options
-    iou = iou_pixels if options.overlap == "+1" else iou_continuous
     barred = _repeats(image.predictions) if options.repeats == "charged" else set()
     if options.repeats == "near":
         barred = _near_repeats(image.predictions, meaning)
@@ -295,18 +315,28 @@ def _candidates(image: _Image, meaning: Meaning) -> list[Candidate]:
         for j, p in enumerate(image.predictions):
             if j in barred:
                 continue
-            human, thing = iou(t.human, p.human), iou(t.object, p.object)
-            pair = min(human, thing)
-            if not (pair > options.threshold if options.threshold_at == ">" else pair >= options.threshold):
+            if not _overlaps(t, p, options):
                 continue
             sigma = meaning.sigma(t.hoi, p.verb, p.noun)
             if options.min_sigma == "positive" and not sigma > 0:
                 continue
             if options.min_sigma == "delta" and not sigma > options.delta:
                 continue
+            pair = _pair_iou(t, p, options)
             content = (t.verb, t.noun, t.object, t.human, p.verb, p.noun, p.object, p.human)
             found.append(Candidate(g, j, sigma, pair, content))
     return found
+
+
+def _pair_iou(one: _Truth | _Prediction, other: _Prediction, options: Options) -> float:
+    iou = iou_pixels if options.overlap == "+1" else iou_continuous
+    return min(iou(one.human, other.human), iou(one.object, other.object))
+
+
+def _overlaps(one: _Truth | _Prediction, other: _Prediction, options: Options) -> bool:
+    """Whether both boxes overlap enough."""
+    pair = _pair_iou(one, other, options)
+    return pair > options.threshold if options.threshold_at == ">" else pair >= options.threshold
 
 
 def _average_precisions(

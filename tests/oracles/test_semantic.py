@@ -99,8 +99,17 @@ def test_an_unmatched_prediction_is_a_false_positive_of_the_nearest_class_of_the
     assert figures["sigma_total"] == pytest.approx(0.775)
     assert figures["false_positives"] == [("a.jpg", 1, hoi("feed", "giraffe"))]
     assert figures["map"] == about(0.775 * 0.775)
-    counted = semantic([GIRAFFE], CLASSES, touching, exact(1), {"f1-classes": "counted", "tau": 0.0})
+    of_dataset = {"f1-classes": "counted", "f1-fp-scope": "dataset", "f1-delta-at": ">=", "tau": 0.0}
+    counted = semantic([GIRAFFE], CLASSES, touching, exact(1), of_dataset)
     assert counted["mf1"] == about(figures["f1"][hoi("pet", "giraffe")] / 2)  # type: ignore[operator]
+
+
+def test_mf1_charges_a_class_of_the_image_of_more_than_delta() -> None:
+    # pet giraffe is matched with sigma 0.775: TP 0.775, FP 0.225. "feed giraffe" has sigma 0.5 to it.
+    for at, precision in ((">", 0.775), (">=", 0.775 / 2)):
+        figures = semantic([GIRAFFE], CLASSES, touching, exact(1), {"f1-delta-at": at, "tau": 0.0})
+        assert figures["mf1"] == about(2 * precision / (precision + 1))
+        assert figures["map"] == about(0.775 * 0.775)
 
 
 def test_image_scope_charges_a_class_of_the_image() -> None:
@@ -200,7 +209,7 @@ def test_tau_by_score_and_by_share() -> None:
 def test_prediction_misses_may_count_only_false_positives() -> None:
     scene = one_image([on_pair("ride")], [on_pair("ride"), on_pair("feed"), on_pair("steer", noun="zeppelin")])
     assert score(scene)["prediction_miss_rate"] == pytest.approx(2 / 3)
-    assert score(scene, prediction_misses="charged")["prediction_miss_rate"] == pytest.approx(1 / 3)
+    assert score(scene, prediction_misses="charged", f1_delta_at=">=")["prediction_miss_rate"] == pytest.approx(1 / 3)
 
 
 def test_combinations_of_verb_and_object() -> None:

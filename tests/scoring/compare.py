@@ -15,7 +15,7 @@ from shoe.scoring.matching.task import Task
 from shoe.scoring.semantic import SemanticResult, semantic_score
 from shoe.scoring.strict import StrictResult, strict_score
 from shoe.similarity.table import Basis, SimilarityTable
-from tests.oracles.meaning import Similarity
+from tests.oracles.meaning import SENSELESS, Similarity
 from tests.oracles.model import ImageScene, to_tables
 from tests.oracles.scenes import similarity_values
 
@@ -53,7 +53,7 @@ def toy_similarities(
             values=values,
             basis=np.full(values.shape, Basis.RATED, np.uint8),
             sense=np.full(values.shape, -1, np.int32),
-            unresolved=(),
+            unresolved=tuple(word for word in words if word in SENSELESS),
         )
 
     return HoiSimilarity(

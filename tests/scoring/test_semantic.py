@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.oracles.boxes import Box
-from tests.oracles.meaning import Similarity
+from tests.oracles.meaning import SENSELESS, Similarity
 from tests.oracles.model import ImageScene, Triplet, class_words
 from tests.oracles.scenes import random_scenes, scenes, small_classes, toy_similarity
 from tests.oracles.semantic import semantic
@@ -27,8 +27,10 @@ OPTIONS: dict[str, list[str]] = {
     "min-sigma": ["none", "positive", "delta"],
     "missed": ["keep", "drop"],
     "fp-scope": ["dataset", "image"],
+    "f1-fp-scope": ["image", "dataset"],
     "delta": ["0.5", "0.75"],
     "delta-at": [">=", ">"],
+    "f1-delta-at": [">", ">="],
     "ap": ["all-points", "11-point", "101-point", "trapezoid"],
     "ties": ["expected", "input"],
     "classes": ["truth", "all"],
@@ -67,6 +69,14 @@ def agree(found: list[ImageScene], options: dict[str, str]) -> None:
     assert close(fast.mf1, slow["mf1"])
     assert close(fast.gt_miss_rate, slow["gt_miss_rate"])
     assert close(fast.prediction_miss_rate, slow["prediction_miss_rate"])
+    assert close(fast.no_overlap_rate, slow["no_overlap_rate"])
+    assert close(fast.mf1_best_tau, slow["mf1_best_tau"])
+
+
+def exact(part: int) -> Similarity:
+    """Similarity 1 for equal words, else 0."""
+    words = class_words(CLASSES)
+    return lambda hoi, word: float(words[hoi][part] == word)
 
 
 @given(scenes(labels=False))
@@ -98,10 +108,6 @@ def test_what_counts_for_nothing_moves_no_threshold_that_tau_by_best_tries() -> 
         box: Box = (left, 10, left + 50, 90)
         return Triplet(box, box, verb, noun, score)
 
-    def exact(part: int) -> Similarity:
-        return lambda hoi, word: float(words[hoi][part] == word)
-
-    words = class_words(CLASSES)
     wrong = [beside(100 * n, 1 - 0.1 * n) for n in range(1, 5)]
     scene = ImageScene("a.jpg", truth=[beside(0, 1)], predictions=[*wrong, beside(0, 0.5), beside(500, 0.4)])
     meaningless, absent = beside(0, 0.95, "qwzx", "vbnm"), beside(700, 0.95, "fly", "kite")
@@ -112,3 +118,38 @@ def test_what_counts_for_nothing_moves_no_threshold_that_tau_by_best_tries() -> 
         # 1, 2, 3, 4 and all 6 are tried, whatever is added: recall is 1, precision 1/6, not the 1/5 of five.
         assert fast.mf1 == pytest.approx(2 / 7, abs=1e-6)
         assert close(fast.mf1, semantic(found, CLASSES, exact(0), exact(1), options)["mf1"])
+
+
+@given(scenes(labels=False), st.sampled_from(OPTIONS["tau-by"]), st.sampled_from([0.0, 0.5, 1.0]), st.integers(1, 30))
+def test_words_without_sense_move_no_threshold(found: list[ImageScene], by: str, score: float, lines: int) -> None:
+    far: Box = (900, 900, 950, 950)
+    added = [
+        replace(scene, predictions=[*scene.predictions, *[Triplet(far, far, "qwzx", "vbnm", score)] * lines])
+        for scene in found
+    ]
+    verb, noun = toy_similarity(CLASSES)
+
+    def known(part: Similarity) -> Similarity:
+        return lambda hoi, word: 0.0 if word in SENSELESS else part(hoi, word)
+
+    before, after = (
+        fast_semantic(task_of(each, CLASSES), known(verb), known(noun), {"tau-by": by}) for each in (found, added)
+    )
+    assert close(before.mf1, after.mf1)
+    assert close(before.mf1_best_tau, after.mf1_best_tau)
+    assert close(before.gt_miss_rate, after.gt_miss_rate)
+
+
+def test_a_rank_is_taken_among_words_with_a_sense() -> None:
+    def line(left: float, score: float, verb: str = "ride", noun: str = "horse") -> Triplet:
+        box: Box = (left, 10, left + 50, 90)
+        return Triplet(box, box, verb, noun, score)
+
+    nonsense = [line(1000 + 100 * n, 1.0, "qwzx", "vbnm") for n in range(10)]
+    predictions = [line(0, 0.9), line(200, 0.8), line(300, 0.7), line(400, 0.6)]
+    found = [ImageScene("a.jpg", truth=[line(0, 1), line(200, 1)], predictions=[*predictions, *nonsense])]
+    result = fast_semantic(task_of(found, CLASSES), exact(0), exact(1), {})
+    # Half of the four words with a sense: 0.9 and 0.8. All ten others pass too, and overlap nothing.
+    assert result.mf1 == pytest.approx(1, abs=1e-6)
+    assert result.gt_miss_rate == 0
+    assert (result.prediction_miss_rate, result.no_overlap_rate) == (10 / 12, 10 / 12)

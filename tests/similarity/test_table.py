@@ -32,6 +32,7 @@ from shoe.similarity import (
     load_similarity,
     similarity_table,
 )
+from shoe.similarity.table import alternatives
 from tests.examples import examples
 
 HICO = benchmark("hico-det").classes
@@ -167,6 +168,13 @@ class Rules:
         return senses
 
     def cell(self, class_synset: str, class_word: str, word: str) -> tuple[float, Basis]:
+        """Of alternatives: the mean of their values, and the basis of the highest, the first of equals."""
+        cells = [self.alone(class_synset, class_word, each) for each in dict.fromkeys(word.split(" / "))]
+        _, basis = max(cells, key=lambda cell: cell[0])
+        value = sum(value for value, _ in cells) / len(cells)
+        return value, Basis.RATED if value < 1 and basis >= Basis.IDENTICAL else basis
+
+    def alone(self, class_synset: str, class_word: str, word: str) -> tuple[float, Basis]:
         labels = [*(of for _, of in CLASSES[self.part]), NO_INTERACTION]
         label = match_labels([word], labels, self.part)[0]
         senses = self.senses(word)
@@ -254,8 +262,8 @@ def test_a_rare_sense_counts_less_unless_the_best_of_all_is_asked_for() -> None:
 def test_what_says_only_a_part_counts_less() -> None:
     found = table("verb", ["standing near", "standing beneath", "standing", "standing near / standing under"])
     row = [word for _, word in CLASSES["verb"]].index("stand_under")
-    assert found.values[row].tolist() == [0.5, 1, 1, 1]
-    assert [Basis(b).name for b in found.basis[row]] == ["RATED", "IDENTICAL", "IDENTICAL", "IDENTICAL"]
+    assert found.values[row].tolist() == [0.5, 1, 1, 0.75]
+    assert [Basis(b).name for b in found.basis[row]] == ["RATED", "IDENTICAL", "IDENTICAL", "RATED"]
     objects = table("object", ["harley", "pizza box", "pizza", "box of pizza"])
     rows = {word: number for number, (_, word) in enumerate(CLASSES["object"])}
     assert objects.values[rows["motorcycle"], 0] == 0.75
@@ -289,20 +297,34 @@ def test_in_full_only_the_own_senses_of_a_word_count() -> None:
 
 @examples(1)
 @given(st.sampled_from(["verb", "object"]), st.data())
-def test_an_alternative_never_lowers_a_value(part: Part, data: st.DataObject) -> None:
-    readings = data.draw(
-        st.lists(st.sampled_from(WORDS[part]).filter(lambda w: w and "no" not in w and "/" not in w), max_size=2)
-    )
-    one = data.draw(st.sampled_from(WORDS[part][:6]))
-    found = table(part, list(dict.fromkeys([one, " / ".join([*readings, one])])))
-    # The class's own word is decided by the first alternative that is a label.
-    others = found.basis[:, 0] != Basis.SAME_WORD
-    assert (found.values[others, -1] >= found.values[others, 0] - 1e-15).all()
+def test_alternatives_have_the_mean_of_their_values_or_the_best_of_them(part: Part, data: st.DataObject) -> None:
+    words = st.sampled_from([word for word in WORDS[part] if word and "/" not in word])
+    said = data.draw(st.lists(words, min_size=2, max_size=3))
+    separator = data.draw(st.sampled_from([" / ", "/", " or ", " | "]))
+    alone = list(dict.fromkeys(said))
+    for how, value in (("mean", np.mean), ("best", np.max)):
+        found = table(part, [*alone, separator.join(said)], alternatives=how)
+        single = found.values[:, :-1]
+        np.testing.assert_allclose(found.values[:, -1], value(single, axis=1), rtol=0, atol=1e-15)
+        assert (found.basis[:, -1] <= found.basis[:, :-1].max(axis=1)).all()
+        assert ((found.basis[:, -1] < Basis.IDENTICAL) | (found.values[:, -1] == 1)).all()
 
 
-def test_an_alternative_that_often_has_a_sense_counts_before_one_that_hardly_ever_has_it() -> None:
-    found = table("object", ["hot dog", "dog / hot dog"])
-    assert (found.values[:, 1] >= found.values[:, 0]).all()
+def test_alternatives_by_hand() -> None:
+    rows = [[word for _, word in CLASSES["verb"]].index(verb) for verb in ("ride", "hold", "feed")]
+    words = ["riding", "holding", "ride / hold", "ride or hold", "ride, hold and feed", "qwzx / ride", "ride / riding"]
+    values = table("verb", words).values[rows]
+    ride, hold = values[:, 0], values[:, 1]
+    assert values[:, 2].tolist() == values[:, 3].tolist() == ((ride + hold) / 2).tolist()
+    assert values[0, 4] == pytest.approx(1 / 3)
+    assert values[:, 5].tolist() == (ride / 2).tolist()
+    assert values[:, 6].tolist() == ride.tolist()
+    best = table("verb", words, alternatives="best").values[rows]
+    assert best[:, 2].tolist() == np.maximum(ride, hold).tolist()
+    # Expressions of the lexicon, and adjectives of an object, are no alternatives.
+    assert alternatives("trick or treat", "object") == ["trick or treat"]
+    assert alternatives("black and white cat", "object") == ["black and white cat"]
+    assert table("verb", ["qwzx / vbnm", "qwzx / ride"]).unresolved == ("qwzx / vbnm",)
 
 
 def test_the_sense_named_is_the_one_that_gave_the_value() -> None:

@@ -1,8 +1,8 @@
 """Data with which a page scores models again under another weight, delta or ensemble (``static/rescore.js``).
 
-Boxes, images and scores are not needed: overlaps do not change, and only order and ties of scores matter. The data are,
-per model, the words of its predictions by decreasing score, and the candidate pairs in the order in which equally
-similar pairs are matched; and, once for all models, the tables of similarities.
+Boxes and scores are not needed: overlaps do not change, and only order and ties of scores matter. The data are, per
+model, the words and images of its predictions by decreasing score, and the candidate pairs in the order in which
+equally similar pairs are matched; and, once for all models, the tables of similarities.
 """
 
 from __future__ import annotations
@@ -146,6 +146,7 @@ def _rescoring(models: Sequence[_Scored]) -> Rescoring:
         "options": settings(options),
         "settings": {"weight": options.weight, "delta": options.delta, "ensemble": 0},
         "hoi": truth.hoi,
+        "truth_image": truth.interactions.image,
         "counted": Scorer(report.task, similarities, options, result.near).counted.astype(np.uint8),
         "verb_row": similarities.verb_row,
         "object_row": similarities.object_row,
@@ -225,6 +226,7 @@ def _model(scored: _Scored, ensembles: Sequence[_Ensemble], verbs: _Words, objec
         "zero_from": int((score > 0).sum()),
         "map_rows": len(scorer.map_rows),  # number of first rows that count: rows are sorted by score
         "f1_rows": len(scorer.f1_rows),
+        "image": task.image[rows[: len(scorer.f1_rows) if options.f1_fp_scope == "image" else 0]],
         "truth": pairs.truth,
         "step": np.diff(position[pairs.prediction], prepend=0),
         "not_playing": [position[np.setdiff1d(some, each)] for each in playing],

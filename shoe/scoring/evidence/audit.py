@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -12,7 +12,7 @@ from msgspec.structs import astuple
 
 from shoe.benchmarks.protocols import SEMANTIC, choose
 from shoe.benchmarks.truth import GroundTruth
-from shoe.core.arrays import index_in_group
+from shoe.core.arrays import as_bits, group_equal_rows, index_in_group
 from shoe.core.documents import Document, Fraction, Gain, as_base_class
 from shoe.core.errors import OptionError
 from shoe.core.interactions import Interactions, concatenate
@@ -30,6 +30,12 @@ AUDITED = ("shoe", "shoe-literal", "shoe-robust")
 _SURE = 0.6
 """Confidence of added predictions, above the published tau."""
 _AGAIN = "every prediction twice, once"
+_KEPT = (1 / 2, 1 / 4, 1 / 8, 1 / 16, 1 / 32)
+"""Fractions of the file that lines at score 1 leave among the upper half by score, doubled: one line less each."""
+_MOST_PAIRS = 50_000
+"""Largest number of pairs of boxes of which an attack names all verbs."""
+
+Change = Callable[[Interactions, GroundTruth], Interactions]
 
 
 class Attack(NamedTuple):
@@ -37,17 +43,18 @@ class Attack(NamedTuple):
 
     Attributes:
         name, about: name and description of the change.
-        change: function of the predictions and the most frequent verb of the ground truth; returns new predictions.
+        changes: functions of predictions and ground truth that return new predictions, by the name of the variant; the
+            name of a single variant is "". For each protocol, the variant with the largest gain counts.
     """
 
     name: str
     about: str
-    change: Callable[[Interactions, str], Interactions]
+    changes: Mapping[str, Change]
 
 
 def _with_copies(table: Interactions, copy: Interactions, score: float | None = None) -> Interactions:
     # Copies have a fixed confidence, or half of the original's.
-    scores = table.score / 2 if score is None else np.full(len(table), score)
+    scores = copy.score / 2 if score is None else np.full(len(copy), score)
     return concatenate([table, replace(copy, score=scores)])
 
 
@@ -66,8 +73,38 @@ def _renamed(table: Interactions, verb: str, object_: str | None = None) -> Inte
     return table
 
 
-def _added(*words: str, score: float) -> Callable[[Interactions, str], Interactions]:
-    return lambda table, _: _with_copies(table, _renamed(table, *words), score)
+def _added(*words: str, score: float, amount: float = 1) -> Change:
+    def change(table: Interactions, _: GroundTruth) -> Interactions:
+        some = table.select(np.flatnonzero(np.diff(np.floor(amount * np.arange(len(table) + 1)))))
+        return _with_copies(table, _renamed(some, *words), score)
+
+    return change
+
+
+def _varied(*words: str) -> dict[str, Change]:
+    amounts = [(1 - kept, 1.0) for kept in _KEPT] + [(0.5, 0.0), (1, 0.0)]
+    return {
+        f"{amount:.3g} lines per prediction, score {score:g}": _added(*words, score=score, amount=amount)
+        for amount, score in amounts
+    }
+
+
+def _commonest(truth: GroundTruth) -> str:
+    return truth.classes.verbs[int(np.bincount(truth.interactions.verb).argmax())]
+
+
+def _all_verbs(table: Interactions, truth: GroundTruth) -> Interactions:
+    # One row per pair of boxes and object, with the highest score of the pair; then one row per verb.
+    columns = (table.human_boxes, table.object_boxes, table.image, table.object)
+    order, new = group_equal_rows([bits for column in columns for bits in as_bits(column)])
+    starts = np.flatnonzero(new)
+    score = np.maximum.reduceat(table.score[order], starts) if len(starts) else table.score
+    best = np.sort(np.argsort(-score, kind="stable")[:_MOST_PAIRS])
+    rows, by_row = order[starts][best], np.argsort(order[starts][best])
+    verbs = truth.classes.verbs
+    pairs = table.select(np.repeat(rows[by_row], len(verbs)))
+    verb = np.tile(np.arange(len(verbs), dtype=np.int32), len(rows))
+    return replace(pairs, verbs=verbs, verb=verb, score=np.repeat(score[best][by_row], len(verbs)))
 
 
 def _ranked(table: Interactions) -> Interactions:
@@ -80,29 +117,38 @@ def _ranked(table: Interactions) -> Interactions:
     return replace(table, score=score)
 
 
-def _hedged(table: Interactions, verb: str) -> Interactions:
+def _hedged(table: Interactions, truth: GroundTruth) -> Interactions:
+    verb = _commonest(truth)
     return replace(table, verbs=tuple(f"{word} / {verb}" if word else word for word in table.verbs))
 
 
+def _attack(name: str, about: str, change: Change) -> Attack:
+    return Attack(name, about, {"": change})
+
+
+_BEST_OF = "in the amount and with the score that gain most"
 ATTACKS = (
-    Attack("moved copy", f"{_AGAIN} 0.3 pixels off, with half the score", lambda p, _: _with_copies(p, _moved(p))),
-    Attack("respelled copy", f"{_AGAIN} in capitals, with half the score", lambda p, _: _with_copies(p, _respelled(p))),
-    Attack("nonsense verb", f"{_AGAIN} with verb 'qwzx', score 0.6", _added("qwzx", score=_SURE)),
-    Attack("vague verb", f"{_AGAIN} with verb 'take', score 0.6", _added("take", score=_SURE)),
-    Attack("nonsense", f"{_AGAIN} as 'qwzx vbnm', score 0.6", _added("qwzx", "vbnm", score=_SURE)),
-    Attack("padding", f"{_AGAIN} as 'qwzx vbnm', score 0.0001", _added("qwzx", "vbnm", score=1e-4)),
-    Attack("stretched scores", "scores s become 0.6 + 0.4 s", lambda p, _: replace(p, score=_SURE + 0.4 * p.score)),
-    Attack("scores by words", "scores become ranks among predictions of the same words", lambda p, _: _ranked(p)),
-    Attack("two words", "every verb gets the most frequent verb of the ground truth as an alternative", _hedged),
-    Attack(
+    _attack("moved copy", f"{_AGAIN} 0.3 pixels off, with half the score", lambda p, _: _with_copies(p, _moved(p))),
+    _attack(
+        "respelled copy", f"{_AGAIN} in capitals, with half the score", lambda p, _: _with_copies(p, _respelled(p))
+    ),
+    _attack("nonsense verb", f"{_AGAIN} with verb 'qwzx', score 0.6", _added("qwzx", score=_SURE)),
+    _attack("vague verb", f"{_AGAIN} with verb 'take', score 0.6", _added("take", score=_SURE)),
+    Attack("nonsense", f"'qwzx vbnm' on the boxes of predictions, {_BEST_OF}", _varied("qwzx", "vbnm")),
+    Attack("unrelated words", f"'exist galaxy' on the boxes of predictions, {_BEST_OF}", _varied("exist", "galaxy")),
+    _attack("all verbs", "all verbs of the dataset for every pair of boxes, with its highest score", _all_verbs),
+    _attack("stretched scores", "scores s become 0.6 + 0.4 s", lambda p, _: replace(p, score=_SURE + 0.4 * p.score)),
+    _attack("scores by words", "scores become ranks among predictions of the same words", lambda p, _: _ranked(p)),
+    _attack("two words", "every verb gets the most frequent verb of the ground truth as an alternative", _hedged),
+    _attack(
         "only a vague verb",
         "every verb becomes 'take', every score 0.6",
         lambda p, _: replace(_renamed(p, "take"), score=np.full(len(p), _SURE)),
     ),
-    Attack(
+    _attack(
         "common guess",
         f"{_AGAIN} with the most frequent verb of the ground truth and half the score",
-        lambda p, verb: _with_copies(p, _renamed(p, verb)),
+        lambda p, truth: _with_copies(p, _renamed(p, _commonest(truth))),
     ),
 )
 
@@ -112,8 +158,10 @@ class AuditFigures(Document, frozen=True):
 
     map: Fraction | None = None
     mf1: Fraction | None = None
+    mf1_best_tau: Fraction | None = None
     gt_miss_rate: Fraction | None = None
     prediction_miss_rate: Fraction | None = None
+    no_overlap_rate: Fraction | None = None
 
 
 class AuditGains(Document, frozen=True):
@@ -121,15 +169,23 @@ class AuditGains(Document, frozen=True):
 
     map: Gain | None = None
     mf1: Gain | None = None
+    mf1_best_tau: Gain | None = None
     gt_miss_rate: Gain | None = None
     prediction_miss_rate: Gain | None = None
+    no_overlap_rate: Gain | None = None
 
 
 class Attacked(Document, frozen=True):
-    """Metrics after one attack under one protocol, and their changes."""
+    """Metrics after one attack under one protocol, and their changes.
+
+    Attributes:
+        figures, gains: metrics after the attack, and their changes.
+        variant: amount and score of the lines that the attack added; empty for an attack without variants.
+    """
 
     figures: AuditFigures
     gains: AuditGains
+    variant: str = ""
 
 
 class AttackFigures(Document, frozen=True):
@@ -181,27 +237,33 @@ def audit(
     benchmark, labels = truth.benchmark, truth.image_labels is not None
     strict = choose(benchmark.default_protocols, (), benchmark.protocols, image_labels=labels).strict
     source = similarity_for(truth.benchmark, similarity, "mean")
-    commonest = truth.classes.verbs[int(np.bincount(truth.interactions.verb).argmax())]
-    found = []
-    for attack in watch([None, *ATTACKS]):
-        task = Task(attack.change(predictions, commonest) if attack else predictions, truth)
+
+    def figures_of(table: Interactions) -> dict[str, AuditFigures]:
+        task = Task(table, truth)
         figures = {options.protocol: AuditFigures(strict_score(task, options).map) for options in strict}
         for name in AUDITED:
             scored = semantic_score(task, HoiSimilarity.from_task(task, source, SEMANTIC[name]), SEMANTIC[name])
             figures[name] = as_base_class(scored, AuditFigures)
-        found.append(figures)
-    honest, *others = found
-    return Audit(
-        honest,
-        [
-            AttackFigures(
-                attack.name,
-                attack.about,
-                {
-                    name: Attacked(values, AuditGains(*map(minus, astuple(values), astuple(honest[name]))))
-                    for name, values in figures.items()
-                },
-            )
-            for attack, figures in zip(ATTACKS, others, strict=True)
-        ],
-    )
+        return figures
+
+    def most(attack: Attack) -> AttackFigures:
+        found: dict[str, Attacked] = {}
+        for variant, change in attack.changes.items():
+            for name, values in figures_of(change(predictions, truth)).items():
+                each = Attacked(values, AuditGains(*map(minus, astuple(values), astuple(honest[name]))), variant)
+                found[name] = max(found.get(name, each), each, key=_gain)
+        return AttackFigures(attack.name, attack.about, found)
+
+    honest: dict[str, AuditFigures] = {}
+    attacks = []
+    for attack in watch([None, *ATTACKS]):
+        if attack is None:
+            honest = figures_of(predictions)
+        else:
+            attacks.append(most(attack))
+    return Audit(honest, attacks)
+
+
+def _gain(attacked: Attacked) -> float:
+    gains = attacked.gains
+    return (gains.map if gains.mf1 is None else gains.mf1) or 0.0

@@ -286,8 +286,8 @@ class FalsePositives(NamedTuple):
 
 def false_positives(scorer: Scorer, similarities: HoiSimilarity, unmatched: Indices) -> FalsePositives:
     """Return the class in which each unmatched prediction counts as a false positive under ``similarities``."""
-    nearest, sigma = scorer.nearest(unmatched, similarities)
-    return FalsePositives(nearest, sigma, scorer.reaches_delta(sigma) & (nearest >= 0))
+    nearest, sigma = scorer.nearest(unmatched, similarities, scorer.options.fp_scope)
+    return FalsePositives(nearest, sigma, scorer.reaches_delta(sigma, scorer.options.delta_at) & (nearest >= 0))
 
 
 def other_class(scorer: Scorer, guess: HoiSimilarity, unmatched: Indices, today: FalsePositives) -> FalsePositives:
@@ -301,7 +301,7 @@ def other_class(scorer: Scorer, guess: HoiSimilarity, unmatched: Indices, today:
     words, allowed = scorer.task.predictions, np.flatnonzero(scorer.counted)
     verb, object_ = words.verb[unmatched], words.object[unmatched]
     nearest, sigma = guess.nearest_class(verb, object_, allowed, (today.nearest, today.sigma))
-    return FalsePositives(nearest, sigma, scorer.reaches_delta(sigma))
+    return FalsePositives(nearest, sigma, scorer.reaches_delta(sigma, scorer.options.delta_at))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from statistics import stdev
-from typing import get_args, get_type_hints
+from typing import get_args
 
 import msgspec
 import numpy as np
@@ -26,7 +26,7 @@ from shoe.scoring.hoi_similarity import HoiSimilarity, class_similarity
 from shoe.scoring.matching.repeats import repeated
 from shoe.scoring.matching.task import Boxes, Task
 from shoe.scoring.score import Report
-from shoe.scoring.scorer import Scorer
+from shoe.scoring.scorer import Scorer, TauBy
 from shoe.scoring.semantic import semantic_score
 from shoe.scoring.strict import strict_score
 from shoe.similarity import Basis, Similarity, SimilarityMap, SimilarityTable
@@ -137,14 +137,10 @@ def single_rater_map(similarity: SimilarityMap, column: int) -> SimilarityMap:
 
 def tau_readings(report: Report) -> dict[str, F1Figures]:
     """Return SHOE-mF1 and the miss rates under each value of the option ``tau-by`` (A22); empty without SHOE."""
-    found: dict[str, F1Figures] = {}
     if report.semantic is None or report.similarities is None:
-        return found
-    result = report.semantic
-    for by in get_args(get_type_hints(SemanticOptions)["tau_by"]):
-        scorer = Scorer(report.task, report.similarities, replace(result.options, tau_by=by), result.near)
-        found[by] = scorer.f1_entries(scorer.match(scorer.f1_rows)).figures()
-    return found
+        return {}
+    scorer = Scorer(report.task, report.similarities, report.semantic.options, report.semantic.near)
+    return {by: scorer.f1_entries(scorer.match(scorer.f1_rows_by(by))).figures() for by in get_args(TauBy)}
 
 
 class Profile(Document, frozen=True, kw_only=True):

@@ -12,6 +12,7 @@ import msgspec
 from shoe.benchmarks import benchmark
 from shoe.benchmarks.protocols import Signature
 from shoe.comparison.compare import FULL, heading_with_arrow
+from shoe.comparison.run import SEMANTIC
 from shoe.core.errors import pluralize
 from shoe.diagnosis.error_types import ERRORS
 from shoe.report.page import svg
@@ -146,7 +147,7 @@ def figures(result: Mapping[str, Any], diagnosis: Mapping[str, Any] | None, stat
     found: dict[str, Any] = {
         "result": result,
         "strict": [_full(each, "map", "map_rare", "map_non_rare", "max_recall") for each in (*strict, *by_person)],
-        "semantic": _full(semantic, "map_without_no_interaction") if semantic else None,
+        "semantic": _full(semantic, "map_without_no_interaction", *SEMANTIC) if semantic else None,
         "no_meaning": "could not be computed" if result.get("absent") else "not requested",
         "gain": semantic["map"] - strict[0]["map"] if semantic and strict and "map" in semantic else None,
         "words": result.get("wordings", ()),

@@ -27,6 +27,8 @@ OPTIONS = {
     "min-sigma": ["none", "positive", "delta"],
     "missed": ["keep", "drop"],
     "delta-at": [">=", ">"],
+    "f1-fp-scope": ["image", "dataset"],
+    "f1-delta-at": [">", ">="],
     "classes": ["truth", "all"],
     "no-interaction": ["keep", "exclude"],
     "sense": ["likely", "max"],

@@ -19,7 +19,15 @@ export class Rescorer {
     this.shared = shared;
     this.model = model;
     this.truths = new Int32Array(shared.counted.length);
-    for (const k of shared.hoi) if (shared.counted[k]) this.truths[k]++;
+    this.classesOf = new Map(); // evaluated classes of each image, ascending
+    for (const [t, k] of shared.hoi.entries()) {
+      if (!shared.counted[k]) continue;
+      this.truths[k]++;
+      const image = shared.truth_image[t];
+      if (!this.classesOf.has(image)) this.classesOf.set(image, []);
+      this.classesOf.get(image).push(k);
+    }
+    for (const classes of this.classesOf.values()) classes.sort((a, b) => a - b);
     this.size = model.words.length;
     const pairs = model.truth.length;
     this.prediction = new Int32Array(pairs);
@@ -53,12 +61,24 @@ export class Rescorer {
       this.sortedBy = `${weight} ${ensemble}`;
     }
     const order = this.order;
-    const nearest = this.#nearest(tables, combine, weight, delta);
+    const nearest = this.#nearest(tables, combine, weight);
+    const falseOf = (scope, at) => {
+      const reaches = at === ">=" ? (s) => s >= delta : (s) => s > delta;
+      const inImage = (p) => this.#nearestOf(this.classesOf.get(model.image[p]) ?? [], model.words[p], tables, combine, weight);
+      const found = scope === "image" ? inImage : (p) => nearest[model.words[p]];
+      return (p) => {
+        const [k, sigma] = found(p);
+        return reaches(sigma) ? k : -1;
+      };
+    };
+    const { options } = shared;
+    const forMapOf = falseOf(options["fp-scope"], options["delta-at"]);
+    const forF1Of = falseOf(options["f1-fp-scope"], options["f1-delta-at"]);
     const forMap = this.#match(order, model.map_rows, delta, model.not_playing[ensemble]);
     const forF1 =
       model.f1_rows === model.map_rows ? forMap : this.#match(order, model.f1_rows, delta, model.not_playing[ensemble]);
-    const ap = this.#averagePrecision(forMap, nearest);
-    return { ap, map: mean(ap), ...this.#f1(forF1, nearest) };
+    const ap = this.#averagePrecision(forMap, forMapOf);
+    return { ap, map: mean(ap), ...this.#f1(forF1, forF1Of) };
   }
 
   /** Similarity tables of an ensemble, and a group index per candidate pair: equal similarities, equal group. */
@@ -92,23 +112,23 @@ export class Rescorer {
     return order;
   }
 
-  /** Class in which each pair of words counts as a false positive: the most similar class, or -1 if below delta. */
-  #nearest({ verbs, objects }, combine, weight, delta) {
+  /** Most similar evaluated class of each pair of words, and the similarity to this class. */
+  #nearest(tables, combine, weight) {
+    const all = [...this.shared.counted.keys()].filter((k) => this.shared.counted[k]);
+    return Array.from(this.model.pair_verb, (_, q) => this.#nearestOf(all, q, tables, combine, weight));
+  }
+
+  /** Most similar class of pair of words q among ascending classes, and the similarity; [-1, -1] without a class. */
+  #nearestOf(classes, q, { verbs, objects }, combine, weight) {
     const { shared, model } = this;
-    const reaches = shared.options["delta-at"] === ">=" ? (s) => s >= delta : (s) => s > delta;
-    const found = new Int32Array(model.pair_verb.length).fill(-1);
-    for (let q = 0; q < found.length; q++) {
-      let best = -1;
-      for (let k = 0; k < shared.counted.length; k++) {
-        if (!shared.counted[k]) continue;
-        const verb = verbs[shared.verb_row[k] * shared.verb_words + model.pair_verb[q]];
-        const object = objects[shared.object_row[k] * shared.object_words + model.pair_object[q]];
-        const sigma = combine(verb, object, weight);
-        if (sigma > best) [best, found[q]] = [sigma, k];
-      }
-      if (!reaches(best)) found[q] = -1;
+    let [found, best] = [-1, -1];
+    for (const k of classes) {
+      const verb = verbs[shared.verb_row[k] * shared.verb_words + model.pair_verb[q]];
+      const object = objects[shared.object_row[k] * shared.object_words + model.pair_object[q]];
+      const sigma = combine(verb, object, weight);
+      if (sigma > best) [best, found] = [sigma, k];
     }
-    return found;
+    return [found, best];
   }
 
   /** Match the first `rows` predictions: repeatedly the best pair whose prediction and ground truth are unmatched. */
@@ -132,7 +152,7 @@ export class Rescorer {
   }
 
   /** Algorithm 1: AP per class, NaN for classes outside the mean. With ties, AP is the mean over orders. */
-  #averagePrecision({ rows, pair, truth }, nearest) {
+  #averagePrecision({ rows, pair, truth }, falseOf) {
     const { shared, model, truths } = this;
     const classes = truths.length;
     const count = new Int32Array(classes);
@@ -143,7 +163,7 @@ export class Rescorer {
     for (let p = 0, score = 0; p < rows; p++) {
       if (!this.tied(p)) score = p;
       const t = truth[p];
-      const k = t < 0 ? nearest[model.words[p]] : shared.hoi[t];
+      const k = t < 0 ? falseOf(p) : shared.hoi[t];
       if (k < 0 || !truths[k]) continue;
       if (scoreOf[k] !== score) {
         scoreOf[k] = score;
@@ -175,8 +195,8 @@ export class Rescorer {
   }
 
   /** Algorithm 2: F1 per class (NaN for classes outside the mean), mean F1, and the miss rates. */
-  #f1({ rows, pair, truth }, nearest) {
-    const { shared, model, truths } = this;
+  #f1({ rows, pair, truth }, falseOf) {
+    const { shared, truths } = this;
     const [hits, falses, found] = [0, 1, 2].map(() => new Float64Array(truths.length));
     let missed = 0;
     let all = 0;
@@ -197,7 +217,7 @@ export class Rescorer {
     for (let p = 0; p < rows; p++) {
       if (truth[p] >= 0) continue;
       unmatched++;
-      const k = nearest[model.words[p]];
+      const k = falseOf(p);
       if (k < 0) continue;
       charged++;
       falses[k]++;
