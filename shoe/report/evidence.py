@@ -37,7 +37,7 @@ def notes(report: Report, evidence: Evidence) -> list[str]:
 
 def essential_notes(report: Report, evidence: Evidence) -> list[str]:
     """Return the notes to read before the scores are trusted: doubtful input, missing metrics, repairs."""
-    lines = report.warnings
+    lines = [*report.warnings]
     lines += [f"{part}: not measured: {why}" for part, why in report.absent.items()]
     lines += [line for line in (report.notes.lines() if report.notes else []) if line not in lines]
     lines += _prediction_lines(report, evidence.profile)

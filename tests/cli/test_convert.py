@@ -60,6 +60,15 @@ def test_boxes_that_count_pixels_are_announced(tmp_path: Path) -> None:
     assert "--boxes pixels-0" in last
 
 
+def test_boxes_that_are_continuous_are_announced_for_matlab(tmp_path: Path) -> None:
+    """Its boxes are pixel indices, which SHOE compares with one pixel more."""
+    out = tmp_path / "out.mat"
+    last = run(samples.FOLDER / "qpic.json", out).stderr.splitlines()[-1]
+    assert last == f"{out}: boxes are continuous coordinates; use --boxes pixels to read this file"
+    read, before = read_predictions(out, boxes="pixels"), read_predictions(samples.FOLDER / "qpic.json")
+    assert sorted(samples.rows(read)) == sorted(samples.rows(before))
+
+
 def test_naming_the_source_format_takes_the_place_of_its_content(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="found text, expected a file in the format qpic"):
         run(samples.FOLDER / "flat.csv", tmp_path / "out.npz", "--format", "qpic")

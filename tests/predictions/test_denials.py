@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from shoe.core.errors import InputError
 from shoe.core.interactions import Interactions
 from shoe.predictions import read_predictions_with_notes, write_predictions
 from shoe.predictions.notes import ReadNotes
@@ -90,3 +91,12 @@ def test_what_means_yes_or_no(text: Any, verdict: float) -> None:
 @pytest.mark.parametrize("text", ["no_interaction", "no person rides", "Nobody", "ride", "yes: [1, 2]", "", None])
 def test_what_means_neither(text: Any) -> None:
     assert verdict_of(text) is None
+
+
+@pytest.mark.parametrize("key", ["expected", "annotations", "ground_truth", "reference"])
+@pytest.mark.parametrize("answer", ["", "[]", [], None])
+def test_ground_truth_beside_empty_answers_is_never_read(tmp_path: Path, key: str, answer: Any) -> None:
+    item = {name: value for name, value in RECORD.items() if name != "image"}
+    for truth in ([item], json.dumps([item])):
+        with pytest.raises(InputError, match=r"no interaction in any reply|3 of 3 replies contain no interaction"):
+            read(tmp_path, *({"image": f"{i}.jpg", "response": answer, key: truth} for i in range(3)))
