@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
@@ -158,13 +159,34 @@ class Scorer:
         moving = self._rows_that_move_f1
         falling = -np.sort(-score[moving[self.counts_for_tau[moving]]])
         sizes = np.ceil(len(self.truth_rows) * _TRIED_SIZES).astype(np.int64)
-        tried = np.unique(falling[np.minimum(sizes, len(falling)) - 1])[::-1] if len(falling) else falling
-
-        def mf1(least: float) -> float:
-            return mean_over(*self.f1(self.match(moving[score[moving] >= least]))) or 0.0
-
-        lowest: float = max(tried.tolist(), key=mf1, default=-np.inf)
+        tried = np.unique(falling[np.minimum(sizes, len(falling)) - 1]) if len(falling) else falling
+        lowest, highest = -np.inf, -1.0
+        for least, f1 in zip(tried.tolist(), self._f1_above(tried, moving), strict=True):
+            if f1 >= highest:  # the fewest predictions of equally good ones
+                lowest, highest = least, f1
         return self.rows[score[self.rows] >= lowest]
+
+    def _f1_above(self, lowest: Floats, rows: Indices) -> Iterator[float]:
+        """Yield mF1 of the predictions in ``rows`` with at least each score in ``lowest``, which ascends."""
+        score, classes = self.task.predictions.score, len(self.truths)
+        of_pair, image, rule = score[self.pairs.prediction], self.truth_image, F1Rule.from_options(self.options)
+        prediction, sigma = np.full(len(self.hoi), -1), np.zeros(len(self.hoi))
+        again = np.ones(len(self.task.truth.interactions.images), bool)
+        for least in lowest.tolist():
+            # Only images that lose a matched prediction are matched again: unmatched predictions decide nothing.
+            if (prediction >= 0).any():
+                again[:] = False
+                again[image[(prediction >= 0) & (score[prediction] < least)]] = True
+            keep = again[image[self.pairs.truth]] & (of_pair >= least)
+            pairs, found = self._chosen(self.pairs.select(keep), self.sigma[keep])
+            prediction[again[image]] = -1
+            prediction[pairs.truth], sigma[pairs.truth] = pairs.prediction, found
+            matched = np.flatnonzero(prediction >= 0)
+            true = np.bincount(self.hoi[matched], sigma[matched], classes)
+            count = np.bincount(self.hoi[matched], minlength=classes)
+            charged = np.bincount(self.f1_false_of[rows[score[rows] >= least]] + 1, minlength=classes + 1)
+            charged -= np.bincount(self.f1_false_of[prediction[matched]] + 1, minlength=classes + 1)
+            yield mean_over(*rule.f1(true, count - true + charged[1:], count, self.truths, self.counted)) or 0.0
 
     @property
     def _rows_that_move_f1(self) -> Indices:
