@@ -15,7 +15,7 @@ from starlette.requests import Request
 
 from shoe.service.contract import Refused, too_many
 from shoe.service.folder import Folder
-from shoe.service.process import Executor, LocalExecutor
+from shoe.service.process import Executor
 from shoe.service.security import COOKIE, READS
 from shoe.service.settings import Rate, Settings
 from shoe.service.tokens import LOCAL, RATE, Identity, Scope, check, check_session
@@ -43,9 +43,6 @@ class Buckets:
                 # The dict is ordered by the time of the last request: drop the older half, and all that are full.
                 self._full = {k: at for k, at in list(self._full.items())[_MOST_KEYS // 2 :] if at > now}
             return max(wait, 0.0)
-
-    def __len__(self) -> int:
-        return len(self._full)
 
 
 class Changes:
@@ -102,7 +99,7 @@ class AppState:
     """
 
     def __init__(self, folder: Folder, settings: Settings, executor: Executor | None = None) -> None:
-        self.folder, self.settings, self.executor = folder, settings, executor or LocalExecutor()
+        self.folder, self.settings, self.executor = folder, settings, executor or Executor()
         self.uploads, self.changes = Uploads(folder, settings), Changes(folder)
         self.streams: Counter[str] = Counter()
         self.coming: Counter[str] = Counter()

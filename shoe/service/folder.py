@@ -11,7 +11,7 @@ import threading
 import time
 import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -41,11 +41,10 @@ _YOUNG = 3600.0
 
 @dataclass(frozen=True, slots=True)
 class StoreEntry:
-    """A stored file: SHA-256, size in bytes, and ``known``: whether the store had the file already."""
+    """A stored file: SHA-256, and size in bytes."""
 
     sha256: str
     size: int
-    known: bool = False
 
 
 class Store:
@@ -78,10 +77,6 @@ class Store:
             raise NotFoundError("no such file: a file name consists of 64 hex digits")
         return self.folder / sha256[:2] / sha256[2:]
 
-    def open(self, sha256: str) -> IO[bytes]:
-        """Open the file with this SHA-256 for reading bytes, or raise NotFoundError."""
-        return self.path(sha256).open("rb")
-
     @contextmanager
     def receiving(
         self, encoding: Encoding | None = None, limit: int = LARGEST, free_below: int = FREE_BELOW
@@ -99,8 +94,7 @@ class Store:
             with os.fdopen(handle, "wb") as stream:
                 yield Receiver(self, stream, Path(name), encoding, limit, free_below)
         finally:
-            with suppress(FileNotFoundError):
-                os.unlink(name)
+            Path(name).unlink(missing_ok=True)
 
     def receive(
         self,
@@ -193,8 +187,7 @@ class Receiver:
         if expected not in (None, sha256):
             raise DamagedError(f"found content with SHA-256 {sha256}, expected {expected}")
         path = self._store._path(sha256)
-        known = path.exists()
-        if known:
+        if path.exists():
             os.utime(path)
         else:
             self._stream.flush()
@@ -206,7 +199,7 @@ class Receiver:
                 os.fsync(parent)  # so that the new name survives a power failure
             finally:
                 os.close(parent)
-        return StoreEntry(sha256, self.size, known)
+        return StoreEntry(sha256, self.size)
 
 
 class _Decoder:

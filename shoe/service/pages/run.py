@@ -126,8 +126,7 @@ def read_output(folder: Folder, run: Run, name: str) -> dict[str, Any] | None:
 
 @lru_cache(maxsize=64)
 def _decoded(folder: Folder, sha256: str) -> dict[str, Any]:
-    with folder.files.open(sha256) as stream:
-        found: dict[str, Any] = msgspec.json.decode(stream.read())
+    found: dict[str, Any] = msgspec.json.decode(folder.files.path(sha256).read_bytes())
     return found
 
 

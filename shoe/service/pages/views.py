@@ -163,8 +163,7 @@ def classes_page(folder: Folder, run: Run) -> View | None:
     if output is None:
         return None
 
-    with folder.files.open(output.sha256) as stream:
-        headings, *rows = reader(stream.read().decode().splitlines())
+    headings, *rows = reader(folder.files.path(output.sha256).read_text("utf-8").splitlines())
     columns = [number for number, name in enumerate(headings) if name not in ("verb", "object")]
     is_percentage = [name.endswith(("_ap", "_recall", "_f1")) for name in headings]
     return "classes.html", {
