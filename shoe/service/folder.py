@@ -10,7 +10,7 @@ import tempfile
 import threading
 import time
 import zlib
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -96,23 +96,11 @@ class Store:
         finally:
             Path(name).unlink(missing_ok=True)
 
-    def receive(
-        self,
-        chunks: Iterable[bytes],
-        encoding: Encoding | None = None,
-        limit: int = LARGEST,
-        free_below: int = FREE_BELOW,
-    ) -> StoreEntry:
-        """Store a file from its pieces, and return its entry; arguments as for `receiving`, errors of `Receiver`."""
-        with self.receiving(encoding, limit, free_below) as receiver:
-            for chunk in chunks:
-                receiver.write(chunk)
-            return receiver.finish()
-
     def put(self, path: Path) -> StoreEntry:
         """Store a copy of the file at a path, without limits of size or disk space; return the entry of the copy."""
-        with path.open("rb") as stream:
-            return self.receive(iter(lambda: stream.read(_STEP), b""), limit=1 << 62, free_below=0)
+        with path.open("rb") as stream, self.receiving(limit=1 << 62, free_below=0) as receiver:
+            shutil.copyfileobj(stream, receiver, _STEP)
+            return receiver.finish()
 
     def _check_room(self, free_below: int) -> None:
         if shutil.disk_usage(self.folder).free < free_below:

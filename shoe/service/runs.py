@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 
 import msgspec
 from msgspec.structs import replace
@@ -293,7 +294,7 @@ def visible_run(folder: Folder, identity: Identity, id_: str) -> Run:
         NotFoundError: if there is no such run, or the caller may not see the run; the message is the same.
         Refused: 401 for a caller without a token, whether the run exists or not.
     """
-    try:
+    with suppress(NotFoundError):
         found = run(folder, id_)
         if (
             identity.allows("admin")
@@ -301,8 +302,6 @@ def visible_run(folder: Folder, identity: Identity, id_: str) -> Run:
             or (found.visibility == "public" and (identity.allows("read") or _is_public_board(folder, found.board)))
         ):
             return without_hidden(folder, found, admin=identity.allows("admin"))
-    except NotFoundError:
-        pass
     if identity.team is None:
         require_scope(identity, "read")
     raise NotFoundError(f"no run {id_}")

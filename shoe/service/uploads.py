@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import shutil
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -129,8 +130,7 @@ class Uploads:
             DamagedError: if the file does not have the expected SHA-256; the upload is removed and must be repeated.
         """
         with self._part(upload.id).open("rb") as stream, self._folder.files.receiving(limit=upload.size) as receiver:
-            for piece in iter(lambda: stream.read(_READ_AT_ONCE), b""):
-                receiver.write(piece)
+            shutil.copyfileobj(stream, receiver, _READ_AT_ONCE)
             try:
                 return receiver.finish(upload.sha256)
             finally:

@@ -12,6 +12,7 @@ from shoe.service.folder import Folder
 from shoe.service.runs import tidy
 from shoe.service.truths import add_truth, similarity
 from shoe.service.types import Request, Run
+from tests.service.calling import received
 
 TRUTH = Path(__file__).parent.parent / "data" / "hico_det" / "instances_test2015.json"
 
@@ -24,7 +25,7 @@ def folder(tmp_path: Path) -> Iterator[Folder]:
 
 
 def submitted(folder: Folder, team: str, content: bytes, **how: object) -> Run:
-    stored = folder.files.receive([content], free_below=0)
+    stored = received(folder.files, [content], free_below=0)
     runs.add_file(folder, team, "mine.json", stored)
     return submissions.submit(folder, team, None, stored.sha256, Request(truth="t", **how))  # type: ignore[arg-type]
 

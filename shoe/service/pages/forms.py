@@ -16,7 +16,6 @@ from shoe.service.callers import Admin, App, Reader, Submitter, state_of, verify
 from shoe.service.contract import NotFoundError, Refused
 from shoe.service.pages.rendering import Form, Page, answer, field, redirect, viewer_of
 from shoe.service.pages.views import rows
-from shoe.service.runs import own_run, with_results
 from shoe.service.security import COOKIE
 
 router = APIRouter(route_class=Page, include_in_schema=False)
@@ -38,7 +37,7 @@ def compare(request: Request, form: Form, identity: Submitter, app: App) -> Resp
         run = submissions.compare(
             app.folder,
             str(identity.team),
-            with_results(app.folder, identity, ids),
+            runs.with_results(app.folder, identity, ids),
             resamples=resamples or None,
             seed=max(seed, 0),
             most_waiting=app.settings.queue_per_team,
@@ -66,7 +65,7 @@ def act(
     app: App,
 ) -> Response:
     """Cancel, retry, change or delete a run; redirect to its page, or to the list of runs after a deletion."""
-    run = own_run(app.folder, identity, id)
+    run = runs.own_run(app.folder, identity, id)
     if action == "delete":
         runs.delete(app.folder, run.id)
         return redirect(request, "/runs")
