@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, cast
 
 import typer
 from typer import Argument, Option
 
-from shoe.benchmarks import DEFAULT
+from shoe.benchmarks import DEFAULT, benchmark
 from shoe.cli import options
 from shoe.cli.output import check_folder, put_report, refuse_overwrite
 from shoe.core.errors import OptionError, quote, unknown_name
@@ -137,9 +137,6 @@ def score(
 
     Example: shoe bongard score predictions.json val_clean_*.json.gz
     """
-    from typing import cast
-
-    from shoe.benchmarks import benchmark
     from shoe.predictions import read_predictions
     from shoe.report.bongard import print_score
     from shoe.scoring.bongard.problems import read_problems

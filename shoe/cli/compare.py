@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from typer import Argument, Option
 
-from shoe.benchmarks import DEFAULT
+from shoe.benchmarks import DEFAULT, benchmark
 from shoe.cli import options
 from shoe.cli.output import check_folder, put_json, refuse_overwrite, show_progress
 
@@ -160,7 +160,6 @@ def compare(
 
 
 def _people(study: Path, dataset: str, similarity: str) -> Markup:
-    from shoe.benchmarks import benchmark
     from shoe.report.page.study import people_part
     from shoe.similarity import OF_DATASET
     from shoe.study.analysis import analyse

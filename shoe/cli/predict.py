@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
-from shoe.benchmarks import DEFAULT
+from shoe.benchmarks import DEFAULT, benchmark
 from shoe.cli import options
 from shoe.cli.output import confirm, put_json, refuse_overwrite, say
 from shoe.cli.workers import open_cluster, parse_engine, treat_sigterm_as_interrupt
@@ -185,7 +185,6 @@ def predict(
     line of OUT records all settings. With --shard only one part of the images is processed; a final run without --shard
     merges all parts. docs/predict.md describes the settings of --set, with recipes.
     """
-    from shoe.benchmarks import benchmark
     from shoe.core.documents import as_base_class
     from shoe.engines.base import Shard
     from shoe.llm.budget import Budget

@@ -7,8 +7,10 @@ import logging
 import re
 import sys
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -90,8 +92,6 @@ def list_tokens(folder: FolderPath) -> None:
 
     Example: shoe serve token list lab
     """
-    from datetime import UTC, datetime
-
     from shoe.report.text import aligned
 
     def day(at: float | None) -> str:
@@ -195,8 +195,6 @@ def demo(
 
     Example: shoe serve demo
     """
-    from tempfile import TemporaryDirectory
-
     with service_context(), TemporaryDirectory(prefix="shoe-") as temporary:
         from shoe.cli.output import show_progress
         from shoe.service.demo import fill

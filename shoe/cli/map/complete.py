@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -50,8 +52,6 @@ def complete(
     bounds differ by at most --tolerance. The map is written after every round. You can stop a run at any time; the same
     command resumes it. MAP itself is not changed. docs/protocols.md, 10.7, describes the interval and its limits.
     """
-    import gc
-
     from shoe.cli.map.tools import evaluate_predictions
     from shoe.core.errors import OptionError
     from shoe.llm.budget import Budget
@@ -145,8 +145,6 @@ def _raters(raters: Raters) -> Iterator[Rater]:
 
 def _purpose(predictions: Path, ground_truth: Path) -> dict[str, str]:
     """Return the entries of map.json for the input files: names, SHA-256 hashes and the protocol."""
-    from hashlib import sha256
-
     from shoe.core.io.files import read_bytes
 
     files = {"predictions": predictions, "ground_truth": ground_truth}
