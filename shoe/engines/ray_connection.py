@@ -243,11 +243,8 @@ def check_address(address: str) -> None:
 
 
 def _no_cluster(address: str, why: str) -> ShoeError:
-    where = (
-        f"found {quote(address)}, where there is no cluster to work with"
-        if address
-        else "Ray cannot be started on this machine"
-    )
+    found = f"found {quote(address)}, where there is no cluster to work with"
+    where = found if address else "Ray cannot be started on this machine"
     return OptionError(f"--engine ray: {where}: {printable(' '.join(why.split()), 300)}")
 
 

@@ -69,7 +69,6 @@ def add_board(
 
 def show_board(folder: Folder, name: str, *, hidden: bool = False) -> Board:
     """Publish (or hide, if `hidden`) the results of a leaderboard; return the leaderboard, or raise NotFoundError."""
-    board(folder, name)
     with folder.database.write() as db:
         db.execute("UPDATE boards SET hidden = ? WHERE name = ?", (hidden, name))
     return board(folder, name)

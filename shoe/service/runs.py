@@ -89,7 +89,6 @@ def cancel(folder: Folder, id_: str) -> Run:
     Raises:
         ConflictError: if the run has ended.
     """
-    run(folder, id_)
     with folder.database.write() as db:
         cancelled = db.execute(
             "UPDATE runs SET cancelled = 1 WHERE id = ? AND cancelled = 0 "

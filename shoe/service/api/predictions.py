@@ -23,7 +23,7 @@ _BINARY = ("application/octet-stream",)
 _GATHERED = 1 << 20
 Name = Annotated[str, Query(min_length=1, max_length=200, description="Name of the file, for display only.")]
 Digest = Annotated[str, Path(pattern="^[0-9a-f]{64}$", description="SHA-256 of a file.")]
-UploadId = Annotated[str, Path(pattern="^[0-9a-f]{32}$", description="ID of the upload.")]
+UploadId = Annotated[str, Path(alias="id", pattern="^[0-9a-f]{32}$", description="ID of the upload.")]
 Expected = Annotated[
     str | None, Header(alias="X-Content-SHA256", pattern="^[0-9a-f]{64}$", description="Expected SHA-256 of the file.")
 ]
@@ -118,14 +118,14 @@ def begin_upload(
 
 @router.head("/v1/uploads/{id}", **contract())
 @router.get("/v1/uploads/{id}", **contract(types.Upload))
-def get_upload(id: UploadId, identity: Reader, app: App) -> Response:  # noqa: A002 - of the path
+def get_upload(id_: UploadId, identity: Reader, app: App) -> Response:
     """Return the number of received bytes of an unfinished upload, also in the header Upload-Offset."""
-    return _state(app, app.uploads.find(_team(identity), id))
+    return _state(app, app.uploads.find(_team(identity), id_))
 
 
 @router.patch("/v1/uploads/{id}", **contract(types.Upload, raw=_BINARY))
 async def send_part(
-    id: UploadId,  # noqa: A002 - of the path
+    id_: UploadId,
     request: Request,
     identity: Uploader,
     app: App,
@@ -133,7 +133,7 @@ async def send_part(
     packed: Packed = None,
 ) -> Response:
     """Send the next part of a file, from the first missing byte. The last response contains the SHA-256 of the file."""
-    upload = await run_in_threadpool(app.uploads.find, _team(identity), id)
+    upload = await run_in_threadpool(app.uploads.find, _team(identity), id_)
     if offset != app.uploads.offset(upload):
         offset = app.uploads.offset(upload)
         headers = {"Upload-Offset": str(offset)}
@@ -152,9 +152,9 @@ async def send_part(
 
 
 @router.delete("/v1/uploads/{id}", **contract(status=204))
-def end_upload(id: UploadId, identity: Submitter, app: App) -> Response:  # noqa: A002 - of the path
+def end_upload(id_: UploadId, identity: Submitter, app: App) -> Response:
     """Cancel an upload, and delete its received bytes."""
-    app.uploads.end(app.uploads.find(_team(identity), id))
+    app.uploads.end(app.uploads.find(_team(identity), id_))
     return Response(status_code=204)
 
 

@@ -21,7 +21,7 @@ from shoe.service.tokens import Identity
 from shoe.service.types import Run
 
 router = APIRouter(tags=["runs"])
-RunId = Annotated[str, Path(pattern="^r_[0-9a-f]{20}$", description="ID of the run.")]
+RunId = Annotated[str, Path(alias="id", pattern="^r_[0-9a-f]{20}$", description="ID of the run.")]
 
 
 @router.post("/v1/runs", **contract(types.Run, types.NewRun))
@@ -66,14 +66,14 @@ async def list_runs(
 
 
 @router.get("/v1/runs/{id}", **contract(types.Run))
-async def get_run(id: RunId, identity: Anybody, app: App) -> Response:  # noqa: A002 - of the path
+async def get_run(id_: RunId, identity: Anybody, app: App) -> Response:
     """Return the current state of a run, without metrics and files if its leaderboard is hidden from the caller."""
-    return _response(app, identity, runs.visible_run(app.folder, identity, id))
+    return _response(app, identity, runs.visible_run(app.folder, identity, id_))
 
 
 @router.get("/v1/runs/{id}/log", **contract(types.Log))
 def get_log(
-    id: RunId,  # noqa: A002 - of the path
+    id_: RunId,
     identity: Anybody,
     app: App,
     after: Annotated[int, Query(ge=0, le=2**62, description="Number of the last line that the client has.")] = 0,
@@ -82,49 +82,46 @@ def get_log(
 
     No lines are returned if the results of the run are hidden from the caller.
     """
-    run = runs.visible_run(app.folder, identity, id)
+    run = runs.visible_run(app.folder, identity, id_)
     lines = runs.visible_log(app.folder, run, after, admin=identity.allows("admin"))
     return json_response(types.Log(lines=lines, after=lines[-1].number if lines else after))
 
 
 @router.post("/v1/runs/{id}/cancel", **contract(types.Run))
-def cancel_run(id: RunId, identity: Submitter, app: App) -> Response:  # noqa: A002 - of the path
+def cancel_run(id_: RunId, identity: Submitter, app: App) -> Response:
     """Cancel a queued or running run, and return the run."""
-    return _response(app, identity, runs.cancel(app.folder, runs.own_run(app.folder, identity, id).id))
+    return _response(app, identity, runs.cancel(app.folder, runs.own_run(app.folder, identity, id_).id))
 
 
 @router.post("/v1/runs/{id}/retry", **contract(types.Run))
-def retry_run(id: RunId, identity: Submitter, app: App) -> Response:  # noqa: A002 - of the path
+def retry_run(id_: RunId, identity: Submitter, app: App) -> Response:
     """Repeat a run that failed or was cancelled, and return the run."""
-    run = runs.own_run(app.folder, identity, id)
+    run = runs.own_run(app.folder, identity, id_)
     return _response(app, identity, submissions.retry(app.folder, run.id, app.settings.queue_per_team))
 
 
 @router.patch("/v1/runs/{id}", **contract(types.Run, types.Change))
 def change_run(
-    id: RunId,  # noqa: A002 - of the path
-    document: Annotated[types.Change, body(types.Change)],
-    identity: Submitter,
-    app: App,
+    id_: RunId, document: Annotated[types.Change, body(types.Change)], identity: Submitter, app: App
 ) -> Response:
     """Change the name or the visibility of a run, and return the run."""
-    run = runs.own_run(app.folder, identity, id)
+    run = runs.own_run(app.folder, identity, id_)
     return _response(app, identity, runs.change(app.folder, run.id, document.name, document.visibility))
 
 
 @router.delete("/v1/runs/{id}", **contract(status=204))
-def delete_run(id: RunId, identity: Submitter, app: App) -> Response:  # noqa: A002 - of the path
+def delete_run(id_: RunId, identity: Submitter, app: App) -> Response:
     """Delete a run, which cannot be undone."""
-    runs.delete(app.folder, runs.own_run(app.folder, identity, id).id)
+    runs.delete(app.folder, runs.own_run(app.folder, identity, id_).id)
     return Response(status_code=204)
 
 
 @router.post("/v1/runs/{id}/diagnose", **contract(types.Run))
-def diagnose_run(id: RunId, identity: Submitter, app: App) -> Response:  # noqa: A002 - of the path
+def diagnose_run(id_: RunId, identity: Submitter, app: App) -> Response:
     """Return a scored run with the state of its diagnosis, which the server computes for every scored run."""
-    run = runs.own_run(app.folder, identity, id)
+    run = runs.own_run(app.folder, identity, id_)
     if run.kind != "score":
-        raise ConflictError(f"run {id} is of kind {run.kind}: only runs of kind score have a diagnosis")
+        raise ConflictError(f"run {id_} is of kind {run.kind}: only runs of kind score have a diagnosis")
     return _response(app, identity, run)
 
 
@@ -159,16 +156,16 @@ _SMALL = 2**18
 
 
 @results_router.get("/v1/runs/{id}/result", **contract(media="application/json"))
-async def get_result(id: RunId, request: Request, identity: Anybody, app: App) -> Response:  # noqa: A002 - of the path
+async def get_result(id_: RunId, request: Request, identity: Anybody, app: App) -> Response:
     """Return the result of a run: the JSON of ``shoe score``, or of ``shoe compare`` for a comparison."""
-    run = runs.visible_run(app.folder, identity, id)
+    run = runs.visible_run(app.folder, identity, id_)
     return _file(app, identity, run, "comparison.json" if run.kind == "compare" else "result.json", request)
 
 
 @results_router.get("/v1/runs/{id}/files/{name}", **contract(media=_ANY))
-async def get_file(id: RunId, name: FileName, request: Request, identity: Anybody, app: App) -> Response:  # noqa: A002
+async def get_file(id_: RunId, name: FileName, request: Request, identity: Anybody, app: App) -> Response:
     """Return an output file of a run."""
-    return _file(app, identity, runs.visible_run(app.folder, identity, id), name, request)
+    return _file(app, identity, runs.visible_run(app.folder, identity, id_), name, request)
 
 
 def _file(app: AppState, identity: Identity, run: Run, name: str, request: Request) -> Response:
@@ -204,14 +201,14 @@ LastId = Annotated[
 
 
 @router.get("/v1/runs/{id}/events", **contract(media="text/event-stream"))
-async def events(id: RunId, identity: Anybody, app: App, last: LastId = None) -> Response:  # noqa: A002
+async def events(id_: RunId, identity: Anybody, app: App, last: LastId = None) -> Response:
     """Stream the progress of a run: events ``run`` (state of the run) and ``log`` (one line), and finally ``end``."""
-    await run_in_threadpool(runs.visible_run, app.folder, identity, id)
+    await run_in_threadpool(runs.visible_run, app.folder, identity, id_)
     caller = identity.key or str(identity.team)
     if app.streams[caller] >= app.settings.events_per_caller:
         raise too_many("too many event streams are open", 10)
     return StreamingResponse(
-        _events(app, identity, id, int(last or 0), caller),
+        _events(app, identity, id_, int(last or 0), caller),
         headers={"X-Accel-Buffering": "no"},
         media_type="text/event-stream",
     )

@@ -33,8 +33,8 @@ async def version() -> Response:
 def health(app: App) -> Response:
     """Return the state of the server and of its engine, and the numbers of queued and running jobs."""
     with app.folder.database.read() as db:
-        rows = db.execute("SELECT state, count(*) AS n FROM jobs WHERE state IN ('queued', 'running') GROUP BY state")
-        counts = {row["state"]: row["n"] for row in rows}
+        rows = db.execute("SELECT state, count(*) FROM jobs WHERE state IN ('queued', 'running') GROUP BY state")
+        counts = dict(rows.fetchall())
     full = shutil.disk_usage(app.folder.path).free < app.settings.free_below
     return json_response(
         types.Health(

@@ -56,16 +56,9 @@ def _choose(request: Request, chosen: list[str], problem: str | None = None) -> 
 
 
 @router.post("/runs/{id}/{action}")
-def act(
-    request: Request,
-    id: RunId,  # noqa: A002 - of the path
-    action: str,
-    form: Form,
-    identity: Submitter,
-    app: App,
-) -> Response:
+def act(request: Request, id_: RunId, action: str, form: Form, identity: Submitter, app: App) -> Response:
     """Cancel, retry, change or delete a run; redirect to its page, or to the list of runs after a deletion."""
-    run = runs.own_run(app.folder, identity, id)
+    run = runs.own_run(app.folder, identity, id_)
     if action == "delete":
         runs.delete(app.folder, run.id)
         return redirect(request, "/runs")

@@ -126,8 +126,7 @@ def read_output(folder: Folder, run: Run, name: str) -> dict[str, Any] | None:
 
 @lru_cache(maxsize=64)
 def _decoded(folder: Folder, sha256: str) -> dict[str, Any]:
-    found: dict[str, Any] = msgspec.json.decode(folder.files.path(sha256).read_bytes())
-    return found
+    return msgspec.json.decode(folder.files.path(sha256).read_bytes(), type=dict[str, Any])
 
 
 def figures(result: Mapping[str, Any], diagnosis: Mapping[str, Any] | None, state: str | None) -> dict[str, Any]:
