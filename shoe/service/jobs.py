@@ -72,8 +72,8 @@ class Outcome:
     signature: str | None = None
 
 
-def add(db: sqlite3.Connection, new: New) -> str:
-    """Queue a job, and return its key; an existing job is queued again only if it failed or was cancelled."""
+def add(db: sqlite3.Connection, new: New) -> None:
+    """Queue a job; a job with the same key is queued again only if it failed or was cancelled."""
     row = (new.key, new.kind, to_json(new.request), PRIORITIES[new.kind], time.time())
     db.execute(
         "INSERT INTO jobs (key, kind, request, priority, state, created) VALUES (?, ?, ?, ?, 'queued', ?) "
@@ -81,7 +81,6 @@ def add(db: sqlite3.Connection, new: New) -> str:
         "deaths = 0 WHERE state IN ('failed', 'cancelled')",
         row,
     )
-    return new.key
 
 
 def claim(folder: Folder, lease: float = LEASE) -> Job | None:

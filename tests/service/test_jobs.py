@@ -56,13 +56,13 @@ def test_claims_of_many_threads_are_distinct(folder: Folder) -> None:
 
 def test_only_who_holds_the_attempt_says_how_it_ended(folder: Folder) -> None:
     with folder.database.write() as db:
-        key = jobs.add(db, jobs.New("score", {}))
+        jobs.add(db, jobs.New("score", {}))
     first = jobs.claim(folder, lease=-1)
     assert first is not None
     assert jobs.requeue_lost(folder) == 1
     second = jobs.claim(folder)
     assert second is not None
-    assert (second.key, second.attempt) == (key, 2)
+    assert (second.key, second.attempt) == (first.key, 2)
     assert not jobs.beat(folder, first, "scoring", 0.5)
     assert not jobs.finish(folder, first, jobs.Outcome({}))
     assert not jobs.fail(folder, first, "too late")

@@ -49,13 +49,6 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Wait:
-    """A pause between two requests."""
-
-    seconds: float
-
-
-@dataclass(frozen=True, slots=True)
 class Answer:
     """An HTTP response.
 
@@ -84,8 +77,8 @@ class Answer:
             ) from None
 
 
-Flow = Generator[Call | Wait, Answer, T]
-"""API call: a generator that yields requests and pauses, receives responses, and returns a result."""
+Flow = Generator[Call | float, Answer, T]
+"""API call: a generator that yields requests and pauses (in seconds), receives responses, and returns a result."""
 
 
 def get(path: str, **query: str | int) -> Flow[Answer]:
@@ -120,7 +113,7 @@ def send_with_retries(call: Call, *expected: int, patience: float = PATIENCE) ->
         pause = max(wait * random.uniform(0.5, 1.0), float(delay) if delay.isdecimal() else 0.0)  # noqa: S311 - spreads clients
         if pause > left:
             break
-        yield Wait(pause)
+        yield pause
         left -= pause
         wait = min(2 * wait, _LONGEST_WAIT)
     if answer.status is None or not (200 <= answer.status < 300 or answer.status in expected):
@@ -225,7 +218,7 @@ def _upload_parts(file: File, progress: Progress, packed: bool) -> Flow[None]:
             return
         left = _TRIES if offset > best else left - 1
         best = max(best, offset)
-        yield Wait(_PAUSE)
+        yield _PAUSE
     raise ServiceError(f"{file.name}: the upload stopped at {best:,} of {file.size:,} bytes: submit the file again")
 
 
@@ -297,7 +290,7 @@ def wait(id_: str, seen: RunCallback, timeout: float | None) -> Flow[Run]:
             return state
         if timeout is not None and time.monotonic() - began + pause > timeout:
             raise ServiceError(f"{state.id}: still {state.state} after {timeout:g} s")
-        yield Wait(pause)
+        yield pause
         pause = min(1.5 * pause, _LONGEST_POLL)
 
 

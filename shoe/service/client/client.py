@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from shoe.core.errors import MissingExtraError, OptionError, quote
 from shoe.service.client import calls
-from shoe.service.client.calls import Answer, Call, Flow, Progress, RunCallback, Wait
+from shoe.service.client.calls import Answer, Call, Flow, Progress, RunCallback
 from shoe.service.types import Change, NewComparison, NewRun, Run, Version
 from shoe.version import __version__
 
@@ -45,7 +45,7 @@ def is_local(server: str) -> bool:
     return urlsplit(server).hostname in LOOPBACK
 
 
-def _next(flow: Flow[T], answer: Answer | None = None) -> tuple[Call | Wait | None, T | None]:
+def _next(flow: Flow[T], answer: Answer | None = None) -> tuple[Call | float | None, T | None]:
     """Return (next step of a flow, None), or (None, result) of a flow that has ended."""
     try:
         return next(flow) if answer is None else flow.send(answer), None
@@ -159,8 +159,8 @@ class Client:
         try:
             step, found = _next(flow)
             while step is not None:
-                if isinstance(step, Wait):
-                    time.sleep(step.seconds)
+                if isinstance(step, float):
+                    time.sleep(step)
                     step, found = _next(flow)
                 else:
                     step, found = _next(flow, self._send(step))
@@ -353,8 +353,8 @@ class AsyncClient:
         try:
             step, found = await asyncio.to_thread(_next, flow)
             while step is not None:
-                if isinstance(step, Wait):
-                    await asyncio.sleep(step.seconds)
+                if isinstance(step, float):
+                    await asyncio.sleep(step)
                     step, found = await asyncio.to_thread(_next, flow)
                 else:
                     step, found = await asyncio.to_thread(_next, flow, await self._send(step))
