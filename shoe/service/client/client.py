@@ -247,7 +247,7 @@ class Client:
 
     def run(self, run: Run | str) -> Run:
         """Return the current state of a run."""
-        return self._do(calls.run(_id(run)))
+        return self._do(calls.get(calls.run_path(_id(run)), Run))
 
     def runs(self, *, state: str | None = None, after: str | None = None, limit: int = 50) -> list[Run]:
         """Return a page of the team's runs and public runs, the latest first.
@@ -261,7 +261,7 @@ class Client:
 
     def result(self, run: Run | str) -> dict[str, Any]:
         """Return the result of a finished run: the JSON of ``shoe score``, or of ``shoe compare`` for a comparison."""
-        return self._do(calls.result(_id(run)))
+        return self._do(calls.get(f"{calls.run_path(_id(run))}/result", dict[str, Any]))
 
     def file(self, run: Run | str, name: str) -> bytes:
         """Return the content of an output file of a finished run, for example ``run.shoe``; see ``Run.outputs``."""
@@ -279,7 +279,8 @@ class Client:
             resamples: number of bootstrap samples of images (default: as for ``shoe compare``).
             seed: random seed for bootstrap and randomisation test.
         """
-        return self._do(calls.compare(NewComparison(runs=[_id(run) for run in runs], resamples=resamples, seed=seed)))
+        wanted = NewComparison(runs=[_id(run) for run in runs], resamples=resamples, seed=seed)
+        return self._do(calls.post("/v1/compare", wanted, Run))
 
     def diagnose(self, run: Run | str) -> Run:
         """Return a run; once the run is scored, its ``further["diagnose"]`` is the state of its diagnosis."""
@@ -295,7 +296,8 @@ class Client:
 
     def change(self, run: Run | str, *, name: str | None = None, visibility: str | None = None) -> Run:
         """Change the name or the visibility ("team" or "public") of a run, and return the run; None: no change."""
-        return self._do(calls.change(_id(run), Change(name=name, visibility=visibility)))  # type: ignore[arg-type]
+        fields = Change(name=name, visibility=visibility)  # type: ignore[arg-type]  # the server checks it
+        return self._do(calls.post(calls.run_path(_id(run)), fields, Run, "PATCH"))
 
     def delete(self, run: Run | str) -> None:
         """Delete a run; do nothing if there is no such run."""
@@ -303,11 +305,11 @@ class Client:
 
     def truths(self) -> list[dict[str, Any]]:
         """Return the ground truths on the server, as dicts with "name", "dataset", and metadata in "facts"."""
-        return self._do(calls.truths())
+        return self._do(calls.registered("truths"))
 
     def boards(self) -> list[dict[str, Any]]:
         """Return the leaderboards on the server, as dicts with "name", "title" and other settings, without tables."""
-        return self._do(calls.boards())
+        return self._do(calls.registered("boards"))
 
     def board(self, name: str) -> dict[str, Any]:
         """Return a leaderboard as a dict: settings in "board", ranked runs in "rows", other runs in "left_out"."""
