@@ -104,10 +104,9 @@ def restore(copy: Path, folder: Path) -> BackupSize:
     _check_is_folder(copy)
     if folder.is_dir() and any(folder.iterdir()):
         raise InputError(folder, found="a folder with content", expected="a new or empty folder")
-    harmful = [each for each in doctor(copy) if each.harmful]
-    if harmful:
+    if harmful := [each.what for each in doctor(copy) if each.harmful]:
         hint = "`shoe serve doctor` lists all damage"
-        raise InputError(copy, found=harmful[0].what, expected="an intact backup", hint=hint)
+        raise InputError(copy, found=harmful[0], expected="an intact backup", hint=hint)
     if folder.is_dir():
         folder.rmdir()
     return backup(copy, folder)
