@@ -108,9 +108,8 @@ class AppState:
         self.guesses = Buckets(settings.guesses)
 
     def note(self, identity: Identity) -> None:
-        """Record in `used` that the token of a caller is used now; do nothing for a caller without a token."""
-        if identity.key is not None and identity.team is not None:
-            self.used[identity.key] = time.time()
+        """Record in `used` that the token of a caller is used now."""
+        self.used[str(identity.key)] = time.time()
 
 
 def state_of(request: Request) -> AppState:
@@ -158,11 +157,9 @@ def _identify(request: Request) -> Identity:
             raise _unauthorized("Authorization: expected `Bearer` followed by a token")
         return verify_token(request, token.strip())
     session = request.cookies.get(COOKIE)
-    if session is not None:
-        found = check_session(app.folder, session)
-        if found is not None:
-            app.note(found)
-            return found
+    if session is not None and (found := check_session(app.folder, session)) is not None:
+        app.note(found)
+        return found
     if app.settings.open_to == "local":
         return Identity(LOCAL, frozenset({"read", "submit"}), LOCAL, None)
     return Identity(None, frozenset(), "", address_of(request))

@@ -111,13 +111,12 @@ def claim(folder: Folder, lease: float = LEASE) -> Job | None:
 def beat(folder: Folder, job: Job, stage: str, progress: float, lines: Sequence[str] = ()) -> bool:
     """Renew the lease of a running job, and record its progress.
 
+    Return False, and record nothing, if the job was given to another attempt.
+
     Args:
         stage: name of the current stage.
         progress: progress of the job, 0 to 1.
         lines: new lines for the log.
-
-    Returns:
-        True; False if the job was given to another attempt in the meantime, and nothing is recorded.
     """
     with folder.database.write() as db:
         return _update(db, job, lines, lease_until=time.time() + LEASE, stage=stage, progress=progress)
@@ -132,10 +131,8 @@ def finish(
 ) -> bool:
     """Record the outcome of a job, and call `after` with the database connection and the job, in one transaction.
 
-    The output files must be stored already. `lines` are new lines for the log.
-
-    Returns:
-        True; False if the job was given to another attempt in the meantime, and nothing is recorded.
+    The output files must be stored already. `lines` are new lines for the log. Return False, and record nothing, if the
+    job was given to another attempt.
     """
     columns = {"outputs": to_json(outcome.outputs), "figures": to_json(outcome.figures), "signature": outcome.signature}
     ended = {"stage": None, "progress": 1, "lease_until": None, "deaths": 0, "ended": time.time()}
