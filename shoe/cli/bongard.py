@@ -52,8 +52,7 @@ def build(
     ] = None,
     most: Annotated[int, Option(min=1, help="Maximum number of problems per concept.")] = 100,
     rejections: Annotated[
-        int,
-        Option(min=1, help="Rejected problems in a row after which a concept gets no more problems."),
+        int, Option(min=1, help="Rejected problems in a row after which a concept gets no more problems.")
     ] = 100,
     merge_at: Annotated[
         float,
@@ -62,8 +61,7 @@ def build(
     part_share: Annotated[
         float,
         Option(
-            min=0.0,
-            help="Fraction of the regions of concept A that must show concept B for B to count as a part of A.",
+            min=0.0, help="Fraction of the regions of concept A that must show concept B for B to count as a part of A."
         ),
     ] = 0.5,
     smallest: Annotated[float, Option(min=0.0, help="Minimum area of a box, in square pixels.")] = 32 * 32,

@@ -236,7 +236,6 @@ def _check_is_folder(folder: Path) -> None:
 _ANYBODY = Viewer(reader=True)
 _MARK = ".shoe-site"
 """Name of the marker file in an exported site; a later export replaces only folders with this file."""
-_AT_ONCE = 200
 
 
 def export(folder: Folder, path: str | Path) -> int:
@@ -293,7 +292,7 @@ def _exported_path(to: Path, path: str) -> Path:
 def _public(folder: Folder) -> Iterator[Run]:
     """Yield the finished public runs, the latest first, without the results of hidden leaderboards."""
     after = None
-    while found := runs.runs(folder, "", after, _AT_ONCE, "done"):
+    while found := runs.runs(folder, "", after, 200, "done"):
         yield from (without_hidden(folder, run) for run in found)
         after = found[-1].id
 

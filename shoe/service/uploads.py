@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import secrets
 import shutil
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Lock
 
@@ -154,11 +153,10 @@ class Uploads:
     def _all(self) -> list[Upload]:
         found = []
         for path in self._folder.uploads.glob("upload-*.json"):
-            try:
-                found.append(msgspec.json.decode(path.read_bytes(), type=Upload))
-                os.stat(self._part(found[-1].id))
-            except (OSError, msgspec.MsgspecError):  # another thread is creating or removing the upload
-                continue
+            with suppress(OSError, msgspec.MsgspecError):  # another thread is creating or removing the upload
+                upload = msgspec.json.decode(path.read_bytes(), type=Upload)
+                self._part(upload.id).stat()
+                found.append(upload)
         return found
 
     def _part(self, id_: str) -> Path:

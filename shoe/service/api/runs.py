@@ -207,11 +207,8 @@ async def events(id_: RunId, identity: Anybody, app: App, last: LastId = None) -
     caller = identity.key or str(identity.team)
     if app.streams[caller] >= app.settings.events_per_caller:
         raise too_many("too many event streams are open", 10)
-    return StreamingResponse(
-        _events(app, identity, id_, int(last or 0), caller),
-        headers={"X-Accel-Buffering": "no"},
-        media_type="text/event-stream",
-    )
+    stream = _events(app, identity, id_, int(last or 0), caller)
+    return StreamingResponse(stream, headers={"X-Accel-Buffering": "no"}, media_type="text/event-stream")
 
 
 async def _events(app: AppState, identity: Identity, id_: str, after: int, caller: str) -> AsyncIterator[bytes]:

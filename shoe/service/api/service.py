@@ -100,9 +100,8 @@ def list_tokens(_: Admin, app: App) -> Response:
 def make_token(document: Annotated[types.NewToken, body(types.NewToken)], _: Admin, app: App) -> Response:
     """Create a token, which is shown only in this response."""
     made = tokens.new_token(app.folder, document.name, document.team, document.scopes, document.days)
-    return json_response(
-        types.NewTokenSecret(token=made, name=document.name, team=document.team, scopes=list(document.scopes)), 201
-    )
+    secret = types.NewTokenSecret(token=made, name=document.name, team=document.team, scopes=list(document.scopes))
+    return json_response(secret, 201)
 
 
 @admin_router.delete("/v1/tokens/{prefix}", **contract(types.Token))

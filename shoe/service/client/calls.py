@@ -72,8 +72,7 @@ class Answer:
             return msgspec.json.decode(self.content, type=kind)
         except msgspec.MsgspecError as error:
             raise ServiceError(
-                f"unexpected response: is this the address of a shoe server? ({printable(str(error))})",
-                self.status,
+                f"unexpected response: is this the address of a shoe server? ({printable(str(error))})", self.status
             ) from None
 
 
@@ -237,8 +236,7 @@ def version() -> Flow[Version]:
     except ServiceError as error:
         if error.status in (404, 410):
             raise ServiceError(
-                f"no shoe server with API v{API} at this address (this is shoe {__version__})",
-                error.status,
+                f"no shoe server with API v{API} at this address (this is shoe {__version__})", error.status
             ) from None
         raise
     if API not in found.api:
@@ -323,11 +321,6 @@ def save(id_: str, name: str, path: str | Path) -> Flow[None]:
 def registered(kind: str) -> Flow[list[dict[str, Any]]]:
     """Return the registered ground truths (`kind` "truths") or leaderboards ("boards", without tables), as dicts."""
     return (yield from get(f"/v1/{kind}", dict[str, list[dict[str, Any]]]))[kind]
-
-
-def board(name: str) -> Flow[dict[str, Any]]:
-    """Return a leaderboard with its table, as a dict; see :class:`shoe.service.types.Standing`."""
-    return get(f"/v1/boards/{escaped(name, safe='')}", dict[str, Any])
 
 
 def run_path(id_: str) -> str:

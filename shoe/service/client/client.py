@@ -8,6 +8,7 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar, cast
+from urllib.parse import quote as escaped
 from urllib.parse import urlsplit
 
 from shoe.core.errors import MissingExtraError, OptionError, quote
@@ -313,7 +314,7 @@ class Client:
 
     def board(self, name: str) -> dict[str, Any]:
         """Return a leaderboard as a dict: settings in "board", ranked runs in "rows", other runs in "left_out"."""
-        return self._do(calls.board(name))
+        return self._do(calls.get(f"/v1/boards/{escaped(name, safe='')}", dict[str, Any]))
 
 
 def _as_coroutine(method: Callable[Concatenate[Client, P], T]) -> Callable[Concatenate[AsyncClient, P], Awaitable[T]]:

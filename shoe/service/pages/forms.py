@@ -19,7 +19,6 @@ from shoe.service.pages.views import rows
 from shoe.service.security import COOKIE
 
 router = APIRouter(route_class=Page, include_in_schema=False)
-_LISTED = 200
 
 
 @router.get("/compare")
@@ -49,7 +48,7 @@ def compare(request: Request, form: Form, identity: Submitter, app: App) -> Resp
 
 def _choose(request: Request, chosen: list[str], problem: str | None = None) -> Response:
     folder, viewer = state_of(request).folder, viewer_of(request)
-    found = runs.runs(folder, viewer.seen, limit=_LISTED, state="done")
+    found = runs.runs(folder, viewer.seen, limit=200, state="done")
     done = rows(viewer, folder, (run for run in found if run.kind == "score"))
     values = {"runs": done, "chosen": chosen, "problem": problem}
     return answer(request, ("compare.html", values), 409 if problem else 200)
