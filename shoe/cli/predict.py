@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,8 +15,6 @@ from shoe.cli.workers import open_cluster, parse_engine, treat_sigterm_as_interr
 from shoe.core.errors import OptionError, ShoeError, pluralize
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from shoe.diagnosis.localisation import PairFigures
     from shoe.predict.answers import RunSize
     from shoe.predict.backends import BackendConfig

@@ -6,6 +6,7 @@ import gc
 import logging
 import re
 import sys
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import partial
@@ -21,8 +22,6 @@ from shoe.cli import options
 from shoe.core.errors import MissingExtraError, OptionError, did_you_mean, quote
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from shoe.service.folder import Folder
 
 FolderPath = Annotated[Path, Argument(help="Folder of the service.")]

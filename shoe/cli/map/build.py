@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
@@ -15,8 +16,6 @@ from shoe.cli.workers import open_cluster, parse_engine, parse_states, treat_sig
 from shoe.core.errors import OptionError, unknown_name
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from shoe.benchmarks.classes import HoiClasses
     from shoe.core.interactions import Interactions
     from shoe.lexicon.expressions import Part

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -15,8 +15,6 @@ from shoe.cli.output import put_json
 from shoe.cli.workers import parse_states, treat_sigterm_as_interrupt
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from shoe.lexicon.expressions import Part
     from shoe.maps.growing_map import Pair
     from shoe.maps.session import Raters
