@@ -13,14 +13,14 @@ from threading import Thread
 from traceback import format_exc
 from typing import IO, Any
 
-from shoe.engines.base import DEATHS, Job, K, R, S, Work, read_job, repeated_deaths, write_job
+from shoe.engines.base import DEATHS, Engine, Job, K, R, S, Work, read_job, repeated_deaths, write_job
 
 _TASKS = 64
 """Number of keys per process; then a new process replaces it, to free memory that libraries do not release."""
 _SPAWN = get_context("spawn")
 
 
-class Processes:
+class Processes(Engine):
     """Engine with at most ``workers`` processes, started by "spawn"; each process is replaced after 64 keys."""
 
     name = "processes"
