@@ -32,15 +32,9 @@ def new_run(document: Annotated[types.NewRun, body(types.NewRun)], identity: Sub
     if document.board is None:
         runs.check_closed(app.folder, identity, str(document.truth), whole=not document.images_in_predictions)
     request = msgspec.convert(replace(document, truth=document.truth or ""), types.Request, from_attributes=True)
+    team, most = str(identity.team), app.settings.queue_per_team
     run = submissions.submit(
-        app.folder,
-        str(identity.team),
-        document.name,
-        document.prediction,
-        request,
-        visibility=document.visibility,
-        board=document.board,
-        most_waiting=app.settings.queue_per_team,
+        app.folder, team, document.name, document.prediction, request, document.visibility, document.board, most
     )
     return _response(app, identity, run)
 
@@ -130,16 +124,9 @@ def compare_runs(
     document: Annotated[types.NewComparison, body(types.NewComparison)], identity: Submitter, app: App
 ) -> Response:
     """Submit a comparison of 2 to 20 finished runs, and return the run of the comparison."""
-    run = submissions.compare(
-        app.folder,
-        str(identity.team),
-        runs.with_results(app.folder, identity, document.runs),
-        resamples=document.resamples,
-        seed=document.seed,
-        allow_different=document.allow_different,
-        visibility=document.visibility,
-        most_waiting=app.settings.queue_per_team,
-    )
+    options = msgspec.structs.asdict(document)
+    ids, most = runs.with_results(app.folder, identity, options.pop("runs")), app.settings.queue_per_team
+    run = submissions.compare(app.folder, str(identity.team), ids, **options, most_waiting=most)
     return _response(app, identity, run)
 
 

@@ -220,20 +220,10 @@ class Client:
             ServiceError: if the server refuses the request, or cannot be reached.
         """
         wanted = NewRun(
-            prediction="",
-            truth=truth,
-            board=board,
-            name=name,
-            visibility=visibility,  # type: ignore[arg-type]  # the server checks it
-            protocols=list(protocols),
-            similarity=similarity or "dataset",
-            options=list(options),
-            boxes=boxes,
-            scores=scores,
-            format=format,
-            subset=subset,
-            bad_boxes=bad_boxes,  # type: ignore[arg-type]  # the server checks it
-        )
+            prediction="", truth=truth, board=board, name=name, protocols=list(protocols), options=list(options),
+            similarity=similarity or "dataset", boxes=boxes, scores=scores, format=format, subset=subset,
+            visibility=visibility, bad_boxes=bad_boxes,  # type: ignore[arg-type]  # the server checks both
+        )  # fmt: skip
         return self._do(calls.submit(path, wanted, progress=progress, packed=self._packed))
 
     def wait(self, run: Run | str, *, seen: RunCallback = _silent, timeout: float | None = None) -> Run:
