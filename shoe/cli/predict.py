@@ -254,6 +254,7 @@ def predict(
         from shoe.predict.scored import Ceiling, Predict, Questions
 
         cost = plan.cost if choices.model.asks else None
+        counts = {name: getattr(written, name, None) for name in ("predictions", "tied", "refused", "unread")}
         document = Predict(
             by=by,
             part=str(part) if part else None,
@@ -262,10 +263,7 @@ def predict(
             ceiling=as_base_class(reach, Ceiling) if reach else None,
             questions=Questions(plan.total, plan.known, plan.text_tokens, plan.answer_tokens, cost=cost),
             seconds_per_question=seconds,
-            predictions=written.predictions if written else None,
-            tied=written.tied if written else None,
-            refused=written.refused if written else None,
-            unread=written.unread if written else None,
+            **counts,
         )
         put_json(document, json)
 

@@ -104,18 +104,12 @@ def complete(
         if again:
             session.ask_again(again, progress.say)
         completion = complete_map(
-            begin,
-            report.task,
-            rated,
-            list(_raters(session)),
-            folder,
-            tolerance=tolerance,
-            purpose=purpose,
+            begin, report.task, rated, list(_raters(session)), folder, tolerance=tolerance, purpose=purpose,
             known=(lambda pairs: rate_pairs(session, pairs, Budget(reason="requests"))) if again else None,
             budget=max_cost,
             spent=lambda: Spent(limit.requests, limit.spent, limit.stopping),
             show=lambda state: progress.say(round_line(state, session.file.currency)),
-        )
+        )  # fmt: skip
         if again and not limit.stopping:
             session.ask_again((), progress.say)
     plans = plan_dataset(report.truth.classes), plan_needed(report.truth.classes, [report.predictions])
