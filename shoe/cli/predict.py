@@ -269,7 +269,6 @@ def predict(
 
 
 def _print_plan(plan: RunSize, config: BackendConfig) -> None:
-
     price = ""
     if config.asks:
         price = f", cost at most {plan.cost:,.4g}" if plan.cost else ", cost unknown: no price is set"

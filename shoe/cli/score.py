@@ -135,7 +135,6 @@ def _score_many(
     *,
     bounds: bool,
 ) -> None:
-
     from shoe.core.errors import OptionError, pluralize
     from shoe.engines import engine_of
     from shoe.engines.base import Shard

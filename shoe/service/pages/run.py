@@ -161,7 +161,6 @@ def _full(metrics: Mapping[str, Any], *names: str) -> dict[str, Any]:
 
 
 def _why(diagnosis: Mapping[str, Any]) -> dict[str, Any]:
-
     def deltas(part: Mapping[str, Any]) -> dict[str, float]:
         return {error.name: part["errors"][error.name].get("delta_map", 0.0) for error in ERRORS}
 

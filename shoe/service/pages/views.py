@@ -223,6 +223,5 @@ def _gain(figures: Mapping[str, float], strict: str) -> float | None:
 
 
 def _largest_loss(why: Mapping[str, float]) -> str | None:
-
     labels = {error.name: error.label for error in ERRORS}
     return next((f"{labels[name]} {100 * delta:+.2f}" for name, delta in why.items() if name in labels), None)
