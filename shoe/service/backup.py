@@ -273,20 +273,16 @@ def _write(folder: Folder, to: Path) -> int:
     for run in public:
         files |= _files(folder, run)
     there = pages.keys() | files.keys()
+    for path in there:
+        (to / file_of(path)).parent.mkdir(parents=True, exist_ok=True)
     for path, source in files.items():
-        _exported_path(to, path).write_bytes(source.read_bytes())
+        (to / file_of(path)).write_bytes(source.read_bytes())
     about: dict[str, Any] = {"who": _ANYBODY, "address": "", "made": time.time()}
     for path, (template, values) in pages.items():
         page = render(template, SiteLinks(path, there), about | {"here": path} | values)
-        _exported_path(to, path).write_bytes(page.encode("utf-8", "replace"))
+        (to / file_of(path)).write_bytes(page.encode("utf-8", "replace"))
     (to / _MARK).write_text("made by shoe serve export\n", "utf-8")
     return len(pages)
-
-
-def _exported_path(to: Path, path: str) -> Path:
-    place = to / file_of(path)
-    place.parent.mkdir(parents=True, exist_ok=True)
-    return place
 
 
 def _public(folder: Folder) -> Iterator[Run]:
