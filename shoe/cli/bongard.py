@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, cast
 
 import typer
 from typer import Argument, Option
 
-from shoe.benchmarks import DEFAULT
+from shoe.benchmarks import DEFAULT, benchmark
 from shoe.cli import options
 from shoe.cli.output import check_folder, put_report, refuse_overwrite
 from shoe.core.errors import OptionError, quote, unknown_name
@@ -52,8 +52,7 @@ def build(
     ] = None,
     most: Annotated[int, Option(min=1, help="Maximum number of problems per concept.")] = 100,
     rejections: Annotated[
-        int,
-        Option(min=1, help="Rejected problems in a row after which a concept gets no more problems."),
+        int, Option(min=1, help="Rejected problems in a row after which a concept gets no more problems.")
     ] = 100,
     merge_at: Annotated[
         float,
@@ -62,8 +61,7 @@ def build(
     part_share: Annotated[
         float,
         Option(
-            min=0.0,
-            help="Fraction of the regions of concept A that must show concept B for B to count as a part of A.",
+            min=0.0, help="Fraction of the regions of concept A that must show concept B for B to count as a part of A."
         ),
     ] = 0.5,
     smallest: Annotated[float, Option(min=0.0, help="Minimum area of a box, in square pixels.")] = 32 * 32,
@@ -137,9 +135,6 @@ def score(
 
     Example: shoe bongard score predictions.json val_clean_*.json.gz
     """
-    from typing import cast
-
-    from shoe.benchmarks import benchmark
     from shoe.predictions import read_predictions
     from shoe.report.bongard import print_score
     from shoe.scoring.bongard.problems import read_problems

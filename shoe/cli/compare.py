@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from msgspec import structs
 from typer import Argument, Option
 
-from shoe.benchmarks import DEFAULT
+from shoe.benchmarks import DEFAULT, benchmark
 from shoe.cli import options
 from shoe.cli.output import check_folder, put_json, refuse_overwrite, show_progress
 
@@ -160,9 +161,6 @@ def compare(
 
 
 def _people(study: Path, dataset: str, similarity: str) -> Markup:
-    from msgspec import structs
-
-    from shoe.benchmarks import benchmark
     from shoe.report.page.study import people_part
     from shoe.similarity import OF_DATASET
     from shoe.study.analysis import analyse

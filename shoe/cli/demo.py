@@ -1,6 +1,8 @@
 """``shoe demo``: score a packaged sample, without any input files."""
 
+from os.path import relpath
 from pathlib import Path
+from shlex import quote
 
 import msgspec
 
@@ -30,9 +32,6 @@ def demo() -> None:
 
     Example: shoe demo
     """
-    from os.path import relpath
-    from shlex import quote
-
     from shoe.benchmarks.truth import read_truth_file
     from shoe.demo import PREDICTIONS, REPLIES, TRUTH
     from shoe.predictions import read_predictions

@@ -115,19 +115,12 @@ def diagnose(
             continue
         read, notes = file
         found[name] = diagnosis = diagnose_triplets(
-            read,
-            truth,
-            variant=variant,
-            choice=choice,
-            seed=seed,
-            seeds=seeds,
-            no_interaction=no_interaction,
+            read, truth, variant=variant, choice=choice, seed=seed, seeds=seeds, no_interaction=no_interaction, by=by,
             similarity=None if similarity == "none" else similarity,
-            by=by,
             pairs=read_pairs(pairs_path, dataset=dataset, sizes=sizes) if pairs_path else None,
             action_scores=read_action_scores(path, dataset=dataset, kept=notes.kept),
             notes=notes,
-        )
+        )  # fmt: skip
         if out is not None:
             from shoe.report.figures.pictures import draw_pictures
             from shoe.report.figures.style import file_name

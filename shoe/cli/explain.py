@@ -7,7 +7,7 @@ from typing import Annotated
 
 from typer import Option
 
-from shoe.benchmarks import DEFAULT
+from shoe.benchmarks import DEFAULT, benchmark
 from shoe.cli import options
 from shoe.cli.output import progress_bar, put_report, refuse_overwrite
 
@@ -46,7 +46,6 @@ def explain(
 
     Example: shoe explain predictions.json -g instances_test2015.json --protocols hico-det,qpic,upt,diag
     """
-    from shoe.benchmarks import benchmark
     from shoe.benchmarks.protocols import SEMANTIC
     from shoe.core.errors import OptionError
     from shoe.diagnosis.protocol_differences import explain as explained

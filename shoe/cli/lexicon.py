@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from typer import Argument, Option
 
-from shoe.benchmarks import DEFAULT
+from shoe.benchmarks import DEFAULT, benchmark
 from shoe.cli.output import refuse_overwrite
 from shoe.core.errors import InputError, OptionError, printable, quote
 
@@ -84,7 +84,6 @@ def info(
 
     Example: shoe lexicon info surgery.lexicon
     """
-    from shoe.benchmarks import benchmark
     from shoe.lexicon.building.compare import lexicon_size
     from shoe.lexicon.resolve import lexicon_digest
     from shoe.lexicon.store import load_lexicon, use_lexicon, wordnet
@@ -156,7 +155,6 @@ def carry(
 
     OUT also contains classes.tsv: the class table of the dataset with sense names of the new lexicon, for --classes.
     """
-    from shoe.benchmarks import benchmark
     from shoe.lexicon.store import load_lexicon
     from shoe.maps.convert import CLASSES
     from shoe.maps.convert import carry as carry_map

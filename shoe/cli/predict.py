@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
-from shoe.benchmarks import DEFAULT
+from shoe.benchmarks import DEFAULT, benchmark
 from shoe.cli import options
 from shoe.cli.output import confirm, put_json, refuse_overwrite, say
 from shoe.cli.workers import open_cluster, parse_engine, treat_sigterm_as_interrupt
 from shoe.core.errors import OptionError, ShoeError, pluralize
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from shoe.diagnosis.localisation import PairFigures
     from shoe.predict.backends import BackendConfig
     from shoe.predict.detector import DetectorConfig
@@ -185,7 +184,6 @@ def predict(
     line of OUT records all settings. With --shard only one part of the images is processed; a final run without --shard
     merges all parts. docs/predict.md describes the settings of --set, with recipes.
     """
-    from shoe.benchmarks import benchmark
     from shoe.core.documents import as_base_class
     from shoe.engines.base import Shard
     from shoe.llm.budget import Budget
@@ -255,6 +253,7 @@ def predict(
     if json is not None:
         from shoe.predict.scored import Ceiling, Predict
 
+        counts = {name: getattr(written, name, None) for name in ("predictions", "tied", "refused", "unread")}
         document = Predict(
             by=by,
             part=str(part) if part else None,
@@ -263,16 +262,12 @@ def predict(
             ceiling=as_base_class(reach, Ceiling) if reach else None,
             questions=plan,
             seconds_per_question=seconds,
-            predictions=written.predictions if written else None,
-            tied=written.tied if written else None,
-            refused=written.refused if written else None,
-            unread=written.unread if written else None,
+            **counts,
         )
         put_json(document, json)
 
 
 def _print_plan(plan: RunSize, config: BackendConfig) -> None:
-
     price = ""
     if config.asks:
         price = f", cost at most {plan.cost:,.4g}" if plan.cost else ", cost unknown: no price is set"

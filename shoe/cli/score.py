@@ -1,5 +1,6 @@
 """``shoe score``: score predictions against the ground truth."""
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -134,8 +135,6 @@ def _score_many(
     *,
     bounds: bool,
 ) -> None:
-    import sys
-
     from shoe.core.errors import OptionError, pluralize
     from shoe.engines import engine_of
     from shoe.engines.base import Shard

@@ -6,9 +6,12 @@ import gc
 import logging
 import re
 import sys
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -19,8 +22,6 @@ from shoe.cli import options
 from shoe.core.errors import MissingExtraError, OptionError, did_you_mean, quote
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from shoe.service.folder import Folder
 
 FolderPath = Annotated[Path, Argument(help="Folder of the service.")]
@@ -90,8 +91,6 @@ def list_tokens(folder: FolderPath) -> None:
 
     Example: shoe serve token list lab
     """
-    from datetime import UTC, datetime
-
     from shoe.report.text import aligned
 
     def day(at: float | None) -> str:
@@ -195,8 +194,6 @@ def demo(
 
     Example: shoe serve demo
     """
-    from tempfile import TemporaryDirectory
-
     with service_context(), TemporaryDirectory(prefix="shoe-") as temporary:
         from shoe.cli.output import show_progress
         from shoe.service.demo import fill

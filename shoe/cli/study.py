@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import sys
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from msgspec import structs
 from typer import Argument, Option
 
-from shoe.benchmarks import DEFAULT
+from shoe.benchmarks import DEFAULT, benchmark
 from shoe.cli import options
 from shoe.cli.output import check_folder, put_report, refuse_overwrite, show_progress
 from shoe.cli.serve import open_service
@@ -248,7 +250,6 @@ def new(
 
     Then: shoe study collect study *.json --out answers.csv, and shoe study report answers.csv
     """
-    from shoe.benchmarks import benchmark
     from shoe.maps.diff import scored
     from shoe.predictions.truth import read_ground_truth
     from shoe.report.page.study import with_pictures
@@ -395,10 +396,6 @@ def report(
 
     Example: shoe study report answers.csv --similarity hico-det --latex agreement.tex
     """
-    from dataclasses import replace
-
-    from msgspec import structs
-
     from shoe.report.study import print_study, study_latex
     from shoe.study.analysis import analyse
     from shoe.study.raters_and_people import beside_people, with_map

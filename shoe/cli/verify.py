@@ -60,19 +60,15 @@ def verify(
     split, *parts = kept.facts["split"].split("/")
     scores, splits = kept.facts.get("scores", "").split(", ")[-1], (kept.facts.get("class-split"), split)
     scoring = ScoringOptions(
-        ground_truth=ground_truth,
+        ground_truth=ground_truth, boxes=boxes, format=format, classes=classes, image_labels=image_labels,
         dataset=kept.facts["data"],
         similarity=similarity or of_run,
-        boxes=boxes,
         scores=scores if scores in SCORES else None,
-        format=format,
         bad_boxes=kept.facts.get("bad-boxes", "refuse").split()[0],
-        classes=classes,
         subset=next((part for part in parts if part not in ("images-in-predictions", PART)), None),
         images_in_predictions="images-in-predictions" in parts,
         split=next((name for name in splits if name in (*of.class_splits, *of.splits)), None),
-        image_labels=image_labels,
-    )
+    )  # fmt: skip
     truth = scoring.truth()
     if kept.class_split is not None and truth.class_split is None:  # a split read from a file is stored in the run
         truth = replace(truth, class_split=kept.class_split)

@@ -1,4 +1,4 @@
-"""Interface of engines, which apply one function to many keys; also shards, and jobs that are sent to workers."""
+"""Base class of engines, which apply one function to many keys; also shards, and jobs that are sent to workers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from mmap import ACCESS_READ, mmap
 from tempfile import TemporaryFile, gettempdir
-from typing import IO, Any, Generic, Protocol, TypeVar
+from typing import IO, Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,13 +29,13 @@ DEATHS = 3
 """Number of workers that die while they work on the same key, after which the run ends with an error."""
 
 
-class Engine(Protocol):
-    """Interface of executors that apply a function to many keys."""
+class Engine:
+    """Engine that applies a function to many keys in this process; subclasses distribute the keys over workers."""
 
-    name: str
+    name = "serial"
 
     def map(self, work: Work[S, K, R], keys: Sequence[K], shared: S) -> Iterator[tuple[K, R]]:
-        """Yield each key with the result of ``work(shared, key)``, once and in any order.
+        """Yield each key with the result of ``work(shared, key)``, once and in any order (here: the order of ``keys``).
 
         An exception in ``work`` is raised here and ends the iteration. If a worker dies, its keys are processed again.
 
@@ -47,20 +47,11 @@ class Engine(Protocol):
         Raises:
             ShoeError: if workers die repeatedly, or there are no workers.
         """
-
-
-class Serial:
-    """Engine that processes one key after the other in this process."""
-
-    name = "serial"
-
-    def map(self, work: Work[S, K, R], keys: Sequence[K], shared: S) -> Iterator[tuple[K, R]]:
-        """Yield each key with ``work(shared, key)``, computed in this process in the order of ``keys``."""
         for key in keys:
             yield key, work(shared, key)
 
 
-SERIAL = Serial()
+SERIAL = Engine()
 
 
 def repeated_deaths(keys: int, why: str) -> ShoeError:

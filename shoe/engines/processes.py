@@ -9,19 +9,18 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from multiprocessing import get_context, parent_process, resource_tracker
 from multiprocessing.connection import Connection, wait
-from multiprocessing.reduction import DupFd
 from threading import Thread
 from traceback import format_exc
 from typing import IO, Any
 
-from shoe.engines.base import DEATHS, Job, K, R, S, Work, read_job, repeated_deaths, write_job
+from shoe.engines.base import DEATHS, Engine, Job, K, R, S, Work, read_job, repeated_deaths, write_job
 
 _TASKS = 64
 """Number of keys per process; then a new process replaces it, to free memory that libraries do not release."""
 _SPAWN = get_context("spawn")
 
 
-class Processes:
+class Processes(Engine):
     """Engine with at most ``workers`` processes, started by "spawn"; each process is replaced after 64 keys."""
 
     name = "processes"
@@ -69,7 +68,8 @@ class _Worker:
 
     def __init__(self, job: IO[bytes], key: Any) -> None:
         self.connection, child_end = _SPAWN.Pipe()
-        self._process = _SPAWN.Process(target=_serve, args=(child_end, _InheritedFile(job.fileno())), daemon=True)
+        file: Connection[Any, Any] = Connection(os.dup(job.fileno()))  # pickled as a duplicate of its descriptor
+        self._process = _SPAWN.Process(target=_serve, args=(child_end, file), daemon=True)
         # Workers inherit that Ctrl-C is blocked: it has to reach only the command, which then ends its workers.
         resource_tracker.ensure_running()  # if started later, it would unblock signals
         blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
@@ -92,23 +92,9 @@ class _Worker:
         self.connection.close()
 
 
-class _InheritedFile:
-    """File descriptor that is pickled as the descriptor of the same open file in a spawned process."""
-
-    def __init__(self, number: int) -> None:
-        self._number = number
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _detach, (DupFd(self._number),)
-
-
-def _detach(handle: Any) -> int:
-    return int(handle.detach())
-
-
-def _serve(connection: Connection[Any, Any], file: int) -> None:
+def _serve(connection: Connection[Any, Any], file: Connection[Any, Any]) -> None:
     Thread(target=_exit_with_parent, daemon=True).start()
-    job = read_job(file)
+    job = read_job(file.fileno())
     with suppress(EOFError, OSError):  # the parent has exited
         while True:
             key = connection.recv()

@@ -14,7 +14,7 @@ from time import monotonic, sleep
 from typing import Any
 
 from shoe.core.errors import MissingExtraError, OptionError
-from shoe.engines.base import DEATHS, Job, K, R, S, Work, repeated_deaths
+from shoe.engines.base import DEATHS, Engine, Job, K, R, S, Work, repeated_deaths
 from shoe.engines.ray_connection import Connection, check_address, connect
 
 SILENCE = 30.0
@@ -72,7 +72,7 @@ _AHEAD = 4
 _POLL = 0.5
 
 
-class Ray:
+class Ray(Engine):
     """Engine of Ray tasks with one core and one thread each; the shared data is put into Ray's object store once.
 
     ``address`` is as for :func:`~shoe.engines.ray_connection.connect`.

@@ -231,10 +231,9 @@ def check_address(address: str) -> None:
     command = [sys.executable, "-c", "from ray.scripts.scripts import main; main()", "health-check", "--address"]
     try:
         done = subprocess.run([*command, address], capture_output=True, text=True, timeout=_HEALTH_TIMEOUT, check=False)  # noqa: S603 - ours
+        errors, code = done.stderr, done.returncode
     except subprocess.TimeoutExpired as error:
         errors, code = str(error.stderr or b"", "utf-8", "replace"), 1
-    else:
-        errors, code = done.stderr, done.returncode
     if code and ("token" in errors.casefold() or "unauthenticated" in errors.casefold()):
         why = "its token differs from RAY_AUTH_TOKEN (or RAY_AUTH_TOKEN_PATH) on this machine, or a token is missing"
         raise _no_cluster(address, why)
@@ -243,11 +242,8 @@ def check_address(address: str) -> None:
 
 
 def _no_cluster(address: str, why: str) -> ShoeError:
-    where = (
-        f"found {quote(address)}, where there is no cluster to work with"
-        if address
-        else "Ray cannot be started on this machine"
-    )
+    found = f"found {quote(address)}, where there is no cluster to work with"
+    where = found if address else "Ray cannot be started on this machine"
     return OptionError(f"--engine ray: {where}: {printable(' '.join(why.split()), 300)}")
 
 

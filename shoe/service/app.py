@@ -75,15 +75,7 @@ def make_app(folder: Folder, settings: Settings | None = None, executor: Executo
         tidying.cancel()
         note_use(folder, shared.used)
 
-    app = FastAPI(
-        title="shoe serve",
-        version=__version__,
-        docs_url=None,
-        redoc_url=None,
-        openapi_url=None,
-        lifespan=lifespan,
-        redirect_slashes=False,
-    )
+    app = FastAPI(title="shoe serve", version=__version__, openapi_url=None, lifespan=lifespan, redirect_slashes=False)
     app.state.shared = shared
     for router in _ROUTERS:
         app.include_router(router, dependencies=[Depends(known_parameters)])

@@ -104,10 +104,9 @@ def restore(copy: Path, folder: Path) -> BackupSize:
     _check_is_folder(copy)
     if folder.is_dir() and any(folder.iterdir()):
         raise InputError(folder, found="a folder with content", expected="a new or empty folder")
-    harmful = [each for each in doctor(copy) if each.harmful]
-    if harmful:
+    if harmful := [each.what for each in doctor(copy) if each.harmful]:
         hint = "`shoe serve doctor` lists all damage"
-        raise InputError(copy, found=harmful[0].what, expected="an intact backup", hint=hint)
+        raise InputError(copy, found=harmful[0], expected="an intact backup", hint=hint)
     if folder.is_dir():
         folder.rmdir()
     return backup(copy, folder)
@@ -237,7 +236,6 @@ def _check_is_folder(folder: Path) -> None:
 _ANYBODY = Viewer(reader=True)
 _MARK = ".shoe-site"
 """Name of the marker file in an exported site; a later export replaces only folders with this file."""
-_AT_ONCE = 200
 
 
 def export(folder: Folder, path: str | Path) -> int:
@@ -275,26 +273,22 @@ def _write(folder: Folder, to: Path) -> int:
     for run in public:
         files |= _files(folder, run)
     there = pages.keys() | files.keys()
+    for path in there:
+        (to / file_of(path)).parent.mkdir(parents=True, exist_ok=True)
     for path, source in files.items():
-        _exported_path(to, path).write_bytes(source.read_bytes())
+        (to / file_of(path)).write_bytes(source.read_bytes())
     about: dict[str, Any] = {"who": _ANYBODY, "address": "", "made": time.time()}
     for path, (template, values) in pages.items():
         page = render(template, SiteLinks(path, there), about | {"here": path} | values)
-        _exported_path(to, path).write_bytes(page.encode("utf-8", "replace"))
+        (to / file_of(path)).write_bytes(page.encode("utf-8", "replace"))
     (to / _MARK).write_text("made by shoe serve export\n", "utf-8")
     return len(pages)
-
-
-def _exported_path(to: Path, path: str) -> Path:
-    place = to / file_of(path)
-    place.parent.mkdir(parents=True, exist_ok=True)
-    return place
 
 
 def _public(folder: Folder) -> Iterator[Run]:
     """Yield the finished public runs, the latest first, without the results of hidden leaderboards."""
     after = None
-    while found := runs.runs(folder, "", after, _AT_ONCE, "done"):
+    while found := runs.runs(folder, "", after, 200, "done"):
         yield from (without_hidden(folder, run) for run in found)
         after = found[-1].id
 

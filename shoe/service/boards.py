@@ -69,7 +69,6 @@ def add_board(
 
 def show_board(folder: Folder, name: str, *, hidden: bool = False) -> Board:
     """Publish (or hide, if `hidden`) the results of a leaderboard; return the leaderboard, or raise NotFoundError."""
-    board(folder, name)
     with folder.database.write() as db:
         db.execute("UPDATE boards SET hidden = ? WHERE name = ?", (hidden, name))
     return board(folder, name)
@@ -162,7 +161,6 @@ def _entries(folder: Folder, name: str) -> list[_Entry]:
 
 
 def _items(signature: str) -> dict[str, str]:
-
     return {k: v for k, v in Signature.parse(signature).items if k not in OF_PREDICTIONS} if signature else {}
 
 
@@ -176,7 +174,6 @@ def _differences(own: Mapping[str, str], shared: Mapping[str, str]) -> str:
 
 
 def _ranked(folder: Folder, figure: str, entries: Sequence[_Entry]) -> list[Row]:
-
     ranks = _ranks(folder, figure, tuple((each.draws, each.row.figures[figure]) for each in entries))
     rows = []
     for each, (lowest, highest) in zip(entries, ranks, strict=True):
@@ -188,21 +185,18 @@ def _ranked(folder: Folder, figure: str, entries: Sequence[_Entry]) -> list[Row]
 
 @lru_cache(maxsize=64)
 def _ranks(folder: Folder, figure: str, runs: tuple[tuple[str, float], ...]) -> list[tuple[int, int]]:
-
     draws = [_draws(folder, sha256)[figure] for sha256, _ in runs]
     return rank_intervals(figure, [value for _, value in runs], np.stack(draws)) if runs else []
 
 
 @lru_cache(maxsize=4096)
 def _intervals(folder: Folder, sha256: str, figures: tuple[tuple[str, float], ...]) -> dict[str, tuple[float, float]]:
-
     draws = _draws(folder, sha256)
     found = {key: Estimate.from_resamples(value, draws[key]).within(0.0) for key, value in figures if key in draws}
     return {key: (each.low, each.high) for key, each in found.items() if each.varies}
 
 
 def _draws(folder: Folder, sha256: str) -> dict[str, Any]:
-
     with np.load(folder.files.path(sha256), allow_pickle=False) as found:
         return {key: found[key] for key in found.files}
 

@@ -15,7 +15,7 @@ from starlette.requests import Request
 
 from shoe.service.contract import Refused, too_many
 from shoe.service.folder import Folder
-from shoe.service.process import Executor, LocalExecutor
+from shoe.service.process import Executor
 from shoe.service.security import COOKIE, READS
 from shoe.service.settings import Rate, Settings
 from shoe.service.tokens import LOCAL, RATE, Identity, Scope, check, check_session
@@ -43,9 +43,6 @@ class Buckets:
                 # The dict is ordered by the time of the last request: drop the older half, and all that are full.
                 self._full = {k: at for k, at in list(self._full.items())[_MOST_KEYS // 2 :] if at > now}
             return max(wait, 0.0)
-
-    def __len__(self) -> int:
-        return len(self._full)
 
 
 class Changes:
@@ -102,7 +99,7 @@ class AppState:
     """
 
     def __init__(self, folder: Folder, settings: Settings, executor: Executor | None = None) -> None:
-        self.folder, self.settings, self.executor = folder, settings, executor or LocalExecutor()
+        self.folder, self.settings, self.executor = folder, settings, executor or Executor()
         self.uploads, self.changes = Uploads(folder, settings), Changes(folder)
         self.streams: Counter[str] = Counter()
         self.coming: Counter[str] = Counter()
@@ -111,9 +108,8 @@ class AppState:
         self.guesses = Buckets(settings.guesses)
 
     def note(self, identity: Identity) -> None:
-        """Record in `used` that the token of a caller is used now; do nothing for a caller without a token."""
-        if identity.key is not None and identity.team is not None:
-            self.used[identity.key] = time.time()
+        """Record in `used` that the token of a caller is used now."""
+        self.used[str(identity.key)] = time.time()
 
 
 def state_of(request: Request) -> AppState:
@@ -161,11 +157,9 @@ def _identify(request: Request) -> Identity:
             raise _unauthorized("Authorization: expected `Bearer` followed by a token")
         return verify_token(request, token.strip())
     session = request.cookies.get(COOKIE)
-    if session is not None:
-        found = check_session(app.folder, session)
-        if found is not None:
-            app.note(found)
-            return found
+    if session is not None and (found := check_session(app.folder, session)) is not None:
+        app.note(found)
+        return found
     if app.settings.open_to == "local":
         return Identity(LOCAL, frozenset({"read", "submit"}), LOCAL, None)
     return Identity(None, frozenset(), "", address_of(request))

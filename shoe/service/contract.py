@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from math import ceil
 from typing import Any, TypeVar
@@ -13,7 +14,7 @@ from fastapi.openapi.utils import get_openapi
 from starlette.requests import Request
 from starlette.responses import Response
 
-from shoe.core.errors import InputError, ShoeError, printable, quote
+from shoe.core.errors import ShoeError, printable, quote
 from shoe.core.io.json import explain_error, parse_json
 from shoe.service import types
 from shoe.version import __version__
@@ -90,36 +91,27 @@ _SOURCE = "request"
 
 
 def body(kind: type[T]) -> Any:
-    """Return a FastAPI dependency that parses the JSON body of a request as the struct type `kind`."""
+    """Return a FastAPI dependency that parses the JSON body of a request as the struct type `kind`.
+
+    The dependency raises Refused (422); the message names the unknown fields, or the wrong field with the found and the
+    expected value.
+    """
 
     async def read(request: Request) -> T:
-        return parse_body(await request.body(), kind)
+        data = await request.body()
+        with suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):  # the code below finds the cause
+            return msgspec.json.decode(data, type=kind)
+        document = parse_json(_SOURCE, data)
+        known = [field.encode_name for field in msgspec.structs.fields(kind)]
+        if isinstance(document, dict) and (unknown := sorted(document.keys() - set(known))):
+            raise unknown_fields("field", unknown, known)
+        try:
+            return msgspec.convert(document, kind)
+        except msgspec.ValidationError as error:
+            where = str(error).partition(" - at `$.")[2].rstrip("`") or None
+            raise Refused(422, str(explain_error(_SOURCE, error, document, kind)), field=where) from None
 
     return Depends(read)
-
-
-def parse_body(data: bytes, kind: type[T]) -> T:
-    """Parse JSON as an instance of the struct type `kind`.
-
-    Raises:
-        Refused: 422; the message names the unknown fields, or the wrong field, its value and the expected value.
-    """
-    try:
-        return msgspec.json.decode(data, type=kind)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        pass  # the code below finds the cause
-    try:
-        document = parse_json(_SOURCE, data)
-    except InputError as error:
-        raise Refused(422, str(error)) from None
-    known = [field.encode_name for field in msgspec.structs.fields(kind)]
-    if isinstance(document, dict) and (unknown := sorted(document.keys() - set(known))):
-        raise unknown_fields("field", unknown, known)
-    try:
-        return msgspec.convert(document, kind)
-    except msgspec.ValidationError as error:
-        where = str(error).partition(" - at `$.")[2].rstrip("`") or None
-        raise Refused(422, str(explain_error(_SOURCE, error, document, kind)), field=where) from None
 
 
 def unknown_fields(noun: str, unknown: Sequence[str], known: Sequence[str]) -> Refused:

@@ -85,8 +85,7 @@ class Database:
 
     def version(self) -> int:
         """Return a number that changes when any process writes; compare only numbers that the same thread has read."""
-        version: int = self._reader().execute("PRAGMA data_version").fetchone()[0]
-        return version
+        return int(self._reader().execute("PRAGMA data_version").fetchone()[0])
 
     @contextmanager
     def read(self) -> Iterator[sqlite3.Connection]:

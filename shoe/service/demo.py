@@ -19,7 +19,6 @@ from shoe.service.worker import Worker
 NAME = "demo"
 """Name of the ground truth and of the leaderboard."""
 _TITLE = "200 images of HICO-DET, synthetic predictions"
-_LOOK = 0.1
 
 
 def fill(folder: Folder, progress: Callable[[str], None]) -> None:
@@ -47,7 +46,7 @@ def fill(folder: Folder, progress: Callable[[str], None]) -> None:
     try:
         while (left := sum(not _is_ready(folder, id_) for id_ in made)) > 0:
             progress(f"scoring the sample: {len(made) - left} of {len(made)} runs")
-            time.sleep(_LOOK)
+            time.sleep(0.1)
     finally:
         worker.stop()
 

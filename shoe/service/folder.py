@@ -10,8 +10,8 @@ import tempfile
 import threading
 import time
 import zlib
-from collections.abc import Callable, Collection, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -41,11 +41,10 @@ _YOUNG = 3600.0
 
 @dataclass(frozen=True, slots=True)
 class StoreEntry:
-    """A stored file: SHA-256, size in bytes, and ``known``: whether the store had the file already."""
+    """A stored file: SHA-256, and size in bytes."""
 
     sha256: str
     size: int
-    known: bool = False
 
 
 class Store:
@@ -78,10 +77,6 @@ class Store:
             raise NotFoundError("no such file: a file name consists of 64 hex digits")
         return self.folder / sha256[:2] / sha256[2:]
 
-    def open(self, sha256: str) -> IO[bytes]:
-        """Open the file with this SHA-256 for reading bytes, or raise NotFoundError."""
-        return self.path(sha256).open("rb")
-
     @contextmanager
     def receiving(
         self, encoding: Encoding | None = None, limit: int = LARGEST, free_below: int = FREE_BELOW
@@ -99,26 +94,13 @@ class Store:
             with os.fdopen(handle, "wb") as stream:
                 yield Receiver(self, stream, Path(name), encoding, limit, free_below)
         finally:
-            with suppress(FileNotFoundError):
-                os.unlink(name)
-
-    def receive(
-        self,
-        chunks: Iterable[bytes],
-        encoding: Encoding | None = None,
-        limit: int = LARGEST,
-        free_below: int = FREE_BELOW,
-    ) -> StoreEntry:
-        """Store a file from its pieces, and return its entry; arguments as for `receiving`, errors of `Receiver`."""
-        with self.receiving(encoding, limit, free_below) as receiver:
-            for chunk in chunks:
-                receiver.write(chunk)
-            return receiver.finish()
+            Path(name).unlink(missing_ok=True)
 
     def put(self, path: Path) -> StoreEntry:
         """Store a copy of the file at a path, without limits of size or disk space; return the entry of the copy."""
-        with path.open("rb") as stream:
-            return self.receive(iter(lambda: stream.read(_STEP), b""), limit=1 << 62, free_below=0)
+        with path.open("rb") as stream, self.receiving(limit=1 << 62, free_below=0) as receiver:
+            shutil.copyfileobj(stream, receiver, _STEP)
+            return receiver.finish()
 
     def _check_room(self, free_below: int) -> None:
         if shutil.disk_usage(self.folder).free < free_below:
@@ -193,8 +175,7 @@ class Receiver:
         if expected not in (None, sha256):
             raise DamagedError(f"found content with SHA-256 {sha256}, expected {expected}")
         path = self._store._path(sha256)
-        known = path.exists()
-        if known:
+        if path.exists():
             os.utime(path)
         else:
             self._stream.flush()
@@ -206,7 +187,7 @@ class Receiver:
                 os.fsync(parent)  # so that the new name survives a power failure
             finally:
                 os.close(parent)
-        return StoreEntry(sha256, self.size, known)
+        return StoreEntry(sha256, self.size)
 
 
 class _Decoder:

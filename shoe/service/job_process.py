@@ -87,20 +87,18 @@ class _JobFolder:
         path.symlink_to(Path(self.task.files) / sha256[:2] / sha256[2:])
         return path
 
-    def predictions(self, request: ScoringRequest) -> Path:
-        """Create a link to the prediction file in the folder, and return the path of the link."""
-        return self.file(request.predictions, _PREDICTIONS)
-
-    def options(self, request: ScoringRequest) -> ScoringOptions:
-        """Return the scoring options of a request, as on the command line."""
+    def scoring(self) -> tuple[ScoringRequest, ScoringOptions, Path]:
+        """Return the scoring request of the job, its options as on the command line, and its prediction file."""
         from shoe.scoring.file_options import ScoringOptions
+
+        request: ScoringRequest = self.request(ScoringRequest)
 
         def linked(folder: str, file: StoredFile | None) -> Path | None:
             return None if file is None else self.file(file.sha256, f"{folder}/{file.file}")
 
         truth, map_folder = request.truth, request.similarity.get("folder")  # only registered maps have a folder
         names = ("protocols", "options", "boxes", "scores", "format", "bad_boxes", "subset", "images_in_predictions")
-        return ScoringOptions(
+        scoring = ScoringOptions(
             ground_truth=linked("truth", truth.truth),
             dataset=truth.dataset,
             similarity=str(Path(self.task.maps) / map_folder) if map_folder else request.similarity["name"],
@@ -109,6 +107,7 @@ class _JobFolder:
             image_labels=linked("labels", truth.image_labels),
             **{name: getattr(request, name) for name in names},
         )
+        return request, scoring, self.file(request.predictions, _PREDICTIONS)
 
 
 def _score(job: _JobFolder) -> Done:
@@ -121,8 +120,8 @@ def _score(job: _JobFolder) -> Done:
     from shoe.scoring.evidence.collect import Evidence
     from shoe.scoring.evidence.facts import wordings
 
-    asked = job.request(ScoringRequest)
-    report, notes = job.options(asked).report(job.predictions(asked), _stages(0.8))
+    asked, scoring, path = job.scoring()
+    report, notes = scoring.report(path, _stages(0.8))
     log(f"{len(report.predictions):,} predictions, read as {notes.format}, boxes as {notes.boxes}")
     evidence = Evidence.from_report(report, bounds=asked.bounds)
     stage("writing", 0.8)
@@ -144,8 +143,7 @@ def _diagnose(job: _JobFolder) -> Done:
     from shoe.predictions.formats.qpic import read_action_scores
     from shoe.report.diagnosis import document
 
-    wanted = job.request(ScoringRequest)
-    asked, path = job.options(wanted), job.predictions(wanted)
+    wanted, asked, path = job.scoring()
     stage("reading", 0)
     truth = asked.truth()
     table, notes = asked.read(path, truth)
@@ -168,8 +166,8 @@ def _page(job: _JobFolder) -> Done:
     from shoe.report.page.build import write_page
     from shoe.scoring import evidence
 
-    wanted = job.request(ScoringRequest)
-    report, _ = job.options(wanted).report(job.predictions(wanted), _stages(0.5))
+    wanted, scoring, path = job.scoring()
+    report, _ = scoring.report(path, _stages(0.5))
     run = Run.from_report(
         report, wanted.name, evidence.spread(report), evidence.interval(report) if wanted.bounds else None
     )

@@ -72,8 +72,8 @@ class Outcome:
     signature: str | None = None
 
 
-def add(db: sqlite3.Connection, new: New) -> str:
-    """Queue a job, and return its key; an existing job is queued again only if it failed or was cancelled."""
+def add(db: sqlite3.Connection, new: New) -> None:
+    """Queue a job; a job with the same key is queued again only if it failed or was cancelled."""
     row = (new.key, new.kind, to_json(new.request), PRIORITIES[new.kind], time.time())
     db.execute(
         "INSERT INTO jobs (key, kind, request, priority, state, created) VALUES (?, ?, ?, ?, 'queued', ?) "
@@ -81,7 +81,6 @@ def add(db: sqlite3.Connection, new: New) -> str:
         "deaths = 0 WHERE state IN ('failed', 'cancelled')",
         row,
     )
-    return new.key
 
 
 def claim(folder: Folder, lease: float = LEASE) -> Job | None:
@@ -112,13 +111,12 @@ def claim(folder: Folder, lease: float = LEASE) -> Job | None:
 def beat(folder: Folder, job: Job, stage: str, progress: float, lines: Sequence[str] = ()) -> bool:
     """Renew the lease of a running job, and record its progress.
 
+    Return False, and record nothing, if the job was given to another attempt.
+
     Args:
         stage: name of the current stage.
         progress: progress of the job, 0 to 1.
         lines: new lines for the log.
-
-    Returns:
-        True; False if the job was given to another attempt in the meantime, and nothing is recorded.
     """
     with folder.database.write() as db:
         return _update(db, job, lines, lease_until=time.time() + LEASE, stage=stage, progress=progress)
@@ -133,10 +131,8 @@ def finish(
 ) -> bool:
     """Record the outcome of a job, and call `after` with the database connection and the job, in one transaction.
 
-    The output files must be stored already. `lines` are new lines for the log.
-
-    Returns:
-        True; False if the job was given to another attempt in the meantime, and nothing is recorded.
+    The output files must be stored already. `lines` are new lines for the log. Return False, and record nothing, if the
+    job was given to another attempt.
     """
     columns = {"outputs": to_json(outcome.outputs), "figures": to_json(outcome.figures), "signature": outcome.signature}
     ended = {"stage": None, "progress": 1, "lease_until": None, "deaths": 0, "ended": time.time()}

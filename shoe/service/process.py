@@ -98,28 +98,6 @@ class RunningJob(Protocol):
         """Kill the child process if it is still running."""
 
 
-class Executor(Protocol):
-    """Executor that runs jobs in child processes, on this machine or on other machines.
-
-    Attributes:
-        name: value of ``--engine``.
-        jobs: default number of jobs at a time.
-    """
-
-    name: Literal["processes", "ray"]
-    jobs: int
-
-    @property
-    def is_ready(self) -> bool:
-        """Whether a job can be started now."""
-
-    def start(self, scratch: Path, task: Task) -> RunningJob:
-        """Start the job `task`, which writes its results to the new folder `scratch`, and return the running job."""
-
-    def stop(self) -> None:
-        """End all processes that the executor has started."""
-
-
 class Child:
     """A job in a child process of this process.
 
@@ -208,15 +186,21 @@ class Child:
         return End(f"the process of the job ended with code {code}: {last}", "fail", words)
 
 
-class LocalExecutor:
-    """Executor that runs jobs in children of this process."""
+class Executor:
+    """Executor that runs jobs in children of this process; a subclass runs jobs on other machines.
+
+    Attributes:
+        name: value of ``--engine``.
+        jobs: default number of jobs at a time.
+        is_ready: whether a job can be started now.
+    """
 
     name: Literal["processes", "ray"] = "processes"
     jobs, is_ready = 1, True
 
-    def start(self, scratch: Path, task: Task) -> Child:
-        """Start the job `task` in a child process with the new folder `scratch`, and return the running job."""
+    def start(self, scratch: Path, task: Task) -> RunningJob:
+        """Start the job `task`, which writes its results to the new folder `scratch`, and return the running job."""
         return Child(scratch, task)
 
     def stop(self) -> None:
-        """Do nothing, because the thread that watches a child process also kills this process."""
+        """End all jobs on other machines; a child of this process ends with the thread that watches it."""

@@ -17,13 +17,13 @@ from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from multiprocessing.reduction import send_handle
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
 from shoe.core.errors import OptionError
 from shoe.service.cluster_jobs import Finished, Progress, Ready, Start
-from shoe.service.process import End, Task
+from shoe.service.process import End, Executor, Task
 
 _STARTING, _SILENT, _ENDING, _POLL = 180.0, 60.0, 20.0, 0.2
 """Time limits in seconds: start of Ray, next message of a job, end of Ray; seconds between two checks."""
@@ -33,16 +33,10 @@ _LOST = End("the cluster was lost", "requeue")
 _log = logging.getLogger(__name__)
 
 
-class RayExecutor:
-    """Executor that runs jobs on a Ray cluster.
+class RayExecutor(Executor):
+    """Executor that runs jobs on a Ray cluster; `jobs` is the number of cores when the executor was created."""
 
-    Attributes:
-        name: value of ``--engine``.
-        jobs: default number of jobs at a time: number of cores of the cluster when the executor was created.
-        is_ready: whether the cluster is connected.
-    """
-
-    name: Literal["processes", "ray"] = "ray"
+    name = "ray"
 
     def __init__(self, address: str) -> None:
         """Connect to a cluster.

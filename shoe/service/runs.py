@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 
 import msgspec
 from msgspec.structs import replace
@@ -88,7 +89,6 @@ def cancel(folder: Folder, id_: str) -> Run:
     Raises:
         ConflictError: if the run has ended.
     """
-    run(folder, id_)
     with folder.database.write() as db:
         cancelled = db.execute(
             "UPDATE runs SET cancelled = 1 WHERE id = ? AND cancelled = 0 "
@@ -293,7 +293,7 @@ def visible_run(folder: Folder, identity: Identity, id_: str) -> Run:
         NotFoundError: if there is no such run, or the caller may not see the run; the message is the same.
         Refused: 401 for a caller without a token, whether the run exists or not.
     """
-    try:
+    with suppress(NotFoundError):
         found = run(folder, id_)
         if (
             identity.allows("admin")
@@ -301,8 +301,6 @@ def visible_run(folder: Folder, identity: Identity, id_: str) -> Run:
             or (found.visibility == "public" and (identity.allows("read") or _is_public_board(folder, found.board)))
         ):
             return without_hidden(folder, found, admin=identity.allows("admin"))
-    except NotFoundError:
-        pass
     if identity.team is None:
         require_scope(identity, "read")
     raise NotFoundError(f"no run {id_}")
@@ -360,31 +358,24 @@ def check_closed(folder: Folder, identity: Identity, truth: str, *, whole: bool)
     Raises:
         Refused: 403 if a leaderboard of the ground truth is hidden or has a quota, or if `whole` is required.
     """
-    if not whole and not identity.allows("admin") and not _is_shown(folder, truth):
-        raise Refused(
-            403,
-            f"images_in_predictions: must be false, because metrics of few images would reveal labels of {truth}",
-            field="images_in_predictions",
-        )
+    if identity.allows("admin"):
+        return
+    if not whole and not _is_shown(folder, truth):
+        why = f"must be false, because metrics of few images would reveal labels of {truth}"
+        raise Refused(403, f"images_in_predictions: {why}", field="images_in_predictions")
+    query = "SELECT name FROM boards WHERE truth = ? AND (hidden OR quota IS NOT NULL) ORDER BY name"
     with folder.database.read() as db:
-        closing = db.execute(
-            "SELECT name FROM boards WHERE truth = ? AND (hidden OR quota IS NOT NULL) ORDER BY name", (truth,)
-        ).fetchall()
-    if closing and not identity.allows("admin"):
-        names = ", ".join(row["name"] for row in closing)
-        raise Refused(
-            403, f"truth: {truth} can be used only through a leaderboard: set board to one of {names}", field="board"
-        )
+        closing = ", ".join(row["name"] for row in db.execute(query, (truth,)))
+    if closing:
+        why = f"{truth} can be used only through a leaderboard: set board to one of {closing}"
+        raise Refused(403, f"truth: {why}", field="board")
 
 
 def check_file(folder: Folder, identity: Identity, run: Run, name: str) -> None:
     """Raise Refused (403), except for administrators, if an output file would reveal ground truth that is not shown."""
     if name not in AGGREGATES and not identity.allows("admin") and not _is_shown(folder, run.truth):
-        raise Refused(
-            403,
-            f"{name}: withheld, because the file contains details of single images of ground truth {run.truth}",
-            hint="ask an administrator of the server for the file",
-        )
+        why = f"{name}: withheld, because the file contains details of single images of ground truth {run.truth}"
+        raise Refused(403, why, hint="ask an administrator of the server for the file")
 
 
 def _is_public_board(folder: Folder, name: str | None) -> bool:

@@ -98,12 +98,8 @@ class Guard:
     def _check(self, method: str, headers: Headers) -> None:
         hosts = headers.getlist("host")
         if len(hosts) != 1 or not self._is_own(host_name(hosts[0])):
-            raise Refused(
-                421,
-                "Host: not a name of this server",
-                field="Host",
-                hint="an administrator can add names with `shoe serve --name`",
-            )
+            hint = "an administrator can add names with `shoe serve --name`"
+            raise Refused(421, "Host: not a name of this server", field="Host", hint=hint)
         if method not in READS:
             check_same_origin(headers, hosts[0])
 

@@ -24,7 +24,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from shoe.core.errors import OptionError
 from shoe.service.app import make_app
 from shoe.service.folder import Folder
-from shoe.service.process import Executor, Limits, LocalExecutor
+from shoe.service.process import Executor, Limits
 from shoe.service.settings import Settings
 from shoe.service.tokens import new_token, tokens
 from shoe.service.worker import Worker
@@ -66,7 +66,7 @@ def serve(
     folder.database.check()
     _allow_files(settings.connections + _FILES)
     listening = _listen(settings)
-    executor: Executor = LocalExecutor()
+    executor: Executor = Executor()
     try:
         if cluster is not None:
             from shoe.service.ray_executor import RayExecutor

@@ -114,16 +114,10 @@ def add_truth(
     table = read_classes(Path(classes), own.classes) if classes else None
     read = read_ground_truth(path, dataset, classes=table, image_labels=image_labels, split=split)
 
-    def stored(file: str | Path) -> StoredFile:
-        return StoredFile(folder.files.put(Path(file)).sha256, Path(file).name)
-
-    reading = TruthOptions(
-        dataset=dataset,
-        truth=stored(path),
-        classes=stored(classes) if classes else None,
-        image_labels=stored(image_labels) if image_labels else None,
-        split=split,
-    )
+    files = {"truth": path, "classes": classes, "image_labels": image_labels}
+    given = {name: Path(file) for name, file in files.items() if file}
+    stored = {name: StoredFile(folder.files.put(file).sha256, file.name) for name, file in given.items()}
+    reading = TruthOptions(dataset=dataset, split=split, **stored)
     made = Truth(name, reading, read.signature_fields(), shown, time.time())
     row = (name, dataset, made.sha256, to_json(reading), to_json(made.facts), int(shown), made.created)
     insert_named(folder, "truth", name, row)

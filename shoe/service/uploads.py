@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import secrets
+import shutil
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Lock
 
@@ -129,8 +129,7 @@ class Uploads:
             DamagedError: if the file does not have the expected SHA-256; the upload is removed and must be repeated.
         """
         with self._part(upload.id).open("rb") as stream, self._folder.files.receiving(limit=upload.size) as receiver:
-            for piece in iter(lambda: stream.read(_READ_AT_ONCE), b""):
-                receiver.write(piece)
+            shutil.copyfileobj(stream, receiver, _READ_AT_ONCE)
             try:
                 return receiver.finish(upload.sha256)
             finally:
@@ -154,11 +153,10 @@ class Uploads:
     def _all(self) -> list[Upload]:
         found = []
         for path in self._folder.uploads.glob("upload-*.json"):
-            try:
-                found.append(msgspec.json.decode(path.read_bytes(), type=Upload))
-                os.stat(self._part(found[-1].id))
-            except (OSError, msgspec.MsgspecError):  # another thread is creating or removing the upload
-                continue
+            with suppress(OSError, msgspec.MsgspecError):  # another thread is creating or removing the upload
+                upload = msgspec.json.decode(path.read_bytes(), type=Upload)
+                self._part(upload.id).stat()
+                found.append(upload)
         return found
 
     def _part(self, id_: str) -> Path:

@@ -16,7 +16,7 @@ from shoe.core.errors import printable
 from shoe.service import jobs, submissions
 from shoe.service.folder import Folder
 from shoe.service.jobs import Job, Outcome
-from shoe.service.process import DONE, Done, End, Executor, Failed, Limits, LocalExecutor, Task
+from shoe.service.process import DONE, Done, End, Executor, Failed, Limits, Task
 from shoe.service.runs import tidy
 from shoe.service.types import File
 
@@ -44,7 +44,7 @@ class Worker:
             limits: resource limits of each job.
             executor: executor that runs the jobs (default: on this machine).
         """
-        self._folder, self._limits, self._executor = folder, limits or Limits(), executor or LocalExecutor()
+        self._folder, self._limits, self._executor = folder, limits or Limits(), executor or Executor()
         self._stopped, self._tidying, self._tidy_at = threading.Event(), threading.Lock(), 0.0
         self._threads = [threading.Thread(target=self._work, name=f"worker-{n}") for n in range(children)]
 

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from tests.service.calling import made_folder
+from tests.service.calling import made_folder, received
 
 HOSTILE = "<script>alert('x')</script>\u202e\" onload=\"&amp;"
 PARTS = {"verb": {"word": HOSTILE, "similarity": 0.5}, "object": {"word": "pony", "similarity": 1.0}}
@@ -75,7 +75,7 @@ def made_site(path: Path) -> tuple[Any, dict[str, str]]:
         ("ranked", "public", "board", "local"),
     )
     for name, visibility, board, team in kinds:
-        stored = folder.files.receive([name.encode()])
+        stored = received(folder.files, [name.encode()])
         runs.add_file(folder, team, HOSTILE, stored)
         run = submissions.submit(
             folder, team, f"{HOSTILE} {name}", stored.sha256, Request(truth="small"), visibility=visibility, board=board
@@ -84,12 +84,12 @@ def made_site(path: Path) -> tuple[Any, dict[str, str]]:
         do_all(folder)
     ids["compare"] = submissions.compare(folder, "local", [ids["public"], ids["other"]], visibility="public").id
     do_all(folder)
-    stored = folder.files.receive([b"broken"])
+    stored = received(folder.files, [b"broken"])
     runs.add_file(folder, "local", "broken.json", stored)
     ids["failed"] = submissions.submit(folder, "local", None, stored.sha256, Request(truth="small")).id
     fail_one(folder)
     for name in ("queued", "mine"):
-        stored = folder.files.receive([name.encode()])
+        stored = received(folder.files, [name.encode()])
         runs.add_file(folder, "local", f"{name}.json", stored)
         ids[name] = submissions.submit(folder, "local", None, stored.sha256, Request(truth="small")).id
     return folder, ids
@@ -112,7 +112,7 @@ def do_all(folder: Any) -> None:
         for name, content in files[job.kind].items():
             data = content.encode() if isinstance(content, str) else content
             data = data if isinstance(data, bytes) else msgspec.json.encode(data)
-            stored = folder.files.receive([data])
+            stored = received(folder.files, [data])
             outputs[name] = types.File(stored.sha256, stored.size, "text/html" if "html" in name else "text/plain")
         signature = "shoe:1|data:hico-det" if job.kind == "score" else None
         outcome = jobs.Outcome(outputs, figures.get(job.kind, {}), signature)

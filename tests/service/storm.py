@@ -226,7 +226,7 @@ def wrong(storm: Storm) -> Counter[str]:
             of, target = storm.units[number], storm.folder.parent / "result.json"
             with open(os.devnull, "w") as nothing, contextlib.redirect_stdout(nothing):
                 score([of.path], TRUTH, protocol=of.protocols, option=of.options, json=str(target))
-            with opened.files.open(run.outputs["result.json"].sha256) as stream:
+            with opened.files.path(run.outputs["result.json"].sha256).open("rb") as stream:
                 found["not as the command line has it"] += stream.read() != target.read_bytes()
     found["units with several runs"] = sum(len(ids) > 1 for ids in by_unit.values())
     with opened.database.read() as db:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from shoe.core.errors import InputError
+from tests.service.calling import received
 from tests.service.client.serving import TRUTH, rows, worked_on
 
 
@@ -29,7 +30,7 @@ def submit(folder: Any, number: int) -> str:
     from shoe.service import runs, submissions
     from shoe.service.types import Request
 
-    stored = folder.files.receive([b"%d\n" % number * 1000])
+    stored = received(folder.files, [b"%d\n" % number * 1000])
     runs.add_file(folder, "a", "mine.json", stored)
     return str(submissions.submit(folder, "a", f"run {number}", stored.sha256, Request(truth="small")).id)
 
@@ -98,7 +99,7 @@ def test_the_doctor_finds_what_is_lost_and_broken_and_says_what_helps(folder: An
     folder.lock()
     assert is_in_use(folder.path)
 
-    stray = folder.files.receive([b"stray"]).sha256
+    stray = received(folder.files, [b"stray"]).sha256
     (found,) = doctor(folder.path)
     assert not found.harmful
     assert found.what.startswith("1 stored file ")

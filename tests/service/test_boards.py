@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from shoe.core.errors import OptionError
+from tests.service.calling import received
 from tests.service.client.serving import TRUTH
 
 MAP, STRICT = "semantic:map", "strict:hico-det:full"
@@ -32,7 +33,7 @@ def submitted(folder: Any, team: str, name: str, board: str = "main", **more: An
     from shoe.service import runs, submissions
     from shoe.service.types import Request
 
-    stored = folder.files.receive([f"{team} {name}".encode()])
+    stored = received(folder.files, [f"{team} {name}".encode()])
     runs.add_file(folder, team, name, stored)
     run = submissions.submit(folder, team, name, stored.sha256, Request(truth="small", **more), board=board)
     return str(run.id)
@@ -56,7 +57,7 @@ def worked(folder: Any, value: float, signature: str = SIGNED.format("xyxy"), re
             files = {"draws.npz": stream.getvalue()}
         elif job.kind == "diagnose":
             figures = {"error:duplicate": 0.01, "error:missed_gt": 0.2}
-        made = {name: folder.files.receive([data]) for name, data in files.items()}
+        made = {name: received(folder.files, [data]) for name, data in files.items()}
         outputs = {name: types.File(of.sha256, of.size, "x/y") for name, of in made.items()}
         jobs.finish(folder, job, jobs.Outcome(outputs, figures, signature), after=submissions.follow_up)
 

@@ -22,7 +22,7 @@ from shoe.demo import PREDICTIONS, TRUTH
 from shoe.service import boards, runs, submissions
 from shoe.service.cluster_jobs import Host
 from shoe.service.folder import Folder
-from shoe.service.process import Executor, Limits, LocalExecutor
+from shoe.service.process import Executor, Limits
 from shoe.service.truths import add_map, add_truth
 from shoe.service.types import Request
 from shoe.service.worker import Worker
@@ -130,7 +130,7 @@ def outputs(folder: Folder, place: Executor) -> dict[str, str]:
 
 def test_files_of_all_kinds_of_jobs_are_those_of_this_machine(executor: Any, tmp_path: Path) -> None:
     made = []
-    for place in (LocalExecutor(), executor):
+    for place in (Executor(), executor):
         folder = made_folder(tmp_path / place.name)
         made.append(outputs(folder, place))
         folder.close()

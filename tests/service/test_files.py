@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from shoe.service.contract import DamagedError, FullError, NotFoundError, TooLargeError
 from shoe.service.folder import Store
 from tests.examples import examples
+from tests.service.calling import received
 
 
 @pytest.fixture
@@ -36,14 +37,14 @@ def test_a_file_is_the_same_however_it_comes(
     (folder / "parts").mkdir()
     store = Store(folder / "files", folder / "parts")
     packed = {None: data, "gzip": gzip.compress(data), "zstd": zstandard.compress(data)}[encoding]
-    found = store.receive(cut(packed, size), encoding, free_below=0)  # type: ignore[arg-type]
+    found = received(store, cut(packed, size), encoding, free_below=0)
     assert (found.sha256, found.size) == (hashlib.sha256(data).hexdigest(), len(data))
     assert store.path(found.sha256).read_bytes() == data
-    assert store.receive([data], free_below=0).known
+    assert received(store, [data], free_below=0) == found
     assert not list((folder / "parts").iterdir())
     if encoding and len(packed) > 1:
         with pytest.raises(DamagedError):
-            store.receive([packed[:-1]], encoding, free_below=0)  # type: ignore[arg-type]
+            received(store, [packed[:-1]], encoding, free_below=0)
 
 
 @pytest.mark.parametrize("encoding", ["gzip", "zstd"])
@@ -52,9 +53,9 @@ def test_what_unpacks_to_a_flood_is_refused_before_it_is_there(store: Store, enc
     zeros = bytes(20_000_000)
     packed = gzip.compress(zeros) if encoding == "gzip" else zstandard.compress(zeros)
     with pytest.raises(TooLargeError, match="300 times"):
-        store.receive([packed], encoding, free_below=0)  # type: ignore[arg-type]
+        received(store, [packed], encoding, free_below=0)
     with pytest.raises(TooLargeError, match="1,000 bytes"):
-        store.receive([packed], encoding, limit=1000, free_below=0)  # type: ignore[arg-type]
+        received(store, [packed], encoding, limit=1000, free_below=0)
     assert not list(store.folder.iterdir())
 
 
@@ -66,7 +67,7 @@ def test_nothing_small_costs_much(store: Store, encoding: str) -> None:
     ends, took = empty * (3_000_000 // len(empty)), []
     for size in (len(ends), 500):
         began = time.process_time()
-        store.receive(cut(ends, size), encoding, free_below=0)  # type: ignore[arg-type]
+        received(store, cut(ends, size), encoding, free_below=0)
         took.append(time.process_time() - began)
     assert took[0] < 5 * took[1]
 
@@ -76,19 +77,19 @@ def test_a_decoder_keeps_little(store: Store) -> None:
     wide = zstandard.ZstdCompressionParameters(window_log=27, write_content_size=False)
     packer = zstandard.ZstdCompressor(compression_params=wide).compressobj()
     with pytest.raises(DamagedError, match="memory"):
-        store.receive([packer.compress(b"1") + packer.flush()], "zstd", free_below=0)
+        received(store, [packer.compress(b"1") + packer.flush()], "zstd", free_below=0)
 
 
 def test_refusals_keep_nothing(store: Store) -> None:
     with pytest.raises(TooLargeError):
-        store.receive([b"12345"], limit=4, free_below=0)
+        received(store, [b"12345"], limit=4, free_below=0)
     with pytest.raises(FullError):
-        store.receive([b"1"], free_below=1 << 62)
+        received(store, [b"1"], free_below=1 << 62)
     for name in ("../../etc/passwd", "A" * 64, "", "0" * 63):
         with pytest.raises(NotFoundError):
             store.path(name)
-    kept = store.receive([b"kept"], free_below=0).sha256
-    store.receive([b"not kept"], free_below=0)
+    kept = received(store, [b"kept"], free_below=0).sha256
+    received(store, [b"not kept"], free_below=0)
     assert store.remove_unreferenced([kept]) == 0  # too young: what will refer to it may be being written
     assert store.remove_unreferenced([kept], older=0) == 1
     assert list(store.hashes()) == [kept]

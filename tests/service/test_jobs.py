@@ -12,6 +12,7 @@ from shoe.service.folder import Folder
 from shoe.service.runs import tidy
 from shoe.service.truths import add_truth, similarity
 from shoe.service.types import Request, Run
+from tests.service.calling import received
 
 TRUTH = Path(__file__).parent.parent / "data" / "hico_det" / "instances_test2015.json"
 
@@ -24,7 +25,7 @@ def folder(tmp_path: Path) -> Iterator[Folder]:
 
 
 def submitted(folder: Folder, team: str, content: bytes, **how: object) -> Run:
-    stored = folder.files.receive([content], free_below=0)
+    stored = received(folder.files, [content], free_below=0)
     runs.add_file(folder, team, "mine.json", stored)
     return submissions.submit(folder, team, None, stored.sha256, Request(truth="t", **how))  # type: ignore[arg-type]
 
@@ -55,13 +56,13 @@ def test_claims_of_many_threads_are_distinct(folder: Folder) -> None:
 
 def test_only_who_holds_the_attempt_says_how_it_ended(folder: Folder) -> None:
     with folder.database.write() as db:
-        key = jobs.add(db, jobs.New("score", {}))
+        jobs.add(db, jobs.New("score", {}))
     first = jobs.claim(folder, lease=-1)
     assert first is not None
     assert jobs.requeue_lost(folder) == 1
     second = jobs.claim(folder)
     assert second is not None
-    assert (second.key, second.attempt) == (key, 2)
+    assert (second.key, second.attempt) == (first.key, 2)
     assert not jobs.beat(folder, first, "scoring", 0.5)
     assert not jobs.finish(folder, first, jobs.Outcome({}))
     assert not jobs.fail(folder, first, "too late")

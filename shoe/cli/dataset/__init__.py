@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 from typer import Argument, Option
 
-from shoe.benchmarks import DEFAULT
+from shoe.benchmarks import DEFAULT, benchmark
 from shoe.cli import options
 from shoe.cli.output import put_report, refuse_overwrite, show_progress
 from shoe.core.errors import OptionError, unknown_name
@@ -45,7 +45,6 @@ def info(
 
     For a file: numbers of images, triplets, box pairs, classes and likely duplicates, compared with published numbers.
     """
-    from shoe.benchmarks import benchmark
     from shoe.benchmarks.summary import cards, dataset_card
 
     if not Path(what).is_file() and what in cards():
@@ -95,7 +94,6 @@ def check(
 
     Example: shoe dataset check ~/data/hico
     """
-    from shoe.benchmarks import benchmark
     from shoe.predictions.inventory import inventory
     from shoe.report.datasets import dataset_check, print_inventory
 
@@ -154,7 +152,6 @@ def split(
     Example: shoe dataset split hico-det --train hico-det-instance-level.tar.gz --test instances_test2015.json
     --seed 1 --out sg
     """
-    from shoe.benchmarks import benchmark
     from shoe.benchmarks.systematic import CARD, FORMATS, PARTS, SplitRules, split_files
     from shoe.predictions.truth import read_ground_truth
     from shoe.report.datasets import print_split

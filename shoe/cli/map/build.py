@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+import gc
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
 from typer import Argument, Option
 
-from shoe.benchmarks import DEFAULT
+from shoe.benchmarks import DEFAULT, benchmark
 from shoe.cli import options
 from shoe.cli.output import confirm, put_json, put_report, say
 from shoe.cli.workers import open_cluster, parse_engine, parse_states, treat_sigterm_as_interrupt
 from shoe.core.errors import OptionError, unknown_name
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from shoe.benchmarks.classes import HoiClasses
     from shoe.core.interactions import Interactions
     from shoe.lexicon.expressions import Part
@@ -80,9 +80,6 @@ def build(
     raters with their kinds (openai, openai-batch, transformers, embedding, lexical, table), models, prices and limits;
     docs/maps.md has an example.
     """
-    import gc
-
-    from shoe.benchmarks import benchmark
     from shoe.engines.base import Shard
     from shoe.llm.budget import Budget
     from shoe.llm.endpoint import OFFICIAL

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import gc
+from collections.abc import Iterator, Mapping, Sequence
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,8 +15,6 @@ from shoe.cli.output import put_json
 from shoe.cli.workers import parse_states, treat_sigterm_as_interrupt
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from shoe.lexicon.expressions import Part
     from shoe.maps.growing_map import Pair
     from shoe.maps.session import Raters
@@ -50,8 +50,6 @@ def complete(
     bounds differ by at most --tolerance. The map is written after every round. You can stop a run at any time; the same
     command resumes it. MAP itself is not changed. docs/protocols.md, 10.7, describes the interval and its limits.
     """
-    import gc
-
     from shoe.cli.map.tools import evaluate_predictions
     from shoe.core.errors import OptionError
     from shoe.llm.budget import Budget
@@ -106,17 +104,11 @@ def complete(
         if again:
             session.ask_again(again, progress.say)
         completion = complete_map(
-            begin,
-            report.task,
-            rated,
-            list(_raters(session)),
-            folder,
-            tolerance=tolerance,
-            purpose=purpose,
+            begin, report.task, rated, list(_raters(session)), folder, tolerance=tolerance, purpose=purpose,
             known=(lambda pairs: rate_pairs(session, pairs, Budget(reason="requests"))) if again else None,
             budget=limit,
             show=lambda state: progress.say(round_line(state, session.file.currency)),
-        )
+        )  # fmt: skip
         if again and not limit.stopping:
             session.ask_again((), progress.say)
     plans = plan_dataset(report.truth.classes), plan_needed(report.truth.classes, [report.predictions])
@@ -144,8 +136,6 @@ def _raters(raters: Raters) -> Iterator[Rater]:
 
 def _purpose(predictions: Path, ground_truth: Path) -> dict[str, str]:
     """Return the entries of map.json for the input files: names, SHA-256 hashes and the protocol."""
-    from hashlib import sha256
-
     from shoe.core.io.files import read_bytes
 
     files = {"predictions": predictions, "ground_truth": ground_truth}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
 
-from shoe.benchmarks import DEFAULT
+from shoe.benchmarks import DEFAULT, benchmark
 from shoe.cli import options
 from shoe.cli.output import progress_bar, put_report
 from shoe.core.errors import MissingExtraError, OptionError, printable, quote
@@ -42,7 +42,6 @@ def import_(
     shows whether the pair is of verbs or objects. Tables may have different raters, different pairs, or both. Errors
     name file, line and field. Tables of shoe map export can be imported. If an error occurs, OUT is not written.
     """
-    from shoe.benchmarks import benchmark
     from shoe.maps.sources import import_tables
 
     benchmark(dataset)

@@ -15,7 +15,6 @@ from shoe.service import runs, types
 from shoe.service.callers import App, AppState, Reader, Submitter, Uploader
 from shoe.service.contract import ConflictError, NotFoundError, Refused, TooLargeError, body, contract, json_response
 from shoe.service.folder import Encoding, Receiver, StoreEntry
-from shoe.service.tokens import Identity
 from shoe.service.uploads import Upload
 
 router = APIRouter(tags=["predictions"])
@@ -23,7 +22,7 @@ _BINARY = ("application/octet-stream",)
 _GATHERED = 1 << 20
 Name = Annotated[str, Query(min_length=1, max_length=200, description="Name of the file, for display only.")]
 Digest = Annotated[str, Path(pattern="^[0-9a-f]{64}$", description="SHA-256 of a file.")]
-UploadId = Annotated[str, Path(pattern="^[0-9a-f]{32}$", description="ID of the upload.")]
+UploadId = Annotated[str, Path(alias="id", pattern="^[0-9a-f]{32}$", description="ID of the upload.")]
 Expected = Annotated[
     str | None, Header(alias="X-Content-SHA256", pattern="^[0-9a-f]{64}$", description="Expected SHA-256 of the file.")
 ]
@@ -42,7 +41,7 @@ async def put_predictions(
     packed: Packed = None,
 ) -> Response:
     """Upload a prediction file as the body of one request; the response contains size and SHA-256 of the file."""
-    team, counted = _team(identity), 0
+    team, counted = str(identity.team), 0
     room = await run_in_threadpool(_room, app, team)
     room -= await run_in_threadpool(app.uploads.announced, team)
     left = room - app.coming[team]
@@ -104,13 +103,13 @@ def begin_upload(
     document: Annotated[types.NewUpload, body(types.NewUpload)], identity: Submitter, app: App
 ) -> Response:
     """Start an upload in parts, or return the interrupted or complete upload of the file with the given SHA-256."""
-    if document.sha256 is not None and runs.file_name(app.folder, _team(identity), document.sha256) is not None:
+    if document.sha256 is not None and runs.file_name(app.folder, str(identity.team), document.sha256) is not None:
         size = app.folder.files.path(document.sha256).stat().st_size
         there = types.Upload(id=secrets.token_hex(16), offset=size, size=size, sha256=document.sha256)
         return json_response(there, 201, {"Upload-Offset": str(size)})
     if document.size > app.settings.largest_upload:
         raise TooLargeError(f"size: found {document.size:,} bytes, expected at most {app.settings.largest_upload:,}")
-    team = _team(identity)
+    team = str(identity.team)
     room = _room(app, team) - app.coming[team]
     upload = app.uploads.begin(team, document.name, document.size, document.sha256, room)
     return _state(app, upload, 201)
@@ -118,14 +117,14 @@ def begin_upload(
 
 @router.head("/v1/uploads/{id}", **contract())
 @router.get("/v1/uploads/{id}", **contract(types.Upload))
-def get_upload(id: UploadId, identity: Reader, app: App) -> Response:  # noqa: A002 - of the path
+def get_upload(id_: UploadId, identity: Reader, app: App) -> Response:
     """Return the number of received bytes of an unfinished upload, also in the header Upload-Offset."""
-    return _state(app, app.uploads.find(_team(identity), id))
+    return _state(app, app.uploads.find(str(identity.team), id_))
 
 
 @router.patch("/v1/uploads/{id}", **contract(types.Upload, raw=_BINARY))
 async def send_part(
-    id: UploadId,  # noqa: A002 - of the path
+    id_: UploadId,
     request: Request,
     identity: Uploader,
     app: App,
@@ -133,7 +132,7 @@ async def send_part(
     packed: Packed = None,
 ) -> Response:
     """Send the next part of a file, from the first missing byte. The last response contains the SHA-256 of the file."""
-    upload = await run_in_threadpool(app.uploads.find, _team(identity), id)
+    upload = await run_in_threadpool(app.uploads.find, str(identity.team), id_)
     if offset != app.uploads.offset(upload):
         offset = app.uploads.offset(upload)
         headers = {"Upload-Offset": str(offset)}
@@ -152,9 +151,9 @@ async def send_part(
 
 
 @router.delete("/v1/uploads/{id}", **contract(status=204))
-def end_upload(id: UploadId, identity: Submitter, app: App) -> Response:  # noqa: A002 - of the path
+def end_upload(id_: UploadId, identity: Submitter, app: App) -> Response:
     """Cancel an upload, and delete its received bytes."""
-    app.uploads.end(app.uploads.find(_team(identity), id))
+    app.uploads.end(app.uploads.find(str(identity.team), id_))
     return Response(status_code=204)
 
 
@@ -189,7 +188,3 @@ def _room(app: AppState, team: str) -> int:
     """Return the rest of a team's disk quota, in bytes."""
     with app.folder.database.read() as db:
         return app.settings.disk_per_team - runs.disk_used(db, team)
-
-
-def _team(identity: Identity) -> str:
-    return str(identity.team)

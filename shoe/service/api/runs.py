@@ -16,22 +16,12 @@ from shoe.core.errors import OptionError
 from shoe.service import runs, submissions, types
 from shoe.service.callers import Anybody, App, AppState, Reader, Submitter
 from shoe.service.contract import ConflictError, NotFoundError, body, contract, json_response, too_many
-from shoe.service.runs import (
-    check_closed,
-    check_file,
-    check_results,
-    own_run,
-    visible_log,
-    visible_run,
-    with_results,
-    without_hidden,
-)
 from shoe.service.security import FILE_POLICY, REPORT_POLICY
 from shoe.service.tokens import Identity
 from shoe.service.types import Run
 
 router = APIRouter(tags=["runs"])
-RunId = Annotated[str, Path(pattern="^r_[0-9a-f]{20}$", description="ID of the run.")]
+RunId = Annotated[str, Path(alias="id", pattern="^r_[0-9a-f]{20}$", description="ID of the run.")]
 
 
 @router.post("/v1/runs", **contract(types.Run, types.NewRun))
@@ -40,17 +30,11 @@ def new_run(document: Annotated[types.NewRun, body(types.NewRun)], identity: Sub
     if document.truth is None and document.board is None:
         raise OptionError("truth: found none, expected the name of a ground truth (or board: name of a leaderboard)")
     if document.board is None:
-        check_closed(app.folder, identity, str(document.truth), whole=not document.images_in_predictions)
+        runs.check_closed(app.folder, identity, str(document.truth), whole=not document.images_in_predictions)
     request = msgspec.convert(replace(document, truth=document.truth or ""), types.Request, from_attributes=True)
+    team, most = str(identity.team), app.settings.queue_per_team
     run = submissions.submit(
-        app.folder,
-        str(identity.team),
-        document.name,
-        document.prediction,
-        request,
-        visibility=document.visibility,
-        board=document.board,
-        most_waiting=app.settings.queue_per_team,
+        app.folder, team, document.name, document.prediction, request, document.visibility, document.board, most
     )
     return _response(app, identity, run)
 
@@ -67,23 +51,23 @@ async def list_runs(
 ) -> Response:
     """List runs of your team and public runs (for administrators: all runs), the latest first."""
     if after:
-        visible_run(app.folder, identity, after)
+        runs.visible_run(app.folder, identity, after)
     team = None if identity.allows("admin") else identity.team
     found = runs.runs(app.folder, team, after, limit, state)
     last = found[-1].id if len(found) == limit else None
-    shown = [without_hidden(app.folder, run, admin=identity.allows("admin")) for run in found]
+    shown = [runs.without_hidden(app.folder, run, admin=identity.allows("admin")) for run in found]
     return json_response(types.RunList(runs=shown, after=last))
 
 
 @router.get("/v1/runs/{id}", **contract(types.Run))
-async def get_run(id: RunId, identity: Anybody, app: App) -> Response:  # noqa: A002 - of the path
+async def get_run(id_: RunId, identity: Anybody, app: App) -> Response:
     """Return the current state of a run, without metrics and files if its leaderboard is hidden from the caller."""
-    return _response(app, identity, visible_run(app.folder, identity, id))
+    return _response(app, identity, runs.visible_run(app.folder, identity, id_))
 
 
 @router.get("/v1/runs/{id}/log", **contract(types.Log))
 def get_log(
-    id: RunId,  # noqa: A002 - of the path
+    id_: RunId,
     identity: Anybody,
     app: App,
     after: Annotated[int, Query(ge=0, le=2**62, description="Number of the last line that the client has.")] = 0,
@@ -92,49 +76,46 @@ def get_log(
 
     No lines are returned if the results of the run are hidden from the caller.
     """
-    run = visible_run(app.folder, identity, id)
-    lines = visible_log(app.folder, run, after, admin=identity.allows("admin"))
+    run = runs.visible_run(app.folder, identity, id_)
+    lines = runs.visible_log(app.folder, run, after, admin=identity.allows("admin"))
     return json_response(types.Log(lines=lines, after=lines[-1].number if lines else after))
 
 
 @router.post("/v1/runs/{id}/cancel", **contract(types.Run))
-def cancel_run(id: RunId, identity: Submitter, app: App) -> Response:  # noqa: A002 - of the path
+def cancel_run(id_: RunId, identity: Submitter, app: App) -> Response:
     """Cancel a queued or running run, and return the run."""
-    return _response(app, identity, runs.cancel(app.folder, own_run(app.folder, identity, id).id))
+    return _response(app, identity, runs.cancel(app.folder, runs.own_run(app.folder, identity, id_).id))
 
 
 @router.post("/v1/runs/{id}/retry", **contract(types.Run))
-def retry_run(id: RunId, identity: Submitter, app: App) -> Response:  # noqa: A002 - of the path
+def retry_run(id_: RunId, identity: Submitter, app: App) -> Response:
     """Repeat a run that failed or was cancelled, and return the run."""
-    run = own_run(app.folder, identity, id)
+    run = runs.own_run(app.folder, identity, id_)
     return _response(app, identity, submissions.retry(app.folder, run.id, app.settings.queue_per_team))
 
 
 @router.patch("/v1/runs/{id}", **contract(types.Run, types.Change))
 def change_run(
-    id: RunId,  # noqa: A002 - of the path
-    document: Annotated[types.Change, body(types.Change)],
-    identity: Submitter,
-    app: App,
+    id_: RunId, document: Annotated[types.Change, body(types.Change)], identity: Submitter, app: App
 ) -> Response:
     """Change the name or the visibility of a run, and return the run."""
-    run = own_run(app.folder, identity, id)
+    run = runs.own_run(app.folder, identity, id_)
     return _response(app, identity, runs.change(app.folder, run.id, document.name, document.visibility))
 
 
 @router.delete("/v1/runs/{id}", **contract(status=204))
-def delete_run(id: RunId, identity: Submitter, app: App) -> Response:  # noqa: A002 - of the path
+def delete_run(id_: RunId, identity: Submitter, app: App) -> Response:
     """Delete a run, which cannot be undone."""
-    runs.delete(app.folder, own_run(app.folder, identity, id).id)
+    runs.delete(app.folder, runs.own_run(app.folder, identity, id_).id)
     return Response(status_code=204)
 
 
 @router.post("/v1/runs/{id}/diagnose", **contract(types.Run))
-def diagnose_run(id: RunId, identity: Submitter, app: App) -> Response:  # noqa: A002 - of the path
+def diagnose_run(id_: RunId, identity: Submitter, app: App) -> Response:
     """Return a scored run with the state of its diagnosis, which the server computes for every scored run."""
-    run = own_run(app.folder, identity, id)
+    run = runs.own_run(app.folder, identity, id_)
     if run.kind != "score":
-        raise ConflictError(f"run {id} is of kind {run.kind}: only runs of kind score have a diagnosis")
+        raise ConflictError(f"run {id_} is of kind {run.kind}: only runs of kind score have a diagnosis")
     return _response(app, identity, run)
 
 
@@ -143,21 +124,14 @@ def compare_runs(
     document: Annotated[types.NewComparison, body(types.NewComparison)], identity: Submitter, app: App
 ) -> Response:
     """Submit a comparison of 2 to 20 finished runs, and return the run of the comparison."""
-    run = submissions.compare(
-        app.folder,
-        str(identity.team),
-        with_results(app.folder, identity, document.runs),
-        resamples=document.resamples,
-        seed=document.seed,
-        allow_different=document.allow_different,
-        visibility=document.visibility,
-        most_waiting=app.settings.queue_per_team,
-    )
+    options = msgspec.structs.asdict(document)
+    ids, most = runs.with_results(app.folder, identity, options.pop("runs")), app.settings.queue_per_team
+    run = submissions.compare(app.folder, str(identity.team), ids, **options, most_waiting=most)
     return _response(app, identity, run)
 
 
 def _response(app: AppState, identity: Identity, run: types.Run) -> Response:
-    return json_response(without_hidden(app.folder, run, admin=identity.allows("admin")))
+    return json_response(runs.without_hidden(app.folder, run, admin=identity.allows("admin")))
 
 
 results_router = APIRouter(tags=["results"])
@@ -169,21 +143,21 @@ _SMALL = 2**18
 
 
 @results_router.get("/v1/runs/{id}/result", **contract(media="application/json"))
-async def get_result(id: RunId, request: Request, identity: Anybody, app: App) -> Response:  # noqa: A002 - of the path
+async def get_result(id_: RunId, request: Request, identity: Anybody, app: App) -> Response:
     """Return the result of a run: the JSON of ``shoe score``, or of ``shoe compare`` for a comparison."""
-    run = visible_run(app.folder, identity, id)
+    run = runs.visible_run(app.folder, identity, id_)
     return _file(app, identity, run, "comparison.json" if run.kind == "compare" else "result.json", request)
 
 
 @results_router.get("/v1/runs/{id}/files/{name}", **contract(media=_ANY))
-async def get_file(id: RunId, name: FileName, request: Request, identity: Anybody, app: App) -> Response:  # noqa: A002
+async def get_file(id_: RunId, name: FileName, request: Request, identity: Anybody, app: App) -> Response:
     """Return an output file of a run."""
-    return _file(app, identity, visible_run(app.folder, identity, id), name, request)
+    return _file(app, identity, runs.visible_run(app.folder, identity, id_), name, request)
 
 
 def _file(app: AppState, identity: Identity, run: Run, name: str, request: Request) -> Response:
-    check_results(app.folder, identity, run)
-    check_file(app.folder, identity, run, name)
+    runs.check_results(app.folder, identity, run)
+    runs.check_file(app.folder, identity, run, name)
     output = run.outputs.get(name)
     if output is None:
         if run.state != "done":
@@ -214,23 +188,20 @@ LastId = Annotated[
 
 
 @router.get("/v1/runs/{id}/events", **contract(media="text/event-stream"))
-async def events(id: RunId, identity: Anybody, app: App, last: LastId = None) -> Response:  # noqa: A002
+async def events(id_: RunId, identity: Anybody, app: App, last: LastId = None) -> Response:
     """Stream the progress of a run: events ``run`` (state of the run) and ``log`` (one line), and finally ``end``."""
-    await run_in_threadpool(visible_run, app.folder, identity, id)
+    await run_in_threadpool(runs.visible_run, app.folder, identity, id_)
     caller = identity.key or str(identity.team)
     if app.streams[caller] >= app.settings.events_per_caller:
         raise too_many("too many event streams are open", 10)
-    return StreamingResponse(
-        _events(app, identity, id, int(last or 0), caller),
-        headers={"X-Accel-Buffering": "no"},
-        media_type="text/event-stream",
-    )
+    stream = _events(app, identity, id_, int(last or 0), caller)
+    return StreamingResponse(stream, headers={"X-Accel-Buffering": "no"}, media_type="text/event-stream")
 
 
 async def _events(app: AppState, identity: Identity, id_: str, after: int, caller: str) -> AsyncIterator[bytes]:
     def read() -> tuple[types.Run, list[types.Line]]:
-        run = visible_run(app.folder, identity, id_)
-        return run, visible_log(app.folder, run, after, admin=identity.allows("admin"))
+        run = runs.visible_run(app.folder, identity, id_)
+        return run, runs.visible_log(app.folder, run, after, admin=identity.allows("admin"))
 
     latest = None
     app.streams[caller] += 1

@@ -33,8 +33,8 @@ async def version() -> Response:
 def health(app: App) -> Response:
     """Return the state of the server and of its engine, and the numbers of queued and running jobs."""
     with app.folder.database.read() as db:
-        rows = db.execute("SELECT state, count(*) AS n FROM jobs WHERE state IN ('queued', 'running') GROUP BY state")
-        counts = {row["state"]: row["n"] for row in rows}
+        rows = db.execute("SELECT state, count(*) FROM jobs WHERE state IN ('queued', 'running') GROUP BY state")
+        counts = dict(rows.fetchall())
     full = shutil.disk_usage(app.folder.path).free < app.settings.free_below
     return json_response(
         types.Health(
@@ -100,9 +100,8 @@ def list_tokens(_: Admin, app: App) -> Response:
 def make_token(document: Annotated[types.NewToken, body(types.NewToken)], _: Admin, app: App) -> Response:
     """Create a token, which is shown only in this response."""
     made = tokens.new_token(app.folder, document.name, document.team, document.scopes, document.days)
-    return json_response(
-        types.NewTokenSecret(token=made, name=document.name, team=document.team, scopes=list(document.scopes)), 201
-    )
+    secret = types.NewTokenSecret(token=made, name=document.name, team=document.team, scopes=list(document.scopes))
+    return json_response(secret, 201)
 
 
 @admin_router.delete("/v1/tokens/{prefix}", **contract(types.Token))

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from shoe.core.errors import OptionError, ServiceError, printable
 from shoe.core.io.files import atomic_write, unreadable_error
-from shoe.service.types import ENDED, Change, Error, NewComparison, NewRun, NewUpload, Run, RunList, Upload, Version
+from shoe.service.types import ENDED, Error, NewRun, NewUpload, Run, RunList, Upload, Version
 from shoe.version import __version__
 
 T = TypeVar("T")
@@ -49,13 +49,6 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Wait:
-    """A pause between two requests."""
-
-    seconds: float
-
-
-@dataclass(frozen=True, slots=True)
 class Answer:
     """An HTTP response.
 
@@ -79,24 +72,23 @@ class Answer:
             return msgspec.json.decode(self.content, type=kind)
         except msgspec.MsgspecError as error:
             raise ServiceError(
-                f"unexpected response: is this the address of a shoe server? ({printable(str(error))})",
-                self.status,
+                f"unexpected response: is this the address of a shoe server? ({printable(str(error))})", self.status
             ) from None
 
 
-Flow = Generator[Call | Wait, Answer, T]
-"""API call: a generator that yields requests and pauses, receives responses, and returns a result."""
+Flow = Generator[Call | float, Answer, T]
+"""API call: a generator that yields requests and pauses (in seconds), receives responses, and returns a result."""
 
 
-def get(path: str, **query: str | int) -> Flow[Answer]:
-    """Send a GET request with query parameters; return the response, with retries and errors of `send_with_retries`."""
-    return send_with_retries(Call("GET", path, query))
+def get(path: str, kind: type[T], **query: str | int) -> Flow[T]:
+    """Send a GET request with query parameters, and parse the JSON of the response; errors of `send_with_retries`."""
+    return (yield from send_with_retries(Call("GET", path, query))).read(kind)
 
 
-def post(path: str, content: msgspec.Struct, method: str = "POST") -> Flow[Answer]:
-    """Send a struct as JSON by `method`; return the response, with retries and errors of `send_with_retries`."""
-    body = msgspec.json.encode(content)
-    return send_with_retries(Call(method, path, content=body, headers={"content-type": "application/json"}))
+def post(path: str, content: msgspec.Struct, kind: type[T], method: str = "POST") -> Flow[T]:
+    """Send a struct as JSON by `method`, and parse the JSON of the response; errors of `send_with_retries`."""
+    body, headers = msgspec.json.encode(content), {"content-type": "application/json"}
+    return (yield from send_with_retries(Call(method, path, content=body, headers=headers))).read(kind)
 
 
 def send_with_retries(call: Call, *expected: int, patience: float = PATIENCE) -> Flow[Answer]:
@@ -120,7 +112,7 @@ def send_with_retries(call: Call, *expected: int, patience: float = PATIENCE) ->
         pause = max(wait * random.uniform(0.5, 1.0), float(delay) if delay.isdecimal() else 0.0)  # noqa: S311 - spreads clients
         if pause > left:
             break
-        yield Wait(pause)
+        yield pause
         left -= pause
         wait = min(2 * wait, _LONGEST_WAIT)
     if answer.status is None or not (200 <= answer.status < 300 or answer.status in expected):
@@ -207,7 +199,7 @@ def _upload_parts(file: File, progress: Progress, packed: bool) -> Flow[None]:
     announced = NewUpload(size=file.size, sha256=file.digest, name=file.name[:_LONGEST_NAME])
     best, left = -1, _TRIES
     while left:
-        state = (yield from post("/v1/uploads", announced)).read(Upload)
+        state = yield from post("/v1/uploads", announced, Upload)
         offset = state.offset
         while offset < file.size:
             progress("uploading", offset / file.size)
@@ -225,7 +217,7 @@ def _upload_parts(file: File, progress: Progress, packed: bool) -> Flow[None]:
             return
         left = _TRIES if offset > best else left - 1
         best = max(best, offset)
-        yield Wait(_PAUSE)
+        yield _PAUSE
     raise ServiceError(f"{file.name}: the upload stopped at {best:,} of {file.size:,} bytes: submit the file again")
 
 
@@ -244,8 +236,7 @@ def version() -> Flow[Version]:
     except ServiceError as error:
         if error.status in (404, 410):
             raise ServiceError(
-                f"no shoe server with API v{API} at this address (this is shoe {__version__})",
-                error.status,
+                f"no shoe server with API v{API} at this address (this is shoe {__version__})", error.status
             ) from None
         raise
     if API not in found.api:
@@ -266,7 +257,7 @@ def submit(path: str | Path, wanted: NewRun, *, progress: Progress, packed: bool
         packed: whether the file is compressed for the transfer.
     """
     if wanted.truth is None and wanted.board is None:
-        names = [str(each["name"]) for each in (yield from truths())]
+        names = [str(each["name"]) for each in (yield from registered("truths"))]
         if len(names) != 1:
             known = ", ".join(names) or "none"
             raise OptionError(f"truth: found none, expected the name of one of the server's ground truths: {known}")
@@ -274,30 +265,25 @@ def submit(path: str | Path, wanted: NewRun, *, progress: Progress, packed: bool
     with open_hashed(path) as file:
         wanted = replace(wanted, prediction=file.digest, name=wanted.name or Path(path).stem)
         try:  # the file is only sent if the server does not have it and accepts the request
-            return (yield from post("/v1/runs", wanted)).read(Run)
+            return (yield from post("/v1/runs", wanted, Run))
         except ServiceError as error:
             if error.status != 404 or file.digest not in str(error):
                 raise
         yield from upload(file, progress, packed=packed)
-    return (yield from post("/v1/runs", wanted)).read(Run)
-
-
-def run(id_: str) -> Flow[Run]:
-    """Return the current state of a run."""
-    return (yield from get(_path(id_))).read(Run)
+    return (yield from post("/v1/runs", wanted, Run))
 
 
 def wait(id_: str, seen: RunCallback, timeout: float | None) -> Flow[Run]:
     """Query a run every 0.1 to 2 s until the run has ended, and return it; raise ServiceError after `timeout` s."""
     began, pause = time.monotonic(), _FIRST_POLL
     while True:
-        state = yield from run(id_)
+        state = yield from get(run_path(id_), Run)
         seen(state)
         if state.state in ENDED:
             return state
         if timeout is not None and time.monotonic() - began + pause > timeout:
             raise ServiceError(f"{state.id}: still {state.state} after {timeout:g} s")
-        yield Wait(pause)
+        yield pause
         pause = min(1.5 * pause, _LONGEST_POLL)
 
 
@@ -305,33 +291,24 @@ def runs(state: str | None, after: str | None, limit: int) -> Flow[list[Run]]:
     """Return at most `limit` runs in a state (None: all) after the run `after` (None: first page), the latest first."""
     query: dict[str, str | int] = {"limit": limit}
     query |= {name: value for name, value in (("state", state), ("after", after)) if value is not None}
-    return (yield from get("/v1/runs", **query)).read(RunList).runs
+    return (yield from get("/v1/runs", RunList, **query)).runs
 
 
 def act(id_: str, action: str) -> Flow[Run]:
     """Cancel, retry or diagnose a run, and return the run, which is unchanged if its state forbids the action."""
-    answer = yield from send_with_retries(Call("POST", f"{_path(id_)}/{action}"), 409)
-    return answer.read(Run) if answer.status != 409 else (yield from run(id_))
-
-
-def change(id_: str, fields: Change) -> Flow[Run]:
-    """Change the name or the visibility of a run, and return the run; fields that are None are not changed."""
-    return (yield from post(_path(id_), fields, "PATCH")).read(Run)
+    answer = yield from send_with_retries(Call("POST", f"{run_path(id_)}/{action}"), 409)
+    return answer.read(Run) if answer.status != 409 else (yield from get(run_path(id_), Run))
 
 
 def delete(id_: str) -> Flow[None]:
     """Delete a run; do nothing if there is no such run."""
-    yield from send_with_retries(Call("DELETE", _path(id_)), 404)
-
-
-def result(id_: str) -> Flow[dict[str, Any]]:
-    """Return the result of a run: the JSON of ``shoe score``, or of ``shoe compare`` for a comparison."""
-    return (yield from get(f"{_path(id_)}/result")).read(dict[str, Any])
+    yield from send_with_retries(Call("DELETE", run_path(id_)), 404)
 
 
 def file(id_: str, name: str) -> Flow[bytes]:
     """Return the content of the output file `name` of a run."""
-    return (yield from get(f"{_path(id_)}/files/{escaped(name, safe='')}")).content
+    call = Call("GET", f"{run_path(id_)}/files/{escaped(name, safe='')}")
+    return (yield from send_with_retries(call)).content
 
 
 def save(id_: str, name: str, path: str | Path) -> Flow[None]:
@@ -341,25 +318,11 @@ def save(id_: str, name: str, path: str | Path) -> Flow[None]:
         stream.write(content)
 
 
-def compare(wanted: NewComparison) -> Flow[Run]:
-    """Submit a comparison of runs, and return the run of the comparison."""
-    return (yield from post("/v1/compare", wanted)).read(Run)
+def registered(kind: str) -> Flow[list[dict[str, Any]]]:
+    """Return the registered ground truths (`kind` "truths") or leaderboards ("boards", without tables), as dicts."""
+    return (yield from get(f"/v1/{kind}", dict[str, list[dict[str, Any]]]))[kind]
 
 
-def truths() -> Flow[list[dict[str, Any]]]:
-    """Return the registered ground truths, as dicts; see :class:`shoe.service.types.Truth`."""
-    return (yield from get("/v1/truths")).read(dict[str, list[dict[str, Any]]])["truths"]
-
-
-def boards() -> Flow[list[dict[str, Any]]]:
-    """Return the leaderboards, as dicts without tables; see :class:`shoe.service.types.Board`."""
-    return (yield from get("/v1/boards")).read(dict[str, list[dict[str, Any]]])["boards"]
-
-
-def board(name: str) -> Flow[dict[str, Any]]:
-    """Return a leaderboard with its table, as a dict; see :class:`shoe.service.types.Standing`."""
-    return (yield from get(f"/v1/boards/{escaped(name, safe='')}")).read(dict[str, Any])
-
-
-def _path(id_: str) -> str:
+def run_path(id_: str) -> str:
+    """Return the path of a run in the API."""
     return f"/v1/runs/{escaped(id_, safe='')}"

@@ -8,11 +8,12 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar, cast
+from urllib.parse import quote as escaped
 from urllib.parse import urlsplit
 
 from shoe.core.errors import MissingExtraError, OptionError, quote
 from shoe.service.client import calls
-from shoe.service.client.calls import Answer, Call, Flow, Progress, RunCallback, Wait
+from shoe.service.client.calls import Answer, Call, Flow, Progress, RunCallback
 from shoe.service.types import Change, NewComparison, NewRun, Run, Version
 from shoe.version import __version__
 
@@ -45,7 +46,7 @@ def is_local(server: str) -> bool:
     return urlsplit(server).hostname in LOOPBACK
 
 
-def _next(flow: Flow[T], answer: Answer | None = None) -> tuple[Call | Wait | None, T | None]:
+def _next(flow: Flow[T], answer: Answer | None = None) -> tuple[Call | float | None, T | None]:
     """Return (next step of a flow, None), or (None, result) of a flow that has ended."""
     try:
         return next(flow) if answer is None else flow.send(answer), None
@@ -159,8 +160,8 @@ class Client:
         try:
             step, found = _next(flow)
             while step is not None:
-                if isinstance(step, Wait):
-                    time.sleep(step.seconds)
+                if isinstance(step, float):
+                    time.sleep(step)
                     step, found = _next(flow)
                 else:
                     step, found = _next(flow, self._send(step))
@@ -219,20 +220,10 @@ class Client:
             ServiceError: if the server refuses the request, or cannot be reached.
         """
         wanted = NewRun(
-            prediction="",
-            truth=truth,
-            board=board,
-            name=name,
-            visibility=visibility,  # type: ignore[arg-type]  # the server checks it
-            protocols=list(protocols),
-            similarity=similarity or "dataset",
-            options=list(options),
-            boxes=boxes,
-            scores=scores,
-            format=format,
-            subset=subset,
-            bad_boxes=bad_boxes,  # type: ignore[arg-type]  # the server checks it
-        )
+            prediction="", truth=truth, board=board, name=name, protocols=list(protocols), options=list(options),
+            similarity=similarity or "dataset", boxes=boxes, scores=scores, format=format, subset=subset,
+            visibility=visibility, bad_boxes=bad_boxes,  # type: ignore[arg-type]  # the server checks both
+        )  # fmt: skip
         return self._do(calls.submit(path, wanted, progress=progress, packed=self._packed))
 
     def wait(self, run: Run | str, *, seen: RunCallback = _silent, timeout: float | None = None) -> Run:
@@ -247,7 +238,7 @@ class Client:
 
     def run(self, run: Run | str) -> Run:
         """Return the current state of a run."""
-        return self._do(calls.run(_id(run)))
+        return self._do(calls.get(calls.run_path(_id(run)), Run))
 
     def runs(self, *, state: str | None = None, after: str | None = None, limit: int = 50) -> list[Run]:
         """Return a page of the team's runs and public runs, the latest first.
@@ -261,7 +252,7 @@ class Client:
 
     def result(self, run: Run | str) -> dict[str, Any]:
         """Return the result of a finished run: the JSON of ``shoe score``, or of ``shoe compare`` for a comparison."""
-        return self._do(calls.result(_id(run)))
+        return self._do(calls.get(f"{calls.run_path(_id(run))}/result", dict[str, Any]))
 
     def file(self, run: Run | str, name: str) -> bytes:
         """Return the content of an output file of a finished run, for example ``run.shoe``; see ``Run.outputs``."""
@@ -279,7 +270,8 @@ class Client:
             resamples: number of bootstrap samples of images (default: as for ``shoe compare``).
             seed: random seed for bootstrap and randomisation test.
         """
-        return self._do(calls.compare(NewComparison(runs=[_id(run) for run in runs], resamples=resamples, seed=seed)))
+        wanted = NewComparison(runs=[_id(run) for run in runs], resamples=resamples, seed=seed)
+        return self._do(calls.post("/v1/compare", wanted, Run))
 
     def diagnose(self, run: Run | str) -> Run:
         """Return a run; once the run is scored, its ``further["diagnose"]`` is the state of its diagnosis."""
@@ -295,7 +287,8 @@ class Client:
 
     def change(self, run: Run | str, *, name: str | None = None, visibility: str | None = None) -> Run:
         """Change the name or the visibility ("team" or "public") of a run, and return the run; None: no change."""
-        return self._do(calls.change(_id(run), Change(name=name, visibility=visibility)))  # type: ignore[arg-type]
+        fields = Change(name=name, visibility=visibility)  # type: ignore[arg-type]  # the server checks it
+        return self._do(calls.post(calls.run_path(_id(run)), fields, Run, "PATCH"))
 
     def delete(self, run: Run | str) -> None:
         """Delete a run; do nothing if there is no such run."""
@@ -303,15 +296,15 @@ class Client:
 
     def truths(self) -> list[dict[str, Any]]:
         """Return the ground truths on the server, as dicts with "name", "dataset", and metadata in "facts"."""
-        return self._do(calls.truths())
+        return self._do(calls.registered("truths"))
 
     def boards(self) -> list[dict[str, Any]]:
         """Return the leaderboards on the server, as dicts with "name", "title" and other settings, without tables."""
-        return self._do(calls.boards())
+        return self._do(calls.registered("boards"))
 
     def board(self, name: str) -> dict[str, Any]:
         """Return a leaderboard as a dict: settings in "board", ranked runs in "rows", other runs in "left_out"."""
-        return self._do(calls.board(name))
+        return self._do(calls.get(f"/v1/boards/{escaped(name, safe='')}", dict[str, Any]))
 
 
 def _as_coroutine(method: Callable[Concatenate[Client, P], T]) -> Callable[Concatenate[AsyncClient, P], Awaitable[T]]:
@@ -353,8 +346,8 @@ class AsyncClient:
         try:
             step, found = await asyncio.to_thread(_next, flow)
             while step is not None:
-                if isinstance(step, Wait):
-                    await asyncio.sleep(step.seconds)
+                if isinstance(step, float):
+                    await asyncio.sleep(step)
                     step, found = await asyncio.to_thread(_next, flow)
                 else:
                     step, found = await asyncio.to_thread(_next, flow, await self._send(step))

@@ -16,11 +16,9 @@ from shoe.service.callers import Admin, App, Reader, Submitter, state_of, verify
 from shoe.service.contract import NotFoundError, Refused
 from shoe.service.pages.rendering import Form, Page, answer, field, redirect, viewer_of
 from shoe.service.pages.views import rows
-from shoe.service.runs import own_run, with_results
 from shoe.service.security import COOKIE
 
 router = APIRouter(route_class=Page, include_in_schema=False)
-_LISTED = 200
 
 
 @router.get("/compare")
@@ -38,7 +36,7 @@ def compare(request: Request, form: Form, identity: Submitter, app: App) -> Resp
         run = submissions.compare(
             app.folder,
             str(identity.team),
-            with_results(app.folder, identity, ids),
+            runs.with_results(app.folder, identity, ids),
             resamples=resamples or None,
             seed=max(seed, 0),
             most_waiting=app.settings.queue_per_team,
@@ -50,23 +48,16 @@ def compare(request: Request, form: Form, identity: Submitter, app: App) -> Resp
 
 def _choose(request: Request, chosen: list[str], problem: str | None = None) -> Response:
     folder, viewer = state_of(request).folder, viewer_of(request)
-    found = runs.runs(folder, viewer.seen, limit=_LISTED, state="done")
+    found = runs.runs(folder, viewer.seen, limit=200, state="done")
     done = rows(viewer, folder, (run for run in found if run.kind == "score"))
     values = {"runs": done, "chosen": chosen, "problem": problem}
     return answer(request, ("compare.html", values), 409 if problem else 200)
 
 
 @router.post("/runs/{id}/{action}")
-def act(
-    request: Request,
-    id: RunId,  # noqa: A002 - of the path
-    action: str,
-    form: Form,
-    identity: Submitter,
-    app: App,
-) -> Response:
+def act(request: Request, id_: RunId, action: str, form: Form, identity: Submitter, app: App) -> Response:
     """Cancel, retry, change or delete a run; redirect to its page, or to the list of runs after a deletion."""
-    run = own_run(app.folder, identity, id)
+    run = runs.own_run(app.folder, identity, id_)
     if action == "delete":
         runs.delete(app.folder, run.id)
         return redirect(request, "/runs")

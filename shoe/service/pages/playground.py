@@ -66,7 +66,6 @@ def labels_of(place: str) -> list[str]:
 
 
 def _compared(source: Similarity, classes: Any, truth: str, phrase: str) -> dict[str, Any]:
-
     from shoe.similarity.explain import explanations
 
     found, interaction = explanations(source, classes, truth, phrase)

@@ -143,17 +143,17 @@ async def run_list(
 
 
 @router.get("/runs/{id}")
-def run_page(request: Request, id: RunId, identity: Anybody, app: App) -> Response:  # noqa: A002 - of the path
+def run_page(request: Request, id_: RunId, identity: Anybody, app: App) -> Response:
     """Show a run."""
-    return answer(request, views.run_page(app.folder, viewer_of(request), visible_run(app.folder, identity, id)))
+    return answer(request, views.run_page(app.folder, viewer_of(request), visible_run(app.folder, identity, id_)))
 
 
 @router.get("/runs/{id}/classes")
-def classes_page(request: Request, id: RunId, identity: Anybody, app: App) -> Response:  # noqa: A002
+def classes_page(request: Request, id_: RunId, identity: Anybody, app: App) -> Response:
     """Show the metrics of a run by class."""
-    view = views.classes_page(app.folder, visible_run(app.folder, identity, id))
+    view = views.classes_page(app.folder, visible_run(app.folder, identity, id_))
     if view is None:
-        raise NotFoundError(f"run {id} has no metrics by class")
+        raise NotFoundError(f"run {id_} has no metrics by class")
     return answer(request, view)
 
 

@@ -127,9 +127,7 @@ def read_output(folder: Folder, run: Run, name: str) -> dict[str, Any] | None:
 
 @lru_cache(maxsize=64)
 def _decoded(folder: Folder, sha256: str) -> dict[str, Any]:
-    with folder.files.open(sha256) as stream:
-        found: dict[str, Any] = msgspec.json.decode(stream.read())
-    return found
+    return msgspec.json.decode(folder.files.path(sha256).read_bytes(), type=dict[str, Any])
 
 
 def figures(result: Mapping[str, Any], diagnosis: Mapping[str, Any] | None, state: str | None) -> dict[str, Any]:
@@ -164,7 +162,6 @@ def _full(metrics: Mapping[str, Any], *names: str) -> dict[str, Any]:
 
 
 def _why(diagnosis: Mapping[str, Any]) -> dict[str, Any]:
-
     def deltas(part: Mapping[str, Any]) -> dict[str, float]:
         return {error.name: part["errors"][error.name].get("delta_map", 0.0) for error in ERRORS}
 

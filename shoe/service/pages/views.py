@@ -15,7 +15,6 @@ from shoe.service import boards, runs
 from shoe.service.folder import Folder
 from shoe.service.pages import playground
 from shoe.service.pages.run import comparison_values, first_exact, plot, read_output, row, run_values, short_signature
-from shoe.service.runs import visible_log, without_hidden
 from shoe.service.truths import Truth, loaded, truths
 from shoe.service.types import Run, State
 from shoe.similarity import SimilarityMap
@@ -108,7 +107,7 @@ class Viewer:
 
 def rows(viewer: Viewer, folder: Folder, found: Iterable[Run]) -> list[dict[str, Any]]:
     """Return the rows of a table of the runs `found`, without results that are hidden from the viewer."""
-    return [row(without_hidden(folder, run, admin=viewer.admin)) for run in found]
+    return [row(runs.without_hidden(folder, run, admin=viewer.admin)) for run in found]
 
 
 def front(folder: Folder, viewer: Viewer) -> View:
@@ -149,7 +148,7 @@ def run_page(folder: Folder, viewer: Viewer, run: Run) -> View:
     values |= {
         "mine": viewer.submitter and (viewer.admin or viewer.team == run.team),
         "actions": actions.get(run.state, ()),
-        "log": [line.line for line in visible_log(folder, run, admin=viewer.admin)],
+        "log": [line.line for line in runs.visible_log(folder, run, admin=viewer.admin)],
     }
     if run.kind != "compare":
         return "run.html", values
@@ -163,8 +162,7 @@ def classes_page(folder: Folder, run: Run) -> View | None:
     if output is None:
         return None
 
-    with folder.files.open(output.sha256) as stream:
-        headings, *rows = reader(stream.read().decode().splitlines())
+    headings, *rows = reader(folder.files.path(output.sha256).read_text("utf-8").splitlines())
     columns = [number for number, name in enumerate(headings) if name not in ("verb", "object")]
     is_percentage = [name.endswith(("_ap", "_recall", "_f1")) for name in headings]
     return "classes.html", {
@@ -225,6 +223,5 @@ def _gain(figures: Mapping[str, float], strict: str) -> float | None:
 
 
 def _largest_loss(why: Mapping[str, float]) -> str | None:
-
     labels = {error.name: error.label for error in ERRORS}
     return next((f"{labels[name]} {100 * delta:+.2f}" for name, delta in why.items() if name in labels), None)

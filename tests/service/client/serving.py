@@ -14,6 +14,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Literal
 
+from tests.service.calling import received
+
 TRUTH = Path(__file__).parents[2] / "data" / "hico_det" / "instances_test2015.json"
 FILES = {"result.json": b'{"semantic": {"map": 0.5}}', "report.txt": b"the table\n", "run.shoe": b"run"}
 FIGURES = {"semantic:map": 0.5}
@@ -53,7 +55,7 @@ def worked_on(folder: Any, reason: str | None = None) -> Iterator[None]:
                 if reason is not None:
                     jobs.fail(folder, job, reason)
                     continue
-                made = {name: folder.files.receive([data]) for name, data in FILES.items()}
+                made = {name: received(folder.files, [data]) for name, data in FILES.items()}
                 outputs = {name: types.File(of.sha256, of.size, "text/plain") for name, of in made.items()}
                 jobs.finish(folder, job, jobs.Outcome(outputs, FIGURES, "shoe:1|data:x"))
 
