@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, ExitStack, closing, contextmanage
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryFile
-from threading import Condition, Lock, Thread
+from threading import Condition, Thread
 from time import monotonic, sleep
 from typing import IO, Any
 
@@ -39,9 +39,7 @@ class Writer:
         """Create a writer; ``handle`` is the file descriptor of the ledger, which must be locked."""
         self._path, self._handle = path, handle
         self._size = self.synced = os.fstat(handle).st_size
-        self._lock = Lock()
-        self._changed = Condition(self._lock)
-        self._closing = False
+        self._changed, self._closing = Condition(), False
         self._error: InputError | None = None
         self._reserve = _reserve(path)
         self._thread = Thread(target=self._sync, name=f"shoe-ledger-{path.stem}", daemon=True)
@@ -52,7 +50,7 @@ class Writer:
 
         The error is also raised once when the disk becomes full; the line was then written into the reserved space.
         """
-        with self._lock:
+        with self._changed:
             if self._error is not None:
                 raise self._error
             disk_full = self._write_or_release(line)
@@ -303,7 +301,9 @@ def _unreadable(error: OSError) -> None:
 def merge(
     path: Path, identity: Mapping[str, Any], parse: Parse, say: Callable[[str], None], beside: Path | None = None
 ) -> int:
-    """Merge the ledgers in subfolders into a ledger, and delete the merged ledgers that no process writes any more.
+    """Merge the ledgers in subfolders into a ledger, and return the number of lines added to it.
+
+    The merged ledgers that no process writes any more are deleted.
 
     Args:
         path: path of the ledger, which is created if absent.
@@ -311,9 +311,6 @@ def merge(
         parse: parser of the answers, by which the lines are checked.
         say: callback that takes one line for the user if another process must be waited for.
         beside: path in whose subfolders the other ledgers are, see :func:`parts_of`; ``path`` by default.
-
-    Returns:
-        Number of lines added to the ledger.
 
     Raises:
         InputError: if a ledger is damaged, is of another model or contains events; or if the disk is full.

@@ -41,10 +41,7 @@ class Backend(Protocol):
         """
 
     def parse(self, ids: Sequence[str], raw: Mapping[str, Any]) -> list[int]:
-        """Parse a raw answer; a pure function of its arguments.
-
-        Args:
-            ids: ID of each question of the group.
+        """Parse a raw answer about the questions with the IDs ``ids``; a pure function of its arguments.
 
         Returns:
             Per ID, a rating 0 to 4; or if the rater declined, ``State.REFUSED`` (``State.REFUSED_TOGETHER`` if there

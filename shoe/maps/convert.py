@@ -116,15 +116,12 @@ def carry(similarity: SimilarityMap, to: Lexicon, folder: Path, classes: HoiClas
     """Convert a map from the lexicon in use to another lexicon, and write it together with a converted class table.
 
     If two pairs become one, each rater's higher rating counts. Predictions for unrated pairs, and ratings of whole
-    interactions, are not converted.
+    interactions, are not converted. Return the counts of converted and dropped pairs, per part of speech.
 
     Args:
         to: the other lexicon.
         folder: folder of the new map.
         classes: classes of the map's dataset; they are written to classes.tsv with the names of the other lexicon.
-
-    Returns:
-        Counts of converted and dropped pairs, per part of speech.
 
     Raises:
         OptionError: if both lexicons have the same concepts, or no sense of the map exists in the other lexicon.
