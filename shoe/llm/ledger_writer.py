@@ -53,30 +53,21 @@ class Writer:
         with self._changed:
             if self._error is not None:
                 raise self._error
-            disk_full = self._write_or_release(line)
+            problem = None
+            try:
+                self._write_or_undo(line)
+            except OSError as error:
+                problem = self._error = _unwritable(self._path, error)
+                if self._release():
+                    with suppress(OSError):
+                        self._write_or_undo(line)
+                        self._error = None
+                if self._error is not None:
+                    raise problem from None
             self._size += len(line)
             self._changed.notify_all()
-            if disk_full is not None:
-                raise disk_full
-
-    def _write_or_release(self, line: bytes) -> InputError | None:
-        """Write a line; return None, or the "disk full" error if the line was written into the reserved space.
-
-        Raise InputError if the line cannot be written.
-        """
-        try:
-            self._write_or_undo(line)
-        except OSError as error:
-            problem = _unwritable(self._path, error)
-            if self._reserve is not None:
-                os.close(self._reserve)
-                self._reserve = None
-                with suppress(OSError):
-                    self._write_or_undo(line)
-                    return problem
-            self._error = problem
-            raise problem from None
-        return None
+            if problem is not None:
+                raise problem
 
     def _write_or_undo(self, line: bytes) -> None:
         try:
@@ -100,9 +91,14 @@ class Writer:
             self._closing = True
             self._changed.notify_all()
         self._thread.join()
-        if self._reserve is not None:
-            os.close(self._reserve)
-            self._reserve = None
+        self._release()
+
+    def _release(self) -> bool:
+        """Release the reserved space on the disk; return whether there was any."""
+        reserve, self._reserve = self._reserve, None
+        if reserve is not None:
+            os.close(reserve)
+        return reserve is not None
 
     def _sync(self) -> None:
         while True:
