@@ -101,11 +101,10 @@ def own_settings(kind: type[RaterConfig]) -> dict[str, msgspec.inspect.Metadata]
     """Return the fields that only this kind of rater has, by name, with their descriptions (:func:`setting`)."""
     info = msgspec.inspect.type_info(kind)
     assert isinstance(info, msgspec.inspect.StructType)  # noqa: S101 - for the type checker
-    common = RaterConfig.__struct_fields__
     return {
         field.name: field.type
         for field in info.fields
-        if field.name not in common and isinstance(field.type, msgspec.inspect.Metadata)
+        if field.name not in RaterConfig.__struct_fields__ and isinstance(field.type, msgspec.inspect.Metadata)
     }
 
 

@@ -175,14 +175,13 @@ def _moved(table: RatedPairs, number: np.typing.NDArray[np.int32], to: Lexicon) 
         ratings = np.full((len(distinct), table.ratings.shape[1]), -1, np.int8)
         np.maximum.at(ratings, of, table.ratings[there])
         moved = RatedPairs(class_sense[there][first], sense[there][first], ratings).by_name()
-    lost = sorted({lexicon().name(one) for one in np.unique(table.class_sense[no_class]).tolist()})
     counts = Carried(
         pairs=len(table),
         kept=len(distinct),
         without_class=int(no_class.sum()),
         without_sense=int((~no_class & ~there).sum()),
         met=len(keys) - len(distinct),
-        classes_lost=tuple(lost),
+        classes_lost=tuple(sorted({lexicon().name(one) for one in np.unique(table.class_sense[no_class]).tolist()})),
     )
     return moved, counts
 
