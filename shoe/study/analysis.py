@@ -189,10 +189,9 @@ def analyse(study: StudyRatings) -> tuple[StudyRatings, StudyReport]:
     columns = (table.tolist() for table in (counts, kappas, ceilings))
     raters = {}
     for rater, levels, of_rater, ceiling in zip(study.raters, *columns, strict=True):
-        of_others = zip(study.raters, of_rater, strict=True)
         raters[rater] = StudyRater(
             levels=levels,
-            kappas={other: kappa for other, kappa in of_others if other != rater and not np.isnan(kappa)},
+            kappas={other: k for other, k in zip(study.raters, of_rater, strict=True) if not np.isnan(k)},
             ceiling=None if np.isnan(ceiling) else ceiling,
             excluded=out.get(rater),
         )
