@@ -8,16 +8,8 @@ from time import monotonic
 from typing import Any
 
 from shoe.core.errors import ShoeError
+from shoe.llm import errors
 from shoe.llm.endpoint import Endpoint
-from shoe.llm.errors import (
-    DENIED_IN_A_ROW,
-    HOLLOW,
-    HopelessError,
-    NoResponseFormatError,
-    RejectedError,
-    Transient,
-    answer,
-)
 from shoe.llm.limits import Gate, Limits
 from shoe.llm.request import Chat, Recorder, Request
 from shoe.llm.sdk import async_client, backoff, connection_error
@@ -102,7 +94,7 @@ class Pass:
         pending = _Pending(request)
         try:
             raw = await self._until_answered(pending)
-        except (Transient, RejectedError) as last:
+        except (errors.Transient, errors.RejectedError) as last:
             if not self._gate.stopped:
                 self._give_up(last)
             return
@@ -112,9 +104,9 @@ class Pass:
         self._given_up = 0
         self._recorder.answer(request, raw)
 
-    def _give_up(self, last: Transient | RejectedError) -> None:
+    def _give_up(self, last: errors.Transient | errors.RejectedError) -> None:
         self._given_up += 1
-        if isinstance(last, RejectedError):
+        if isinstance(last, errors.RejectedError):
             # One rejected request does not end the run: others may be accepted, and rejected ones are not charged.
             if self._given_up >= GIVEN_UP_IN_A_ROW:
                 raise last
@@ -131,7 +123,7 @@ class Pass:
         for attempt in count(1):
             try:
                 return await self._attempt(pending)
-            except Transient as failed:
+            except errors.Transient as failed:
                 if self._gate.stopped or pending.tries >= self._limits.tries:
                     raise
                 wait = 0.0 if self._gate.is_out else backoff(attempt, failed)  # in an outage the gate waits
@@ -144,14 +136,14 @@ class Pass:
             raise _NoMoreError
         try:
             raw = await self._answer(pending)
-        except RejectedError as error:
+        except errors.RejectedError as error:
             self._reached = True
             self._recorder.failure(pending.request, error.kind, str(error))
             raise
-        except Transient as failed:
+        except errors.Transient as failed:
             pending.hollow += failed.kind == "hollow"
             self._recorder.failure(pending.request, failed.kind, failed.detail, failed.usage)
-            if failed.kind not in HOLLOW:  # a hollow answer is no outage; the recorder counts hollow answers
+            if failed.kind not in errors.HOLLOW:  # a hollow answer is no outage; the recorder counts hollow answers
                 self._gate.failed()
             if self._gate.is_out_for_long:
                 pending.tries = self._limits.tries
@@ -171,12 +163,12 @@ class Pass:
             structured = self._structured
             try:
                 return await self._exchange(pending, structured)
-            except HopelessError as error:
+            except errors.HopelessError as error:
                 self._denied += 1
-                if not self._gate.answered or self._denied >= DENIED_IN_A_ROW:
+                if not self._gate.answered or self._denied >= errors.DENIED_IN_A_ROW:
                     raise
-                raise Transient(error.kind, str(error)) from None
-            except NoResponseFormatError as error:
+                raise errors.Transient(error.kind, str(error)) from None
+            except errors.NoResponseFormatError as error:
                 self._recorder.failure(pending.request, "no response_format", str(error))
                 if not structured:
                     raise ShoeError(f"{self._place}: HTTP 400: {error}") from None
@@ -196,8 +188,8 @@ class Pass:
         try:
             status, headers, content = await self._post(body, self._chat.once(request, structured, pending.hollow))
             self._gate.apply_headers(headers)
-            raw = answer(self._place, self._chat.model, status, headers, content)
-        except Transient as failed:
+            raw = errors.answer(self._place, self._chat.model, status, headers, content)
+        except errors.Transient as failed:
             self._reached = self._reached or failed.reached
             if failed.overload:
                 self._gate.halve_window(sent_at)

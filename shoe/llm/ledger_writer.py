@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, ExitStack, closing, contextmanage
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryFile
-from threading import Condition, Lock, Thread
+from threading import Condition, Thread
 from time import monotonic, sleep
 from typing import IO, Any
 
@@ -39,9 +39,7 @@ class Writer:
         """Create a writer; ``handle`` is the file descriptor of the ledger, which must be locked."""
         self._path, self._handle = path, handle
         self._size = self.synced = os.fstat(handle).st_size
-        self._lock = Lock()
-        self._changed = Condition(self._lock)
-        self._closing = False
+        self._changed, self._closing = Condition(), False
         self._error: InputError | None = None
         self._reserve = _reserve(path)
         self._thread = Thread(target=self._sync, name=f"shoe-ledger-{path.stem}", daemon=True)
@@ -52,33 +50,24 @@ class Writer:
 
         The error is also raised once when the disk becomes full; the line was then written into the reserved space.
         """
-        with self._lock:
+        with self._changed:
             if self._error is not None:
                 raise self._error
-            disk_full = self._write_or_release(line)
+            problem = None
+            try:
+                self._write_or_undo(line)
+            except OSError as error:
+                problem = self._error = _unwritable(self._path, error)
+                if self._release():
+                    with suppress(OSError):
+                        self._write_or_undo(line)
+                        self._error = None
+                if self._error is not None:
+                    raise problem from None
             self._size += len(line)
             self._changed.notify_all()
-            if disk_full is not None:
-                raise disk_full
-
-    def _write_or_release(self, line: bytes) -> InputError | None:
-        """Write a line; return None, or the "disk full" error if the line was written into the reserved space.
-
-        Raise InputError if the line cannot be written.
-        """
-        try:
-            self._write_or_undo(line)
-        except OSError as error:
-            problem = _unwritable(self._path, error)
-            if self._reserve is not None:
-                os.close(self._reserve)
-                self._reserve = None
-                with suppress(OSError):
-                    self._write_or_undo(line)
-                    return problem
-            self._error = problem
-            raise problem from None
-        return None
+            if problem is not None:
+                raise problem
 
     def _write_or_undo(self, line: bytes) -> None:
         try:
@@ -102,9 +91,14 @@ class Writer:
             self._closing = True
             self._changed.notify_all()
         self._thread.join()
-        if self._reserve is not None:
-            os.close(self._reserve)
-            self._reserve = None
+        self._release()
+
+    def _release(self) -> bool:
+        """Release the reserved space on the disk; return whether there was any."""
+        reserve, self._reserve = self._reserve, None
+        if reserve is not None:
+            os.close(reserve)
+        return reserve is not None
 
     def _sync(self) -> None:
         while True:
@@ -303,7 +297,9 @@ def _unreadable(error: OSError) -> None:
 def merge(
     path: Path, identity: Mapping[str, Any], parse: Parse, say: Callable[[str], None], beside: Path | None = None
 ) -> int:
-    """Merge the ledgers in subfolders into a ledger, and delete the merged ledgers that no process writes any more.
+    """Merge the ledgers in subfolders into a ledger, and return the number of lines added to it.
+
+    The merged ledgers that no process writes any more are deleted.
 
     Args:
         path: path of the ledger, which is created if absent.
@@ -311,9 +307,6 @@ def merge(
         parse: parser of the answers, by which the lines are checked.
         say: callback that takes one line for the user if another process must be waited for.
         beside: path in whose subfolders the other ledgers are, see :func:`parts_of`; ``path`` by default.
-
-    Returns:
-        Number of lines added to the ledger.
 
     Raises:
         InputError: if a ledger is damaged, is of another model or contains events; or if the disk is full.

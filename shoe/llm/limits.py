@@ -83,8 +83,7 @@ class Gate:
         self._out_since: float | None = None
         self._waiting: deque[asyncio.Future[bool]] = deque()
         self._stop = asyncio.Event()
-        self._requests = Bucket(limits.requests_per_minute)
-        self._tokens = Bucket(limits.tokens_per_minute)
+        self._requests, self._tokens = Bucket(limits.requests_per_minute), Bucket(limits.tokens_per_minute)
 
     @property
     def stopped(self) -> bool:

@@ -184,8 +184,7 @@ class MapBuilt(Account, frozen=True, kw_only=True):
         runs = []
         for tally in outcome.tallies:
             sent = tally.requests, tally.retries, tally.input_tokens, tally.output_tokens
-            failures = dict(sorted(tally.failures.items()))
-            runs.append(RaterRun(tally.name, *sent, tally.cost, tally.done, failures))
+            runs.append(RaterRun(tally.name, *sent, tally.cost, tally.done, dict(sorted(tally.failures.items()))))
         run = BuildRun(budget.requests, budget.spent, raters.file.currency, runs, budget.reason)
         return cls(**structs.asdict(account(raters, outcome, rules)), columns=columns, run=run)
 
@@ -238,8 +237,7 @@ def account(raters: Raters, outcome: Outcome, rules: Rules) -> Account:
     """Return the plan and completeness of a run, and the error of its prefilter."""
     plan, prefilter = {}, {}
     for part, rated in outcome.parts.items():
-        missing = int(unanswered(rated).sum())
-        plan[f"{part}s"] = PartPlan(rules[part], len(rated.plan.synset), len(rated.plan), missing)
+        plan[f"{part}s"] = PartPlan(rules[part], len(rated.plan.synset), len(rated.plan), int(unanswered(rated).sum()))
         if rated.sampled is not None:
             disagreement = {
                 column: {**asdict(found), "share": found.share, "interval_95": list(found.interval)}

@@ -41,10 +41,7 @@ class Backend(Protocol):
         """
 
     def parse(self, ids: Sequence[str], raw: Mapping[str, Any]) -> list[int]:
-        """Parse a raw answer; a pure function of its arguments.
-
-        Args:
-            ids: ID of each question of the group.
+        """Parse a raw answer about the questions with the IDs ``ids``; a pure function of its arguments.
 
         Returns:
             Per ID, a rating 0 to 4; or if the rater declined, ``State.REFUSED`` (``State.REFUSED_TOGETHER`` if there
@@ -104,11 +101,10 @@ def own_settings(kind: type[RaterConfig]) -> dict[str, msgspec.inspect.Metadata]
     """Return the fields that only this kind of rater has, by name, with their descriptions (:func:`setting`)."""
     info = msgspec.inspect.type_info(kind)
     assert isinstance(info, msgspec.inspect.StructType)  # noqa: S101 - for the type checker
-    common = RaterConfig.__struct_fields__
     return {
         field.name: field.type
         for field in info.fields
-        if field.name not in common and isinstance(field.type, msgspec.inspect.Metadata)
+        if field.name not in RaterConfig.__struct_fields__ and isinstance(field.type, msgspec.inspect.Metadata)
     }
 
 

@@ -116,15 +116,12 @@ def carry(similarity: SimilarityMap, to: Lexicon, folder: Path, classes: HoiClas
     """Convert a map from the lexicon in use to another lexicon, and write it together with a converted class table.
 
     If two pairs become one, each rater's higher rating counts. Predictions for unrated pairs, and ratings of whole
-    interactions, are not converted.
+    interactions, are not converted. Return the counts of converted and dropped pairs, per part of speech.
 
     Args:
         to: the other lexicon.
         folder: folder of the new map.
         classes: classes of the map's dataset; they are written to classes.tsv with the names of the other lexicon.
-
-    Returns:
-        Counts of converted and dropped pairs, per part of speech.
 
     Raises:
         OptionError: if both lexicons have the same concepts, or no sense of the map exists in the other lexicon.
@@ -178,14 +175,13 @@ def _moved(table: RatedPairs, number: np.typing.NDArray[np.int32], to: Lexicon) 
         ratings = np.full((len(distinct), table.ratings.shape[1]), -1, np.int8)
         np.maximum.at(ratings, of, table.ratings[there])
         moved = RatedPairs(class_sense[there][first], sense[there][first], ratings).by_name()
-    lost = sorted({lexicon().name(one) for one in np.unique(table.class_sense[no_class]).tolist()})
     counts = Carried(
         pairs=len(table),
         kept=len(distinct),
         without_class=int(no_class.sum()),
         without_sense=int((~no_class & ~there).sum()),
         met=len(keys) - len(distinct),
-        classes_lost=tuple(lost),
+        classes_lost=tuple(sorted({lexicon().name(one) for one in np.unique(table.class_sense[no_class]).tolist()})),
     )
     return moved, counts
 

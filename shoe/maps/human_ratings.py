@@ -68,8 +68,7 @@ def read_human_ratings(path: Path) -> list[HumanRatings]:
     interaction of the class. Senses are WordNet names (ride.v.01), and ratings are numbers from 0 to 4. A pair may have
     several lines, for example one per person. Raise InputError with the file, line and field if the table is invalid.
 
-    Returns:
-        One element for interactions; or one for verb pairs and one for object pairs, if there are such pairs.
+    Return one element for interactions; or one for verb pairs and one for object pairs, if there are such pairs.
     """
     header, *rows = delimited_rows(path)
     if header not in (_PAIR, _INTERACTION):

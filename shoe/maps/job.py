@@ -96,10 +96,8 @@ def rate(
     """Rate the pairs of some plans with all raters, until everything is rated or the budget is used up.
 
     Ctrl-C ends the run like a used-up budget; ``budget.reason`` is then "interrupted". ``sample`` is the number of
-    zeros of the first rater that the other raters rate as a sample; by default, that of raters.toml.
-
-    Returns:
-        All stored answers to questions of the plans, including those of earlier runs.
+    zeros of the first rater that the other raters rate as a sample; by default, that of raters.toml. Return all stored
+    answers to questions of the plans, including those of earlier runs.
 
     Raises:
         ShoeError: if a rater cannot continue; answers to its running requests are stored first.

@@ -344,8 +344,7 @@ class RatingGrid:
     def train(self, rows: Indices) -> Callable[[Indices, Indices], Floats]:
         """Train gradient-boosted trees on the rated pairs with indices ``rows``.
 
-        Returns:
-            A function that maps (n,) rows and (n,) columns of the grid to (n,) predicted mean ratings, 0 to 4.
+        Return a function that maps (n,) rows and (n,) columns of the grid to (n,) predicted mean ratings, 0 to 4.
         """
         from sklearn.ensemble import HistGradientBoostingRegressor
 
@@ -513,12 +512,11 @@ def _candidates(part: Part, classes: Ints) -> Ints:
 def teach(map: str, progress: Callable[[str], None] = lambda _: None) -> MapLearned:  # noqa: A002 - as elsewhere
     """Train on a map's ratings, and write predicted ratings into the map's folder, for use with unrated pairs.
 
+    Return the size of the prediction table and its validation, per part of speech, as written to map.json.
+
     Args:
         map: name of a shipped map, or path of a map's folder.
         progress: callback that takes one line per step.
-
-    Returns:
-        Per part of speech, the size of the prediction table and its validation, as written to map.json.
 
     Raises:
         MissingExtraError: if scikit-learn or WordNet's definitions are not installed.

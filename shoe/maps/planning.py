@@ -87,8 +87,8 @@ def is_tagged(sense: int, part: Part) -> bool:
 def within(synsets: Synsets, steps: int) -> tuple[Indices, Synsets]:
     """Return all senses that are at most ``steps`` hypernym or hyponym links from each of S synsets.
 
-    Returns:
-        (n,) index into ``synsets``, ascending, and (n,) ID of a sense near this synset. Each synset is near itself.
+    These are (n,) index into ``synsets``, ascending, and (n,) ID of a sense near this synset. Each synset is near
+    itself.
     """
     first, neighbour = _links()
     found = frontier = distinct(_join(np.arange(len(synsets)), synsets))

@@ -112,16 +112,14 @@ def key_maker(
     """Return a function that computes the answer key of a pair of senses.
 
     The key is a 16-byte digest of the canonical JSON ``{"part", "prompt", "rater", "repeat", "senses": [first,
-    second]}``. Everything except the senses is hashed only once.
+    second]}``. Everything except the senses is hashed only once. The function takes the pair's first and second sense,
+    each encoded with :meth:`SenseText.encoded`.
 
     Args:
         identity: identity of the rater, see :func:`shoe.maps.config.identity_of`.
         prompt_digest: digest of the prompt's text; empty for a rater that reads no prompts.
         part: "verb", "object" or "interaction".
         repeat: index of the repeat, from 1.
-
-    Returns:
-        Function of the pair's first and second sense, each encoded with :meth:`SenseText.encoded`.
     """
     before = canonical({"part": part, "prompt": prompt_digest, "rater": identity, "repeat": repeat})
     begun = hashlib.blake2b(before[:-1] + b',"senses":[', digest_size=KEY_BYTES)

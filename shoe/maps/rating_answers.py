@@ -70,8 +70,7 @@ _LOOK_FOR_DECLINING = 300
 def read_chat(raw: Mapping[str, Any], ids: Sequence[str]) -> list[int]:
     """Parse the first choice of a chat completion that answers a request about the pairs ``ids``.
 
-    Returns:
-        Per ID, a rating 0 to 4 or a negative state, see :meth:`shoe.maps.config.Backend.parse`.
+    Return a rating 0 to 4 or a negative state per ID, see :meth:`shoe.maps.config.Backend.parse`.
     """
     choices = raw.get("choices")
     choice = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}

@@ -131,8 +131,7 @@ def spread(
     make = partial(_client, each, config.identity())
     in_flight = each.at_once * (_WORKER_BATCHES if is_local else 1)
     settings = recorder.ledger.identity, recorder.terms, recorder.remembered(), is_local
-    job = Job(config.model, make, in_flight, *settings)
-    Spread(cluster, job, workers, recorder, beside).run(asks)
+    Spread(cluster, Job(config.model, make, in_flight, *settings), workers, recorder, beside).run(asks)
 
 
 def _client(config: BackendConfig, identity: Mapping[str, Any]) -> tuple[Asking, Parse]:
@@ -307,8 +306,7 @@ class Answers:
         for question in questions:
             answer = by_key.get(Ask(question, self._identity).key.hex())
             if answer is not None:  # the recorded file name or detection scores may differ from those of the question
-                about = {name: question.about.get(name) for name in ("image", "pair")}
-                yield msgspec.structs.replace(answer, **about)
+                yield msgspec.structs.replace(answer, **{name: question.about.get(name) for name in ("image", "pair")})
 
     def _keys(self, questions: Questions) -> Keys:
         return as_keys(b"".join(dict.fromkeys(Ask(question, self._identity).key for question in questions())))

@@ -69,7 +69,7 @@ def read_completion(raw: Mapping[str, Any]) -> GeneratedText:
     return GeneratedText(_text(message.get("content")), tokens if is_complete else None, finish)
 
 
-def text_tokens(answer: GeneratedText) -> tuple[Token, ...]:
+def text_tokens(answer: Answer) -> tuple[Token, ...]:
     """Return the tokens of an answer, () if unknown, without the end token, which only some endpoints return."""
     tokens, text = answer.tokens or (), answer.text.strip()
     complete, shorter = ("".join(token.text for token in part).strip() for part in (tokens, tokens[:-1]))
@@ -142,7 +142,7 @@ def phrase_confidence(answer: Answer, policy: str) -> float | None:
     >>> [round(phrase_confidence(answer, policy), 2) for policy in ("first", "product", "mean", "minimum")]
     [0.5, 0.49, 0.7, 0.5]
     """
-    logprobs = [token.logprob for token in text_tokens(GeneratedText(answer.text, answer.tokens, answer.finish))]
+    logprobs = [token.logprob for token in text_tokens(answer)]
     return exp(PHRASES[policy](logprobs)) if logprobs else None
 
 

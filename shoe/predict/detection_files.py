@@ -121,8 +121,7 @@ def objects_of(labels: Sequence[str], names: Names, benchmark: Benchmark) -> lis
     >>> objects_of(["Potted Plant", "TVs", "sofa"], usual_names(hico), hico)
     ['potted_plant', 'tv', None]
     """
-    words = [names.renamed.get(label, label) for label in labels]
-    indices = match_labels(words, benchmark.objects, "object")
+    indices = match_labels([names.renamed.get(label, label) for label in labels], benchmark.objects, "object")
     return [benchmark.objects[i] if i >= 0 else None for i in indices.tolist()]
 
 

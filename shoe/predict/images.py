@@ -80,11 +80,7 @@ def picture_files(places: Sequence[str | Path]) -> list[Path]:
 
 
 def check_images(files: Sequence[Path]) -> tuple[list[Picture], list[InputError]]:
-    """Check image files in parallel.
-
-    Returns:
-        Images that can be read, in the order of the files, and one error for each file that cannot be read.
-    """
+    """Check image files in parallel; return the readable images, in order, and one error for each other file."""
 
     def look_or_error(path: Path) -> Picture | InputError:
         try:

@@ -9,20 +9,9 @@ import numpy as np
 from msgspec import Meta
 from numpy.typing import NDArray
 
+from shoe.core import statistics
 from shoe.core.arrays import Floats, Indices, Mask
 from shoe.core.documents import Count, Document, Fraction
-from shoe.core.statistics import (
-    MeasurementLevel,
-    PairSums,
-    alpha,
-    bonett_wright_interval,
-    counts_of_levels,
-    fisher_interval,
-    quadratic_weighted_kappa,
-    spearman,
-    spearman_bootstrap,
-    spearman_permutation_p,
-)
 from shoe.similarity.ensemble import HIGHEST, MISSING
 from shoe.study import agreement
 from shoe.study.agreement import LEVELS, Ends, Figure, Scale, figure_of, mean_ratings
@@ -46,7 +35,7 @@ def excluded(study: StudyRatings) -> dict[str, list[str]]:
     for j, rater in enumerate(study.raters):
         given = study.first[:, j] != MISSING
         gold = given & ~study.measured
-        levels = counts_of_levels(study.first[given & study.measured, j : j + 1], LEVELS).sum(axis=0)
+        levels = statistics.counts_of_levels(study.first[given & study.measured, j : j + 1], LEVELS).sum(axis=0)
         took = study.seconds[given & ~np.isnan(study.seconds[:, j]), j]
         broken = (
             gold.any() and (np.abs(study.first[gold, j] - study.gold[gold]) <= GOLD_REACH).mean() < GOLD_SHARE,
@@ -62,7 +51,7 @@ AtMostOne = Annotated[float, Meta(le=1)]
 Positive = Annotated[float, Meta(gt=0)]
 Levels = Annotated[list[Count], Meta(min_length=5, max_length=5, description="number of ratings 0, 1, 2, 3 and 4")]
 
-ALPHAS: tuple[MeasurementLevel, ...] = ("ordinal", "interval", "nominal")
+ALPHAS: tuple[statistics.MeasurementLevel, ...] = ("ordinal", "interval", "nominal")
 
 
 class Reference(Document, frozen=True, kw_only=True):
@@ -195,19 +184,19 @@ def analyse(study: StudyRatings) -> tuple[StudyRatings, StudyReport]:
     keep = np.array([rater not in out for rater in study.raters])
     part, parts = np.array(study_of_items.part), sorted(set(study_of_items.part))
     ratings, weights, weight = study_of_items.first, study_of_items.weights, _weight(study_of_items)
-    counts, kappas = counts_of_levels(ratings.T, LEVELS).astype(np.int64), PairSums.from_ratings(ratings, weight).kappas
-    columns = (table.tolist() for table in (counts, kappas, agreement.ceiling(ratings, weight)))
+    counts = statistics.counts_of_levels(ratings.T, LEVELS).astype(np.int64)
+    kappas, ceilings = statistics.PairSums.from_ratings(ratings, weight).kappas, agreement.ceiling(ratings, weight)
+    columns = (table.tolist() for table in (counts, kappas, ceilings))
     raters = {}
     for rater, levels, of_rater, ceiling in zip(study.raters, *columns, strict=True):
-        of_others = zip(study.raters, of_rater, strict=True)
         raters[rater] = StudyRater(
             levels=levels,
-            kappas={other: kappa for other, kappa in of_others if other != rater and not np.isnan(kappa)},
+            kappas={other: k for other, k in zip(study.raters, of_rater, strict=True) if not np.isnan(k)},
             ceiling=None if np.isnan(ceiling) else ceiling,
             excluded=out.get(rater),
         )
     most = agreement.majority(ratings)
-    by_majority = [counts_of_levels(ratings[most == level], LEVELS).sum(axis=0) for level in range(LEVELS)]
+    by_majority = [statistics.counts_of_levels(ratings[most == level], LEVELS).sum(axis=0) for level in range(LEVELS)]
     return study_of_items, StudyReport(
         holes=study.holes,
         population=StudyPopulation(weights.population, weights.effective) if weights else None,
@@ -229,7 +218,7 @@ def agreement_of(study: StudyRatings, *, items_alone: bool = True) -> Agreement:
     number = (ratings != MISSING).sum(axis=1)
     shared = number > 1
     per_item = np.average(number[shared], weights=None if weight is None else weight[shared]) if shared.any() else 1
-    pairs = PairSums.from_ratings(ratings, weight)
+    pairs = statistics.PairSums.from_ratings(ratings, weight)
     kappas = pairs.kappas
 
     def figure(of: Callable[..., float | None], scale: Scale) -> Figure:
@@ -244,14 +233,14 @@ def agreement_of(study: StudyRatings, *, items_alone: bool = True) -> Agreement:
         if weight is None:
             left_out = np.ones(len(ratings), bool)
             left_out[items] = False
-            return agreement.mean_of_pairs(pairs.minus(PairSums.from_ratings(ratings[left_out])).kappas)
+            return agreement.mean_of_pairs(pairs.minus(statistics.PairSums.from_ratings(ratings[left_out])).kappas)
         return agreement.mean_kappa(ratings[items], _weight(study, items))
 
     return Agreement(
         items=len(study.items),
         raters=len(study.raters),
         ratings=int(number.sum()),
-        alpha={level: figure(partial(alpha, level=level), "agreement") for level in ALPHAS},
+        alpha={level: figure(partial(statistics.alpha, level=level), "agreement") for level in ALPHAS},
         kappa=figure_of(kappa, ratings.shape, "agreement"),
         spread=spread,
         standard_error=None if spread is None else float(spread / np.sqrt(per_item)),
@@ -281,16 +270,16 @@ def _reference(study: StudyRatings, *, items_alone: bool) -> Reference | None:
         values, means, weight = paired(items, raters)
         return 1 - _mean(np.abs(values - means / HIGHEST), weight) if len(values) else None
 
-    rank_correlation = figure_of(lambda i, r: spearman(*paired(i, r)), table.first.shape, "correlation")
+    rank_correlation = figure_of(lambda i, r: statistics.spearman(*paired(i, r)), table.first.shape, "correlation")
     rho, weight = rank_correlation.value if items_alone else None, _weight(table)
     number = len(ours) if table.weights is None else table.weights.effective
     return Reference(
         items=len(ours),
         spearman=rank_correlation,
-        fisher=None if rho is None else fisher_interval(rho, number),
-        bonett_wright=None if rho is None else bonett_wright_interval(rho, number),
-        bootstrap=None if rho is None else spearman_bootstrap(ours, theirs, weight),
-        p=None if rho is None else spearman_permutation_p(ours, theirs, weight),
+        fisher=None if rho is None else statistics.fisher_interval(rho, number),
+        bonett_wright=None if rho is None else statistics.bonett_wright_interval(rho, number),
+        bootstrap=None if rho is None else statistics.spearman_bootstrap(ours, theirs, weight),
+        p=None if rho is None else statistics.spearman_permutation_p(ours, theirs, weight),
         agreement=figure_of(likeness, table.first.shape, "share"),
     )
 
@@ -301,7 +290,7 @@ def _retest(study: StudyRatings) -> Retest | None:
         return None
     first, again = study.first[both], study.again[both]
     weight = None if (of_items := _weight(study)) is None else of_items[np.nonzero(both)[0]]
-    kappa = quadratic_weighted_kappa(first, again, weight)
+    kappa = statistics.quadratic_weighted_kappa(first, again, weight)
     return Retest(answers=len(first), exact=_mean(first == again, weight), kappa=kappa)
 
 

@@ -56,8 +56,7 @@ class Nothing(ImputedBase):
 
     def values(self, part: Part, class_senses: Ints, senses: Ints) -> Floats:
         """Return the (C, S) similarities of class senses and senses: those of ``source`` for equal senses, else NaN."""
-        known = self.source.values(part, class_senses, senses)
-        return np.where(class_senses[:, None] == senses, known, np.nan)
+        return np.where(class_senses[:, None] == senses, self.source.values(part, class_senses, senses), np.nan)
 
 
 def influential(tasks: Sequence[Task], similarity: Similarity) -> Influential:

@@ -88,8 +88,8 @@ class Encoder:
     ) -> tuple[dict[str, Any], Layout | None]:
         """Tokenize n prompts, with a placeholder for each image, and preprocess the images of each prompt.
 
-        Returns:
-            Inputs of ``generate``; and the images of the batch, or None if the inputs already contain the images.
+        Return the inputs of ``generate``, and the images of the batch, or None if the inputs already contain the
+        images.
         """
         if self.shares:
             return self._prepare_shared(texts, pictures)

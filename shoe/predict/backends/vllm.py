@@ -86,8 +86,7 @@ def chat_of(question: Question) -> list[dict[str, Any]]:
     opened = iter([picture.open() for picture in question.pictures])
     for part in messages[-1]["content"]:
         if part["type"] == "image_url":
-            digest = part.pop("image_url")["url"]
-            part |= {"type": "image_pil", "image_pil": next(opened), "uuid": digest}
+            part |= {"type": "image_pil", "image_pil": next(opened), "uuid": part.pop("image_url")["url"]}
     return messages
 
 

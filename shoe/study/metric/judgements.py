@@ -164,7 +164,8 @@ def sheet(tasks: Sequence[Task], images: int, most: int, raters: int, seed: int)
     """Return an empty rating table for the most confident predictions of all models on random images.
 
     A prediction that several models made with the same words and boxes is listed once. Each rater has a different
-    random order, and all random choices depend only on the seed.
+    random order, and all random choices depend only on the seed. Return the rows, header first, and the number of
+    predictions.
 
     Args:
         tasks: predictions of each model.
@@ -172,9 +173,6 @@ def sheet(tasks: Sequence[Task], images: int, most: int, raters: int, seed: int)
         most: maximum number of predictions of each model on an image.
         raters: number of raters, at most 1,000.
         seed: random seed, below 65536.
-
-    Returns:
-        Rows of the table, header first, and the number of predictions.
     """
     some = np.flatnonzero(np.sum([task.image_rows[1] for task in tasks], axis=0))
     if len(some) < images:

@@ -13,6 +13,7 @@ from shoe.comparison.significance import LEVEL
 from shoe.core.arrays import Floats, Indices, Mask
 from shoe.core.documents import Count, Document, Fraction
 from shoe.core.statistics import correlation, deviations, differences, holm, interval_around, kendall_of_differences
+from shoe.scoring.entries import minus
 from shoe.study.agreement import Ends, Figure, Scale, groups_of
 from shoe.study.metric.units import Judged
 
@@ -175,10 +176,8 @@ def scores_of(judged: Judged, models: int, weights: Counts) -> tuple[Scores, Sco
     """Return the scores of models by people and by K measures.
 
     The score of a model is the mean over images of its mean rating (or credit) on the judged predictions of the image.
-    ``models`` is the number of models; ``weights`` (images, B) is how often each judged image is drawn.
-
-    Returns:
-        Scores by people under drawn images; the same also under other raters, if several; scores by measure.
+    ``models`` is the number of models; ``weights`` (images, B) is how often each judged image is drawn. Return scores
+    by people under drawn images; the same also under other raters, if several; and scores by measure.
     """
 
     def table(chosen: Mask) -> Floats:
@@ -274,8 +273,8 @@ class DrawnStatistic:
 
     def minus(self, other: "DrawnStatistic") -> "DrawnStatistic":
         """Return this statistic minus ``other``, which must have the same draws."""
-        value = None if self.value is None or other.value is None else self.value - other.value
-        return DrawnStatistic(value, None if self.draws is None or other.draws is None else self.draws - other.draws)
+        draws = None if self.draws is None or other.draws is None else self.draws - other.draws
+        return DrawnStatistic(minus(self.value, other.value), draws)
 
     @property
     def p(self) -> float | None:
