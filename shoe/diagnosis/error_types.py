@@ -1,29 +1,7 @@
 """Two variants of Diag-HOI as data: ``paper`` follows the papers, ``released`` the toolbox released with them.
 
-Papers: "Diagnosing Human-object Interaction Detectors", first version (S0) and journal version (S1). protocols.md 8.6
-lists the differences between papers and toolbox. The variants, in the order of that list:
-
-1. IoU: ``paper`` more than 0.5 everywhere (S1 2.3), ``released`` at least 0.5.
-2. Both have one true positive per ground-truth *triplet* (S1 2.3, toolbox), not per "pair" (S0).
-3. Target of a fix: ``paper`` chooses one of the possible ground truths, at random with a seed (S1 3.2.1) or greedily.
-   Ground truths with the verb of the prediction have precedence ("the correct action category"). ``released`` takes the
-   target from the toolbox's single map, whatever the option ``choice``.
-4. Possible targets: in ``paper``, ground truths that share the correct boxes of the prediction; for an association
-   error, those with the fewest changes, and each pair only once (S1 3.2.1). In ``released``, any ground truth that
-   shares the human box or, if the human box is correct nowhere, the object box.
-5. In both, a fix leaves no error of its type: each error becomes a true positive or is removed. ``paper`` removes an
-   error that has no target, or that scores lower than the true positive of its target (a duplicate).
-6. ``paper``: an oracle uses only errors of its type. ``released``: the map assigns to each ground truth at most one
-   prediction, of any type. If this prediction has another type, the error being fixed is removed instead.
-7. Metrics of false positives, false negatives and the progression follow the papers in both, because the toolbox has
-   none.
-8. V-COCO only.
-9. Rare: fewer than 10 training pairs in both (S1); "in the test set" in S0 is an error.
-10. Pair recall and negative AP: see ``localisation`` and ``pairs``.
-11. The gain of a step of the progression is mAP after the step minus mAP before it (S1 Eq. 5, not the text).
-12. This item is about a table, not about a rule.
-
-Further rules:
+Papers: "Diagnosing Human-object Interaction Detectors", first version (S0) and journal version (S1). The table in
+protocols.md 8.6 lists the differences between papers and toolbox, with the rule of each variant. Further rules:
 
 - mAP: ``paper`` integrates under the precision-recall curve and averages over all classes with ground truth (S1 2.3);
   ``released`` uses 11 points and leaves out the classes of 8.5. Both leave out classes without ground truth.

@@ -294,8 +294,7 @@ def _measure(task: Task, wanted: Sequence[StrictOptions], watch: Watch) -> dict[
             columns = entries.category, entries.score, entries.credit
             ranked[rule.ap] = ranked_lists(*columns, truths, rule.ap, rule.ties, rule.epsilon)
         scores = ClassScores.from_lists(ranked[rule.ap], truths, entries.counted, rule, entries.unseen)
-        means = scores.means(entries.rare, entries.unseen)
-        found[options] = means, np.where(scores.in_mean, scores.ap, np.nan)
+        found[options] = scores.means(entries.rare, entries.unseen), np.where(scores.in_mean, scores.ap, np.nan)
     return found
 
 

@@ -161,11 +161,10 @@ def read_picture(name: str, folder: Path | None) -> tuple[Image | None, str]:
 
     if folder is None:
         return None, "no image folder given"
-    path = folder / Path(name).name
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", Image.DecompressionBombWarning)
-            with Image.open(path, formats=("JPEG", "PNG", "WEBP", "BMP")) as picture:
+            with Image.open(folder / Path(name).name, formats=("JPEG", "PNG", "WEBP", "BMP")) as picture:
                 return picture.convert("RGB"), ""
     except FileNotFoundError:
         return None, "no such image"
