@@ -187,8 +187,7 @@ def _verdicts(label: NDArray[np.int8], rows: Mask) -> Verdicts:
 # of switching, the Shapley value (Shapley 1953). This is the only attribution whose shares sum to the difference, that
 # gives no share to a rule without effect, and equal shares to rules with equal effects.
 
-_SAME = 5e-13
-"""Tolerance for AP differences that come only from the order of floating-point sums."""
+_SAME = 5e-13  # tolerance for AP differences that come only from the order of floating-point sums
 Watch = Callable[[Sequence[StrictOptions]], Iterable[StrictOptions]]
 
 

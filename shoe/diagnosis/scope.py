@@ -15,10 +15,8 @@ from shoe.core.boxes import CommonCoordinates, OverlapRule, iou
 from shoe.scoring.matching.task import Boxes, Task
 from shoe.scoring.matching.task import Overlaps as Compared
 
-_PAIRS_AT_ONCE = 1 << 16
-"""Block size that keeps work arrays in the processor's cache."""
-_PERSON = "person"
-"""Label of every human box. Objects may have the same label."""
+_PAIRS_AT_ONCE = 1 << 16  # block size that keeps work arrays in the processor's cache
+_PERSON = "person"  # label of every human box; objects may have the same label
 
 
 @dataclass(frozen=True, eq=False)

@@ -182,8 +182,7 @@ _STEPS = 4
 """Number of points on the path at which the gradient is evaluated. The gradient is linear in the position on the path,
 except at points where the envelope changes."""
 _ORDERS = 32
-_NUMBERS = 1 << 19
-"""Maximum size of a work array of sampled tie orders: 2^19 float64 numbers, 4 MB."""
+_NUMBERS = 1 << 19  # maximum size of a work array of sampled tie orders: 2^19 float64 numbers, 4 MB
 
 
 def shares_of(scorer: Scorer, matches: Matches, start: Floats) -> Floats:

@@ -27,8 +27,7 @@ if TYPE_CHECKING:
 WIDTH, HEIGHT = 480, 360
 """Size in pixels of one example in the grid."""
 _GAP, _LINE, _HEAD = 12, 19, 62
-_SMALL = 6000
-"""Area in square pixels below which a label could hide a box."""
+_SMALL = 6000  # area in square pixels below which a label could hide a box
 
 
 def draw_pictures(found: ErrorAnalysis, name: str, folder: Path, pictures: Path | None) -> list[Path]:

@@ -29,8 +29,7 @@ from shoe.similarity import Similarity, SimilarityMap
 from shoe.similarity.ensemble import ENSEMBLES
 
 _WHOLE = ("u1", "u2", "u4", "i1", "i2", "i4")
-_ALIGNED = 8
-"""Multiple of bytes at which each column starts, as typed arrays of JavaScript need it."""
+_ALIGNED = 8  # multiple of bytes at which each column starts, as typed arrays of JavaScript need it
 
 
 def pack(value: Any) -> str:

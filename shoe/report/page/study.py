@@ -28,8 +28,7 @@ from shoe.study.problems import ProblemStudy
 from shoe.study.raters_and_people import PeopleAndRaters
 from shoe.study.ratings import shape_of
 
-_MOST = 40
-"""Maximum number of raters, and of ensembles, in the report."""
+_MOST = 40  # maximum number of raters, and of ensembles, in the report
 
 
 def write_people_page(path: Path, found: Analysis, beside: PeopleAndRaters | None, command: str) -> None:
