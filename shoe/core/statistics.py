@@ -339,8 +339,7 @@ def spearman_permutation_p(
     Weights are not permuted, because items were sampled by ``a``: under the null hypothesis, ``b`` is independent of
     ``a`` and of the weights.
     """
-    observed = spearman(a, b, weight)
-    if observed is None:
+    if (observed := spearman(a, b, weight)) is None:
         return None
     shuffled = np.argsort(random_numbers(_SHUFFLE_STREAM, (permutations, len(b))), axis=1)
     if weight is None:  # permuted values have permuted ranks

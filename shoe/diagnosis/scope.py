@@ -1,10 +1,9 @@
 """Scope of a diagnosis: its ground truths and predictions, their labels, and the pairs that share a box."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,7 +84,7 @@ class Scope:
         return np.append(self.by_rank, -1)[rank]
 
     @classmethod
-    def from_task(cls, task: Task, no_interaction: str) -> Scope:
+    def from_task(cls, task: Task, no_interaction: str) -> Self:
         """Return the scope of a task, without images that have no ground truth (protocols.md 8.1).
 
         ``no_interaction`` is ``keep`` or ``exclude``. ``exclude`` removes ground truths and predictions of

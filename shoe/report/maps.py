@@ -189,8 +189,7 @@ def print_ablation(ablation: Ablation, to: Console) -> None:
         to.print(_table_of_subsets(ablation, f"human ratings of {kind} against", columns, agreement))
     if more > 0:
         print_line(to, f"{more:,} more subsets: `--json -` writes all")
-    figures = scores | {f"agreement, {kind}": agreement_with(kind) for kind in ablation.human}
-    if figures:
+    if figures := scores | {f"agreement, {kind}": agreement_with(kind) for kind in ablation.human}:
         rows = (
             (str(size), count(subsets), *(_mean(ablation.spread(figure, size)) for figure in figures.values()))
             for size, subsets in ablation.sizes.items()
@@ -379,8 +378,7 @@ def closing_lines(completion: Completion, pairs: CompletedPairs, tolerance: floa
     yield f"{completion.why} ({percent(tolerance)} points)" if completion.why is Why.TOLERANCE else str(completion.why)
     if completion.why is not Why.DECIDED:
         yield "the interval does not cover false positives of unlikely classes: docs/protocols.md, 10.7"
-    questions = pairs.rated + pairs.unanswered
-    if not questions:
+    if not (questions := pairs.rated + pairs.unanswered):
         yield "no pair had to be rated"
         return
     plans = {"a complete map": pairs.whole_build, "all pairs that these predictions look up": pairs.looked_up}

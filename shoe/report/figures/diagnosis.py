@@ -306,8 +306,7 @@ def sweep_curves(models: Models) -> Figure:
 
 def _draw(axes: Axes, curve: Sweep, value: Callable[[SweepPoint], float | None], look: dict[str, Any]) -> None:
     index = range(len(curve.points))
-    known = [(x, y) for x, y in zip(index, map(value, curve.points), strict=True) if y is not None]
-    if known:
+    if known := [(x, y) for x, y in zip(index, map(value, curve.points), strict=True) if y is not None]:
         axes.plot([x for x, _ in known], [y for _, y in known], linewidth=1, markersize=3.2, **look)
     every = -(-len(index) // 5)
     axes.set_xticks(index[::every], [f"{point.threshold:g}" for point in curve.points[::every]])

@@ -42,8 +42,7 @@ def draw_pictures(found: ErrorAnalysis, name: str, folder: Path, pictures: Path 
     make_folder(folder)
     paths = []
     for error in ERRORS:
-        chosen = examples(found, error.name)
-        if not chosen:
+        if not (chosen := examples(found, error.name)):
             continue
         paths.append(folder / f"{error.name}.png")
         count = f"{len(chosen)} of {found.counts[error.name]:,}"

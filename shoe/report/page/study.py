@@ -245,8 +245,7 @@ def problem_pictures(problems: Problems, images: Path, first: int = 0) -> dict[s
         if picture is None:
             raise InputError(path, found=reason, expected=f"the image {quote(name)}, which the problems use")
         for row in rows[regions.image[rows] == image].tolist():
-            clipped = cut_out(picture, tuple(regions.crops[row].tolist()))
-            if clipped is None:
+            if (clipped := cut_out(picture, tuple(regions.crops[row].tolist()))) is None:
                 expected = f"an image that contains the crop {quote(regions.crops[row].tolist())}"
                 raise InputError(path, found=f"{picture.width} x {picture.height} pixels", expected=expected)
             pictures[f"{first + row}.jpg"] = small(clipped[0], CROP)
