@@ -24,8 +24,7 @@ from shoe.core.roles import RolePredictions
 # Validation of columns. All functions raise InputError for the first invalid row. In its message, ``source`` is the
 # file name, ``field`` the name of the column, and ``name(row)`` the name of a row.
 
-# Larger than any image, and small enough that areas and their sums are precise.
-_LARGEST = 1e9
+_LARGEST = 1e9  # larger than any image, and small enough that areas and their sums are precise
 
 
 def plain_array(values: Any) -> Any:

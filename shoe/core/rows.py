@@ -1,10 +1,9 @@
 """Columns returned by file readers, before they are validated and converted to a table of interactions."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,7 +67,7 @@ class Rows:
     detected: RolePredictions | None = None
 
     @classmethod
-    def from_table(cls, table: Interactions) -> Rows:
+    def from_table(cls, table: Interactions) -> Self:
         """Return the columns of a table; fields that a table does not have are left at their defaults."""
         return cls(**{name: getattr(table, name) for name in _COLUMNS})
 

@@ -17,8 +17,7 @@ from shoe.core.arrays import Floats, Mask, random_numbers
 MeasurementLevel = Literal["ordinal", "interval", "nominal"]
 ROUNDING = 1e-12
 _DRAW_STREAM, _SHUFFLE_STREAM, _NEAREST_STREAM = (3 << 28) + 1, (3 << 28) + (1 << 20), 9 << 28
-_CELLS = 1 << 20
-"""How many numbers a permutation test ranks at once (8 MB)."""
+_CELLS = 1 << 20  # numbers that a permutation test ranks at once (8 MB)
 
 
 class Interval(NamedTuple):
@@ -340,8 +339,7 @@ def spearman_permutation_p(
     Weights are not permuted, because items were sampled by ``a``: under the null hypothesis, ``b`` is independent of
     ``a`` and of the weights.
     """
-    observed = spearman(a, b, weight)
-    if observed is None:
+    if (observed := spearman(a, b, weight)) is None:
         return None
     shuffled = np.argsort(random_numbers(_SHUFFLE_STREAM, (permutations, len(b))), axis=1)
     if weight is None:  # permuted values have permuted ranks

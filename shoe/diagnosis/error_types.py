@@ -1,29 +1,7 @@
 """Two variants of Diag-HOI as data: ``paper`` follows the papers, ``released`` the toolbox released with them.
 
-Papers: "Diagnosing Human-object Interaction Detectors", first version (S0) and journal version (S1). protocols.md 8.6
-lists the differences between papers and toolbox. The variants, in the order of that list:
-
-1. IoU: ``paper`` more than 0.5 everywhere (S1 2.3), ``released`` at least 0.5.
-2. Both have one true positive per ground-truth *triplet* (S1 2.3, toolbox), not per "pair" (S0).
-3. Target of a fix: ``paper`` chooses one of the possible ground truths, at random with a seed (S1 3.2.1) or greedily.
-   Ground truths with the verb of the prediction have precedence ("the correct action category"). ``released`` takes the
-   target from the toolbox's single map, whatever the option ``choice``.
-4. Possible targets: in ``paper``, ground truths that share the correct boxes of the prediction; for an association
-   error, those with the fewest changes, and each pair only once (S1 3.2.1). In ``released``, any ground truth that
-   shares the human box or, if the human box is correct nowhere, the object box.
-5. In both, a fix leaves no error of its type: each error becomes a true positive or is removed. ``paper`` removes an
-   error that has no target, or that scores lower than the true positive of its target (a duplicate).
-6. ``paper``: an oracle uses only errors of its type. ``released``: the map assigns to each ground truth at most one
-   prediction, of any type. If this prediction has another type, the error being fixed is removed instead.
-7. Metrics of false positives, false negatives and the progression follow the papers in both, because the toolbox has
-   none.
-8. V-COCO only.
-9. Rare: fewer than 10 training pairs in both (S1); "in the test set" in S0 is an error.
-10. Pair recall and negative AP: see ``localisation`` and ``pairs``.
-11. The gain of a step of the progression is mAP after the step minus mAP before it (S1 Eq. 5, not the text).
-12. This item is about a table, not about a rule.
-
-Further rules:
+Papers: "Diagnosing Human-object Interaction Detectors", first version (S0) and journal version (S1). The table in
+protocols.md 8.6 lists the differences between papers and toolbox, with the rule of each variant. Further rules:
 
 - mAP: ``paper`` integrates under the precision-recall curve and averages over all classes with ground truth (S1 2.3);
   ``released`` uses 11 points and leaves out the classes of 8.5. Both leave out classes without ground truth.
@@ -39,6 +17,7 @@ Further rules:
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -342,25 +321,21 @@ class Error:
     fix: Fix
 
 
-def _oracle(type_: ErrorType) -> Fix:
-    """Return the oracle of an error type, which turns errors into true positives of their targets.
+def _fix(type_: ErrorType, state: State, errors: Errors) -> State:
+    """Apply the oracle of an error type, which turns errors into true positives of their targets.
 
     IJCV paper 3.2.1, 3.2.2: "if duplicates are made, suppress the lower-scoring prediction". This may be the former
     true positive of the target. Errors that do not become true positives, and all errors of types outside ``FIXABLE``,
     are removed (protocols.md 8.4, 8.6 item 5).
     """
-
-    def fix(state: State, errors: Errors) -> State:
-        if type_ not in FIXABLE:
-            return replace(state, kept=state.kept & (errors.types != type_))
-        prediction, truth = fixes = errors.targets(state, type_)
-        found_by = errors.scope.best_of(prediction, truth, state.found_by)
-        kept = state.kept & (errors.types != type_)
-        kept[state.true_positives] = False
-        kept[found_by[found_by >= 0]] = True
-        return replace(state, kept=kept, found_by=found_by, fixes=(*state.fixes, fixes))
-
-    return fix
+    kept = state.kept & (errors.types != type_)
+    if type_ not in FIXABLE:
+        return replace(state, kept=kept)
+    prediction, truth = fixes = errors.targets(state, type_)
+    found_by = errors.scope.best_of(prediction, truth, state.found_by)
+    kept[state.true_positives] = False
+    kept[found_by[found_by >= 0]] = True
+    return replace(state, kept=kept, found_by=found_by, fixes=(*state.fixes, fixes))
 
 
 def _remove_all_errors(state: State, _: Errors) -> State:
@@ -374,7 +349,7 @@ def _drop_unfound(state: State, _: Errors) -> State:
 
 
 TYPES = tuple(
-    Error(type_.label, label, meaning, _oracle(type_))
+    Error(type_.label, label, meaning, partial(_fix, type_))
     for type_, label, meaning in (
         (ErrorType.HUMAN_BOX, "human box", "object box right, human box wrong"),
         (ErrorType.OBJECT_BOX, "object box", "human box right, object box or its label wrong"),

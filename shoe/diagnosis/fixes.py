@@ -1,10 +1,9 @@
 """Fix targets: the ground truth whose true positive an error becomes when an oracle fixes the error."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, reduce
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,7 +70,7 @@ class TruePairs:
     truth: Indices
 
     @classmethod
-    def from_scope(cls, scope: Scope, strict: StrictOptions) -> TruePairs:
+    def from_scope(cls, scope: Scope, strict: StrictOptions) -> Self:
         """Return the ground truths grouped by pair: equal object labels, and IoUs of both boxes above the threshold."""
         boxes = Boxes(scope.task.truth.interactions, strict.coordinates)
         sides = boxes.human(scope.truth), boxes.object(scope.truth)

@@ -100,8 +100,7 @@ def negative_ap(localised: Localised) -> NegativeAp:
         raise InputError("pairs", found=found, expected=expected)
     negative = np.ones(len(rows), bool)
     negative[hits.prediction[hits.pair]] = False
-    ranked = negative[np.argsort(interaction[rows] - 1, kind="stable")]
-    rank = (np.flatnonzero(ranked) + 1).astype(np.float64)
+    rank = (np.flatnonzero(negative[np.argsort(interaction[rows] - 1, kind="stable")]) + 1).astype(np.float64)
     if len(rank) == 0:
         return NegativeAp(None, None, len(rows), 0)
     found_so_far, ones = np.arange(1, len(rank) + 1), np.ones((1, len(rank)))

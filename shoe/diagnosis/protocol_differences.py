@@ -187,8 +187,7 @@ def _verdicts(label: NDArray[np.int8], rows: Mask) -> Verdicts:
 # of switching, the Shapley value (Shapley 1953). This is the only attribution whose shares sum to the difference, that
 # gives no share to a rule without effect, and equal shares to rules with equal effects.
 
-_SAME = 5e-13
-"""Tolerance for AP differences that come only from the order of floating-point sums."""
+_SAME = 5e-13  # tolerance for AP differences that come only from the order of floating-point sums
 Watch = Callable[[Sequence[StrictOptions]], Iterable[StrictOptions]]
 
 
@@ -294,8 +293,7 @@ def _measure(task: Task, wanted: Sequence[StrictOptions], watch: Watch) -> dict[
             columns = entries.category, entries.score, entries.credit
             ranked[rule.ap] = ranked_lists(*columns, truths, rule.ap, rule.ties, rule.epsilon)
         scores = ClassScores.from_lists(ranked[rule.ap], truths, entries.counted, rule, entries.unseen)
-        means = scores.means(entries.rare, entries.unseen)
-        found[options] = means, np.where(scores.in_mean, scores.ap, np.nan)
+        found[options] = scores.means(entries.rare, entries.unseen), np.where(scores.in_mean, scores.ap, np.nan)
     return found
 
 

@@ -1,10 +1,9 @@
 """Scope of a diagnosis: its ground truths and predictions, their labels, and the pairs that share a box."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,10 +14,8 @@ from shoe.core.boxes import CommonCoordinates, OverlapRule, iou
 from shoe.scoring.matching.task import Boxes, Task
 from shoe.scoring.matching.task import Overlaps as Compared
 
-_PAIRS_AT_ONCE = 1 << 16
-"""Block size that keeps work arrays in the processor's cache."""
-_PERSON = "person"
-"""Label of every human box. Objects may have the same label."""
+_PAIRS_AT_ONCE = 1 << 16  # block size that keeps work arrays in the processor's cache
+_PERSON = "person"  # label of every human box; objects may have the same label
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +84,7 @@ class Scope:
         return np.append(self.by_rank, -1)[rank]
 
     @classmethod
-    def from_task(cls, task: Task, no_interaction: str) -> Scope:
+    def from_task(cls, task: Task, no_interaction: str) -> Self:
         """Return the scope of a task, without images that have no ground truth (protocols.md 8.1).
 
         ``no_interaction`` is ``keep`` or ``exclude``. ``exclude`` removes ground truths and predictions of

@@ -205,8 +205,7 @@ class SemanticDiagnosis:
     @cached_property
     def absent(self) -> dict[str, str]:
         """Reason for each part that cannot be measured, by name of the part."""
-        unfit = unfit_scores(self.analysis.task.predictions)
-        if unfit is not None:
+        if (unfit := unfit_scores(self.analysis.task.predictions)) is not None:
             return {"map": unfit}
         return {} if len(self.analysis.scope.truth) else {"map": "no ground truth"}
 

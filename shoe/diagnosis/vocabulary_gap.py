@@ -14,12 +14,10 @@ between the words that differ from the class. A *confusion* is a word of a class
 gain of a confusion is the sum over its matches.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import blake2b
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,7 +75,7 @@ class Tables:
     found_by: Indices
 
     @classmethod
-    def from_analysis(cls, analysis: ErrorAnalysis) -> Tables:
+    def from_analysis(cls, analysis: ErrorAnalysis) -> Self:
         """Return the predictions and ground truths that take part in an error analysis."""
         scope, whole = analysis.scope, analysis.task
         order = np.argsort(scope.prediction, kind="stable")
@@ -182,8 +180,7 @@ _STEPS = 4
 """Number of points on the path at which the gradient is evaluated. The gradient is linear in the position on the path,
 except at points where the envelope changes."""
 _ORDERS = 32
-_NUMBERS = 1 << 19
-"""Maximum size of a work array of sampled tie orders: 2^19 float64 numbers, 4 MB."""
+_NUMBERS = 1 << 19  # maximum size of a work array of sampled tie orders: 2^19 float64 numbers, 4 MB
 
 
 def shares_of(scorer: Scorer, matches: Matches, start: Floats) -> Floats:

@@ -270,8 +270,7 @@ class Lexicon:
         """
         if not word:
             return []
-        bases = self.exceptions[pos].get(word)
-        if bases is None:
+        if (bases := self.exceptions[pos].get(word)) is None:
             ends = self._endings
             own = [word.removesuffix(old) + new for old, new in ends[pos] if word.endswith(old)] if ends else []
             bases = substitutions(word, pos) if ends is None else own

@@ -452,8 +452,7 @@ def _nouns(words: list[str], group: list[str], main: bool) -> Iterable[Sense]:
             known = group[start:end]
             if end < len(group) and describes(known):
                 continue
-            senses = find(known, "object")
-            if senses:
+            if senses := find(known, "object"):
                 head = main and end == len(group)
                 senses = because(senses, f'{"head" if head else "part"} of "{" ".join(words)}"')
                 yield from senses if head else [s._replace(weight=KIND) for s in senses]

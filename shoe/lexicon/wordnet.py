@@ -49,8 +49,7 @@ def glosses(names: list[str], task: str) -> dict[str, str]:
 
 def synset_lines(task: str) -> list[bytes]:
     """Return the lines of WordNet's data files, one per synset ID in order; arguments and errors as :func:`glosses`."""
-    folder = next(folders(), None)
-    if folder is None:
+    if (folder := next(folders(), None)) is None:
         raise MissingWordNetError(task)
     return _lines(folder)
 

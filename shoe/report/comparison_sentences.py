@@ -116,8 +116,7 @@ def _pair(
     ]
     winners: dict[str, list[str]] = {}
     for column in [*others, *columns]:
-        difference = made.between(*pair, column.figure)
-        if difference is None:
+        if (difference := made.between(*pair, column.figure)) is None:
             continue
         if difference.significant and column in others:
             winners.setdefault(f"{_better(difference)} is better in", []).append(_heading(found, column))

@@ -1,7 +1,5 @@
 """Diagnosis of models in the terminal and as JSON."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec.structs import asdict
@@ -24,6 +22,8 @@ from shoe.diagnosis.sweeps import Sweep
 from shoe.diagnosis.vocabulary_gap import ConfusionExample, VocabularyGap
 from shoe.report.text import decimals, percent, points, print_line, print_more, table, table_of_models, words
 
+Models = Mapping[str, Diagnosis | PairDiagnosis]
+"""Diagnoses by name of the model."""
 RELATIONS = {each.label: each.label.replace("_", " ") for each in Relation}
 RELATIONS |= {"same": "same meaning", "unresolved": "not in WordNet"}
 """Names of semantic relations in tables."""
@@ -238,8 +238,7 @@ def _print_one(models: Models, to: Console, *, verbose: bool) -> None:
 
 
 def _print_several(models: Models, to: Console, *, verbose: bool) -> None:
-    found = {name: each for name, each in models.items() if isinstance(each, Diagnosis)}
-    if found:
+    if found := {name: each for name, each in models.items() if isinstance(each, Diagnosis)}:
         how = _how(next(iter(found.values())))
         print_line(to, f"mAP, and its gain if one kind of error were fixed ({how}); *: largest gain")
         to.print(_deltas_table(found, to))
@@ -354,10 +353,6 @@ def _merge_notes(notes: Mapping[str, Iterable[str]]) -> list[str]:
 def _bar(value: float | None, most: float) -> str:
     eighths = round(8 * 14 * value / most) if value and value > 0 else 0
     return "█" * (eighths // 8) + " ▏▎▍▌▋▊▉"[eighths % 8].strip()
-
-
-Models = Mapping[str, Diagnosis | PairDiagnosis]
-"""Diagnoses by name of the model."""
 
 
 class Model(ModelFigures, frozen=True):

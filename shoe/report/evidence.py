@@ -84,8 +84,7 @@ def _strict_lines(result: StrictResult, report: Report) -> list[str]:
     options, name = result.options, result.options.protocol
     lines = []
     parts = (("mAP", result.map), ("rare", result.map_rare), ("non-rare", result.map_non_rare))
-    absent = [part for part, value in parts if value is None]
-    if absent:
+    if absent := [part for part, value in parts if value is None]:
         skips = options.zero_tp == "skip" or options.unpredicted == "full-only"
         why = "no class that this protocol counts" if skips else "no ground truth of such a class"
         lines.append(f"{name}: {', '.join(absent)}: not measured: {why}")
@@ -96,8 +95,7 @@ def _strict_lines(result: StrictResult, report: Report) -> list[str]:
             f"{name}: classes with predictions but no true positive are left out; classes without predictions count "
             "0 in mAP and are left out of rare and non-rare" + (", so mAP is below both" if is_below else "")
         )
-    truthless = int((~np.isnan(result.ap) & (report.truth.triplets_per_class == 0)).sum())
-    if truthless:
+    if truthless := int((~np.isnan(result.ap) & (report.truth.triplets_per_class == 0)).sum()):
         classes = f"{truthless:,} of its {result.classes:,} classes"
         lines.append(f"{name}: {classes} have no ground truth in this file and count 0")
     if options.known_object == "boxes":
@@ -176,8 +174,7 @@ def _part_line(part: str, words: Words) -> str:
     labels = "1 is a label" if words.labels == 1 else f"{words.labels:,} are labels"
     different = pluralize(words.words, "different word")
     line = f"{part:<10} {different}, {labels} of the dataset (strict mAP ignores all other words)"
-    unresolved = [word for word in words.unresolved if word]
-    if unresolved:
+    if unresolved := [word for word in words.unresolved if word]:
         shown = ", ".join(f'"{printable(word, longest=30)}"' for word in unresolved[:_WORDS_SHOWN])
         more = f" and {len(unresolved) - _WORDS_SHOWN:,} more" if len(unresolved) > _WORDS_SHOWN else ""
         line += f"; {len(unresolved):,} not in WordNet (similarity 0 to all labels): {shown}{more}"

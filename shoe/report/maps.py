@@ -381,8 +381,7 @@ def closing_lines(completion: Completion, pairs: CompletedPairs, tolerance: floa
     yield f"{completion.why} ({percent(tolerance)} points)" if completion.why is Why.TOLERANCE else str(completion.why)
     if completion.why is not Why.DECIDED:
         yield "the interval does not cover false positives of unlikely classes: docs/protocols.md, 10.7"
-    questions = pairs.rated + pairs.unanswered
-    if not questions:
+    if not (questions := pairs.rated + pairs.unanswered):
         yield "no pair had to be rated"
         return
     plans = {"a complete map": pairs.whole_build, "all pairs that these predictions look up": pairs.looked_up}

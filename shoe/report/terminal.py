@@ -126,8 +126,7 @@ def _entry_table(report: Report) -> Table:
         roles = [name for name, (k, _) in zip(actions.entry_names, actions.entries, strict=True) if k == number]
         for name in (action, *roles):
             found = [each.get(name) for each in by_name]
-            persons = next((truths for truths, _ in filter(None, found)), None)
-            if persons is not None:
+            if (persons := next((truths for truths, _ in filter(None, found)), None)) is not None:
                 cells = ("" if entry is None else percent(entry[1] if entry[0] else None) for entry in found)
                 made.add_row(name, f"{persons:,}", *cells)
     return made

@@ -78,8 +78,7 @@ def _text(cell: Any) -> Any:
     return Text("\n".join(printable(line, _LONGEST) for line in str(cell).split("\n")))
 
 
-_KEY = 11
-"""Characters of the keyword before the text of most notes."""
+_KEY = 11  # characters of the keyword before the text of most notes
 
 
 def print_line(to: Console, line: str, style: str = "") -> None:

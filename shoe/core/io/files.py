@@ -92,8 +92,7 @@ def unreadable_error(path: str | Path, error: Exception) -> InputError:
     """Return the error to raise for a file that cannot be opened or read because of ``error``."""
     if isinstance(error, FileNotFoundError):
         return InputError(path, found="no such file", expected="a file", hint=_nearest_sibling(Path(path)))
-    is_folder = isinstance(error, IsADirectoryError)
-    found = "a folder" if is_folder else getattr(error, "strerror", None) or str(error)
+    found = "a folder" if isinstance(error, IsADirectoryError) else getattr(error, "strerror", None) or str(error)
     return InputError(path, found=found, expected="a file that can be read")
 
 

@@ -38,8 +38,7 @@ _TAG = struct.Struct("<II")
 _EMPTY = np.zeros((0, 0))
 _EMPTY.flags.writeable = False
 
-_RUN = 1 << 16
-"""Number of empty cells written at once."""
+_RUN = 1 << 16  # number of empty cells written at once
 
 _DAMAGE = (ValueError, struct.error, zlib.error, IndexError, RecursionError, OverflowError, MemoryError)
 

@@ -25,10 +25,8 @@ _WORDS = ("images", "verbs", "objects")
 _VERSION = 3
 _NOTES = "notes.json"
 _ALIGNMENT = 64
-_LOCAL_HEADER = 30
-"""Size in bytes of a zip member's header before its name and extra field."""
-_PADDING = b"\x35\xd9"
-"""ID of the extra field for padding that Android's zipalign uses."""
+_LOCAL_HEADER = 30  # size in bytes of a zip member's header before its name and extra field
+_PADDING = b"\x35\xd9"  # ID of the extra field for padding that Android's zipalign uses
 
 
 def write_native(table: Interactions, path: str | Path, notes: bytes = b"") -> None:

@@ -94,8 +94,7 @@ class _Machine(pickle._Unpickler):
 
     def find_class(self, module: str, name: str) -> Any:
         home = module.replace("numpy._core", "numpy.core").replace("__builtin__", "builtins")
-        known = _NAMES.get((home, name)) or _CLASSES.get(name)
-        if known is not None:
+        if (known := _NAMES.get((home, name)) or _CLASSES.get(name)) is not None:
             return _Name(known)
         if module.split(".")[0] == "torch":
             raise _RefusedError("a torch tensor", TORCH_TO_JSON)
@@ -236,8 +235,7 @@ class _Plainer:
             raise _RefusedError("a number with more than 63 bits")
         if type(value) in (int, float, str, bool, type(None)):
             return value, 1
-        known = self._done.get(id(value))
-        if known is not None:
+        if (known := self._done.get(id(value))) is not None:
             if known[1] < 0:
                 raise _RefusedError("a list that contains itself")
             return known[0], known[1]

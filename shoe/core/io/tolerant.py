@@ -151,15 +151,13 @@ def values_in(text: str, start: int = 0) -> list[FoundObject]:
     unclosed = {'"': 0, "'": 0}  # position up to which a quote is known to start no string
     while position < end and len(stack) < _TOO_DEEP:
         if not stack:
-            opener = _OPENER.search(text, position)
-            if opener is None:
+            if (opener := _OPENER.search(text, position)) is None:
                 break
             position = opener.start()
         if position < unclosed.get(text[position], 0):
             position += 1
             continue
-        token = _TOKEN.match(text, position)
-        if token is None:  # a lone backslash at the end
+        if (token := _TOKEN.match(text, position)) is None:  # a lone backslash at the end
             break
         position, kind, word = token.end(), token.lastgroup, token[0]
         if kind in ("space", "comment"):

@@ -162,8 +162,7 @@ def read_rdf(path: str, data: bytes, language: str | None) -> Source:
     ids = {node: _last(node) if often[_last(node)] == 1 else node for node in nodes}
     source = Source(path, Path(path).name.partition(".")[0], [], language)
     for node in nodes:
-        names = tuple(dict.fromkeys(_texts(said[node], _NAMES, language)))
-        if not names:
+        if not (names := tuple(dict.fromkeys(_texts(said[node], _NAMES, language)))):
             source.leave_out("concepts without a name in the language")
             continue
         gloss = next(_texts(said[node], _GLOSSES, language), "")
@@ -281,8 +280,7 @@ class _Reader:
             raise OptionError(f"{self.path}: found {found}, expected {expected}")
         about, made = self.lexicons[0], self.made
         for synset, gloss, parents, line in self.synsets:
-            pos = _POS.get(synset.get("partOfSpeech", ""))
-            if pos is None:
+            if (pos := _POS.get(synset.get("partOfSpeech", ""))) is None:
                 made.leave_out("concepts that are neither nouns nor verbs")
                 continue
             id_ = self.attribute(synset, "id", "Synset", line)

@@ -1,9 +1,7 @@
 """Data classes for the source of a lexicon: concepts with names, and inflected forms of words."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 from shoe.core.errors import InputError, OptionError, quote
 from shoe.lexicon.compiled import Pos
@@ -67,7 +65,7 @@ class Source:
         if number:
             self.left_out[reason] = self.left_out.get(reason, 0) + number
 
-    def with_verbs(self, kinds: frozenset[str]) -> Source:
+    def with_verbs(self, kinds: frozenset[str]) -> Self:
         """Return a copy of the source in which all concepts with a kind in ``kinds`` are verbs.
 
         Raises:

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_NAME, _TITLE = 1.6, 5.5
-"""Width in inches of a model name next to bars, and of a title."""
+_NAME, _TITLE = 1.6, 5.5  # width in inches of a model name next to bars, and of a title
 _COLUMNS = 3
 _GAIN = "gain in mAP if only this error were fixed, in points"
 _SHARES: dict[str, Callable[[Diagnosis | PairDiagnosis], float | None]] = {
@@ -45,8 +44,7 @@ class Bar(NamedTuple):
     marks: tuple[tuple[str, float | None], ...] = ()
 
 
-_RARE, _NON_RARE = "^", "o"
-"""Markers of the means over rare and over non-rare classes."""
+_RARE, _NON_RARE = "^", "o"  # markers of the means over rare and over non-rare classes
 
 
 def error_bars(models: Mapping[str, ErrorAnalysis]) -> Figure:
@@ -171,17 +169,12 @@ def _bar_points(value: float | None, sign: str = "") -> str:
     return "–" if value is None else f"{100 * value:{sign}z.1f}"
 
 
-_MOST_WORDS = 18
-"""Most rows and columns of a heat map."""
-_CELL = 0.32
-"""Size of a cell in inches."""
-_LONGEST = 1.5
-"""Width of a word in inches."""
+_MOST_WORDS = 18  # maximum number of rows and of columns of a heat map
+_CELL = 0.32  # size of a cell in inches
+_LONGEST = 1.5  # width of a word in inches
 _DARKEST = (0.0, 0.27, 0.48)
-_FAINTEST = 0.12
-"""Fraction of the darkest colour for the smallest value, so that it differs from an empty cell."""
-_LEGEND = 1.9
-"""Width of a line of the legend in inches."""
+_FAINTEST = 0.12  # fraction of the darkest colour for the smallest value, so that it differs from an empty cell
+_LEGEND = 1.9  # width of a line of the legend in inches
 _CURVES: dict[str, Callable[[SweepPoint], float | None]] = {
     "pair recall, %": lambda point: _in_percent(point.recall),
     "pair precision, %": lambda point: _in_percent(point.precision),
@@ -313,8 +306,7 @@ def sweep_curves(models: Models) -> Figure:
 
 def _draw(axes: Axes, curve: Sweep, value: Callable[[SweepPoint], float | None], look: dict[str, Any]) -> None:
     index = range(len(curve.points))
-    known = [(x, y) for x, y in zip(index, map(value, curve.points), strict=True) if y is not None]
-    if known:
+    if known := [(x, y) for x, y in zip(index, map(value, curve.points), strict=True) if y is not None]:
         axes.plot([x for x, _ in known], [y for _, y in known], linewidth=1, markersize=3.2, **look)
     every = -(-len(index) // 5)
     axes.set_xticks(index[::every], [f"{point.threshold:g}" for point in curve.points[::every]])

@@ -27,8 +27,7 @@ if TYPE_CHECKING:
 WIDTH, HEIGHT = 480, 360
 """Size in pixels of one example in the grid."""
 _GAP, _LINE, _HEAD = 12, 19, 62
-_SMALL = 6000
-"""Area in square pixels below which a label could hide a box."""
+_SMALL = 6000  # area in square pixels below which a label could hide a box
 
 
 def draw_pictures(found: ErrorAnalysis, name: str, folder: Path, pictures: Path | None) -> list[Path]:
@@ -43,8 +42,7 @@ def draw_pictures(found: ErrorAnalysis, name: str, folder: Path, pictures: Path 
     make_folder(folder)
     paths = []
     for error in ERRORS:
-        chosen = examples(found, error.name)
-        if not chosen:
+        if not (chosen := examples(found, error.name)):
             continue
         paths.append(folder / f"{error.name}.png")
         count = f"{len(chosen)} of {found.counts[error.name]:,}"
@@ -161,11 +159,10 @@ def read_picture(name: str, folder: Path | None) -> tuple[Image | None, str]:
 
     if folder is None:
         return None, "no image folder given"
-    path = folder / Path(name).name
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", Image.DecompressionBombWarning)
-            with Image.open(path, formats=("JPEG", "PNG", "WEBP", "BMP")) as picture:
+            with Image.open(folder / Path(name).name, formats=("JPEG", "PNG", "WEBP", "BMP")) as picture:
                 return picture.convert("RGB"), ""
     except FileNotFoundError:
         return None, "no such image"

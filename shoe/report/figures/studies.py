@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _ROW, _ABOVE = 0.24, 0.9
-_MOST = 40
-"""Most raters that are drawn."""
+_MOST = 40  # maximum number of raters that are drawn
 _SHADES = ("#DCE9F2", "#A9CBE2", "#6BA6CD", "#2F7FB5", "#0B4F82")
 
 

@@ -77,8 +77,7 @@ class Words:
 
 
 _OF_EACH_KIND = 8
-_MOST_TRUTHS = 12
-"""Most ground truths of an example image, because more boxes are illegible."""
+_MOST_TRUTHS = 12  # ground truths of an example image at most, because more boxes are illegible
 _MATCHED, _UNMATCHED = 12, 5
 """Most predictions of a model that are shown on an image: matched ones, and the most confident unmatched ones."""
 

@@ -155,11 +155,7 @@ def _digest(source: str) -> str:
 
 
 def write_document(path: str | Path, page: str) -> None:
-    """Write a page as UTF-8, atomically.
-
-    Raises:
-        InputError: if the file cannot be written.
-    """
+    """Write a page as UTF-8, atomically; raise InputError if the file cannot be written."""
     with atomic_write(path) as stream:
         stream.write(page.encode("utf-8", "replace"))
 

@@ -5,13 +5,11 @@ model, the words and images of its predictions by decreasing score, and the cand
 equally similar pairs are matched; and, once for all models, the tables of similarities.
 """
 
-from __future__ import annotations
-
 import base64
 import gzip
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,8 +27,7 @@ from shoe.similarity import Similarity, SimilarityMap
 from shoe.similarity.ensemble import ENSEMBLES
 
 _WHOLE = ("u1", "u2", "u4", "i1", "i2", "i4")
-_ALIGNED = 8
-"""Multiple of bytes at which each column starts, as typed arrays of JavaScript need it."""
+_ALIGNED = 8  # multiple of bytes at which each column starts, as typed arrays of JavaScript need it
 
 
 def pack(value: Any) -> str:
@@ -100,7 +97,7 @@ class _Scored(NamedTuple):
     source: Similarity
 
     @classmethod
-    def from_report(cls, report: Report) -> _Scored | None:
+    def from_report(cls, report: Report) -> Self | None:
         similarities = report.similarities
         if report.semantic is None or similarities is None or similarities.source is None:
             return None
@@ -185,7 +182,7 @@ class _Words:
     number: dict[str, int]
 
     @classmethod
-    def from_tables(cls, words: Sequence[str], tables: Sequence[Floats]) -> _Words:
+    def from_tables(cls, words: Sequence[str], tables: Sequence[Floats]) -> Self:
         stacked = np.stack(tables)
         flat = stacked.reshape(-1, len(words))
         _, first, number = np.unique(flat, axis=1, return_index=True, return_inverse=True)

@@ -30,8 +30,7 @@ from shoe.study.problems import ProblemStudy
 from shoe.study.raters_and_people import PeopleAndRaters
 from shoe.study.ratings import StudyRatings, shape_of
 
-_MOST = 40
-"""Maximum number of raters, and of ensembles, in the report."""
+_MOST = 40  # maximum number of raters, and of ensembles, in the report
 
 
 def write_people_page(path: Path, study: StudyRatings, found: StudyReport, command: str) -> None:
@@ -100,39 +99,7 @@ def _closing(found: StudyReport) -> list[str]:
 
 _MODULES = ("dom", "study-log", "study-pairs", "study-problems", "study")
 CONSENT, INSTRUCTIONS, WITH_PICTURE = "consent.txt", "instructions.txt", "with-picture.txt"
-_CONSENT = """\
-You take part in a study of {about}. It takes about {minutes} minutes. You may stop at any time and continue later.
-
-Your answers are stored in this browser. They go only to the person who invited you: through the link that you \
-opened, or in a file that you save at the end and send. Answers are published without names.
-"""
-_RATE = """\
-You see two activities of a person, with the meaning of each word. How similar are they?
-
-0 - not similar at all
-1 - hardly similar
-2 - somewhat similar
-3 - very similar
-4 - the same: one could replace the other
-
-Rate by meaning, not by how often the two occur together. There is no right answer; go by your first impression.
-Press a key, 0 to 4, or a button. The left arrow goes back.
-"""
-_LOOK = """\
-You see the pairs again, each with a picture of the first activity. The person has a solid outline, the object a \
-dashed outline. Your answer is shown next to the picture: keep it or change it.
-
-Press Enter to keep the answer, or a key, 0 to 4.
-"""
-_DECIDE = """\
-Each screen shows two problems. In the six pictures on side A, people do the same action with one kind of object. \
-The six pictures on side B show the same kind of object, but nobody does this action with it.
-
-Find the action. Then decide for each query whether it belongs to side A or to side B. Judge each query separately.
-
-Press A or B, or a button. Up and down arrows select a query. Enter opens the next screen, the \
-left arrow the previous screen.
-"""
+_TEXTS = Path(__file__).parent / "texts"
 _SECONDS, _PICTURE_SECONDS, _PROBLEM_SECONDS = 8, 5, 40
 """Seconds per answer, for the estimate of minutes that raters see."""
 
@@ -141,12 +108,14 @@ def default_texts(study: AnyStudy) -> dict[str, str]:
     """Return the default texts of a study's pages by file name; an empty line ends a paragraph."""
     if isinstance(study, ProblemStudy):
         seconds = len(study.problems) * study.testers / study.raters * _PROBLEM_SECONDS
-        about, texts = "what pictures have in common", {INSTRUCTIONS: _DECIDE}
+        about, texts = "what pictures have in common", {INSTRUCTIONS: "problems.txt"}
     else:
         pictures = sum(bool(item.picture) for item in study.items)
         seconds = len(study.items) * 1.1 * _SECONDS + pictures * _PICTURE_SECONDS
-        about, texts = "how similar activities are", {INSTRUCTIONS: _RATE} | ({WITH_PICTURE: _LOOK} if pictures else {})
-    return {CONSENT: _CONSENT.format(about=about, minutes=max(1, round(seconds / 60)))} | texts
+        about, texts = "how similar activities are", {INSTRUCTIONS: "pairs.txt"}
+        texts |= {WITH_PICTURE: "pairs-with-picture.txt"} if pictures else {}
+    found = {name: (_TEXTS / file).read_text("utf-8") for name, file in {CONSENT: "consent.txt", **texts}.items()}
+    return found | {CONSENT: found[CONSENT].format(about=about, minutes=max(1, round(seconds / 60)))}
 
 
 def read_texts(folder: Path, study: AnyStudy) -> dict[str, str]:
@@ -286,8 +255,7 @@ def problem_pictures(problems: Problems, images: Path, first: int = 0) -> dict[s
         if picture is None:
             raise InputError(path, found=reason, expected=f"the image {quote(name)}, which the problems use")
         for row in rows[regions.image[rows] == image].tolist():
-            clipped = cut_out(picture, tuple(regions.crops[row].tolist()))
-            if clipped is None:
+            if (clipped := cut_out(picture, tuple(regions.crops[row].tolist()))) is None:
                 expected = f"an image that contains the crop {quote(regions.crops[row].tolist())}"
                 raise InputError(path, found=f"{picture.width} x {picture.height} pixels", expected=expected)
             pictures[f"{first + row}.jpg"] = small(clipped[0], CROP)

@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 _WIDTH = 720
 _BAR, _BARS_LEFT = 12, 150
 _SWEEP_WIDTH, _LEFT, _RIGHT, _TOP, _BOTTOM = 250, 34, 242, 22, 150
-_NAMES_END = 92
-"""Left end of the rows in a chart of raters, right of their names."""
+_NAMES_END = 92  # left end of the rows in a chart of raters, right of their names
 _ROW = 15
 _OPTIONS = {"weight": "weight of the verb", "delta": "delta", "threshold": "IoU threshold", "tau": "tau"}
 
