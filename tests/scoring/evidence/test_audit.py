@@ -20,6 +20,10 @@ def test_attacks_earn_next_to_nothing_under_shoe_robust(name: str) -> None:
         robust = gains[attack]["shoe-robust"]
         assert max(robust["map"], robust["mf1"]) <= 0.002, attack
     assert gains["moved copy"]["shoe"]["map"] <= 0.002  # near copies are repeats there, too
+    # Words without sense move no threshold, in whatever amount and with whatever score.
+    assert max(gains["nonsense"][protocol]["mf1"] for protocol in AUDITED) <= 0.002
+    nonsense = next(attack for attack in found["attacks"] if attack["name"] == "nonsense")
+    assert all("lines per prediction" in of["variant"] for of in nonsense["protocols"].values())
     # Or there would be nothing to close.
     assert max(gains["vague verb"]["shoe"].values()) > 0.03
 
