@@ -155,7 +155,7 @@ class BuildEstimate(Document, frozen=True):
 
 
 def measured_progress(raters: Raters, outcome: Outcome) -> dict[str, Progress]:
-    """Return the measurements from each rater's stored answers, by the rater's name."""
+    """Return the counts of stored answers and of zeros, and the tokens that were used, by the rater's name."""
     progress: dict[str, Progress] = {}
     for session in raters.sessions:
         states = {part: rated.states[:, session.columns] for part, rated in outcome.parts.items()}

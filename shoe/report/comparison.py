@@ -385,7 +385,10 @@ def _detail_rows(found: Comparison, number: int) -> dict[str, list[str]]:
 
 
 def as_latex(found: Comparison) -> str:
-    """Return a LaTeX table for the booktabs package, with a row per model, and signatures and notes as comments."""
+    """Return a LaTeX table for the booktabs package and its legend; signatures and notes are LaTeX comments.
+
+    Each model has a row of values, then a row of intervals and a row of ranks if the comparison has them.
+    """
 
     def write_cell(cell: Cell) -> str:
         text = percent(cell.value) if cell.value is not None else "--"

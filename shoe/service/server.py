@@ -177,7 +177,7 @@ class _LimitedProtocol(H11Protocol):
     _unread: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Accept a connection unless there are too many connections, and start the time limit for request headers."""
+        """Start the time limit for request headers; close the connection if there are too many in total or per address."""
         super().connection_made(transport)
         transport.set_write_buffer_limits(high=0)  # call pause_writing as soon as the kernel does not take all data
         hosts = [(getattr(each, "client", None) or ("",))[0] for each in self.connections]

@@ -278,7 +278,7 @@ class SimilarityMap(Similarity):
 
     @property
     def whole_ratings(self) -> WholeRatings | None:
-        """Each rater's ratings of whole interactions; None if the map has no such ratings."""
+        """Each rater's ratings of pairs of a class and a predicted interaction; None if the map has no such ratings."""
         return self.whole_file.ratings if self.whole_file else None
 
     @property

@@ -194,9 +194,9 @@ def export(
 def evaluate_predictions(
     predictions: Path | None, ground_truth: Path | None, map_name: str, dataset: str
 ) -> Report | None:
-    """Return the report of a prediction file scored with a map, or None if no file is given.
+    """Return the report of a prediction file scored with a map by protocol shoe; None if neither file is given.
 
-    Notes on how the file was read are printed to standard error.
+    Notes on the file and the check of its boxes are printed to standard error. Raise OptionError for only one file.
     """
     from shoe.maps.diff import scored
     from shoe.scoring.evidence.facts import box_check

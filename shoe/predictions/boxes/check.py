@@ -457,7 +457,7 @@ class BoxReport:
     stated: bool = False
 
     def flag(self, fit: Fit) -> str:
-        """Return the ``--boxes`` option that applies the convention of a fit."""
+        """Return the option that applies the convention of a fit, for messages: --boxes xywh (Python: boxes="xywh")."""
         name = parse_convention(fit.convention).full_name if self.stated else fit.convention
         return flag("boxes", name)
 

@@ -341,9 +341,10 @@ def value_range(figures: Sequence[float | None]) -> Bounds | None:
 
 
 def precision_bounds(score: OpenScore, other: FalsePositives) -> tuple[Floats, Floats]:
-    """Return the (K,) lowest and (K,) highest average precision of each class; proof above.
+    """Return (K,) lower and (K,) upper bounds of the average precision of each class over all possible matches.
 
-    Each unmatched prediction may be a false positive of its class in ``other`` instead of today's class.
+    Each unmatched prediction may be a false positive of its class in ``other`` instead of today's class. The proof is
+    above.
     """
     scorer, matches = score.scorer, score.matches
     settled, least = matches.settled, matches.outcomes.least

@@ -294,7 +294,10 @@ class Drawn(ImputedBase):
     name: str = "drawn"
 
     def values(self, part: Part, class_senses: Ints, senses: Ints) -> Floats:
-        """Return the (C, S) similarities of class senses and senses; see :class:`~shoe.similarity.Similarity`."""
+        """Return (C, S) similarities 0..1 of class senses and senses: those of the map, or drawn for unrated pairs.
+
+        Unrated pairs without a prediction are NaN.
+        """
         classes, of_class = np.unique(class_senses, return_inverse=True)
         found = self.source.values(part, classes, senses)
         of_part, pairs = self.learned[part], self.pairs[part]
@@ -358,7 +361,10 @@ def figures_of(scorer: Scorer) -> tuple[float | None, float | None]:
 
 
 def predictive(figures: Sequence[float | None]) -> Ends | None:
-    """Return the 90 % predictive interval (``COVERAGE``) of a metric from its draws; None if any draw is None."""
+    """Return the 90 % prediction interval (``COVERAGE``; Student's t, within 0..1) of a metric from its draws.
+
+    Return None if any draw is None.
+    """
     known = np.array([figure for figure in figures if figure is not None])
     if len(known) < len(figures):
         return None

@@ -112,7 +112,7 @@ def delete_run(id_: RunId, identity: Submitter, app: App) -> Response:
 
 @router.post("/v1/runs/{id}/diagnose", **contract(types.Run))
 def diagnose_run(id_: RunId, identity: Submitter, app: App) -> Response:
-    """Return a scored run with the state of its diagnosis, which the server computes for every scored run."""
+    """Return a run of kind score with the state of its diagnosis, which the server starts when the run is done."""
     run = runs.own_run(app.folder, identity, id_)
     if run.kind != "score":
         raise ConflictError(f"run {id_} is of kind {run.kind}: only runs of kind score have a diagnosis")
