@@ -252,7 +252,10 @@ class LedgerRecorder:
             self._count(is_usable=request.attempt > 1 or max(self.ledger.parse(entry)) >= 0)
 
     def failure(self, request: Request, kind: str, detail: str = "", usage: Usage | None = None) -> None:
-        """Write an attempt without an answer to the ledger, and book its cost; raise InputError if this fails."""
+        """Write an attempt without an answer to the ledger, and book its cost; raise InputError if this fails.
+
+        Without `usage`, the cost is the reserved cost if the endpoint may charge for this kind of failure, else 0.
+        """
         self.writer.append(failure_line(request, kind, detail))
         self._settle(request, usage or (None if kind in _MAYBE_CHARGED else Usage(0, 0)), answered=False)
         with self._lock:

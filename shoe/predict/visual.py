@@ -150,7 +150,7 @@ def shown(picture: Picture, pair: Pair, others: Sequence[Pair], visual: Visual) 
 
 
 def whole(picture: Picture, visual: Visual) -> View:
-    """Return a whole image without marks, scaled to the size in the settings."""
+    """Return a whole image without marks, scaled only if its size breaks the limits in the settings."""
     size = fitted((picture.width, picture.height), visual)
     return View(picture, () if size == (picture.width, picture.height) else (("scale", *size),))
 

@@ -269,7 +269,7 @@ class F1Rule(NamedTuple):
 
     @classmethod
     def from_options(cls, options: SemanticOptions) -> F1Rule:
-        """Return the rules set by the options ``recall``, ``f1-classes`` and ``prediction-misses`` of a SHOE protocol."""
+        """Return the rules set by the options recall, f1-classes and prediction-misses of a SHOE protocol."""
         return cls(options.recall, options.f1_classes, options.prediction_misses)
 
     def f1(self, true: Amounts, false: Amounts, found: Amounts, truths: Amounts, counted: Mask) -> tuple[Floats, Mask]:
