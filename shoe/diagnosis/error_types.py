@@ -17,7 +17,6 @@ protocols.md 8.6 lists the differences between papers and toolbox, with the rule
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -321,21 +320,25 @@ class Error:
     fix: Fix
 
 
-def _fix(type_: ErrorType, state: State, errors: Errors) -> State:
-    """Apply the oracle of an error type, which turns errors into true positives of their targets.
+def _oracle(type_: ErrorType) -> Fix:
+    """Return the oracle of an error type, which turns errors into true positives of their targets.
 
     IJCV paper 3.2.1, 3.2.2: "if duplicates are made, suppress the lower-scoring prediction". This may be the former
     true positive of the target. Errors that do not become true positives, and all errors of types outside ``FIXABLE``,
     are removed (protocols.md 8.4, 8.6 item 5).
     """
-    kept = state.kept & (errors.types != type_)
-    if type_ not in FIXABLE:
-        return replace(state, kept=kept)
-    prediction, truth = fixes = errors.targets(state, type_)
-    found_by = errors.scope.best_of(prediction, truth, state.found_by)
-    kept[state.true_positives] = False
-    kept[found_by[found_by >= 0]] = True
-    return replace(state, kept=kept, found_by=found_by, fixes=(*state.fixes, fixes))
+
+    def fix(state: State, errors: Errors) -> State:
+        kept = state.kept & (errors.types != type_)
+        if type_ not in FIXABLE:
+            return replace(state, kept=kept)
+        prediction, truth = fixes = errors.targets(state, type_)
+        found_by = errors.scope.best_of(prediction, truth, state.found_by)
+        kept[state.true_positives] = False
+        kept[found_by[found_by >= 0]] = True
+        return replace(state, kept=kept, found_by=found_by, fixes=(*state.fixes, fixes))
+
+    return fix
 
 
 def _remove_all_errors(state: State, _: Errors) -> State:
@@ -349,7 +352,7 @@ def _drop_unfound(state: State, _: Errors) -> State:
 
 
 TYPES = tuple(
-    Error(type_.label, label, meaning, partial(_fix, type_))
+    Error(type_.label, label, meaning, _oracle(type_))
     for type_, label, meaning in (
         (ErrorType.HUMAN_BOX, "human box", "object box right, human box wrong"),
         (ErrorType.OBJECT_BOX, "object box", "human box right, object box or its label wrong"),
