@@ -47,6 +47,7 @@ from shoe.lexicon.phrases.words import (
 )
 
 _FINITE_BE = frozenset(["is", "are", "was", "were", "am", "'s", "'re", "'m", *text.NEGATIONS])
+_WITHIN_CLAUSE = frozenset({PREP, ADV, DET, ADJ, NOUN, POSS})
 _HELD = re.compile(r"(?:[VE]?[JRN]?|I[DJ]*N+)(?=K)")  # position of a body part: "spread wide", "on his hips"
 
 
@@ -136,8 +137,10 @@ class _Reader(NounReader):
 
     def _passive(self, be: bool) -> bool:
         """Return whether the participle just read is a passive; ``be`` is whether a form of "be" precedes."""
-        after = self.at + 1
-        by = self.words[self.at : after] == ["by"] and (after == len(self.words) or self._agent(after))
+        end = self.at
+        while self.tags[end] in _WITHIN_CLAUSE and self.words[end] != "by":
+            end += 1
+        by = self.words[end : end + 1] == ["by"] and (end + 1 == len(self.words) or self._agent(end + 1))
         if by or (be and self.subject is None and self.words[max(0, self.at - 2) : self.at - 1] == ["been"]):
             return True
         if self.subject is None or (not be and self._tag() in NOMINAL):

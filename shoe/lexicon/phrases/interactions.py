@@ -424,7 +424,8 @@ def _is_unsure(clause: Clause) -> bool:
 
 
 def _candidate(clause: Clause, reply: ReplyObjects) -> Candidate | None:
-    if clause.passive:
+    agent = clause.object if clause.verb[1:] == ["by"] and clause.object and not clause.object.person else None
+    if clause.passive and not (agent is not None and reply.heads and is_in_reply(agent, reply)):
         verbs = [f"{clause.verb[0]} {clause.dangling}".strip()]
         verbs += [f"{clause.use.verb[0]} with"] if clause.use is not None else []
         objects = names(clause.subject) if clause.subject is not None else [reply.object] if reply.object else []

@@ -364,7 +364,8 @@ class NounReader:
             at += 1
         while at + 1 < len(self.words) and self.tags[at + 1] in NOUNS and self.tags[at] == NOUN:
             at += 1
-        return at < len(self.words) and (self.tags[at] == PERSON or is_body_part(Noun([self.words[at]])))
+        acts = self.tags[at] == PERSON or senses_of("".join(self.words[at : at + 1]))[:1] == ("noun.animal",)
+        return at < len(self.words) and (acts or is_body_part(Noun([self.words[at]])))
 
     def _verb_after(self) -> bool:
         """Return whether the noun after "and" has its own verb, and therefore starts another clause."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from shoe.lexicon import text
+from shoe.lexicon.constructions import is_kind
 from shoe.lexicon.phrases.noun_phrases import MATERIAL, Noun, is_body_part, senses_of
 from shoe.lexicon.phrases.words import (
     ADJ,
@@ -46,6 +47,7 @@ from shoe.lexicon.phrases.words import (
     tag_alone,
     word_of,
 )
+from shoe.lexicon.text import verb_forms
 
 _WHOM = re.compile(r"W[DJRNP]+$")  # the verb must follow: "the woman whom the dog licks"
 _SECOND_PERSON = re.compile(r"[VE].*C[DJ]*P$")  # as subject: "he reads a book and the boy plays"
@@ -81,7 +83,11 @@ def describes_before(place: Context) -> bool:
     words, i, _, known, before, after, _ = place
     following = (words[i + 1 :] or [""])[0]
     if before == NOUN:
-        high = after == PREP and (not known.noun or following in ("above", "over", "in", "into", "up"))
+        high = (
+            after == PREP
+            and "e" not in known.forms
+            and (not known.noun or following in ("above", "over", "in", "into", "up"))
+        )
         return (high or following == "enough") and not place.is_compound(i - 1)
     posed = before in (VERB, ING) and base_of(words[i - 1]) in table("posture") and after in _AFTER_ADJECTIVE
     return posed and (not known.noun or words[i] in table("resultative"))
@@ -185,6 +191,8 @@ def tag_open_class(words: list[str], i: int, tags: list[str]) -> str:
         return PREP
     if known.adjective and describes_before(place):
         return ADV
+    if before == PAST and place.after in _AFTER_ADJECTIVE and _is_result(place):
+        return ADV
     if not known.forms:
         return ADJ if _describes(place) or (before == NOUN and word in table("resultative")) else place.noun
     if known.adjective and before in BEFORE_NOUNS and place.after in (NOUN, PERSON, ADJ, AND) and not known.person:
@@ -192,6 +200,12 @@ def tag_open_class(words: list[str], i: int, tags: list[str]) -> str:
     if "g" in known.forms:
         return _tag_ing_form(place)
     return _tag_participle(place) if "e" in known.forms and "b" not in known.forms else _tag_base_form(place)
+
+
+def _is_result(place: Context) -> bool:
+    """Return whether the word at ``place`` states a result: "painted blue", "dragged ashore"; unknown words count."""
+    known, word = place.known, place.words[place.i]
+    return known.adjective or word in table("resultative") or not (known.noun or known.forms or known.person)
 
 
 def _is_held_body_part(place: Context) -> bool:
@@ -254,7 +268,7 @@ def _tag_participle(place: Context) -> str:
         named = known.rather_noun and after in (ING, COMMA)
         return ADJ if not named and (after == ING or place.describes) else noun if known.noun else PAST
     if after not in NOUNS_ADJ:
-        return PAST
+        return noun if known.rather_noun and before in (PREP, VERB, ING) else PAST
     first = not tags and ("-" in words[i] or known.adjective or place.is_compound(0))
     return ADJ if first or before in (VERB, ING, PREP) or (before == NOUN and "-" in words[i]) else PAST
 
@@ -276,7 +290,7 @@ def _tag_base_form(place: Context) -> str:
     if not tags:
         return _tag_first_word(place)
     subject = before in (NOUN, PERSON, COMMA) or base_of(words[i - 1]) == "get"
-    if "e" in known.forms and words[i + 1 : i + 2] == ["by"] and subject:
+    if "e" in known.forms and subject and (words[i + 1 : i + 2] == ["by"] or _is_done_by(place)):
         return PAST
     if before == SUB and words[i - 1] in CONTRAST and "s" in known.forms and after in DET_NOUNS:
         return VERB
@@ -289,6 +303,12 @@ def _tag_base_form(place: Context) -> str:
         named = _names_thing(words, i + 1) if after == ING else after == AND and second.adjective
         return ADJ if known.adjective and (place.describes or after == COMMA or named) else noun
     return VERB if tags[-1] == ADV and not known.rather_noun else noun
+
+
+def _is_done_by(place: Context) -> bool:
+    """Return whether the word at ``place`` is the participle of a passive: "pizza cut into slices by chef"."""
+    words, i, *_, before, after, _ = place
+    return after in (PREP, ADV) and (words[i - 1] in _GETS or (before == NOUN and "by" in words[i + 2 :]))
 
 
 def _tag_first_word(place: Context) -> str:
@@ -368,7 +388,12 @@ def _tag_coordinate(place: Context) -> str:
 _WORD = re.compile(r"'(?:s|re|ve|m|ll|d)\b|[^\W_](?:[\w&.'-]*[^\W_])?|,")
 _AND = re.compile(r"\s&\s|\s*\+\s*")
 _LABEL = re.compile(r"\w+(?:_\w+)+")
+_FIRST_OF_SUBJECT = (VERB, ING, PAST, NOUN)
+# A noun phrase with its places, and the verb after it: "wet dad on knees bathing", "wheelbarrow full of bricks pushed".
+_PERSON_ACTS = re.compile(r"[RJN]*P+(?:I+[DJ]*[NP]+|R)*([GEB])")
+_IS_DONE = re.compile(r"[RJNP]*[NP](?:J?I+[DJ]*[NP]+|R)*(?:B|E[RIN])")
 _CLITIC = re.compile(r"(?<=\w)'(?=(?:s|re|ve|m|ll|d)\b)")
+_GETS = frozenset(verb_forms("get"))
 _EMPHATIC = frozenset(["do", "does", "did"])
 _MAIN_VERBS = dict.fromkeys(["have", "has", "had", *_EMPHATIC], VERB) | dict.fromkeys(["having", "doing"], ING)
 
@@ -396,6 +421,33 @@ def _split_label(label: re.Match[str]) -> str:
 
 def tags_of(words: list[str]) -> str:
     """Return the tags of the words as a string of one letter per word; see :class:`~shoe.lexicon.phrases.words.Tag`."""
+    tags = _tags_in_order(words)
+    if tags[:1] in _FIRST_OF_SUBJECT and len(words) > 2:
+        after_article = _tags_in_order(["the", *words])[1:]
+        tags = after_article if _starts_subject(words, tags, after_article) else tags
+    return tags
+
+
+def _starts_subject(words: list[str], tags: str, after_article: str) -> bool:
+    """Return whether the first word belongs to the subject of a later verb: "tired boy carried", "wet dad bathing".
+
+    ``tags`` are the tags of the phrase, and ``after_article`` the tags that the words would have after "the".
+    """
+    known, described = word_of(words[0]), after_article[0] == ADJ
+    person, by = _PERSON_ACTS.match(after_article), "by" in words
+    if tags[0] == ING:
+        if is_expression(tuple(words[:2]), "object"):
+            return bool(_IS_DONE.match(after_article))
+        teaches = any(is_kind(words[1], kind) for kind in table("teacher"))
+        alone = teaches or known.adjective or base_of(words[0]) in table("posture")
+        return person is not None and ((by and person[1] == PAST) or alone)
+    if tags[0] == PAST or known.person or (known.adjective and described):
+        return person is not None or (by and _IS_DONE.match(after_article) is not None)
+    return by and (known.rather_noun or described) and _IS_DONE.match(after_article) is not None
+
+
+def _tags_in_order(words: list[str]) -> str:
+    """Return the tags of the words, each from the tags before it and the next words."""
     fixed = closed_classes()
     tags: list[str] = []
     for i, word in enumerate(words):

@@ -56,7 +56,8 @@ def word_of(word: str) -> Word:
     if nouns and not person:
         files = [store.lexname(sense) for sense in store.senses(nouns[0], "n").tolist()]
         common = bool(store.tag_count(nouns[0], "n")[0])
-        person = files[0] == "noun.person" and (common or not (verbs or "noun.artifact" in files))
+        only = len(set(files)) == 1
+        person = files[0] == "noun.person" and (common or only or not (verbs or "noun.artifact" in files))
     # An agent noun that the lexicon lacks ("biker"), unless it is a comparative ("slower").
     stem = word.removesuffix("s").removesuffix("r").removesuffix("e")
     doer = not nouns and word.removesuffix("s") == stem + "er" and not store.adjective_first(stem)
