@@ -243,19 +243,24 @@ def _inherit_object(before: Clause, clause: Clause) -> None:
 # Prepositional objects: "cutting a cake with a knife", "reading the time on a clock".
 
 
-def candidate_without_inner(clause: Clause, inner: Noun) -> Candidate | None:
-    """Return the candidate (reading time on, clock) for "reading the time on a clock", or None.
+_SHAPELESS = frozenset(f"noun.{name}" for name in ("communication", "possession", "substance", "object", "attribute"))
 
-    ``inner`` is the direct object, which is part of the action ("time"); the object of the candidate is the noun of a
-    later preposition ("clock").
+
+def candidate_without_inner(clause: Clause, inner: Noun) -> Candidate | None:
+    """Return the candidate (doing tricks on, skateboard) for "doing tricks on a skateboard", or None.
+
+    ``inner`` is the direct object, which is part of the action ("tricks"); the object of the candidate is the noun of a
+    later preposition ("skateboard"). A direct object without shape ("money", "mud") stays the first object.
     """
     brought = [Attached("of", inner.of)] if inner.of is not None else clause.attached
-    brought = [a for a in brought if "_".join(a.preposition.split()) not in table("nearby")]
+    brought = [a for a in brought if "_".join(a.preposition.split()) not in table("nearby").keys() | table("at_time")]
     things = [a for a in brought if not is_scenery(a.noun) and (a.noun.of or a.noun.owner or not is_body_part(a.noun))]
     if not things or not is_inner(inner):
         return None
     also = [] if is_body_part(inner) or inner.of is not None else names(inner)
-    return Candidate(verbs_with(clause, things[0]), [*names(things[0].noun), *also])
+    verbs, objects = verbs_with(clause, things[0]), [*names(things[0].noun), *also]
+    done = base_of(clause.verb[0]) in table("light_verb") or _SHAPELESS.isdisjoint(senses_of(inner.head)[:2])
+    return Candidate(*((verbs, objects) if done or not also else (verbs[::-1], objects[::-1])))
 
 
 def verbs_with(clause: Clause, attached: Attached) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 
 from shoe.lexicon import text
 from shoe.lexicon.constructions import is_kind
@@ -98,6 +99,8 @@ def tag_after_noun(place: Context) -> str:
     words, i, tags, known, _, after, noun = place
     last = max(j for j in range(i) if tags[j] != ADV)
     before = word_of(words[last])
+    if words[i] in text.WORD_CLASSES["persons"] and before.person and not before.plural:
+        return noun
     if place.is_compound(i - 1):
         led = "b" in known.forms and senses_of(words[i - 1])[:1] == ("noun.animal",) and _is_caused(words, tags)
         return VERB if led or _agrees(place) else noun
@@ -245,15 +248,19 @@ def _names_thing(words: list[str], i: int) -> bool:
 def _tag_ing_form(place: Context) -> str:
     words, i, _, known, before, after, _ = place
     if before in BEFORE_NOUNS:
-        if place.describes or (after == ING and not known.rather_noun and tag_alone(words, i + 2) == NOUN):
+        described = after == ING and not known.rather_noun and tag_alone(words, i + 2) == NOUN
+        if place.describes or (described and not _names_thing(words, i)):
             return ADJ
         return ING if after == PREP and words[i + 1] == "of" else NOUN if known.noun or not after else ING
     thing = before in (*VERB_FORMS, PREP) or (not before and "by" in words[i + 2 : i + 4])
     thing |= before == NOUN and (place.is_compound(i - 1) or MATERIAL.issuperset(senses_of(words[i])))
     if thing and _names_thing(words, i):
         return NOUN
+    led = base_of(words[i - 1]) if i else ""
+    own = base_of(words[i]) in table("transitive").keys() | table("attributive").keys()
     takes_noun = before == PREP and (words[i - 1] not in table("gerund_preposition") or words[i - 2] == "front")
-    takes_noun = takes_noun or (before in VERB_FORMS and base_of(words[i - 1]) in table("transitive"))
+    takes_noun |= before in VERB_FORMS and led in table("transitive")
+    takes_noun |= not own and (words[i - 1] == "with" or (before in (VERB, ING) and led not in _leading()))
     compound = (
         (before in (VERB, ING, PAST, PREP, AND) and after in NOMINAL and base_of(words[i - 1]) not in table("filler"))
         or (not before and (tag_alone(words, i + 2) in BEFORE_VERBS or "by" in words[i + 3 : i + 5]))
@@ -262,12 +269,18 @@ def _tag_ing_form(place: Context) -> str:
     return ADJ if (takes_noun and after in NOUNS) or (compound and place.is_compound(i)) else ING
 
 
+@cache
+def _leading() -> frozenset[str]:
+    """Return the verbs that another verb, and not an object, may follow directly: "standing holding a cup"."""
+    return frozenset().union(*map(table, ("filler", "seen", "copula", "posture", "motion", "implied")))
+
+
 def _tag_participle(place: Context) -> str:
     words, i, tags, known, before, after, noun = place
     if before in BEFORE_NOUNS:
         named = known.rather_noun and after in (ING, COMMA)
         return ADJ if not named and (after == ING or place.describes) else noun if known.noun else PAST
-    if after not in NOUNS_ADJ:
+    if after not in NOUNS_ADJ and not (after == ING and _names_thing(words, i + 1)):
         return noun if known.rather_noun and before in (PREP, VERB, ING) else PAST
     first = not tags and ("-" in words[i] or known.adjective or place.is_compound(0))
     return ADJ if first or before in (VERB, ING, PREP) or (before == NOUN and "-" in words[i]) else PAST
@@ -364,8 +377,9 @@ def _is_command(words: list[str]) -> bool:
 def _tag_coordinate(place: Context) -> str:
     """Return the tag of the word at ``place`` after "and" or a comma: if possible, the tag of the word before these."""
     words, _, tags, known, _, after, noun = place
+    persons = text.WORD_CLASSES["persons"]
     other = next((tag for tag in reversed(tags) if tag not in (AND, COMMA, ADV)), "")
-    if other in VERB_FORMS or (other == PREP and after in DET_PERSON):
+    if (other in VERB_FORMS or (other == PREP and after in DET_PERSON)) and words[place.i] not in persons:
         return VERB
     if known.adjective and other == ADJ:
         return ADJ
@@ -440,7 +454,7 @@ def _starts_subject(words: list[str], tags: str, after_article: str) -> bool:
             return bool(_IS_DONE.match(after_article))
         teaches = any(is_kind(words[1], kind) for kind in table("teacher"))
         alone = teaches or known.adjective or base_of(words[0]) in table("posture")
-        return person is not None and ((by and person[1] == PAST) or alone)
+        return person is not None and ((by and person[1] in (PAST, BE)) or alone)
     if tags[0] == PAST or known.person or (known.adjective and described):
         return person is not None or (by and _IS_DONE.match(after_article) is not None)
     return by and (known.rather_noun or described) and _IS_DONE.match(after_article) is not None
