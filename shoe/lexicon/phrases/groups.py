@@ -109,14 +109,17 @@ def _are_joined(clauses: list[Clause], a: int, b: int, reply: ReplyObjects) -> b
     main, other = (second, first) if is_fronted(first) else (first, second)
     if accompanies(main, other) and (clauses[a] is main or not (in_scenery(main) or is_nearby(main))):
         return not reply.heads or (fits_reply(first, reply) and fits_reply(second, reply))
+    if second.kind == "infinitive" and first.direct and first.object and second.object and not reply.heads:
+        acts = base_of(second.verb[0]) not in table("posture")
+        return acts and not (is_body_part(first.object) or is_immaterial(first))
     bare = not second.linked and second.verb[0] == base_of(second.verb[0]) and second.kind == first.kind
     if (second.kind == "infinitive" or bare) and first.object is not None and first.object.person and first.direct:
         causes = table("teaching").keys() | (table("causative").keys() if bare else set())
         return base_of(first.verb[0]) in causes and second.object is not None
     last = next(iter(clauses[max(a, b) + 1 :]), None)
     listed = last is not None and last.linked in ("and", "or") and first.kind == second.kind == last.kind
-    beside = first.kind == second.kind and second.verb[0].endswith("ing") and first.subject is second.subject
-    beside = beside and base_of(second.verb[0]) not in table("attributive")
+    inflected = second.verb[0].endswith("ing") or (first.verb[0][-1] == second.verb[0][-1] == "s")
+    beside = inflected and first.kind == second.kind and first.subject is second.subject
     same_object = _heads(first) == _heads(second)
     if (
         # "he holds a bat, but smiles at her", "he rides. He waves."
@@ -173,7 +176,9 @@ def _stands_beside(clause: Clause, group: list[Clause]) -> bool:
     if any(clause.subject is other.subject for other in group):
         return len(group) == 1 and _wears(group[0]) and _does(clause) and not _wears(clause)
     apart = clause.apart or any(other.apart for other in group)
-    return apart and all(each.kind in ("finite", "subordinate") and _does(each) for each in (clause, *group))
+    listed = clause.kind == "participle" and clause.sentence == group[0].sentence
+    kinds = ["participle"] if listed else ["finite", "subordinate"]
+    return apart and all(each.kind in kinds and _does(each) for each in (clause, *group))
 
 
 def _wears(clause: Clause) -> bool:

@@ -378,7 +378,8 @@ def candidates(sentence: Sentence, reply: ReplyObjects) -> list[list[Candidate]]
     ranks = ranks_of([clause for clause, _ in read], reply)
     best, *_ = order = sorted(range(len(read)), key=lambda i: (ranks[i], i))
     group = group_of([clause for clause, _ in read], best, reply)
-    rivals = [i for i in order[1:2] if i not in group and not (reply.heads and fits_reply(read[best][0], reply))]
+    aims = [i for i in order[1:2] if read[i][0].kind == "infinitive"]
+    rivals = [i for i in order[1:2] if (i in aims or i not in group) and not (reply.heads and fits_reply(read[best][0], reply))]
     unnamed = {c.object.head for c, _ in read if c.direct and c.object} if reply.object else set()
     unsure = _is_unsure(read[best][0]) or (len(unnamed) > 1 and not any(fits_reply(c, reply) for c, _ in read))
     if unsure or any(are_rivals(read[best][0], read[i][0]) for i in rivals):
@@ -472,8 +473,7 @@ def _candidate(clause: Clause, reply: ReplyObjects) -> Candidate | None:
     if clause.second is not None and not clause.second.person and base_of(clause.verb[0]) != "feed":
         return Candidate([verb], [*names(clause.second), *names(clause.object)])
     if clause.use is not None:
-        aim = names(clause.use.object) if clause.use.object is not None else []
-        return Candidate([verb, f"{clause.use.verb[0]} with"], names(clause.object) + aim)
+        return Candidate([verb, f"{clause.use.verb[0]} with"], names(clause.object))
     played = table("game").get(clause.object.head) if base_of(clause.verb[0]) == "play" else None
     nouns = with_conjuncts(clause.object, *(attached.noun for attached in beside))
     found = [name for noun in nouns for name in names(noun)]
