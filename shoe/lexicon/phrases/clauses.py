@@ -151,7 +151,7 @@ class _Reader(NounReader):
         """Return whether the participle just read ends a causative clause: "has its fur brushed"."""
         if self.open is None or self.open.object is None or self.open.attached or self.open.second:
             return False
-        return (self._tag() == "." or self.words[self.at] == "by") and base_of(self.open.verb[0]) in ("get", "have")
+        return self._tag() in (PREP, ".") and base_of(self.open.verb[0]) in ("get", "have")
 
     def read(self) -> Sentence:
         steps: dict[str, Callable[[], None]] = {REL: self._read_relative_pronoun, SUB: self._read_subordinator}
@@ -355,7 +355,8 @@ class _Reader(NounReader):
         subject = self.subject
         stranded = self._take_stranded_prepositions() if tag == PAST else ""
         if tag == PAST and self._is_causative():
-            subject, be = self.found.clauses.pop().object, True
+            self.subject = subject = self.found.clauses.pop().object
+            be = True
         passive = tag == PAST and self._passive(be)
         past = tag == PAST and not be and subject is not None and subject.person and self._tag() in DET_NOUNS
         helped = main and not finite and self.open is not None and base_of(self.open.verb[0]) in table("causative")

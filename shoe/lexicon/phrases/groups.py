@@ -110,15 +110,15 @@ def _are_joined(clauses: list[Clause], a: int, b: int, reply: ReplyObjects) -> b
     if accompanies(main, other) and (clauses[a] is main or not (in_scenery(main) or is_nearby(main))):
         return not reply.heads or (fits_reply(first, reply) and fits_reply(second, reply))
     if second.kind == "infinitive" and first.direct and first.object and second.object and not reply.heads:
-        acts = base_of(second.verb[0]) not in table("posture")
-        return acts and not (is_body_part(first.object) or is_immaterial(first))
+        timed = senses_of(second.object.head)[:1] == ("noun.time",)  # "rides to work this morning"
+        return not (timed or is_body_part(first.object) or is_immaterial(first))
     bare = not second.linked and second.verb[0] == base_of(second.verb[0]) and second.kind == first.kind
     if (second.kind == "infinitive" or bare) and first.object is not None and first.object.person and first.direct:
         causes = table("teaching").keys() | (table("causative").keys() if bare else set())
         return base_of(first.verb[0]) in causes and second.object is not None
     last = next(iter(clauses[max(a, b) + 1 :]), None)
     listed = last is not None and last.linked in ("and", "or") and first.kind == second.kind == last.kind
-    inflected = second.verb[0].endswith("ing") or (first.verb[0][-1] == second.verb[0][-1] == "s")
+    inflected = second.verb[0].endswith("ing") or second.passive or (first.verb[0][-1] == second.verb[0][-1] == "s")
     beside = inflected and first.kind == second.kind and first.subject is second.subject
     same_object = _heads(first) == _heads(second)
     if (

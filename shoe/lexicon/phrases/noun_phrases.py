@@ -263,6 +263,7 @@ def verb_of_noun(noun: Noun) -> str:
 
 _DESCRIBES = (ADJ, "NN", "RJ")  # after "and" between words that describe a noun: "fluffy and rather old dog"
 _END = "..."  # longer than any look-ahead
+_AGENTS = frozenset(["noun.person", "noun.animal"])
 _LIST = re.compile(r"(?:K[DJ]*N+)*K?C[DJ]*N+(?=[.IKSC])")  # things after the first: ", a handbag and a suitcase"
 
 
@@ -364,8 +365,9 @@ class NounReader:
             at += 1
         while at + 1 < len(self.words) and self.tags[at + 1] in NOUNS and self.tags[at] == NOUN:
             at += 1
-        acts = self.tags[at] == PERSON or senses_of("".join(self.words[at : at + 1]))[:1] == ("noun.animal",)
-        return at < len(self.words) and (acts or is_body_part(Noun([self.words[at]])))
+        word = "".join(self.words[at : at + 1])
+        senses = senses_of(word)[: 2 if word_of(word).plural else 1]
+        return self.tags[at] == PERSON or not _AGENTS.isdisjoint(senses) or _is_body_part(word)
 
     def _verb_after(self) -> bool:
         """Return whether the noun after "and" has its own verb, and therefore starts another clause."""

@@ -336,6 +336,8 @@ def _tag_first_word(place: Context) -> str:
     if after == DET or (third in NOMINAL and third and place.is_compound(1)):
         return VERB
     if after == PREP:
+        if words[1] == "of" and known.noun and not is_expression(tuple(words[:2]), "verb"):
+            return noun
         aimed = "s" in known.forms and (words[1] == "for" or words[1] in _AIMS)
         verb = aimed or base in table("posture") or base in table("implied") or is_expression(tuple(words[:2]), "verb")
         return noun if known.rather_noun and not verb else VERB
