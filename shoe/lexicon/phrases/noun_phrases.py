@@ -367,7 +367,8 @@ class NounReader:
             at += 1
         word = "".join(self.words[at : at + 1])
         senses = senses_of(word)[: 2 if word_of(word).plural else 1]
-        return self.tags[at] == PERSON or not _AGENTS.isdisjoint(senses) or _is_body_part(word)
+        acts = not _AGENTS.isdisjoint(senses) or senses[:1] == ("noun.group",) != senses_of(word)[1:2]
+        return self.tags[at] == PERSON or acts or _is_body_part(word)
 
     def _verb_after(self) -> bool:
         """Return whether the noun after "and" has its own verb, and therefore starts another clause."""

@@ -52,6 +52,7 @@ from shoe.lexicon.text import verb_forms
 
 _WHOM = re.compile(r"W[DJRNP]+$")  # the verb must follow: "the woman whom the dog licks"
 _SECOND_PERSON = re.compile(r"[VE].*C[DJ]*P$")  # as subject: "he reads a book and the boy plays"
+_NEXT_PERSON = re.compile(r"[VE].*K[DJ]*P$")  # as subject: "woman pours tea, man slices"
 _SECOND_THING = re.compile(r"KC[DJ]*N$")  # as subject: "he throws it, and the dog jumps to catch it"
 # A person with a complete relative clause: "the men that ride the bus".
 _RELATIVE_SUBJECT = re.compile(r"([DJN]*P)W[BHRX]*[VGE]R*I*[DJ]*N+$")
@@ -115,6 +116,8 @@ def tag_after_noun(place: Context) -> str:
     if known.noun and (brand or given):
         return noun
     if words[last] in table("pronoun") or _is_main(place):
+        return VERB
+    if "s" in known.forms and before.person and after and _NEXT_PERSON.search(said):
         return VERB
     if "s" in known.forms:
         other = word_of((words[i + 2 :] or [""])[0]).forms if after == AND else ""
@@ -253,8 +256,9 @@ def _tag_ing_form(place: Context) -> str:
             return ADJ
         return ING if after == PREP and words[i + 1] == "of" else NOUN if known.noun or not after else ING
     thing = before in (*VERB_FORMS, PREP) or (not before and "by" in words[i + 2 : i + 4])
+    thing |= before in (VERB, ING) and words[i + 1 : i + 2] == ["of"] and base_of(words[i - 1]) not in table("filler")
     thing |= before == NOUN and (place.is_compound(i - 1) or MATERIAL.issuperset(senses_of(words[i])))
-    if thing and _names_thing(words, i):
+    if thing and (_names_thing(words, i) or (known.noun and words[i + 1 : i + 2] == ["of"])):
         return NOUN
     led = base_of(words[i - 1]) if i else ""
     own = base_of(words[i]) in table("transitive").keys() | table("attributive").keys()
@@ -272,7 +276,7 @@ def _tag_ing_form(place: Context) -> str:
 @cache
 def _leading() -> frozenset[str]:
     """Return the verbs that another verb, and not an object, may follow directly: "standing holding a cup"."""
-    return frozenset().union(*map(table, ("filler", "seen", "copula", "posture", "motion", "implied")))
+    return frozenset().union(*map(table, ("filler", "seen", "copula", "posture", "implied")))
 
 
 def _tag_participle(place: Context) -> str:
@@ -535,7 +539,7 @@ def _starts_infinitive(words: list[str], i: int) -> bool:
     if (after in NOMINAL and not (thing and led == "on")) or led in table("seen") or base_of(led) in table("filler"):
         return True
     if closed_classes().get(pair[-1]) == PREP:
-        return is_expression(pair, "verb") or not thing
+        return is_expression(pair, "verb") or not (thing or MATERIAL.intersection(sense))
     return (not thing or sense == ("noun.act",)) and MATERIAL.isdisjoint(sense)
 
 
