@@ -378,8 +378,7 @@ def candidates(sentence: Sentence, reply: ReplyObjects) -> list[list[Candidate]]
     ranks = ranks_of([clause for clause, _ in read], reply)
     best, *_ = order = sorted(range(len(read)), key=lambda i: (ranks[i], i))
     group = group_of([clause for clause, _ in read], best, reply)
-    aims = [i for i in order[1:2] if read[i][0].kind == "infinitive"]
-    rivals = [i for i in order[1:2] if (i in aims or i not in group) and not (reply.heads and fits_reply(read[best][0], reply))]
+    rivals = [i for i in order[1:2] if not (reply.heads and fits_reply(read[best][0], reply))]
     unnamed = {c.object.head for c, _ in read if c.direct and c.object} if reply.object else set()
     unsure = _is_unsure(read[best][0]) or (len(unnamed) > 1 and not any(fits_reply(c, reply) for c, _ in read))
     if unsure or any(are_rivals(read[best][0], read[i][0]) for i in rivals):

@@ -367,7 +367,7 @@ class NounReader:
             at += 1
         word = "".join(self.words[at : at + 1])
         senses = senses_of(word)[: 2 if word_of(word).plural else 1]
-        acts = not _AGENTS.isdisjoint(senses) or senses[:1] == ("noun.group",) != senses_of(word)[1:2]
+        acts = not _AGENTS.isdisjoint(senses) or set(senses_of(word)[:2]) == {"noun.group"}
         return self.tags[at] == PERSON or acts or _is_body_part(word)
 
     def _verb_after(self) -> bool:

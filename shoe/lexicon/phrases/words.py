@@ -114,7 +114,12 @@ def _own_verbs() -> dict[str, tuple[str, ...]]:
 
 def _forms(word: str, verbs: list[str]) -> str:
     if not verbs:
-        unknown = word.replace("-", "").isalpha() and len(word) > 5 and word.endswith(("ed", "ing")) and not find([word], "object")
+        unknown = (
+            word.replace("-", "").isalpha()
+            and len(word) > 5
+            and word.endswith(("ed", "ing"))
+            and not find([word], "object")
+        )
         return "" if not unknown else "e" if word.endswith("ed") else "g"
     last = word.rpartition("-")[2]
     found = "b" if word in verbs or last in verbs else ""
