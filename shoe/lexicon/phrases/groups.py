@@ -114,7 +114,7 @@ def _are_joined(clauses: list[Clause], a: int, b: int, reply: ReplyObjects) -> b
         return not (timed or is_body_part(first.object) or is_immaterial(first))
     bare = not second.linked and second.verb[0] == base_of(second.verb[0]) and second.kind == first.kind
     inner = second.kind == "participle" and second.direct and second.verb[0].endswith("ing") and not second.linked
-    if inner and (first.direct or first.passive) and first.object and first.object.person and not reply.heads:
+    if inner and first.direct and first.object and first.object.person and not reply.heads:
         return first.sentence == second.sentence
     if (second.kind == "infinitive" or bare) and first.object is not None and first.object.person and first.direct:
         causes = table("teaching").keys() | (table("causative").keys() if bare else set())

@@ -351,15 +351,8 @@ def _tag_first_word(place: Context) -> str:
     if after == COMMA and known.rather_noun:
         return noun
     following = word_of(words[1])
-    verb_later = third and (third not in NOMINAL or any("g" in word_of(word).forms for word in words[3:]))
-    common = following.plural or words[1] in text.WORD_CLASSES["persons"] | table("pronoun").keys()
-    doer = following.person and not common and third in (BE, PAST, ING, AUX, REL)
-    passive = after in NOUNS and (third in (BE, AUX) or ("by" in words[3:5] and "e" in word_of(words[2]).forms))
-    done = bool(verb_later and doer) or ("by" in words[2:4] and "e" in following.forms)
-    done |= place.is_compound(0) and (passive or bool(verb_later and known.rather_noun))
-    if (passive and known.adjective) or (done and known.noun):
-        return noun if done and known.noun else ADJ
-    if "s" in following.forms and "s" not in known.forms and third in (DET, NOUN, PERSON, ADJ, PREP):
+    done = known.noun and "by" in words[2:4] and "e" in following.forms
+    if done or ("s" in following.forms and "s" not in known.forms and third in (DET, NOUN, PERSON, ADJ, PREP)):
         return noun
     # The second noun names an action or its agent: "repair", "usage", "rider".
     act = "b" in following.forms and senses_of(words[1])[:1] == ("noun.act",)
@@ -453,17 +446,21 @@ def _starts_subject(words: list[str], tags: str, after_article: str) -> bool:
 
     ``tags`` are the tags of the phrase, and ``after_article`` the tags that the words would have after "the".
     """
-    known, described = word_of(words[0]), after_article[0] == ADJ
-    person, by = _PERSON_ACTS.match(after_article), "by" in words
+    known, following = word_of(words[0]), word_of(words[1])
+    acts, done = _PERSON_ACTS.match(after_article), _IS_DONE.match(after_article) if "by" in words else None
+    compound = is_expression(tuple(words[:2]), "object")
+    if tags[0] == ING and compound:
+        return _IS_DONE.match(after_article) is not None
     if tags[0] == ING:
-        if is_expression(tuple(words[:2]), "object"):
-            return bool(_IS_DONE.match(after_article))
         teaches = any(is_kind(words[1], kind) for kind in table("teacher"))
         alone = teaches or known.adjective or base_of(words[0]) in table("posture")
-        return person is not None and ((by and person[1] in (PAST, BE)) or alone)
-    if tags[0] == PAST or known.person or (known.adjective and described):
-        return person is not None or (by and _IS_DONE.match(after_article) is not None)
-    return by and (known.rather_noun or described) and _IS_DONE.match(after_article) is not None
+        return acts is not None and ((done is not None and acts[1] in (PAST, BE)) or alone)
+    if tags[0] == PAST or known.person or (known.adjective and after_article[0] == ADJ):
+        return bool(acts or done)
+    common = following.plural or words[1] in text.WORD_CLASSES["persons"] | table("pronoun").keys()
+    names_doer = compound or (following.person and not common)
+    named = known.rather_noun or after_article[0] == ADJ or after_article[1] == PAST or compound
+    return bool((acts and known.noun and names_doer) or (done and named))
 
 
 def _tags_in_order(words: list[str]) -> str:
