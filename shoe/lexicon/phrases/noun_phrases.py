@@ -10,19 +10,10 @@ from typing import Literal, NamedTuple
 from shoe.lexicon import text
 from shoe.lexicon.expressions import bases
 from shoe.lexicon.phrases.words import (
-    ADJ,
-    ADV,
-    AND,
-    COMMA,
-    DET,
-    NEG,
     NOMINAL,
-    NOUN,
     NOUNS,
     NOUNS_ADJ,
-    PERSON,
-    POSS,
-    PREP,
+    Tag,
     base_of,
     gerund,
     is_expression,
@@ -261,7 +252,7 @@ def verb_of_noun(noun: Noun) -> str:
 
 # Reader of noun phrases, with nouns joined by "of", "and" and a possessive, and of prepositions.
 
-_DESCRIBES = (ADJ, "NN", "RJ")  # after "and" between words that describe a noun: "fluffy and rather old dog"
+_DESCRIBES = (Tag.ADJ, "NN", "RJ")  # after "and" between words that describe a noun: "fluffy and rather old dog"
 _END = "..."  # longer than any look-ahead
 _AGENTS = frozenset(["noun.person", "noun.animal"])
 _LIST = re.compile(r"(?:K[DJ]*N+)*K?C[DJ]*N+(?=[.IKSC])")  # things after the first: ", a handbag and a suitcase"
@@ -289,37 +280,37 @@ class NounReader:
         headed = none = person = its = False
         while self.at < len(self.words):
             word, tag, after = self.words[self.at], self._tag(), self._tag(1)
-            if tag in (DET, NEG) and not headed:
-                none = none or tag == NEG or word in table("nobody")
+            if tag in (Tag.DET, Tag.NEG) and not headed:
+                none = none or tag == Tag.NEG or word in table("nobody")
                 its = word == "its"
-            elif headed and tag == NOUN and self._is_ditransitive(words):
+            elif headed and tag == Tag.NOUN and self._is_ditransitive(words):
                 break
             elif tag in NOUNS and not (headed and word in table("pronoun")):
                 words.append(word)
-                headed, person = True, tag == PERSON
+                headed, person = True, tag == Tag.PERSON
                 if word in table("pronoun"):
                     self.at += 1
                     break
-            elif tag == ADJ and (not headed or after in NOUNS_ADJ):
+            elif tag == Tag.ADJ and (not headed or after in NOUNS_ADJ):
                 words.append(word)
-            elif tag == POSS and words:
+            elif tag == Tag.POSS and words:
                 owner = Noun(words, person=person)
                 words, headed = [], False
-            elif (tag == ADV and not headed and after in NOUNS_ADJ) or (
-                tag == COMMA and words and not headed and after in (ADJ, NOUN, ADV)
+            elif (tag == Tag.ADV and not headed and after in NOUNS_ADJ) or (
+                tag == Tag.COMMA and words and not headed and after in (Tag.ADJ, Tag.NOUN, Tag.ADV)
             ):
                 pass
-            elif tag == AND and words and not headed and self.tags.startswith(_DESCRIBES, self.at + 1):
+            elif tag == Tag.AND and words and not headed and self.tags.startswith(_DESCRIBES, self.at + 1):
                 words.append(word)
             else:
                 break
             self.at += 1
-        if self._tag() == PREP and self.words[self.at] == "than" and len(words) > 1:
+        if self._tag() == Tag.PREP and self.words[self.at] == "than" and len(words) > 1:
             words = words[:-1]
         if not words:
             return Noun(["nobody"], person=True, none=True) if none else None
         noun = Noun(words, owner=owner, person=person, none=none or words[-1] in table("nobody"), its=its)
-        return self._with_complements(noun) if headed or self._tag() != AND else noun
+        return self._with_complements(noun) if headed or self._tag() != Tag.AND else noun
 
     def _is_ditransitive(self, words: list[str]) -> bool:
         """Return whether ``words`` name the receiver of the next noun, a person or animal: "feeds pigeons bread"."""
@@ -329,15 +320,15 @@ class NounReader:
         return taker and not is_expression((words[-1], self.words[self.at]), "object")
 
     def _with_complements(self, noun: Noun) -> Noun:
-        if self._tag() == PREP and self.words[self.at] == "of" and self._tag(1) in NOMINAL:
+        if self._tag() == Tag.PREP and self.words[self.at] == "of" and self._tag(1) in NOMINAL:
             self.at += 1
             noun.of = self.noun_phrase()
             if noun.of is not None and noun.head in text.WORD_CLASSES["measures"]:
                 noun.person = noun.of.person
-        elif (self._tag() == AND and self._tag(1) in NOMINAL and not self._verb_after()) or (
-            self._tag() == COMMA and _LIST.match(self.tags, self.at)
+        elif (self._tag() == Tag.AND and self._tag(1) in NOMINAL and not self._verb_after()) or (
+            self._tag() == Tag.COMMA and _LIST.match(self.tags, self.at)
         ):
-            self.at += 2 if self._tag(1) == AND else 1
+            self.at += 2 if self._tag(1) == Tag.AND else 1
             other = self.noun_phrase()
             if other is not None and other.none and self.open is not None:
                 self.open.attached.append(Attached("without", other))
@@ -348,10 +339,10 @@ class NounReader:
     def _prepositions(self) -> str:
         """Return the prepositions at the current word, joined by blanks, and advance past them; also "on top of"."""
         found: list[str] = []
-        while self._tag() == PREP:
+        while self._tag() == Tag.PREP:
             found.append(self.words[self.at])
             self.at += 1
-            side = self.at + (self._tag() == DET)
+            side = self.at + (self._tag() == Tag.DET)
             if side + 1 < len(self.words) and self.words[side + 1] == "of":
                 if (found[-1], self.words[side]) == ("in", "front") or self.words[side] in table("relation"):
                     found += self.words[self.at : side + 2]
@@ -361,20 +352,24 @@ class NounReader:
         return " ".join(found)
 
     def _agent(self, at: int) -> bool:
-        while at < len(self.words) and self.tags[at] in (DET, ADJ, ADV):
+        while at < len(self.words) and self.tags[at] in (Tag.DET, Tag.ADJ, Tag.ADV):
             at += 1
-        while at + 1 < len(self.words) and self.tags[at + 1] in NOUNS and self.tags[at] == NOUN:
+        while at + 1 < len(self.words) and self.tags[at + 1] in NOUNS and self.tags[at] == Tag.NOUN:
             at += 1
         word = "".join(self.words[at : at + 1])
         senses = senses_of(word)[: 2 if word_of(word).plural else 1]
         acts = not _AGENTS.isdisjoint(senses) or set(senses_of(word)[:2]) == {"noun.group"}
-        return self.tags[at] == PERSON or acts or _is_body_part(word)
+        return self.tags[at] == Tag.PERSON or acts or _is_body_part(word)
 
     def _verb_after(self) -> bool:
         """Return whether the noun after "and" has its own verb, and therefore starts another clause."""
         at = self.at + 1
-        while self.tags[at] in (DET, ADJ, NOUN, PERSON, POSS):
+        while self.tags[at] in (Tag.DET, Tag.ADJ, Tag.NOUN, Tag.PERSON, Tag.POSS):
             at += 1
-        thing = self.open is not None and self.open.object is None and self.tags[self.at - 1] == NOUN
+        thing = self.open is not None and self.open.object is None and self.tags[self.at - 1] == Tag.NOUN
         thing = thing or self.words[at - 1] in table("pronominal")
-        return self.open is not None and self.tags[at - 1] == PERSON and self.tags[at] in ("BHXVG" if thing else "BHXV")
+        return (
+            self.open is not None
+            and self.tags[at - 1] == Tag.PERSON
+            and self.tags[at] in ("BHXVG" if thing else "BHXV")
+        )
