@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from functools import cache
 
 from shoe.lexicon import text
 from shoe.lexicon.constructions import is_kind
@@ -48,7 +47,6 @@ from shoe.lexicon.phrases.words import (
     tag_alone,
     word_of,
 )
-from shoe.lexicon.text import verb_forms
 
 _WHOM = re.compile(r"W[DJRNP]+$")  # the verb must follow: "the woman whom the dog licks"
 _SECOND_PERSON = re.compile(r"[VE].*C[DJ]*P$")  # as subject: "he reads a book and the boy plays"
@@ -117,12 +115,11 @@ def tag_after_noun(place: Context) -> str:
         return noun
     if words[last] in table("pronoun") or _is_main(place):
         return VERB
-    if "s" in known.forms and before.person and after and _NEXT_PERSON.search(said):
-        return VERB
     if "s" in known.forms:
         other = word_of((words[i + 2 :] or [""])[0]).forms if after == AND else ""
         if (
             place.precedes_anaphor()
+            or (before.person and after and _NEXT_PERSON.search(said))
             or (after in (COMMA, AND) and "it" in words[i:] and VERBS_BE.isdisjoint(tags))
             or (tags[-1] == PERSON and after in (PREP, DET, ADV, "") and _SECOND_PERSON.search(said))
             or ("s" in other and tag_alone(words, i + 3) and VERBS_BE.isdisjoint(tags))
@@ -177,6 +174,8 @@ _ADJECTIVES = re.compile(r"[DO][RJCK]*JKR*$")  # another one may follow: "a dirt
 # A verb may follow: "the girl, wearing a hat, waits", "a man, with a dog, waits", "the boy, his arms crossed, waits".
 _PARENTHESIS = re.compile(r"[^VBGEK]*K(?:[RGEIW]|D[JN]+[GEI])[^K]*K")
 
+# Verbs that another verb, and not an object, may follow directly: "standing holding a cup".
+_LEADING = frozenset().union(*map(table, ("filler", "seen", "copula", "posture", "implied")))
 _THINGS = MATERIAL | {"noun.communication", "noun.group"}
 _AIMS = frozenset(["at", "to", "into", "onto", "toward", "towards"])  # follow verbs rather than nouns
 
@@ -197,8 +196,9 @@ def tag_open_class(words: list[str], i: int, tags: list[str]) -> str:
         return PREP
     if known.adjective and describes_before(place):
         return ADV
-    if before == PAST and place.after in _AFTER_ADJECTIVE and _is_result(place):
-        return ADV
+    result = known.adjective or word in table("resultative") or not (known.noun or known.forms or known.person)
+    if before == PAST and place.after in _AFTER_ADJECTIVE and result:
+        return ADV  # "painted blue", "dragged ashore"
     if not known.forms:
         return ADJ if _describes(place) or (before == NOUN and word in table("resultative")) else place.noun
     if known.adjective and before in BEFORE_NOUNS and place.after in (NOUN, PERSON, ADJ, AND) and not known.person:
@@ -206,12 +206,6 @@ def tag_open_class(words: list[str], i: int, tags: list[str]) -> str:
     if "g" in known.forms:
         return _tag_ing_form(place)
     return _tag_participle(place) if "e" in known.forms and "b" not in known.forms else _tag_base_form(place)
-
-
-def _is_result(place: Context) -> bool:
-    """Return whether the word at ``place`` states a result: "painted blue", "dragged ashore"; unknown words count."""
-    known, word = place.known, place.words[place.i]
-    return known.adjective or word in table("resultative") or not (known.noun or known.forms or known.person)
 
 
 def _is_held_body_part(place: Context) -> bool:
@@ -264,19 +258,13 @@ def _tag_ing_form(place: Context) -> str:
     own = base_of(words[i]) in table("transitive").keys() | table("attributive").keys()
     takes_noun = before == PREP and (words[i - 1] not in table("gerund_preposition") or words[i - 2] == "front")
     takes_noun |= before in VERB_FORMS and led in table("transitive")
-    takes_noun |= not own and (words[i - 1] == "with" or (before in (VERB, ING) and led not in _leading()))
+    takes_noun |= not own and (words[i - 1] == "with" or (before in (VERB, ING) and led not in _LEADING))
     compound = (
         (before in (VERB, ING, PAST, PREP, AND) and after in NOMINAL and base_of(words[i - 1]) not in table("filler"))
         or (not before and (tag_alone(words, i + 2) in BEFORE_VERBS or "by" in words[i + 3 : i + 5]))
         or (before == NOUN and after == NOUN)
     )
     return ADJ if (takes_noun and after in NOUNS) or (compound and place.is_compound(i)) else ING
-
-
-@cache
-def _leading() -> frozenset[str]:
-    """Return the verbs that another verb, and not an object, may follow directly: "standing holding a cup"."""
-    return frozenset().union(*map(table, ("filler", "seen", "copula", "posture", "implied")))
 
 
 def _tag_participle(place: Context) -> str:
@@ -306,8 +294,9 @@ def _tag_base_form(place: Context) -> str:
         return ADJ if known.adjective else noun if known.rather_noun or known.person else PAST
     if not tags:
         return _tag_first_word(place)
-    subject = before in (NOUN, PERSON, COMMA) or base_of(words[i - 1]) == "get"
-    if "e" in known.forms and subject and (words[i + 1 : i + 2] == ["by"] or _is_done_by(place)):
+    gets = base_of(words[i - 1]) == "get"
+    done = after in (PREP, ADV) and (gets or (before == NOUN and "by" in words[i + 2 :]))  # "pizza cut into slices by"
+    if "e" in known.forms and (done or (words[i + 1 : i + 2] == ["by"] and (gets or before in (NOUN, PERSON, COMMA)))):
         return PAST
     if before == SUB and words[i - 1] in CONTRAST and "s" in known.forms and after in DET_NOUNS:
         return VERB
@@ -320,12 +309,6 @@ def _tag_base_form(place: Context) -> str:
         named = _names_thing(words, i + 1) if after == ING else after == AND and second.adjective
         return ADJ if known.adjective and (place.describes or after == COMMA or named) else noun
     return VERB if tags[-1] == ADV and not known.rather_noun else noun
-
-
-def _is_done_by(place: Context) -> bool:
-    """Return whether the word at ``place`` is the participle of a passive: "pizza cut into slices by chef"."""
-    words, i, *_, before, after, _ = place
-    return after in (PREP, ADV) and (words[i - 1] in _GETS or (before == NOUN and "by" in words[i + 2 :]))
 
 
 def _tag_first_word(place: Context) -> str:
@@ -406,7 +389,6 @@ _FIRST_OF_SUBJECT = (VERB, ING, PAST, NOUN)
 _PERSON_ACTS = re.compile(r"[RJN]*P+(?:I+[DJ]*[NP]+|R)*([GEB])")
 _IS_DONE = re.compile(r"[RJNP]*[NP](?:J?I+[DJ]*[NP]+|R)*(?:B|E[RIN])")
 _CLITIC = re.compile(r"(?<=\w)'(?=(?:s|re|ve|m|ll|d)\b)")
-_GETS = frozenset(verb_forms("get"))
 _EMPHATIC = frozenset(["do", "does", "did"])
 _MAIN_VERBS = dict.fromkeys(["have", "has", "had", *_EMPHATIC], VERB) | dict.fromkeys(["having", "doing"], ING)
 
