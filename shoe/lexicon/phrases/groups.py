@@ -105,7 +105,6 @@ def are_rivals(first: Clause, second: Clause) -> bool:
 def _are_joined(clauses: list[Clause], a: int, b: int, reply: ReplyObjects) -> bool:
     """Return whether the neighbouring clauses ``a`` and ``b`` (indices) state two interactions of the same pair."""
     first, second = clauses[min(a, b)], clauses[max(a, b)]
-    being = "being" in (first.verb[0], second.verb[0])
     main, other = (second, first) if is_fronted(first) else (first, second)
     if accompanies(main, other) and (clauses[a] is main or not (in_scenery(main) or is_nearby(main))):
         return not reply.heads or (fits_reply(first, reply) and fits_reply(second, reply))
@@ -113,12 +112,10 @@ def _are_joined(clauses: list[Clause], a: int, b: int, reply: ReplyObjects) -> b
         timed = senses_of(second.object.head)[:1] == ("noun.time",)  # "rides to work this morning"
         return not (timed or is_body_part(first.object) or is_immaterial(first))
     bare = not second.linked and second.verb[0] == base_of(second.verb[0]) and second.kind == first.kind
-    inner = second.kind == "participle" and second.direct and second.verb[0].endswith("ing") and not second.linked
-    if inner and first.direct and first.object and first.object.person and not reply.heads:
-        return first.sentence == second.sentence
-    if (second.kind == "infinitive" or bare) and first.object is not None and first.object.person and first.direct:
-        causes = table("teaching").keys() | (table("causative").keys() if bare else set())
-        return base_of(first.verb[0]) in causes and second.object is not None
+    helped = second.kind == "participle" and second.direct and second.verb[0].endswith("ing") and not second.linked
+    if (helped or bare) and first.object is not None and first.object.person and first.direct and not reply.heads:
+        caused = helped or base_of(first.verb[0]) in table("teaching").keys() | table("causative").keys()
+        return caused and second.object is not None and first.sentence == second.sentence
     last = next(iter(clauses[max(a, b) + 1 :]), None)
     listed = last is not None and last.linked in ("and", "or") and first.kind == second.kind == last.kind
     inflected = second.verb[0].endswith("ing") or second.passive or (first.verb[0][-1] == second.verb[0][-1] == "s")
@@ -128,10 +125,6 @@ def _are_joined(clauses: list[Clause], a: int, b: int, reply: ReplyObjects) -> b
         # "he holds a bat, but smiles at her", "he rides. He waves."
         second.linked in ("", "but")
         or first.sentence != second.sentence
-        # "stands and holds a cup", "is in a field and holds a cup"
-        or is_bare(first)
-        or is_bare(second)
-        or being
         # "he holds a bat, she wears a hat": a comma joins only lists and -ing forms
         or (second.linked == "," and not (same_object or listed or beside))
         # "found a cat and is hugging it", "a dog is in a boat and a man rows it"

@@ -39,7 +39,7 @@ from shoe.lexicon.phrases.noun_phrases import (
     verb_of_noun,
     with_conjuncts,
 )
-from shoe.lexicon.phrases.words import base_of, gerund, is_expression, is_known_verb, table, word_of
+from shoe.lexicon.phrases.words import base_of, gerund, is_expression, table, verb_bases, word_of
 
 
 def ranks_of(clauses: Sequence[Clause], reply: ReplyObjects) -> list[float]:
@@ -414,7 +414,7 @@ def _carried_things(sentence: Sentence) -> list[Clause]:
 
 def _is_unsure(clause: Clause) -> bool:
     """Return whether the parse of a clause is uncertain: unknown verb, or unclear object ("helping a child swing")."""
-    if not is_known_verb(clause.verb[0]) or clause.verb[0] == "being":
+    if not verb_bases(clause.verb[0]) or clause.verb[0] == "being":
         return True
     doer = clause.subject
     animal = doer is not None and not doer.person and senses_of(doer.head)[:1] == ("noun.animal",)

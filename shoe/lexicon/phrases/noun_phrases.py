@@ -17,8 +17,8 @@ from shoe.lexicon.phrases.words import (
     base_of,
     gerund,
     is_expression,
-    is_known_verb,
     table,
+    verb_bases,
     word_of,
 )
 from shoe.lexicon.store import lexicon
@@ -233,7 +233,7 @@ def light_verb(noun: Noun) -> str:
     names_ = ("_".join(noun.words[-2:]), noun.head, *bases(noun.head, "object"))
     found = next((lights[name] or name for name in names_ if name in lights), "")
     doing = not found and noun.head.endswith("ing") and senses_of(noun.head)[:1] in ((), ("noun.act",))
-    return base_of(noun.head) if doing and is_known_verb(noun.head) else found
+    return base_of(noun.head) if doing and verb_bases(noun.head) else found
 
 
 def verb_of_noun(noun: Noun) -> str:
