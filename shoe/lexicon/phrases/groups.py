@@ -238,13 +238,8 @@ def _heads(clause: Clause) -> str:
 
 
 def is_bare(clause: Clause) -> bool:
-    """Return whether a clause without an object only states how the person stands, looks or moves.
-
-    For a passive, return whether its subject is a body part.
-    """
-    if clause.passive and clause.subject is not None:
-        return is_body_part(clause.subject)
-    alone = clause.object is None and _AWAY.issuperset(clause.verb[1:])
+    """Return whether a clause without an object only states how the person stands, looks or moves."""
+    alone = clause.object is None and not clause.passive and _AWAY.issuperset(clause.verb[1:])
     return alone and base_of(clause.verb[0]) in table("posture")
 
 

@@ -99,9 +99,6 @@ def _rank(clause: Clause, reply: ReplyObjects) -> float:
         alone = not (clause.attached or clause.second) and (light_verb(clause.object) or is_body_part(clause.object))
         had = base_of(clause.verb[0]) == "have"
         rank += 4 * (is_inner(clause.object) if had else bool(alone) and not clause.object.of)
-    doer, thing = clause.subject, clause.object
-    if clause.kind == "finite" and not clause.passive and doer is not None and thing is not None:
-        rank += 2.5 * (not doer.person and not thing.person and senses_of(doer.head)[:1] == ("noun.animal",))
     return rank + 1.2 * (clause.sentence > 0) + 0.4 * (base_of(clause.verb[0]) in table("attributive"))
 
 

@@ -194,22 +194,12 @@ def with_conjuncts(*nouns: Noun) -> list[Noun]:
 
 def is_scenery(noun: Noun) -> bool:
     """Return whether a noun is listed as scenery, a place of actions ("street"), in ``phrase_words.tsv``."""
-    return _is_scenery(noun.head)
-
-
-@lru_cache(maxsize=20_000)
-def _is_scenery(word: str) -> bool:
-    return not table("scenery").keys().isdisjoint((word, *bases(word, "object")))
+    return not table("scenery").keys().isdisjoint((noun.head, *bases(noun.head, "object")))
 
 
 def is_body_part(noun: Noun) -> bool:
     """Return whether the first sense of a noun is a body part."""
-    return _is_body_part(noun.head)
-
-
-@lru_cache(maxsize=20_000)
-def _is_body_part(word: str) -> bool:
-    return any(senses_of(base)[:1] == ("noun.body",) for base in bases(word, "object"))
+    return any(senses_of(base)[:1] == ("noun.body",) for base in bases(noun.head, "object"))
 
 
 def is_inner(noun: Noun) -> bool:
@@ -254,7 +244,6 @@ def verb_of_noun(noun: Noun) -> str:
 
 _DESCRIBES = (Tag.ADJ, "NN", "RJ")  # after "and" between words that describe a noun: "fluffy and rather old dog"
 _END = "..."  # longer than any look-ahead
-_AGENTS = frozenset(["noun.person", "noun.animal"])
 _LIST = re.compile(r"(?:K[DJ]*N+)*K?C[DJ]*N+(?=[.IKSC])")  # things after the first: ", a handbag and a suitcase"
 
 
@@ -358,8 +347,8 @@ class NounReader:
             at += 1
         word = "".join(self.words[at : at + 1])
         senses = senses_of(word)[: 2 if word_of(word).plural else 1]
-        acts = not _AGENTS.isdisjoint(senses) or set(senses_of(word)[:2]) == {"noun.group"}
-        return self.tags[at] == Tag.PERSON or acts or _is_body_part(word)
+        acts = not {"noun.person", "noun.animal"}.isdisjoint(senses) or set(senses_of(word)[:2]) == {"noun.group"}
+        return self.tags[at] == Tag.PERSON or acts or is_body_part(Noun([word]))
 
     def _verb_after(self) -> bool:
         """Return whether the noun after "and" has its own verb, and therefore starts another clause."""
