@@ -342,8 +342,8 @@ class _Reader(NounReader):
         subject = self.subject
         stranded = self._take_stranded_prepositions() if tag == Tag.PAST else ""
         if tag == Tag.PAST and self._is_causative():
-            self.subject = subject = self.found.clauses.pop().object
-            be = True
+            subject, be = self.found.clauses.pop().object, True
+            self.subject = subject
         passive = tag == Tag.PAST and self._passive(be)
         past = tag == Tag.PAST and not be and subject is not None and subject.person and self._tag() in DET_NOUNS
         helped = main and not finite and self.open is not None and base_of(self.open.verb[0]) in table("causative")

@@ -354,9 +354,8 @@ def _is_command(words: list[str]) -> bool:
 def _tag_coordinate(place: Context) -> str:
     """Return the tag of the word at ``place`` after "and" or a comma: if possible, the tag of the word before these."""
     words, _, tags, known, _, after, noun = place
-    persons = text.WORD_CLASSES["persons"]
     other = next((tag for tag in reversed(tags) if tag not in (AND, COMMA, ADV)), "")
-    if (other in VERB_FORMS or (other == PREP and after in DET_PERSON)) and words[place.i] not in persons:
+    if (other in VERB_FORMS or (other == PREP and after in DET_PERSON)) and not (known.person and known.rather_noun):
         return VERB
     if known.adjective and other == ADJ:
         return ADJ
@@ -422,18 +421,16 @@ def _starts_subject(words: list[str], tags: str, after_article: str) -> bool:
     known, following = word_of(words[0]), word_of(words[1])
     acts, done = _PERSON_ACTS.match(after_article), _IS_DONE.match(after_article) if "by" in words else None
     compound = is_expression(tuple(words[:2]), "object")
-    if tags[0] == ING and compound:
-        return _IS_DONE.match(after_article) is not None
     if tags[0] == ING:
         teaches = any(is_kind(words[1], kind) for kind in table("teacher"))
         alone = teaches or known.adjective or base_of(words[0]) in table("posture")
-        return acts is not None and ((done is not None and acts[1] in (PAST, Tag.BE)) or alone)
+        subject = acts is not None and ((done is not None and acts[1] in (PAST, Tag.BE)) or alone)
+        return _IS_DONE.match(after_article) is not None if compound else subject
     if tags[0] == PAST or known.person or (known.adjective and after_article[0] == ADJ):
         return bool(acts or done)
     common = following.plural or words[1] in text.WORD_CLASSES["persons"] | table("pronoun").keys()
-    names_doer = compound or (following.person and not common)
-    named = known.rather_noun or after_article[0] == ADJ or after_article[1] == PAST or compound
-    return bool((acts and known.noun and names_doer) or (done and named))
+    named = compound or known.rather_noun or after_article[0] == ADJ or after_article[1] == PAST
+    return bool((acts and known.noun and (compound or (following.person and not common))) or (done and named))
 
 
 def _tags_in_order(words: list[str]) -> str:
