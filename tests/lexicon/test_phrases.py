@@ -148,7 +148,7 @@ def test_sentences_made_of_the_classes_are_read_back(form: str) -> None:
         ("hits the ball with a bat", {"known": ["baseball bat", "man"]}, ["hits with / hits ball with + bat"]),
         ("hits the ball with", {"object": "baseball bat"}, ["hits with / hits ball with + baseball bat"]),
         ("taking a sip from a cup", {}, ["sipping from / taking a sip from + cup"]),
-        ("using a knife to cut a cake", {}, ["using / cut with + knife / cake"]),
+        ("using a knife to cut a cake", {}, ["using / cut with + knife", "cut + cake"]),
         ("a bottle of wine", {"verb": "pouring"}, ["pouring + bottle of wine / bottle / wine"]),
         (
             "gripping the wing of an aircraft",

@@ -18,28 +18,11 @@ from shoe.lexicon.phrases.noun_phrases import (
     is_scenery,
 )
 from shoe.lexicon.phrases.words import (
-    ADJ,
-    ADV,
-    AND,
-    AUX,
-    BE,
-    COMMA,
-    DET,
     DET_NOUNS,
     FULL_STOP,
-    ING,
-    NEG,
     NOMINAL,
-    NOUN,
-    PAST,
-    PERSON,
-    POSS,
-    PREP,
-    REL,
-    SUB,
-    TO,
-    VERB,
     VERB_FORMS,
+    Tag,
     base_of,
     is_expression,
     is_incorporated,
@@ -47,6 +30,7 @@ from shoe.lexicon.phrases.words import (
 )
 
 _FINITE_BE = frozenset(["is", "are", "was", "were", "am", "'s", "'re", "'m", *text.NEGATIONS])
+_WITHIN_CLAUSE = frozenset({Tag.PREP, Tag.ADV, Tag.DET, Tag.ADJ, Tag.NOUN, Tag.POSS})
 _HELD = re.compile(r"(?:[VE]?[JRN]?|I[DJ]*N+)(?=K)")  # position of a body part: "spread wide", "on his hips"
 
 
@@ -91,14 +75,18 @@ class _Reader(NounReader):
     def _verb_of(self, word: str) -> list[str]:
         """Return the words of the verb that starts with ``word``, and advance past a verb such as "letting go of"."""
         together = self.words[self.at - 1 : self.at + 2]
-        whole = self._tag() in (NOUN, VERB) and self._tag(1) == PREP and base_of(word) not in table("light_verb")
+        whole = (
+            self._tag() in (Tag.NOUN, Tag.VERB)
+            and self._tag(1) == Tag.PREP
+            and base_of(word) not in table("light_verb")
+        )
         if whole and is_expression(tuple(together), "verb"):
             self.at += 2
             return together
         return word.split("_")
 
     def _after_adverbs(self, at: int) -> int:
-        while self.tags[at] == ADV:
+        while self.tags[at] == Tag.ADV:
             at += 1
         return at
 
@@ -111,33 +99,35 @@ class _Reader(NounReader):
         follower = self._after_adverbs(at + 1)
         after = self.tags[follower]
         if word in table("seen") and (be or tag not in VERB_FORMS):
-            return after in (TO, ING)
+            return after in (Tag.TO, Tag.ING)
         if tag in VERB_FORMS and base_of(word) in table("copula") and self.tags[at + 1 : at + 3] == "EI":
             return True
         if tag in VERB_FORMS and base_of(word) in table("filler") and not (be and word == "used"):
             seen = follower < len(self.words) and self.words[follower] in table("seen")
-            passive = base_of(word) == "get" and after == PAST
-            return after in (TO, ING) or passive or (seen and self._is_auxiliary_like(follower, True))
-        return tag == ADJ and be and after in (TO, ING)
+            passive = base_of(word) == "get" and after == Tag.PAST
+            return after in (Tag.TO, Tag.ING) or passive or (seen and self._is_auxiliary_like(follower, True))
+        return tag == Tag.ADJ and be and after in (Tag.TO, Tag.ING)
 
     def _is_of_noun(self, at: int) -> bool:
         """Return whether the negation at word ``at`` applies to a noun after it: "not a person", "isn't anyone"."""
-        return self.tags[at + 1] == DET or self.words[at + 1 : at + 2] in (["anyone"], ["anybody"])
+        return self.tags[at + 1] == Tag.DET or self.words[at + 1 : at + 2] in (["anyone"], ["anybody"])
 
     def _take_stranded_prepositions(self) -> str:
         """Return the prepositions between a passive verb and "by" ("typed on by"), or "", and advance past them."""
         end = self.at
-        while self.tags[end] in (PREP, ADV) and self.words[end] != "by":
+        while self.tags[end] in (Tag.PREP, Tag.ADV) and self.words[end] != "by":
             end += 1
         if self.words[end : end + 1] != ["by"] or not (end + 1 == len(self.words) or self._agent(end + 1)):
             return ""
         start, self.at = self.at, end
-        return " ".join(self.words[i] for i in range(start, end) if self.tags[i] == PREP)
+        return " ".join(self.words[i] for i in range(start, end) if self.tags[i] == Tag.PREP)
 
     def _passive(self, be: bool) -> bool:
         """Return whether the participle just read is a passive; ``be`` is whether a form of "be" precedes."""
-        after = self.at + 1
-        by = self.words[self.at : after] == ["by"] and (after == len(self.words) or self._agent(after))
+        end = self.at
+        while self.tags[end] in _WITHIN_CLAUSE and self.words[end] != "by":
+            end += 1
+        by = self.words[end : end + 1] == ["by"] and (end + 1 == len(self.words) or self._agent(end + 1))
         if by or (be and self.subject is None and self.words[max(0, self.at - 2) : self.at - 1] == ["been"]):
             return True
         if self.subject is None or (not be and self._tag() in NOMINAL):
@@ -148,17 +138,17 @@ class _Reader(NounReader):
         """Return whether the participle just read ends a causative clause: "has its fur brushed"."""
         if self.open is None or self.open.object is None or self.open.attached or self.open.second:
             return False
-        return (self._tag() == "." or self.words[self.at] == "by") and base_of(self.open.verb[0]) in ("get", "have")
+        return self._tag() in (Tag.PREP, ".") and base_of(self.open.verb[0]) in ("get", "have")
 
     def read(self) -> Sentence:
-        steps: dict[str, Callable[[], None]] = {REL: self._read_relative_pronoun, SUB: self._read_subordinator}
-        steps |= {AND: self._read_conjunction, COMMA: self._read_conjunction}
-        steps |= {PREP: self._read_preposition, FULL_STOP: self._end_sentence}
+        steps: dict[str, Callable[[], None]] = {Tag.REL: self._read_relative_pronoun, Tag.SUB: self._read_subordinator}
+        steps |= {Tag.AND: self._read_conjunction, Tag.COMMA: self._read_conjunction}
+        steps |= {Tag.PREP: self._read_preposition, FULL_STOP: self._end_sentence}
         while self.at < len(self.words):
             tag = self.tags[self.at]
-            if tag in NOMINAL or tag == POSS or (tag == NEG and self._is_of_noun(self.at)):
+            if tag in NOMINAL or tag == Tag.POSS or (tag == Tag.NEG and self._is_of_noun(self.at)):
                 self._read_noun()
-            elif tag in (BE, AUX, TO, NEG, ADV, VERB, ING, PAST):
+            elif tag in (Tag.BE, Tag.AUX, Tag.TO, Tag.NEG, Tag.ADV, Tag.VERB, Tag.ING, Tag.PAST):
                 self._read_verb()
             else:
                 steps[tag]()
@@ -190,7 +180,7 @@ class _Reader(NounReader):
             self.open, self.start.kind, self.start.linked = None, None if but else "subordinate", "but" if but else ""
 
     def _read_conjunction(self) -> None:
-        clause, comma = self.open, self._tag() == COMMA
+        clause, comma = self.open, self._tag() == Tag.COMMA
         lists = comma and self._tag(1) in NOMINAL and clause and clause.object is None and clause.linked
         if lists and clause and (len(clause.verb) > 1 or base_of(clause.verb[0]) not in table("posture")):
             self.at += 1
@@ -199,7 +189,7 @@ class _Reader(NounReader):
         self.open, self.at = None, self.at + 1
 
     def _read_noun(self) -> None:
-        lone = self._tag() == ADJ and self._tag(1) not in (NOUN, PERSON, ADJ, AND)
+        lone = self._tag() == Tag.ADJ and self._tag(1) not in (Tag.NOUN, Tag.PERSON, Tag.ADJ, Tag.AND)
         start, clause = self.at, self.open
         noun = self.noun_phrase()
         if noun is None:
@@ -234,22 +224,22 @@ class _Reader(NounReader):
 
     def _is_relative_subject(self, start: int) -> bool:
         """Return whether the noun at ``start`` is the subject of a relative clause: "he" in "the bike he rides"."""
-        if self.subject is None or start == 0 or self.tags[start - 1] not in (NOUN, REL, COMMA):
+        if self.subject is None or start == 0 or self.tags[start - 1] not in (Tag.NOUN, Tag.REL, Tag.COMMA):
             return False
-        relative = self.tags[start - 1] == REL and self.words[start - 1] != "whose" and not self.dangling
+        relative = self.tags[start - 1] == Tag.REL and self.words[start - 1] != "whose" and not self.dangling
         return relative or not self.subject.person
 
     def _read_preposition(self) -> None:
         start, clause = self.at, self.open
-        particle = clause is not None and clause.direct and not clause.attached and self._tag(1) == PREP
+        particle = clause is not None and clause.direct and not clause.attached and self._tag(1) == Tag.PREP
         if clause and particle and self.words[self.at + 1] != "of" and _is_phrasal(clause, self.words[self.at]):
             clause.verb.append(self.words[self.at])  # "turns the TV off in the evening"
             self.at += 1
         preposition = self._prepositions()
-        if self._tag() == REL:
+        if self._tag() == Tag.REL:
             self.dangling = preposition
             return
-        if self._tag() == ING:
+        if self._tag() == Tag.ING:
             self.open, self.start.kind, self.start.without = None, "subordinate", preposition == "without"
             return
         self.at = self._after_adverbs(self.at)
@@ -262,7 +252,7 @@ class _Reader(NounReader):
                 self.aboard = self.subject, noun
             doer = noun.person and self._tag() in ("BHVGE" if preposition in table("at_time") else "GE")
             self.subject = noun if doer else self.subject
-            self.start.kind = "subordinate" if doer and self._tag() in (BE, AUX, VERB) else self.start.kind
+            self.start.kind = "subordinate" if doer and self._tag() in (Tag.BE, Tag.AUX, Tag.VERB) else self.start.kind
         if clause is None:
             return
         by_hand = noun is not None and noun.owner is None and noun.of is None and is_body_part(noun)
@@ -290,27 +280,27 @@ class _Reader(NounReader):
         at = self.at
         while at < len(self.words):
             word, tag = self.words[at], self.tags[at]
-            if tag in (BE, AUX):
-                be |= tag == BE
-                finite |= word in _FINITE_BE or (tag == AUX and word != "having")
+            if tag in (Tag.BE, Tag.AUX):
+                be |= tag == Tag.BE
+                finite |= word in _FINITE_BE or (tag == Tag.AUX and word != "having")
                 negated |= word in text.NEGATIONS
-            elif tag == NEG:
+            elif tag == Tag.NEG:
                 if self._is_of_noun(at):
                     break
                 negated = True
-            elif tag == TO:
+            elif tag == Tag.TO:
                 infinitive = not finite
-            elif tag != ADV:
+            elif tag != Tag.ADV:
                 if not self._is_auxiliary_like(at, be):
                     break
                 negated = negated or self.tags[at + 1] in table("unreal").get(base_of(word), "-")
-                finite = finite or (tag == VERB and not infinitive)
-                be = be or (base_of(word) == "get" and self.tags[at + 1 : at + 2] == PAST)
+                finite = finite or (tag == Tag.VERB and not infinitive)
+                be = be or (base_of(word) == "get" and self.tags[at + 1 : at + 2] == Tag.PAST)
             at += 1
         start, self.at = self.at, at
         if self._tag() in VERB_FORMS:
-            self._read_main_verb(be, negated, finite, infinitive, own=self.tags[start - 1 : start] == REL)
-        elif be and self._tag() == PREP:
+            self._read_main_verb(be, negated, finite, infinitive, own=self.tags[start - 1 : start] == Tag.REL)
+        elif be and self._tag() == Tag.PREP:
             self._add(Clause(["being"], self._kind("finite"), self.subject, negated=negated))
         elif be:
             self.open = self.start.kind = None
@@ -325,7 +315,7 @@ class _Reader(NounReader):
         it = self.subject is None or self.subject.words[0] in table("anaphor")
         if noun.none or self.subject is None:
             self.found.nouns.append(noun)
-        if noun.none or self.subject is None or (it and self._tag() in (REL, DET, PERSON)):
+        if noun.none or self.subject is None or (it and self._tag() in (Tag.REL, Tag.DET, Tag.PERSON)):
             self.subject = noun
         for clause in self.found.clauses[-1:]:
             if self.words[0] == "what" and clause.object is None:
@@ -337,24 +327,25 @@ class _Reader(NounReader):
     def _read_main_verb(self, be: bool, negated: bool, finite: bool, infinitive: bool, own: bool) -> None:
         word, tag = self.words[self.at], self._tag()
         self.at += 1
-        if tag == VERB and base_of(word) in table("copula"):
+        if tag == Tag.VERB and base_of(word) in table("copula"):
             end = self._after_adverbs(self.at)
-            if self.tags[end] in (PAST, ADJ):
+            if self.tags[end] in (Tag.PAST, Tag.ADJ):
                 self.open, self.at = None, end + 1
                 return
-        main = tag == VERB and not infinitive
-        if tag == ING and not be and self.open is not None and self.open.passive and self.open.verb[-1] == "by":
+        main = tag == Tag.VERB and not infinitive
+        if tag == Tag.ING and not be and self.open is not None and self.open.passive and self.open.verb[-1] == "by":
             self.subject = self.open.object
         elif (finite or main) and self.start.kind is None and self.start.linked in ("", ","):
             last = self.found.clauses[-1] if self.found.clauses else None
             if last and last.kind == "relative" and last.subject is self.subject:
                 self.subject = last.topic or self.whose or self.subject  # "bus" in "the bus he boards is red"
         subject = self.subject
-        stranded = self._take_stranded_prepositions() if tag == PAST else ""
-        if tag == PAST and self._is_causative():
+        stranded = self._take_stranded_prepositions() if tag == Tag.PAST else ""
+        if tag == Tag.PAST and self._is_causative():
             subject, be = self.found.clauses.pop().object, True
-        passive = tag == PAST and self._passive(be)
-        past = tag == PAST and not be and subject is not None and subject.person and self._tag() in DET_NOUNS
+            self.subject = subject
+        passive = tag == Tag.PAST and self._passive(be)
+        past = tag == Tag.PAST and not be and subject is not None and subject.person and self._tag() in DET_NOUNS
         helped = main and not finite and self.open is not None and base_of(self.open.verb[0]) in table("causative")
         kind: Kind = self.open.kind if helped and self.open else "finite" if finite or past or main else "participle"
         kind = "infinitive" if infinitive and self.found.clauses else kind
@@ -363,9 +354,9 @@ class _Reader(NounReader):
         same = subject is not None and subject.head in ("he", "she", "they") and self.sentence > 0
         if self.aboard is not None and (same or self.aboard[0] is subject):
             clause.aboard = self.aboard[1]
-        told = tag == PAST and self.start.kind == "relative"
-        within = own or (kind == "participle" and not told and not {BE, VERB}.isdisjoint(self.tags[self.at :]))
-        if tag == ING and self.tags[self.at - 2] == ADV and is_incorporated(self.words, self.at - 2):
+        told = tag == Tag.PAST and self.start.kind == "relative"
+        within = own or (kind == "participle" and not told and not {Tag.BE, Tag.VERB}.isdisjoint(self.tags[self.at :]))
+        if tag == Tag.ING and self.tags[self.at - 2] == Tag.ADV and is_incorporated(self.words, self.at - 2):
             clause.inner = self.words[self.at - 2]
         if self.topic is not None and not within:
             clause.topic, clause.dangling, self.topic, self.dangling = self.topic, self.dangling, None, ""

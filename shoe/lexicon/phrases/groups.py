@@ -105,27 +105,26 @@ def are_rivals(first: Clause, second: Clause) -> bool:
 def _are_joined(clauses: list[Clause], a: int, b: int, reply: ReplyObjects) -> bool:
     """Return whether the neighbouring clauses ``a`` and ``b`` (indices) state two interactions of the same pair."""
     first, second = clauses[min(a, b)], clauses[max(a, b)]
-    being = "being" in (first.verb[0], second.verb[0])
     main, other = (second, first) if is_fronted(first) else (first, second)
     if accompanies(main, other) and (clauses[a] is main or not (in_scenery(main) or is_nearby(main))):
         return not reply.heads or (fits_reply(first, reply) and fits_reply(second, reply))
+    if second.kind == "infinitive" and first.direct and first.object and second.object and not reply.heads:
+        timed = senses_of(second.object.head)[:1] == ("noun.time",)  # "rides to work this morning"
+        return not (timed or is_body_part(first.object) or is_immaterial(first))
     bare = not second.linked and second.verb[0] == base_of(second.verb[0]) and second.kind == first.kind
-    if (second.kind == "infinitive" or bare) and first.object is not None and first.object.person and first.direct:
-        causes = table("teaching").keys() | (table("causative").keys() if bare else set())
-        return base_of(first.verb[0]) in causes and second.object is not None
+    helped = second.kind == "participle" and second.direct and second.verb[0].endswith("ing") and not second.linked
+    if (helped or bare) and first.object is not None and first.object.person and first.direct and not reply.heads:
+        caused = helped or base_of(first.verb[0]) in table("teaching").keys() | table("causative").keys()
+        return caused and second.object is not None and first.sentence == second.sentence
     last = next(iter(clauses[max(a, b) + 1 :]), None)
     listed = last is not None and last.linked in ("and", "or") and first.kind == second.kind == last.kind
-    beside = first.kind == second.kind and second.verb[0].endswith("ing") and first.subject is second.subject
-    beside = beside and base_of(second.verb[0]) not in table("attributive")
+    inflected = second.verb[0].endswith("ing") or second.passive or (first.verb[0][-1] == second.verb[0][-1] == "s")
+    beside = inflected and first.kind == second.kind and first.subject is second.subject
     same_object = _heads(first) == _heads(second)
     if (
         # "he holds a bat, but smiles at her", "he rides. He waves."
         second.linked in ("", "but")
         or first.sentence != second.sentence
-        # "stands and holds a cup", "is in a field and holds a cup"
-        or is_bare(first)
-        or is_bare(second)
-        or being
         # "he holds a bat, she wears a hat": a comma joins only lists and -ing forms
         or (second.linked == "," and not (same_object or listed or beside))
         # "found a cat and is hugging it", "a dog is in a boat and a man rows it"
@@ -173,7 +172,9 @@ def _stands_beside(clause: Clause, group: list[Clause]) -> bool:
     if any(clause.subject is other.subject for other in group):
         return len(group) == 1 and _wears(group[0]) and _does(clause) and not _wears(clause)
     apart = clause.apart or any(other.apart for other in group)
-    return apart and all(each.kind in ("finite", "subordinate") and _does(each) for each in (clause, *group))
+    listed = clause.kind == "participle" and clause.sentence == group[0].sentence
+    kinds = ["participle"] if listed else ["finite", "subordinate"]
+    return apart and all(each.kind in kinds and _does(each) for each in (clause, *group))
 
 
 def _wears(clause: Clause) -> bool:
@@ -237,13 +238,8 @@ def _heads(clause: Clause) -> str:
 
 
 def is_bare(clause: Clause) -> bool:
-    """Return whether a clause without an object only states how the person stands, looks or moves.
-
-    For a passive, return whether its subject is a body part.
-    """
-    if clause.passive and clause.subject is not None:
-        return is_body_part(clause.subject)
-    alone = clause.object is None and _AWAY.issuperset(clause.verb[1:])
+    """Return whether a clause without an object only states how the person stands, looks or moves."""
+    alone = clause.object is None and not clause.passive and _AWAY.issuperset(clause.verb[1:])
     return alone and base_of(clause.verb[0]) in table("posture")
 
 

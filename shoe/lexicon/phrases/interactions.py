@@ -39,7 +39,7 @@ from shoe.lexicon.phrases.noun_phrases import (
     verb_of_noun,
     with_conjuncts,
 )
-from shoe.lexicon.phrases.words import base_of, gerund, is_expression, is_known_verb, table, word_of
+from shoe.lexicon.phrases.words import base_of, gerund, is_expression, table, verb_bases, word_of
 
 
 def ranks_of(clauses: Sequence[Clause], reply: ReplyObjects) -> list[float]:
@@ -99,9 +99,6 @@ def _rank(clause: Clause, reply: ReplyObjects) -> float:
         alone = not (clause.attached or clause.second) and (light_verb(clause.object) or is_body_part(clause.object))
         had = base_of(clause.verb[0]) == "have"
         rank += 4 * (is_inner(clause.object) if had else bool(alone) and not clause.object.of)
-    doer, thing = clause.subject, clause.object
-    if clause.kind == "finite" and not clause.passive and doer is not None and thing is not None:
-        rank += 2.5 * (not doer.person and not thing.person and senses_of(doer.head)[:1] == ("noun.animal",))
     return rank + 1.2 * (clause.sentence > 0) + 0.4 * (base_of(clause.verb[0]) in table("attributive"))
 
 
@@ -243,19 +240,24 @@ def _inherit_object(before: Clause, clause: Clause) -> None:
 # Prepositional objects: "cutting a cake with a knife", "reading the time on a clock".
 
 
-def candidate_without_inner(clause: Clause, inner: Noun) -> Candidate | None:
-    """Return the candidate (reading time on, clock) for "reading the time on a clock", or None.
+_SHAPELESS = frozenset(f"noun.{name}" for name in ("communication", "possession", "substance", "object", "attribute"))
 
-    ``inner`` is the direct object, which is part of the action ("time"); the object of the candidate is the noun of a
-    later preposition ("clock").
+
+def candidate_without_inner(clause: Clause, inner: Noun) -> Candidate | None:
+    """Return the candidate (doing tricks on, skateboard) for "doing tricks on a skateboard", or None.
+
+    ``inner`` is the direct object, which is part of the action ("tricks"); the object of the candidate is the noun of a
+    later preposition ("skateboard"). A direct object without shape ("money", "mud") stays the first object.
     """
     brought = [Attached("of", inner.of)] if inner.of is not None else clause.attached
-    brought = [a for a in brought if "_".join(a.preposition.split()) not in table("nearby")]
+    brought = [a for a in brought if "_".join(a.preposition.split()) not in table("nearby").keys() | table("at_time")]
     things = [a for a in brought if not is_scenery(a.noun) and (a.noun.of or a.noun.owner or not is_body_part(a.noun))]
     if not things or not is_inner(inner):
         return None
     also = [] if is_body_part(inner) or inner.of is not None else names(inner)
-    return Candidate(verbs_with(clause, things[0]), [*names(things[0].noun), *also])
+    verbs, objects = verbs_with(clause, things[0]), [*names(things[0].noun), *also]
+    done = base_of(clause.verb[0]) in table("light_verb") or _SHAPELESS.isdisjoint(senses_of(inner.head)[:2])
+    return Candidate(*((verbs, objects) if done or not also else (verbs[::-1], objects[::-1])))
 
 
 def verbs_with(clause: Clause, attached: Attached) -> list[str]:
@@ -373,7 +375,7 @@ def candidates(sentence: Sentence, reply: ReplyObjects) -> list[list[Candidate]]
     ranks = ranks_of([clause for clause, _ in read], reply)
     best, *_ = order = sorted(range(len(read)), key=lambda i: (ranks[i], i))
     group = group_of([clause for clause, _ in read], best, reply)
-    rivals = [i for i in order[1:2] if i not in group and not (reply.heads and fits_reply(read[best][0], reply))]
+    rivals = [i for i in order[1:2] if not (reply.heads and fits_reply(read[best][0], reply))]
     unnamed = {c.object.head for c, _ in read if c.direct and c.object} if reply.object else set()
     unsure = _is_unsure(read[best][0]) or (len(unnamed) > 1 and not any(fits_reply(c, reply) for c, _ in read))
     if unsure or any(are_rivals(read[best][0], read[i][0]) for i in rivals):
@@ -409,7 +411,7 @@ def _carried_things(sentence: Sentence) -> list[Clause]:
 
 def _is_unsure(clause: Clause) -> bool:
     """Return whether the parse of a clause is uncertain: unknown verb, or unclear object ("helping a child swing")."""
-    if not is_known_verb(clause.verb[0]) or clause.verb[0] == "being":
+    if not verb_bases(clause.verb[0]) or clause.verb[0] == "being":
         return True
     doer = clause.subject
     animal = doer is not None and not doer.person and senses_of(doer.head)[:1] == ("noun.animal",)
@@ -424,7 +426,8 @@ def _is_unsure(clause: Clause) -> bool:
 
 
 def _candidate(clause: Clause, reply: ReplyObjects) -> Candidate | None:
-    if clause.passive:
+    agent = clause.object if clause.verb[1:] == ["by"] and clause.object and not clause.object.person else None
+    if clause.passive and not (agent is not None and reply.heads and is_in_reply(agent, reply)):
         verbs = [f"{clause.verb[0]} {clause.dangling}".strip()]
         verbs += [f"{clause.use.verb[0]} with"] if clause.use is not None else []
         objects = names(clause.subject) if clause.subject is not None else [reply.object] if reply.object else []
@@ -466,8 +469,7 @@ def _candidate(clause: Clause, reply: ReplyObjects) -> Candidate | None:
     if clause.second is not None and not clause.second.person and base_of(clause.verb[0]) != "feed":
         return Candidate([verb], [*names(clause.second), *names(clause.object)])
     if clause.use is not None:
-        aim = names(clause.use.object) if clause.use.object is not None else []
-        return Candidate([verb, f"{clause.use.verb[0]} with"], names(clause.object) + aim)
+        return Candidate([verb, f"{clause.use.verb[0]} with"], names(clause.object))
     played = table("game").get(clause.object.head) if base_of(clause.verb[0]) == "play" else None
     nouns = with_conjuncts(clause.object, *(attached.noun for attached in beside))
     found = [name for noun in nouns for name in names(noun)]

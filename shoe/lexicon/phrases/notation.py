@@ -193,7 +193,8 @@ def _of_parts(parts: list[str], sure: bool) -> Fields | str | None:
         verb, noun, sure = noun, verb, False
     # "the old man", not "the man pulls a heavy"
     doer = len(parts) != 3 or (_is_person(parts[0]) and text.DETERMINERS.isdisjoint(text.tokens(parts[0])[1:]))
-    plain = doer and _short(verb) and _short(noun) and (_like_verb(verb) or verb in table("nothing"))
+    bare = len(parts) == 3 or (text.PREPOSITIONS | text.PARTICLES).issuperset(text.tokens(verb)[1:])
+    plain = doer and bare and _short(verb) and _short(noun) and (_like_verb(verb) or verb in table("nothing"))
     if not sure and (not plain or _like_clause(noun)):
         return None
     return Fields(verb, noun, sure or len(parts) == 3)

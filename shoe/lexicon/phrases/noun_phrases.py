@@ -10,24 +10,15 @@ from typing import Literal, NamedTuple
 from shoe.lexicon import text
 from shoe.lexicon.expressions import bases
 from shoe.lexicon.phrases.words import (
-    ADJ,
-    ADV,
-    AND,
-    COMMA,
-    DET,
-    NEG,
     NOMINAL,
-    NOUN,
     NOUNS,
     NOUNS_ADJ,
-    PERSON,
-    POSS,
-    PREP,
+    Tag,
     base_of,
     gerund,
     is_expression,
-    is_known_verb,
     table,
+    verb_bases,
     word_of,
 )
 from shoe.lexicon.store import lexicon
@@ -203,22 +194,12 @@ def with_conjuncts(*nouns: Noun) -> list[Noun]:
 
 def is_scenery(noun: Noun) -> bool:
     """Return whether a noun is listed as scenery, a place of actions ("street"), in ``phrase_words.tsv``."""
-    return _is_scenery(noun.head)
-
-
-@lru_cache(maxsize=20_000)
-def _is_scenery(word: str) -> bool:
-    return not table("scenery").keys().isdisjoint((word, *bases(word, "object")))
+    return not table("scenery").keys().isdisjoint((noun.head, *bases(noun.head, "object")))
 
 
 def is_body_part(noun: Noun) -> bool:
     """Return whether the first sense of a noun is a body part."""
-    return _is_body_part(noun.head)
-
-
-@lru_cache(maxsize=20_000)
-def _is_body_part(word: str) -> bool:
-    return any(senses_of(base)[:1] == ("noun.body",) for base in bases(word, "object"))
+    return any(senses_of(base)[:1] == ("noun.body",) for base in bases(noun.head, "object"))
 
 
 def is_inner(noun: Noun) -> bool:
@@ -242,7 +223,7 @@ def light_verb(noun: Noun) -> str:
     names_ = ("_".join(noun.words[-2:]), noun.head, *bases(noun.head, "object"))
     found = next((lights[name] or name for name in names_ if name in lights), "")
     doing = not found and noun.head.endswith("ing") and senses_of(noun.head)[:1] in ((), ("noun.act",))
-    return base_of(noun.head) if doing and is_known_verb(noun.head) else found
+    return base_of(noun.head) if doing and verb_bases(noun.head) else found
 
 
 def verb_of_noun(noun: Noun) -> str:
@@ -261,7 +242,7 @@ def verb_of_noun(noun: Noun) -> str:
 
 # Reader of noun phrases, with nouns joined by "of", "and" and a possessive, and of prepositions.
 
-_DESCRIBES = (ADJ, "NN", "RJ")  # after "and" between words that describe a noun: "fluffy and rather old dog"
+_DESCRIBES = (Tag.ADJ, "NN", "RJ")  # after "and" between words that describe a noun: "fluffy and rather old dog"
 _END = "..."  # longer than any look-ahead
 _LIST = re.compile(r"(?:K[DJ]*N+)*K?C[DJ]*N+(?=[.IKSC])")  # things after the first: ", a handbag and a suitcase"
 
@@ -288,37 +269,37 @@ class NounReader:
         headed = none = person = its = False
         while self.at < len(self.words):
             word, tag, after = self.words[self.at], self._tag(), self._tag(1)
-            if tag in (DET, NEG) and not headed:
-                none = none or tag == NEG or word in table("nobody")
+            if tag in (Tag.DET, Tag.NEG) and not headed:
+                none = none or tag == Tag.NEG or word in table("nobody")
                 its = word == "its"
-            elif headed and tag == NOUN and self._is_ditransitive(words):
+            elif headed and tag == Tag.NOUN and self._is_ditransitive(words):
                 break
             elif tag in NOUNS and not (headed and word in table("pronoun")):
                 words.append(word)
-                headed, person = True, tag == PERSON
+                headed, person = True, tag == Tag.PERSON
                 if word in table("pronoun"):
                     self.at += 1
                     break
-            elif tag == ADJ and (not headed or after in NOUNS_ADJ):
+            elif tag == Tag.ADJ and (not headed or after in NOUNS_ADJ):
                 words.append(word)
-            elif tag == POSS and words:
+            elif tag == Tag.POSS and words:
                 owner = Noun(words, person=person)
                 words, headed = [], False
-            elif (tag == ADV and not headed and after in NOUNS_ADJ) or (
-                tag == COMMA and words and not headed and after in (ADJ, NOUN, ADV)
+            elif (tag == Tag.ADV and not headed and after in NOUNS_ADJ) or (
+                tag == Tag.COMMA and words and not headed and after in (Tag.ADJ, Tag.NOUN, Tag.ADV)
             ):
                 pass
-            elif tag == AND and words and not headed and self.tags.startswith(_DESCRIBES, self.at + 1):
+            elif tag == Tag.AND and words and not headed and self.tags.startswith(_DESCRIBES, self.at + 1):
                 words.append(word)
             else:
                 break
             self.at += 1
-        if self._tag() == PREP and self.words[self.at] == "than" and len(words) > 1:
+        if self._tag() == Tag.PREP and self.words[self.at] == "than" and len(words) > 1:
             words = words[:-1]
         if not words:
             return Noun(["nobody"], person=True, none=True) if none else None
         noun = Noun(words, owner=owner, person=person, none=none or words[-1] in table("nobody"), its=its)
-        return self._with_complements(noun) if headed or self._tag() != AND else noun
+        return self._with_complements(noun) if headed or self._tag() != Tag.AND else noun
 
     def _is_ditransitive(self, words: list[str]) -> bool:
         """Return whether ``words`` name the receiver of the next noun, a person or animal: "feeds pigeons bread"."""
@@ -328,15 +309,15 @@ class NounReader:
         return taker and not is_expression((words[-1], self.words[self.at]), "object")
 
     def _with_complements(self, noun: Noun) -> Noun:
-        if self._tag() == PREP and self.words[self.at] == "of" and self._tag(1) in NOMINAL:
+        if self._tag() == Tag.PREP and self.words[self.at] == "of" and self._tag(1) in NOMINAL:
             self.at += 1
             noun.of = self.noun_phrase()
             if noun.of is not None and noun.head in text.WORD_CLASSES["measures"]:
                 noun.person = noun.of.person
-        elif (self._tag() == AND and self._tag(1) in NOMINAL and not self._verb_after()) or (
-            self._tag() == COMMA and _LIST.match(self.tags, self.at)
+        elif (self._tag() == Tag.AND and self._tag(1) in NOMINAL and not self._verb_after()) or (
+            self._tag() == Tag.COMMA and _LIST.match(self.tags, self.at)
         ):
-            self.at += 2 if self._tag(1) == AND else 1
+            self.at += 2 if self._tag(1) == Tag.AND else 1
             other = self.noun_phrase()
             if other is not None and other.none and self.open is not None:
                 self.open.attached.append(Attached("without", other))
@@ -347,10 +328,10 @@ class NounReader:
     def _prepositions(self) -> str:
         """Return the prepositions at the current word, joined by blanks, and advance past them; also "on top of"."""
         found: list[str] = []
-        while self._tag() == PREP:
+        while self._tag() == Tag.PREP:
             found.append(self.words[self.at])
             self.at += 1
-            side = self.at + (self._tag() == DET)
+            side = self.at + (self._tag() == Tag.DET)
             if side + 1 < len(self.words) and self.words[side + 1] == "of":
                 if (found[-1], self.words[side]) == ("in", "front") or self.words[side] in table("relation"):
                     found += self.words[self.at : side + 2]
@@ -360,17 +341,24 @@ class NounReader:
         return " ".join(found)
 
     def _agent(self, at: int) -> bool:
-        while at < len(self.words) and self.tags[at] in (DET, ADJ, ADV):
+        while at < len(self.words) and self.tags[at] in (Tag.DET, Tag.ADJ, Tag.ADV):
             at += 1
-        while at + 1 < len(self.words) and self.tags[at + 1] in NOUNS and self.tags[at] == NOUN:
+        while at + 1 < len(self.words) and self.tags[at + 1] in NOUNS and self.tags[at] == Tag.NOUN:
             at += 1
-        return at < len(self.words) and (self.tags[at] == PERSON or is_body_part(Noun([self.words[at]])))
+        word = "".join(self.words[at : at + 1])
+        senses = senses_of(word)[: 2 if word_of(word).plural else 1]
+        acts = not {"noun.person", "noun.animal"}.isdisjoint(senses) or set(senses_of(word)[:2]) == {"noun.group"}
+        return self.tags[at] == Tag.PERSON or acts or is_body_part(Noun([word]))
 
     def _verb_after(self) -> bool:
         """Return whether the noun after "and" has its own verb, and therefore starts another clause."""
         at = self.at + 1
-        while self.tags[at] in (DET, ADJ, NOUN, PERSON, POSS):
+        while self.tags[at] in (Tag.DET, Tag.ADJ, Tag.NOUN, Tag.PERSON, Tag.POSS):
             at += 1
-        thing = self.open is not None and self.open.object is None and self.tags[self.at - 1] == NOUN
+        thing = self.open is not None and self.open.object is None and self.tags[self.at - 1] == Tag.NOUN
         thing = thing or self.words[at - 1] in table("pronominal")
-        return self.open is not None and self.tags[at - 1] == PERSON and self.tags[at] in ("BHXVG" if thing else "BHXV")
+        return (
+            self.open is not None
+            and self.tags[at - 1] == Tag.PERSON
+            and self.tags[at] in ("BHXVG" if thing else "BHXV")
+        )

@@ -24,7 +24,7 @@ from shoe.lexicon.phrases.noun_phrases import (
     with_conjuncts,
 )
 from shoe.lexicon.phrases.tags import tags_of, words_of
-from shoe.lexicon.phrases.words import FULL_STOP, Tag, is_known_verb, patterns, table, word_of
+from shoe.lexicon.phrases.words import FULL_STOP, Tag, patterns, table, verb_bases, word_of
 from shoe.lexicon.store import by_wordnet
 
 NO_INTERACTION = "no_interaction"
@@ -218,7 +218,7 @@ def _without_object(phrase: str) -> Reading | None:
     found = fields_or_sentence(phrase)
     words = words_of(_without_frames(found)[0]) if isinstance(found, str) and len(phrase) <= LONGEST_PHRASE else []
     for clause in sentence_of(words, tags_of(words)).clauses[:1]:
-        done = clause.object is None and clause.verb[0] != "being" and is_known_verb(clause.verb[0])
+        done = clause.object is None and clause.verb[0] != "being" and verb_bases(clause.verb[0])
         if done and clause.subject is not None and clause.subject.person and not clause.passive:
             return Reading(clause.verb[0], "")
     return None

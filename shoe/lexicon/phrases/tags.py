@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 
 from shoe.lexicon import text
+from shoe.lexicon.constructions import is_kind
 from shoe.lexicon.phrases.noun_phrases import MATERIAL, Noun, is_body_part, senses_of
 from shoe.lexicon.phrases.words import (
     ADJ,
     ADV,
     AND,
     AUX,
-    BE,
     BEFORE_NOUNS,
     BEFORE_VERBS,
     COMMA,
@@ -28,15 +28,13 @@ from shoe.lexicon.phrases.words import (
     NOUNS_ADJ,
     PAST,
     PERSON,
-    POSS,
     PREP,
     REL,
-    SUB,
-    TO,
     VERB,
     VERB_FORMS,
     VERBS_BE,
     Context,
+    Tag,
     base_of,
     closed_classes,
     is_adverb,
@@ -49,13 +47,14 @@ from shoe.lexicon.phrases.words import (
 
 _WHOM = re.compile(r"W[DJRNP]+$")  # the verb must follow: "the woman whom the dog licks"
 _SECOND_PERSON = re.compile(r"[VE].*C[DJ]*P$")  # as subject: "he reads a book and the boy plays"
+_NEXT_PERSON = re.compile(r"[VE].*K[DJ]*P$")  # as subject: "woman pours tea, man slices"
 _SECOND_THING = re.compile(r"KC[DJ]*N$")  # as subject: "he throws it, and the dog jumps to catch it"
 # A person with a complete relative clause: "the men that ride the bus".
 _RELATIVE_SUBJECT = re.compile(r"([DJN]*P)W[BHRX]*[VGE]R*I*[DJ]*N+$")
 # A subject with a place before its verb: "two friends on a terrace share a pizza".
 _PLACED_SUBJECT = re.compile(r"([DJN]*[PN])I[DJNI]*$")
 _BRAND_NAME = re.compile(r"[VGEI]DJ*P$")  # the object of a verb up to a brand name
-_AFTER_ADJECTIVE = ("", PREP, SUB, AND, COMMA, TO)  # without a noun
+_AFTER_ADJECTIVE = ("", PREP, Tag.SUB, AND, COMMA, Tag.TO)  # without a noun
 _FINITE = VERBS_BE - {ING}
 # Words before the clause of a word: "surrounded by friends, a girl", "it is a ball that the girl".
 _BEFORE = re.compile(r"E[^K]*K|.*[WS]")
@@ -73,7 +72,7 @@ def belongs_to_gerund(place: Context) -> bool:
         person = words[i - 1] in text.WORD_CLASSES["persons"] - {"baby"} and not place.is_compound(i - 1)
         led = base_of(words[i + 1]) not in table("posture").keys() - table("led").keys()
         return person and led and tag_alone(words, i + 2) in (PREP, "")
-    return tags[-1] == BE or (tags[-1] == VERB and base_of(words[i - 1]) == "go")
+    return tags[-1] == Tag.BE or (tags[-1] == VERB and base_of(words[i - 1]) == "go")
 
 
 def describes_before(place: Context) -> bool:
@@ -81,7 +80,11 @@ def describes_before(place: Context) -> bool:
     words, i, _, known, before, after, _ = place
     following = (words[i + 1 :] or [""])[0]
     if before == NOUN:
-        high = after == PREP and (not known.noun or following in ("above", "over", "in", "into", "up"))
+        high = (
+            after == PREP
+            and "e" not in known.forms
+            and (not known.noun or following in ("above", "over", "in", "into", "up"))
+        )
         return (high or following == "enough") and not place.is_compound(i - 1)
     posed = before in (VERB, ING) and base_of(words[i - 1]) in table("posture") and after in _AFTER_ADJECTIVE
     return posed and (not known.noun or words[i] in table("resultative"))
@@ -92,10 +95,12 @@ def tag_after_noun(place: Context) -> str:
     words, i, tags, known, _, after, noun = place
     last = max(j for j in range(i) if tags[j] != ADV)
     before = word_of(words[last])
+    if words[i] in text.WORD_CLASSES["persons"] and before.person and not before.plural:
+        return noun
     if place.is_compound(i - 1):
         led = "b" in known.forms and senses_of(words[i - 1])[:1] == ("noun.animal",) and _is_caused(words, tags)
         return VERB if led or _agrees(place) else noun
-    if after in ("", PREP, SUB, COMMA, AND) and words[i] in table("resultative"):
+    if after in ("", PREP, Tag.SUB, COMMA, AND) and words[i] in table("resultative"):
         return ADJ
     if "b" in known.forms and _is_caused(words, tags):
         return VERB
@@ -111,17 +116,18 @@ def tag_after_noun(place: Context) -> str:
         other = word_of((words[i + 2 :] or [""])[0]).forms if after == AND else ""
         if (
             place.precedes_anaphor()
+            or (before.person and after and _NEXT_PERSON.search(said))
             or (after in (COMMA, AND) and "it" in words[i:] and VERBS_BE.isdisjoint(tags))
             or (tags[-1] == PERSON and after in (PREP, DET, ADV, "") and _SECOND_PERSON.search(said))
             or ("s" in other and tag_alone(words, i + 3) and VERBS_BE.isdisjoint(tags))
-            or (after == TO and _SECOND_THING.search(said))
+            or (after == Tag.TO and _SECOND_THING.search(said))
         ):
             return VERB
     if (_FINITE.intersection(tags) and _FINITE.intersection(_BEFORE.sub("", said))) or (after == DET and ING in tags):
         return VERB if after == DET else noun
     if "s" in known.forms:
         named = after == NOUN and ING in tags and known.rather_noun and not before.person
-        verb = before.person or after in (DET, PERSON, ADJ, PREP, ADV, NOUN, PAST, ING, TO)
+        verb = before.person or after in (DET, PERSON, ADJ, PREP, ADV, NOUN, PAST, ING, Tag.TO)
         return VERB if not named and (verb or _WHOM.search(said)) else noun
     may_be = after == DET and tags[-1] == NOUN and "b" in known.forms
     told = _PLACED_SUBJECT.match(said) if may_be else None
@@ -148,7 +154,7 @@ def _agrees(place: Context) -> bool:
     """Return whether a word is a verb although it could form a compound noun with the word before: "cat sleeps on"."""
     words, i, tags, known, _, after, _ = place
     doer = "s" in known.forms and tags[-1] == PERSON and after in DET_NOUNS and VERBS_BE.isdisjoint(tags)
-    verb = "s" in known.forms and base_of(words[i]) in table("posture") and after in (PREP, SUB)
+    verb = "s" in known.forms and base_of(words[i]) in table("posture") and after in (PREP, Tag.SUB)
     return doer or (verb and i == 2 and words[0] in text.ARTICLES and tags == [DET, NOUN])
 
 
@@ -165,6 +171,8 @@ _ADJECTIVES = re.compile(r"[DO][RJCK]*JKR*$")  # another one may follow: "a dirt
 # A verb may follow: "the girl, wearing a hat, waits", "a man, with a dog, waits", "the boy, his arms crossed, waits".
 _PARENTHESIS = re.compile(r"[^VBGEK]*K(?:[RGEIW]|D[JN]+[GEI])[^K]*K")
 
+# Verbs that another verb, and not an object, may follow directly: "standing holding a cup".
+_LEADING = frozenset().union(*map(table, ("filler", "seen", "copula", "posture", "implied")))
 _THINGS = MATERIAL | {"noun.communication", "noun.group"}
 _AIMS = frozenset(["at", "to", "into", "onto", "toward", "towards"])  # follow verbs rather than nouns
 
@@ -185,6 +193,9 @@ def tag_open_class(words: list[str], i: int, tags: list[str]) -> str:
         return PREP
     if known.adjective and describes_before(place):
         return ADV
+    result = known.adjective or word in table("resultative") or not (known.noun or known.forms or known.person)
+    if before == PAST and place.after in _AFTER_ADJECTIVE and result:
+        return ADV  # "painted blue", "dragged ashore"
     if not known.forms:
         return ADJ if _describes(place) or (before == NOUN and word in table("resultative")) else place.noun
     if known.adjective and before in BEFORE_NOUNS and place.after in (NOUN, PERSON, ADJ, AND) and not known.person:
@@ -208,7 +219,7 @@ def _describes(place: Context) -> bool:
     if known.person and known.noun and verb_next and tag_alone(words, i + 2) in NOMINAL:
         return False
     seems = before == VERB and base_of(words[max(k for k in range(i) if tags[k] != ADV)]) in table("copula")
-    if not known.noun and (seems or (before == BE and not known.person)):
+    if not known.noun and (seems or (before == Tag.BE and not known.person)):
         return True
     if not known.adjective:
         alone = not known.noun and not known.person and (before in BEFORE_NOUNS or not verb_next)
@@ -231,20 +242,23 @@ def _names_thing(words: list[str], i: int) -> bool:
 def _tag_ing_form(place: Context) -> str:
     words, i, _, known, before, after, _ = place
     if before in BEFORE_NOUNS:
-        if place.describes or (after == ING and not known.rather_noun and tag_alone(words, i + 2) == NOUN):
+        described = after == ING and not known.rather_noun and tag_alone(words, i + 2) == NOUN
+        if place.describes or (described and not _names_thing(words, i)):
             return ADJ
         return ING if after == PREP and words[i + 1] == "of" else NOUN if known.noun or not after else ING
     thing = before in (*VERB_FORMS, PREP) or (not before and "by" in words[i + 2 : i + 4])
+    thing |= before in (VERB, ING) and words[i + 1 : i + 2] == ["of"] and base_of(words[i - 1]) not in table("filler")
     thing |= before == NOUN and (place.is_compound(i - 1) or MATERIAL.issuperset(senses_of(words[i])))
-    if thing and _names_thing(words, i):
+    if thing and (_names_thing(words, i) or (known.noun and words[i + 1 : i + 2] == ["of"])):
         return NOUN
+    led = base_of(words[i - 1]) if i else ""
+    own = base_of(words[i]) in table("transitive").keys() | table("attributive").keys()
     takes_noun = before == PREP and (words[i - 1] not in table("gerund_preposition") or words[i - 2] == "front")
-    takes_noun = takes_noun or (before in VERB_FORMS and base_of(words[i - 1]) in table("transitive"))
+    takes_noun |= before in VERB_FORMS and led in table("transitive")
+    takes_noun |= not own and (words[i - 1] == "with" or (before in (VERB, ING) and led not in _LEADING))
     compound = (
-        (before in (VERB, ING, PAST, PREP, AND) and after in NOMINAL and base_of(words[i - 1]) not in table("filler"))
-        or (not before and (tag_alone(words, i + 2) in BEFORE_VERBS or "by" in words[i + 3 : i + 5]))
-        or (before == NOUN and after == NOUN)
-    )
+        before in (VERB, ING, PAST, PREP, AND) and after in NOMINAL and base_of(words[i - 1]) not in table("filler")
+    ) or (before == NOUN and after == NOUN)
     return ADJ if (takes_noun and after in NOUNS) or (compound and place.is_compound(i)) else ING
 
 
@@ -253,8 +267,8 @@ def _tag_participle(place: Context) -> str:
     if before in BEFORE_NOUNS:
         named = known.rather_noun and after in (ING, COMMA)
         return ADJ if not named and (after == ING or place.describes) else noun if known.noun else PAST
-    if after not in NOUNS_ADJ:
-        return PAST
+    if after not in NOUNS_ADJ and not (after == ING and _names_thing(words, i + 1)):
+        return noun if known.rather_noun and before in (PREP, VERB, ING) else PAST
     first = not tags and ("-" in words[i] or known.adjective or place.is_compound(0))
     return ADJ if first or before in (VERB, ING, PREP) or (before == NOUN and "-" in words[i]) else PAST
 
@@ -264,27 +278,28 @@ def _tag_base_form(place: Context) -> str:
     words, i, tags, known, before, after, noun = place
     if not known.noun and not known.adjective:
         modifies = before == DET and known.forms == "b" and after in NOUNS_ADJ
-        return ADJ if modifies else PAST if before == BE and "e" in known.forms else VERB
+        return ADJ if modifies else PAST if before == Tag.BE and "e" in known.forms else VERB
     if before == REL and words[i - 1] == "whose" and known.noun:
         return noun
-    if before in (TO, AUX, NEG, REL) or ("s" in known.forms and after == DET and before not in ("", DET, POSS)):
+    if before in (Tag.TO, AUX, NEG, REL) or ("s" in known.forms and after == DET and before not in ("", DET, Tag.POSS)):
         return VERB
-    if before == BE:
+    if before == Tag.BE:
         if "e" in known.forms or words[i - 1] == "being":
             return PAST
         return ADJ if known.adjective else noun if known.rather_noun or known.person else PAST
     if not tags:
         return _tag_first_word(place)
-    subject = before in (NOUN, PERSON, COMMA) or base_of(words[i - 1]) == "get"
-    if "e" in known.forms and words[i + 1 : i + 2] == ["by"] and subject:
+    gets = base_of(words[i - 1]) == "get"
+    done = after in (PREP, ADV) and (gets or (before == NOUN and "by" in words[i + 2 :]))  # "pizza cut into slices by"
+    if "e" in known.forms and (done or (words[i + 1 : i + 2] == ["by"] and (gets or before in (NOUN, PERSON, COMMA)))):
         return PAST
-    if before == SUB and words[i - 1] in CONTRAST and "s" in known.forms and after in DET_NOUNS:
+    if before == Tag.SUB and words[i - 1] in CONTRAST and "s" in known.forms and after in DET_NOUNS:
         return VERB
     if before in (AND, COMMA):
         return _tag_coordinate(place)
     if before in NOUNS:
         return tag_after_noun(place)
-    if before in (DET, ADJ, POSS, VERB, ING, PAST, PREP):
+    if before in (DET, ADJ, Tag.POSS, VERB, ING, PAST, PREP):
         second = word_of((words[i + 2 :] or [""])[0])
         named = _names_thing(words, i + 1) if after == ING else after == AND and second.adjective
         return ADJ if known.adjective and (place.describes or after == COMMA or named) else noun
@@ -303,24 +318,19 @@ def _tag_first_word(place: Context) -> str:
     if after == DET or (third in NOMINAL and third and place.is_compound(1)):
         return VERB
     if after == PREP:
+        if words[1] == "of" and known.noun and not is_expression(tuple(words[:2]), "verb"):
+            return noun
         aimed = "s" in known.forms and (words[1] == "for" or words[1] in _AIMS)
         verb = aimed or base in table("posture") or base in table("implied") or is_expression(tuple(words[:2]), "verb")
         return noun if known.rather_noun and not verb else VERB
-    if after in (ING, PAST, BE, AUX, REL, POSS):
+    if after in (ING, PAST, Tag.BE, AUX, REL, Tag.POSS):
         thing = after == ING and "s" in known.forms and not known.rather_noun and _names_thing(words, 1)
         return VERB if thing or (base in table("copula") and after == PAST) else noun
     if after == COMMA and known.rather_noun:
         return noun
     following = word_of(words[1])
-    verb_later = third and (third not in NOMINAL or any("g" in word_of(word).forms for word in words[3:]))
-    common = following.plural or words[1] in text.WORD_CLASSES["persons"] | table("pronoun").keys()
-    doer = following.person and not common and third in (BE, PAST, ING, AUX, REL)
-    passive = after in NOUNS and (third in (BE, AUX) or ("by" in words[3:5] and "e" in word_of(words[2]).forms))
-    done = bool(verb_later and doer) or ("by" in words[2:4] and "e" in following.forms)
-    done |= place.is_compound(0) and (passive or bool(verb_later and known.rather_noun))
-    if (passive and known.adjective) or (done and known.noun):
-        return noun if done and known.noun else ADJ
-    if "s" in following.forms and "s" not in known.forms and third in (DET, NOUN, PERSON, ADJ, PREP):
+    done = known.noun and "by" in words[2:4] and "e" in following.forms
+    if done or ("s" in following.forms and "s" not in known.forms and third in (DET, NOUN, PERSON, ADJ, PREP)):
         return noun
     # The second noun names an action or its agent: "repair", "usage", "rider".
     act = "b" in following.forms and senses_of(words[1])[:1] == ("noun.act",)
@@ -345,7 +355,7 @@ def _tag_coordinate(place: Context) -> str:
     """Return the tag of the word at ``place`` after "and" or a comma: if possible, the tag of the word before these."""
     words, _, tags, known, _, after, noun = place
     other = next((tag for tag in reversed(tags) if tag not in (AND, COMMA, ADV)), "")
-    if other in VERB_FORMS or (other == PREP and after in DET_PERSON):
+    if (other in VERB_FORMS or (other == PREP and after in DET_PERSON)) and not (known.person and known.rather_noun):
         return VERB
     if known.adjective and other == ADJ:
         return ADJ
@@ -368,6 +378,9 @@ def _tag_coordinate(place: Context) -> str:
 _WORD = re.compile(r"'(?:s|re|ve|m|ll|d)\b|[^\W_](?:[\w&.'-]*[^\W_])?|,")
 _AND = re.compile(r"\s&\s|\s*\+\s*")
 _LABEL = re.compile(r"\w+(?:_\w+)+")
+# A noun phrase with its places, and the verb after it: "wet dad on knees bathing", "wheelbarrow full of bricks pushed".
+_PERSON_ACTS = re.compile(r"[RJN]*P+(?:I+[DJ]*[NP]+|R)*([GEB])")
+_IS_DONE = re.compile(r"[RJNP]*[NP](?:J?I+[DJ]*[NP]+|R)*(?:B|E[RIN])")
 _CLITIC = re.compile(r"(?<=\w)'(?=(?:s|re|ve|m|ll|d)\b)")
 _EMPHATIC = frozenset(["do", "does", "did"])
 _MAIN_VERBS = dict.fromkeys(["have", "has", "had", *_EMPHATIC], VERB) | dict.fromkeys(["having", "doing"], ING)
@@ -396,6 +409,32 @@ def _split_label(label: re.Match[str]) -> str:
 
 def tags_of(words: list[str]) -> str:
     """Return the tags of the words as a string of one letter per word; see :class:`~shoe.lexicon.phrases.words.Tag`."""
+    tags = _tags_in_order(words)
+    if len(words) > 2 and tags[0] in VERB_FORMS | {NOUN}:
+        after_article = _tags_in_order(["the", *words])[1:]
+        tags = after_article if _starts_subject(words, tags, after_article) else tags
+    return tags
+
+
+def _starts_subject(words: list[str], tags: str, after_article: str) -> bool:
+    """Return whether the first word belongs to the subject of a later verb: "tired boy carried", "wet dad bathing"."""
+    known, following = word_of(words[0]), word_of(words[1])
+    acts, done = _PERSON_ACTS.match(after_article), _IS_DONE.match(after_article) if "by" in words else None
+    compound = is_expression(tuple(words[:2]), "object")
+    if tags[0] == ING:
+        teaches = any(is_kind(words[1], kind) for kind in table("teacher"))
+        alone = teaches or known.adjective or base_of(words[0]) in table("posture")
+        subject = acts is not None and ((done is not None and acts[1] in (PAST, Tag.BE)) or alone)
+        return _IS_DONE.match(after_article) is not None if compound else subject
+    if tags[0] == PAST or known.person or (known.adjective and after_article[0] == ADJ):
+        return bool(acts or done)
+    common = following.plural or words[1] in text.WORD_CLASSES["persons"] | table("pronoun").keys()
+    named = compound or known.rather_noun or after_article[0] == ADJ or after_article[1] == PAST
+    return bool((acts and known.noun and (compound or (following.person and not common))) or (done and named))
+
+
+def _tags_in_order(words: list[str]) -> str:
+    """Return the tags of the words, each from the tags before it and the next words."""
     fixed = closed_classes()
     tags: list[str] = []
     for i, word in enumerate(words):
@@ -407,19 +446,19 @@ def tags_of(words: list[str]) -> str:
 def _tag_closed_class(words: list[str], i: int, tag: str, tags: list[str]) -> str:
     """Return the tag of word ``i``, a function word with usual tag ``tag``; ``tags`` are the tags before it."""
     word, before = words[i], tags[-1] if tags else ""
-    if tag == PREP and before in (DET, POSS) and word_of(word).noun:
+    if tag == PREP and before in (DET, Tag.POSS) and word_of(word).noun:
         return NOUN
     close = word == "close" and words[i + 1 : i + 2] == ["to"] and before != NOUN
     if close or (tag == ADV and before in VERB_FORMS and is_expression((words[i - 1], word), "verb")):
         return PREP
     after = tag_alone(words, i + 1)
-    if tag == ADV and (before == TO or (not tags and after == DET)) and "b" in word_of(word).forms:
+    if tag == ADV and (before == Tag.TO or (not tags and after == DET)) and "b" in word_of(word).forms:
         return VERB
     if word == "'s":
         pronoun = i > 0 and (words[i - 1] in table("pronoun") or words[i - 1] in ("who", "there", "that"))
-        return BE if pronoun or _verb_follows(words, i + 1) else POSS
+        return Tag.BE if pronoun or _verb_follows(words, i + 1) else Tag.POSS
     if word == "to":
-        return TO if after in (BE, ADV) or _starts_infinitive(words, i + 1) else PREP
+        return Tag.TO if after in (Tag.BE, ADV) or _starts_infinitive(words, i + 1) else PREP
     if word in _EMPHATIC and after in (NOUN, ADJ) and tag_alone(words, i + 2) in (DET, PREP):
         return tag if "b" in word_of(words[i + 1]).forms else _MAIN_VERBS[word]
     if word in _MAIN_VERBS:
@@ -431,7 +470,7 @@ def _tag_closed_class(words: list[str], i: int, tag: str, tags: list[str]) -> st
         return DET
     if word in CONTRAST and before == ADJ and tag_alone(words, i) == AND:
         return AND
-    if after == TO and before in VERB_FORMS and word.endswith(("self", "selves")):
+    if after == Tag.TO and before in VERB_FORMS and word.endswith(("self", "selves")):
         return ADV
     if word == "her":
         seen = after == ING and (i == 0 or tag_alone(words, i + 2) in (DET, PREP))
@@ -445,9 +484,9 @@ def _tag_closed_class(words: list[str], i: int, tag: str, tags: list[str]) -> st
         or (words[i + 1 : i + 2] and "s" in word_of(words[i + 1]).forms and tag_alone(words, i + 2) == DET)
     ):
         return PERSON
-    if word == "can" and before in (DET, ADJ, NOUN, ING) and after not in (BE, AUX, ADV, NEG):
+    if word == "can" and before in (DET, ADJ, NOUN, ING) and after not in (Tag.BE, AUX, ADV, NEG):
         return tag if "b" in word_of((words[i + 1 :] or [","])[0]).forms else NOUN
-    if word == "like" and (before in (AUX, TO, PERSON) or not tags):
+    if word == "like" and (before in (AUX, Tag.TO, PERSON) or not tags):
         return VERB
     if word == "both":
         verb = after in VERB_FORMS or (PERSON in tags and VERB_FORMS.isdisjoint(tags) and after == NOUN)
@@ -458,7 +497,7 @@ def _tag_closed_class(words: list[str], i: int, tag: str, tags: list[str]) -> st
 def _starts_infinitive(words: list[str], i: int) -> bool:
     """Return whether the word after "to" is a verb, and not a noun without article ("next to motorcycle")."""
     known, led = word_of((words[i:] or [""])[0]), words[i - 2] if i > 1 else "about"
-    if "b" not in known.forms or closed_classes().get(words[i], BE) not in (BE, AUX) or led in table("to_noun"):
+    if "b" not in known.forms or closed_classes().get(words[i], Tag.BE) not in (Tag.BE, AUX) or led in table("to_noun"):
         return False
     pair = tuple(words[i : i + 2])
     compound = len(pair) > 1 and is_expression(pair, "object")
@@ -467,7 +506,7 @@ def _starts_infinitive(words: list[str], i: int) -> bool:
     if (after in NOMINAL and not (thing and led == "on")) or led in table("seen") or base_of(led) in table("filler"):
         return True
     if closed_classes().get(pair[-1]) == PREP:
-        return is_expression(pair, "verb") or not thing
+        return is_expression(pair, "verb") or not (thing or MATERIAL.intersection(sense))
     return (not thing or sense == ("noun.act",)) and MATERIAL.isdisjoint(sense)
 
 

@@ -50,17 +50,18 @@ def word_of(word: str) -> Word:
     """Return the possible parts of speech of a lower-case word, which may have hyphens."""
     store = lexicon()
     nouns = bases(word, "object") or bases(word.rpartition("-")[2], "object")
-    verbs = list(_verb_bases(word))
+    verbs = list(verb_bases(word))
     adjective = store.adjective_first(word.rpartition("-")[2]) or word in text.WORD_CLASSES["descriptive"]
     person = word in text.WORD_CLASSES["persons"] or word in table("person")
     if nouns and not person:
         files = [store.lexname(sense) for sense in store.senses(nouns[0], "n").tolist()]
         common = bool(store.tag_count(nouns[0], "n")[0])
-        person = files[0] == "noun.person" and (common or not (verbs or "noun.artifact" in files))
+        only = len(set(files)) == 1
+        person = files[0] == "noun.person" and (common or only or not (verbs or "noun.artifact" in files))
     # An agent noun that the lexicon lacks ("biker"), unless it is a comparative ("slower").
     stem = word.removesuffix("s").removesuffix("r").removesuffix("e")
     doer = not nouns and word.removesuffix("s") == stem + "er" and not store.adjective_first(stem)
-    person = person or (doer and bool(_verb_bases(stem) or _verb_bases(stem + "e")))
+    person = person or (doer and bool(verb_bases(stem) or verb_bases(stem + "e")))
     as_noun = sum(int(store.tag_count(base, "n").sum()) for base in nouns)
     as_verb = sum(int(store.tag_count(base, "v").sum()) for base in verbs)
     plural = word.endswith("s") and bool(nouns) and (nouns != (word,) or _is_pair(word))
@@ -80,12 +81,7 @@ def is_expression(words: tuple[str, ...], part: Part) -> bool:
 @lru_cache(maxsize=20_000)
 def base_of(word: str) -> str:
     """Return the most likely base form of a verb form; for unknown verbs, the word without -ing."""
-    return next(iter(_verb_bases(word)), undoubled(word) or word.removesuffix("ing"))
-
-
-def is_known_verb(word: str) -> bool:
-    """Return whether a word is a form of a verb in the lexicon or in ``phrase_words.tsv``."""
-    return bool(_verb_bases(word))
+    return next(iter(verb_bases(word)), undoubled(word) or word.removesuffix("ing"))
 
 
 def gerund(base: str) -> str:
@@ -98,7 +94,8 @@ def _is_pair(word: str) -> bool:
     return len(word) > 5 and not word.endswith("ss") and bool(bases(word[:-1], "object") or bases(word[:-1], "verb"))
 
 
-def _verb_bases(word: str) -> tuple[str, ...]:
+def verb_bases(word: str) -> tuple[str, ...]:
+    """Return the base forms of a verb form in the lexicon or in ``phrase_words.tsv``; () for other words."""
     found, last = bases(word, "verb"), word.rpartition("-")[2]
     if not found and last != word and (word.endswith(("ing", "ed")) or not word_of(last).rather_noun):
         found = bases(last, "verb")
@@ -113,8 +110,8 @@ def _own_verbs() -> dict[str, tuple[str, ...]]:
 
 def _forms(word: str, verbs: list[str]) -> str:
     if not verbs:
-        unknown = word.isalpha() and len(word) > 5 and word.endswith(("ed", "ing")) and not find([word], "object")
-        return "" if not unknown else "e" if word.endswith("ed") else "g"
+        unknown = word.replace("-", "").isalpha() and len(word) > 5 and not find([word], "object")
+        return "e" if unknown and word.endswith("ed") else "g" if unknown and word.endswith("ing") else ""
     last = word.rpartition("-")[2]
     found = "b" if word in verbs or last in verbs else ""
     found += "e" if word in table("participle") else ""
@@ -130,38 +127,24 @@ class Tag(StrEnum):
     """Part of speech of a word in a phrase.
 
     The value is one letter, so that the tags of a phrase can be joined to a string and searched by regular expressions.
-
-    Attributes:
-        DET: article, possessive or number.
-        PERSON: noun for a person, or pronoun.
-        POSS: possessive 's.
-        PREP: preposition or verb particle.
-        BE: form of "be".
-        AUX: auxiliary other than "be".
-        TO: "to" before a verb.
-        VERB: finite verb or base form.
-        ING: verb form in -ing.
-        PAST: past tense or past participle.
-        AND: "and" or "or".
-        SUB: conjunction that starts a clause, such as "while" or "but".
     """
 
-    DET = "D"
+    DET = "D"  # article, possessive or number
     NOUN = "N"
-    PERSON = "P"
+    PERSON = "P"  # noun for a person, or pronoun
     ADJ = "J"
-    POSS = "O"
-    PREP = "I"
-    BE = "B"
-    AUX = "H"
-    TO = "T"
-    VERB = "V"
-    ING = "G"
-    PAST = "E"
-    AND = "C"
+    POSS = "O"  # possessive 's
+    PREP = "I"  # preposition or verb particle
+    BE = "B"  # form of "be"
+    AUX = "H"  # auxiliary other than "be"
+    TO = "T"  # "to" before a verb
+    VERB = "V"  # finite verb or base form
+    ING = "G"  # verb form in -ing
+    PAST = "E"  # past tense or past participle
+    AND = "C"  # "and" or "or"
     COMMA = "K"
     REL = "W"
-    SUB = "S"
+    SUB = "S"  # conjunction that starts a clause, such as "while" or "but"
     NEG = "X"
     ADV = "R"
 
