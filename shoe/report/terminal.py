@@ -88,7 +88,7 @@ def print_report(report: Report, to: Console, evidence: Evidence | None = None, 
 
 def comparison_table(reports: Mapping[str, Report | Score]) -> Table:
     """Return a table with one row per report: metrics of its first strict protocol and of its semantic protocol."""
-    semantic = ["SHOE-mAP", "SHOE-mF1", "SHOE-mF1\nbest tau", "GT\nmissed", "unmatched", "no\noverlap"]
+    semantic = ["SHOE-mAP", "SHOE-mF1", "SHOE-mF1\nbest tau", "GT\nmissed", "un-\nmatched", "no\noverlap"]
     made = table("predictions", "mAP", "rare", "non-rare", *semantic)
     for name, report in reports.items():
         figures = [getattr(report.strict, key, None) for key in ("map", "map_rare", "map_non_rare")]
@@ -143,16 +143,17 @@ def _threshold_table(result: SemanticResult, evidence: Evidence) -> Table:
 
 
 def _semantic_table(result: SemanticResult) -> Table:
-    headings = "w/o\nno_int.", "SHOE-mF1", "SHOE-mF1\nbest tau", "GT\nmissed", "unmatched", "no\noverlap", "classes"
-    made = table("semantic", "SHOE-mAP", *headings)
+    # The number of classes is that of the strict table, except for the parts; without it the table has 80 columns.
+    headings = ["w/o\nno_int.", "SHOE-mF1", "SHOE-mF1\nbest tau", "GT\nmissed", "un-\nmatched", "no\noverlap"]
+    made = table("semantic", "SHOE-mAP", *headings, *(["classes"] if result.parts else []))
     first, *others = (getattr(result, name) for name in SEMANTIC)
-    figures = (first, result.map_interactions, *others)
-    made.add_row(result.options.protocol, *map(percent, figures), str(result.classes))
+    figures = map(percent, (first, result.map_interactions, *others))
+    made.add_row(result.options.protocol, *figures, *([str(result.classes)] if result.parts else []))
     if result.options.min_sigma != "delta":
         mf1, *rates = map(percent, astuple(result.above_delta))
-        made.add_row(f"  similarity > {result.options.delta:g} only", "", "", mf1, "", *rates, "")
+        made.add_row(f"  sim. > {result.options.delta:g}", "", "", mf1, "", *rates)
     for part, mean in result.parts.items():
-        made.add_row(f"  {part}", percent(mean.map), "", percent(mean.mf1), "", "", "", "", str(mean.classes))
+        made.add_row(f"  {part}", percent(mean.map), "", percent(mean.mf1), *[""] * 4, str(mean.classes))
     if result.harmonic_mean is not None:
-        made.add_row("  harmonic mean", percent(result.harmonic_mean), *[""] * 7)
+        made.add_row("  harmonic mean", percent(result.harmonic_mean))
     return made
