@@ -44,13 +44,13 @@ def _not_measured(found: Comparison) -> list[str]:
 def legend(found: Comparison) -> str:
     """Return the legend of the table of metrics: unit, styles and symbols that the table uses, as one text."""
     several = len(found.runs) > 1
-    parts = ["Percent; best in bold, second underlined" if several else "Percent"]
+    parts = ["Percent; bold: best; underlined: second" if several else "Percent"]
     if found.statistics is not None and several:
-        parts.append("superscripts: numbers of the models that are significantly worse")
+        parts.append("superscripts: significantly worse models")
     if any(column.marked != column.heading for column in found.columns):
         parts.append("↓: lower is better")
     if found.compared:
-        parts.append("gain: SHOE-mAP minus mAP, in points")
+        parts.append("gain: SHOE-mAP minus mAP")
     return "; ".join(parts) + "."
 
 
