@@ -259,6 +259,8 @@ class BatchApi:
             self._denied += isinstance(failed, HopelessError)
             if isinstance(failed, HopelessError) and self._answered and self._denied < DENIED_IN_A_ROW:
                 failed = Transient(failed.kind, str(failed))
+            if isinstance(failed, NoResponseFormatError):  # of a file or a batch, which have no response format
+                failed = ShoeError(f"{self._place}: HTTP {response.status_code}: {failed}")
             raise failed from None
         except (MemoryError, OSError, ShoeError, Transient):
             raise

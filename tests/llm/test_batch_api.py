@@ -76,6 +76,13 @@ def test_what_is_no_batch_api_is_one_line(step: str, odd: Reply) -> None:
         rated(**replies)
 
 
+@pytest.mark.parametrize("step", ["upload", "begin", "look"])
+def test_a_batch_that_is_refused_for_its_format_is_one_line(step: str) -> None:
+    replies: dict[str, Any] = {step: says('{"error": {"message": "json_schema is not supported"}}', status=400)}
+    with pytest.raises(ShoeError, match=r"odd: HTTP 400: .*json_schema is not supported"):
+        rated(**replies)
+
+
 @pytest.mark.parametrize("odd", ["file-sk-secret-key", "a\\nb", "a\\u202eb", "\\ud800", "x" * 1000])
 @pytest.mark.parametrize("step", ["upload", "begin", "look"])
 def test_an_id_that_could_not_be_shown_is_kept_nowhere(monkeypatch: pytest.MonkeyPatch, step: str, odd: str) -> None:
