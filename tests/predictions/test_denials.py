@@ -8,7 +8,7 @@ import pytest
 
 from shoe.core.errors import InputError
 from shoe.core.interactions import Interactions
-from shoe.predictions import read_predictions_with_notes, write_predictions
+from shoe.predictions import read_predictions, read_predictions_with_notes, write_predictions
 from shoe.predictions.notes import ReadNotes
 from shoe.predictions.vlm.boxes import verdict_of
 
@@ -100,3 +100,28 @@ def test_ground_truth_beside_empty_answers_is_never_read(tmp_path: Path, key: st
     for truth in ([item], json.dumps([item])):
         with pytest.raises(InputError, match=r"no interaction in any reply|3 of 3 replies contain no interaction"):
             read(tmp_path, *({"image": f"{i}.jpg", "response": answer, key: truth} for i in range(3)))
+
+
+@pytest.mark.parametrize(
+    ("truth", "said"),
+    [("gt_verb", "pred_verb"), ("true_verb", "predicted_verb"), ("verb", "model_verb"), ("original_verb", "verb")],
+)
+def test_a_verb_of_the_ground_truth_beside_the_predicted_verb_is_not_read(
+    tmp_path: Path, truth: str, said: str
+) -> None:
+    without = {key: value for key, value in RECORD.items() if key != "verb"}
+    table, _ = read(tmp_path, {**without, truth: "feed", said: "ride"})
+    assert (table.verbs, len(table)) == (("ride",), 1)
+    path = tmp_path / "table.csv"
+    path.write_text(
+        f"image,hx1,hy1,hx2,hy2,ox1,oy1,ox2,oy2,{truth},{said},gt_object,pred_object,gt_score,pred_score\n"
+        "HICO_test2015_00000001.jpg,1,1,20,30,15,5,40,50,feed,ride,dog,horse,1,0.4\n"
+    )
+    table = read_predictions(path)
+    assert (table.verbs, table.objects, table.score.tolist()) == (("ride",), ("horse",), [0.4])
+
+
+@pytest.mark.parametrize("verb", ["ride", "feed"])
+def test_a_reply_counts_whether_or_not_it_equals_the_verb_of_the_question(tmp_path: Path, verb: str) -> None:
+    table, _ = read(tmp_path, RECORD | {"response": json.dumps({"verb": verb, "object": "horse"})})
+    assert (table.verbs, len(table)) == ((verb,), 1)

@@ -30,7 +30,7 @@ from shoe.core.rows import Rows
 from shoe.predictions.record_fields import image_names
 from shoe.predictions.source import Source
 from shoe.predictions.vlm.boxes import corner_of, layout_of, verdict_of
-from shoe.predictions.vlm.keys import SCORE_NAMES, is_verdict, meaning
+from shoe.predictions.vlm.keys import SCORE_NAMES, is_verdict, meaning_of_kind, superseded
 
 _CORNERS = ["hx1", "hy1", "hx2", "hy2", "ox1", "oy1", "ox2", "oy2"]
 COLUMNS = ["image", *_CORNERS, "verb", "object"]
@@ -187,19 +187,21 @@ def columns_in(given: Sequence[str]) -> tuple[dict[str, str], str]:
     ({'verb': 'verb', 'image': 'img', 'object': 'noun'}, {'image': 'image', 'verb': 'verb'})
     """
     names: dict[str, str] = {}
+    given = [name for name in given if name not in superseded(tuple(given))]
     for name in given:
         lower = name.lower()
         if lower in (*COLUMNS, "width", "height"):
             names.setdefault(lower, name)
     scores = {name.lower(): name for name in reversed(given)}
-    if score := next((scores[name] for name in SCORE_NAMES if name in scores), ""):
+    likely = [scores[name] for name in SCORE_NAMES if name in scores]
+    if score := next(iter(likely + [name for name in given if meaning_of_kind(name)[:2] == ("", "score")]), ""):
         names["score"] = score
     if set(COLUMNS) <= set(names):
         return names, "xyxy"
     corners: dict[str, dict[str, str]] = {"h": {}, "o": {}}
     labels = []
     for name in given:
-        info, corner = meaning(name), corner_of(name)
+        info, corner = meaning_of_kind(name), corner_of(name)
         if corner is not None and corner[0]:
             corners["o" if corner[0] == "object" else "h"].setdefault(corner[1], name)
         elif info.side in ("human", "subject") and info.part in ("", "label"):

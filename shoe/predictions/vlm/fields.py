@@ -10,7 +10,7 @@ from shoe.core.io.tolerant import values_in
 from shoe.lexicon.text import ALTERNATIVES
 from shoe.predictions.vlm.box_marks import Entity, can_be_verb, entity_of, is_person, words_of_boxes
 from shoe.predictions.vlm.boxes import box_of, corners_in, number_of, verdict_of
-from shoe.predictions.vlm.keys import Meaning, is_verdict, meaning
+from shoe.predictions.vlm.keys import Meaning, is_verdict, meaning, superseded
 
 _AROUND_ALL = {"union", "interaction", "hoi", "pair", "relation", "relationship", "image", "predicate", "action"}
 _NUMBERED = {"hoi", "verb", "action", "interaction", "predicate", "relation"}
@@ -83,6 +83,8 @@ class Fields:
 def fields_of(record: dict[Any, Any]) -> Fields:
     """Return the content of an item, sorted by the meaning of its keys and the form of its values."""
     fields = Fields()
+    if left_out := superseded(tuple(record)):
+        record = {key: value for key, value in record.items() if key not in left_out}
     corners = corners_in(record)
     fields.entities = [Entity(box, side) for side, box, _ in corners]
     corner_keys = {key for _, _, keys in corners for key in keys}

@@ -276,9 +276,9 @@ class _Walker:
         has_label = fields.label and len(own) > 1
         is_described = fields.has_words or fields.texts or has_label or are_sided or (len(own) > 1 and fields.outer_key)
         if len(fields.entities) >= 2 and is_described:
-            # An item without its own box is an interaction if its words differ from those of the outer level:
+            # An item without its own box is an interaction if it has its own words:
             # {"human_box": [...], "object_box": [...], "actions": [{"verb": "ride"}, {"verb": "hold"}]}.
-            if own or (fields is not context and (fields.verbs != context.verbs or fields.phrase != context.phrase)):
+            if own or has_words:
                 pairs = [pair_of(each) for each in _expand_pairs(fields)]
                 self.reading.items += pairs
                 if fields.outer_key and not (fields.has_words or fields.texts or fields.label):

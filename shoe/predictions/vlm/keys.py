@@ -142,6 +142,8 @@ _VERDICTS = _set(
 _PROMPT = _set("prompt prompts question query queries instruction instructions system input inputs user tools schema")
 _TRUTH = _set("gt ground truth solution expected gold annotation annotations")
 _REFERENCE = _set("reference correct target true right label")
+_PREDICTED = _set("pred predicted prediction model output hat")
+_NOT_PREDICTED = _TRUTH | _set("true actual queried query original")
 _ANSWER = _set("answer answers response output text completion reply")
 _DATA_KEYS = _set("label labels reference")
 _METADATA = _set(
@@ -183,6 +185,35 @@ def is_truth(key: object, value: Any) -> bool:
 def is_verdict(key: object) -> bool:
     """Return whether a key may state whether an interaction is there: "label", "present", "is_valid"."""
     return bool(words := meaning(key).words) and _VERDICTS.issuperset(words)
+
+
+def meaning_of_kind(key: object) -> Meaning:
+    """Return the meaning of a key without words for a prediction or the ground truth: of "object" for "pred_object"."""
+    return meaning("_".join(word for word in meaning(key).words if word not in _PREDICTED | _NOT_PREDICTED))
+
+
+@lru_cache(1024)
+def superseded(keys: tuple[object, ...]) -> frozenset[object]:
+    """Return the keys of a record whose meaning another key has for the prediction, as "gt_verb" beside "pred_verb".
+
+    Of several keys for the same word, score or box, keys that name a prediction count; without such keys, all keys
+    count except those that name the ground truth or the question, if any other key is left.
+
+    >>> superseded(("verb", "pred_verb", "object")), superseded(("true_verb", "action", "object"))
+    (frozenset({'verb'}), frozenset({'true_verb'}))
+    """
+    groups: dict[tuple[str, str], list[object]] = {}
+    for key in keys:
+        info = meaning_of_kind(key)
+        if info.part in ("verb", "label", "score", "box") or (info.side and not info.part):
+            groups.setdefault((info.side, info.part.replace("label", "")), []).append(key)
+    found: list[object] = []
+    for group in groups.values():
+        predicted = [key for key in group if not _PREDICTED.isdisjoint(meaning(key).words)]
+        others = [key for key in group if _NOT_PREDICTED.isdisjoint(meaning(key).words)]
+        if kept := predicted or others:
+            found += [key for key in group if key not in kept]
+    return frozenset(found)
 
 
 def holds_data(text: str) -> bool:
