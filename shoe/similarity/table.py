@@ -205,7 +205,8 @@ def similarity_table(
             unrated pair of senses ("drop" counts as "zero" here; the scorer leaves such cells out). ``partial``:
             whether a partial match counts less, or only the own senses of words count. ``direction``: whether only
             ratings of (class sense, sense) count, or also ratings of the reversed pair; if both are rated, their mean
-            counts. ``alternatives``: similarity of several words for one verb or object.
+            counts. ``alternatives``: similarity of several words for one verb or object; only one of them counts under
+            ``sense`` "one".
         labels: all labels of the dataset, whose own senses alone count; ``class_words`` if None.
 
     Returns:
@@ -221,6 +222,11 @@ def similarity_table(
     member = np.array([place[each] for of_word in several for each in of_word], np.int64)
     counts = np.array([len(of_word) for of_word in several], np.int64)
     first = np.cumsum(counts) - counts
+    if options.sense == "one":  # one sense for all classes: that of the alternative with the highest value for any
+        heights = table.values.max(axis=0, initial=0)
+        single_of = [place[max(of_word, key=lambda each: heights[place[each]])] for of_word in several]
+        member, first = np.array(single_of, np.int64), np.arange(len(several))
+        counts = np.ones(len(several), np.int64)
     of_each = table.values[:, member]
     highest = np.maximum.reduceat(of_each, first, axis=1)
     leads = of_each == np.repeat(highest, counts, axis=1)

@@ -168,8 +168,14 @@ class Rules:
         return senses
 
     def cell(self, class_synset: str, class_word: str, word: str) -> tuple[float, Basis]:
-        """Of alternatives: the mean of their values, and the basis of the highest, the first of equals."""
-        cells = [self.alone(class_synset, class_word, each) for each in dict.fromkeys(word.split(" / "))]
+        """Of alternatives: the mean of their values, and the basis of the highest, the first of equals.
+
+        Where one sense counts for all classes: that of the alternative with the highest value for any class.
+        """
+        several = list(dict.fromkeys(word.split(" / ")))
+        if self.sense == "one":
+            several = [max(several, key=lambda each: max(self.alone(*of, each)[0] for of in CLASSES[self.part]))]
+        cells = [self.alone(class_synset, class_word, each) for each in several]
         _, basis = max(cells, key=lambda cell: cell[0])
         value = sum(value for value, _ in cells) / len(cells)
         return value, Basis.RATED if value < 1 and basis >= Basis.IDENTICAL else basis
