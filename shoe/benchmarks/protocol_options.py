@@ -45,6 +45,8 @@ class Ties(StrEnum):
 
 STRICT_PREFIX = "strict."
 At = Literal[">=", ">"]
+FpScope = Literal["dataset", "image"]
+TauBy = Literal["dataset", "image", "score", "best"]
 NoInteraction = Literal["keep", "exclude"]
 Assign = Literal["greedy-gt", "best-first", "hungarian", "confidence"]
 _COUNT = (1, 10**9)
@@ -108,10 +110,10 @@ class SemanticOptions(Overlapping):
         "none", "similarity that a match must exceed: none, 0, or delta (A5)"
     )
     missed: Literal["keep", "drop"] = option("keep", "whether a missed ground truth adds an entry (0, 0) (A6)")
-    fp_scope: Literal["dataset", "image"] = option(
+    fp_scope: FpScope = option(
         "dataset", "classes in which an unmatched prediction can be a false positive in mAP (A7)"
     )
-    f1_fp_scope: Literal["dataset", "image"] = option(
+    f1_fp_scope: FpScope = option(
         "image", "classes in which an unmatched prediction can be a false positive in mF1 (A7)"
     )
     delta: float = option(
@@ -172,7 +174,7 @@ class SemanticOptions(Overlapping):
         "class", "direction of similarity: from the class, or the mean of both directions (A21)"
     )
     tau: float = option(0.5, "confidence threshold of the predictions in mF1 (A22)", range=(0, 1))
-    tau_by: Literal["dataset", "image", "score", "best"] = option(
+    tau_by: TauBy = option(
         "dataset",
         "scale of tau: rank among all predictions (dataset) or among predictions of the image (image), from 0 for the "
         "last to 1 for the first; score; or best: the tau with the highest mF1 (A22)",

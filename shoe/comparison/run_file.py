@@ -23,6 +23,7 @@ from shoe.benchmarks.protocol_options import SemanticOptions, StrictOptions, cha
 from shoe.benchmarks.protocols import RoleOptions, Signature
 from shoe.comparison.run import OF_RUN, RoleRun, Run, SemanticRun, StrictRun
 from shoe.comparison.tau import LEVELS, TauLevels
+from shoe.core.arrays import distinct
 from shoe.core.errors import InputError, OptionError, ShoeError, quote
 from shoe.core.io.files import RUN_HEAD, atomic_write, is_stream, read_bytes
 from shoe.scoring.entries import AveragingRule, Entries, F1Entries, F1Rule
@@ -143,7 +144,7 @@ class ColumnWriter:
         if column.dtype.kind != "f":
             return self._store(_small(column), None)
         bits = column.view(np.int64)  # 0.0 and -0.0 are different values
-        values = _distinct(bits)
+        values = distinct(bits)
         if len(values) <= min(_MOST_CODES, len(column) // 2):
             return self._store(_small(np.searchsorted(values, bits)), len(values), values.astype("<i8").tobytes())
         with np.errstate(over="ignore"):
@@ -188,12 +189,6 @@ def check_range(column: NDArray[Any], low: float, high: float) -> NDArray[Any]:
     if len(column) and not (column.min() >= low and column.max() < high):
         raise ValueError(f"a number outside the range from {low:g} to {high:g}")
     return column
-
-
-def _distinct(values: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the distinct values of (n,) integers, ascending. np.unique hashes the values, which is much slower."""
-    ordered = np.sort(values)
-    return np.asarray(ordered[np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)]])
 
 
 def _small(column: NDArray[Any]) -> NDArray[Any]:

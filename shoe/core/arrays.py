@@ -70,7 +70,7 @@ def descending_order(numbers: Floats) -> Indices:
 
 
 def distinct(values: Indices) -> Indices:
-    """Return the distinct values in ascending order. ``np.unique`` has a slow import."""
+    """Return the distinct values in ascending order. ``np.unique`` is slower, and slow to import."""
     ascending = np.sort(values)
     return ascending[first_of_each(ascending)]
 

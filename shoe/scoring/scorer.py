@@ -6,11 +6,10 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal
 
 import numpy as np
 
-from shoe.benchmarks.protocol_options import At, SemanticOptions, Ties
+from shoe.benchmarks.protocol_options import At, FpScope, SemanticOptions, TauBy, Ties
 from shoe.core.arrays import Floats, Indices, Mask, best_of_each, distinct
 from shoe.scoring.entries import AveragingRule, Entries, F1Entries, F1Rule, mean_over
 from shoe.scoring.hoi_similarity import HoiSimilarity
@@ -18,8 +17,6 @@ from shoe.scoring.matching.assignment import ByContent, assign, best_first, in_o
 from shoe.scoring.matching.repeats import near_repeats, pair_nms, repeated
 from shoe.scoring.matching.task import Overlaps, Task
 
-Scope = Literal["dataset", "image"]
-TauBy = Literal["dataset", "image", "score", "best"]
 _ROUNDING = 1e-9
 """Tolerance for products: 0.07 x 100 is a little more than 7 in floating point."""
 
@@ -232,7 +229,7 @@ class Scorer:
             return self.map_false_of
         return self._false_of(options.f1_fp_scope, options.f1_delta_at)
 
-    def _false_of(self, scope: Scope, at: At) -> Indices:
+    def _false_of(self, scope: FpScope, at: At) -> Indices:
         false_of = np.full(len(self.task.predictions), -1, np.int64)
         nearest, sigma = self.nearest(self.rows, self.similarities, scope)
         false_of[self.rows] = np.where(self.reaches_delta(sigma, at), nearest, -1)
@@ -354,7 +351,7 @@ class Scorer:
             case "index":
                 return np.zeros(len(pairs))
 
-    def nearest(self, rows: Indices, similarities: HoiSimilarity, scope: Scope) -> tuple[Indices, Floats]:
+    def nearest(self, rows: Indices, similarities: HoiSimilarity, scope: FpScope) -> tuple[Indices, Floats]:
         """Return the (r,) class most similar to each prediction in ``rows``, and the (r,) similarity to this class.
 
         Candidates are all evaluated classes, or those annotated on the prediction's image (``scope``); -1 without a

@@ -218,15 +218,14 @@ def similarity_table(
     table = _single_words(similarity, part, class_senses, class_words, single, options, labels)
     if single == list(words):
         return table
-    place = {word: number for number, word in enumerate(single)}
-    member = np.array([place[each] for of_word in several for each in of_word], np.int64)
-    counts = np.array([len(of_word) for of_word in several], np.int64)
-    first = np.cumsum(counts) - counts
+    counting = several
     if options.sense == "one":  # one sense for all classes: that of the alternative with the highest value for any
-        heights = table.values.max(axis=0, initial=0)
-        single_of = [place[max(of_word, key=lambda each: heights[place[each]])] for of_word in several]
-        member, first = np.array(single_of, np.int64), np.arange(len(several))
-        counts = np.ones(len(several), np.int64)
+        highest_of = dict(zip(single, table.values.max(axis=0, initial=0).tolist(), strict=True))
+        counting = [[max(of_word, key=highest_of.__getitem__)] for of_word in several]
+    place = {word: number for number, word in enumerate(single)}
+    member = np.array([place[each] for of_word in counting for each in of_word], np.int64)
+    counts = np.array([len(of_word) for of_word in counting], np.int64)
+    first = np.cumsum(counts) - counts
     of_each = table.values[:, member]
     highest = np.maximum.reduceat(of_each, first, axis=1)
     leads = of_each == np.repeat(highest, counts, axis=1)

@@ -187,7 +187,8 @@ def columns_in(given: Sequence[str]) -> tuple[dict[str, str], str]:
     ({'verb': 'verb', 'image': 'img', 'object': 'noun'}, {'image': 'image', 'verb': 'verb'})
     """
     names: dict[str, str] = {}
-    given = [name for name in given if name not in superseded(tuple(given))]
+    replaced = superseded(tuple(given))
+    given = [name for name in given if name not in replaced]
     for name in given:
         lower = name.lower()
         if lower in (*COLUMNS, "width", "height"):

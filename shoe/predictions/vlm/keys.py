@@ -144,6 +144,7 @@ _TRUTH = _set("gt ground truth solution expected gold annotation annotations")
 _REFERENCE = _set("reference correct target true right label")
 _PREDICTED = _set("pred predicted prediction model output hat")
 _NOT_PREDICTED = _TRUTH | _set("true actual queried query original")
+_OF_EITHER = _PREDICTED | _NOT_PREDICTED
 _ANSWER = _set("answer answers response output text completion reply")
 _DATA_KEYS = _set("label labels reference")
 _METADATA = _set(
@@ -189,7 +190,7 @@ def is_verdict(key: object) -> bool:
 
 def meaning_of_kind(key: object) -> Meaning:
     """Return the meaning of a key without words for a prediction or the ground truth: of "object" for "pred_object"."""
-    return meaning("_".join(word for word in meaning(key).words if word not in _PREDICTED | _NOT_PREDICTED))
+    return meaning("_".join(word for word in meaning(key).words if word not in _OF_EITHER))
 
 
 @lru_cache(1024)
@@ -205,8 +206,9 @@ def superseded(keys: tuple[object, ...]) -> frozenset[object]:
     groups: dict[tuple[str, str], list[object]] = {}
     for key in keys:
         info = meaning_of_kind(key)
-        if info.part in ("verb", "label", "score", "box") or (info.side and not info.part):
-            groups.setdefault((info.side, info.part.replace("label", "")), []).append(key)
+        part = "" if info.part == "label" else info.part  # "object_label" is the same word as "object"
+        if part in ("verb", "score", "box") or info.part == "label" or (info.side and not part):
+            groups.setdefault((info.side, part), []).append(key)
     found: list[object] = []
     for group in groups.values():
         predicted = [key for key in group if not _PREDICTED.isdisjoint(meaning(key).words)]

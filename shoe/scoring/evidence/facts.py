@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 
 from shoe.benchmarks.classes import SEEN, UNSEEN, ClassSplit, HoiClasses
-from shoe.benchmarks.protocol_options import SemanticOptions, Ties
+from shoe.benchmarks.protocol_options import SemanticOptions, TauBy, Ties
 from shoe.core.arrays import Floats, Indices, Ints
 from shoe.core.boxes import CommonCoordinates
 from shoe.core.documents import Amount, Count, Document, Fraction
@@ -26,7 +26,7 @@ from shoe.scoring.hoi_similarity import HoiSimilarity, class_similarity
 from shoe.scoring.matching.repeats import repeated
 from shoe.scoring.matching.task import Boxes, Task
 from shoe.scoring.score import Report
-from shoe.scoring.scorer import Scorer, TauBy
+from shoe.scoring.scorer import Scorer
 from shoe.scoring.semantic import semantic_score
 from shoe.scoring.strict import strict_score
 from shoe.similarity import Basis, Similarity, SimilarityMap, SimilarityTable
