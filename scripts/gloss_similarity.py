@@ -1,7 +1,5 @@
 """Gloss embeddings as a similarity like any other, for ``scripts/map-quality``."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cached_property
 from importlib import import_module

@@ -4,8 +4,6 @@ People rated pairs of words, raters pairs of senses. As in scoring, two words ar
 first word's senses that a map knows as classes, against the second word's senses; and the other way round.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import atanh, sqrt, tanh

@@ -1,7 +1,5 @@
 """Pairs that a shipped map rates, drawn evenly, and how far other raters agree with it: for ``scripts/real-llm``."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path

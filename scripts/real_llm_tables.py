@@ -1,7 +1,5 @@
 """What `scripts/real-llm` prints: the work of each rater, and how far it agrees with the shipped ratings."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Mapping, Sequence
 from typing import TypeVar

@@ -6,8 +6,6 @@ writes: a few interactions an image in words of its own, mostly without a confid
 replies.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Sequence
 from functools import cache

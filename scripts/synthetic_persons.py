@@ -1,7 +1,5 @@
 """Synthetic persons of V-COCO's true size, and predictions of them; boxes and actions are drawn, not real."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """torchmetrics metric for Lightning and for several processes (extra ``torch``)."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import suppress

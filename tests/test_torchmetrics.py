@@ -1,7 +1,5 @@
 """The metric of torchmetrics against one call of ``score``: in one process, in two, and where parts are uneven."""
 
-from __future__ import annotations
-
 import os
 import socket
 from pathlib import Path

@@ -5,8 +5,6 @@ and the ascending (n,) image index of each triplet; ``index`` is the (n,) value 
 is the (m,) number of boxes of each image. Functions raise InputError for the first invalid value.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
 from pathlib import Path

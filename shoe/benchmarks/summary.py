@@ -1,7 +1,5 @@
 """Descriptions of all datasets, and counts of ground truth files."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """``shoe audit``: how much attacks on the predictions can raise a metric."""
 
-from __future__ import annotations
-
 from shoe.benchmarks import DEFAULT
 from shoe.cli import options
 from shoe.cli.output import progress_bar, put_report, refuse_overwrite

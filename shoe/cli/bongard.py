@@ -1,7 +1,5 @@
 """``shoe bongard``: build, answer and show Bongard problems of interactions."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, cast
 

@@ -1,7 +1,5 @@
 """``shoe calibration``: compare prediction scores with the fraction of correct predictions."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

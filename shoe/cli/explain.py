@@ -1,7 +1,5 @@
 """``shoe explain``: why strict protocols give different values for the same predictions."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

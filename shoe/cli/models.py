@@ -1,7 +1,5 @@
 """Models given on a command line: prediction files, which are scored, and saved runs, which are read."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Container, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """``shoe resolve``: list the WordNet senses that a word or phrase may mean."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from typer import Argument, Option

@@ -1,7 +1,5 @@
 """``shoe similarity``: explain the similarity of a class and a predicted word."""
 
-from __future__ import annotations
-
 import sys
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """``shoe verify``: check whether a published result can be reproduced."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated

@@ -1,7 +1,5 @@
 """Differences between two models by class, by verb and by object."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import combinations
 

@@ -1,7 +1,5 @@
 """Comparison of runs: ranks, intervals and tests, and agreement of strict and semantic rankings."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property

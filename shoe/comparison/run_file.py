@@ -1,7 +1,5 @@
 """Reading and writing of saved runs (NAME.shoe): zip files of a JSON header and packed columns, validated when read."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import zipfile

@@ -1,7 +1,5 @@
 """Sensitivity of the ranking of models to the options of the metric, of which one is changed at a time."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args, get_type_hints

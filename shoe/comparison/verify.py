@@ -1,7 +1,5 @@
 """Comparison of a saved run with the result of scoring its predictions again."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any
 

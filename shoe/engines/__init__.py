@@ -1,7 +1,5 @@
 """Engines, which distribute work over processes or machines, and their names on the command line."""
 
-from __future__ import annotations
-
 import os
 import re
 

@@ -1,7 +1,5 @@
 """Engine ``ray``, whose tasks run on all machines of a Ray cluster, and long-lived workers on a cluster."""
 
-from __future__ import annotations
-
 import errno
 import fcntl
 import os

@@ -3,8 +3,6 @@
 A thread checks that the cluster answers: Ray itself would wait a minute or forever, and then exit the program.
 """
 
-from __future__ import annotations
-
 import logging
 import os
 import secrets

@@ -1,7 +1,5 @@
 """Read and write prediction files in all supported formats."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

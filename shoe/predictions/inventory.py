@@ -3,8 +3,6 @@
 Files are recognised by their content, never by their names.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field

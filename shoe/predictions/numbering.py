@@ -1,7 +1,5 @@
 """Numberings: the orders of labels that class IDs of a file can mean, and a check of IDs against the ground truth."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache

@@ -18,8 +18,6 @@ must occur in all pairs or in none:
 - ``hoi_score_inter``: the highest score of all verbs except no_interaction; computed from ``verb_scores`` if absent.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import chain

@@ -1,7 +1,5 @@
 """Convert fields of records to columns, and words of a table to labels and classes of a benchmark."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path

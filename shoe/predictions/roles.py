@@ -1,7 +1,5 @@
 """Predictions by person that are derived from triplets, and verbs that name a role, as V-COCO's "hold obj"."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import replace

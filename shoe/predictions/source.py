@@ -1,7 +1,5 @@
 """Open a prediction file and determine its kind, before its format is recognised."""
 
-from __future__ import annotations
-
 import gc
 import hashlib
 import io

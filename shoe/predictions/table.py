@@ -1,7 +1,5 @@
 """Convert rows of a format reader to a validated table: image sizes, box convention, score conversion, long words."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Reader of ground truth that also recognises predictions, similarity maps and other files given by mistake."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 from pathlib import Path
 

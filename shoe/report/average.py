@@ -1,7 +1,5 @@
 """Mean and standard deviation of metrics over the reports of several splits."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path

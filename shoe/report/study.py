@@ -1,7 +1,5 @@
 """Results of rating studies, and agreement of metrics with human ratings, in the terminal and as LaTeX."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from rich.console import Console

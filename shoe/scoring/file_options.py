@@ -1,7 +1,5 @@
 """Options for reading and scoring files, as on the command line."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Agent AP and role AP, scored per person as in V-COCO's official script."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 

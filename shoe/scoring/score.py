@@ -1,7 +1,5 @@
 """Scoring of predictions under exact-label, person and semantic protocols, with signatures of the results."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """SHOE-mAP and SHOE-mF1: words are compared by meaning, boxes by IoU (Algorithms 1 and 2 of the SHOE supplement)."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any
 
 import msgspec

@@ -1,7 +1,5 @@
 """Mean average precision with exact labels, under each published protocol."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import msgspec

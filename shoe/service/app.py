@@ -1,7 +1,5 @@
 """FastAPI application: routes, middleware, and error responses with a message of one line."""
 
-from __future__ import annotations
-
 import asyncio
 import errno
 import logging

@@ -5,8 +5,6 @@ never change, and are removed only an hour or more after they were stored, if no
 copied database refers to therefore still exist when they are copied.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import shutil

@@ -4,8 +4,6 @@ A job of kind "board" computes the metrics of a run on bootstrap samples of imag
 table is computed from these metrics on each request, so that it is always up to date.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

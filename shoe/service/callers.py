@@ -1,7 +1,5 @@
 """Authentication, permissions, and rate limits of API callers, and state shared by requests."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections import Counter

@@ -1,7 +1,5 @@
 """API contract: errors of requests, parsing of request bodies, and the OpenAPI schema of routes."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import cache

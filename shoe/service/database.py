@@ -1,7 +1,5 @@
 """SQLite database with any number of readers and one writer at a time; readers see only complete transactions."""
 
-from __future__ import annotations
-
 import sqlite3
 import threading
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Demo content for a server, from the packaged sample: a ground truth, scored runs and a leaderboard."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 

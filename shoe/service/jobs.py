@@ -4,8 +4,6 @@ The key of a job is a hash of everything that its outcome depends on. Only the c
 a job; reports of earlier attempts are ignored.
 """
 
-from __future__ import annotations
-
 import hashlib
 import sqlite3
 import time

@@ -1,7 +1,5 @@
 """Child processes that each run one job with resource limits, and the interface of executors of jobs."""
 
-from __future__ import annotations
-
 import os
 import selectors
 import signal

@@ -1,7 +1,5 @@
 """Requests of jobs, which contain everything that the outcome depends on, and equivalent command lines."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """Runs of teams: queries, changes, prediction files, and access control. Runs with the same request share one job."""
 
-from __future__ import annotations
-
 import sqlite3
 import time
 from collections.abc import Sequence

@@ -5,8 +5,6 @@ Therefore, the Host header must contain a name of this server, and requests that
 server's own pages, or not from a browser.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import socket

@@ -1,7 +1,5 @@
 """HTTP server of ``shoe serve``: one process that handles requests, with worker threads that run jobs."""
 
-from __future__ import annotations
-
 import asyncio
 import fcntl
 import gc

@@ -1,7 +1,5 @@
 """Settings of a server: addresses, trusted proxies, and limits."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import Literal

@@ -1,7 +1,5 @@
 """Rating studies: questions for invited raters, and the answers of the raters."""
 
-from __future__ import annotations
-
 import sqlite3
 import time
 from collections.abc import Mapping, Sequence

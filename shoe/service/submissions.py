@@ -1,7 +1,5 @@
 """Submissions of teams, and the jobs that they create."""
 
-from __future__ import annotations
-
 import secrets
 import sqlite3
 import time

@@ -1,7 +1,5 @@
 """Access tokens, browser sessions, and the audit log. Only hashes of tokens are stored; a token is shown once."""
 
-from __future__ import annotations
-
 import hashlib
 import secrets
 import sqlite3

@@ -4,8 +4,6 @@ Times are seconds since 1970. Fields that do not apply are left out; fields that
 docstrings of structs are part of the OpenAPI schema; notes on single fields are therefore comments.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal
 
 import msgspec

@@ -1,7 +1,5 @@
 """Uploads in parts: after an interruption, an upload continues at the last received byte."""
 
-from __future__ import annotations
-
 import secrets
 import shutil
 import time

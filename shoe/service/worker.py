@@ -1,7 +1,5 @@
 """Worker threads that claim jobs from the queue and run each in a child process."""
 
-from __future__ import annotations
-
 import logging
 import shutil
 import threading

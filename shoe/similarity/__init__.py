@@ -1,7 +1,5 @@
 """Similarity of a class and a predicted word: from maps rated by LLMs, from WordNet measures, or from both."""
 
-from __future__ import annotations
-
 import hashlib
 from dataclasses import dataclass, replace
 from functools import cache

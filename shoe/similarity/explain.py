@@ -1,7 +1,5 @@
 """Explanation of the similarity of a class and a word, with every sense of the word, rated or not."""
 
-from __future__ import annotations
-
 from typing import NamedTuple, get_args
 
 import numpy as np

@@ -13,8 +13,6 @@ on held-out pairs with this level. ``shoe map learn`` writes the table; reading 
 A sense that is not in the table has level 0 with every class. A class that is not in the table has no levels.
 """
 
-from __future__ import annotations
-
 import hashlib
 import mmap
 from collections.abc import Mapping

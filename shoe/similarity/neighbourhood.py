@@ -7,8 +7,6 @@ pairs have predicted similarity 0. ``scripts/fit-neighbourhood`` writes the tabl
 (docs/swig.md).
 """
 
-from __future__ import annotations
-
 import hashlib
 from dataclasses import dataclass
 from functools import cache

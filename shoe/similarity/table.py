@@ -1,7 +1,5 @@
 """Table of the similarity of each class and predicted word, with the basis (rated, predicted, ...) of each value."""
 
-from __future__ import annotations
-
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Sequence

@@ -4,8 +4,6 @@
 except that the similarity of a sense with itself is always 1 (nltk: ``wup`` is below 1 if path lengths differ).
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

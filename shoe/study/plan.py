@@ -1,7 +1,5 @@
 """Plan of a study: its items, and the questions of each rater in order."""
 
-from __future__ import annotations
-
 import hashlib
 from collections import Counter
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """V-COCO's annotation in its four forms, whole, damaged and real."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What V-COCO's actions mean: the page says of each the senses that the class table has."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

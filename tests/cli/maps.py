@@ -1,7 +1,5 @@
 """``shoe map``."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from subprocess import CompletedProcess
 from typing import Any

@@ -3,8 +3,6 @@
 A real process (``COMMAND``, ``process``) is for what only one has: signals, pipes, terminals, kills, start-up imports.
 """
 
-from __future__ import annotations
-
 import gc
 import io
 import os

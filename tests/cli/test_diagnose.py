@@ -1,7 +1,5 @@
 """``shoe diagnose`` as a user runs it: its output, its exit code and its files."""
 
-from __future__ import annotations
-
 import os
 import re
 import sys

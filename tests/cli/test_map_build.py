@@ -1,7 +1,5 @@
 """``shoe map build`` as a user runs it: prices, budgets, kills, interruptions, and the map that comes out."""
 
-from __future__ import annotations
-
 import os
 import pty
 import signal

@@ -1,7 +1,5 @@
 """``shoe map complete`` as a user runs it: rounds, what it saves, budgets, refusals, and what it does not touch."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """``shoe map diff`` and ``shoe map ablate`` as a user runs them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any, NoReturn
 

@@ -1,7 +1,5 @@
 """``shoe map import``, ``merge`` and ``export`` as a user runs them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """``shoe prompt``: what it asks for is what the reader reads."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """``shoe score`` as a user runs it: its output, its exit code and its files."""
 
-from __future__ import annotations
-
 import csv
 import os
 import pickle

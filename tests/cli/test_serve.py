@@ -1,7 +1,5 @@
 """``shoe serve`` but for the serving itself: what is done to a folder, and how it is refused."""
 
-from __future__ import annotations
-
 import re
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``shoe submit``: as ``shoe score``, done elsewhere."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """Runs of figures by person: kept, resampled, compared and verified like those of triplets."""
 
-from __future__ import annotations
-
 import zipfile
 from dataclasses import replace
 from pathlib import Path

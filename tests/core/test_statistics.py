@@ -1,7 +1,5 @@
 """Statistics of rows of numbers: SciPy's of each row, and what is undefined."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

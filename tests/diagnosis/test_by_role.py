@@ -1,7 +1,5 @@
 """Diagnosis by role: V-COCO's persons by hand, the toolbox's flow against a literal twin, and real annotations."""
 
-from __future__ import annotations
-
 import gzip
 from collections import Counter
 from dataclasses import dataclass, field, replace

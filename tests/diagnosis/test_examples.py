@@ -1,7 +1,5 @@
 """Which cases stand for an error: the best-scored ones, of as many images and kinds as there are."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 

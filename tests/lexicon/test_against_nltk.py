@@ -1,7 +1,5 @@
 """The compiled lexicon against nltk's reader of WordNet's own files, over everything that both hold."""
 
-from __future__ import annotations
-
 from itertools import chain
 from typing import Any
 

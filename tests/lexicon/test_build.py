@@ -1,7 +1,5 @@
 """``scripts/build-lexicon``: the shipped file is what the script makes of WordNet, to the byte."""
 
-from __future__ import annotations
-
 import sys
 from importlib.machinery import SourceFileLoader
 from importlib.util import module_from_spec, spec_from_loader

@@ -1,7 +1,5 @@
 """Words of other languages for WordNet's concepts: predictions in French against English classes."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The surgical example of the docs: a domain of its own, from a table to scores, by the commands of the page."""
 
-from __future__ import annotations
-
 import shlex
 import shutil
 from collections.abc import Iterator

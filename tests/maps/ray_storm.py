@@ -3,8 +3,6 @@
 As a program: ``python -m tests.maps.ray_storm KILLS SEED`` prints what was killed, and what was lost or paid twice.
 """
 
-from __future__ import annotations
-
 import ctypes
 import json
 import os

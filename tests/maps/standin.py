@@ -3,8 +3,6 @@
 As a program it builds a map, with this kind known: ``python -m tests.maps.standin OUT --raters raters.toml ...``.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 import time

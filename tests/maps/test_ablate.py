@@ -1,7 +1,5 @@
 """Every subset of a map's raters: what it is measured by, and the paper's statistics."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Agreement of raters: textbook values, scipy, and the matrix form of kappa that the paper writes down."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -1,7 +1,5 @@
 """A map carried to another lexicon, worked by hand: one that lacks a class's sense, and has two senses as one."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

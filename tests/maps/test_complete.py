@@ -1,7 +1,5 @@
 """Completing a map: what is asked, what is written, when it ends, and that it goes on where it was."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,5 @@
 """Two maps beside each other."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Maps for other tools: arrays that need no pickle, tables that can be read again."""
 
-from __future__ import annotations
-
 import csv
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Human ratings: how they are read, what is refused, and agreement by hand."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

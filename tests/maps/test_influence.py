@@ -1,7 +1,5 @@
 """Which pairs come first."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

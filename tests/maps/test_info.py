@@ -1,7 +1,5 @@
 """What a map is said to hold."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

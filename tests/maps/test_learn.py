@@ -1,7 +1,5 @@
 """Learning from a map's ratings: features, check of each class, and withheld ratings."""
 
-from __future__ import annotations
-
 from io import StringIO
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Maps put side by side: all raters, all pairs, nothing lost, and never half of it on disk."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Maps from tables of people and other tools: what is read, and every line that is refused."""
 
-from __future__ import annotations
-
 import gzip
 from pathlib import Path
 from typing import Any

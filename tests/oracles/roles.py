@@ -1,7 +1,5 @@
 """Agent AP and role AP, slowly: docs/protocols.md 4.3 and 4.4 read aloud, one prediction after the other."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Algorithm 1 of the HICO-DET-SG paper, written down line by line over scenes: lists of (object, verb) pairs."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

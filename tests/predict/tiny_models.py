@@ -3,8 +3,6 @@
 They are made through transformers' own classes: what loads and runs with them does so with the real ones.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path

@@ -4,8 +4,6 @@ It counts what it generates, and keeps each answer under the request's ``Idempot
 of the body: :func:`made_up`, at once, or a model of transformers, asked as its documentation says, by none of our code.
 """
 
-from __future__ import annotations
-
 import asyncio
 import io
 from base64 import b64decode

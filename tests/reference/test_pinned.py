@@ -1,7 +1,5 @@
 """The figures of the packaged demo, pinned for the time of the redesign."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

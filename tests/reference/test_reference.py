@@ -4,8 +4,6 @@
 checkout. Figures are held to 1e-12, as sums run in another order here than there; counts are exact.
 """
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import json

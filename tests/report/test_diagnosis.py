@@ -1,7 +1,5 @@
 """From a diagnosis to the words on the screen and the JSON in the file."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """V-COCO by person: agent AP and role AP by hand, against the slow oracle, in every form, and on real annotations."""
 
-from __future__ import annotations
-
 import json
 import pickle
 import re

@@ -1,7 +1,5 @@
 """SHOE-mAP and SHOE-mF1 on V-COCO: by hand, against the slow oracle, and on real annotations."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Made scenes of V-COCO, as files of its forms and as what the slow oracle takes."""
 
-from __future__ import annotations
-
 import json
 import math
 import pickle

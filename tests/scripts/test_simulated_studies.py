@@ -1,7 +1,5 @@
 """Simulated raters: those who do not look are found by the rules, and all others kept."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from simulated_studies import SPAMMERS, Population, careless

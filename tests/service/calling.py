@@ -3,8 +3,6 @@
 What takes long to import is imported where it is used: collecting the tests must not cost it.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager

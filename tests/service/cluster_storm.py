@@ -3,8 +3,6 @@
 As a program: ``scripts/storm-service --ray KILLS SEED``; several machines of a cluster are raylets of this one.
 """
 
-from __future__ import annotations
-
 import os
 import random
 import signal

@@ -1,7 +1,5 @@
 """Several machines of a cluster on this one, to kill one by one: each has its raylet, its cores, its store."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """A folder whose runs were made by hand, with hostile names in every place that a client can fill."""
 
-from __future__ import annotations
-
 import io
 from pathlib import Path
 from typing import Any, Literal

@@ -3,8 +3,6 @@
 As a program: ``scripts/storm-service KILLS SEED`` prints what was killed, and what went wrong: to be 0 of all.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import random

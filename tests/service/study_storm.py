@@ -4,8 +4,6 @@ Raters keep a log as the page does, and send what is not confirmed; each does so
 device that has nothing but the link. As a program: ``python -m tests.service.study_storm KILLS SEED``.
 """
 
-from __future__ import annotations
-
 import random
 import socket
 import subprocess

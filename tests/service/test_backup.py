@@ -1,7 +1,5 @@
 """Backups made while things go on, restored, and what a doctor finds in a folder."""
 
-from __future__ import annotations
-
 import os
 import threading
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Leaderboards: who stands in one, where, and who does not, and why."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A study through a service, as raters go through it: by keyboard on a phone, off-line, in two tabs, on two devices."""
 
-from __future__ import annotations
-
 import json
 import random
 import shutil

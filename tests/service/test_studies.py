@@ -1,7 +1,5 @@
 """A study in a service: who may answer, what is kept, and that nothing is kept twice or changed."""
 
-from __future__ import annotations
-
 import re
 import sqlite3
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Maps that extend a shipped one: what they add, and what stays as it was."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Tables of predicted ratings: read as written, and looked up cell by cell."""
 
-from __future__ import annotations
-
 import hashlib
 from pathlib import Path
 

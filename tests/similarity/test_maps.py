@@ -1,7 +1,5 @@
 """Maps on disk: round trips, what changes a digest, and broken files."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Rated pairs: the one shape of them, and the text that holds them."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

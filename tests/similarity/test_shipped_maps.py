@@ -1,7 +1,5 @@
 """The map that comes with shoe: what it holds, and that it is what was imported."""
 
-from __future__ import annotations
-
 import json
 import pickle
 import subprocess

@@ -1,7 +1,5 @@
 """The table of classes and words: against a literal reading of its rules, cell by cell, and by its properties."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Sequence

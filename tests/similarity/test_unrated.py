@@ -1,7 +1,5 @@
 """Completions and guesses of a map, and the pairs behind a table's cells."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

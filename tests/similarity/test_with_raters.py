@@ -1,7 +1,5 @@
 """Rows of a map, and the map with fewer raters."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

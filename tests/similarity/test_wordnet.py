@@ -1,7 +1,5 @@
 """The WordNet measures against nltk's, and by hand."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A rater's page in a browser: it may say nothing to the console, and ask nothing of any network."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Agreement of raters: figures from textbooks, by hand, and from definitions written out slowly."""
 
-from __future__ import annotations
-
 from itertools import permutations
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A study drawn by influence on a score: from predictions to a table with weights, and what goes wrong."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

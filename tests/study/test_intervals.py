@@ -1,7 +1,5 @@
 """Intervals: those that the supplement prints, those of formulas, and those over items and raters."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.stats import spearmanr

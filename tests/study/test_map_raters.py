@@ -1,7 +1,5 @@
 """The rater model on simulated raters, and ensembles of a map's raters beside people."""
 
-from __future__ import annotations
-
 from itertools import product
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A study from its making to its report: drawn, answered in a browser by keyboard, collected, and reported."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter

@@ -1,7 +1,5 @@
 """The second phase of a study: each pair again with a picture, and the rating is kept or changed."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Bongard problems that people answer: who is asked what, the page, what testers' answers say, and what is kept."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from pathlib import Path

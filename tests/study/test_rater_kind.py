@@ -1,7 +1,5 @@
 """People's ratings as a rater of a map, and maps held against a study's table."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """``shoe study report`` from a table to figures: what is read, what is refused, and what it says."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

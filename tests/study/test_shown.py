@@ -1,7 +1,5 @@
 """Figures and the page of a study: what they show, and that they can be read."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from runpy import run_path

@@ -1,7 +1,5 @@
 """Items that stand for several: figures are those of a population, whether it is written out or drawn from."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path

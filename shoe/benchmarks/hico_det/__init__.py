@@ -1,7 +1,5 @@
 """HICO-DET benchmark: classes, IDs and image names in files, ground truth formats, splits and protocols."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace

@@ -5,8 +5,6 @@
 object, and "unseen", "rare", "" or "unscored" of each class, in the order of SWIG-HOI's class IDs.
 """
 
-from __future__ import annotations
-
 import gzip
 import re
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """V-COCO benchmark: actions and classes, IDs and image names in files, ground truth formats, splits and protocols."""
 
-from __future__ import annotations
-
 import re
 from functools import cache
 from itertools import accumulate

@@ -7,8 +7,6 @@ person, and category and box of the object. Zeros mean that the action has no ob
 format does not distinguish an annotated person without action from a person that was not annotated.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """JSON formats of V-COCO's ground truth, and the conversion of annotated persons to triplets and roles."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain

@@ -5,8 +5,6 @@ annotation ID of the person, whether the person performs the action, and the COC
 none). The boxes are in COCO's file, which must be in the same folder or its parent, as in the official repository.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated

@@ -1,7 +1,5 @@
 """Parser of a tagged sentence into clauses, with verbs, subjects and objects."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from dataclasses import dataclass

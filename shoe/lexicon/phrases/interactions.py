@@ -1,7 +1,5 @@
 """Selection of the clause of a phrase that states the interaction, and of the verb and object of the interaction."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import pairwise
 

@@ -1,7 +1,5 @@
 """Parser for notations of interactions: list marks, labels, Markdown, brackets, arrows, and keys with values."""
 
-from __future__ import annotations
-
 import re
 from functools import cache
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Parser for the interactions (verbs and objects) in a sentence, a sentence fragment or a triplet."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass

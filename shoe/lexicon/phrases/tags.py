@@ -1,7 +1,5 @@
 """Part-of-speech tagging of the words of a phrase, by rules on the lexicon and on neighbouring words."""
 
-from __future__ import annotations
-
 import re
 
 from shoe.lexicon import text

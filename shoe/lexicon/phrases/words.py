@@ -1,7 +1,5 @@
 """Properties of single words for the phrase parser, from ``phrase_words.tsv`` and from the lexicon."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 from functools import cache, lru_cache
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Formats whose triplets have HOI class IDs: HOIDet, THID and INP-CC (from 0), mllms-zs-hoi (from 1)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from itertools import chain

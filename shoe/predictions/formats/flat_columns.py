@@ -6,8 +6,6 @@ and width and height of the image; their values may be missing in a row (no key,
 are ignored, and the notes list them. An image without triplets has one row with only the image (and its size).
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import re

@@ -6,8 +6,6 @@ files do not name the images: if there are as many columns as test images, the c
 of the official list.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from pathlib import Path

@@ -9,8 +9,6 @@ Three dialects are distinguished by their keys:
 Boxes are x1, y1, x2, y2 in pixels. Files are JSON, pickles, or CDN's written-out dict with ``preds``.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import partial
 from itertools import chain

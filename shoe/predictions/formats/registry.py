@@ -1,7 +1,5 @@
 """Registry of prediction formats; recognition of the format of a file, and of files that are not predictions."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace

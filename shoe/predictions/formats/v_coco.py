@@ -6,8 +6,6 @@ role has no box. The keys of all 26 actions and 25 roles are required, except in
 no object labels, so it yields no triplets and is scored by person.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import chain
 from typing import Any

@@ -5,8 +5,6 @@ record and the data in its text, :mod:`items` finds interactions in data, :mod:`
 interactions and boxes in sentences, and :mod:`words` splits phrases with the lexicon.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Read an answer, as text or parsed data, in the context of its record; list unread keys of its items."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from itertools import islice

@@ -4,8 +4,6 @@ Special tokens imply a convention: ``<box>`` and ``<|box_start|>`` contain thous
 contains bins. Numbers in plain brackets have the convention of the file.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from dataclasses import dataclass

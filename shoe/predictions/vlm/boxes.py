@@ -1,7 +1,5 @@
 """Parse boxes in all forms that models write: lists of numbers, text, and named corners."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Sequence
 from functools import lru_cache

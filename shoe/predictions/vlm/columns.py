@@ -1,7 +1,5 @@
 """Collect interactions, images, words and box conventions as columns."""
 
-from __future__ import annotations
-
 import re
 from array import array
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Find the boxes of a reply to which its relations refer by number, ID, name or label."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, replace
 from typing import Any

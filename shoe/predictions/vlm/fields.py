@@ -1,7 +1,5 @@
 """Sort the fields of one item of a reply by their content: boxes, words, references, and lists of further items."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple

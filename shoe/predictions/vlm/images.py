@@ -1,7 +1,5 @@
 """Find the image of a record: the value that is, or contains, the name or ID of an image."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from functools import lru_cache

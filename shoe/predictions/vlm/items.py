@@ -4,8 +4,6 @@ A reply may have any structure. Values are visited from the outside in. Inner le
 inherit the boxes or words of the outer level.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import lru_cache
 from itertools import chain

@@ -3,8 +3,6 @@
 Keys are split into words, so that ``human_box``, ``personBBox`` and ``box_of_person`` have the same meaning.
 """
 
-from __future__ import annotations
-
 import re
 from functools import lru_cache
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Find interactions in text that is not JSON: tables, "key: value" lines, tags, and sentences with boxes."""
 
-from __future__ import annotations
-
 import csv
 import re
 from collections.abc import Iterator

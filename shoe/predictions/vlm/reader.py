@@ -1,7 +1,5 @@
 """Read the records of a file: single interactions, lists of the interactions of an image, and raw replies."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field

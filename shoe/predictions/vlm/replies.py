@@ -4,8 +4,6 @@ Reasoning is dropped. Of several drafts, the last complete draft counts. Valid J
 text by a tolerant parser that never fails and counts the items that it could not read.
 """
 
-from __future__ import annotations
-
 import html
 import re
 from collections.abc import Callable, Iterable

@@ -1,7 +1,5 @@
 """Split the words of a pair into verb and object, from separate fields, a sentence, or both."""
 
-from __future__ import annotations
-
 import re
 from functools import lru_cache
 from typing import Any, NamedTuple

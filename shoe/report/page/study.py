@@ -1,7 +1,5 @@
 """Pages of rating studies: the report of results, and the page on which raters answer, with small images."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Audit of metrics: changes of predictions that add no information, scored under each protocol."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Assignment rules: which candidate pairs of ground truths and predictions become matches (A1, A2)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property

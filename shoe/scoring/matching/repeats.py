@@ -1,7 +1,5 @@
 """Repeated predictions (equal or nearly equal boxes and words of one image), and pair-wise NMS."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from shoe.core.arrays import (

@@ -1,7 +1,5 @@
 """API routes for uploading prediction files, in one request or in parts."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Callable
 from typing import Annotated

@@ -1,7 +1,5 @@
 """API routes of runs: submit, list, change, compare, results and events."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from typing import Annotated, Any
 

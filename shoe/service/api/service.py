@@ -1,7 +1,5 @@
 """API routes for state, login, tokens, leaderboards, ground truths, similarity maps, studies, and words."""
 
-from __future__ import annotations
-
 import shutil
 from typing import Annotated, Any, Literal
 

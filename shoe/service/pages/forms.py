@@ -1,7 +1,5 @@
 """Routes of pages with forms, which work without JavaScript."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query

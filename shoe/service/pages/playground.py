@@ -1,7 +1,5 @@
 """Values of the playground: interpretation of a phrase, similarity to a class, and most similar classes."""
 
-from __future__ import annotations
-
 import re
 from itertools import product
 from typing import Any

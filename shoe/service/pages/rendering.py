@@ -1,7 +1,5 @@
 """Rendering of web pages from templates, and functions for all page routes: errors, forms, viewer."""
 
-from __future__ import annotations
-
 import posixpath
 from collections.abc import Callable, Collection, Coroutine, Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Routes of read-only pages."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping
 from functools import cache, reduce

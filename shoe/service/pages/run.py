@@ -1,7 +1,5 @@
 """Values of the page of a run or a comparison, from the output files of the run."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from itertools import groupby

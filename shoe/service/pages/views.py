@@ -1,7 +1,5 @@
 """Template and values of each page, for the server and for the exported site."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from csv import reader
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """One small lexicon, made by hand, in every format that is read: the same concepts, names, definitions and parents."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 TABLE = """id\tnames\tgloss\tparents\tpos\tkind

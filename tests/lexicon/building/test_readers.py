@@ -1,7 +1,5 @@
 """Every format of words is read to the same lexicon, as independent parsers read it, and what is broken is named."""
 
-from __future__ import annotations
-
 import csv
 import gzip
 import random

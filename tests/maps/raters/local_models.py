@@ -1,7 +1,5 @@
 """Models of a few thousand random weights, with tokenizers made on the spot, saved as users' models are."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Embeddings of glosses: as a slow loop has them, each sense encoded once, ratings by thresholds."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import combinations
 from pathlib import Path

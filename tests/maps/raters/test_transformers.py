@@ -1,7 +1,5 @@
 """A local model's probabilities: as a slow loop reads them, whatever stands beside them in a batch."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Mapping

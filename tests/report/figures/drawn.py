@@ -1,7 +1,5 @@
 """What stands on a figure once it is drawn: every text with its place."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import combinations

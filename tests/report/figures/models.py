@@ -1,7 +1,5 @@
 """Models to draw: diagnoses of the packaged sample, and as many others like them as a test wants."""
 
-from __future__ import annotations
-
 from copy import copy
 from functools import cache
 from typing import Any, TypeVar

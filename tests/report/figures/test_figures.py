@@ -1,7 +1,5 @@
 """Figures: everything on them can be read, whatever models are called, and files are the same each time."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Cases on their pictures: drawn where they are, to be told apart without colour, readable, and the same each time."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Maps with gaps, and their completions."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Where a score would lie were all pairs rated: by hand where predictions are sure, and what draws have in common."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Bounds of a score under a map with gaps: by hand, against imputed values drawn at random, and on real annotations."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What other orders of a file do: nothing to SHOE, and as much as there is to protocols that depend on them."""
 
-from __future__ import annotations
-
 import pytest
 
 import shoe

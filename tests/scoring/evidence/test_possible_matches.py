@@ -1,7 +1,5 @@
 """What may come of a matching, against all that does come of it when similarities are drawn within their bounds."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -1,7 +1,5 @@
 """SHOE-mAP under single raters: what each sees, who is left out, and what the figures are."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """What each wording earns and costs: two images worked by hand, and what has to hold of every listing."""
 
-from __future__ import annotations
-
 import csv
 from pathlib import Path
 

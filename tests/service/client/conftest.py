@@ -1,7 +1,5 @@
 """A service for the tests of its clients; one server for each file of tests."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """The client of a metric service, against a real server on this machine."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 from typing import Any

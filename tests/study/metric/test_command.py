@@ -1,7 +1,5 @@
 """``shoe study metric`` from a table of judgements to figures: what is read, refused, and undefined."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """How measures rank models: against definitions written out, and a permutation test of every pair."""
 
-from __future__ import annotations
-
 from itertools import combinations
 
 import numpy as np

@@ -1,7 +1,5 @@
 """How measures rank predictions: pairs of one image, ties, and figures without each group of images and raters."""
 
-from __future__ import annotations
-
 from itertools import combinations
 
 import numpy as np
