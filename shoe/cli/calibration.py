@@ -53,7 +53,7 @@ def calibration(
         runs = load_runs(predictions, scoring, progress=progress)
     found = CalibrationReport([calibrated(run, bins) for run in runs])
     if figures is not None:
-        from shoe.report.figures.reliability import draw_reliability
+        from shoe.report.figures.diagnosis import draw_reliability
 
         draw_reliability(found, figures)
     put_report(found, json, lambda to: print_calibration(found, to))

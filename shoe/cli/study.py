@@ -47,7 +47,7 @@ def sheet(
     Then: shoe study metric sheet.csv a.json b.json -g instances_test2015.json
     """
     from shoe.cli.models import check_distinct_files
-    from shoe.core.io.delimited import delimited_text
+    from shoe.core.io.spreadsheets import delimited_text
     from shoe.scoring.file_options import ScoringOptions
     from shoe.scoring.matching.task import Task
     from shoe.study.metric.judgements import sheet as sample_sheet
@@ -349,7 +349,7 @@ def collect(
 
     Example: shoe study collect study rater-1.json rater-2.json --out answers.csv
     """
-    from shoe.core.io.delimited import delimited_text
+    from shoe.core.io.spreadsheets import delimited_text
     from shoe.study.folder import FILE, answers_of, kept_problems, load_study, table_of
     from shoe.study.problems import ProblemStudy
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from shoe.benchmarks.classes import HoiClasses, class_table
 from shoe.core.errors import OptionError, quote
-from shoe.core.io.delimited import delimited_text
 from shoe.core.io.files import atomic_write
+from shoe.core.io.spreadsheets import delimited_text
 from shoe.lexicon.building.compare import match_concepts
 from shoe.lexicon.expressions import POS, Part
 from shoe.lexicon.resolve import ENGLISH, resolve

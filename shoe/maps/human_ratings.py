@@ -11,7 +11,7 @@ from shoe.benchmarks.protocol_options import SemanticOptions
 from shoe.core.arrays import Floats, Ints
 from shoe.core.documents import Correlation, Count, Document
 from shoe.core.errors import InputError, quote
-from shoe.core.io.delimited import delimited_rows
+from shoe.core.io.spreadsheets import delimited_rows
 from shoe.core.statistics import pearson, spearman
 from shoe.lexicon.expressions import POS, Part
 from shoe.lexicon.store import lexicon

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from shoe.core.arrays import Indices
 from shoe.core.errors import InputError, OptionError, printable, quote, unknown_name
-from shoe.core.io.delimited import delimited_rows
 from shoe.core.io.files import read_bytes
+from shoe.core.io.spreadsheets import delimited_rows
 from shoe.lexicon.expressions import POS, Part
 from shoe.lexicon.store import lexicon, names_of
 from shoe.similarity import RatedPairs, Rater, SimilarityMap, write_map

@@ -24,8 +24,8 @@ from shoe.core.io.files import RUN_HEAD, encoding_error, is_stream, read_bytes
 from shoe.core.io.json import describe_value, explain_error, parse_json, parse_with_nan
 from shoe.core.io.matlab import is_matlab
 from shoe.core.io.pickles import TORCH_TO_JSON
+from shoe.core.io.spreadsheets import WORKBOOK, read_xlsx
 from shoe.core.io.tolerant import is_literal, parse_literal
-from shoe.core.io.xlsx import WORKBOOK, read_xlsx
 from shoe.predictions.notes import ReadNotes
 
 Kind = Literal["document", "text", "matlab", "parquet", "npz", "folder"]

@@ -10,14 +10,13 @@ from rich.console import Console
 from rich.text import Text
 
 from shoe.benchmarks.protocols import OF_PREDICTIONS
-from shoe.comparison.classes import ClassDifference, GroupDifference, class_ap, truths_of
-from shoe.comparison.compare import Cell, Comparison
+from shoe.comparison.compare import Cell, ClassDifference, Comparison, GroupDifference, class_ap, truths_of
 from shoe.comparison.run import NO_CONFIDENCE, Run
 from shoe.comparison.significance import Difference
 from shoe.comparison.sweeps import FIGURES, OptionValue, Point, RankStability, Setting
 from shoe.core.documents import Correlation, Count, Document, Fraction, Gain, Pair, Span
 from shoe.core.errors import pluralize, printable
-from shoe.core.io.delimited import delimited_text
+from shoe.core.io.spreadsheets import delimited_text
 from shoe.report.comparison_sentences import legend, main_sentences, model_notes, named, sentences
 from shoe.report.text import count, percent, points, print_line, print_more, short_names, table, words
 

@@ -14,9 +14,9 @@ from rich.text import Text
 
 from shoe.core.arrays import Floats
 from shoe.core.documents import Span
-from shoe.core.io.delimited import delimited_text
 from shoe.core.io.files import atomic_write
 from shoe.core.io.json import encode
+from shoe.core.io.spreadsheets import delimited_text
 from shoe.report.evidence import notes
 from shoe.report.text import count, decimals, table, words
 from shoe.scoring.evidence.collect import Evidence

@@ -199,8 +199,7 @@ def _board(job: _JobFolder) -> Done:
 
 
 def _compare(job: _JobFolder) -> Done:
-    from shoe.comparison.classes import class_differences
-    from shoe.comparison.compare import compare
+    from shoe.comparison.compare import class_differences, compare
     from shoe.comparison.run_file import read_run
     from shoe.report.comparison import Compare, as_latex, as_markdown, comparison_csv
     from shoe.report.page.build import write_page

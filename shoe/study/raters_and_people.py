@@ -14,8 +14,8 @@ from shoe.benchmarks.protocol_options import SemanticOptions
 from shoe.core.arrays import Floats, Mask
 from shoe.core.documents import Count, Document, Fraction
 from shoe.core.errors import InputError, OptionError, quote
-from shoe.core.io.delimited import delimited_rows
 from shoe.core.io.files import read_bytes
+from shoe.core.io.spreadsheets import delimited_rows
 from shoe.core.statistics import nearest_measures, spearman
 from shoe.lexicon.expressions import POS, Part
 from shoe.lexicon.store import lexicon

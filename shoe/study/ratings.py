@@ -9,7 +9,7 @@ import numpy as np
 
 from shoe.core.arrays import Floats, Indices, Mask
 from shoe.core.errors import InputError, pluralize, quote
-from shoe.core.io.delimited import delimited_rows
+from shoe.core.io.spreadsheets import delimited_rows
 from shoe.similarity.ensemble import HIGHEST, MISSING, Ratings
 
 # How many of a population each item of a study stands for, where items were drawn with unequal probability.

@@ -18,8 +18,8 @@ from msgspec import Meta
 from shoe.core.arrays import Floats, Indices, Mask
 from shoe.core.documents import Count, Document, Fraction
 from shoe.core.errors import InputError, quote
-from shoe.core.io.delimited import delimited_rows
 from shoe.core.io.files import read_bytes
+from shoe.core.io.spreadsheets import delimited_rows
 from shoe.core.statistics import alpha
 from shoe.similarity.ensemble import MISSING, Ratings
 from shoe.study.agreement import Figure, figure_of

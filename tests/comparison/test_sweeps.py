@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import shoe
-from shoe.comparison.classes import mean_differences
+from shoe.comparison.compare import mean_differences
 from shoe.comparison.sweeps import Point, Setting, rank_stability, settings_of, sweep
 from shoe.demo import PREDICTIONS, TRUTH
 from shoe.report.comparison import sentence

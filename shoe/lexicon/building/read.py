@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from shoe.core.errors import InputError, did_you_mean, pluralize, quote, unknown_name
-from shoe.core.io.delimited import delimited_rows
 from shoe.core.io.files import read_bytes
+from shoe.core.io.spreadsheets import delimited_rows
 from shoe.lexicon.building.ontologies import read_lmf, read_obo, read_rdf
 from shoe.lexicon.building.source import KINDS, Concept, Source, text_lines
 

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
 from shoe.core.errors import InputError, closest_names, quote
-from shoe.core.io.delimited import delimited_rows
 from shoe.core.io.files import read_bytes
+from shoe.core.io.spreadsheets import delimited_rows
 from shoe.lexicon.store import lexicon
 from shoe.llm.request import Recorder
 from shoe.maps.config import Backend, RaterConfig, setting

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup
 
-from shoe.comparison.classes import class_differences
-from shoe.comparison.compare import Comparison
+from shoe.comparison.compare import Comparison, class_differences
 from shoe.comparison.run import Run
 from shoe.comparison.sweeps import Point, RankStability
 from shoe.core.arrays import Floats, expand

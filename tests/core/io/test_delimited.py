@@ -6,7 +6,7 @@ import pytest
 
 import shoe
 from shoe.core.errors import InputError
-from shoe.core.io.delimited import delimited_rows, delimited_text
+from shoe.core.io.spreadsheets import delimited_rows, delimited_text
 
 
 @pytest.mark.parametrize(
