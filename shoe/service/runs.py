@@ -241,14 +241,18 @@ _WANTED = """
 
 
 def tidy(folder: Folder) -> int:
-    """Remove deleted runs (unless a daily quota counts them), finished jobs without runs, and unreferenced files.
+    """Remove deleted runs (unless a daily quota counts them), finished jobs without runs, and their files a day later.
 
-    Return the number of removed files. Files less than an hour old are kept.
+    A file is removed only if the database has a record that its last reference was deleted, and the file was not
+    stored again since. All other unreferenced files are kept: the database may be older than the files. Return the
+    number of removed files.
     """
+    now = time.time()
     with folder.database.write() as db:
+        before = referenced(db)
         db.execute(
             f"DELETE FROM jobs WHERE state IN ('done', 'failed', 'cancelled') AND key NOT IN ({_WANTED})",  # noqa: S608
-            (time.time() - _DAY,),
+            (now - _DAY,),
         )
         db.execute("DELETE FROM runs WHERE deleted = 1 AND key NOT IN (SELECT key FROM jobs)")
         db.execute("DELETE FROM further WHERE run NOT IN (SELECT id FROM runs)")
@@ -257,9 +261,14 @@ def tidy(folder: Folder) -> int:
             "DELETE FROM predictions WHERE sha256 NOT IN (SELECT sha256 FROM given) AND sha256 NOT IN "
             "(SELECT prediction_sha256 FROM runs WHERE prediction_sha256 IS NOT NULL)"
         )
-    with folder.database.read() as db:
         kept = referenced(db)
-    return folder.files.remove_unreferenced(kept)
+        deleted = [(sha256, now) for sha256 in before - kept]
+        db.executemany("INSERT OR REPLACE INTO deleted_files VALUES (?, ?)", deleted)
+        due = db.execute("SELECT sha256, since FROM deleted_files WHERE since < ?", (now - _DAY,)).fetchall()
+    removed = sum(folder.files.remove([row["sha256"]], row["since"]) for row in due if row["sha256"] not in kept)
+    with folder.database.write() as db:
+        db.execute("DELETE FROM deleted_files WHERE since < ?", (now - _DAY,))
+    return removed
 
 
 def referenced(db: sqlite3.Connection) -> set[str]:
