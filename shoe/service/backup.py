@@ -238,7 +238,10 @@ def _place(folder: Path, sha256: str) -> Path:
 
 
 def _connect(folder: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(f"file:{folder / _DATABASE}?mode=rw", uri=True, isolation_level=None, timeout=30)
+    mode = "mode=rw"
+    if not os.access(folder, os.W_OK):  # where SQLite can create neither a lock nor a write-ahead log
+        mode = "mode=ro" if (folder / f"{_DATABASE}-wal").exists() else "immutable=1"
+    connection = sqlite3.connect(f"file:{folder / _DATABASE}?{mode}", uri=True, isolation_level=None, timeout=30)
     connection.row_factory = sqlite3.Row
     return connection
 
@@ -318,7 +321,7 @@ def _pages(folder: Folder, public: list[Run]) -> Iterator[tuple[str, View]]:
         classes = views.classes_page(folder, run)
         if classes is not None:
             yield f"/runs/{run.id}/classes", classes
-    yield "/boards", views.board_list(folder, _ANYBODY)
+    yield "/boards", views.board_list(folder, Viewer())
     for board in boards.boards(folder):
         if not board.hidden:
             yield f"/boards/{board.name}", views.board_page(folder, _ANYBODY, board.name)

@@ -54,7 +54,7 @@ def add_board(
     """
     check_name("board", name)
     target = truth(folder, request.truth)
-    similarity(folder, request.similarity)
+    similarity(folder, request.similarity, target.dataset)
     figures = _metric_keys(target, request)
     if figure not in figures:
         raise unknown_name("figure", figure, figures)
@@ -191,7 +191,9 @@ def _ranks(folder: Folder, figure: str, runs: tuple[tuple[str, float], ...]) -> 
 def _intervals(folder: Folder, sha256: str, figures: tuple[tuple[str, float], ...]) -> dict[str, tuple[float, float]]:
     draws = _draws(folder, sha256)
     found = {key: Estimate.from_resamples(value, draws[key]).within(0.0) for key, value in figures if key in draws}
-    return {key: (each.low, each.high) for key, each in found.items() if each.varies}
+    digits = int(draws["decimals"]) if "decimals" in draws else None
+    ends = {key: (each.low, each.high) for key, each in found.items() if each.varies}
+    return ends if digits is None else {key: (round(a, digits), round(b, digits)) for key, (a, b) in ends.items()}
 
 
 def _draws(folder: Folder, sha256: str) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from shoe.service.folder import Folder, StoreEntry
 from shoe.service.requests import command
 from shoe.service.tokens import Identity
 from shoe.service.truths import TruthOptions
-from shoe.service.types import File, Line, Run, Visibility
+from shoe.service.types import File, Line, Request, Run, Visibility
 
 THE_FILE = "{file}"
 """Placeholder for the name of the prediction file in the log and in the failure reason of a job.
@@ -232,6 +232,13 @@ def no_room(left: int) -> FullError:
     return FullError(f"the team has {pluralize(max(left, 0), 'byte')} of disk space left: delete runs or predictions")
 
 
+def correct_times(folder: Folder) -> None:
+    """Change times of submission in the future, from a clock that was ahead, to now, so that quotas end in time."""
+    now = time.time()
+    with folder.database.write() as db:
+        db.execute("UPDATE runs SET created = ? WHERE created > ?", (now, now))
+
+
 _WANTED = """
   SELECT runs.key FROM runs WHERE deleted = 0 OR (board IS NOT NULL AND created > ?1)
   UNION SELECT further.key FROM further JOIN runs ON runs.id = further.run
@@ -248,6 +255,7 @@ def tidy(folder: Folder) -> int:
     number of removed files.
     """
     now = time.time()
+    correct_times(folder)
     with folder.database.write() as db:
         before = referenced(db)
         db.execute(
@@ -281,10 +289,7 @@ def referenced(db: sqlite3.Connection) -> set[str]:
     return found
 
 
-AGGREGATES = frozenset(
-    {"result.json", "report.txt", "classes.csv", "words.csv", "table.tex", "table.md", "diagnosis.json", "report.html"}
-    | {f"comparison.{ending}" for ending in ("json", "tex", "md", "csv", "html")}
-)
+AGGREGATES = frozenset({"result.json", "report.txt", "classes.csv", "diagnosis.json"})
 """Names of output files that reveal nothing about single images.
 
 All other output files are withheld if boxes and labels of the ground truth must not leave the server."""
@@ -349,27 +354,32 @@ def check_results(folder: Folder, identity: Identity, run: Run) -> None:
 
 
 def with_results(folder: Folder, identity: Identity, ids: Sequence[str]) -> list[str]:
-    """Return `ids` as a list; raise NotFoundError for a run that the caller may not see, Refused for hidden results."""
+    """Return `ids` as a list; raise NotFoundError for a run that the caller may not see, Refused for hidden results.
+
+    Results are also hidden if the ground truth is not shown: differences of runs in full precision reveal labels.
+    """
     for id_ in ids:
-        check_results(folder, identity, visible_run(folder, identity, id_))
+        found = visible_run(folder, identity, id_)
+        check_results(folder, identity, found)
+        if not identity.allows("admin") and not _is_shown(folder, found.truth):
+            raise Refused(403, f"run {id_} cannot be compared: its ground truth {found.truth} is not shown")
     return list(ids)
 
 
-def check_closed(folder: Folder, identity: Identity, truth: str, *, whole: bool) -> None:
+def check_closed(folder: Folder, identity: Identity, request: Request) -> None:
     """Check that a caller may score predictions on a ground truth without a leaderboard; administrators always may.
 
-    Args:
-        whole: whether all images of the ground truth are scored. This is required if labels must not leave the server,
-            because metrics of a single image would reveal its labels.
-
     Raises:
-        Refused: 403 if a leaderboard of the ground truth is hidden or has a quota, or if `whole` is required.
+        Refused: 403 if a leaderboard of the ground truth is hidden or has a quota, or if only some images are scored
+            although the ground truth is not shown: metrics of few images would reveal their labels.
     """
     if identity.allows("admin"):
         return
-    if not whole and not _is_shown(folder, truth):
-        why = f"must be false, because metrics of few images would reveal labels of {truth}"
-        raise Refused(403, f"images_in_predictions: {why}", field="images_in_predictions")
+    truth = request.truth
+    for field in ("images_in_predictions", "subset"):
+        if getattr(request, field) and not _is_shown(folder, truth):
+            why = f"must not be set, because metrics of few images would reveal labels of {truth}"
+            raise Refused(403, f"{field}: {why}", field=field)
     query = "SELECT name FROM boards WHERE truth = ? AND (hidden OR quota IS NOT NULL) ORDER BY name"
     with folder.database.read() as db:
         closing = ", ".join(row["name"] for row in db.execute(query, (truth,)))

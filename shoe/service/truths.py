@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import shutil
 import sqlite3
@@ -21,6 +22,7 @@ from shoe.service.types import Map
 if TYPE_CHECKING:
     from shoe.similarity import Similarity
 
+_log = logging.getLogger(__name__)
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
@@ -119,6 +121,9 @@ def add_truth(
     stored = {name: StoredFile(folder.files.put(file).sha256, file.name) for name, file in given.items()}
     reading = TruthOptions(dataset=dataset, split=split, **stored)
     made = Truth(name, reading, read.signature_fields(), shown, time.time())
+    for other in truths(folder):
+        if other.sha256 == made.sha256 and other.shown != shown:
+            _log.warning("truth %s shows what truth %s hides", *((name, other.name) if shown else (other.name, name)))
     row = (name, dataset, made.sha256, to_json(reading), to_json(made.facts), int(shown), made.created)
     insert_named(folder, "truth", name, row)
     return made
