@@ -240,15 +240,15 @@ def correct_times(folder: Folder) -> None:
 
 
 _WANTED = """
-  SELECT runs.key FROM runs WHERE deleted = 0 OR (board IS NOT NULL AND created > ?1)
+  SELECT runs.key FROM runs WHERE deleted = 0 OR created > ?1
   UNION SELECT further.key FROM further JOIN runs ON runs.id = further.run
-  WHERE deleted = 0 OR (board IS NOT NULL AND created > ?1)
+  WHERE deleted = 0 OR created > ?1
 """
-"""Query for the keys of jobs to keep: jobs of existing runs, and of deleted runs that count towards a daily quota."""
+"""Query for the keys of jobs to keep: jobs of existing runs, and of runs of the last day, for daily quotas."""
 
 
 def tidy(folder: Folder) -> int:
-    """Remove deleted runs (unless a daily quota counts them), finished jobs without runs, and their files a day later.
+    """Remove deleted runs a day after their submission, finished jobs without runs, and their files a day later.
 
     A file is removed only if the database has a record that its last reference was deleted, and the file was not
     stored again since. All other unreferenced files are kept: the database may be older than the files. Return the

@@ -255,13 +255,14 @@ def _check_quota(db: sqlite3.Connection, team: str, board: str | None, truth: st
         "UNION ALL SELECT quota FROM teams WHERE name = ? AND ?1 IS NOT NULL)",
         (board, team),
     ).fetchone()["least"]
-    where, name, own = "board", board, quota is not None
-    if not own:
+    where, name = "board = ?", board
+    if quota is None:
         if db.execute("SELECT 1 FROM truths WHERE name = ? AND shown = 0", (truth,)).fetchone() is None:
             return
-        where, name, quota = "truth", truth, DAILY
+        where = "truth IN (SELECT b.name FROM truths a JOIN truths b USING (sha256) WHERE a.name = ?)"
+        name, quota = truth, DAILY
     used = db.execute(
-        f"SELECT count(*) FROM runs JOIN jobs USING (key) WHERE team = ? AND {where} = ? AND cancelled = 0 "  # noqa: S608
+        f"SELECT count(*) FROM runs JOIN jobs USING (key) WHERE team = ? AND {where} AND cancelled = 0 "  # noqa: S608
         "AND jobs.state != 'failed' AND jobs.kind = 'score' AND runs.created > ?",
         (team, name, time.time() - _DAY),
     ).fetchone()[0]
