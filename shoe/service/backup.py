@@ -238,9 +238,8 @@ def _place(folder: Path, sha256: str) -> Path:
 
 
 def _connect(folder: Path) -> sqlite3.Connection:
-    mode = "mode=rw"
-    if not os.access(folder, os.W_OK):  # where SQLite can create neither a lock nor a write-ahead log
-        mode = "mode=ro" if (folder / f"{_DATABASE}-wal").exists() else "immutable=1"
+    read_only = "mode=ro" if (folder / f"{_DATABASE}-wal").exists() else "immutable=1"  # no lock can be created there
+    mode = "mode=rw" if os.access(folder, os.W_OK) else read_only
     connection = sqlite3.connect(f"file:{folder / _DATABASE}?{mode}", uri=True, isolation_level=None, timeout=30)
     connection.row_factory = sqlite3.Row
     return connection

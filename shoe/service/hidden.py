@@ -14,7 +14,7 @@ from shoe.core.io.spreadsheets import delimited_text
 from shoe.diagnosis.error_types import ERRORS
 
 LEAST_TRUTHS = 100
-"""Number of ground truths from which a class has metrics."""
+"""Number of ground truths from which a class has metrics, in steps that a single prediction does not change."""
 _EXACT = ("classes", "entries", "images", "ground_truths", "predictions")
 """Numbers that are known, and therefore not rounded."""
 _KEPT = frozenset(
@@ -27,42 +27,39 @@ _KEPT = frozenset(
 """Keys of results and diagnoses that are kept."""
 
 
-def decimals(truths: int) -> int:
-    """Return the number of decimals of a metric over `truths` ground truths: a step of 1/5 to 2 standard errors.
+def decimals(size: int) -> int:
+    """Return the number of decimals of a metric of `size` items; the step is 1/5 to 2 standard errors.
 
-    >>> [decimals(truths) for truths in (20, 100, 9_999, 33_405)]
+    >>> [decimals(size) for size in (20, 100, 9_999, 33_405)]
     [1, 2, 2, 3]
     """
-    return 1 + floor(log10(max(truths, 1)) / 2)
+    return 1 + floor(log10(max(size, 1)) / 2)
 
 
-def rounded(metrics: Mapping[str, float], truths: int) -> dict[str, float]:
-    """Return metrics by key, rounded for `truths` ground truths."""
-    return {key: round(value, decimals(truths)) for key, value in metrics.items()}
+def rounded(metrics: Mapping[str, float], size: int) -> dict[str, float]:
+    """Return metrics by key, rounded for `size`: number of ground truths or of predictions, whichever is smaller."""
+    return {key: round(value, decimals(size)) for key, value in metrics.items()}
 
 
-def reduced(content: Any, truths: int, key: str = "") -> Any:
+def reduced(content: Any, size: int, key: str = "") -> Any:
     """Return the JSON of a result or a diagnosis with rounded metrics, rounded counts, and no other details.
 
-    Counts are rounded to multiples of the step of metrics times `truths`.
+    Counts are rounded to multiples of the step of metrics times `size`.
     """
     if isinstance(content, Mapping):
-        return {name: reduced(value, truths, name) for name, value in content.items() if name in _KEPT}
+        return {name: reduced(value, size, name) for name, value in content.items() if name in _KEPT}
     if isinstance(content, list | tuple):
-        return [reduced(each, truths, key) for each in content]
+        return [reduced(each, size, key) for each in content]
     if isinstance(content, float):
-        return round(content, decimals(truths))
+        return round(content, decimals(size))
     if isinstance(content, int) and key not in _EXACT:
-        step = max(round(truths / 10 ** decimals(truths)), 1)
+        step = max(round(size / 10 ** decimals(size)), 1)
         return round(content / step) * step
     return content
 
 
 def reduce_classes(path: Path) -> None:
-    """Rewrite classes.csv: only classes with LEAST_TRUTHS ground truths, and metrics with one decimal less than usual.
-
-    With the usual decimals, a single right prediction would change the AP of a class with 100 ground truths.
-    """
+    """Rewrite classes.csv with only classes of LEAST_TRUTHS ground truths, and one decimal less than other metrics."""
     header, *rows = csv.reader(path.read_text("utf-8").splitlines())
     measured = [k for k, name in enumerate(header) if name.endswith(("_ap", "_recall", "_f1"))]
     kept = [row for row in rows if int(row[header.index("ground_truths")]) >= LEAST_TRUTHS]

@@ -137,9 +137,9 @@ def _score(job: _JobFolder) -> Done:
             write_wordings(wordings(report), notes.examples("unparsed"), job.out / "words.csv")
             print_report(report, Console(file=stream, width=_WIDTH), evidence)
         else:
-            result = encode(hidden.reduced(msgspec.json.decode(result), _truths(run)), readable=True)
+            result = encode(hidden.reduced(msgspec.json.decode(result), _size(run)), readable=True)
             hidden.reduce_classes(job.out / "classes.csv")
-            rows = [(key, f"{value:.{hidden.decimals(_truths(run))}f}") for key, value in metrics.items()]
+            rows = [(key, f"{value:.{hidden.decimals(_size(run))}f}") for key, value in metrics.items()]
             stream.write("\n".join([_ROUNDED, *aligned(rows), f"signature  {report.signature.short()}", ""]))
     (job.out / "result.json").write_bytes(result)
     return Done({}, metrics, str(report.signature))
@@ -160,11 +160,11 @@ def _diagnose(job: _JobFolder) -> Done:
     found = diagnose(table, truth, similarity=asked.similarity, action_scores=actions, notes=notes)
     content = document({wanted.name: found}, truth).to_dict()
     stage("writing", 0.9)
-    truths = len(truth.interactions)
-    content = content if wanted.shown else hidden.reduced(content, truths)
+    size = min(len(truth.interactions), len(table))
+    content = content if wanted.shown else hidden.reduced(content, size)
     (job.out / "diagnosis.json").write_bytes(encode(content, readable=True))
     costs = {f"error:{name}": delta.map for name, delta in found.deltas.items() if delta.map is not None}
-    return Done({}, costs if wanted.shown else hidden.rounded(costs, truths), str(found.signature))
+    return Done({}, costs if wanted.shown else hidden.rounded(costs, size), str(found.signature))
 
 
 def _page(job: _JobFolder) -> Done:
@@ -201,7 +201,7 @@ def _board(job: _JobFolder) -> Done:
     weights = drawn_images(len(run.images), range(asked.resamples), asked.seed)
     drawn: dict[str, Any] = dict(Resampler(run).resampled(weights))
     if not asked.shown:
-        drawn["decimals"] = np.array(hidden.decimals(_truths(run)))
+        drawn["decimals"] = np.array(hidden.decimals(_size(run)))
     np.savez_compressed(job.out / "draws.npz", **drawn)
     return Done({}, _known_metrics(run, shown=asked.shown))
 
@@ -238,11 +238,11 @@ def _stages(fraction: float) -> Callable[[str], None]:
 
 def _known_metrics(run: Run, *, shown: bool = True) -> dict[str, float]:
     found = {key: value for key, value in run.figures().items() if value is not None}
-    return found if shown else hidden.rounded(found, _truths(run))
+    return found if shown else hidden.rounded(found, _size(run))
 
 
-def _truths(run: Run) -> int:
-    return int(run.facts["truths"])
+def _size(run: Run) -> int:
+    return min(int(run.facts["truths"]), int(run.facts["predictions"]))
 
 
 _KINDS = {"board": _board, "compare": _compare, "diagnose": _diagnose, "page": _page, "score": _score}

@@ -15,7 +15,8 @@ from shoe.service.database import read_row, to_json
 from shoe.service.folder import Folder, StoreEntry
 from shoe.service.requests import command
 from shoe.service.tokens import Identity
-from shoe.service.truths import TruthOptions
+from shoe.service.truths import TruthOptions, chosen
+from shoe.service.truths import truth as find_truth
 from shoe.service.types import File, Line, Request, Run, Visibility
 
 THE_FILE = "{file}"
@@ -370,16 +371,19 @@ def check_closed(folder: Folder, identity: Identity, request: Request) -> None:
     """Check that a caller may score predictions on a ground truth without a leaderboard; administrators always may.
 
     Raises:
-        Refused: 403 if a leaderboard of the ground truth is hidden or has a quota, or if only some images are scored
-            although the ground truth is not shown: metrics of few images would reveal their labels.
+        Refused: 403 if a leaderboard of the ground truth is hidden or has a quota, or if metrics are requested of only
+            some images or classes although the ground truth is not shown: such metrics would reveal labels.
     """
     if identity.allows("admin"):
         return
-    truth = request.truth
-    for field in ("images_in_predictions", "subset"):
-        if getattr(request, field) and not _is_shown(folder, truth):
-            why = f"must not be set, because metrics of few images would reveal labels of {truth}"
-            raise Refused(403, f"{field}: {why}", field=field)
+    target, truth = find_truth(folder, request.truth), request.truth
+    if not target.shown:
+        few = [field for field in ("images_in_predictions", "subset") if getattr(request, field)]
+        strict = chosen(target, request).strict
+        few += ["options"] * any((each.zero_tp, each.unpredicted) != ("zero", "zero") for each in strict)
+        if few:
+            why = f"metrics of few images, or only of classes with predictions, would reveal labels of {truth}"
+            raise Refused(403, f"{few[0]}: {why}", field=few[0])
     query = "SELECT name FROM boards WHERE truth = ? AND (hidden OR quota IS NOT NULL) ORDER BY name"
     with folder.database.read() as db:
         closing = ", ".join(row["name"] for row in db.execute(query, (truth,)))

@@ -17,7 +17,7 @@ from shoe.service.types import Answer, Question, RaterQuestions
 
 _MOST = 20
 """Limit of stored answers per question, on average over the questions for a rater; corrections are answers, too."""
-_DAY = 86400.0
+_DAY = 86_400_000
 _log = logging.getLogger(__name__)
 _TEAM = "study "
 """Prefix of the team of raters' tokens; the ID of the study follows."""
@@ -133,7 +133,7 @@ def add_answers(folder: Folder, identity: tokens.Identity, answers: Sequence[Ans
             expected = f"a question for {identity.name}, and a rating from 0 to {levels - 1}"
             raise InputError("request", record=f"answer {number}", found=found, expected=expected)
     who, now = _study_and_rater(identity), time.time()
-    if any(not answer.shown <= answer.answered <= 1000 * (now + _DAY) for answer in answers):
+    if any(not answer.shown <= answer.answered <= 1000 * now + _DAY for answer in answers):
         _log.warning("study %s: the clock of %s is wrong: an answer is before its question, or in the future", *who)
     with folder.database.write() if answers else folder.database.read() as db:
         db.executemany(

@@ -130,8 +130,7 @@ def tokens(folder: Folder) -> list[Token]:
 def revoke(folder: Folder, prefix: str) -> Token:
     """Revoke a token and its sessions; return the revoked token.
 
-    Args:
-        prefix: first 10 characters of the token, also with "..." as listed; or the whole token.
+    The token is given by its first 10 characters, also with "..." as listed, or as a whole.
 
     Raises:
         NotFoundError: if no token has exactly this prefix, or the token has been revoked already.

@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from shoe.benchmarks import DEFAULT, benchmark
+from shoe.benchmarks.protocols import Options, choose
 from shoe.core.errors import InputError, OptionError, quote, unknown_name
 from shoe.service.database import read_row, to_json
 from shoe.service.folder import Folder
-from shoe.service.types import Map
+from shoe.service.types import Map, Request
 
 if TYPE_CHECKING:
     from shoe.similarity import Similarity
@@ -142,6 +143,13 @@ def truth(folder: Folder, name: str) -> Truth:
     if name not in known:
         raise unknown_name("truth", name, known)
     return known[name]
+
+
+def chosen(target: Truth, request: Request) -> Options:
+    """Return the protocols of a scoring request with their options; raise OptionError for an unknown name or value."""
+    own, labels = benchmark(target.dataset), target.reading.image_labels is not None
+    names = request.protocols or own.usual_protocols
+    return choose(names, request.options, own.protocols, own.role_protocols, image_labels=labels)
 
 
 def add_map(folder: Folder, name: str, path: str | Path) -> Map:

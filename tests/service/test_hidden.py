@@ -142,6 +142,11 @@ def test_a_hidden_ground_truth_is_scored_as_a_whole_a_few_times_a_day_and_never_
             refused = client.post("/v1/runs", json=body, headers=a)
             assert (refused.status_code, refused.json()["field"]) == (403, field)
             assert client.post("/v1/runs", json=body | {"truth": "open"}, headers=a).status_code == 200
+        for more in ({"options": ["strict.zero-tp=skip"]}, {"protocols": ["diag"]}):
+            body = {"prediction": sent(client, a), "truth": "small", **more}
+            refused = client.post("/v1/runs", json=body, headers=a)
+            assert (refused.status_code, refused.json()["field"]) == (403, "options")
+            assert client.post("/v1/runs", json=body | {"truth": "open"}, headers=a).status_code == 200
         runs = [submitted(client, a, options=[f"weight={n / 100}"]) for n in range(DAILY)]
         again = {"prediction": runs[0]["prediction"], "truth": "small"}
         assert client.post("/v1/runs", json=again | {"options": ["weight=0"]}, headers=a).json()["id"] == runs[0]["id"]
@@ -226,6 +231,13 @@ def bits(counts: list[int], guesses: int, samples: int = 4000, seed: int = 0) ->
         if count >= LEAST_TRUTHS:
             of_classes += entropy(np.round(ap, decimals(count) - 1))
     return entropy(np.round(mean, decimals(sum(counts)))), of_classes
+
+
+def test_a_rate_of_predictions_reveals_a_few_bits() -> None:
+    rng = np.random.default_rng(0)
+    for size in (1, 99, 100, 1_000, 9_999, 10_000, 100_000):
+        rates = rng.binomial(size, 0.5, 20_000) / size
+        assert entropy(np.round(rates, decimals(size))) < 5
 
 
 def entropy(values: Any) -> float:
