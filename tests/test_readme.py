@@ -178,6 +178,17 @@ def test_every_public_name_is_in_the_reference() -> None:
     assert {*re.findall(r"<!-- api: shoe\.(\w+) -->", pages), "__version__"} == set(shoe.__all__)
 
 
+def test_the_readme_is_short_and_names_tests_that_exist() -> None:
+    assert len(README.splitlines()) <= 160
+    named = re.findall(r"`(tests/[\w/.]+)`", README)
+    assert len(named) == 8
+    assert all((ROOT / name).exists() for name in named)
+    sources = PAGES["docs/protocols.md"].split('id="0.2"')[0]
+    commits = set(re.findall(r"\b[0-9a-f]{7}\b", README))
+    assert len(commits) == 7
+    assert all(commit in sources for commit in commits)
+
+
 def test_files_that_are_pointed_to_exist() -> None:
     for page, text in PAGES.items():
         for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text):
