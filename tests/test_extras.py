@@ -16,7 +16,7 @@ import pytest
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).resolve().parent.parent
-DEVELOPMENT = {"dev", "docs", "browser"}
+DEVELOPMENT = {"dev", "docs", "browser", "trackers"}
 EXTRAS = set(tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"])
 SCORED = "detector.json --ground-truth truth.json"
 RATERS = """
@@ -116,7 +116,7 @@ def test_an_extra_alone_is_enough(extra: str, wheel: Path, files: Path) -> None:
     pin = re.search(r"^torch=(\S+)", (ROOT / "scripts" / "_environment").read_text("utf-8"), re.MULTILINE)
     assert pin
     (files / "constraints.txt").write_text(pin[1])
-    pip = [home / "bin" / "python", "-m", "pip", "install", "-qq", "-c", files / "constraints.txt"]
+    pip = [str(home / "bin" / "python"), "-m", "pip", "install", "-qq", "-c", str(files / "constraints.txt")]
     subprocess.run([*pip, f"{wheel}[{extra}]"], check=True)
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     environment |= {

@@ -45,4 +45,4 @@ def _definitions() -> list[str]:
 
 def _array(name: str) -> NDArray[Any]:
     with np.load(FILE) as file:
-        return file[name]
+        return np.asarray(file[name])
