@@ -10,8 +10,6 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-from shoe.lexicon.wordnet import MissingWordNetError, glosses
-
 # Timing is the benchmark's business: a slow machine is no failure. By default a property sees the same few examples in
 # every run (a failure is then no accident of the day), as in CI, whose SHOE_TESTS=many has ten times as many.
 # SHOE_TESTS=search draws new ones each time, and goes on from what failed before.
@@ -59,15 +57,6 @@ def reader() -> Any:
     except LookupError:
         pytest.skip("WordNet's files are not in place: scripts/setup-wordnet puts them there")
     return nltk.corpus.wordnet
-
-
-@pytest.fixture(scope="session")
-def definitions() -> None:
-    """WordNet's files, for definitions; tests that need no more of nltk's WordNet are spared its four seconds."""
-    try:
-        glosses(["ride.v.01"], "this test")
-    except MissingWordNetError:
-        pytest.skip("WordNet's files are not in place: scripts/setup-wordnet puts them there")
 
 
 @pytest.fixture(scope="module")
