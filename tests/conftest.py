@@ -1,6 +1,7 @@
 """Fixtures that all tests share."""
 
 import os
+import re
 import shutil
 import signal
 from collections.abc import Iterator
@@ -26,6 +27,15 @@ _SHARED = _ROOT.parent / "shared" / "data"
 for _ended_by in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
     if signal.getsignal(_ended_by) is signal.SIG_IGN:
         signal.signal(_ended_by, lambda *_: None)
+
+
+_ALL_SLOW = re.compile(r"^pytestmark = (\[[^\]]*)?pytest\.mark\.slow\b", re.MULTILINE)
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave out files with only slow tests if slow tests are not wanted: some import torch, which takes seconds."""
+    is_fast_suite = config.option.markexpr == "not slow" and collection_path.suffix == ".py"
+    return True if is_fast_suite and _ALL_SLOW.search(collection_path.read_text("utf-8")) else None
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -84,10 +84,15 @@ def test_every_generated_table_is_known() -> None:
         assert generated.TABLES[name]().strip()
 
 
+@pytest.fixture(scope="module")
+def command_line() -> Any:
+    return typer.main.get_command(app())
+
+
 @pytest.mark.parametrize(("page", "line"), shown_commands())
-def test_commands_that_are_shown_have_these_options(page: str, line: str) -> None:
+def test_commands_that_are_shown_have_these_options(page: str, line: str, command_line: Any) -> None:
     """Looks at names of commands and options, not at what they do: files are the reader's."""
-    command: Any = typer.main.get_command(app())
+    command = command_line
     words = shlex.split(line, comments=True)[1:]
     words = words[2:] if words[:1] == ["--lexicon"] else words
     while hasattr(command, "commands") and words and not words[0].startswith("-"):
@@ -202,11 +207,12 @@ def test_the_help_names_all_protocols() -> None:
     assert names - set(re.findall(r"[\w-]+", generated.output("shoe score --help"))) == set()
 
 
-@pytest.mark.parametrize("command", SCHEMAS)
-def test_the_page_of_json_keys_has_those_of_the_schemas(command: str) -> None:
-    keys = {key for each in json_schema(command)["$defs"].values() for key in each["properties"]}
-    section = generated.json_keys().split(f"## shoe {command}\n")[1].split("\n## ")[0]
-    assert set(re.findall(r"^\| `([^`]+)`", section, re.MULTILINE)) == keys
+def test_the_page_of_json_keys_has_those_of_the_schemas() -> None:
+    page = generated.json_keys()
+    for command in SCHEMAS:
+        keys = {key for each in json_schema(command)["$defs"].values() for key in each["properties"]}
+        section = page.split(f"## shoe {command}\n")[1].split("\n## ")[0]
+        assert set(re.findall(r"^\| `([^`]+)`", section, re.MULTILINE)) == keys, command
 
 
 SECTION = r"(?:A?\d+(?:\.\d+)?)"
