@@ -328,7 +328,7 @@ class NounReader:
     def _prepositions(self) -> str:
         """Return the prepositions at the current word, joined by blanks, and advance past them; also "on top of"."""
         found: list[str] = []
-        while self._tag() == Tag.PREP:
+        while self._tag() == Tag.PREP and not (found and self.words[self.at] == "without"):
             found.append(self.words[self.at])
             self.at += 1
             side = self.at + (self._tag() == Tag.DET)
