@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from shoe.core.errors import quote
 from shoe.core.io.tolerant import values_in
 from shoe.lexicon import text
+from shoe.lexicon.phrases.words import patterns
 from shoe.predictions.vlm.box_marks import (
     MARK,
     Entity,
@@ -23,8 +24,10 @@ from shoe.predictions.vlm.box_marks import (
 from shoe.predictions.vlm.boxes import Box, box_of, corners_in
 from shoe.predictions.vlm.fields import Fields, Verb
 from shoe.predictions.vlm.items import interactions_in
-from shoe.predictions.vlm.keys import meaning
+from shoe.predictions.vlm.keys import is_verdict, meaning
 from shoe.predictions.vlm.parsed_reply import Pair, Problem, Reading
+from shoe.predictions.vlm.verdicts import split_denied
+from shoe.predictions.vlm.words import parse_pair_words
 
 # Sentences with marks in place of boxes: "A man [1] rides a horse [2] and holds a rope [3]".
 
@@ -356,7 +359,7 @@ _INLINE = frozenset(("ref", "box", "quad"))  # the words of an interaction are b
 _OPENED = re.compile(r"</?(?!(?:ref|box|quad)\b[^-])[A-Za-z]")
 _ATTRIBUTE = re.compile(r"([\w-]{1,40})\s*=\s*(\"[^\"<>]{0,300}\"|'[^'<>]{0,300}')")
 _ASSIGNED = re.compile(r"^[\s>*-]*([A-Za-z]\w{0,40})\s*[=:]\s*(?=[\[({])", re.MULTILINE)
-_NUMBER = re.compile(r"(?<!\w)\d")
+_NUMBER, _REFUSES = re.compile(r"(?<!\w)\d"), re.compile(patterns("refusal"))
 _DEEPEST = 8
 
 
@@ -481,6 +484,16 @@ def interactions_of_text(text: str, context: Fields) -> Reading:
         text = _GAP.sub(lambda gap: "\n" if "\n" in gap[0] else " " * _WIDEST, text)
     if "\n" in text and "- " in text:
         text = _BLOCK.sub(r": [\1, \2, \3, \4]\n", text)
+    text, denied = split_denied(text)
+    reading = _interactions_of_lines(text, context)
+    if denied:
+        items = _interactions_of_lines(denied, context).pairs
+        reading.items += [pair._replace(verdict=False) for pair in items]
+    return reading
+
+
+def _interactions_of_lines(text: str, context: Fields) -> Reading:
+    """Return the interactions in lines that are all stated, or all denied."""
     for records in (assigned_records(text), table_records(text), tagged_records(text), _key_value_items(text)):
         if records:
             reading = interactions_in(records, context, [records])
@@ -491,9 +504,17 @@ def interactions_of_text(text: str, context: Fields) -> Reading:
     if len(boxes) == 2 and (context.has_words or context.label):
         return Reading([_bare_pair([Entity(box) for box in boxes], context)])
     if not boxes and len(context.entities) == 2:
-        lines = [LEAD.sub("", line) for line in text.split("\n")]
-        return Reading([_bare_pair(context.entities, context, line) for line in lines if line.strip()])
+        lines = [line for line in text.split("\n") if _WORD.search(line)]
+        pairs = [_bare_pair(context.entities, context, LEAD.sub("", line)) for line in lines]
+        return Reading([pair for pair in pairs if not context.has_words or _is_clear(pair)])
     return interactions_of_sentences(marked)
+
+
+def _is_clear(pair: Pair) -> bool:
+    """Return whether the words of a pair surely state or deny an action, unlike "maybe" and "I can't tell"."""
+    words = parse_pair_words(pair)
+    refuses = words is not None and not words.interactions and _REFUSES.search(text.plain(pair.phrase))
+    return words is not None and not (words.doubtful or words.unparsed or refuses)
 
 
 def _bare_pair(entities: list[Entity], context: Fields, phrase: str = "") -> Pair:
@@ -529,7 +550,7 @@ def _key_value_items(text: str) -> list[dict[str, Any]]:
             fields.append(("title", title[1].strip(" *:")))
         for match in _PAIR.finditer(body[:1000]):
             info = meaning(match["key"])
-            if info.part or info.side or box_of(match["value"]) is not None:
+            if info.part or info.side or is_verdict(match["key"]) or box_of(match["value"]) is not None:
                 lead = body[: match.start()].strip(" -–—:;,.(")
                 if len(fields) == first and len(lead.split()) > 1 and "{" not in lead:
                     fields.append(("phrase", lead))
@@ -539,7 +560,7 @@ def _key_value_items(text: str) -> list[dict[str, Any]]:
 
 def _drop_ambiguous_keys(item: dict[str, Any]) -> dict[str, Any]:
     """Return an item without its unknown keys; a single unknown key stays as the label of a box: "Cup: [...]"."""
-    names = [key for key in item if not (meaning(key).part or meaning(key).side)]
+    names = [key for key in item if not (meaning(key).part or meaning(key).side or is_verdict(key))]
     return item if len(names) < 2 else {key: value for key, value in item.items() if key not in names}
 
 

@@ -8,6 +8,7 @@ from shoe.lexicon import text
 from shoe.lexicon.expressions import bases
 from shoe.predictions.vlm.box_marks import can_be_verb, is_person
 from shoe.predictions.vlm.parsed_reply import Pair
+from shoe.predictions.vlm.verdicts import split_verdict
 
 _LONGEST_VERB = 3
 _JOINED = re.compile(r"[,;/&+|]|\band\b")
@@ -39,14 +40,14 @@ class Words(NamedTuple):
         unparsed: the phrase without a recognised verb and object; "" if there is none.
         thing_relation: the relation as text, if it is between things; else "".
         doubtful: phrases whose split is uncertain, with the split.
-        denied: whether the words deny an interaction ("not riding"), which is left out.
+        denied: number of interactions that the words deny ("not riding", "❌ riding"), which are left out.
     """
 
     interactions: tuple[Interaction, ...] = ()
     unparsed: str = ""
     thing_relation: str = ""
     doubtful: tuple[str, ...] = ()
-    denied: bool = False
+    denied: int = 0
 
 
 class _ParsedWords(NamedTuple):
@@ -57,6 +58,16 @@ class _ParsedWords(NamedTuple):
 
 def parse_pair_words(pair: Pair) -> Words | None:
     """Return the interactions in the words of a pair; None if the pair has no words."""
+    (phrase, is_so), (target, is_it) = split_verdict(pair.phrase), split_verdict(pair.target)
+    judged = [(verb, *split_verdict(verb.text)) for verb in pair.verbs]
+    verdicts = [is_so, is_it, *(verdict for *_, verdict in judged)]
+    if set(verdicts) != {None}:
+        verbs = tuple(verb._replace(text=words) for verb, words, verdict in judged if words and verdict is not False)
+        denied = verdicts.count(False)
+        found = parse_pair_words(pair._replace(phrase=phrase, target=target, verbs=verbs))
+        if False in (is_so, is_it) or (denied and not verbs):
+            return Words(denied=denied)
+        return found._replace(denied=found.denied + denied) if found else None
     subject, target, verbs, phrase = pair.subject, pair.target, [v.text for v in pair.verbs], pair.phrase
     if not verbs and not phrase:
         subject, verbs, target, phrase = _from_texts(subject, target, pair.texts)
@@ -66,7 +77,7 @@ def parse_pair_words(pair: Pair) -> Words | None:
         return _reverse_relation(pair, subject, target, verbs or [phrase])
     found: list[Interaction] = []
     doubtful: list[str] = []
-    denied = False
+    denied = 0
     scores = [verb.score for verb in pair.verbs] or [None]
     listed = pair.score if isinstance(pair.score, list) and len(pair.score) == len(verbs) > 1 else None
     for i, verb in enumerate(verbs or [""]):
@@ -77,7 +88,7 @@ def parse_pair_words(pair: Pair) -> Words | None:
         source = verb or phrase
         turned = passive is not None
         found += [Interaction(*words, score, "" if source == words[0] else source, turned) for words in parsed.readings]
-        denied |= parsed.denied
+        denied += parsed.denied
         if parsed.doubtful:
             doubtful.append(f"{source} = {' or '.join(map(', '.join, parsed.readings))}")
     if found or denied:
@@ -121,7 +132,7 @@ def _parse_words(verb: str, phrase: str, target: str) -> _ParsedWords:
         if not verb_before and (verb_after := _verb_after_target(words, target_words)):
             return _ParsedWords(((verb_after, target),), doubtful=True)
         source = verb_before or source
-        if _is_verb_alone(source, target):
+        if _is_verb_alone(source, target) and (verb or can_be_verb(source)):
             return _ParsedWords(((source, target),))
         if len(verbs := _split_verbs(source, target)) > 1:
             return _ParsedWords(tuple((each, target) for each in verbs))
