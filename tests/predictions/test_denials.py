@@ -10,7 +10,7 @@ from shoe.core.errors import InputError
 from shoe.core.interactions import Interactions
 from shoe.predictions import read_predictions, read_predictions_with_notes, write_predictions
 from shoe.predictions.notes import ReadNotes
-from shoe.predictions.vlm.verdicts import verdict_of
+from shoe.predictions.vlm.boxes import verdict_of
 
 RECORD = {"image": "a.jpg", "human_box": [0, 0, 9, 9], "object_box": [0, 0, 5, 5], "verb": "ride", "object": "horse"}
 LINE = "interaction left out because the file denies it ('is not riding', 'label': 0)"

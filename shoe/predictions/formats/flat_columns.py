@@ -27,9 +27,8 @@ from shoe.core.io.json import ImageName, Number, NumberOrText, explain_error
 from shoe.core.rows import Rows
 from shoe.predictions.record_fields import image_names
 from shoe.predictions.source import Source
-from shoe.predictions.vlm.boxes import corner_of, layout_of
+from shoe.predictions.vlm.boxes import corner_of, layout_of, verdict_of
 from shoe.predictions.vlm.keys import SCORE_NAMES, is_verdict, meaning_of_kind, superseded
-from shoe.predictions.vlm.verdicts import verdict_of
 
 _CORNERS = ["hx1", "hy1", "hx2", "hy2", "ox1", "oy1", "ox2", "oy2"]
 COLUMNS = ["image", *_CORNERS, "verb", "object"]

@@ -40,6 +40,7 @@ _NUMBER_NAMES = frozenset(name for names, _ in _NAMES for name in names)
 _CORNER_KEYS = frozenset([*(name for names, _ in _NAMES for name in names), *(x for pair in _CORNERS for x in pair)])
 _GEMINI = Convention("yxyx", "thousand")
 _DIGIT = re.compile(r"\d")
+_VERDICT = re.compile(r"\W*(?:(yes|true)\b|(?:no|false)(?![\w-]|[ \t]\w))[^\[{<]*$", re.I)
 
 
 class Box(NamedTuple):
@@ -62,6 +63,19 @@ def number_of(value: Any) -> float | None:
         return float(value) if type(value) in (int, float) else None
     except OverflowError:
         return None
+
+
+def verdict_of(value: Any) -> float | None:
+    """Return 1 for a value that means yes, 0 for no, and a number itself; None for other values.
+
+    >>> verdict_of("No, she is not."), verdict_of(True), verdict_of("1"), verdict_of("ride")
+    (0.0, 1.0, 1.0, None)
+    """
+    if type(value) is bool:
+        return float(value)
+    if isinstance(value, str) and (match := _VERDICT.match(value)):
+        return float(match[1] is not None)
+    return number_of(value)
 
 
 def box_of(value: Any, key: object = None) -> Box | None:

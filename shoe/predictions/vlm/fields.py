@@ -8,16 +8,15 @@ from typing import Any, NamedTuple
 from shoe.core.io.tolerant import values_in
 from shoe.lexicon.text import ALTERNATIVES
 from shoe.predictions.vlm.box_marks import Entity, can_be_verb, entity_of, is_person, words_of_boxes
-from shoe.predictions.vlm.boxes import box_of, corners_in, number_of
+from shoe.predictions.vlm.boxes import box_of, corners_in, number_of, verdict_of
 from shoe.predictions.vlm.keys import Meaning, is_verdict, meaning, superseded
-from shoe.predictions.vlm.verdicts import split_verdict, verdict_of
+from shoe.predictions.vlm.verdicts import split_verdict, verdicts_in
 
 _AROUND_ALL = {"union", "interaction", "hoi", "pair", "relation", "relationship", "image", "predicate", "action"}
 _NUMBERED = {"hoi", "verb", "action", "interaction", "predicate", "relation"}
 _SHORT, _LONGEST_WORD = 40, 4
 _IMAGE_PARTS = ("image", "width", "height")
 _DIGIT = re.compile(r"\d")
-_VERDICT_TYPES = (str, bool, int, float)
 
 
 class Verb(NamedTuple):
@@ -48,7 +47,7 @@ class Fields:
         empty_lists: keys with an empty list.
         invalid_boxes: invalid values under keys of boxes, keyed by side.
         invalid_word: key that should have a word as value, and its value; None if there is none.
-        verdict: whether the interaction is there, as :func:`shoe.predictions.vlm.verdicts.verdict_of` returns it; None
+        verdict: whether the interaction is there, as :func:`shoe.predictions.vlm.boxes.verdict_of` returns it; None
             if the item does not state it.
     """
 
@@ -84,10 +83,9 @@ class Fields:
 def fields_of(record: dict[Any, Any]) -> Fields:
     """Return the content of an item, sorted by the meaning of its keys and the form of its values."""
     fields = Fields()
-    short = ((key, value) for key, value in record.items() if type(value) in _VERDICT_TYPES)
-    if verdicts := {key: verdict for key, value in short if (verdict := _verdict(key, value)) is not None}:
-        record = {key: value for key, value in record.items() if key not in verdicts}
-        *_, fields.verdict = verdicts.values()
+    for key in [key for key, value in record.items() if isinstance(value, str) and _verdict(key, value) is not None]:
+        fields.verdict = _verdict(key, record[key])
+        record = {other: value for other, value in record.items() if other != key}
     if left_out := superseded(tuple(record)):
         record = {key: value for key, value in record.items() if key not in left_out}
     corners = corners_in(record)
@@ -111,7 +109,9 @@ def fields_of(record: dict[Any, Any]) -> Fields:
             elif info.part in ("verb", "phrase"):
                 fields.invalid_word = (info.part, value)
             continue
-        if info.part == "score":
+        if is_verdict(key) and (verdict := verdict_of(value)) is not None:
+            fields.verdict = verdict
+        elif info.part == "score":
             if not info.side and (fields.score is None or key in ("score", "confidence")):
                 fields.score = _score_in(value) if isinstance(value, dict) else value
         elif isinstance(value, dict | list):
@@ -129,14 +129,14 @@ def fields_of(record: dict[Any, Any]) -> Fields:
     return fields
 
 
-@lru_cache(1 << 14, typed=True)
-def _verdict(key: object, value: Any) -> float | None:
-    """Return the verdict that a value states, as the words "yes" and "no" do even in place of a verb; else None."""
+@lru_cache(1 << 14)
+def _verdict(key: object, words: str) -> bool | None:
+    """Return whether words state that an interaction is there; also "yes" and "no" in place of a verb; else None."""
     if is_verdict(key):
-        return verdict_of(value)
+        return next(iter(stated)) if len(stated := verdicts_in(words)) == 1 and not words.isdigit() else None
     is_word = meaning(key).part in ("verb", "phrase") or str(key).isdigit()  # the keys of an item in a list are numbers
-    rest, verdict = split_verdict(value) if isinstance(value, str) else ("", value)
-    return verdict if is_word and not rest and type(verdict) is bool else None
+    rest, verdict = split_verdict(words)
+    return verdict if is_word and not rest else None
 
 
 def _is_interaction_key(key: object) -> bool:

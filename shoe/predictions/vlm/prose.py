@@ -485,15 +485,9 @@ def interactions_of_text(text: str, context: Fields) -> Reading:
     if "\n" in text and "- " in text:
         text = _BLOCK.sub(r": [\1, \2, \3, \4]\n", text)
     text, denied = split_denied(text)
-    reading = _interactions_of_lines(text, context)
     if denied:
-        items = _interactions_of_lines(denied, context).pairs
-        reading.items += [pair._replace(verdict=False) for pair in items]
-    return reading
-
-
-def _interactions_of_lines(text: str, context: Fields) -> Reading:
-    """Return the interactions in lines that are all stated, or all denied."""
+        pairs = [pair._replace(verdict=False) for pair in interactions_of_text(denied, context).pairs]
+        return Reading([*interactions_of_text(text, context).items, *pairs])
     for records in (assigned_records(text), table_records(text), tagged_records(text), _key_value_items(text)):
         if records:
             reading = interactions_in(records, context, [records])
@@ -513,8 +507,8 @@ def _interactions_of_lines(text: str, context: Fields) -> Reading:
 def _is_clear(pair: Pair) -> bool:
     """Return whether the words of a pair surely state or deny an action, unlike "maybe" and "I can't tell"."""
     words = parse_pair_words(pair)
-    refuses = words is not None and not words.interactions and _REFUSES.search(text.plain(pair.phrase))
-    return words is not None and not (words.doubtful or words.unparsed or refuses)
+    denies = words is not None and words.denied and not _REFUSES.search(text.plain(pair.phrase))
+    return words is not None and not words.doubtful and bool(words.interactions or denies)
 
 
 def _bare_pair(entities: list[Entity], context: Fields, phrase: str = "") -> Pair:

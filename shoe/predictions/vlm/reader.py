@@ -384,9 +384,9 @@ class Reader:
     def _add_reply(
         self, place: str, image: int, wrapper: Wrapper, context: Fields, number: int, record: dict[Any, Any]
     ) -> None:
-        verdicts = verdicts_in(wrapper.answers[-1]) if wrapper.answers and context.has_words else ()
+        verdicts = [*verdicts_in(wrapper.answers[-1])] if wrapper.answers and context.has_words else []
         if len(verdicts) == 1 and len(context.entities) > 1:  # the answer to a yes/no question
-            pair = pair_of(context)._replace(verdict=next(iter(verdicts)))
+            pair = pair_of(context)._replace(verdict=verdicts[0])
             self._columns.add_pair(place, image, pair, number, None, loose=True)
             return
         self._notes.add("cut_off", count=wrapper.is_cut)
@@ -396,9 +396,11 @@ class Reader:
         if not wrapper.answers:
             self._tally.add_failed(place, wrapper.error)
             return
-        unclear = Answer(wrapper.answers[-1], Reading(), Reply())
-        answer = unclear if verdicts else best_answer(wrapper.answers, context)
-        if not verdicts and not any(answer.rank[:3]) and (other_answers := open_other_keys(record, ()).answers):
+        if verdicts:  # without a candidate, or unclear
+            self._tally.add_unread(place, Answer(wrapper.answers[-1], Reading(), Reply()), has_cut=False)
+            return
+        answer = best_answer(wrapper.answers, context)
+        if not any(answer.rank[:3]) and (other_answers := open_other_keys(record, ()).answers):
             answer = max(answer, best_answer(other_answers, context), key=lambda answer: answer.rank)
         if not any((words := parse_pair_words(pair)) and words.interactions for pair in answer.reading.pairs):
             from_caption = caption_interactions(answer.raw, record)

@@ -139,10 +139,7 @@ def parse_json_text(text: str) -> Any:
 
 
 def answer_of(text: str) -> str:
-    """Return the answer in a reply, without the prompt before it and the reasoning around it.
-
-    Checkboxes at the start of a line, ``[x]`` and ``[ ]``, become ☑ and ☐, because they are no lists.
-    """
+    """Return the answer in a reply, without the prompt before it and the reasoning around it; ☑ replaces ``[x]``."""
     if any(mark in text for mark in ("<", "ssistant", "ASSISTANT", "\nmodel\n", "[/INST]", "◁")):
         *_, last = [None, *_TURN.finditer(text)] if _MAY_TURN.search(text) else (None,)
         text = text[last.end() :] if last is not None else text

@@ -10,7 +10,6 @@ from functools import lru_cache
 from typing import Any
 
 from shoe.core.io.tolerant import values_in
-from shoe.predictions.vlm.boxes import number_of
 from shoe.predictions.vlm.images import plain
 from shoe.predictions.vlm.keys import ANSWERS, holds_data, is_verdict, meaning
 from shoe.predictions.vlm.replies import BOX_LIKE, answer_of
@@ -68,17 +67,6 @@ def verdicts_in(answer: Any) -> frozenset[bool]:
     if isinstance(answer, list):
         return frozenset().union(*(verdicts_in(each) for each in answer if type(each) not in (int, float)))
     return frozenset([bool(answer)] if answer in (0, 1) else [])
-
-
-def verdict_of(value: Any) -> float | None:
-    """Return True for a value that means yes, False for no, and a number itself; None for other values.
-
-    >>> verdict_of("No, she is not."), verdict_of(True), verdict_of("1"), verdict_of("ride")
-    (False, True, 1.0, None)
-    """
-    number = number_of(value)
-    stated = verdicts_in(value) if number is None and isinstance(value, str | bool) else frozenset()
-    return next(iter(stated)) if len(stated) == 1 else number
 
 
 @lru_cache(1 << 14)

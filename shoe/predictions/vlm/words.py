@@ -58,17 +58,13 @@ class _ParsedWords(NamedTuple):
 
 def parse_pair_words(pair: Pair) -> Words | None:
     """Return the interactions in the words of a pair; None if the pair has no words."""
-    (phrase, is_so), (target, is_it) = split_verdict(pair.phrase), split_verdict(pair.target)
-    judged = [(verb, *split_verdict(verb.text)) for verb in pair.verbs]
-    verdicts = [is_so, is_it, *(verdict for *_, verdict in judged)]
-    if set(verdicts) != {None}:
-        verbs = tuple(verb._replace(text=words) for verb, words, verdict in judged if words and verdict is not False)
-        denied = verdicts.count(False)
-        found = parse_pair_words(pair._replace(phrase=phrase, target=target, verbs=verbs))
-        if False in (is_so, is_it) or (denied and not verbs):
-            return Words(denied=denied)
-        return found._replace(denied=found.denied + denied) if found else None
-    subject, target, verbs, phrase = pair.subject, pair.target, [v.text for v in pair.verbs], pair.phrase
+    (phrase, *said), (target, *of_target) = split_verdict(pair.phrase), split_verdict(pair.target)
+    judged = [(verb.score, *split_verdict(verb.text)) for verb in pair.verbs]
+    stated = [(words, score) for score, words, verdict in judged if words and verdict is not False]
+    denied = len([verdict for *_, verdict in judged if verdict is False])
+    if False in (*said, *of_target) or (denied and not stated):
+        return Words(denied=max(denied, 1))
+    subject, verbs = pair.subject, [words for words, _ in stated]
     if not verbs and not phrase:
         subject, verbs, target, phrase = _from_texts(subject, target, pair.texts)
     if not verbs and not phrase:
@@ -77,8 +73,7 @@ def parse_pair_words(pair: Pair) -> Words | None:
         return _reverse_relation(pair, subject, target, verbs or [phrase])
     found: list[Interaction] = []
     doubtful: list[str] = []
-    denied = 0
-    scores = [verb.score for verb in pair.verbs] or [None]
+    scores = [score for _, score in stated] or [None]
     listed = pair.score if isinstance(pair.score, list) and len(pair.score) == len(verbs) > 1 else None
     for i, verb in enumerate(verbs or [""]):
         passive = _passive_of_person(subject, verb or phrase, target)
