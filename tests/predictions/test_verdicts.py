@@ -68,7 +68,7 @@ NO = [
 ]  # fmt: skip
 UNCLEAR = [
     *("maybe", "Not sure", "It is unclear.", "I am not sure.", "I can't tell from the image.", "Yes and no.", "yes/no"),
-    *("It cannot be determined.", "Possibly", "B", "hard to tell", '["yes", "no"]', "???", '{"answer": "maybe"}'),
+    *("It cannot be determined.", "Possibly", "Unclear", "B", "???", '["yes", "no"]', '{"answer": "maybe"}'),
 ]  # fmt: skip
 
 
@@ -132,6 +132,7 @@ def test_lists_and_prose_deny_what_they_mark(tmp_path: Path, text: str) -> None:
     [
         ({"interaction": "riding bicycle (false)"}, 0),
         ({"interaction": "~~riding bicycle~~"}, 0),
+        ({"object": "bicycle", "interaction": "riding no bicycle"}, 0),
         ({"object": "bicycle", "verbs": ["✅ riding", "❌ holding"]}, 1),
         ({"object": "bicycle", "verbs": ["riding: yes", "holding: no"]}, 1),
         ({"object": "bicycle", "verb": "riding", "present": "no"}, 0),

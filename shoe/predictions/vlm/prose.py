@@ -359,7 +359,7 @@ _INLINE = frozenset(("ref", "box", "quad"))  # the words of an interaction are b
 _OPENED = re.compile(r"</?(?!(?:ref|box|quad)\b[^-])[A-Za-z]")
 _ATTRIBUTE = re.compile(r"([\w-]{1,40})\s*=\s*(\"[^\"<>]{0,300}\"|'[^'<>]{0,300}')")
 _ASSIGNED = re.compile(r"^[\s>*-]*([A-Za-z]\w{0,40})\s*[=:]\s*(?=[\[({])", re.MULTILINE)
-_NUMBER, _REFUSES = re.compile(r"(?<!\w)\d"), re.compile(patterns("refusal"))
+_NUMBER, _UNSURE = re.compile(r"(?<!\w)\d"), re.compile(rf"{patterns('refusal')}|\A\W*un(?:clear|known|certain)\b")
 _DEEPEST = 8
 
 
@@ -506,9 +506,8 @@ def interactions_of_text(text: str, context: Fields) -> Reading:
 
 def _is_clear(pair: Pair) -> bool:
     """Return whether the words of a pair surely state or deny an action, unlike "maybe" and "I can't tell"."""
-    words = parse_pair_words(pair)
-    denies = words is not None and words.denied and not _REFUSES.search(text.plain(pair.phrase))
-    return words is not None and not words.doubtful and bool(words.interactions or denies)
+    words = None if _UNSURE.search(text.plain(pair.phrase)) else parse_pair_words(pair)
+    return words is not None and not words.doubtful and bool(words.interactions or words.denied)
 
 
 def _bare_pair(entities: list[Entity], context: Fields, phrase: str = "") -> Pair:

@@ -81,9 +81,7 @@ def split_verdict(text: str) -> tuple[str, bool | None]:
         return text.replace("~~", " ").strip(), False
     marks = _BEFORE.match(struck) or _AFTER.search(struck)
     rest = (struck[: marks.start()] + struck[marks.end() :]).strip(" \t*_`\"'") if marks else struck
-    if (
-        marks is None or is_verdict(rest) or (marks.start() == 0 and _stated(rest))
-    ):  # "present: no" is a field, and no item of a list
+    if marks is None or is_verdict(rest) or (marks.start() == 0 and _stated(rest)):  # "present: no" is a field
         return struck, None
     return rest if _LEAD_IN.split(rest)[-1].strip() else "", not any(marks.groups())
 

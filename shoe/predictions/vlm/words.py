@@ -157,7 +157,7 @@ def _names_only(words: list[str], target: list[str]) -> bool:
 def _verb_before_target(words: list[str], target: list[str]) -> str:
     """Return the verb of a field that ends with the object: "row" for "row a boat" and boat; "" for other fields."""
     count = len(words) - len(target)
-    if not 0 < count <= _LONGEST_VERB or not _is_same(words[count:], target):
+    if not 0 < count <= _LONGEST_VERB or "no" in words[:count] or not _is_same(words[count:], target):
         return ""
     verb = words[:count]
     while verb and verb[-1] in text.DETERMINERS:
