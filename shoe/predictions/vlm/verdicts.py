@@ -15,11 +15,14 @@ from shoe.predictions.vlm.keys import ANSWERS, holds_data, is_verdict, meaning
 from shoe.predictions.vlm.replies import BOX_LIKE, answer_of
 
 # Yes and no in English, German, French, Spanish, Portuguese, Russian, Chinese, Japanese and Korean, and as marks.
-_NO_MARK, _YES_MARK = "[✗✘❌✖☐☒]", "[✓✔✅☑]"
+_NO_MARK, _YES_MARK = "[✗✘❌✖❎☐☒🚫👎]", "[✓✔✅☑👍]"
 _NO_WORD = rf"no|nope|false|nein|non|n[ãa]o|нет|否|不是?|不对|[没沒]有?|いいえ|아니[오요]|{_NO_MARK}"
 _YES_WORD = rf"yes|yeah|yep|true|ja|oui|s[ií]|sim|да|是的?|对|有|はい|네|예|{_YES_MARK}"
 _SEEN = "present|visible|observed|detected|found"
-_NO, _YES = rf"not?(?: (?:{_SEEN}))?|incorrect|absent|rejected|{_NO_WORD}", rf"correct|{_SEEN}|{_YES_WORD}"
+_NO, _YES = (
+    rf"not?(?: (?:{_SEEN}))?|incorrect|absent|rejected|negative|{_NO_WORD}",
+    rf"correct|positive|{_SEEN}|{_YES_WORD}",
+)
 _CLAUSE = re.compile(
     rf"\W*?(?:is )?(?:({_YES})(?!\w).*|(?:{_NO})(?: (?:he|she|it|they|there|this|that|the|i)\b.*)?)\W*", re.I
 )
@@ -28,13 +31,13 @@ _LEAD_IN = re.compile(r"\b(?:answer|conclusion|verdict|therefore|thus|hence|so|s
 _COMMAND, _DECORATION = re.compile(r"\\[a-z]+\s*\{([^{}]*)\}"), re.compile(r"[$*`\"'#>\ufe0f]")
 _STRUCK, _WORD = re.compile(r"~~([^~\n]+)~~"), re.compile(r"\w")
 _BEFORE = re.compile(
-    rf"\W*?(?:({_NO_MARK}|(?:[\w' ]{{0,60}}?\b)?(?:{_NO})\s*[:：])|{_YES_MARK}"
+    rf"\W*?(?:({_NO_MARK}|it is (?:false|untrue|not true) that\b|(?:[\w' ]{{0,60}}?\b)?(?:{_NO})\s*[:：])|{_YES_MARK}"
     rf"|(?:[\w' ]{{0,60}}?\b)?(?:{_YES})\s*[:：](?!.*[\d\ue000]))\W*",
     re.I,
 )
 _AFTER = re.compile(
-    rf"(?:(?:(?<!\s)\s*[:=|,?–—→(]|\s[-=]+>?\s)\s*(?:({_NO})|{_YES})|\s(?:(no|false|{_NO_MARK})|(?:yes|true|{_YES_MARK}))"
-    rf"|\A\W*(?:({_NO_WORD})|(?:{_YES_WORD})))\)?(?:\s*\([\d. ]+%?\))?[\s.!*]*\Z",
+    rf"(?:(?:(?<!\s)\s*[:=|,?–—→(\[]|\s[-=]+>?\s)\s*(?:({_NO})|{_YES})|\s(?:(no|false|{_NO_MARK})|(?:yes|true|{_YES_MARK}))"
+    rf"|\A\W*(?:({_NO_WORD})|(?:{_YES_WORD})))[)\]]?(?:\s*\([\d. ]+%?\))?[\s.!*]*\Z",
     re.I,
 )
 _COMMA, _TITLE = re.compile(r"[,;]\s*"), re.compile(r"\s*(?:#+[^:]+|\*\*[^*:]+\*\*)\s*")
