@@ -127,6 +127,12 @@ def test_lists_and_prose_deny_what_they_mark(tmp_path: Path, text: str) -> None:
     assert (found, notes["denied"]) == ([("riding", "bicycle")], 1)
 
 
+@pytest.mark.parametrize("heading", ["Interactions:", "**Interaction**", "## Interactions", "Here is what he does:"])
+def test_a_heading_above_a_list_is_no_interaction(tmp_path: Path, heading: str) -> None:
+    record = {"image": "a.jpg", **BOXES, "object": "bicycle", "response": f"{heading}\n- riding bicycle"}
+    assert read(tmp_path, record)[0] == [("riding", "bicycle")]
+
+
 @pytest.mark.parametrize(
     ("item", "kept"),
     [

@@ -498,15 +498,23 @@ def interactions_of_text(text: str, context: Fields) -> Reading:
     if len(boxes) == 2 and (context.has_words or context.label):
         return Reading([_bare_pair([Entity(box) for box in boxes], context)])
     if not boxes and len(context.entities) == 2:
-        lines = [line for line in text.split("\n") if _WORD.search(line)]
-        pairs = [_bare_pair(context.entities, context, LEAD.sub("", line)) for line in lines]
+        lines = filter(_is_statement, (LEAD.sub("", line) for line in text.split("\n")))
+        pairs = [_bare_pair(context.entities, context, line) for line in lines]
         return Reading([pair for pair in pairs if not context.has_words or _is_clear(pair)])
     return interactions_of_sentences(marked)
 
 
+def _is_statement(line: str) -> bool:
+    """Return whether a line has words, and is neither a key ("Interaction") nor an introduction of the next lines."""
+    words = text.tokens(line)
+    is_key = len(words) == 1 and bool(meaning(words[0]).part) and not can_be_verb(line)
+    return bool(words) and not is_key and not line.rstrip(" *").endswith(":")
+
+
 def _is_clear(pair: Pair) -> bool:
     """Return whether the words of a pair surely state or deny an action, unlike "maybe" and "I can't tell"."""
-    words = None if _UNSURE.search(text.plain(pair.phrase)) else parse_pair_words(pair)
+    is_unsure = _UNSURE.search(text.plain(pair.phrase)) or not (" " in pair.phrase or can_be_verb(pair.phrase))
+    words = None if is_unsure else parse_pair_words(pair)
     return words is not None and not words.doubtful and bool(words.interactions or words.denied)
 
 

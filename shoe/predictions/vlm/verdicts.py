@@ -5,7 +5,6 @@ heading ``Interactions NOT present:`` above a list.
 """
 
 import re
-from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
@@ -30,9 +29,10 @@ _END = re.compile(r"[.!?,;:/。，、；：！？\n()—–]+|\s-\s|\b(?:and|or|
 _LEAD_IN = re.compile(r"\b(?:answer|conclusion|verdict|therefore|thus|hence|so|say|definitely|probably)\b", re.I)
 _COMMAND, _DECORATION = re.compile(r"\\[a-z]+\s*\{([^{}]*)\}"), re.compile(r"[$*`\"'#>\ufe0f]")
 _STRUCK, _WORD = re.compile(r"~~([^~\n]+)~~"), re.compile(r"\w")
+_TOPIC = r"(?:[\w' ]{0,60}?\b)?"  # "The following interactions are" before "not present:"
 _BEFORE = re.compile(
-    rf"\W*?(?:({_NO_MARK}|it is (?:false|untrue|not true) that\b|(?:[\w' ]{{0,60}}?\b)?(?:{_NO})\s*[:：])|{_YES_MARK}"
-    rf"|(?:[\w' ]{{0,60}}?\b)?(?:{_YES})\s*[:：](?!.*[\d\ue000]))\W*",
+    rf"\W*?(?:({_NO_MARK}|it is (?:false|untrue|not true) that\b|{_TOPIC}(?:{_NO})\s*[:：])|{_YES_MARK}"
+    rf"|{_TOPIC}(?:{_YES})\s*[:：](?!.*[\d\ue000]))\W*|\s*(?:#|\*\*)\W*{_TOPIC}(?:({_NO})|{_YES})\W*\Z",
     re.I,
 )
 _AFTER = re.compile(
@@ -40,7 +40,7 @@ _AFTER = re.compile(
     rf"|\A\W*(?:({_NO_WORD})|(?:{_YES_WORD})))[)\]]?(?:\s*\([\d. ]+%?\))?[\s.!*]*\Z",
     re.I,
 )
-_COMMA, _TITLE = re.compile(r"[,;]\s*"), re.compile(r"\s*(?:#+[^:]+|\*\*[^*:]+\*\*)\s*")
+_COMMA = re.compile(r"[,;]\s*")
 _LISTED = re.compile(r"\s*(?:[-*•+]\s|\(?\d{1,3}[.):])")
 
 
@@ -89,26 +89,19 @@ def split_verdict(text: str) -> tuple[str, bool | None]:
     return rest if _LEAD_IN.split(rest)[-1].strip() else "", not any(marks.groups())
 
 
-def _lines(text: str) -> Iterator[str]:
-    """Yield the lines of a text: headings with a colon, and each item of "riding (yes), holding (no)" on its own."""
-    for line in text.split("\n"):
-        items = _COMMA.split(line)
-        are_judged = len(items) > 1 and all(split_verdict(item)[1] is not None for item in items)
-        yield from items if are_judged else [f"{line.strip(' #*')}:" if _TITLE.fullmatch(line) else line]
-
-
 def split_denied(text: str) -> tuple[str, str]:
     """Return the lines of a text that state interactions, and the lines that a mark or a heading denies."""
     lines: dict[bool, list[str]] = {True: [], False: []}
     heading, is_listed = True, False
-    for line in _lines(text):
-        rest, verdict = split_verdict(line)
-        starts = _LISTED.match(line) is not None
-        if verdict is not None and not _WORD.search(rest):
-            heading, is_listed = verdict, False
-            continue
-        if line.rstrip(" *").endswith(":") or (is_listed and line.strip() and not starts):
-            heading = True
-        is_listed |= starts
-        lines[heading if verdict is None else verdict].append(rest)
+    for line in text.split("\n"):
+        items, starts = _COMMA.split(line), _LISTED.match(line) is not None
+        are_judged = len(items) > 1 and all(split_verdict(item)[1] is not None for item in items)
+        for rest, verdict in map(split_verdict, items if are_judged else [line]):
+            if verdict is not None and not _WORD.search(rest):
+                heading, is_listed = verdict, False
+                continue
+            is_other = rest.rstrip(" *").endswith(":") or rest.startswith("#")
+            heading |= is_other or (is_listed and bool(rest.strip()) and not starts)
+            is_listed |= starts
+            lines[heading if verdict is None else verdict].append(rest)
     return "\n".join(lines[True]), "\n".join(lines[False])

@@ -127,7 +127,7 @@ def _parse_words(verb: str, phrase: str, target: str) -> _ParsedWords:
         if not verb_before and (verb_after := _verb_after_target(words, target_words)):
             return _ParsedWords(((verb_after, target),), doubtful=True)
         source = verb_before or source
-        if _is_verb_alone(source, target) and (verb or can_be_verb(source)):
+        if _is_verb_alone(source, target):
             return _ParsedWords(((source, target),))
         if len(verbs := _split_verbs(source, target)) > 1:
             return _ParsedWords(tuple((each, target) for each in verbs))
