@@ -99,8 +99,8 @@ def test_columns_that_are_not_read_are_named(tmp_path: Path, form: str) -> None:
         tmp_path, form, [ROW | {"prob": 0.5, "score": 0.25}, ROW | {"prob": 0.5, "score": 0.5, "id": 1}]
     )
     assert table.score.tolist() == [0.25, 0.5]
-    assert list(notes.examples("columns_unread")) == ["prob", "id"]
-    assert notes.lines() == ["2 columns not read: 'prob', 'id'"]
+    assert list(notes.unread) == ["prob", "id"]
+    assert notes.lines() == ["2 columns not read: 'prob' (0.5: 2), 'id' (empty: 1, 1: 1)"]
 
 
 @pytest.mark.parametrize("name", ["score", "hx1", "Verb"])
