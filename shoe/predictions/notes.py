@@ -17,7 +17,6 @@ from shoe.predictions.boxes.conventions import Convention, Conventions
 
 _EXAMPLES = 3
 TWO, _FEW, _SAMPLE = 2, 4, 1000  # values of a key that is not read
-_OTHERS = "..."  # stands for further values of such a key
 _NATIVE_BOXES = "the table says"
 _SINGULAR_PLURAL = re.compile(r"\[([^|\]]*)\|([^\]]*)\]")
 
@@ -205,9 +204,9 @@ class ReadNotes:
         counts = self.unread.setdefault(key, Counter())
         with suppress(TypeError):
             are_few = len(values) > 1 and len(set(values[:_SAMPLE])) <= _FEW
-            many = [(values[0] if len(values) == 1 else _OTHERS, len(values))]
+            many = [(values[0] if len(values) == 1 else "...", len(values))]
             for value, count in Counter(values).items() if are_few else many:
-                counts[value if value in counts or len(counts) <= _FEW else _OTHERS] += count
+                counts[value if value in counts or len(counts) <= _FEW else "..."] += count
 
     def set_examples(self, code: str, examples: Sequence[str]) -> None:
         """Replace the examples of a note, each with count 1; remove the note if there are none."""
@@ -326,13 +325,12 @@ class ReadNotes:
 
     def _unread_text(self) -> str:
         """Return the keys that are not read, with their values if these are few; keys with two values come first."""
-        few = {key: counts for key, counts in self.unread.items() if 0 < len(counts) <= _FEW and _OTHERS not in counts}
+        few = {key: counts for key, counts in self.unread.items() if 0 < len(counts) <= _FEW and "..." not in counts}
         binary = [key for key, counts in few.items() if len(counts) == TWO < counts.total()]
         shown = list(dict.fromkeys([*binary, *few, *self.unread]))[: max(len(binary), _EXAMPLES)]
         values = {key: ", ".join(f"{_shown(value)}: {n:,}" for value, n in few.get(key, {}).items()) for key in shown}
-        text = ", ".join(f"{quote(key)} ({values[key]})" if values[key] else quote(key) for key in shown)
-        text += ", ..." if len(self.unread) > len(shown) else ""
-        return text + (
+        texts = [f"{quote(key)} ({values[key]})" if values[key] else quote(key) for key in shown]
+        return ", ".join(texts + ["..."] * (len(self.unread) > len(shown))) + (
             "; if one is a verdict of the model, leave out the predictions that it rejects" if binary else ""
         )
 

@@ -214,3 +214,10 @@ def test_a_row_with_only_an_image_is_an_image_without_triplets(tmp_path: Path, f
 def test_a_row_with_some_of_a_triplet_is_refused(tmp_path: Path, form: str, place: str) -> None:
     with pytest.raises(InputError, match=rf"{place} \(image 'c.jpg'\): human box: found \[nan"):
         read(tmp_path, form, [ROW, {"image": "b.jpg"}, {"image": "c.jpg", "verb": "ride", "object": "horse"}])
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_number_that_no_test_image_has_is_refused(tmp_path: Path, form: str) -> None:
+    assert read(tmp_path, form, [ROW | {"image": "12"}])[0].images == ("HICO_test2015_00000012.jpg",)
+    with pytest.raises(InputError, match="image: found '9999999', expected a file name"):
+        read(tmp_path, form, [ROW | {"image": "9999999"}])

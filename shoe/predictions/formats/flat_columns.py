@@ -236,10 +236,7 @@ def _column_names(source: Source, given: Sequence[str]) -> tuple[dict[str, str],
 
 
 def _rows(source: Source, columns: Columns, others: Columns, kind: Any, absent: str | None, layout: str) -> Rows:
-    """Return the rows in ``columns``, except those that a verdict in ``others``, the other columns, denies.
-
-    ``kind``: type of numbers; ``absent``: value of a missing number.
-    """
+    """Return the rows; ``others``: other columns, ``kind``: type of numbers, ``absent``: value of a missing number."""
     absent_columns = [name for name in COLUMNS if name not in columns]
     if absent_columns:
         present = ", ".join(map(quote, [*columns, *others][:12]))
@@ -291,10 +288,7 @@ def _rows(source: Source, columns: Columns, others: Columns, kind: Any, absent: 
 
 
 def _denied(source: Source, name: str, values: Sequence[Any]) -> Mask:
-    """Return the (n,) mask of the rows that a column of verdicts denies; note columns without such rows as unread.
-
-    Raises InputError for a value that is neither yes nor no, unless the name of the column has another meaning.
-    """
+    """Return the (n,) mask of rows that a column of verdicts denies; raise InputError if a verdict is not yes or no."""
     verdicts = [verdict_of(value) for value in values] if is_verdict(name) else []
     is_no = np.array([verdict is False for verdict in verdicts], bool)
     unclear = [row for row, verdict in enumerate(verdicts) if verdict is None and values[row] not in (None, "")]

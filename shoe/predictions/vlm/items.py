@@ -234,7 +234,8 @@ class _Walker:
         self._resolve_references(fields, context)
         self._referenced.update(entity.box for entity in fields.entities[count:])
         has_reference = len(fields.entities) > count
-        self.reading.unread += fields.unread.items()
+        is_judged = count > 1 or fields.has_words
+        self.reading.unread += (fields.unread if is_judged else fields.unread | fields.verdicts).items()
         if count > 1:
             self.reading.unread += ((key, value) for key, value in fields.references.items() if role(key) is None)
         if fields.has_words or (not count and context.has_words):
@@ -273,7 +274,6 @@ class _Walker:
             if len(joined := [str(key) for key, child in fields.children if _lists_interactions(key, child)]) > 1:
                 self.reading.joined += joined
             if len(self.reading.items) != before:
-                self.reading.unread += fields.verdicts.items()
                 return
         # Two boxes are an interaction if there is a verb, {"human_box", "object_box", "verb"}; a word of unknown role,
         # {"human_box", "object_box", "label": "ride"}; sides, {"person": ..., "horse": ...}; or a descriptive key,
@@ -292,8 +292,6 @@ class _Walker:
         # {"human_box": [...], "verb": "ride"}: a box is missing.
         elif (has_words or (fields.has_words and not own)) and not has_pairs_inside and not fields.empty_lists:
             self._add_problem(fields, context, has_reference=has_reference)
-        elif not own:
-            self.reading.unread += fields.verdicts.items()
         self.reading.single += len(own) == 1
 
     def _resolve_references(self, fields: Fields, context: Fields) -> None:
