@@ -156,7 +156,7 @@ class Source:
         if not (isinstance(node, inspect.StructType) and isinstance(value, dict) and node.forbid_unknown_fields):
             return value
         types = {field.encode_name: field.type for field in node.fields}
-        for key in value.keys() - types.keys():
+        for key in (key for key in value if key not in types):
             self.notes.add_unread(f"{within}{key}", [value[key]])
         return {key: self._without_unknown(value[key], types[key], f"{key}.") for key in types.keys() & value.keys()}
 
