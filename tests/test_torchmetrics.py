@@ -213,12 +213,12 @@ def test_boxes_in_0_1_and_logits_are_warned_of() -> None:
 
 def test_empty_words_are_counted_in_files_tables_and_the_metric(tmp_path: Path) -> None:
     truth, table = read()
-    words = {"verbs": [*table.verbs, ""], "objects": [*table.objects, "  "]}
     verb, object_ = table.verb.copy(), table.object.copy()
     verb[:3], object_[2:5] = len(table.verbs), len(table.objects)
     changed = Interactions.from_columns(
         images=table.images, image=table.image, human_boxes=table.human_boxes, object_boxes=table.object_boxes,
-        verb=verb, object=object_, score=table.score, sizes=table.sizes, coordinates=table.coordinates, **words,
+        verb=verb, object=object_, score=table.score, sizes=table.sizes, coordinates=table.coordinates,
+        verbs=[*table.verbs, ""], objects=[*table.objects, "  "],
     )  # fmt: skip
     line = "words: 5 predictions with an empty verb or object match no class"
     assert line in shoe.score(changed, truth).warnings
