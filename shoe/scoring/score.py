@@ -94,6 +94,15 @@ def exchanged(task: Task) -> list[str]:
     return [f"words: verb and object seem exchanged: {objects:,} of {len(table.verbs):,} verbs are object names"]
 
 
+def empty_words(task: Task, unparsed: int = 0) -> list[str]:
+    """Return a warning, or an empty list, if predictions, except ``unparsed`` phrases, have an empty verb or object."""
+    table, blank = task.predictions, np.zeros(len(task.predictions), bool)
+    for words, index in ((table.verbs, table.verb), (table.objects, table.object)):
+        blank |= np.isin(index, [i for i, word in enumerate(words) if not word.strip()])
+    count = int(blank.sum()) - unparsed
+    return [f"words: {pluralize(count, 'prediction')} with an empty verb or object match no class"] if count > 0 else []
+
+
 def left_out(task: Task) -> list[str]:
     """Return a warning that names predicted images missing from the ground truth; an empty list without any."""
     names = task.unknown_images
@@ -253,6 +262,7 @@ class Report:
         return [
             *(self.notes.urgent() if self.notes else []),
             *(inverted(self.task, self.strict.options) if self.strict else []),
+            *empty_words(self.task, sum(self.notes.examples("unparsed").values()) if self.notes else 0),
             *warnings(self.task, self.box_check, self.numbering_check),
         ]
 
