@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -94,12 +95,9 @@ def numberings(dataset: Benchmark, part: str) -> Mapping[str, Numbering]:
         known[ACTIONS] = known[own][~np.array(no_action)[known[own]]]
     found = {}
     for order, label in known.items():
-        own_order_text = f"{dataset.object_numbers if part == OBJECTS else dataset.name}'s order"
-        shown = {
-            ALPHABETICAL: "alphabetical order",
-            CLASS_LIST: "the order of the class list",
-            ACTIONS: f"{own_order_text} without no_interaction",
-        }.get(order, own_order_text)
+        shown = {ALPHABETICAL: "alphabetical order", CLASS_LIST: "the order of the class list"}.get(order)
+        shown = shown or f"{dataset.object_numbers if part == OBJECTS else dataset.name}'s order"
+        shown += " without no_interaction" if order == ACTIONS else ""
         for name, first in (("0", 0), ("1", 1), ("2", 2), ("minus-1", -1)):
             about = f"{first} to {len(label) - 1 + first}, {part} in {shown}"
             found[f"{order}-{name}"] = Numbering(label, about, first)
@@ -215,9 +213,8 @@ def check_numbering(predictions: Interactions, truth: GroundTruth, notes: ReadNo
         if found is None:
             continue
         line = f"class IDs: {found.fit:.0%} of the {part} agree with an annotation of the same boxes"
-        if found.is_constant:
-            label = labels(dataset, part)[pairs[1][0]]
-            line += f", because all are {label!r}: were the {part} of the predictions written?"
+        if found.name is None:
+            line += f", because all are {labels(dataset, part)[pairs[1][0]]!r}: were the predicted {part} written?"
         elif numbering is words:
             share = "most" if found.is_whole else f"{found.of_rest:.0%} of the others"
             line += f", and {share} would in another order of the labels: were class IDs looked up in the right list?"
@@ -238,37 +235,26 @@ def check_numbering(predictions: Interactions, truth: GroundTruth, notes: ReadNo
     return lines
 
 
-@dataclass(frozen=True, slots=True)
-class _Finding:
-    """Numbering that explains the labels of predictions far better than the applied numbering.
+class _Finding(NamedTuple):
+    """Better numbering ("" for an unknown order, None if all labels are the same) and fractions of labels that agree.
 
-    Attributes:
-        fit: fraction of the predictions that agree with an annotation under the applied numbering.
-        name: the better numbering; "" for an unknown order of the labels.
-        of_rest: fraction that agrees under the better numbering; under a known numbering, of the other predictions.
-        is_whole: whether the whole file has the better numbering, not only some predictions or some IDs.
-        is_constant: whether all predictions have the same label, which no numbering explains.
+    ``of_rest`` is the fraction under the better numbering; under a known numbering, of the labels that do not agree
+    under the applied numbering. ``is_whole`` is False if only some predictions or some IDs have the better numbering.
     """
 
     fit: float
-    name: str = ""
+    name: str | None
     of_rest: float = 0.0
     is_whole: bool = True
-    is_constant: bool = False
 
 
 def _compare_numberings(
     known: Mapping[str, Numbering], applied: str, image: Ints, row: Indices, predicted: Indices, expected: Indices
 ) -> _Finding | None:
-    """Return what explains the labels far better than the applied numbering; None if nothing does.
+    """Return what explains the labels far better than the numbering with the name ``applied``; None if nothing does.
 
-    Args:
-        known: numberings by name.
-        applied: name of the applied numbering.
-        image: (n,) image of each pair of a prediction and an annotation with overlapping boxes.
-        row: (n,) prediction of each pair.
-        predicted: (n,) label under the applied numbering.
-        expected: (n,) annotated label.
+    For each pair of a prediction and an annotation with overlapping boxes, the arrays are the image, the prediction,
+    its label under the applied numbering and the annotated label.
     """
     _, first, index = np.unique(row, return_index=True, return_inverse=True)
     count = len(first)
@@ -280,7 +266,7 @@ def _compare_numberings(
     fit, rest = float(own.mean()), count - int(own.sum())
     distinct, of_id = np.unique(ids[first], return_inverse=True)
     if len(distinct) == 1:
-        return _Finding(fit, is_constant=True) if fit < _HIT and len(np.unique(expected)) > 1 else None
+        return _Finding(fit, None) if fit < _HIT and len(np.unique(expected)) > 1 else None
     least = _MARGIN + _DEVIATIONS * 0.5 / count**0.5
     fewest = max(_FEWEST_IDS, _PART_OF_IDS * len(distinct))
     whole = max(agrees, key=lambda name: agrees[name].sum())
@@ -297,7 +283,7 @@ def _compare_numberings(
     free = np.bincount(index, _learned_order(image, predicted, expected) == expected, count) > 0
     is_unknown = free.mean() >= max(fit + least, fit * _FACTOR)
     is_unknown &= len(np.unique(of_id[free & ~own])) >= _FEWEST_IDS
-    return _Finding(fit, of_rest=float(free.mean())) if is_unknown else None
+    return _Finding(fit, "", float(free.mean())) if is_unknown else None
 
 
 def _learned_order(image: Ints, predicted: Indices, expected: Indices) -> Indices:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -99,39 +100,27 @@ class Fit:
     mean_iou: float
 
 
-# Changes to boxes of some images, given x1, y1, x2, y2 as fractions of the image and the aspect ratio of the sides that
-# they are fractions of, and the remedies. Boxes of an image whose EXIF orientation one program applies and another
-# ignores are rotated; pixels of the rotated image are fractions of the other side.
+# Changes to boxes, given x1, y1, x2, y2 as fractions of the image, and an aspect ratio. Images whose EXIF orientation
+# is applied by one program only are rotated; pixels of the rotated image are fractions of the other side.
+_EXIF = ": was the EXIF orientation of the images ignored or applied twice?"
 _MOVES: dict[str, Callable[..., Floats]] = {
-    "mirrored": lambda x1, y1, x2, y2, _: np.stack([1 - x2, y1, 1 - x1, y2]),
-    "rotated clockwise": lambda x1, y1, x2, y2, r: np.stack([1 - y2 / r, x1 * r, 1 - y1 / r, x2 * r]),
-    "rotated counterclockwise": lambda x1, y1, x2, y2, r: np.stack([y1 / r, 1 - x2 * r, y2 / r, 1 - x1 * r]),
-    "rotated by 180 degrees": lambda x1, y1, x2, y2, _: np.stack([1 - x2, 1 - y2, 1 - x1, 1 - y1]),
-    "scaled": lambda x1, y1, x2, y2, r: np.stack([x1 / r, y1 * r, x2 / r, y2 * r]),
+    "if mirrored: replace x1 and x2 by width - x2 and width - x1": (
+        lambda x1, y1, x2, y2, _: np.stack([1 - x2, y1, 1 - x1, y2])
+    ),
+    f"if rotated by 180 degrees{_EXIF}": lambda x1, y1, x2, y2, _: np.stack([1 - x2, 1 - y2, 1 - x1, 1 - y1]),
+    f"if rotated clockwise{_EXIF}": lambda x1, y1, x2, y2, r: np.stack([1 - y2 / r, x1 * r, 1 - y1 / r, x2 * r]),
+    f"if rotated counterclockwise{_EXIF}": lambda x1, y1, x2, y2, r: np.stack([y1 / r, 1 - x2 * r, y2 / r, 1 - x1 * r]),
+    "if x is multiplied by height / width and y by width / height: were width and height exchanged?": (
+        lambda x1, y1, x2, y2, r: np.stack([x1 / r, y1 * r, x2 / r, y2 * r])
+    ),
 }
-_ROTATIONS = tuple(name for name in _MOVES if name.startswith("rotated"))
-_REMEDIES = {
-    "mirrored": "if mirrored: replace x1 and x2 by width - x2 and width - x1",
-    "scaled": "if x is scaled by height / width and y by width / height: were width and height exchanged?",
-    **{name: f"if {name}: was the EXIF orientation of the images ignored or applied twice?" for name in _ROTATIONS},
-    **{
-        name: f"with the annotations of the {name} image of the file: are image names shifted by one?"
-        for name in ("previous", "next")
-    },
-}
+_NEIGHBOUR = "with the annotations of the {} image of the file: are image names shifted by one?"
 
 
-@dataclass(frozen=True, slots=True)
-class Moved:
-    """Boxes of many images that fit better after a change.
+class Moved(NamedTuple):
+    """Change with which the boxes of many images fit, number of images, and hit rates of their boxes before and after."""
 
-    Attributes:
-        name: the change, a key of ``_REMEDIES``.
-        images: number of images whose boxes fit far better.
-        before, after: fractions of their boxes with IoU >= 0.5 with an annotated box, without and with the change.
-    """
-
-    name: str
+    change: str
     images: int
     before: float
     after: float
@@ -258,13 +247,13 @@ class Group:
         numbers, applied = self._numbers, self._applied
         own, image = self._mean_of_images(overlap), numbers.image
         others = {step: self._overlap_with(annotated, applied) for step, annotated in self._neighbours.items()}
-        moved = {"previous": others.pop(-1), "next": others.pop(1)}
+        moved = {_NEIGHBOUR.format(name): others.pop(step) for name, step in (("previous", -1), ("next", 1))}
         if self._all_known:
             size = self._sizes[image].T
             unit = self._read(applied) / np.tile(size, (2, 1))
-            aspect = np.ones(len(image)) if applied.needs_sizes else size[0] / size[1]
             for name, move in _MOVES.items():
-                boxes = move(*unit, aspect if name in _ROTATIONS else size[0] / size[1]) * np.tile(size, (2, 1))
+                is_relative = applied.needs_sizes and name.endswith(_EXIF)
+                boxes = move(*unit, 1 if is_relative else size[0] / size[1]) * np.tile(size, (2, 1))
                 moved[name] = self._overlaps(numbers, image, boxes[:, None], applied.order)[0]
         wins = {name: self._mean_of_images(each) > own + _LEAD for name, each in moved.items()}
         chance = max(int((self._mean_of_images(each) > own + _LEAD).sum()) for each in others.values())
@@ -527,7 +516,7 @@ class BoxReport:
         if moved := group.moved:
             return (
                 f"boxes: in {moved.images:,} of {group.images:,} sampled images, {moved.before:.0%} overlap an "
-                f"annotated box with IoU >= 0.5, {moved.after:.0%} {_REMEDIES[moved.name]}"
+                f"annotated box with IoU >= 0.5, {moved.after:.0%} {moved.change}"
             )
         if better is None:
             return None if group.apart is None else self._mixed_verdict(group, group.apart)
@@ -535,11 +524,9 @@ class BoxReport:
         exchanged = " (human and object boxes exchanged)" if "swapped" in better.convention else ""
         all_agree = {(g.better or g.fits[0]).convention for g in self.groups} == {better.convention}
         alone_text = "" if all_agree else " for a separate file with only these boxes"
-        advice = (
-            ", unlike the other boxes of the file: write all boxes in one convention"
-            if self.is_mixed
-            else f"; if the latter is right, set it{alone_text}: {self.flag(better)}"
-        )
+        advice = f"; if the latter is right, set it{alone_text}: {self.flag(better)}"
+        if self.is_mixed:
+            advice = ", unlike the other boxes of the file: write all boxes in one convention"
         return (
             f"boxes: {applied.hits:.0%}{group_text} overlap an annotated box of their image with IoU >= 0.5 if "
             f"read as {applied.convention}, {better.hits:.0%} if read as {better.convention}{exchanged}{advice}"
