@@ -206,10 +206,8 @@ def check_numbering(predictions: Interactions, truth: GroundTruth, notes: ReadNo
     better, lines, last = dict[str, str](), list[str](), 0
     for part, applied in numbering.items():
         predicted = _labels_in(table, dataset, part, row)
-        expected = _labels_in(truth.interactions, dataset, part, annotated)
-        is_label = predicted >= 0
-        known, pairs = numberings(dataset, part), (row[is_label], predicted[is_label], expected[is_label])
-        found = _compare_numberings(known, applied, table.image[pairs[0]], *pairs)
+        pairs = np.stack([row, predicted, _labels_in(truth.interactions, dataset, part, annotated)])[:, predicted >= 0]
+        found = _compare_numberings(numberings(dataset, part), applied, table.image[pairs[0]], *pairs)
         if found is None:
             continue
         line = f"class IDs: {found.fit:.0%} of the {part} agree with an annotation of the same boxes"

@@ -137,9 +137,8 @@ def _refuse_flat(rows: Rows, source: Source, conventions: Conventions) -> None:
     count = int(flat.sum())
     hint = f"{count:,} of {len(boxes):,} boxes {'has' if count == 1 else 'have'} no area"
     if count < _FEW * len(boxes):
-        hint += (
-            f"; {'; '.join([*_flat_verdicts(rows, source, conventions, np.logical_or(*np.split(flat, 2))), _WITHOUT])}"
-        )
+        verdicts = _flat_verdicts(rows, source, conventions, np.logical_or(*np.split(flat, 2)))
+        hint += "; " + "; ".join([*verdicts, _WITHOUT])
     else:
         hint += _fitting_hint(rows, source, conventions) or _area_hint(boxes, conventions)
     found, field = ", ".join(f"{x:g}" for x in boxes[first]), "human box" if first < len(rows.verb) else "object box"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import numpy as np
 
@@ -117,15 +116,6 @@ _MOVES: dict[str, Callable[..., Floats]] = {
 _NEIGHBOUR = "with the annotations of the {} image of the file: are image names shifted by one?"
 
 
-class Moved(NamedTuple):
-    """Change with which the boxes of many images fit, number of images, and hit rates of their boxes before and after."""
-
-    change: str
-    images: int
-    before: float
-    after: float
-
-
 @dataclass(frozen=True, slots=True)
 class GroupFits:
     """Agreement with the ground truth of the boxes that were read under one convention.
@@ -141,7 +131,7 @@ class GroupFits:
         apart: fits of only the images that fit badly, if another convention is far better for these images but not for
             all images; else None.
         by_kind: fits of the human boxes and of the object boxes, if each need another convention; else empty.
-        moved: how the boxes of many images were moved; None if the boxes of so many images fit by chance.
+        moved: sentence on how the boxes of many images were moved; "" if the boxes of so many images fit by chance.
         truth: fit of the applied convention if the numbers in the ground truth are x1, y1, width and height, if this
             fit is far better than all others; else None.
     """
@@ -152,7 +142,7 @@ class GroupFits:
     images: int = 0
     apart: GroupFits | None = None
     by_kind: tuple[Fit, ...] = ()
-    moved: Moved | None = None
+    moved: str = ""
     truth: Fit | None = None
 
     @property
@@ -226,7 +216,7 @@ class Group:
         truth = _fit(self._applied, self._overlap_with(self._as_widths, self._applied))
         if truth.mean_iou > fits.best.mean_iou + _TIE and fits.is_far_better(truth):
             return replace(fits, truth=truth)
-        if (moved := self._moved(overlap, fits.best.mean_iou if fits.better else 0.0)) is not None:
+        if moved := self._moved(overlap, fits.best.mean_iou if fits.better else 0.0):
             return replace(fits, moved=moved)
         if fits.better is not None:
             return fits
@@ -237,8 +227,8 @@ class Group:
         apart = self._select(missed)._fits_of_all()
         return replace(fits, apart=apart) if apart.better is not None and apart.best.hits >= usual else fits
 
-    def _moved(self, overlap: Floats, least: float) -> Moved | None:
-        """Return how boxes of many images were moved; None if the mean IoU of all boxes would be below ``least``.
+    def _moved(self, overlap: Floats, least: float) -> str:
+        """Return how boxes of many images were moved; "" if the mean IoU of all boxes would be below ``least``.
 
         In a right file, the boxes of few images fit better if moved, or with the annotations of the previous or next
         image of the file. How many do by chance is counted with the annotations of other images. ``overlap`` is the
@@ -258,13 +248,15 @@ class Group:
         wins = {name: self._mean_of_images(each) > own + _LEAD for name, each in moved.items()}
         chance = max(int((self._mean_of_images(each) > own + _LEAD).sum()) for each in others.values())
         name = max(wins, key=lambda name: wins[name].sum())
-        images, chosen = int(wins[name].sum()), wins[name][image]
-        if images <= chance + _DEVIATIONS * (1 + np.sqrt(chance + 1)):
-            return None
-        if np.where(chosen, moved[name], overlap).mean() < least:
-            return None
+        count, chosen = int(wins[name].sum()), wins[name][image]
+        is_chance = count <= chance + _DEVIATIONS * (1 + np.sqrt(chance + 1))
+        if is_chance or np.where(chosen, moved[name], overlap).mean() < least:
+            return ""
         before, after = (float((each[chosen] >= _HIT).mean()) for each in (overlap, moved[name]))
-        return Moved(name, images, before, after)
+        return (
+            f"in {count:,} of {len(np.unique(image)):,} sampled images, {before:.0%} overlap an annotated box with "
+            f"IoU >= 0.5, {after:.0%} {name}"
+        )
 
     def _mean_of_images(self, overlap: Floats) -> Floats:
         """Return the (m,) mean over the boxes of each image of an (n,) IoU; 0 without boxes."""
@@ -513,11 +505,8 @@ class BoxReport:
                 f"boxes: {applied.hits:.0%} overlap an annotated box of their image with IoU >= 0.5, {truth.hits:.0%} "
                 "if the boxes of the ground truth are x1, y1, width, height: convert them to x1, y1, x2, y2"
             )
-        if moved := group.moved:
-            return (
-                f"boxes: in {moved.images:,} of {group.images:,} sampled images, {moved.before:.0%} overlap an "
-                f"annotated box with IoU >= 0.5, {moved.after:.0%} {moved.change}"
-            )
+        if group.moved:
+            return f"boxes: {group.moved}"
         if better is None:
             return None if group.apart is None else self._mixed_verdict(group, group.apart)
         group_text = f" of the boxes read as {applied.convention}" if len(self.groups) > 1 else ""
