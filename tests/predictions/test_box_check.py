@@ -137,7 +137,7 @@ def test_mirrored_boxes_are_named(model: str) -> None:
         for b in (table.human_boxes, table.object_boxes)
     )
     (line,) = check_box_convention(replace(table, human_boxes=human, object_boxes=target), TRUTH_TABLE).lines()
-    assert "far better if mirrored" in line
+    assert "% if mirrored: replace x1" in line
     assert "width - x2" in line
 
 
