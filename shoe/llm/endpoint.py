@@ -101,6 +101,11 @@ class Endpoint:
         """Set ``secrets``."""
         object.__setattr__(self, "secrets", Secrets(self.key))
 
+    @property
+    def may_charge(self) -> bool:
+        """Whether requests may cost money: the endpoint requires a key, and is not on this machine."""
+        return bool(self.key_variable) and urlsplit(self.base_url).hostname not in ("localhost", "127.0.0.1", "::1")
+
     def open(self) -> Self:
         """Return a copy with the key from the environment ("" if not needed); raise OptionError for an invalid key."""
         key = os.environ.get(self.key_variable, "").strip() if self.key_variable else ""

@@ -65,6 +65,7 @@ class RaterConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
         pairs_per_request: number of pairs per request; 1 in the SHOE paper.
         repeats: number of times that each pair is rated; with more than 1, the columns are NAME-1, NAME-2, ...
         sampling: parameters passed to the endpoint unchanged (temperature, max_tokens, seed, ...).
+        price: price of tokens; None if unknown.
     """
 
     kind: ClassVar[str]
@@ -80,7 +81,7 @@ class RaterConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     pairs_per_request: Annotated[int, msgspec.Meta(ge=1, le=100)] = 1
     repeats: Annotated[int, msgspec.Meta(ge=1, le=100)] = 1
     sampling: dict[str, Any] = {}
-    price: Price = Price()
+    price: Price | None = None
     limits: Limits = Limits()
 
     @property

@@ -17,7 +17,7 @@ from shoe.core.errors import OptionError, quote
 from shoe.engines.base import Shard
 from shoe.engines.ray_cluster import Cluster
 from shoe.lexicon.expressions import POS
-from shoe.llm.budget import Budget, usage_of
+from shoe.llm.budget import Budget, Price, usage_of
 from shoe.llm.ledger import (
     ASK_AGAIN,
     ASKED_AGAIN,
@@ -172,7 +172,7 @@ class RaterSession:
             states = self._known(columns)
             tally.known += sum(int(np.count_nonzero(~pending(state))) for state in states)
             config, hint = self.config, " (--ask-again unparsable,refused sends these questions again)"
-            terms = Terms(config.price, config.sampling, config.prompted, hint)
+            terms = Terms(config.price or Price(), config.sampling, config.prompted, hint)
             recorder = LedgerRecorder(self.ledger, writer, budget, tally, terms)
             for attempt, state_wanted, size in (
                 (1, State.UNRATED, self._size),

@@ -21,7 +21,7 @@ import numpy as np
 
 from shoe.core.errors import ShoeError, quote
 from shoe.engines.ray_cluster import Cluster
-from shoe.llm.budget import Budget, Usage
+from shoe.llm.budget import Budget, Price, Usage
 from shoe.llm.ledger import Keys, Ledger, Parse, State, answers, as_keys
 from shoe.llm.ledger_writer import merge, writing
 from shoe.llm.recorder import LedgerRecorder, Progress, Tally, Terms, wait_with_progress
@@ -183,14 +183,14 @@ class Answers:
     def plan(self, questions: Questions) -> RunSize:
         """Return the number of questions of a run and upper bounds of tokens and cost, without sending a question.
 
-        A model on this machine has no cost.
+        A model on this machine, or without a price, has no cost.
         """
         self._ledger.refresh()
         size = sum(ask.size() for ask in self.unanswered(questions))
         keys = self._keys(questions)
         known = int(self._answered(keys).sum())
         usage = Usage(size // 4, (len(keys) - known) * self._config.most_tokens)
-        cost = usage.cost(self._config.price) if self._config.asks else None
+        cost = usage.cost(self._config.price) if self._config.asks and self._config.price else None
         return RunSize(len(keys), known, usage.input, usage.output, cost)
 
     def ask(
@@ -229,7 +229,7 @@ class Answers:
                     self._ledger.refresh()
                     tally.known = int(self._answered(keys).sum())
                     tally.total = len(keys) - tally.known
-                    terms = Terms(self._config.price, self._config.sampling(), self._config.asks)
+                    terms = Terms(self._config.price or Price(), self._config.sampling(), self._config.asks)
                     recorder = AnswerRecorder(self._ledger, writer, budget, tally, terms, probabilities=probabilities)
                     if tally.total and self.cluster:
                         asks = self.unanswered(questions)

@@ -124,7 +124,7 @@ def test_a_budget_that_is_spent_is_said_and_no_hours_are(folder: Path) -> None:
     server = ("--set", "vlm.base_url=http://127.0.0.1:9/v1", "--set", 'vlm.limits={"concurrency": 1}')
     price = ("--set", 'vlm.price={"input": 2.0, "output": 8.0}', "--max-cost", "1e-6", "--yes")
     done = run(*words, *server, *price, "--out", "p.jsonl", folder=folder)
-    assert done.returncode == 2
+    assert done.returncode == 3
     assert "questions are answered (limit of --max-cost reached)" in done.stderr
     assert "hours" not in done.stderr
 
@@ -140,7 +140,11 @@ def test_a_dry_run_says_what_it_would_take(models: Path, folder: Path) -> None:
     assert "predictions" not in told
     assert not (folder / "p.jsonl").exists()
     assert "--yes" in run(*words, *price, folder=folder).stderr
-    assert "vlm.price" in run(*words, "--out", "p.jsonl", folder=folder).stderr
+    unpriced = run(*words, "--out", "p.jsonl", "--max-cost", "5", folder=folder)
+    assert unpriced.returncode == 2
+    assert "vlm.price" in unpriced.stderr
+    told = json.loads(run(*words, "--out", "p.jsonl", "--dry-run", "--json", "-", folder=folder).stdout)
+    assert "cost" not in told["questions"]
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,7 @@ def test_a_killed_run_and_its_budget(tmp_path: Path) -> None:
         work = Work(tmp_path / "spread", raters)
         process = work.start("--engine", "ray", "--max-requests", "50")
         errors = process.communicate()[1]
-        assert process.returncode == 0, errors
+        assert process.returncode == 3, errors
         assert "(50 requests)" in errors
         assert server.stats()["requests"] == 50
         process = work.start("--engine", "ray")

@@ -64,13 +64,15 @@ class Endpoint(BackendConfig, frozen=True, kw_only=True):
                 raise OptionError(
                     f"model {quote(self.model)}: parameters: found {name}, which shoe sets itself: remove it"
                 )
-        self._address()
+        _ = self.place
 
-    def _address(self) -> Address:
+    @property
+    def place(self) -> Address:
+        """The endpoint, without its API key; OptionError if the URL is invalid."""
         return address(f"model {quote(self.model)}", self.base_url, self.api_key_env)
 
     def open(self) -> Backend:
         """Return the back end, with the API key from the environment; raise OptionError if the key is missing."""
         self.check()
-        place, chat = self._address().open(), Chat(self.model, self.sampling(), None)
+        place, chat = self.place.open(), Chat(self.model, self.sampling(), None)
         return lambda asks, recorder: Pass(place, chat, self.limits, recorder).run(asks)
