@@ -15,7 +15,7 @@ from shoe.core.errors import InputError, OptionError, quote
 from shoe.lexicon.expressions import POS
 from shoe.llm.budget import Budget
 from shoe.llm.ledger import State, canonical, pending
-from shoe.maps.config import reading_of
+from shoe.maps.config import identity_of, reading_of
 from shoe.maps.growing_map import all_columns, in_columns, widen
 from shoe.maps.job import PAPER, Outcome, Rated, rated_pairs
 from shoe.maps.planning import Rules, WholePlan
@@ -275,7 +275,7 @@ def states_of(rated: Rated, column: int) -> dict[str, int]:
 def raters_of(raters: Raters, outcome: Outcome) -> Iterator[Rater]:
     """Yield one rater per column of a map, with its settings and the number of its questions in each state."""
     for session in raters.sessions:
-        identity: dict[str, Any] = msgspec.json.decode(canonical(session.ledger.identity))
+        identity: dict[str, Any] = msgspec.json.decode(canonical(identity_of(session.config)))
         prompts = {f"{part}s": digest for part in outcome.parts if (digest := session.prompt_digest(part))}
         settings = identity["settings"] | reading_of(session.config)
         about = {"kind": identity["kind"], "revision": identity["revision"], "settings": settings}

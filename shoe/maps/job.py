@@ -230,7 +230,7 @@ class _Run:
         session = self._raters.sessions[number]
         for part, rows in questions.items():
             self._parts[part].asked[rows, session.columns] = True
-        if self._budget.stopping and not session.ledger.exists():
+        if self._budget.stopping and not session.has_answers():
             return  # no request may be made, and no answer is stored
         wanted = [(self._parts[part].plan, rows) for part, rows in questions.items()]
         say = self._display.say if self._display else lambda _: None

@@ -22,7 +22,7 @@ import numpy as np
 from shoe.core.errors import ShoeError, quote
 from shoe.engines.ray_cluster import Cluster
 from shoe.llm.budget import Budget, Price, Usage
-from shoe.llm.ledger import Keys, Ledger, Parse, State, answers, as_keys
+from shoe.llm.ledger import Keys, Ledger, Parse, State, answers, as_keys, comparable, ledgers_of
 from shoe.llm.ledger_writer import merge, writing
 from shoe.llm.recorder import LedgerRecorder, Progress, Tally, Terms, wait_with_progress
 from shoe.llm.request import Request
@@ -77,6 +77,8 @@ class AnswerRecorder(LedgerRecorder):
 
     def end(self) -> None:
         """Raise ShoeError if probabilities were missing, all questions rejected, or many answers in a row unusable."""
+        if not self._is_wordless:
+            self.check()
         model = f"model {quote(self.ledger.identity['model'])}"
         if self._lacks:
             raise ShoeError(
@@ -139,7 +141,7 @@ def _client(config: BackendConfig, identity: Mapping[str, Any]) -> tuple[Asking,
 
     Raises ShoeError if the model files on the worker differ from those in ``identity``.
     """
-    if {**config.identity(), "model": identity["model"]} != identity:
+    if comparable({**config.identity(), "model": identity["model"]}) != comparable(identity):
         raise ShoeError(f"model {quote(config.model)}: the model files on a worker differ from those on this machine")
     return cast("Asking", config.open()), parsed
 
@@ -170,6 +172,8 @@ class Answers:
         self.path, self._config, self._beside = path, config, beside or path
         self.cluster: Cluster | None = None
         self._identity = config.identity()
+        for _, identity in ledgers_of([base or path, path], self._identity):  # of an earlier version, with an address
+            self._identity = identity
         self._ledger = Ledger(path, self._identity, parsed, base)
 
     @cached_property
@@ -229,8 +233,11 @@ class Answers:
                     self._ledger.refresh()
                     tally.known = int(self._answered(keys).sum())
                     tally.total = len(keys) - tally.known
-                    terms = Terms(self._config.price or Price(), self._config.sampling(), self._config.asks)
-                    recorder = AnswerRecorder(self._ledger, writer, budget, tally, terms, probabilities=probabilities)
+                    config = self._config
+                    names = (config.model, getattr(config, "base_url", "")) if config.asks else ()
+                    terms = Terms(config.price or Price(), config.sampling(), config.asks, "", *names)
+                    options: dict[str, Any] = {"probabilities": probabilities, "say": say}
+                    recorder = AnswerRecorder(self._ledger, writer, budget, tally, terms, **options)
                     if tally.total and self.cluster:
                         asks = self.unanswered(questions)
                         spread(self.cluster, self._config, asks, tally.total, recorder, self._beside)

@@ -133,6 +133,11 @@ def build(
         expected = estimate(plans, session.file, session.prompts, progress=measured_progress(session, before))
         if not put_json(BuildEstimate(expected.rounded()), json):
             console().print(estimate_table(expected))
+            for each in session.sessions:
+                here = getattr(each.config, "base_url", "")
+                for address, count in each.addresses().items() if each.config.chats else ():
+                    if address.rstrip("/") != here.rstrip("/"):
+                        say(f"{each.config.name}: {count:,} stored answers from {address or 'an unknown address'}")
             if planned:
                 say(planned.rule)
         return

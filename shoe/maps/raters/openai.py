@@ -30,9 +30,12 @@ class OpenAI(RaterConfig, frozen=True, kw_only=True):
     kind: ClassVar[str] = "openai"
     chats: ClassVar[bool] = True
 
-    base_url: Annotated[str, setting("URL of the endpoint, without /chat/completions")] = OFFICIAL
+    base_url: Annotated[str, setting("URL of the endpoint, without /chat/completions", key=False)] = OFFICIAL
     api_key_env: Annotated[
         str, setting(f"environment variable with the API key; {OFFICIAL_KEY} for OpenAI's endpoint", key=False)
+    ] = ""
+    served_as: Annotated[
+        str, setting("name of the model for stored answers, if endpoints call it differently; `model` by default")
     ] = ""
     structured: Annotated[bool, setting("request JSON by response_format, if the endpoint supports it")] = True
 
@@ -46,8 +49,8 @@ class OpenAI(RaterConfig, frozen=True, kw_only=True):
         return _ChatEndpoint(self)
 
     def identity(self) -> Mapping[str, Any]:
-        """Return the URL without a slash at the end, and the sentence that is added to repeated questions."""
-        return {"base_url": self.base_url.rstrip("/"), "second_time": SECOND_TIME}
+        """Return the sentence that is added to repeated questions."""
+        return {"second_time": SECOND_TIME}
 
 
 class OpenAIBatch(OpenAI, frozen=True, kw_only=True):

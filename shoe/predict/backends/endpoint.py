@@ -25,6 +25,7 @@ class Endpoint(BackendConfig, frozen=True, kw_only=True):
 
     Attributes:
         base_url: URL of the endpoint, without /chat/completions.
+        served_as: name of the model for stored answers, if endpoints call it differently; ``model`` by default.
         api_key_env: environment variable with the API key; by default OPENAI_API_KEY for the official endpoint.
         parameters: further parameters of each request, which override the default parameters. The value null removes a
             default parameter.
@@ -36,12 +37,13 @@ class Endpoint(BackendConfig, frozen=True, kw_only=True):
 
     base_url: str = OFFICIAL
     api_key_env: str = ""
+    served_as: str = ""
     parameters: dict[str, Any] = msgspec.field(default_factory=dict)
     limits: Limits = Limits()
 
     def more(self) -> Mapping[str, Any]:
-        """Return the settings that can change an answer: the URL and the further parameters of each request."""
-        return {"base_url": self.base_url.rstrip("/"), "parameters": self.parameters}
+        """Return the settings that can change an answer: the name of the model, and further parameters of requests."""
+        return {"model": self.served_as or self.model, "parameters": self.parameters}
 
     def sampling(self) -> Mapping[str, Any]:
         """Return the parameters of each request: defaults such as ``max_tokens``, overridden by ``parameters``."""
