@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from datetime import timedelta
+from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -40,16 +42,9 @@ def find_pairs(
 ) -> Pairs | None:
     """Return the human-object pairs to ask the model about, or None if questions are about whole images.
 
-    With a detector and without ``pairs``, boxes that ``files.detections`` lacks are detected and added to this file.
-    Raise OptionError if there are no pairs, except for a shard.
-
-    Args:
-        pictures: images of this run, or of its shard.
-        every: images of all shards; external files of boxes or pairs refer to these.
-        choices: settings of the run.
-        pairs: file of pairs to use instead of boxes and a pairing rule.
-        files: files next to the prediction file, for boxes and pairs.
-        say: callback that prints a line.
+    With a detector and without ``pairs``, a file of pairs, boxes that ``files.detections`` lacks are detected and added
+    to this file. ``pictures`` are the images of this run or shard; ``every`` are the images of all shards, to which
+    external files of boxes or pairs refer. Raise OptionError if there are no pairs, except for a shard.
     """
     from shoe.predict.detection_files import read_detections_with_notes
     from shoe.predict.pairs import Pairs, read_paired
@@ -241,8 +236,8 @@ def predict(
             measured = kept.measure(every, left, at_once, budget, progress, probabilities=probabilities)
             if measured:
                 seconds, count = measured
-                hours = f"{seconds * (left - count) / 3600:,.2g} hours"
-                progress.say(f"about {hours} left: {seconds:.2g} s per question, measured over {count:,} questions")
+                time_left = timedelta(seconds=ceil(seconds * (left - count)))
+                progress.say(f"about {time_left} left: {seconds:.2g} s per question, measured over {count:,} questions")
         states = None if dry_run else kept.ask_shown(every, budget, progress, probabilities=probabilities)
     files.clear(boxes=choices.detector is not None)
     if budget.reason == "interrupted":

@@ -83,7 +83,7 @@ class AnswerRecorder(LedgerRecorder):
         if self._lacks:
             raise ShoeError(
                 f"{model}: found {self._lacks}, expected token probabilities, which are needed for the confidence "
-                "(use confidence 'none', or an endpoint that returns logprobs)"
+                "(--confidence none requests no logprobs; or use an endpoint that returns logprobs)"
             )
         if self._rejected and not self.answered:
             raise ShoeError(f"{model}: the endpoint rejected all questions: {self._rejected}")
@@ -208,15 +208,9 @@ class Answers:
     ) -> Counter[str]:
         """Send all questions without an answer to the model, which is loaded only if there are such questions.
 
-        Args:
-            budget: budget of the run; its ``reason`` is set if the run ends early.
-            tally: counter of the answers, for the display of progress.
-            say: callback that takes a line for the user.
-            probabilities: whether the first answer without token probabilities ends the run.
-
-        Returns:
-            Number of questions by state: "probabilities" and "text" for answers with and without token probabilities,
-            "refused", and "unasked" for questions without an answer.
+        ``budget.reason`` is set if the run ends early; with ``probabilities``, the first answer without token
+        probabilities ends the run. Return the number of questions by state: "probabilities" and "text" for answers with
+        and without token probabilities, "refused", and "unasked" for questions without an answer.
 
         Raises:
             ShoeError: if all further questions would fail.
@@ -256,11 +250,8 @@ class Answers:
         """Measure the time per question on two batches, after a first batch that loads and warms up the model.
 
         The answers are recorded. ``left`` is the number of questions without an answer, and ``batch`` the number of
-        questions per batch.
-
-        Returns:
-            Seconds per question, and number of timed questions; None if fewer than eight batches of questions are left,
-            or if the budget was used up during the measurement.
+        questions per batch. Return the seconds per question, and the number of timed questions; None if fewer than
+        eight batches of questions are left, or if the budget was used up during the measurement.
         """
         count = _BATCHES * batch
         if left < _WORTH_MEASURING * count:

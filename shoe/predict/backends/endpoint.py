@@ -27,6 +27,7 @@ class Endpoint(BackendConfig, frozen=True, kw_only=True):
         base_url: URL of the endpoint, without /chat/completions.
         served_as: name of the model for stored answers, if endpoints call it differently; ``model`` by default.
         api_key_env: environment variable with the API key; by default OPENAI_API_KEY for the official endpoint.
+        logprobs: whether token probabilities are requested; by default, if the confidence is not ``none``.
         parameters: further parameters of each request, which override the default parameters. The value null removes a
             default parameter.
         limits: limits on the number and rate of requests.
@@ -38,6 +39,7 @@ class Endpoint(BackendConfig, frozen=True, kw_only=True):
     base_url: str = OFFICIAL
     api_key_env: str = ""
     served_as: str = ""
+    logprobs: bool = True
     parameters: dict[str, Any] = msgspec.field(default_factory=dict)
     limits: Limits = Limits()
 
@@ -47,7 +49,9 @@ class Endpoint(BackendConfig, frozen=True, kw_only=True):
 
     def sampling(self) -> Mapping[str, Any]:
         """Return the parameters of each request: defaults such as ``max_tokens``, overridden by ``parameters``."""
-        ours = {"temperature": 0.0, "max_tokens": self.most_tokens, "logprobs": True, "top_logprobs": self.top}
+        ours: dict[str, Any] = {"temperature": 0.0, "max_tokens": self.most_tokens}
+        if self.logprobs:
+            ours |= {"logprobs": True, "top_logprobs": self.top}
         return {name: value for name, value in {**ours, **self.parameters}.items() if value is not None}
 
     @property
