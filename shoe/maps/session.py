@@ -112,11 +112,8 @@ class RaterSession:
         """Discard stored answers in some states, so that their questions are sent again.
 
         Nothing changes if the rater reads no prompts or has no ledger, or if the latest run has already discarded
-        answers in the same states and has not finished.
-
-        Args:
-            states: "unparsable", "refused" or both; empty to discard no answers from now on.
-            say: callback that takes one line for the user if another process writes the ledger.
+        answers in the same states and has not finished. ``states`` are "unparsable", "refused" or both; empty to
+        discard no answers from now on. ``say`` takes one line for the user if another process writes the ledger.
         """
         if not self.ledger.path.exists() or not self.config.prompted:
             return
@@ -168,17 +165,9 @@ class RaterSession:
     ) -> list[NDArray[np.int8]]:
         """Send the questions without an answer to the rater, and return all its answers.
 
-        Args:
-            wanted: plans, each with the indices of n of its questions.
-            tally: counts of the rater, which are updated.
-            say: callback that takes one line for the user if another process writes the ledger.
-
-        Returns:
-            Per plan, the (n, repeats) rating, 0 to 4, of each question in each repeat, or a negative
-            :class:`~shoe.llm.ledger.State`.
-
-        Raises:
-            ShoeError: if the rater cannot continue, or the ledger cannot be read or written.
+        ``wanted`` are plans, each with the indices of n of its questions. Return, per plan, the (n, repeats) rating, 0
+        to 4, of each question in each repeat, or a negative :class:`~shoe.llm.ledger.State`. Raise ShoeError if the
+        rater cannot continue, or the ledger cannot be read or written.
         """
         for ledger in self._earlier:
             ledger.refresh()

@@ -14,7 +14,7 @@ from shoe.cli import options
 from shoe.cli.output import put_json, put_report, say
 from shoe.cli.spending import approve_spending, end_at_budget
 from shoe.cli.workers import open_cluster, parse_engine, parse_states, treat_sigterm_as_interrupt
-from shoe.core.errors import OptionError, unknown_name
+from shoe.core.errors import OptionError, quote, unknown_name
 
 if TYPE_CHECKING:
     from shoe.benchmarks.classes import HoiClasses
@@ -109,7 +109,7 @@ def build(
             "--shard and --ask-again are mutually exclusive: "
             "first run with --ask-again --max-requests 0, then with --shard"
         )
-    if not part:
+    if not (part or dry_run):
         built_map.check_place(out, built_map.WHOLE_MARK if whole else built_map.MARK)
     session = Raters(read_raters(raters), Prompts.read(prompts), ledger or out.absolute().parent / LEDGER, part)
     if merged := sum(each.merge(say) for each in session.sessions):
@@ -122,6 +122,9 @@ def build(
         built_map.check_asked(session)
         source = SimilarityMap.load(similarity)
         planned = plan_whole(classes, tables, source)
+        if planned.refused:
+            words = ", ".join(quote(word) for word in planned.refused[:3])
+            say(f"{len(planned.refused):,} predicted words may steer a rater and are left out, such as {words}")
         plans: dict[Subject, Plan] = {"interaction": planned.plan}
         rules: dict[Subject, str] = {"interaction": planned.rule}
     else:
