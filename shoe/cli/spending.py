@@ -26,16 +26,9 @@ def approve_spending(
     """Ask for confirmation before a run that costs money, unless the user has accepted the cost.
 
     The user accepts any cost with ``--yes``, and the cost of models with a price with ``--max-cost``. A model without a
-    price may cost money if its endpoint may charge (:attr:`shoe.llm.endpoint.Endpoint.may_charge`).
-
-    Args:
-        configs: settings of the endpoints' models: `model`, `price`, and optionally `name` and `place`.
-        about: callback that returns the expected cost of the models with a price as text, "" if they cost nothing.
-        example: how the price of a model is set, for messages.
-        detail: callback that prints details before the question.
-
-    Raises:
-        OptionError: if confirmation is needed, and standard input is not a terminal.
+    price costs money if its endpoint may charge. ``configs`` are the settings of the endpoints' models. ``about``
+    returns the expected cost of the models with a price as text, "" for nothing; ``example`` says how a price is set.
+    Raise OptionError if confirmation is needed, and standard input is not a terminal.
     """
     configs = list(configs)
     unpriced = [config for config in configs if config.price is None]

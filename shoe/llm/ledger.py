@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
+from zlib import crc32
 
 import msgspec
 import numpy as np
@@ -138,6 +139,8 @@ FORMAT = "shoe ledger"
 VERSION = 1
 BLOCK = 1 << 24
 """Bytes that are read at once; a longer line is read completely."""
+_CHECKSUM = b',"checksum":'
+"""Start of the last field of a line with an answer: the CRC-32 of the line before it. Lines of old ledgers lack it."""
 ASK_AGAIN, ASKED_AGAIN = "ask again", "asked again"
 _ENTRY_STATES = frozenset([*range(128), State.REFUSED, State.REFUSED_TOGETHER, State.UNPARSED_ONCE])
 
@@ -262,6 +265,9 @@ class Ledger:
     def _parse_line(self, line: bytes, keys: bytearray, states: bytearray) -> Any:
         """Append the answer in a line to ``keys`` and ``states``, or return the event in the line; else return None."""
         entry = msgspec.json.decode(line)
+        before, _, checksum = line.rpartition(_CHECKSUM)
+        if before and checksum[:-1].isdigit() and int(checksum[:-1]) != crc32(before):
+            raise ValueError("the line was changed after it was written")
         if "answer" in entry:
             line_keys, line_states = bytes.fromhex("".join(entry["keys"])), self.parse(entry)
             if not len(line_states) == len(entry["keys"]) == len(line_keys) / KEY_BYTES:
@@ -372,8 +378,11 @@ def check_header(path: Path, line: bytes, identity: Mapping[str, Any]) -> None:
 
 def _differences(line: bytes, identity: Mapping[str, Any]) -> str:
     """Describe the settings in which a header differs from this model's header; "" if the line is no header."""
+    if line.endswith(b"\r\n"):
+        return "line ends of Windows (CRLF)"
     try:
-        theirs, ours = (dict(msgspec.json.decode(text)["rater"]) for text in (line, header(identity)))
+        theirs, ours = (msgspec.json.decode(text) for text in (line, header(identity)))
+        theirs, ours = ({**whole["rater"], "version": whole["version"]} for whole in (theirs, ours))
     except (msgspec.DecodeError, KeyError, TypeError, ValueError):
         return ""
     names = [name for name in {**ours, **theirs} if theirs.get(name) != ours.get(name)]
@@ -389,7 +398,8 @@ def answer_line(request: Request, raw: Mapping[str, Any], address: str = "") -> 
     attempt = {"attempt": request.attempt} if request.attempt > 1 else {}
     keys = [key.hex() for key in request.keys]
     place = {"address": address} if address else {}
-    return msgspec.json.encode({"keys": keys, **request.about(), **attempt, **place, "answer": raw}) + b"\n"
+    line = msgspec.json.encode({"keys": keys, **request.about(), **attempt, **place, "answer": raw})[:-1]
+    return b"%b%b%d}\n" % (line, _CHECKSUM, crc32(line))
 
 
 def failure_line(request: Request, kind: str, detail: str) -> bytes:

@@ -187,6 +187,13 @@ def test_a_budget_ends_a_run_and_the_next_one_goes_on(tmp_path: Path, clean: lis
     assert set(logged(tmp_path, "answered").values()) == {1}
 
 
+def test_a_dry_run_writes_nothing_and_needs_no_place_to_write(tmp_path: Path) -> None:
+    raters_file(tmp_path)
+    done = cli.run("map", "build", "/proc/map", *arguments(tmp_path, "--parts", "verb", "--dry-run")[1:])
+    assert done.returncode == 0, done.stderr
+    assert "planned" in done.stdout
+
+
 def test_money_is_asked_for_before_it_is_spent(tmp_path: Path) -> None:
     raters_file(tmp_path, price=True)
     done = run(tmp_path)

@@ -51,9 +51,11 @@ def complete(
     Example: shoe map complete hico-det --for predictions.json -g instances_test2015.json --raters raters.toml
     --max-cost 5
 
-    Before each round, bounds of the score are computed with all unrated pairs at 0 and at 1. The command ends when the
-    bounds differ by at most --tolerance. The map is written after every round. You can stop a run at any time; the same
-    command resumes it. MAP itself is not changed. docs/protocols.md, 10.7, describes the interval and its limits.
+    Before each round, bounds of the score are computed with all unrated pairs at 0 and at 1. Bounds of later rounds can
+    lie slightly outside earlier bounds, which assume that an unmatched prediction is a false positive of its present
+    class or of one other class. The command ends when the bounds differ by at most --tolerance. The map is written
+    after every round. You can stop a run at any time; the same command resumes it. MAP itself is not changed.
+    docs/protocols.md, 10.7, describes the interval and its limits.
     """
     from shoe.cli.map.tools import evaluate_predictions
     from shoe.llm.budget import Budget
