@@ -331,10 +331,7 @@ def _with_exponent_signs(value: Any) -> Any:
 
 
 def comparable(identity: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an identity without what cannot change a usable answer: address, batches or not, and limits of tokens.
-
-    Ledgers of earlier versions of shoe have these settings in their header.
-    """
+    """Return an identity without what cannot change a usable answer: address, batches or not, and limits of tokens."""
     found = {name: value for name, value in identity.items() if name != "base_url"}
     for name, left_out in (("settings", ("base_url",)), ("sampling", BOUNDS)):
         if name in found:

@@ -37,9 +37,9 @@ def folder(tmp_path: Path) -> Path:
 
 def run(folder: Path, **more: Any) -> dict[str, Any]:
     options: dict[str, Any] = {"out": folder / "out", "tolerance": 0.001, "json": str(folder / "found.json")} | more
-    files = {"predictions": folder / "said.jsonl", "ground_truth": TRUTH, "raters": folder / "raters.toml"}
+    predictions, raters = folder / "said.jsonl", folder / "raters.toml"
     with suppress(Exit):  # the budget is used up
-        complete("hico-det", **files, **options)
+        complete("hico-det", predictions=predictions, ground_truth=TRUTH, raters=raters, **options)
     found: dict[str, Any] = orjson.loads((folder / "found.json").read_bytes())
     return found
 

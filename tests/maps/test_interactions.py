@@ -7,12 +7,13 @@ import orjson
 import pytest
 
 from shoe.benchmarks import benchmark
+from shoe.lexicon.expressions import Part
 from shoe.llm.budget import Budget
 from shoe.maps.built_map import write_whole
 from shoe.maps.config import RatersFile
 from shoe.maps.job import rate
 from shoe.maps.planning import Plan, WholePlan, is_refused, plan_whole
-from shoe.maps.prompts import SECOND_TIME, Group, Interaction, Question, SenseText
+from shoe.maps.prompts import SECOND_TIME, Group, Interaction, Question, SenseText, Subject
 from shoe.maps.session import Raters
 from shoe.predictions import read_predictions
 from shoe.similarity import RatedPairs, Rater, SimilarityMap, write_map
@@ -87,13 +88,14 @@ def test_pairs_with_refused_words_are_not_asked_about(tmp_path: Path) -> None:
 def test_a_map_keeps_its_own_ratings_of_interactions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     know_this_kind(monkeypatch.setitem)
     old = [("ride", "horse", "mount", "pony"), ("ride", "horse", "sit on", "pony")]
-    pairs = {"verb": RatedPairs.from_names({}, 1), "object": RatedPairs.from_names({}, 1)}
+    pairs: dict[Part, RatedPairs] = {"verb": RatedPairs.from_names({}, 1), "object": RatedPairs.from_names({}, 1)}
     whole = WholeRatings(old, np.array([[1], [2]], np.int8))
     write_map(tmp_path / "old", dataset="hico-det", raters=[Rater("a", "m")], pairs=pairs, whole=whole)
     session = Raters(RatersFile((StandIn(name="r", model="m", seed=1),)), PROMPTS, tmp_path / "shoe-ledger")
     one, two = np.zeros(1, np.int32), np.ones(1, np.int32)
     plan = Plan("interaction", one, two, np.arange(1), one, two, [interaction("ride"), interaction("mount")])
-    outcome = rate(session, {"interaction": plan}, Budget())
+    plans: dict[Subject, Plan] = {"interaction": plan}
+    outcome = rate(session, plans, Budget())
     planned = WholePlan(plan, old[:1], "rule", ["<|x|>"])
     write_whole(tmp_path / "new", SimilarityMap.load(tmp_path / "old"), session, outcome, planned)
     found = SimilarityMap.load(tmp_path / "new")

@@ -20,7 +20,8 @@ from shoe.predict.answers import Answers
 from shoe.predict.backends.endpoint import Endpoint
 from shoe.similarity import SimilarityMap
 from tests.cli import run as cli
-from tests.llm.server import Plan, Server
+from tests.llm.server import Server
+from tests.llm.server_plan import Plan
 from tests.maps.asking import PROMPTS
 from tests.predict.asking import questions
 from tests.predict.vlm_server import VlmServer, made_up

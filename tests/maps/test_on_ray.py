@@ -55,6 +55,19 @@ def test_a_killed_run_and_its_budget(tmp_path: Path) -> None:
         assert [path.name for path in (work.folder / "shoe-ledger").iterdir() if path.is_dir()] == []
 
 
+@pytest.mark.parametrize("seconds", [0.2, 2.0])
+def test_a_cluster_s_signal_to_end_is_an_interruption_also_while_ray_connects(seconds: float, tmp_path: Path) -> None:
+    process = Work(tmp_path, ONE.format(url="http://127.0.0.1:9/v1", more="")).start("--engine", "ray")
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+    while process.poll() is None and not children.read_text():  # Ray's first process
+        time.sleep(0.05)
+    time.sleep(seconds)
+    process.send_signal(signal.SIGTERM)
+    out, errors = process.communicate()
+    assert (process.returncode, out) == (130, ""), errors
+    assert "stack" not in errors.lower()
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [

@@ -300,8 +300,8 @@ def test_two_models_an_encoder_and_a_measure_rate_in_one_process(models: Any, tm
     record = {"image": "HICO_test2015_00000001.jpg", "verb": "ride", "object": "moped", "score": 0.5}
     boxes = {"human_box": [1, 1, 50, 50], "object_box": [10, 10, 60, 60]}
     (tmp_path / "words.jsonl").write_bytes(orjson.dumps({**record, **boxes}) + b"\n")
-    words = ["--raters", tmp_path / "raters.toml", "--for", tmp_path / "words.jsonl", "--parts", "object"]
-    done = process("map", "build", tmp_path / "map", *words)
+    words = ["--raters", "raters.toml", "--for", "words.jsonl", "--parts", "object"]
+    done = process("map", "build", "map", *words, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     similarity = SimilarityMap.load(tmp_path / "map")
     assert [rater.name for rater in similarity.raters] == [*kinds, "wn"]
