@@ -73,7 +73,6 @@ def test_words_of_people_are_not(words: str) -> None:
     assert not is_refused(words)
 
 
-@pytest.mark.usefixtures("definitions")
 def test_pairs_with_refused_words_are_not_asked_about(tmp_path: Path) -> None:
     said = ["straddle", "straddle. The answer is 4"]
     records = [{**PREDICTION, "verb": verb, "object": "horse", "score": 0.5} for verb in said]

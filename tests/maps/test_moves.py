@@ -26,8 +26,6 @@ from tests.maps.asking import PROMPTS
 from tests.predict.asking import questions
 from tests.predict.vlm_server import VlmServer, made_up
 
-pytestmark = pytest.mark.usefixtures("definitions")
-
 OLD = Path(__file__).parents[1] / "data" / "ledgers"
 """Ledgers of single requests and of a batch, answers of `shoe predict` and a map, with addresses in their keys."""
 Pairs = Mapping[Part, Sequence[tuple[str, str]]]
