@@ -167,6 +167,14 @@ def test_an_endpoint_that_cannot_answer_is_one_line(
         assert server.requests < 90
 
 
+def test_more_probabilities_than_an_endpoint_returns_are_not_requested_again(tmp_path: Path) -> None:
+    path, asked = tmp_path / "answers.jsonl", questions(8)
+    with vlm_server.VlmServer(vlm_server.few_logprobs) as server:
+        assert asking(path, endpoint(server.url), asked) == {"probabilities": 24}
+        assert 24 < server.requests <= 24 + 16  # at most one request more per concurrent request
+        assert set(server.generated.values()) == {1}
+
+
 @pytest.mark.slow
 def test_without_confidence_answers_without_probabilities_are_a_state_of_their_own(tmp_path: Path) -> None:
     path, asked = tmp_path / "answers.jsonl", questions(2)
