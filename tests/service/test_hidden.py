@@ -90,6 +90,7 @@ def decoded(orders: list[list[int]], maps: list[float], digits: int) -> list[tup
     return [tuple(each) for each in sets[is_left].tolist()]
 
 
+@pytest.mark.slow
 def test_two_runs_in_two_orders_do_not_decode_the_answers_to_twenty_guesses(tmp_path: Path) -> None:
     from shoe.service.folder import Folder
     from shoe.service.truths import add_truth
