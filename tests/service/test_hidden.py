@@ -143,8 +143,9 @@ def test_a_hidden_ground_truth_is_scored_as_a_whole_a_few_times_a_day_and_never_
             refused = client.post("/v1/runs", json=body, headers=a)
             assert (refused.status_code, refused.json()["field"]) == (403, field)
             assert client.post("/v1/runs", json=body | {"truth": "open"}, headers=a).status_code == 200
-        for more in ({"options": ["strict.zero-tp=skip"]}, {"protocols": ["diag"]}):
-            body = {"prediction": sent(client, a), "truth": "small", **more}
+        few: tuple[dict[str, Any], ...] = ({"options": ["strict.zero-tp=skip"]}, {"protocols": ["diag"]})
+        for more in few:
+            body = {"prediction": sent(client, a), "truth": "small"} | more
             refused = client.post("/v1/runs", json=body, headers=a)
             assert (refused.status_code, refused.json()["field"]) == (403, "options")
             assert client.post("/v1/runs", json=body | {"truth": "open"}, headers=a).status_code == 200
