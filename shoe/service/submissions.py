@@ -259,7 +259,7 @@ def _check_quota(db: sqlite3.Connection, team: str, board: str | None, truth: st
     if quota is None:
         if db.execute("SELECT 1 FROM truths WHERE name = ? AND shown = 0", (truth,)).fetchone() is None:
             return
-        where = "truth IN (SELECT b.name FROM truths a JOIN truths b USING (sha256) WHERE a.name = ?)"
+        where = "truth IN (SELECT b.name FROM truths a JOIN truths b USING (sha256) WHERE a.name = ? AND b.shown = 0)"
         name, quota = truth, DAILY
     used = db.execute(
         f"SELECT count(*) FROM runs JOIN jobs USING (key) WHERE team = ? AND {where} AND cancelled = 0 "  # noqa: S608
