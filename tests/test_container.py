@@ -25,7 +25,7 @@ KEPT = [
 
 def step(name: str) -> str:
     """The text of the last step of a kind, such as RUN."""
-    return re.findall(rf"^{name} (.+)$", STEPS, re.MULTILINE)[-1]
+    return str(re.findall(rf"^{name} (.+)$", STEPS, re.MULTILINE)[-1])
 
 
 def test_the_service_of_the_image_starts_and_is_healthy(tmp_path: Path) -> None:
