@@ -111,7 +111,7 @@ def test_what_is_no_ledger_stays_as_it_is(tmp_path: Path) -> None:
 
 def test_a_model_that_cannot_be_opened_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "answers.jsonl"
-    monkeypatch.setitem(sys.modules, "transformers", None)
+    monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(MissingExtraError):
         asking(path, Transformers(model="m"), questions(1))
     assert not path.exists()
