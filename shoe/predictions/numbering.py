@@ -190,7 +190,7 @@ _MOST_OF_REST = 0.1
 _NEXT_TO_NONE = 0.05
 # The better numbering is that of the whole file if at least this fraction of the IDs agree with it more often than with
 # the applied numbering, among IDs for which the difference is more than a standard deviation.
-_MOST_IDS = 0.75
+_MOST_IDS = 0.7
 _PARTS = 5  # of the images, to learn an unknown order
 
 
