@@ -29,7 +29,7 @@ from shoe.core.rows import Rows
 from shoe.predictions.record_fields import image_names
 from shoe.predictions.source import Source
 from shoe.predictions.vlm.boxes import YES_OR_NO, corner_of, layout_of, verdict_of
-from shoe.predictions.vlm.keys import SCORE_NAMES, is_verdict, meaning, meaning_of_kind, superseded
+from shoe.predictions.vlm.keys import SCORE_NAMES, judges, meaning_of_kind, only_judges, superseded
 
 _CORNERS = ["hx1", "hy1", "hx2", "hy2", "ox1", "oy1", "ox2", "oy2"]
 COLUMNS = ["image", *_CORNERS, "verb", "object"]
@@ -289,10 +289,10 @@ def _rows(source: Source, columns: Columns, others: Columns, kind: Any, absent: 
 
 def _denied(source: Source, name: str, values: Sequence[Any]) -> Mask:
     """Return the (n,) mask of rows that a column of verdicts denies; raise InputError if a verdict is not yes or no."""
-    verdicts = [verdict_of(value) for value in values] if is_verdict(name) else []
+    verdicts = [verdict_of(value) for value in values] if judges(name) else []
     is_no = np.array([verdict is False for verdict in verdicts], bool)
     unclear = [row for row, verdict in enumerate(verdicts) if verdict is None and values[row] not in (None, "")]
-    if unclear and not meaning(name).part:
+    if unclear and only_judges(name):
         found, place = describe_value(values[unclear[0]]), source.record_name(unclear[0])
         raise InputError(source.path, record=place, field=name, found=found, expected=YES_OR_NO)
     if unclear or not is_no.any():

@@ -9,7 +9,7 @@ from shoe.core.io.tolerant import values_in
 from shoe.lexicon.text import ALTERNATIVES
 from shoe.predictions.vlm.box_marks import Entity, can_be_verb, entity_of, is_person, words_of_boxes
 from shoe.predictions.vlm.boxes import box_of, corners_in, number_of, verdict_of
-from shoe.predictions.vlm.keys import Meaning, is_verdict, meaning, superseded
+from shoe.predictions.vlm.keys import Meaning, judges, meaning, only_judges, superseded
 from shoe.predictions.vlm.verdicts import split_verdict, verdicts_in
 
 _AROUND_ALL = {"union", "interaction", "hoi", "pair", "relation", "relationship", "image", "predicate", "action"}
@@ -110,7 +110,7 @@ def fields_of(record: dict[Any, Any]) -> Fields:
             elif info.part in ("verb", "phrase"):
                 fields.invalid_word = (info.part, value)
             continue
-        if is_verdict(key) and (verdict_of(value) is not None or not (info.part or isinstance(value, list))):
+        if judges(key) and (verdict_of(value) is not None or (only_judges(key) and not isinstance(value, list))):
             fields.verdicts[str(key)] = value
         elif info.part == "score":
             if not info.side and (fields.score is None or key in ("score", "confidence")):
@@ -136,7 +136,7 @@ def fields_of(record: dict[Any, Any]) -> Fields:
 @lru_cache(1 << 14)
 def _verdict(key: object, words: str) -> bool | None:
     """Return whether words under "answer", or in place of a verb, say only that an interaction is there; else None."""
-    if meaning(key).words == ("answer",):
+    if judges(key) and not only_judges(key):
         return next(iter(stated)) if len(stated := verdicts_in(words)) == 1 and not words.isdigit() else None
     is_word = meaning(key).part in ("verb", "phrase") or str(key).isdigit()  # the keys of an item in a list are numbers
     rest, verdict = split_verdict(words)

@@ -136,8 +136,11 @@ REFUSALS = _set("safety image_safety content_filter refusal prohibited_content b
 FAILURES = _set("errored expired canceled cancelled failed")
 
 _VERDICTS = _set(
-    "present exist exists valid interaction interacting interacts positive verdict verified confirmed is happening"
+    "label present exist exists valid interaction interacting interacts positive verdict verified confirmed correct is "
+    "answer decision happening"
 )
+_OF_OTHERS = _set("label correct decision")  # perhaps of the ground truth or of a person, except within a reply
+_UNSURE = _set("answer happening")  # also hold other words
 _PROMPT = _set("prompt prompts question query queries instruction instructions system input inputs user tools schema")
 _TRUTH = _set("gt ground truth solution expected gold annotation annotations")
 _REFERENCE = _set("reference correct target true right label")
@@ -184,8 +187,18 @@ def is_truth(key: object, value: Any) -> bool:
 
 
 def is_verdict(key: object) -> bool:
-    """Return whether a key states whether an interaction is there: "present"; not "label", perhaps the ground truth."""
+    """Return whether a key may state whether an interaction is there: "label", "present", "is_valid"."""
     return bool(words := meaning(key).words) and _VERDICTS.issuperset(words)
+
+
+def judges(key: object) -> bool:
+    """Return whether a key of a prediction may state whether it is there; not "label", perhaps the ground truth."""
+    return is_verdict(key) and _OF_OTHERS.isdisjoint(meaning(key).words)
+
+
+def only_judges(key: object) -> bool:
+    """Return whether a key of a prediction can have no other values than yes and no."""
+    return judges(key) and not meaning(key).part and _UNSURE.isdisjoint(meaning(key).words)
 
 
 def meaning_of_kind(key: object) -> Meaning:
