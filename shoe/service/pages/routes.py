@@ -20,7 +20,8 @@ from shoe.service.api.runs import RunId
 from shoe.service.callers import Anybody, App, Reader, require_scope
 from shoe.service.contract import NotFoundError, describe
 from shoe.service.pages import playground, views
-from shoe.service.pages.rendering import STATIC, Page, address_of, answer, viewer_of
+from shoe.service.pages.rendering import STATIC, Page, address_of, answer, cached, viewer_of
+from shoe.service.pages.views import View
 from shoe.service.runs import visible_run
 from shoe.service.truths import own_similarities, truths
 
@@ -126,7 +127,9 @@ def _content(path: Path) -> tuple[bytes, str]:
 @router.get("/")
 async def front(request: Request, _: Anybody, app: App) -> Response:
     """Show the front page."""
-    return answer(request, views.front(app.folder, viewer_of(request)))
+    with app.folder.database.read():
+        view = views.front(app.folder, viewer_of(request))
+    return await cached(request, view)
 
 
 @router.get("/runs")
@@ -134,16 +137,20 @@ async def run_list(
     request: Request, identity: Reader, app: App, name: Text = "", state: Text = "", truth: Text = "", after: Text = ""
 ) -> Response:
     """Show at most 50 runs that match a filter: part of the name, state, ground truth; listed below the run `after`."""
-    if after:
-        visible_run(app.folder, identity, after)
     asked = {"name": name, "state": state, "truth": truth}
-    return answer(request, views.run_list(app.folder, viewer_of(request), asked, after or None))
+    with app.folder.database.read():
+        if after:
+            visible_run(app.folder, identity, after)
+        view = views.run_list(app.folder, viewer_of(request), asked, after or None)
+    return await cached(request, view)
 
 
 @router.get("/runs/{id}")
-def run_page(request: Request, id_: RunId, identity: Anybody, app: App) -> Response:
+async def run_page(request: Request, id_: RunId, identity: Anybody, app: App) -> Response:
     """Show a run."""
-    return answer(request, views.run_page(app.folder, viewer_of(request), visible_run(app.folder, identity, id_)))
+    with app.folder.database.read():
+        view = views.run_page(app.folder, viewer_of(request), visible_run(app.folder, identity, id_))
+    return await cached(request, view)
 
 
 @router.get("/runs/{id}/classes")
@@ -172,21 +179,23 @@ def submit(request: Request, identity: Reader, app: App, board: Text = "") -> Re
         "may_submit": identity.allows("submit"),
         "largest": app.settings.largest_upload,
     }
-    return answer(request, ("submit.html", values))
+    return answer(request, View("submit.html", values))
 
 
 @router.get("/boards")
 async def board_list(request: Request, _: Anybody, app: App) -> Response:
     """Show the leaderboards; hidden leaderboards are listed only for users with a token."""
-    return answer(request, views.board_list(app.folder, viewer_of(request)))
+    return await cached(request, views.board_list(app.folder, viewer_of(request)))
 
 
 @router.get("/boards/{name}")
-def board_page(request: Request, name: str, identity: Anybody, app: App) -> Response:
+async def board_page(request: Request, name: str, identity: Anybody, app: App) -> Response:
     """Show a leaderboard; a hidden leaderboard requires a token."""
-    if boards.board(app.folder, name).hidden:
-        require_scope(identity, "read")
-    return answer(request, views.board_page(app.folder, viewer_of(request), name))
+    with app.folder.database.read():
+        if boards.board(app.folder, name).hidden:
+            require_scope(identity, "read")
+        view = views.board_page(app.folder, viewer_of(request), name)
+    return await cached(request, view)
 
 
 @router.get("/playground")
@@ -207,7 +216,7 @@ def ask(request: Request, _: Reader, app: App, said: Text = "", truth: Text = ""
     except ShoeError as error:
         values["problem"] = str(error)
         found = playground.answer(places[name], said, "")
-    return answer(request, ("playground.html", values | found))
+    return answer(request, View("playground.html", values | found))
 
 
 @router.get("/maps")
@@ -222,7 +231,7 @@ def map_page(request: Request, name: str, _: Reader, app: App) -> Response:
     place = playground.places(app.folder).get(name)
     if place is None:
         raise NotFoundError("no similarity map of this name")
-    return answer(request, ("map.html", views.map_values(name, place)))
+    return answer(request, View("map.html", views.map_values(name, place)))
 
 
 @router.get("/truths")
@@ -236,7 +245,7 @@ def interface(request: Request, identity: Anybody, app: App) -> Response:
     """Show the documentation of the API, made from its OpenAPI schema."""
     known = truths(app.folder) if identity.allows("read") else []
     curl = CURL.format(address=address_of(request), truth=known[0].name if known else "TRUTH")
-    return answer(request, ("api.html", {"groups": interface_values(describe(request.app)), "curl": curl}))
+    return answer(request, View("api.html", {"groups": interface_values(describe(request.app)), "curl": curl}))
 
 
 @router.get("/rate")

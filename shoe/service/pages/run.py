@@ -16,7 +16,7 @@ from shoe.diagnosis.error_types import ERRORS
 from shoe.report.page import svg
 from shoe.report.page.svg import Interval, intervals
 from shoe.service.folder import Folder
-from shoe.service.runs import AGGREGATES, command_of
+from shoe.service.runs import AGGREGATES
 from shoe.service.truths import Truth
 from shoe.service.types import Run
 
@@ -96,7 +96,7 @@ _WITHHELD = "Files with details of single images are withheld, because the groun
 
 
 def run_values(folder: Folder, run: Run, truth: Truth | None, *, all_files: bool) -> dict[str, Any]:
-    """Return the values of ``run.html``.
+    """Return the values of ``run.html`` that are computed from a run and its output files.
 
     Args:
         truth: ground truth of the run; None if it is no longer registered.
@@ -105,12 +105,10 @@ def run_values(folder: Folder, run: Run, truth: Truth | None, *, all_files: bool
     result, diagnosis = (read_output(folder, run, name) for name in ("result.json", "diagnosis.json"))
     held = not all_files and truth is not None and not truth.shown
     return {
-        "run": run,
         "pending": run.state in ("queued", "running") or "queued" in run.further.values(),
         "took": run.ended - run.started if run.state == "done" and run.ended and run.started else None,
         "about": _facts(run, result),
         "files": _files(run, held=held),
-        "command": command_of(folder, run.id),
         "identity": {"predictions, SHA-256": run.prediction, "ground truth, SHA-256": truth and truth.sha256},
         "short_signature": short_signature(run.signature, truth),
         **(figures(result, diagnosis, run.further.get("diagnose")) if result else {"result": None}),

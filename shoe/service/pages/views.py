@@ -1,11 +1,11 @@
 """Template and values of each page, for the server and for the exported site."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from csv import reader
 from dataclasses import dataclass
 from functools import lru_cache
 from statistics import median
-from typing import Any, get_args
+from typing import Any, NamedTuple, get_args
 
 from shoe.diagnosis.error_types import ERRORS
 from shoe.report.page import svg
@@ -13,8 +13,9 @@ from shoe.service import boards, runs
 from shoe.service.folder import Folder
 from shoe.service.pages import playground
 from shoe.service.pages.run import comparison_values, first_exact, plot, read_output, row, run_values, short_signature
+from shoe.service.runs import command_of
 from shoe.service.truths import Truth, loaded, truths
-from shoe.service.types import Run, State
+from shoe.service.types import Run, Standing, State
 from shoe.similarity import SimilarityMap
 
 
@@ -77,8 +78,20 @@ def _coverage(info: Any) -> list[str]:
 
 PAGE = 50
 """Number of runs on a page of the list."""
-View = tuple[str, dict[str, Any]]
-"""Page: (name of the template, values for the template)."""
+
+
+class View(NamedTuple):
+    """A page that is not rendered yet.
+
+    Attributes:
+        template: name of the template.
+        values: values for the template.
+        derive: function that computes further values from `values` and stored files only; None if there are none.
+    """
+
+    template: str
+    values: dict[str, Any]
+    derive: Callable[[], dict[str, Any]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,10 +124,8 @@ def rows(viewer: Viewer, folder: Folder, found: Iterable[Run]) -> list[dict[str,
 def front(folder: Folder, viewer: Viewer) -> View:
     """Return the front page: for readers the latest 8 runs, and leaderboards, hidden ones only for administrators."""
     recent = runs.runs(folder, viewer.seen, limit=8) if viewer.reader else []
-    return "front.html", {
-        "runs": rows(viewer, folder, recent),
-        "boards": [each for each in boards.boards(folder) if viewer.admin or not each.hidden],
-    }
+    known = [each for each in boards.boards(folder) if viewer.admin or not each.hidden]
+    return View("front.html", {"runs": rows(viewer, folder, recent), "boards": known})
 
 
 def run_list(folder: Folder, viewer: Viewer, filters: Mapping[str, str], after: str | None) -> View:
@@ -126,7 +137,7 @@ def run_list(folder: Folder, viewer: Viewer, filters: Mapping[str, str], after: 
     """
     name, state, truth = (filters[key] or None for key in ("name", "state", "truth"))
     found = runs.runs(folder, viewer.seen, after, PAGE, state, name=name, truth=truth)
-    return "runs.html", {
+    values = {
         "runs": rows(viewer, folder, found),
         "asked": filters,
         "states": get_args(State),
@@ -134,6 +145,7 @@ def run_list(folder: Folder, viewer: Viewer, filters: Mapping[str, str], after: 
         "last": found[-1].id if len(found) == PAGE else None,
         "chosen": (),
     }
+    return View("runs.html", values)
 
 
 def run_page(folder: Folder, viewer: Viewer, run: Run) -> View:
@@ -141,17 +153,25 @@ def run_page(folder: Folder, viewer: Viewer, run: Run) -> View:
 
     There are no log lines if the results of the run are hidden from the viewer.
     """
-    values = run_values(folder, run, _truth(folder, run.truth), all_files=viewer.admin)
+    truth = _truth(folder, run.truth)
     actions = {"queued": ("cancel",), "running": ("cancel",), "failed": ("retry",), "cancelled": ("retry",)}
-    values |= {
+    values = {
+        "run": run,
+        "truth": truth,
         "mine": viewer.submitter and (viewer.admin or viewer.team == run.team),
         "actions": actions.get(run.state, ()),
+        "command": command_of(folder, run.id),
         "log": [line.line for line in runs.visible_log(folder, run, admin=viewer.admin)],
     }
-    if run.kind != "compare":
-        return "run.html", values
-    found = read_output(folder, run, "comparison.json")
-    return "comparison.html", values | (comparison_values(found, run.request["runs"]) if found else {"result": None})
+
+    def derive() -> dict[str, Any]:
+        found = run_values(folder, run, truth, all_files=viewer.admin)
+        if run.kind == "compare":
+            compared = read_output(folder, run, "comparison.json")
+            found |= comparison_values(compared, run.request["runs"]) if compared else {"result": None}
+        return found
+
+    return View("comparison.html" if run.kind == "compare" else "run.html", values, derive)
 
 
 def classes_page(folder: Folder, run: Run) -> View | None:
@@ -163,24 +183,30 @@ def classes_page(folder: Folder, run: Run) -> View | None:
     headings, *rows = reader(folder.files.path(output.sha256).read_text("utf-8").splitlines())
     columns = [number for number, name in enumerate(headings) if name not in ("verb", "object")]
     is_percentage = [name.endswith(("_ap", "_recall", "_f1")) for name in headings]
-    return "classes.html", {
-        "run": run,
-        "headings": [headings[number].replace("_", " ") for number in columns],
-        "rows": [
-            [f"{100 * float(row[n]):.2f}" if is_percentage[n] and row[n] else row[n] for n in columns] for row in rows
-        ],
-    }
+    shown = [[f"{100 * float(row[n]):.2f}" if is_percentage[n] and row[n] else row[n] for n in columns] for row in rows]
+    names = [headings[number].replace("_", " ") for number in columns]
+    return View("classes.html", {"run": run, "headings": names, "rows": shown})
 
 
 def board_list(folder: Folder, viewer: Viewer) -> View:
     """Return the list of leaderboards; hidden leaderboards are listed only for readers."""
     known = [each for each in boards.boards(folder) if viewer.reader or not each.hidden]
-    return "boards.html", {"boards": known, "viewer": viewer}
+    return View("boards.html", {"boards": known})
 
 
 def board_page(folder: Folder, viewer: Viewer, name: str) -> View:
     """Return the page of a leaderboard, with "hidden": True if its results must not be shown to the viewer."""
     found = boards.standing(folder, name)
+    values = {
+        "board": found.board,
+        "hidden": found.board.hidden and not viewer.admin,
+        "standing": found,
+        "truth": _truth(folder, found.board.truth),
+    }
+    return View("board.html", values, lambda: _board_values(found, values["truth"], hidden=values["hidden"]))
+
+
+def _board_values(found: Standing, truth: Truth | None, *, hidden: bool) -> dict[str, Any]:
     ranked = found.board.figure
     strict = first_exact(*(each.figures for each in found.rows)) if ranked.startswith("semantic:") else ranked
     keys = (strict, "semantic:map", "semantic:mf1")
@@ -190,25 +216,23 @@ def board_page(folder: Folder, viewer: Viewer, name: str) -> View:
         gain, why = _gain(each.figures, strict), _largest_loss(each.why)
         table.append({"run": each, "cells": cells.values(), "gain": gain, "why": why})
         drawn.append((each.name, cells))
-    return "board.html", {
-        "board": found.board,
-        "hidden": found.board.hidden and not viewer.admin,
+    return {
         "rows": table,
-        "left_out": found.left_out if viewer.admin or not found.board.hidden else [],
+        "left_out": [] if hidden else found.left_out,
         "plot": plot(drawn) if table else None,
         "signature": found.signature,
-        "short_signature": short_signature(found.signature, _truth(folder, found.board.truth)),
+        "short_signature": short_signature(found.signature, truth),
     }
 
 
 def map_list(folder: Folder) -> View:
     """Return the list of built-in and registered similarity maps."""
-    return "maps.html", {"maps": [map_row(name, place) for name, place in playground.places(folder).items()]}
+    return View("maps.html", {"maps": [map_row(name, place) for name, place in playground.places(folder).items()]})
 
 
 def truth_list(folder: Folder) -> View:
     """Return the list of ground truths: their metadata, without boxes and labels."""
-    return "truths.html", {"truths": truths(folder)}
+    return View("truths.html", {"truths": truths(folder)})
 
 
 def _truth(folder: Folder, name: str) -> Truth | None:
