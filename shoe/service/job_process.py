@@ -14,7 +14,7 @@ import resource
 import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -43,6 +43,8 @@ MEDIA = {
     ".txt": "text/plain",
 }
 _PREDICTIONS = "predictions"
+_WORST = 3
+"""Number of error types whose examples the page of a run shows: those that cost the most mAP."""
 _WIDTH = 160
 """Width of a text report in characters."""
 
@@ -140,6 +142,7 @@ def _score(job: _JobFolder) -> Done:
 
 def _diagnose(job: _JobFolder) -> Done:
     from shoe.diagnosis.diagnose import diagnose
+    from shoe.diagnosis.error_types import ERRORS
     from shoe.predictions.formats.qpic import read_action_scores
     from shoe.report.diagnosis import document
 
@@ -155,6 +158,10 @@ def _diagnose(job: _JobFolder) -> Done:
     stage("writing", 0.9)
     content = content if wanted.shown else _without_single(content)
     (job.out / "diagnosis.json").write_bytes(encode(content, readable=True))
+    if wanted.shown:
+        worst = sorted(ERRORS, key=lambda error: -(found.deltas[error.name].map or 0.0))[:_WORST]
+        cases = [{"error": error.name, **asdict(case)} for error in worst for case in found.examples(error.name, 2)]
+        (job.out / "examples.json").write_bytes(encode(cases))
     costs = {f"error:{name}": delta.map for name, delta in found.deltas.items()}
     return Done({}, {name: value for name, value in costs.items() if value is not None}, str(found.signature))
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import FileResponse, HTMLResponse, Response
 
 from shoe.benchmarks import DEFAULT, benchmark, protocol_options
 from shoe.core.boxes import CommonCoordinates
@@ -21,8 +21,9 @@ from shoe.service.callers import Anybody, App, Reader, require_scope
 from shoe.service.contract import NotFoundError, describe
 from shoe.service.pages import playground, views
 from shoe.service.pages.rendering import STATIC, Page, address_of, answer, cached, viewer_of
+from shoe.service.pages.run import read_output
 from shoe.service.pages.views import View
-from shoe.service.runs import visible_run
+from shoe.service.runs import check_file, visible_run
 from shoe.service.truths import own_similarities, truths
 
 _GROUPS = {
@@ -100,6 +101,7 @@ def _kind(node: Mapping[str, Any], schema: Mapping[str, Any]) -> str:
 
 
 _MEDIA = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+_IMAGES = (".jpg", ".jpeg", ".png", ".webp")
 Text = Annotated[str, Query(max_length=300)]
 
 router = APIRouter(route_class=Page, include_in_schema=False)
@@ -149,8 +151,27 @@ async def run_list(
 async def run_page(request: Request, id_: RunId, identity: Anybody, app: App) -> Response:
     """Show a run."""
     with app.folder.database.read():
-        view = views.run_page(app.folder, viewer_of(request), visible_run(app.folder, identity, id_))
+        view = views.run_page(
+            app.folder,
+            viewer_of(request),
+            visible_run(app.folder, identity, id_),
+            images=app.settings.images is not None,
+        )
     return await cached(request, view)
+
+
+@router.get("/runs/{id}/images/{number}")
+def example_image(id_: RunId, number: int, identity: Anybody, app: App) -> Response:
+    """Return the image of an example of a run, from the server's folder of images."""
+    run = visible_run(app.folder, identity, id_)
+    check_file(app.folder, identity, run, "examples.json")
+    cases = read_output(app.folder, run, "examples.json") or []
+    if app.settings.images is None or not 0 <= number < len(cases):
+        raise NotFoundError("no example with an image of this number")
+    path = app.settings.images / Path(cases[number]["image"]).name
+    if path.suffix.lower() not in _IMAGES or not path.is_file():
+        raise NotFoundError("the server does not have this image")
+    return FileResponse(path, headers={"Cache-Control": "private, max-age=3600"})
 
 
 @router.get("/runs/{id}/classes")

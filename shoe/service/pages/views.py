@@ -148,12 +148,13 @@ def run_list(folder: Folder, viewer: Viewer, filters: Mapping[str, str], after: 
     return View("runs.html", values)
 
 
-def run_page(folder: Folder, viewer: Viewer, run: Run) -> View:
+def run_page(folder: Folder, viewer: Viewer, run: Run, *, images: bool = False) -> View:
     """Return the page of a run, or of a comparison: values from its output files, and the first 1,000 log lines.
 
-    There are no log lines if the results of the run are hidden from the viewer.
+    There are no log lines if the results of the run are hidden from the viewer. With `images`, the server has
+    the images of the dataset, which examples then show.
     """
-    truth = _truth(folder, run.truth)
+    truth, lines = _truth(folder, run.truth), runs.visible_log(folder, run, admin=viewer.admin)
     actions = {"queued": ("cancel",), "running": ("cancel",), "failed": ("retry",), "cancelled": ("retry",)}
     values = {
         "run": run,
@@ -161,11 +162,13 @@ def run_page(folder: Folder, viewer: Viewer, run: Run) -> View:
         "mine": viewer.submitter and (viewer.admin or viewer.team == run.team),
         "actions": actions.get(run.state, ()),
         "command": command_of(folder, run.id),
-        "log": [line.line for line in runs.visible_log(folder, run, admin=viewer.admin)],
+        "log": [line.line for line in lines if line.line != f"failed: {run.reason}"],
+        "hidden": runs.is_hidden(folder, run, admin=viewer.admin),
+        "board": next((each for each in boards.boards(folder) if each.name == run.board), None),
     }
 
     def derive() -> dict[str, Any]:
-        found = run_values(folder, run, truth, all_files=viewer.admin)
+        found = run_values(folder, run, truth, all_files=viewer.admin, images=images)
         if run.kind == "compare":
             compared = read_output(folder, run, "comparison.json")
             found |= comparison_values(compared, run.request["runs"]) if compared else {"result": None}

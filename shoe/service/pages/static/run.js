@@ -20,7 +20,7 @@ if (live) {
   events.addEventListener("run", ({ data }) => {
     const run = JSON.parse(data);
     const ended = !["queued", "running"].includes(run.state);
-    if (ended && `${run.state} ${run.further.diagnose ?? ""}` !== live.dataset.shown) again();
+    if (ended && `${run.state} ${run.further.diagnose ?? ""} ${run.further.page ?? ""}` !== live.dataset.shown) again();
     else show(run);
   });
   events.addEventListener("log", ({ data }) => {
