@@ -43,7 +43,11 @@ class BusyError(ShoeError):
 
 
 class QuotaError(ShoeError):
-    """Raised if a team has reached its limit of submissions in 24 hours."""
+    """Raised if a team has reached its limit of submissions in 24 hours; `wait`: seconds until it may submit."""
+
+    def __init__(self, message: str, wait: float) -> None:
+        super().__init__(message)
+        self.wait = wait
 
 
 class Refused(Exception):  # noqa: N818

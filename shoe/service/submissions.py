@@ -4,8 +4,9 @@ import secrets
 import sqlite3
 import time
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -62,6 +63,8 @@ def submit(
     new = _scoring(folder, target, prediction_sha256, request)
     file = file_name(folder, team, prediction_sha256)
     if file is None:  # checked last, so that a client learns of all other errors before it uploads a large file
+        with folder.database.read() as db:
+            _check_quota(db, team, board)
         raise NotFoundError(f"no prediction file {prediction_sha256}: upload the file first")
     columns = {"truth": target.name, "visibility": visibility, "prediction_sha256": prediction_sha256}
     return _add_run(folder, team, new, name or file, request, most_waiting, board=board, **columns)
@@ -230,25 +233,46 @@ def _add_run(
     return run(folder, same["id"] if same else row["id"])
 
 
-def _check_quota(db: sqlite3.Connection, team: str, board: str | None) -> None:
-    """Raise QuotaError if a team has reached its limit of submissions to a leaderboard in 24 hours.
+class Quota(NamedTuple):
+    """Limit of a team's submissions to a leaderboard in 24 hours (None for no limit), and their number.
 
-    Failed and cancelled runs do not count; without a leaderboard (``board`` is None), there is no limit.
+    `free_at` is the time (seconds since 1970) of the next possible submission if the limit is reached, else None.
     """
-    if board is None:
-        return
+
+    limit: int | None
+    used: int
+    free_at: float | None
+
+    @property
+    def left(self) -> int | None:
+        """Number of submissions that are still possible now; None for no limit."""
+        return None if self.limit is None else max(self.limit - self.used, 0)
+
+
+def quota_of(db: sqlite3.Connection, team: str, board: str) -> Quota:
+    """Return the quota of a team on a leaderboard; failed and cancelled runs do not count."""
     quota = db.execute(
         "SELECT min(quota) AS least FROM (SELECT quota FROM boards WHERE name = ? "
         "UNION ALL SELECT quota FROM teams WHERE name = ?)",
         (board, team),
     ).fetchone()["least"]
-    used = db.execute(
-        "SELECT count(*) FROM runs JOIN jobs USING (key) WHERE team = ? AND board = ? AND cancelled = 0 "
-        "AND jobs.state != 'failed' AND runs.created > ?",
+    rows = db.execute(
+        "SELECT runs.created FROM runs JOIN jobs USING (key) WHERE team = ? AND board = ? AND cancelled = 0 "
+        "AND jobs.state != 'failed' AND runs.created > ? ORDER BY runs.created",
         (team, board, time.time() - _DAY),
-    ).fetchone()[0]
-    if quota is not None and used >= quota:
-        raise QuotaError(f"{board}: {team} has reached its limit of {quota} submissions in 24 hours ({used} used)")
+    ).fetchall()
+    full = quota is not None and len(rows) >= quota
+    return Quota(quota, len(rows), rows[len(rows) - quota]["created"] + _DAY if full else None)
+
+
+def _check_quota(db: sqlite3.Connection, team: str, board: str | None) -> None:
+    """Raise QuotaError if a team has reached its limit on a leaderboard; without a leaderboard, there is no limit."""
+    quota = None if board is None else quota_of(db, team, board)
+    if quota is not None and quota.free_at is not None:
+        found = f"has reached its limit of {quota.limit} submissions in 24 hours ({quota.used} used)"
+        at = f"{datetime.fromtimestamp(quota.free_at, UTC):%Y-%m-%d %H:%M} UTC"
+        why = f"{board}: {team} {found}; the next submission is possible at {at}"
+        raise QuotaError(why, quota.free_at - time.time())
 
 
 def _check_waiting(db: sqlite3.Connection, team: str, most: int | None) -> None:

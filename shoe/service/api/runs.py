@@ -98,7 +98,7 @@ def change_run(
 ) -> Response:
     """Change the name or the visibility of a run, and return the run."""
     run = runs.own_run(app.folder, identity, id_)
-    return _response(app, identity, runs.change(app.folder, run.id, document.name, document.visibility))
+    return _response(app, identity, runs.change(app.folder, run.id, document.name, document.visibility, document.link))
 
 
 @router.delete("/v1/runs/{id}", **contract(status=204))

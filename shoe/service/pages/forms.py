@@ -61,7 +61,7 @@ def act(request: Request, id_: RunId, action: str, form: Form, identity: Submitt
         return redirect(request, "/runs")
     if action == "change":
         visibility: Any = field(form, "visibility") if field(form, "visibility") in ("team", "public") else None
-        runs.change(app.folder, run.id, field(form, "name") or None, visibility)
+        runs.change(app.folder, run.id, field(form, "name") or None, visibility, field(form, "link").strip())
     elif action == "cancel":
         runs.cancel(app.folder, run.id)
     elif action == "retry":

@@ -107,7 +107,8 @@ class Page(APIRoute):
                 return await handle(request)
             except Refused as refused:
                 if refused.status == 401:
-                    return redirect(request, f"/login?next={quote(request.url.path)}")
+                    wanted = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+                    return redirect(request, f"/login?next={quote(wanted)}")
                 return problem(request, refused.status, refused.message, refused.hint, refused.headers)
             except (NotFoundError, RequestValidationError):
                 return problem(request, 404, NO_PAGE)

@@ -12,6 +12,7 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, Response
 
 from shoe.benchmarks import DEFAULT, benchmark, protocol_options
+from shoe.benchmarks.protocols import ABOUT
 from shoe.core.boxes import CommonCoordinates
 from shoe.core.errors import ShoeError
 from shoe.predictions.table import SCORES
@@ -23,7 +24,7 @@ from shoe.service.pages import playground, views
 from shoe.service.pages.rendering import STATIC, Page, address_of, answer, cached, viewer_of
 from shoe.service.pages.run import read_output
 from shoe.service.pages.views import View
-from shoe.service.runs import check_file, visible_run
+from shoe.service.runs import check_file, closed_truths, visible_run
 from shoe.service.truths import own_similarities, truths
 
 _GROUPS = {
@@ -41,7 +42,7 @@ CURL = """\
 FILE=predictions.json
 HASH=$(sha256sum "$FILE" | cut -c1-64)
 curl -T "$FILE" "{address}/v1/predictions?name=$(basename "$FILE")" -H "Authorization: Bearer $SHOE_TOKEN"
-RUN="{{\\"prediction\\": \\"$HASH\\", \\"truth\\": \\"{truth}\\"}}"
+RUN="{{\\"prediction\\": \\"$HASH\\", \\"{field}\\": \\"{name}\\"}}"
 curl "{address}/v1/runs" -H "Authorization: Bearer $SHOE_TOKEN" --json "$RUN"
 curl "{address}/v1/runs/ID/result" -H "Authorization: Bearer $SHOE_TOKEN"
 """
@@ -186,16 +187,17 @@ def classes_page(request: Request, id_: RunId, identity: Anybody, app: App) -> R
 @router.get("/submit")
 def submit(request: Request, identity: Reader, app: App, board: Text = "") -> Response:
     """Show the form for submitting predictions; the leaderboard `board` is selected."""
-    dataset = benchmark(DEFAULT)
+    dataset, closed = benchmark(DEFAULT), closed_truths(app.folder)
     values = {
-        "truths": truths(app.folder),
+        "truths": [each for each in truths(app.folder) if identity.allows("admin") or each.name not in closed],
         "maps": list(dict.fromkeys([*playground.places(app.folder), *own_similarities()])),
         "protocols": [*dataset.protocols, "shoe"],
         "usual": dataset.default_protocols,
         "box_conventions": list(CommonCoordinates),
         "score_kinds": list(SCORES),
         "options": protocol_options.describe(),
-        "boards": boards.boards(app.folder),
+        "about": dataset.about | ABOUT,
+        "boards": views.open_boards(app.folder, viewer_of(request)),
         "wanted_board": board,
         "may_submit": identity.allows("submit"),
         "largest": app.settings.largest_upload,
@@ -210,12 +212,14 @@ async def board_list(request: Request, _: Anybody, app: App) -> Response:
 
 
 @router.get("/boards/{name}")
-async def board_page(request: Request, name: str, identity: Anybody, app: App) -> Response:
-    """Show a leaderboard; a hidden leaderboard requires a token."""
+async def board_page(
+    request: Request, name: str, identity: Anybody, app: App, best: Annotated[bool, Query()] = False
+) -> Response:
+    """Show a leaderboard, with `best` only the best run of each team; a hidden leaderboard requires a token."""
     with app.folder.database.read():
         if boards.board(app.folder, name).hidden:
             require_scope(identity, "read")
-        view = views.board_page(app.folder, viewer_of(request), name)
+        view = views.board_page(app.folder, viewer_of(request), name, best=best)
     return await cached(request, view)
 
 
@@ -264,8 +268,12 @@ async def truth_list(request: Request, _: Reader, app: App) -> Response:
 @router.get("/api")
 def interface(request: Request, identity: Anybody, app: App) -> Response:
     """Show the documentation of the API, made from its OpenAPI schema."""
-    known = truths(app.folder) if identity.allows("read") else []
-    curl = CURL.format(address=address_of(request), truth=known[0].name if known else "TRUTH")
+    closed = closed_truths(app.folder)
+    names = [each.name for each in truths(app.folder)] if identity.allows("read") else ["TRUTH"]
+    usable = [("truth", name) for name in names if name not in closed]
+    usable += [("board", board) for boards_of in closed.values() for board in boards_of if identity.allows("read")]
+    field, name = (usable or [("truth", "TRUTH")])[0]
+    curl = CURL.format(address=address_of(request), field=field, name=name)
     return answer(request, View("api.html", {"groups": interface_values(describe(request.app)), "curl": curl}))
 
 

@@ -250,4 +250,5 @@ def row(run: Run) -> dict[str, Any]:
     keys = {"strict": first_exact(run.figures), "semantic": "semantic:map", "mf1": "semantic:mf1"}
     names = ("id", "kind", "name", "team", "truth", "state", "visibility", "created")
     metrics = {name: run.figures.get(key) for name, key in keys.items()}
-    return {name: getattr(run, name) for name in names} | {"figures": metrics}
+    protocol = keys["strict"].split(":")[1] if keys["strict"] else None
+    return {name: getattr(run, name) for name in names} | {"figures": metrics, "protocol": protocol}

@@ -1,5 +1,6 @@
 """Template and values of each page, for the server and for the exported site."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from csv import reader
 from dataclasses import dataclass
@@ -7,6 +8,7 @@ from functools import lru_cache
 from statistics import median
 from typing import Any, NamedTuple, get_args
 
+from shoe.comparison.compare import heading_with_arrow
 from shoe.diagnosis.error_types import ERRORS
 from shoe.report.page import svg
 from shoe.service import boards, runs
@@ -14,6 +16,8 @@ from shoe.service.folder import Folder
 from shoe.service.pages import playground
 from shoe.service.pages.run import comparison_values, first_exact, plot, read_output, row, run_values, short_signature
 from shoe.service.runs import command_of
+from shoe.service.submissions import quota_of
+from shoe.service.tokens import ADMIN
 from shoe.service.truths import Truth, loaded, truths
 from shoe.service.types import Run, Standing, State
 from shoe.similarity import SimilarityMap
@@ -122,10 +126,25 @@ def rows(viewer: Viewer, folder: Folder, found: Iterable[Run]) -> list[dict[str,
 
 
 def front(folder: Folder, viewer: Viewer) -> View:
-    """Return the front page: for readers the latest 8 runs, and leaderboards, hidden ones only for administrators."""
-    recent = runs.runs(folder, viewer.seen, limit=8) if viewer.reader else []
-    known = [each for each in boards.boards(folder) if viewer.admin or not each.hidden]
+    """Return the front page: leaderboards, hidden ones only for viewers with a token, and the latest 8 runs.
+
+    Viewers without the permission to read see only the latest public runs on leaderboards.
+    """
+    known = open_boards(folder, viewer)
+    names = {each["board"].name for each in known}
+    recent = runs.runs(folder, viewer.seen, limit=8 if viewer.reader else 200, state=None if viewer.reader else "done")
+    recent = recent if viewer.reader else [run for run in recent if run.board in names][:8]
     return View("front.html", {"runs": rows(viewer, folder, recent), "boards": known})
+
+
+def open_boards(folder: Folder, viewer: Viewer) -> list[dict[str, Any]]:
+    """Return the leaderboards that a viewer may submit to, each with the number of "left" submissions, None if any."""
+    with folder.database.read() as db:
+        return [
+            {"board": each, "left": quota_of(db, viewer.team, each.name).left if viewer.team else each.quota}
+            for each in boards.boards(folder)
+            if viewer.team is not None or not each.hidden
+        ]
 
 
 def run_list(folder: Folder, viewer: Viewer, filters: Mapping[str, str], after: str | None) -> View:
@@ -159,6 +178,7 @@ def run_page(folder: Folder, viewer: Viewer, run: Run, *, images: bool = False) 
     values = {
         "run": run,
         "truth": truth,
+        "images": images,
         "mine": viewer.submitter and (viewer.admin or viewer.team == run.team),
         "actions": actions.get(run.state, ()),
         "command": command_of(folder, run.id),
@@ -192,34 +212,47 @@ def classes_page(folder: Folder, run: Run) -> View | None:
 
 
 def board_list(folder: Folder, viewer: Viewer) -> View:
-    """Return the list of leaderboards; hidden leaderboards are listed only for readers."""
-    known = [each for each in boards.boards(folder) if viewer.reader or not each.hidden]
+    """Return the list of leaderboards; hidden leaderboards are listed only for viewers with a token."""
+    known = [each for each in boards.boards(folder) if viewer.team is not None or not each.hidden]
     return View("boards.html", {"boards": known})
 
 
-def board_page(folder: Folder, viewer: Viewer, name: str) -> View:
-    """Return the page of a leaderboard, with "hidden": True if its results must not be shown to the viewer."""
+def board_page(folder: Folder, viewer: Viewer, name: str, *, best: bool = False) -> View:
+    """Return the page of a leaderboard, with "hidden": True if its results must not be shown to the viewer.
+
+    With `best`, the table has only the best run of each team, and the baselines.
+    """
     found = boards.standing(folder, name)
+    with folder.database.read() as db:
+        quota = quota_of(db, viewer.team, name) if viewer.team else None
     values = {
+        "quota": quota,
+        "best": best,
         "board": found.board,
         "hidden": found.board.hidden and not viewer.admin,
         "standing": found,
         "truth": _truth(folder, found.board.truth),
     }
-    return View("board.html", values, lambda: _board_values(found, values["truth"], hidden=values["hidden"]))
+    return View("board.html", values, lambda: _board_values(found, values["truth"], hidden=values["hidden"], best=best))
 
 
-def _board_values(found: Standing, truth: Truth | None, *, hidden: bool) -> dict[str, Any]:
+def _board_values(found: Standing, truth: Truth | None, *, hidden: bool, best: bool) -> dict[str, Any]:
     ranked = found.board.figure
     strict = first_exact(*(each.figures for each in found.rows)) if ranked.startswith("semantic:") else ranked
     keys = (strict, "semantic:map", "semantic:mf1")
-    table, drawn = [], []
+    table, drawn, teams = [], [], Counter[str]()
     for each in found.rows:
+        baseline = each.team == ADMIN
+        teams[each.team] += not baseline
+        if best and teams[each.team] > 1:
+            continue
         cells = {key: {"value": each.figures.get(key), "interval": each.intervals.get(key)} for key in keys}
         gain, why = _gain(each.figures, strict), _largest_loss(each.why)
-        table.append({"run": each, "cells": cells.values(), "gain": gain, "why": why})
+        table.append({"run": each, "cells": cells.values(), "gain": gain, "why": why, "baseline": baseline})
         drawn.append((each.name, cells))
     return {
+        "ranked_by": heading_with_arrow(ranked),
+        "several": max(teams.values(), default=0) > 1,
         "rows": table,
         "left_out": [] if hidden else found.left_out,
         "plot": plot(drawn) if table else None,
