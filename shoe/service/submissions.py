@@ -269,10 +269,12 @@ def _check_quota(db: sqlite3.Connection, team: str, board: str | None) -> None:
     """Raise QuotaError if a team has reached its limit on a leaderboard; without a leaderboard, there is no limit."""
     quota = None if board is None else quota_of(db, team, board)
     if quota is not None and quota.free_at is not None:
-        found = f"has reached its limit of {quota.limit} submissions in 24 hours ({quota.used} used)"
         at = f"{datetime.fromtimestamp(quota.free_at, UTC):%Y-%m-%d %H:%M} UTC"
-        why = f"{board}: {team} {found}; the next submission is possible at {at}"
-        raise QuotaError(why, quota.free_at - time.time())
+        raise QuotaError(
+            f"{board}: {team} has reached its limit of {quota.limit} submissions in 24 hours ({quota.used} used); "
+            f"the next submission is possible at {at}",
+            quota.free_at - time.time(),
+        )
 
 
 def _check_waiting(db: sqlite3.Connection, team: str, most: int | None) -> None:
