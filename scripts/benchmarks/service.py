@@ -44,7 +44,8 @@ async def app(scope, receive, send):
 
 listening = socket.create_server(("127.0.0.1", 0), backlog=512)
 print(f"http://127.0.0.1:{listening.getsockname()[1]}", flush=True)
-config = uvicorn.Config(app, http="h11", ws="none", lifespan="off", log_level="warning", access_log=False, timeout_keep_alive=15)
+how = {"log_level": "warning", "access_log": False, "timeout_keep_alive": 15}
+config = uvicorn.Config(app, http="h11", ws="none", lifespan="off", **how)
 uvicorn.Server(config).run(sockets=[listening])
 """
 """A server that answers every request with one file."""
@@ -75,8 +76,8 @@ def service(
             who = f"{readers} readers, {submitters} submitters: "
             for name, (values, unit) in loaded.items():
                 found.append(seconds_row(who + name, values, unit))
-            slowest = (loaded[f"{of}, 99 of 100"][0] for of in ("a read", "a static file"))
-            found.append(ratio(f"{who}a read / a static file, 99 of 100", *slowest, SLOWER))
+            reads, files = (loaded[f"{of}, 99 of 100"][0] for of in ("a read", "a static file"))
+            found.append(ratio(f"{who}a read / a static file, 99 of 100", reads, files, SLOWER))
             each = 1000 * (processor(process) - used) / loaded["reads"][0][0]
             found.append(Row("  processor of the server, a read", each, "ms"))
             forget(server)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
+import re
 import resource
 import signal
 import sys
@@ -218,7 +219,13 @@ def _compare(job: _JobFolder) -> Done:
         for number, of in enumerate(asked.runs, 1)
     ]
     stage("resampling", 0.1)
-    found = compare(runs, resamples=asked.resamples, seed=asked.seed, allow_different=asked.allow_different)
+
+    def progress(text: str) -> None:  # "resampling images: 3 of 40 pieces"
+        done, every = (int(number.replace(",", "")) for number in re.findall(r"[\d,]*\d", text))
+        stage("resampling", 0.1 + 0.7 * done / every)
+
+    options = {"resamples": asked.resamples, "seed": asked.seed, "allow_different": asked.allow_different}
+    found = compare(runs, **options, progress=progress)
     stage("writing", 0.8)
     content = Compare.from_comparison(found, class_differences(found))
     (job.out / "comparison.json").write_bytes(encode(content, readable=True))

@@ -112,7 +112,12 @@ def test_a_page_is_rendered_again_only_if_what_it_shows_changes(client: Any, sit
     folder, ids = site
     rendered: list[str] = []
     render = rendering.render
-    monkeypatch.setattr(rendering, "render", lambda view, *more: rendered.append(view.template) or render(view, *more))
+
+    def counted(view: Any, *more: Any) -> bytes:
+        rendered.append(view.template)
+        return render(view, *more)
+
+    monkeypatch.setattr(rendering, "render", counted)
     pages = [f"/runs/{ids['public']}", "/runs", "/boards/board"]
 
     def fresh() -> list[str]:
@@ -183,12 +188,13 @@ def test_a_run_says_what_is_hidden_or_being_made_and_its_reason_once(client: Any
 
 
 def test_a_negative_gain_is_explained() -> None:
-    from shoe.service.pages.rendering import ServerLinks, environment
+    from shoe.report.page.rendering import environment
+    from shoe.service.pages.rendering import ServerLinks
     from shoe.service.pages.run import figures
     from tests.service.site import RESULT
 
     for semantic, explained in ((0.1, True), (0.3, False)):
-        result = {**RESULT, "semantic": {**RESULT["semantic"], "map": semantic}}
+        result = {**RESULT, "semantic": {"map": semantic, "mf1": 0.4}}
         values = figures(result, None, None) | {"examples": [], "files": {"words": None}, "link": ServerLinks().link}
         folder = Path(__file__).parents[2] / "shoe" / "service" / "pages" / "templates"
         source = '{% import "parts.html" as parts with context %}{% include "figures.html" %}'

@@ -142,7 +142,7 @@ async def cached(request: Request, view: View) -> Response:
     links, about = _frame(request)
     shown = msgspec.msgpack.encode((view.template, view.values, about, links.base))
     key = hashlib.sha256(shown).digest()
-    page = _pages.pop(key, None) or await run_in_threadpool(render, view, links, about)
+    page = _pages.pop(key, b"") or await run_in_threadpool(render, view, links, about)
     _pages[key] = page  # the dict is ordered by the time of the last use
     if len(_pages) > _MOST_PAGES:
         del _pages[next(iter(_pages))]

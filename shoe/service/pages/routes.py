@@ -196,7 +196,7 @@ def submit(request: Request, identity: Reader, app: App, board: Text = "") -> Re
         "box_conventions": list(CommonCoordinates),
         "score_kinds": list(SCORES),
         "options": protocol_options.describe(),
-        "about": dataset.about | ABOUT,
+        "about": {**dataset.about, **ABOUT},
         "boards": views.open_boards(app.folder, viewer_of(request)),
         "wanted_board": board,
         "may_submit": identity.allows("submit"),

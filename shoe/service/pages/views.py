@@ -223,17 +223,11 @@ def board_page(folder: Folder, viewer: Viewer, name: str, *, best: bool = False)
     With `best`, the table has only the best run of each team, and the baselines.
     """
     found = boards.standing(folder, name)
+    truth, hidden = _truth(folder, found.board.truth), found.board.hidden and not viewer.admin
     with folder.database.read() as db:
         quota = quota_of(db, viewer.team, name) if viewer.team else None
-    values = {
-        "quota": quota,
-        "best": best,
-        "board": found.board,
-        "hidden": found.board.hidden and not viewer.admin,
-        "standing": found,
-        "truth": _truth(folder, found.board.truth),
-    }
-    return View("board.html", values, lambda: _board_values(found, values["truth"], hidden=values["hidden"], best=best))
+    values = {"quota": quota, "best": best, "board": found.board, "hidden": hidden, "standing": found, "truth": truth}
+    return View("board.html", values, lambda: _board_values(found, truth, hidden=hidden, best=best))
 
 
 def _board_values(found: Standing, truth: Truth | None, *, hidden: bool, best: bool) -> dict[str, Any]:
