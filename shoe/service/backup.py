@@ -25,7 +25,7 @@ from shoe.service.folder import Folder, Store
 from shoe.service.pages import playground, views
 from shoe.service.pages.rendering import STATIC, SiteLinks, file_of, render
 from shoe.service.pages.views import View, Viewer
-from shoe.service.runs import AGGREGATES, referenced, without_hidden
+from shoe.service.runs import AGGREGATES, all_without_hidden, referenced
 from shoe.service.truths import truths
 from shoe.service.types import Run
 
@@ -286,7 +286,7 @@ def _public(folder: Folder) -> Iterator[Run]:
     """Yield the finished public runs, the latest first, without the results of hidden leaderboards."""
     after = None
     while found := runs.runs(folder, "", after, 200, "done"):
-        yield from (without_hidden(folder, run) for run in found)
+        yield from all_without_hidden(folder, found)
         after = found[-1].id
 
 

@@ -5,6 +5,7 @@ import sqlite3
 import time
 from collections.abc import Sequence
 from contextlib import suppress
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
@@ -339,8 +340,16 @@ def is_hidden(folder: Folder, run: Run, *, admin: bool) -> bool:
 
 def without_hidden(folder: Folder, run: Run, *, admin: bool = False) -> Run:
     """Return a run, without metrics, output files, signature and follow-up jobs if its results are hidden."""
-    hidden = is_hidden(folder, run, admin=admin)
-    return replace(run, figures={}, outputs={}, signature=None, further={}) if hidden else run
+    return all_without_hidden(folder, [run], admin=admin)[0]
+
+
+def all_without_hidden(folder: Folder, found: Sequence[Run], *, admin: bool = False) -> list[Run]:
+    """Return runs as :func:`without_hidden`, with one query for all of them."""
+    with folder.database.read() as db:
+        public = {row["name"] for row in db.execute("SELECT name FROM boards WHERE hidden = 0")}
+    shown = {run.id for run in found if admin or run.board is None or run.board in public}
+    hidden: dict[str, Any] = {"figures": {}, "outputs": {}, "signature": None, "further": {}}
+    return [run if run.id in shown else replace(run, **hidden) for run in found]
 
 
 def visible_log(folder: Folder, run: Run, after: int = 0, *, admin: bool) -> list[Line]:

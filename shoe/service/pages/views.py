@@ -122,7 +122,7 @@ class Viewer:
 
 def rows(viewer: Viewer, folder: Folder, found: Iterable[Run]) -> list[dict[str, Any]]:
     """Return the rows of a table of the runs `found`, without results that are hidden from the viewer."""
-    return [row(runs.without_hidden(folder, run, admin=viewer.admin)) for run in found]
+    return [row(run) for run in runs.all_without_hidden(folder, list(found), admin=viewer.admin)]
 
 
 def front(folder: Folder, viewer: Viewer) -> View:
