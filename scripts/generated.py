@@ -1,9 +1,8 @@
 """What the README and the docs site show of the code: outputs of commands, and tables of what exists.
 
-A part of a page stands between ``<!-- run: COMMAND -->`` (the command's output follows in a fence) or
-``<!-- table: NAME -->`` and ``<!-- end -->``. The README holds the text (``scripts/update-readme``); pages of the site
-say only what will stand there and are filled when the site is built (mkdocs takes this file as a hook), so they are
-never stale.
+A part of a page ends at ``<!-- end -->``. It starts with ``<!-- run: COMMAND -->`` (output of a command, in a fence),
+``<!-- table: NAME -->``, or ``<!-- api: NAME -->`` (signature and docstring of a public name).
+``scripts/update-readme`` writes the parts; ``scripts/check`` fails if a part is stale.
 """
 
 import contextlib
@@ -20,6 +19,7 @@ from typing import Any
 from unittest import mock
 
 import msgspec
+from api_entries import entry
 
 import shoe.cli
 from shoe.benchmarks import DEFAULT, benchmark
@@ -38,7 +38,7 @@ from shoe.predictions.formats.registry import FORMATS
 from shoe.report.schemas import SCHEMAS, documents_of
 
 ROOT = Path(__file__).resolve().parent.parent
-PART = re.compile(r"(<!-- (run|table): (.+?) -->\n).*?(<!-- end -->)", re.DOTALL)
+PART = re.compile(r"(<!-- (run|table|api): (.+?) -->\n).*?(<!-- end -->)", re.DOTALL)
 _ATTRIBUTE = re.compile(r"^ {4}(\w+(?:, \w+)*): (.*(?:\n {8}.*)*)", re.MULTILINE)
 Row = tuple[str, ...]
 
@@ -46,13 +46,6 @@ Row = tuple[str, ...]
 def filled(text: str) -> str:
     """A page with its generated parts made anew."""
     return PART.sub(_part, text)
-
-
-def unfilled(text: str) -> str:
-    """A page of the site as its file holds it: each generated part says what will stand there."""
-    what = {"run": "What `{}` prints", "table": "The table of {}"}
-    when = "is filled in when the site is built: `scripts/docs`."
-    return PART.sub(lambda m: f"{m[1]}*{what[m[2]].format(m[3])} {when}*\n{m[4]}", text)
 
 
 def output(command: str) -> str:
@@ -190,15 +183,8 @@ TABLES: dict[str, Callable[[], str]] = {
 
 def _part(match: re.Match[str]) -> str:
     start, kind, what, end = match.groups()
-    text = f"```console\n$ {what}\n{output(what)}\n```\n" if kind == "run" else TABLES[what]()
+    if kind == "run":
+        text = f"```console\n$ {what}\n{output(what)}\n```\n"
+    else:
+        text = TABLES[what]() if kind == "table" else entry(what)
     return f"{start}\n{text}\n{end}"
-
-
-def on_page_markdown(markdown: str, **_: object) -> str:
-    """Fill the parts of a page; called by mkdocs."""
-    return filled(markdown)
-
-
-def on_page_content(html: str, **_: object) -> str:
-    """Leave out the roles before names that docstrings mention; called by mkdocs."""
-    return re.sub(r":(?:class|func|mod|data|meth|attr|obj):(?=<code>)", "", html)

@@ -1,6 +1,7 @@
 """Fixtures that all tests share."""
 
 import os
+import re
 import shutil
 import signal
 from collections.abc import Iterator
@@ -9,8 +10,6 @@ from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
-
-from shoe.lexicon.wordnet import MissingWordNetError, glosses
 
 # Timing is the benchmark's business: a slow machine is no failure. By default a property sees the same few examples in
 # every run (a failure is then no accident of the day), as in CI, whose SHOE_TESTS=many has ten times as many.
@@ -28,6 +27,15 @@ _SHARED = _ROOT.parent / "shared" / "data"
 for _ended_by in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
     if signal.getsignal(_ended_by) is signal.SIG_IGN:
         signal.signal(_ended_by, lambda *_: None)
+
+
+_ALL_SLOW = re.compile(r"^pytestmark = (\[[^\]]*)?pytest\.mark\.slow\b", re.MULTILINE)
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave out files with only slow tests if slow tests are not wanted: some import torch, which takes seconds."""
+    is_fast_suite = config.option.markexpr == "not slow" and collection_path.suffix == ".py"
+    return True if is_fast_suite and _ALL_SLOW.search(collection_path.read_text("utf-8")) else None
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -59,15 +67,6 @@ def reader() -> Any:
     except LookupError:
         pytest.skip("WordNet's files are not in place: scripts/setup-wordnet puts them there")
     return nltk.corpus.wordnet
-
-
-@pytest.fixture(scope="session")
-def definitions() -> None:
-    """WordNet's files, for definitions; tests that need no more of nltk's WordNet are spared its four seconds."""
-    try:
-        glosses(["ride.v.01"], "this test")
-    except MissingWordNetError:
-        pytest.skip("WordNet's files are not in place: scripts/setup-wordnet puts them there")
 
 
 @pytest.fixture(scope="module")

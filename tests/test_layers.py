@@ -57,10 +57,16 @@ def package_of(module: str) -> str:
 
 
 @cache
+def parsed() -> dict[Path, ast.Module]:
+    """All modules of the package, parsed once for all tests."""
+    return {path: ast.parse(path.read_text("utf-8")) for path in sorted(PACKAGE.rglob("*.py"))}
+
+
+@cache
 def graph() -> dict[str, set[str]]:
     """What every module imports of the package, at any depth."""
-    names = {name_of(path): path for path in PACKAGE.rglob("*.py")}
-    return {name: set(imports_of(ast.parse(path.read_text("utf-8")), names)) for name, path in names.items()}
+    trees = {name_of(path): tree for path, tree in parsed().items()}
+    return {name: set(imports_of(tree, trees)) for name, tree in trees.items()}
 
 
 def name_of(path: Path) -> str:

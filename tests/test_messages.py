@@ -7,7 +7,8 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-_ROOT = Path(__file__).parents[1]
+from tests.test_layers import PACKAGE, parsed
+
 _GOLDEN = Path(__file__).parent / "data" / "messages.txt"
 _PARTS = ("found", "expected", "hint")
 
@@ -25,9 +26,9 @@ def _text(node: ast.expr) -> str:
 
 def _messages() -> Iterator[str]:
     """Yield a line for each place that makes an error: module, class of the error, and its texts."""
-    for path in sorted((_ROOT / "shoe").rglob("*.py")):
-        module = path.relative_to(_ROOT).with_suffix("").as_posix().replace("/", ".")
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+    for path, tree in parsed().items():
+        module = path.relative_to(PACKAGE.parent).with_suffix("").as_posix().replace("/", ".")
+        for node in ast.walk(tree):
             if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id.endswith("Error")):
                 continue
             texts = [_text(argument) for argument in node.args]

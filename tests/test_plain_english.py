@@ -5,7 +5,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-_ROOT = Path(__file__).parents[1]
+from tests.test_layers import PACKAGE, parsed
+
 _NAMES = re.compile(r"_?(told|asked|said|meant|heard|spared|their|those|who|whom|tell|hear)")
 _OPENINGS = re.compile(r"(Say|Tell|Take|Hear|Go|What|Who|Where|Those|It|They|The same|One that|As) ")
 _PHRASES = re.compile(r"\b(what is so|held to|but for|as far as|is under way|sceptics|coins|voices|the model said)\b")
@@ -16,9 +17,9 @@ _ALLOWED = {
 """Findings that may stay, as the test prints them."""
 
 
-def _findings(path: Path) -> Iterator[str]:
-    where = path.relative_to(_ROOT).as_posix()
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+def _findings(path: Path, tree: ast.Module) -> Iterator[str]:
+    where = path.relative_to(PACKAGE.parent).as_posix()
+    for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             names = [node.name]
             if not isinstance(node, ast.ClassDef):
@@ -30,5 +31,5 @@ def _findings(path: Path) -> Iterator[str]:
 
 
 def test_names_and_docstrings_use_plain_words() -> None:
-    found = [line for path in sorted((_ROOT / "shoe").rglob("*.py")) for line in _findings(path)]
+    found = [line for path, tree in parsed().items() for line in _findings(path, tree)]
     assert [line for line in found if line not in _ALLOWED] == []

@@ -3,12 +3,15 @@
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import orjson
 import pytest
 
 import shoe
 from shoe.demo import PREDICTIONS, TRUTH
+from shoe.diagnosis.error_types import ErrorType
 from shoe.predictions import read_predictions_with_notes
+from shoe.scoring.strict import strict_credits
 from tests.cli.run import as_json
 
 VLM = Path(PREDICTIONS["free text"])
@@ -37,7 +40,51 @@ def test_notebooks_show_tables(results: list[Any]) -> None:
         shown = result._repr_html_()
         assert shown.startswith("<table><caption>")
         assert "&lt;GroundTruth: hico-det" in shown
+        assert shown.count("<rect") == 4  # human and object box of a prediction and of the nearest ground truth
         assert len(shown) < 3000
+
+
+def test_the_worst_prediction_is_drawn(results: list[Any]) -> None:
+    report, found = results[:2]
+    rows, credit = strict_credits(report.task, report.strict.options)
+    assert f"({report.predictions.score[rows[credit == 0]].max():.2f})" in report._repr_html_()
+    costly = max((each.label for each in list(ErrorType)[1:]), key=lambda name: found.deltas[name].map)
+    assert costly == "object_box"
+    assert f"{found.examples(costly, 1)[0].image}: object box error" in found._repr_html_()
+
+
+def test_without_a_wrong_prediction_nothing_is_drawn(results: list[Any]) -> None:
+    truth = results[3]
+    perfect = shoe.score(truth.interactions, truth, protocols=["upt"])
+    assert perfect.strict is not None
+    assert perfect.strict.map == 1
+    assert "<figure" not in perfect._repr_html_()
+
+
+def test_numbers_are_listed_by_the_path_of_their_keys(results: list[Any]) -> None:
+    report, found = results[:2]
+    flat = shoe.score(report.predictions, report.truth, protocols=["qpic", "upt", "shoe"]).to_dict(flat=True)
+    assert {type(value) for value in flat.values()} <= {int, float}
+    assert flat["strict/map"] == flat["protocols/qpic/map"] == report.strict.map
+    assert {"protocols/upt/map", "protocols/upt/map_rare", "images"} < flat.keys()
+    assert flat["semantic/above_delta/mf1"] == report.semantic.above_delta.mf1
+    assert found.to_dict(flat=True)["errors/object_box/delta_map"] == found.deltas["object_box"].map
+
+
+def test_tables_are_columns_of_one_length(results: list[Any]) -> None:
+    report, found = results[:2]
+    classes, errors, rows = report.classes_table(), found.errors_table(), found.predictions_table()
+    for table, length in ((classes, 600), (errors, 9), (rows, len(report.predictions))):
+        assert {len(column) for column in table.values()} == {length}
+    assert np.nanmean(classes["hico-det/ap"]) == pytest.approx(report.strict.map)
+    assert np.nanmean(classes["shoe/ap"]) == pytest.approx(report.semantic.map)
+    assert classes["ground_truths"].sum() == len(report.truth.interactions)
+    assert dict(zip(errors["error"], errors["count"], strict=True))["duplicate"] == found.counts["duplicate"]
+    for error in ("true_positive", "object_box", "interaction"):
+        assert (rows["error"] == error).sum() == found.counts[error]
+    image, box = rows["image"][7], [rows[f"o{edge}"][7] for edge in ("x1", "y1", "x2", "y2")]
+    assert image == report.predictions.images[report.predictions.image[7]]
+    assert box == report.predictions.object_boxes[7].tolist()
 
 
 def test_python_says_what_the_commands_say(results: list[Any]) -> None:

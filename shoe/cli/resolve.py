@@ -13,7 +13,7 @@ def resolve(
         bool, Option("--phrase", help="Parse each WORD as a phrase: print its parts, then the senses of its words.")
     ] = False,
     pos: Annotated[str | None, Option(help="Part of speech: verb or object. Default: both.")] = None,
-    glosses: Annotated[bool, Option("--glosses", help="Show WordNet definitions (requires the extra llm).")] = False,
+    glosses: Annotated[bool, Option("--glosses", help="Show WordNet definitions.")] = False,
 ) -> None:
     """List the WordNet senses of each word in order of preference, with the rule that found each sense.
 
@@ -51,7 +51,7 @@ def resolve(
         )
     found = [candidates_of(word, part) for word, part in wanted]
     names = sorted({candidate.name for resolution in found for candidate in resolution.candidates})
-    definitions = read_glosses(names, "shoe resolve --glosses") if glosses else {}
+    definitions = read_glosses(names) if glosses else {}
     for resolution in found:
         title = f"{printable(resolution.word)} as {resolution.part}"
         if not resolution.candidates:

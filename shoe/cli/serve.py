@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import logging
 import re
+import sqlite3
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -29,7 +30,7 @@ FolderPath = Annotated[Path, Argument(help="Folder of the service.")]
 
 @contextmanager
 def service_context() -> Iterator[None]:
-    """Print warnings as log lines, and raise MissingExtraError for a missing library, while a service command runs."""
+    """Print warnings as log lines, and raise errors of one line for a missing library or a database that fails."""
     gc.enable()  # disabled at the start of every command, as short commands do not profit from it
     logging.basicConfig(format="shoe: %(message)s", level=logging.WARNING)
     try:
@@ -38,6 +39,8 @@ def service_context() -> Iterator[None]:
         if str(error.name).split(".")[0] in ("fastapi", "uvicorn", "jinja2", "zstandard", "starlette", "h11"):
             raise MissingExtraError("shoe serve", "serve") from None
         raise
+    except sqlite3.Error as error:
+        raise OptionError(f"database of the service: {error}: `shoe serve doctor` finds damage") from None
 
 
 @contextmanager
@@ -108,16 +111,16 @@ def list_tokens(folder: FolderPath) -> None:
 
 @tokens_app.command("revoke")
 def revoke_token(
-    folder: FolderPath, token: Annotated[str, Argument(help="First characters of the token, as in the list.")]
+    folder: FolderPath, token: Annotated[str, Argument(help="First 10 characters of the token, or the whole token.")]
 ) -> None:
     """Revoke a token and all logins made with it.
 
     Example: shoe serve token revoke lab shoe_Ab12C
     """
-    with open_service(folder, "token revoke", token) as place:
+    with open_service(folder, "token revoke", token.strip()[:10]) as place:  # the audit log has no whole tokens
         from shoe.service.tokens import revoke
 
-        print(f"{revoke(place, token.removesuffix('...')).prefix}...: revoked")
+        print(f"{revoke(place, token).prefix}...: revoked")
 
 
 _START = "start"

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from typer import Option
+from typer import Option, confirm
 
 from shoe.cli import options
 from shoe.cli.output import refuse_overwrite, show_progress, write_json
@@ -57,6 +57,10 @@ def submit(
     from shoe.version import __version__
 
     refuse_overwrite((predictions, token_file), save, json)
+    if board is not None:
+        print(f"shoe: leaderboard {board} shows name, team and scores of the run to its readers", file=sys.stderr)
+        if sys.stdin.isatty() and not confirm("Submit?", err=True):
+            raise OptionError("not submitted")
     with Client(server, token=_token(token_file)) as client:
         if client.version.shoe != __version__:
             theirs = printable(client.version.shoe)

@@ -1,6 +1,6 @@
 """Base class of results that are written as JSON, and the types of values in their JSON schemas."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, TypeVar
 
 import msgspec
@@ -40,6 +40,28 @@ class GainFields(Document, frozen=True, kw_only=True):
     map: Gain | None = None
     map_rare: Gain | None = None
     map_non_rare: Gain | None = None
+
+
+def flat_numbers(document: Mapping[str, Any], prefix: str = "") -> dict[str, float]:
+    """Return the numbers of a document by the path of their keys, as experiment trackers name metrics ("strict/map").
+
+    Objects in a list are named by their protocol ("protocols/upt/map"); other lists, and texts, are left out.
+
+    Example:
+        >>> flat_numbers({"strict": {"map": 0.5}, "protocols": [{"protocol": "upt", "map": 0.4}]})
+        {'strict/map': 0.5, 'protocols/upt/map': 0.4}
+    """
+    found: dict[str, float] = {}
+    for key, value in document.items():
+        if isinstance(value, Mapping):
+            found |= flat_numbers(value, f"{prefix}{key}/")
+        elif isinstance(value, list):
+            named = [each for each in value if isinstance(each, Mapping) and "protocol" in each]
+            for each in named:
+                found |= flat_numbers(each, f"{prefix}{key}/{each['protocol']}/")
+        elif isinstance(value, int | float):
+            found[prefix + key] = value
+    return found
 
 
 D = TypeVar("D", bound=Document)

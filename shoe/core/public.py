@@ -111,6 +111,37 @@ def as_table(title: str, rows: Rows, notes: Sequence[str] = ()) -> str:
     return f"<table><caption>{escape(title)}</caption>{''.join(lines)}</table>{''.join(below)}"
 
 
+Drawn = tuple[str, Sequence[float], Sequence[float]]
+"""Triplet to be drawn: its words, and the edges of its human box and object box in pixels of the annotated image."""
+_PREDICTED, _TRUE = "#d55e00", "#000000"
+
+
+def as_drawing(
+    title: str, size: Sequence[float], predicted: Drawn, truth: Drawn | None, overlap: Sequence[float] | None
+) -> str:
+    """Return an HTML figure with the boxes of a prediction and of the nearest ground truth; object boxes are dashed.
+
+    ``size`` is the width and height of the image, (0, 0) if unknown; ``overlap`` the human IoU and object IoU.
+    """
+    pairs = [(predicted, _PREDICTED), *([(truth, _TRUE)] if truth else [])]
+    ends = np.array([box[2:] for (_, *boxes), _ in pairs for box in boxes])
+    width, height = size if min(size) > 0 else ends.max(axis=0).tolist()
+    pen = max(width, height) / 120
+    lines = [
+        f'<rect x="{x1:.0f}" y="{y1:.0f}" width="{x2 - x1:.0f}" height="{y2 - y1:.0f}" stroke="{colour}"{dashes}/>'
+        for (_, human, thing), colour in reversed(pairs)
+        for (x1, y1, x2, y2), dashes in ((human, ""), (thing, f' stroke-dasharray="{3 * pen:.3g}"'))
+    ]
+    words = f'<span style="color:{_PREDICTED}">predicted: {escape(predicted[0])}</span>'
+    words += f"<br>nearest ground truth: {escape(truth[0])}" if truth else ""
+    words += f" (human IoU {overlap[0]:.2f}, object IoU {overlap[1]:.2f})" if overlap else ""
+    return (
+        f'<figure style="margin:8px 0"><svg viewBox="0 0 {width:g} {height:g}" width="320" role="img" '
+        f'aria-label="{escape(title)}" style="background:#eee;max-height:320px" fill="none" stroke-width="{pen:.3g}">'
+        f"{''.join(lines)}</svg><figcaption>{escape(title)}<br>{words}</figcaption></figure>"
+    )
+
+
 def _first(notes: Sequence[str]) -> list[str]:
     more = len(notes) - _NOTES_SHOWN
     return [

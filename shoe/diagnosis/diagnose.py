@@ -13,13 +13,14 @@ from shoe.benchmarks.protocols import SEMANTIC
 from shoe.benchmarks.truth import GroundTruth
 from shoe.core.arrays import Floats, Indices
 from shoe.core.boxes import Coordinates, Overlap
+from shoe.core.documents import flat_numbers
 from shoe.core.errors import OptionError, unknown_name
 from shoe.core.interactions import Interactions
-from shoe.core.public import Rows, as_lines, as_table
+from shoe.core.public import Drawn, Rows, as_drawing, as_lines, as_table
 from shoe.core.roles import NO_BOX, RoleTruth, Single
 from shoe.diagnosis.analysis import ErrorAnalysis
-from shoe.diagnosis.error_types import ERRORS, ROLE_FLOW, VARIANTS, Variant, does
-from shoe.diagnosis.examples import ErrorExample, examples
+from shoe.diagnosis.error_types import ERRORS, ROLE_FLOW, VARIANTS, ErrorType, Variant, does
+from shoe.diagnosis.examples import ErrorExample, Shown, examples
 from shoe.diagnosis.localisation import Localised, PairRules, localise
 from shoe.diagnosis.pairs import (
     NEEDS,
@@ -146,6 +147,13 @@ _BEST_OF_TRIPLETS = (
 )
 
 
+_EDGES = ("x1", "y1", "x2", "y2")
+
+
+def _drawn(pair: Shown) -> Drawn:
+    return f"{pair.verb} {pair.noun}", pair.human, pair.object
+
+
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Diagnosis(ErrorAnalysis, PairResults):
     """Diagnosis of triplets; each part is computed on first use.
@@ -216,7 +224,17 @@ class Diagnosis(ErrorAnalysis, PairResults):
         return as_lines(self._title, self._rows, self.notes)
 
     def _repr_html_(self) -> str:
-        return as_table(self._title, self._rows, self.notes)
+        return as_table(self._title, self._rows, self.notes) + self._worst()
+
+    def _worst(self) -> str:
+        """Return a drawing of the most confident prediction with the most costly type of error; "" if there is none."""
+        gains = {each.label: self.deltas[each.label].map or 0.0 for each in list(ErrorType)[1:]}
+        error = max(gains, key=gains.__getitem__)
+        if not (found := self.examples(error, 1)) or not (predicted := found[0].predicted):
+            return ""
+        drawn, truth = _drawn(predicted), found[0].truth
+        title = f"{found[0].image}: {error.replace('_', ' ')} error, the most costly type ({found[0].score:.2f})"
+        return as_drawing(title, found[0].size, drawn, _drawn(truth) if truth else None, found[0].overlap)
 
     @property
     def _title(self) -> str:
@@ -227,9 +245,41 @@ class Diagnosis(ErrorAnalysis, PairResults):
         errors = {name.replace("_", " "): {"Δ mAP": delta.map} for name, delta in self.deltas.items()}
         return {"before any fix": {"mAP": self.means.map}, **errors}
 
-    def to_dict(self, *, sweeps: bool = False) -> dict[str, Any]:
-        """Return all results as a dict with the keys of ``shoe diagnose --json``; ``sweeps`` includes the sweeps."""
-        return self.figures(sweeps=sweeps).to_dict()
+    def to_dict(self, *, sweeps: bool = False, flat: bool = False) -> dict[str, Any]:
+        """Return all results as a dict with the keys of ``shoe diagnose --json``; ``sweeps`` includes the sweeps.
+
+        With ``flat``, return only numbers, by the path of their keys: {"errors/human_box/delta_map": 0.007, ...}.
+        """
+        found = self.figures(sweeps=sweeps).to_dict()
+        return flat_numbers(found) if flat else found
+
+    def errors_table(self) -> dict[str, Any]:
+        """Return a table of the error types as a dict of columns, for ``pandas.DataFrame`` and ``polars.DataFrame``.
+
+        The columns are "error", "count", and the mAP gained by fixing the errors: "delta_map", "delta_map_rare" and
+        "delta_map_non_rare", as fractions, NaN if there is no class to average.
+        """
+        deltas = [delta._asdict() for delta in self.deltas.values()]
+        gains = {f"delta_{key}": [np.nan if row[key] is None else row[key] for row in deltas] for key in deltas[0]}
+        return {"error": list(self.deltas), "count": [self.counts[name] for name in self.deltas], **gains}
+
+    def predictions_table(self) -> dict[str, Any]:
+        """Return a table of the n predictions as a dict of columns, for ``pandas.DataFrame`` and ``polars.DataFrame``.
+
+        The columns are "image", the edges of both boxes as in the file ("hx1" to "hy2", "ox1" to "oy2"), "verb",
+        "object", "score", and "error": an error type, "true_positive", or "" for a prediction that is left out.
+        """
+        table = self.table
+        sides = {"h": table.human_boxes, "o": table.object_boxes}
+        errors = np.array([*(each.label for each in ErrorType), ""])  # the index -1 stands for left out
+        return {
+            "image": np.array(table.images)[table.image],
+            **{f"{side}{edge}": boxes[:, at] for side, boxes in sides.items() for at, edge in enumerate(_EDGES)},
+            "verb": np.array(table.verbs)[table.verb],
+            "object": np.array(table.objects)[table.object],
+            "score": table.score,
+            "error": errors[self.types],
+        }
 
     def figures(self, *, sweeps: bool = False) -> ModelFigures:
         """Return the results as in ``shoe diagnose --json``, but no dataset, split and name; ``sweeps`` adds sweeps."""

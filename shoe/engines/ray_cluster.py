@@ -147,14 +147,17 @@ class Cluster:
     def workers(self, most: int, *, is_local: bool = False) -> int:
         """Return the number of workers for one model, 1 to ``most``, by the cores (or GPUs) of the cluster.
 
-        ``is_local`` workers reserve ``gpus`` GPUs each. Raise OptionError if the whole cluster has fewer than ``gpus``.
+        ``is_local`` workers reserve ``gpus`` GPUs of one machine each. Raise OptionError if no machine has ``gpus``.
         """
         self.connection.check()  # because the next call would wait a minute for a lost cluster
-        resources = self.connection.ray.cluster_resources()
-        gpus = resources.get("GPU", 0.0)
-        if self.gpus > gpus:
-            raise OptionError(f"--gpus {self.gpus:g}: found a cluster with {gpus:g} GPUs, expected at least that many")
-        slots = gpus / self.gpus if is_local and self.gpus else resources.get("CPU", 0.0)
+        machines = [node["Resources"] for node in self.connection.ray.nodes() if node["Alive"]]
+        gpus = [machine.get("GPU", 0.0) for machine in machines]
+        if self.gpus > max(gpus, default=0.0):
+            found = f"a cluster with {max(gpus, default=0.0):g} GPUs per machine"
+            raise OptionError(f"--gpus {self.gpus:g}: found {found}, expected a machine with at least that many")
+        slots: float = sum(machine.get("CPU", 0.0) for machine in machines)
+        if is_local and self.gpus:
+            slots = sum(int(each / self.gpus + 1e-9) for each in gpus)
         return max(1, min(most, int(slots / self.models)))
 
     def start(self, kind: type[Any], *args: Any, is_local: bool = False, concurrency: int = 1) -> Any:

@@ -420,7 +420,8 @@ def _object(words: list[str], spelled: str, how: ObjectWords) -> Iterable[Sense]
     if how == "head":
         head = _noun_groups(phrase)[0][-1:] if phrase else []
         return because(find(head, "object"), f'head of "{" ".join(words)}"') if head != words else find(head, "object")
-    whole = find(words, "object", spelled) or find(phrase, "object")
+    joined = text.ARTICLES.isdisjoint(words[:1]) or lexicon().has(spelled, "n")  # "a tv" is no ATV
+    whole = (find(words, "object", spelled) if joined else []) or find(phrase, "object")
     if how == "phrase":
         return whole
     owners = [_owner(word) for word in phrase]

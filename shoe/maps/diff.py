@@ -125,13 +125,10 @@ class MapDiff(Document, frozen=True):
         return {"verb": self.verbs, "object": self.objects}
 
     def with_glosses(self) -> Self:
-        """Return the comparison with WordNet's definitions of the senses in ``largest``.
-
-        Raise MissingExtraError, which says how to install WordNet's files, if they are not installed.
-        """
+        """Return the comparison with WordNet's definitions of the senses in ``largest``."""
         pairs = (pair for part in self.parts.values() for pair in part.largest)
         names = sorted({name for pair in pairs for name in (pair.class_synset, pair.synset)})
-        defined = glosses(names, "showing WordNet's definitions") if names else {}
+        defined = glosses(names)
 
         def glossed(part: PartDiff) -> PartDiff:
             both = ((pair, [defined[pair.class_synset], defined[pair.synset]]) for pair in part.largest)

@@ -101,7 +101,6 @@ def rate(
 
     Raises:
         ShoeError: if a rater cannot continue; answers to its running requests are stored first.
-        MissingExtraError: if WordNet's glosses cannot be read.
         KeyboardInterrupt: at a second Ctrl-C.
     """
     columns = len(raters.columns)

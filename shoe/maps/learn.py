@@ -115,8 +115,7 @@ _FROM_SAME_CLASS = ("class mean", "relatives", "support of relatives", "similar 
 def pair_features(part: Part, classes: Ints, senses: Ints) -> PairFeatures:
     """Compute the features that do not depend on ratings, for pairs of C class senses and S senses.
 
-    ``senses`` are the IDs of the S senses, ascending, including the C class senses. Raise MissingWordNetError if
-    WordNet's glosses are not installed.
+    ``senses`` are the IDs of the S senses, ascending, including the C class senses.
     """
     from scipy.sparse import csr_array
 
@@ -134,7 +133,7 @@ def pair_features(part: Part, classes: Ints, senses: Ints) -> PairFeatures:
     files = sorted({store.lexname(sense) for sense in ids})
     file = np.array([files.index(store.lexname(sense)) for sense in ids], np.float32)
     uses, rank = _uses(senses, part)
-    definitions = glosses(names_of(senses), "learning from ratings")
+    definitions = glosses(names_of(senses))
     spelled = [" ".join(store.lemmas(sense)).replace("_", " ") for sense in ids]
     texts = [f"{name} {definitions[store.name(sense)]}".lower() for name, sense in zip(spelled, ids, strict=True)]
     words, vectors = _gloss_vectors(texts)

@@ -98,7 +98,7 @@ def describe(names: Sequence[str]) -> list[SenseText]:
 
     Raise MissingExtraError if WordNet's definitions cannot be read.
     """
-    store, definitions = lexicon(), glosses(sorted(set(names)), "asking about synsets")
+    store, definitions = lexicon(), glosses(sorted(set(names)))
     sense = {
         name: SenseText(name, tuple(lemma.replace("_", " ") for lemma in store.lemmas(store.synset(name))), gloss)
         for name, gloss in definitions.items()

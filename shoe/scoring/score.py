@@ -13,18 +13,19 @@ from msgspec import structs
 from shoe.benchmarks.protocol_options import StrictOptions
 from shoe.benchmarks.protocols import Options, Signature, choose, sign
 from shoe.benchmarks.truth import GroundTruth
-from shoe.core.boxes import Coordinates
-from shoe.core.documents import Count, Document, as_base_class
+from shoe.core.arrays import Indices
+from shoe.core.boxes import CommonCoordinates, Coordinates, Overlap, iou
+from shoe.core.documents import Count, Document, as_base_class, flat_numbers
 from shoe.core.errors import flag, pluralize, printable
 from shoe.core.interactions import Interactions, image_index
-from shoe.core.public import Rows, as_lines, as_table
+from shoe.core.public import Drawn, Rows, as_drawing, as_lines, as_table
 from shoe.core.statistics import middle_ranks
 from shoe.lexicon.resolve import lexicon_metadata, match_labels
 from shoe.predictions.boxes.check import BoxReport, check_box_convention
 from shoe.predictions.notes import ReadNotes
 from shoe.predictions.numbering import check_numbering
 from shoe.scoring.hoi_similarity import HoiSimilarity
-from shoe.scoring.matching.task import Task
+from shoe.scoring.matching.task import Boxes, Task
 from shoe.scoring.roles import ByPerson, RoleResult, role_scores
 from shoe.scoring.semantic import Semantic, SemanticResult, semantic_score
 from shoe.scoring.strict import Strict, StrictResult, strict_credits, strict_score
@@ -192,7 +193,33 @@ class Report:
         return as_lines(self._title, self._rows, self._notes)
 
     def _repr_html_(self) -> str:
-        return as_table(self._title, self._rows, self._notes)
+        return as_table(self._title, self._rows, self._notes) + self._worst()
+
+    def _worst(self) -> str:
+        """Return a drawing of the most confident false positive of ``strict``; "" if there is none."""
+        rows, credit = (
+            strict_credits(self.task, self.strict.options) if self.strict else (np.zeros(0, int), np.zeros(0))
+        )
+        if not len(wrong := rows[credit == 0]):
+            return ""
+        row, truth = wrong[[np.argmax(self.predictions.score[wrong])]], self.truth.interactions
+        image = int(self.task.image[row[0]])
+        near = np.arange(truth.offsets[image], truth.offsets[image + 1])
+        ours, theirs = (Boxes(table, CommonCoordinates.EDGES) for table in (self.predictions, truth))
+        mine = np.repeat(row, len(near))
+        humans = iou(ours.human(mine), theirs.human(near), Overlap.CONTINUOUS)
+        objects = iou(ours.object(mine), theirs.object(near), Overlap.CONTINUOUS)
+        nearest = int(np.argmax(humans + objects)) if len(near) else -1
+
+        def drawn(boxes: Boxes, row: Indices) -> Drawn:
+            table = boxes.table
+            words = f"{table.verbs[table.verb[row[0]]]} {table.objects[table.object[row[0]]]}"
+            return words, boxes.human(row)[0].tolist(), boxes.object(row)[0].tolist()
+
+        title = f"{truth.images[image]}: most confident false positive ({self.predictions.score[row[0]]:.2f})"
+        shown = drawn(theirs, near[[nearest]]) if len(near) else None
+        overlaps = (humans[nearest], objects[nearest]) if len(near) else None
+        return as_drawing(title, truth.sizes[image].tolist(), drawn(ours, row), shown, overlaps)
 
     @property
     def _title(self) -> str:
@@ -254,10 +281,34 @@ class Report:
             semantic=self.semantic and as_base_class(self.semantic, Semantic),
         )
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the metrics and notes under the keys of ``shoe score --json`` (docs/reference/json.md)."""
+    def to_dict(self, *, flat: bool = False) -> dict[str, Any]:
+        """Return the metrics and notes under the keys of ``shoe score --json`` (docs/reference/json.md).
+
+        With ``flat``, return only numbers, by the path of their keys: {"strict/map": 0.68, ...}.
+        """
         extra = {"absent": dict(self.absent), "notes": self._notes}
-        return self.figures().to_dict() | {name: value for name, value in extra.items() if value}
+        found = self.figures().to_dict() | {name: value for name, value in extra.items() if value}
+        return flat_numbers(found) if flat else found
+
+    def classes_table(self) -> dict[str, Any]:
+        """Return a table of the K classes as a dict of columns, for ``pandas.DataFrame`` and ``polars.DataFrame``.
+
+        The columns are "verb", "object", "rare", "ground_truths", and the values of each protocol, such as
+        "hico-det/ap", "hico-det/recall", "shoe/ap" and "shoe/f1". Values are fractions, NaN for classes that are not
+        in the mean of the protocol.
+        """
+        classes, semantic = self.truth.classes, self.semantic
+        columns: dict[str, Any] = {
+            "verb": [classes.verbs[verb] for verb in classes.verb],
+            "object": [classes.objects[each] for each in classes.object],
+            "rare": classes.rare,
+            "ground_truths": self.truth.triplets_per_class,
+        }
+        for each in self.strict_results:
+            columns |= {f"{each.options.protocol}/ap": each.ap, f"{each.options.protocol}/recall": each.recall}
+        if semantic is not None:
+            columns |= {f"{semantic.options.protocol}/ap": semantic.ap, f"{semantic.options.protocol}/f1": semantic.f1}
+        return columns
 
     @property
     def truth(self) -> GroundTruth:

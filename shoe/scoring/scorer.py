@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from shoe.benchmarks.protocol_options import At, FpScope, SemanticOptions, TauBy, Ties
-from shoe.core.arrays import Floats, Indices, Mask, best_of_each, distinct
+from shoe.core.arrays import Floats, Indices, Mask, best_of_each, distinct, one_of_each
 from shoe.scoring.entries import AveragingRule, Entries, F1Entries, F1Rule, mean_over
 from shoe.scoring.hoi_similarity import HoiSimilarity
 from shoe.scoring.matching.assignment import ByContent, assign, best_first, in_order
@@ -169,7 +169,13 @@ class Scorer:
         of_pair, image, rule = score[self.pairs.prediction], self.truth_image, F1Rule.from_options(self.options)
         prediction, sigma = np.full(len(self.hoi), -1), np.zeros(len(self.hoi))
         again = np.ones(len(self.task.truth.interactions.images), bool)
-        for least in lowest.tolist():
+        # (scores, K + 1) number of rows with at least each score that would be false positives of no class and each.
+        step = np.searchsorted(lowest, score[rows], side="right")
+        charged_at = np.bincount(
+            step * (classes + 1) + self.f1_false_of[rows] + 1, minlength=(len(lowest) + 1) * (classes + 1)
+        )
+        charged_above = charged_at.reshape(-1, classes + 1)[:0:-1].cumsum(axis=0)[::-1]
+        for least, charged in zip(lowest.tolist(), charged_above, strict=True):
             # Only images that lose a matched prediction are matched again: unmatched predictions decide nothing.
             if (prediction >= 0).any():
                 again[:] = False
@@ -181,7 +187,6 @@ class Scorer:
             matched = np.flatnonzero(prediction >= 0)
             true = np.bincount(self.hoi[matched], sigma[matched], classes)
             count = np.bincount(self.hoi[matched], minlength=classes)
-            charged = np.bincount(self.f1_false_of[rows[score[rows] >= least]] + 1, minlength=classes + 1)
             charged -= np.bincount(self.f1_false_of[prediction[matched]] + 1, minlength=classes + 1)
             yield mean_over(*rule.f1(true, count - true + charged[1:], count, self.truths, self.counted)) or 0.0
 
@@ -370,8 +375,11 @@ class Scorer:
         offsets = np.searchsorted(labels, np.arange(images + 1) * classes)
         first, count = offsets[:-1][image], np.diff(offsets)[image]
         near = np.flatnonzero(count > 0)
-        hoi, verb, object_ = labels % classes, verb[near], object_[near]
-        nearest[near], sigma[near] = similarities.nearest_truth(hoi, first[near], count[near], verb, object_)
+        words = image[near] * np.int64(len(self.task.predictions.verbs)) + verb[near]
+        some, which = one_of_each(words * len(self.task.predictions.objects) + object_[near])
+        some = near[some]
+        found = similarities.nearest_truth(labels % classes, first[some], count[some], verb[some], object_[some])
+        nearest[near], sigma[near] = (values[which] for values in found)
         return nearest, sigma
 
     def entries(self, matches: Matches) -> Entries:

@@ -6,10 +6,12 @@ import logging
 import re
 import sqlite3
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
+import msgspec
 from fastapi import Depends, FastAPI
 from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
@@ -107,14 +109,25 @@ class Auditing:
             await self._app(scope, receive, send)
             return
 
+        start: Message | None = None
+
         async def noted(message: Message) -> None:
+            nonlocal start
             if message["type"] == "http.response.start" and message["status"] < 400:
-                await self._note(scope)
+                start = message
+                return
+            if start is not None:
+                try:
+                    await self._note(scope, _changed(start, message.get("body", b"")))
+                except (OSError, sqlite3.Error):  # the change is stored: a full disk must not make it look refused
+                    _say.exception("audit log")
+                await send(start)
+                start = None
             await send(message)
 
         await self._app(scope, receive, noted)
 
-    async def _note(self, scope: Scope) -> None:
+    async def _note(self, scope: Scope, names: list[str]) -> None:
         identity: Identity | None = scope.get("state", {}).get("identity")
         route = scope.get("route")
         path = getattr(route, "path", scope["path"])
@@ -122,9 +135,27 @@ class Auditing:
             return
         actor = f"{identity.name} of {identity.team}" if identity.team is not None else "nobody"
         address = scope["client"][0] if scope.get("client") else None
-        changed = " ".join(str(value) for value in scope.get("path_params", {}).values()) or None
+        changed = " ".join(dict.fromkeys([*map(str, scope.get("path_params", {}).values()), *names])) or None
         action = f"{scope['method']} {path}"
         await run_in_threadpool(tokens.record, self._folder, actor, action, changed, None, address)
+
+
+class _Named(msgspec.Struct):
+    """Names in the response to a change, for the audit log: run, leaderboard, SHA-256 of a file, name."""
+
+    id: str | None = None
+    board: str | None = None
+    prediction: str | None = None
+    sha256: str | None = None
+    name: str | None = None
+
+
+def _changed(start: Message, body: bytes) -> list[str]:
+    """Return the names of what a request has changed, from its response, or from the page to which it leads."""
+    with suppress(msgspec.MsgspecError, UnicodeDecodeError):
+        return [name for name in msgspec.structs.astuple(msgspec.json.decode(body, type=_Named)) if name]
+    leads = dict(start["headers"]).get(b"location", b"").decode("latin-1")
+    return [leads.rpartition("/")[2]] if leads.startswith("/runs/") else []
 
 
 async def _tidy(shared: AppState) -> None:
@@ -168,8 +199,12 @@ def _unknown(request: Request, error: Exception) -> Response:
         return problem(request, 404, NO_PAGE)
     path = printable(request.url.path, 200)
     messages = {404: f"no resource at {path}", 405: f"method {printable(request.method)} is not allowed for {path}"}
-    message = messages.get(error.status_code, str(error.detail))
-    return Refused(error.status_code, message, headers=error.headers).response()
+    message, headers = messages.get(error.status_code, str(error.detail)), dict(error.headers or {})
+    if error.status_code == 405:  # Starlette lists only the methods of the first route of the path
+        routes = [each for router in _ROUTERS for each in router.routes if isinstance(each, APIRoute)]
+        matching = (route for route in routes if route.path_regex.match(request.url.path))
+        headers["Allow"] = ", ".join(sorted({method for route in matching for method in route.methods or ()}))
+    return Refused(error.status_code, message, headers=headers).response()
 
 
 def _full(request: Request, error: Exception) -> Response:

@@ -1,8 +1,8 @@
 """Backup, restore and check of a server's data folder, and export of its pages as static files.
 
 The server may run during a backup. The database is copied first, in one transaction (``VACUUM INTO``). Stored files
-never change, and are removed only an hour or more after they were stored, if nothing refers to them. All files that the
-copied database refers to therefore still exist when they are copied.
+never change, and are removed only a day or more after nothing refers to them any more. All files that the copied
+database refers to therefore still exist when they are copied.
 """
 
 import hashlib
@@ -20,8 +20,8 @@ from typing import Any
 from shoe.core.errors import InputError, pluralize
 from shoe.service import boards, runs
 from shoe.service.contract import NotFoundError
-from shoe.service.database import VERSION
-from shoe.service.folder import Folder, Store
+from shoe.service.database import VERSION, is_empty, is_foreign
+from shoe.service.folder import Folder, Store, has_files, refuse_empty_database
 from shoe.service.pages import playground, views
 from shoe.service.pages.rendering import STATIC, SiteLinks, file_of, render
 from shoe.service.pages.views import View, Viewer
@@ -77,8 +77,7 @@ def backup(folder: Path, target: Path) -> BackupSize:
             db.execute("VACUUM INTO ?", (str(part / _DATABASE),))
         os.chmod(part / _DATABASE, 0o600)
         with closing(_connect(part)) as db:
-            for finding in _check_database(db):
-                raise InputError(folder, found=finding.what, expected="an intact database", hint=finding.advice)
+            _refuse_damaged_database(folder, db)
             hashes = sorted(referenced(db))
             maps = [row["folder"] for row in db.execute("SELECT folder FROM maps")]
         size = sum(_copy(folder, part, sha256) for sha256 in hashes)
@@ -120,7 +119,7 @@ def doctor(folder: Path) -> list[Finding]:
     """
     _check_is_folder(folder)
     with closing(_connect(folder)) as db:
-        found = list(_check_database(db))
+        found = list(_check_database(folder, db))
         if any(each.harmful for each in found):
             return found
         damages = {f"file {sha256}": _damage(_place(folder, sha256), sha256) for sha256 in sorted(referenced(db))}
@@ -130,13 +129,16 @@ def doctor(folder: Path) -> list[Finding]:
                 found.append(Finding(f"the folder of map {row['name']} is missing", "copy the folder from a backup"))
         stray = {path.parent.name + path.name for path in (folder / _FILES).glob("??/*")} - referenced(db)
     if stray:
-        what, advice = f"{pluralize(len(stray), 'stored file')} not in use", "run `shoe serve doctor --clean`"
+        size = sum(_place(folder, sha256).stat().st_size for sha256 in stray)
+        what = f"{pluralize(len(stray), 'stored file')} ({size / 1e6:,.1f} MB) without an entry in the database"
+        advice = "restore a newer database, if there is one; otherwise, `shoe serve doctor --clean` removes the files"
         found.append(Finding(what, advice, harmful=False))
     if folder.stat().st_mode & 0o077:
-        found.append(Finding("other users can read the folder", f"run `chmod 700 {folder}`"))
+        found.append(Finding("other users can read the folder", f"run `chmod 700 {folder}`", harmful=False))
     free = shutil.disk_usage(folder).free
     if free < 1_000_000_000:
-        found.append(Finding(f"only {free / 1e9:.1f} GB are free on the disk", "free disk space: uploads are refused"))
+        what, advice = f"only {free / 1e9:.1f} GB are free on the disk", "free disk space: uploads are refused"
+        found.append(Finding(what, advice, harmful=False))
     return found
 
 
@@ -144,11 +146,16 @@ def clean(folder: Path) -> int:
     """Remove stored files that are unreferenced and at least an hour old; return the number of removed files.
 
     Unfinished files older than an hour are also removed, but not counted.
+
+    Raises:
+        InputError: if the database has a problem, so that its references may be incomplete.
     """
     _check_is_folder(folder)
     with closing(_connect(folder)) as db:
+        _refuse_damaged_database(folder, db)
         kept = referenced(db)
-    return Store(folder / _FILES, folder / _UPLOADS).remove_unreferenced(kept)
+    store = Store(folder / _FILES, folder / _UPLOADS)
+    return store.remove(set(store.hashes()) - kept)
 
 
 def is_in_use(folder: Path) -> bool:
@@ -162,8 +169,16 @@ def is_in_use(folder: Path) -> bool:
         return False
 
 
-def _check_database(db: sqlite3.Connection) -> Iterator[Finding]:
+def _refuse_damaged_database(folder: Path, db: sqlite3.Connection) -> None:
+    for finding in _check_database(folder, db):
+        raise InputError(folder, found=finding.what, expected="an intact database", hint=finding.advice)
+
+
+def _check_database(folder: Path, db: sqlite3.Connection) -> Iterator[Finding]:
     try:
+        if is_foreign(db):
+            yield Finding("shoe.sqlite is a database of another program", "restore a backup")
+            return
         version = db.execute("PRAGMA user_version").fetchone()[0]
         if version > VERSION:
             found = f"database version: found {version}, expected at most {VERSION}"
@@ -175,6 +190,8 @@ def _check_database(db: sqlite3.Connection) -> Iterator[Finding]:
     except sqlite3.DatabaseError as error:
         yield Finding(f"the database is damaged: {error}", "restore a backup")
         return
+    if is_empty(db) and has_files(folder):
+        yield Finding("the database is empty, but there are stored files", "restore the database from a backup")
     for what, query in _DANGLING.items():
         count = db.execute(f"SELECT count(*) FROM {query}").fetchone()[0]  # noqa: S608 - of this file
         if count:
@@ -221,7 +238,9 @@ def _place(folder: Path, sha256: str) -> Path:
 
 
 def _connect(folder: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(f"file:{folder / _DATABASE}?mode=rw", uri=True, isolation_level=None, timeout=30)
+    read_only = "mode=ro" if (folder / f"{_DATABASE}-wal").exists() else "immutable=1"  # no lock can be created there
+    mode = "mode=rw" if os.access(folder, os.W_OK) else read_only
+    connection = sqlite3.connect(f"file:{folder / _DATABASE}?{mode}", uri=True, isolation_level=None, timeout=30)
     connection.row_factory = sqlite3.Row
     return connection
 
@@ -229,6 +248,7 @@ def _connect(folder: Path) -> sqlite3.Connection:
 def _check_is_folder(folder: Path) -> None:
     if not (folder / _DATABASE).is_file():
         raise InputError(folder, found="no file shoe.sqlite", expected="a data folder of `shoe serve`, or a backup")
+    refuse_empty_database(folder)
 
 
 _ANYBODY = Viewer(reader=True)
@@ -299,7 +319,7 @@ def _pages(folder: Folder, public: list[Run]) -> Iterator[tuple[str, View]]:
         classes = views.classes_page(folder, run)
         if classes is not None:
             yield f"/runs/{run.id}/classes", classes
-    yield "/boards", views.board_list(folder, _ANYBODY)
+    yield "/boards", views.board_list(folder, Viewer())
     for board in boards.boards(folder):
         if not board.hidden:
             yield f"/boards/{board.name}", views.board_page(folder, _ANYBODY, board.name)

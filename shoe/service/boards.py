@@ -14,15 +14,14 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from shoe.benchmarks import benchmark
-from shoe.benchmarks.protocols import OF_PREDICTIONS, Signature, choose
+from shoe.benchmarks.protocols import OF_PREDICTIONS, Signature
 from shoe.comparison.run import PARTS, SEMANTIC
 from shoe.comparison.significance import LOWER_IS_BETTER, Estimate, rank_intervals
 from shoe.core.errors import OptionError, quote, unknown_name
 from shoe.service.contract import NotFoundError
 from shoe.service.database import read_row, to_json
 from shoe.service.folder import Folder
-from shoe.service.truths import Truth, check_name, insert_named, similarity, truth
+from shoe.service.truths import Truth, check_name, chosen, insert_named, similarity, truth
 from shoe.service.types import Board, File, LeftOut, Request, Row, Standing
 
 FIGURE = "semantic:map"
@@ -54,7 +53,7 @@ def add_board(
     """
     check_name("board", name)
     target = truth(folder, request.truth)
-    similarity(folder, request.similarity)
+    similarity(folder, request.similarity, target.dataset)
     figures = _metric_keys(target, request)
     if figure not in figures:
         raise unknown_name("figure", figure, figures)
@@ -191,7 +190,9 @@ def _ranks(folder: Folder, figure: str, runs: tuple[tuple[str, float], ...]) -> 
 def _intervals(folder: Folder, sha256: str, figures: tuple[tuple[str, float], ...]) -> dict[str, tuple[float, float]]:
     draws = _draws(folder, sha256)
     found = {key: Estimate.from_resamples(value, draws[key]).within(0.0) for key, value in figures if key in draws}
-    return {key: (each.low, each.high) for key, each in found.items() if each.varies}
+    digits = int(draws["decimals"]) if "decimals" in draws else None
+    ends = {key: (each.low, each.high) for key, each in found.items() if each.varies}
+    return ends if digits is None else {key: (round(a, digits), round(b, digits)) for key, (a, b) in ends.items()}
 
 
 def _draws(folder: Folder, sha256: str) -> dict[str, Any]:
@@ -201,9 +202,7 @@ def _draws(folder: Folder, sha256: str) -> dict[str, Any]:
 
 def _metric_keys(target: Truth, request: Request) -> list[str]:
     """Return the keys of the metrics that a scoring request computes."""
-    own, labels = benchmark(target.dataset), target.reading.image_labels is not None
-    names = request.protocols or own.usual_protocols
-    asked = choose(names, request.options, own.protocols, own.role_protocols, image_labels=labels)
+    asked = chosen(target, request)
     semantic = [f"semantic:{name}" for name in SEMANTIC] if asked.semantic else []
     by_person = [f"roles:{each.protocol}:{PARTS[0]}" for each in asked.roles]
     return [*(f"strict:{each.protocol}:{part}" for each in asked.strict for part in PARTS), *by_person, *semantic]

@@ -12,7 +12,7 @@ import msgspec
 
 from shoe.core.errors import InputError
 
-_SCRIPTS = ("schema.sql", "studies.sql", "links.sql")
+_SCRIPTS = ("schema.sql", "studies.sql", "deleted_files.sql", "links.sql")
 """SQL scripts; each script upgrades the tables by one version (PRAGMA user_version)."""
 VERSION = len(_SCRIPTS)
 _PATIENCE = 30.0
@@ -40,6 +40,8 @@ class Database:
         self._local = threading.local()
         try:
             self._writer = self._connection()
+            if is_foreign(self._writer):
+                raise InputError(path, found="a database of another program", expected="a database of `shoe serve`")
             self._writer.execute("PRAGMA journal_mode = WAL")
             self._writer.execute("PRAGMA synchronous = FULL")  # committed data must survive a power failure
             with self.write() as db:
@@ -118,6 +120,19 @@ class Database:
         reader: sqlite3.Connection | None = getattr(self._local, "reader", None)
         if reader is not None:
             reader.close()
+
+
+def is_foreign(db: sqlite3.Connection) -> bool:
+    """Return whether a database is of another program: it has tables without a version, or no table of jobs."""
+    tables = {row["name"] for row in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    return bool(tables) if db.execute("PRAGMA user_version").fetchone()[0] == 0 else "jobs" not in tables
+
+
+def is_empty(db: sqlite3.Connection) -> bool:
+    """Return whether a database has no rows, so that no stored file can belong to it."""
+    tables = ("truths", "maps", "tokens", "predictions", "jobs")
+    queries = " UNION ALL ".join(f"SELECT 1 FROM {name}" for name in tables)  # noqa: S608 - names of this function
+    return db.execute(f"{queries} LIMIT 1").fetchone() is None
 
 
 def read_row(row: sqlite3.Row, kind: type[T], **values: Any) -> T:

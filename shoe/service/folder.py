@@ -10,8 +10,8 @@ import tempfile
 import threading
 import time
 import zlib
-from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -19,7 +19,7 @@ from typing import IO, Any, Literal
 
 from shoe.core.errors import InputError, MissingExtraError, OptionError, pluralize
 from shoe.service.contract import DamagedError, FullError, NotFoundError, TooLargeError
-from shoe.service.database import Database
+from shoe.service.database import Database, is_empty
 
 Encoding = Literal["gzip", "zstd"]
 LARGEST = 2_000_000_000
@@ -36,7 +36,7 @@ _WINDOW = 1 << 23
 """Limit of the window of a zstd decoder in bytes: the largest window that HTTP allows (RFC 9659)."""
 _HASH = re.compile(r"[0-9a-f]{64}")
 _YOUNG = 3600.0
-"""Age in seconds from which unreferenced files are removed; new files have no reference in the database yet."""
+"""Age in seconds below which files may be new, without a reference in the database yet; they are never removed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class Store:
 
         The folder `parts`, on the same disk, has unfinished files; unfinished files older than an hour are deleted.
         """
-        self.folder, self._parts = path, parts
+        self.folder, self._parts, self._lock = path, parts, threading.Lock()
         path.mkdir(mode=0o700, exist_ok=True)
         for left in parts.glob("part-*"):
             if time.time() - left.stat().st_mtime > _YOUNG:
@@ -111,14 +111,19 @@ class Store:
         for folder in sorted(self.folder.iterdir()):
             yield from (folder.name + path.name for path in sorted(folder.iterdir()))
 
-    def remove_unreferenced(self, referenced: Collection[str], older: float = _YOUNG) -> int:
-        """Remove files with a SHA-256 not in `referenced` that are `older` seconds old or more; return their number."""
-        removed = 0
-        for sha256 in self.hashes():
-            path = self._path(sha256)
-            if sha256 not in referenced and time.time() - path.stat().st_mtime >= older:
-                path.unlink()
-                removed += 1
+    def remove(self, hashes: Iterable[str], before: float | None = None) -> int:
+        """Remove files, except those stored, or stored again, after the time `before`; return the number of removals.
+
+        Args:
+            hashes: SHA-256 of each file; absent files are skipped.
+            before: time in seconds since 1970 (default: an hour ago).
+        """
+        before, removed = time.time() - _YOUNG if before is None else before, 0
+        for path in map(self._path, hashes):
+            with self._lock, suppress(FileNotFoundError):
+                if path.stat().st_mtime <= before:
+                    path.unlink()
+                    removed += 1
         return removed
 
 
@@ -175,13 +180,16 @@ class Receiver:
         if expected not in (None, sha256):
             raise DamagedError(f"found content with SHA-256 {sha256}, expected {expected}")
         path = self._store._path(sha256)
-        if path.exists():
-            os.utime(path)
-        else:
-            self._stream.flush()
-            os.fsync(self._stream.fileno())
-            path.parent.mkdir(mode=0o700, exist_ok=True)
-            os.rename(self._path, path)
+        self._stream.flush()
+        os.fsync(self._stream.fileno())
+        with self._store._lock:
+            is_stored = path.exists()
+            if is_stored:
+                os.utime(path)  # so that the file is not removed as one that was deleted earlier
+            else:
+                path.parent.mkdir(mode=0o700, exist_ok=True)
+                os.rename(self._path, path)
+        if not is_stored:
             parent = os.open(path.parent, os.O_RDONLY)
             try:
                 os.fsync(parent)  # so that the new name survives a power failure
@@ -226,6 +234,24 @@ class _Decoder:
 _PRIVATE = 0o700
 
 
+def has_files(root: Path) -> bool:
+    """Return whether a data folder has stored files or similarity maps."""
+    return any(True for name in ("files", "maps") for _ in (root / name).glob("*/*"))
+
+
+def empty_database(root: Path) -> InputError:
+    """Return the error for a data folder with an empty database beside stored files."""
+    hint = "restore shoe.sqlite from a backup; to start anew, use a new folder"
+    return InputError(root / "shoe.sqlite", found="an empty database", expected="the database of the files", hint=hint)
+
+
+def refuse_empty_database(root: Path) -> None:
+    """Raise InputError if shoe.sqlite has no bytes beside stored files. SQLite would delete a write-ahead log."""
+    path = root / "shoe.sqlite"
+    if path.is_file() and path.stat().st_size == 0 and has_files(root):
+        raise empty_database(root)
+
+
 class Folder:
     """Data folder of one server.
 
@@ -267,8 +293,15 @@ class Folder:
             if not (root / "shoe.sqlite").exists() and any(root.iterdir()):
                 expected = "an empty folder, or a data folder of `shoe serve`"
                 raise InputError(path, found="other files", expected=expected)
+            refuse_empty_database(root)
             os.chmod(root, _PRIVATE)
-            return cls(root.resolve())
+            made = cls(root.resolve())
+            with made.database.read() as db:
+                has_no_rows = is_empty(db)
+            if has_no_rows and has_files(root):
+                made.close()
+                raise empty_database(root)
+            return made
         except OSError as error:
             raise InputError(path, found=error.strerror or str(error), expected="a writable folder") from None
 

@@ -14,7 +14,7 @@ import re
 import resource
 import signal
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,6 +24,7 @@ import msgspec
 from shoe.core.errors import ShoeError
 from shoe.core.io.files import atomic_write
 from shoe.core.io.json import encode
+from shoe.service import hidden
 from shoe.service.process import DONE, Done, Failed, Task
 from shoe.service.requests import ComparisonRequest, RankingRequest, ScoringRequest, command
 from shoe.service.runs import THE_FILE
@@ -44,6 +45,7 @@ MEDIA = {
     ".txt": "text/plain",
 }
 _PREDICTIONS = "predictions"
+_ROUNDED = "Metrics are rounded, and details left out, because the ground truth is not shown."
 _WORST = 3
 """Number of error types whose examples the page of a run shows: those that cost the most mAP."""
 _WIDTH = 160
@@ -120,6 +122,7 @@ def _score(job: _JobFolder) -> Done:
     from shoe.comparison.run_file import write_run
     from shoe.report.score_files import as_json, write_classes, write_wordings
     from shoe.report.terminal import print_report
+    from shoe.report.text import aligned
     from shoe.scoring.evidence.collect import Evidence
     from shoe.scoring.evidence.facts import wordings
 
@@ -128,17 +131,21 @@ def _score(job: _JobFolder) -> Done:
     log(f"{len(report.predictions):,} predictions, read as {notes.format}, boxes as {notes.boxes}")
     evidence = Evidence.from_report(report, bounds=asked.bounds)
     stage("writing", 0.8)
-    if asked.shown:
-        write_wordings(wordings(report), notes.examples("unparsed"), job.out / "words.csv")
-    else:  # a wording that occurs once would reveal the ground-truth label that it was matched with
-        evidence = replace(evidence, wordings=())
-    (job.out / "result.json").write_bytes(as_json(report, evidence))
-    with (job.out / "report.txt").open("w", encoding="utf-8") as stream:
-        print_report(report, Console(file=stream, width=_WIDTH), evidence)
+    result, run = as_json(report, evidence), Run.from_report(report, asked.name, evidence.spread, evidence.interval)
+    metrics = _known_metrics(run, shown=asked.shown)
     write_classes(report, job.out / "classes.csv")
-    run = Run.from_report(report, asked.name, evidence.spread, evidence.interval)
     write_run(run, job.out / "run.shoe")
-    return Done({}, _known_metrics(run), str(report.signature))
+    with (job.out / "report.txt").open("w", encoding="utf-8") as stream:
+        if asked.shown:
+            write_wordings(wordings(report), notes.examples("unparsed"), job.out / "words.csv")
+            print_report(report, Console(file=stream, width=_WIDTH), evidence)
+        else:
+            result = encode(hidden.reduced(msgspec.json.decode(result), _size(run)), readable=True)
+            hidden.reduce_classes(job.out / "classes.csv")
+            rows = [(key, f"{value:.{hidden.decimals(_size(run))}f}") for key, value in metrics.items()]
+            stream.write("\n".join([_ROUNDED, *aligned(rows), f"signature  {report.signature.short()}", ""]))
+    (job.out / "result.json").write_bytes(result)
+    return Done({}, metrics, str(report.signature))
 
 
 def _diagnose(job: _JobFolder) -> Done:
@@ -157,14 +164,15 @@ def _diagnose(job: _JobFolder) -> Done:
     found = diagnose(table, truth, similarity=asked.similarity, action_scores=actions, notes=notes)
     content = document({wanted.name: found}, truth).to_dict()
     stage("writing", 0.9)
-    content = content if wanted.shown else _without_single(content)
+    size = min(len(truth.interactions), len(table))
+    content = content if wanted.shown else hidden.reduced(content, size)
     (job.out / "diagnosis.json").write_bytes(encode(content, readable=True))
     if wanted.shown:
         worst = sorted(ERRORS, key=lambda error: -(found.deltas[error.name].map or 0.0))[:_WORST]
         cases = [{"error": error.name, **asdict(case)} for error in worst for case in found.examples(error.name, 2)]
         (job.out / "examples.json").write_bytes(encode(cases))
-    costs = {f"error:{name}": delta.map for name, delta in found.deltas.items()}
-    return Done({}, {name: value for name, value in costs.items() if value is not None}, str(found.signature))
+    costs = {f"error:{name}": delta.map for name, delta in found.deltas.items() if delta.map is not None}
+    return Done({}, costs if wanted.shown else hidden.rounded(costs, size), str(found.signature))
 
 
 def _page(job: _JobFolder) -> Done:
@@ -184,9 +192,7 @@ def _page(job: _JobFolder) -> Done:
     stage("writing", 0.7)
     (job.out / "table.tex").write_text(as_latex(found), "utf-8")
     (job.out / "table.md").write_text(as_markdown(found), "utf-8")
-    write_page(
-        job.out / "report.html", found, {run.name: report}, command("page", job.task.request), shown=wanted.shown
-    )
+    write_page(job.out / "report.html", found, {run.name: report}, command("page", job.task.request))
     return Done({}, _known_metrics(run), str(report.signature))
 
 
@@ -202,8 +208,10 @@ def _board(job: _JobFolder) -> Done:
     stage("resampling", 0.1)
     weights = drawn_images(len(run.images), range(asked.resamples), asked.seed)
     drawn: dict[str, Any] = dict(Resampler(run).resampled(weights))
+    if not asked.shown:
+        drawn["decimals"] = np.array(hidden.decimals(_size(run)))
     np.savez_compressed(job.out / "draws.npz", **drawn)
-    return Done({}, _known_metrics(run))
+    return Done({}, _known_metrics(run, shown=asked.shown))
 
 
 def _compare(job: _JobFolder) -> Done:
@@ -242,19 +250,13 @@ def _stages(fraction: float) -> Callable[[str], None]:
     return lambda name: stage(name, next(progress))
 
 
-def _known_metrics(run: Run) -> dict[str, float]:
-    return {key: value for key, value in run.figures().items() if value is not None}
+def _known_metrics(run: Run, *, shown: bool = True) -> dict[str, float]:
+    found = {key: value for key, value in run.figures().items() if value is not None}
+    return found if shown else hidden.rounded(found, _size(run))
 
 
-_OF_SINGLE = frozenset({"examples", "confusions", "commonest"})
-"""Keys of a diagnosis that reveal boxes of single images, or the ground-truth label matched with a predicted word."""
-
-
-def _without_single(content: Any) -> Any:
-    """Return the JSON of a diagnosis without the keys that reveal boxes and labels of single images."""
-    if isinstance(content, Mapping):
-        return {key: _without_single(value) for key, value in content.items() if key not in _OF_SINGLE}
-    return [_without_single(value) for value in content] if isinstance(content, list | tuple) else content
+def _size(run: Run) -> int:
+    return min(int(run.facts["truths"]), int(run.facts["predictions"]))
 
 
 _KINDS = {"board": _board, "compare": _compare, "diagnose": _diagnose, "page": _page, "score": _score}

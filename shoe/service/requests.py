@@ -60,11 +60,13 @@ class RankingRequest(msgspec.Struct):
     Attributes:
         run: SHA-256 of the file ``run.shoe`` of the run.
         resamples, seed: number of bootstrap samples of images, and random seed.
+        shown: whether metrics are in full precision, because the ground truth may leave the server.
     """
 
     run: str
     resamples: int
     seed: int
+    shown: bool
 
 
 def command(kind: str, request: Mapping[str, Any], file: str | None = None) -> str:

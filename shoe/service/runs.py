@@ -17,8 +17,9 @@ from shoe.service.database import read_row, to_json
 from shoe.service.folder import Folder, StoreEntry
 from shoe.service.requests import command
 from shoe.service.tokens import Identity
-from shoe.service.truths import TruthOptions
-from shoe.service.types import File, Line, Run, Visibility
+from shoe.service.truths import TruthOptions, chosen
+from shoe.service.truths import truth as find_truth
+from shoe.service.types import File, Line, Request, Run, Visibility
 
 THE_FILE = "{file}"
 """Placeholder for the name of the prediction file in the log and in the failure reason of a job.
@@ -248,23 +249,35 @@ def no_room(left: int) -> FullError:
     return FullError(f"the team has {pluralize(max(left, 0), 'byte')} of disk space left: delete runs or predictions")
 
 
+def correct_times(folder: Folder) -> None:
+    """Change times of submission in the future, from a clock that was ahead, to now, so that quotas end in time."""
+    now = time.time()
+    with folder.database.write() as db:
+        db.execute("UPDATE runs SET created = ? WHERE created > ?", (now, now))
+
+
 _WANTED = """
-  SELECT runs.key FROM runs WHERE deleted = 0 OR (board IS NOT NULL AND created > ?1)
+  SELECT runs.key FROM runs WHERE deleted = 0 OR created > ?1
   UNION SELECT further.key FROM further JOIN runs ON runs.id = further.run
-  WHERE deleted = 0 OR (board IS NOT NULL AND created > ?1)
+  WHERE deleted = 0 OR created > ?1
 """
-"""Query for the keys of jobs to keep: jobs of existing runs, and of deleted runs that count towards a daily quota."""
+"""Query for the keys of jobs to keep: jobs of existing runs, and of runs of the last day, for daily quotas."""
 
 
 def tidy(folder: Folder) -> int:
-    """Remove deleted runs (unless a daily quota counts them), finished jobs without runs, and unreferenced files.
+    """Remove deleted runs a day after their submission, finished jobs without runs, and their files a day later.
 
-    Return the number of removed files. Files less than an hour old are kept.
+    A file is removed only if the database has a record that its last reference was deleted, and the file was not
+    stored again since. All other unreferenced files are kept: the database may be older than the files. Return the
+    number of removed files.
     """
+    now = time.time()
+    correct_times(folder)
     with folder.database.write() as db:
+        before = referenced(db)
         db.execute(
             f"DELETE FROM jobs WHERE state IN ('done', 'failed', 'cancelled') AND key NOT IN ({_WANTED})",  # noqa: S608
-            (time.time() - _DAY,),
+            (now - _DAY,),
         )
         db.execute("DELETE FROM runs WHERE deleted = 1 AND key NOT IN (SELECT key FROM jobs)")
         db.execute("DELETE FROM further WHERE run NOT IN (SELECT id FROM runs)")
@@ -273,9 +286,14 @@ def tidy(folder: Folder) -> int:
             "DELETE FROM predictions WHERE sha256 NOT IN (SELECT sha256 FROM given) AND sha256 NOT IN "
             "(SELECT prediction_sha256 FROM runs WHERE prediction_sha256 IS NOT NULL)"
         )
-    with folder.database.read() as db:
         kept = referenced(db)
-    return folder.files.remove_unreferenced(kept)
+        deleted = [(sha256, now) for sha256 in before - kept]
+        db.executemany("INSERT OR REPLACE INTO deleted_files VALUES (?, ?)", deleted)
+        due = db.execute("SELECT sha256, since FROM deleted_files WHERE since < ?", (now - _DAY,)).fetchall()
+    removed = sum(folder.files.remove([row["sha256"]], row["since"]) for row in due if row["sha256"] not in kept)
+    with folder.database.write() as db:
+        db.execute("DELETE FROM deleted_files WHERE since < ?", (now - _DAY,))
+    return removed
 
 
 def referenced(db: sqlite3.Connection) -> set[str]:
@@ -288,10 +306,7 @@ def referenced(db: sqlite3.Connection) -> set[str]:
     return found
 
 
-AGGREGATES = frozenset(
-    {"result.json", "report.txt", "classes.csv", "words.csv", "table.tex", "table.md", "diagnosis.json", "report.html"}
-    | {f"comparison.{ending}" for ending in ("json", "tex", "md", "csv", "html")}
-)
+AGGREGATES = frozenset({"result.json", "report.txt", "classes.csv", "diagnosis.json"})
 """Names of output files that reveal nothing about single images.
 
 All other output files are withheld if boxes and labels of the ground truth must not leave the server."""
@@ -364,27 +379,35 @@ def check_results(folder: Folder, identity: Identity, run: Run) -> None:
 
 
 def with_results(folder: Folder, identity: Identity, ids: Sequence[str]) -> list[str]:
-    """Return `ids` as a list; raise NotFoundError for a run that the caller may not see, Refused for hidden results."""
+    """Return `ids` as a list; raise NotFoundError for a run that the caller may not see, Refused for hidden results.
+
+    Results are also hidden if the ground truth is not shown: differences of runs in full precision reveal labels.
+    """
     for id_ in ids:
-        check_results(folder, identity, visible_run(folder, identity, id_))
+        found = visible_run(folder, identity, id_)
+        check_results(folder, identity, found)
+        if not identity.allows("admin") and not _is_shown(folder, found.truth):
+            raise Refused(403, f"run {id_} cannot be compared: its ground truth {found.truth} is not shown")
     return list(ids)
 
 
-def check_closed(folder: Folder, identity: Identity, truth: str, *, whole: bool) -> None:
+def check_closed(folder: Folder, identity: Identity, request: Request) -> None:
     """Check that a caller may score predictions on a ground truth without a leaderboard; administrators always may.
 
-    Args:
-        whole: whether all images of the ground truth are scored. This is required if labels must not leave the server,
-            because metrics of a single image would reveal its labels.
-
     Raises:
-        Refused: 403 if a leaderboard of the ground truth is hidden or has a quota, or if `whole` is required.
+        Refused: 403 if a leaderboard of the ground truth is hidden or has a quota, or if metrics are requested of only
+            some images or classes although the ground truth is not shown: such metrics would reveal labels.
     """
     if identity.allows("admin"):
         return
-    if not whole and not _is_shown(folder, truth):
-        why = f"must be false, because metrics of few images would reveal labels of {truth}"
-        raise Refused(403, f"images_in_predictions: {why}", field="images_in_predictions")
+    target, truth = find_truth(folder, request.truth), request.truth
+    if not target.shown:
+        few = [field for field in ("images_in_predictions", "subset") if getattr(request, field)]
+        strict = chosen(target, request).strict
+        few += ["options"] * any((each.zero_tp, each.unpredicted) != ("zero", "zero") for each in strict)
+        if few:
+            why = f"metrics of few images, or only of classes with predictions, would reveal labels of {truth}"
+            raise Refused(403, f"{few[0]}: {why}", field=few[0])
     if closing := closed_truths(folder).get(truth):
         why = f"{truth} can be used only through a leaderboard: set board to one of {', '.join(closing)}"
         raise Refused(403, f"truth: {why}", field="board")

@@ -98,6 +98,9 @@ class Guard:
         if len(hosts) != 1 or not self._is_own(host_name(hosts[0])):
             hint = "an administrator can add names with `shoe serve --name`"
             raise Refused(421, "Host: not a name of this server", field="Host", hint=hint)
+        if "transfer-encoding" in headers and "content-length" in headers:  # proxies differ in which of the two counts
+            why = "Content-Length: must not be sent together with Transfer-Encoding"
+            raise Refused(400, why, field="Content-Length", headers={"Connection": "close"})
         if method not in READS:
             check_same_origin(headers, hosts[0])
 

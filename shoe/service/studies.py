@@ -1,5 +1,6 @@
 """Rating studies: questions for invited raters, and the answers of the raters."""
 
+import logging
 import sqlite3
 import time
 from collections.abc import Mapping, Sequence
@@ -16,6 +17,8 @@ from shoe.service.types import Answer, Question, RaterQuestions
 
 _MOST = 20
 """Limit of stored answers per question, on average over the questions for a rater; corrections are answers, too."""
+_DAY = 86_400_000
+_log = logging.getLogger(__name__)
 _TEAM = "study "
 """Prefix of the team of raters' tokens; the ID of the study follows."""
 
@@ -129,12 +132,14 @@ def add_answers(folder: Folder, identity: tokens.Identity, answers: Sequence[Ans
             found = quote([answer.item, answer.occasion, answer.phase, answer.rating])
             expected = f"a question for {identity.name}, and a rating from 0 to {levels - 1}"
             raise InputError("request", record=f"answer {number}", found=found, expected=expected)
-    who = _study_and_rater(identity)
+    who, now = _study_and_rater(identity), time.time()
+    if any(not answer.shown <= answer.answered <= 1000 * now + _DAY for answer in answers):
+        _log.warning("study %s: the clock of %s is wrong: an answer is before its question, or in the future", *who)
     with folder.database.write() if answers else folder.database.read() as db:
         db.executemany(
             "INSERT INTO answers (study, rater, item, occasion, phase, rating, shown, answered, received) "
             "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-            [(*who, *msgspec.structs.astuple(answer), time.time()) for answer in answers],
+            [(*who, *msgspec.structs.astuple(answer), now) for answer in answers],
         )
         kept: int = db.execute("SELECT count(*) FROM answers WHERE study = ? AND rater = ?", who).fetchone()[0]
         if answers and kept > _MOST * len(questions):
@@ -143,7 +148,7 @@ def add_answers(folder: Folder, identity: tokens.Identity, answers: Sequence[Ans
 
 
 def answers_of(folder: Folder, identity: tokens.Identity) -> list[Answer]:
-    """Return all answers of a rater, by the time of the answer, the earliest first."""
+    """Return all answers of a rater in the order of arrival, because clocks of browsers may be wrong."""
     with folder.database.read() as db:
         return _read_answers(db, *_study_and_rater(identity))
 
@@ -164,7 +169,7 @@ def returned(folder: Folder, id_: str) -> list[Returned]:
 def _read_answers(db: sqlite3.Connection, id_: str, rater: str) -> list[Answer]:
     rows = db.execute(
         "SELECT item, occasion, phase, rating, shown, answered FROM answers WHERE study = ? AND rater = ? "
-        "ORDER BY answered, number",
+        "ORDER BY number",
         (id_, rater),
     )
     return [Answer(*row) for row in rows]

@@ -19,12 +19,14 @@ from shoe.service.contract import BusyError, ConflictError, NotFoundError, Quota
 from shoe.service.database import to_json
 from shoe.service.folder import Folder
 from shoe.service.jobs import New
-from shoe.service.runs import file_name, file_of, run
+from shoe.service.runs import change, correct_times, file_name, file_of, run
 from shoe.service.truths import Truth, similarity, truth, truths
 from shoe.service.types import File, Request, Run, Visibility
 
 _MOST_COMPARED = 20
 _DAY = 86400.0
+DAILY = 10
+"""Default limit of a team's submissions in 24 hours on a ground truth that is not shown."""
 _DRAWN = {"resamples": 1000, "seed": 0}
 """Bootstrap samples of images for all leaderboards: every run gets the same samples, so that runs are comparable."""
 
@@ -41,8 +43,9 @@ def submit(
 ) -> Run:
     """Submit predictions for scoring, and return the run.
 
-    If the team has submitted the same predictions with the same request before, the earlier run is returned unchanged,
-    even if it failed, but not if it was cancelled or deleted.
+    If the team has submitted the same predictions with the same request before, the earlier run is returned, even if it
+    failed, but not if it was cancelled or deleted. The earlier run gets the new name, if there is one, and becomes
+    public if `visibility` is "public".
 
     Args:
         name: name of the run; None for the name of the file.
@@ -64,10 +67,10 @@ def submit(
     file = file_name(folder, team, prediction_sha256)
     if file is None:  # checked last, so that a client learns of all other errors before it uploads a large file
         with folder.database.read() as db:
-            _check_quota(db, team, board)
+            _check_quota(db, team, board, target.name)
         raise NotFoundError(f"no prediction file {prediction_sha256}: upload the file first")
     columns = {"truth": target.name, "visibility": visibility, "prediction_sha256": prediction_sha256}
-    return _add_run(folder, team, new, name or file, request, most_waiting, board=board, **columns)
+    return _add_run(folder, team, new, name or file, request, most_waiting, board=board, new_name=name, **columns)
 
 
 def retry(folder: Folder, id_: str, most_waiting: int | None = None) -> Run:
@@ -80,8 +83,9 @@ def retry(folder: Folder, id_: str, most_waiting: int | None = None) -> Run:
     old = run(folder, id_)
     if old.state not in ("failed", "cancelled"):
         raise ConflictError(f"run {id_} is {old.state}: only failed or cancelled runs can be repeated")
+    correct_times(folder)
     with folder.database.write() as db:
-        _check_quota(db, old.team, old.board)
+        _check_quota(db, old.team, old.board, old.truth)
         _check_waiting(db, old.team, most_waiting)
         now = time.time()
         try:
@@ -168,10 +172,12 @@ def _follow_done(db: sqlite3.Connection, id_: str) -> None:
         return
     file = file_of(db, row)
     request = {**msgspec.json.decode(row["asked"]), "name": Path(file).stem}
-    further = [New("diagnose", request), New("page", {**request, "file": file})]
+    further = [New("diagnose", request)]
+    if request["shown"]:
+        further.append(New("page", {**request, "file": file}))
     if row["board"] is not None:
         made = msgspec.json.decode(row["outputs"], type=dict[str, File])
-        further.append(New("board", {"run": made["run.shoe"].sha256, **_DRAWN}))
+        further.append(New("board", {"run": made["run.shoe"].sha256, "shown": request["shown"], **_DRAWN}))
     for new in further:
         jobs.add(db, new)
         db.execute("INSERT OR IGNORE INTO further VALUES (?, ?)", (id_, new.key))
@@ -210,10 +216,15 @@ def _add_run(
     most_waiting: int | None,
     *,
     board: str | None = None,
+    new_name: str | None = None,
     **columns: str,
 ) -> Run:
-    """Queue a job, and return its new run, or the team's run with the same job, ground truth and leaderboard."""
+    """Queue a job, and return its new run, or the team's run with the same job, ground truth and leaderboard.
+
+    ``new_name``: name that the existing run gets; None to keep its name.
+    """
     row: dict[str, Any] = {"team": team, "key": new.key, "board": board, **columns}
+    correct_times(folder)
     with folder.database.write() as db:
         same = db.execute(
             "SELECT id FROM runs WHERE team = :team AND key = :key AND truth = :truth AND board IS :board "
@@ -221,7 +232,8 @@ def _add_run(
             row,
         ).fetchone()
         if same is None:
-            _check_quota(db, team, board)
+            if new.kind == "score":
+                _check_quota(db, team, board, columns["truth"])
             _check_waiting(db, team, most_waiting)
             jobs.add(db, new)
             row |= {"id": f"r_{secrets.token_hex(10)}", "name": printable(name, longest=200)}
@@ -230,15 +242,22 @@ def _add_run(
             db.execute(f"INSERT INTO runs ({names}) VALUES ({marks})", row)  # noqa: S608  # names of this file
             _follow_done(db, row["id"])
     folder.work.set()
-    return run(folder, same["id"] if same else row["id"])
+    if same:
+        return change(folder, same["id"], new_name, "public" if columns["visibility"] == "public" else None)
+    return run(folder, row["id"])
 
 
 class Quota(NamedTuple):
-    """Limit of a team's submissions to a leaderboard in 24 hours (None for no limit), and their number.
+    """Limit of a team's submissions in 24 hours.
 
-    `free_at` is the time (seconds since 1970) of the next possible submission if the limit is reached, else None.
+    Attributes:
+        name: leaderboard or ground truth of the limit.
+        limit: maximum number of submissions; None for no limit.
+        used: number of submissions in the last 24 hours.
+        free_at: time of the next possible submission, in seconds since 1970, if the limit is reached, else None.
     """
 
+    name: str
     limit: int | None
     used: int
     free_at: float | None
@@ -249,29 +268,39 @@ class Quota(NamedTuple):
         return None if self.limit is None else max(self.limit - self.used, 0)
 
 
-def quota_of(db: sqlite3.Connection, team: str, board: str) -> Quota:
-    """Return the quota of a team on a leaderboard; failed and cancelled runs do not count."""
+def quota_of(db: sqlite3.Connection, team: str, board: str | None, truth: str) -> Quota:
+    """Return the quota of a team for submissions to a leaderboard, or without a leaderboard on a ground truth.
+
+    The limit is the quota of the leaderboard or of the team. Without both, and if the ground truth is not shown, it is
+    DAILY submissions on this ground truth. Failed and cancelled runs, and comparisons, do not count.
+    """
     quota = db.execute(
         "SELECT min(quota) AS least FROM (SELECT quota FROM boards WHERE name = ? "
-        "UNION ALL SELECT quota FROM teams WHERE name = ?)",
+        "UNION ALL SELECT quota FROM teams WHERE name = ? AND ?1 IS NOT NULL)",
         (board, team),
     ).fetchone()["least"]
+    where, name = "board = ?", str(board)
+    if quota is None:
+        if db.execute("SELECT 1 FROM truths WHERE name = ? AND shown = 0", (truth,)).fetchone() is None:
+            return Quota(truth, None, 0, None)
+        where = "truth IN (SELECT b.name FROM truths a JOIN truths b USING (sha256) WHERE a.name = ?)"
+        name, quota = truth, DAILY
     rows = db.execute(
-        "SELECT runs.created FROM runs JOIN jobs USING (key) WHERE team = ? AND board = ? AND cancelled = 0 "
-        "AND jobs.state != 'failed' AND runs.created > ? ORDER BY runs.created",
-        (team, board, time.time() - _DAY),
+        f"SELECT runs.created FROM runs JOIN jobs USING (key) WHERE team = ? AND {where} AND cancelled = 0 "  # noqa: S608
+        "AND jobs.state != 'failed' AND jobs.kind = 'score' AND runs.created > ? ORDER BY runs.created",
+        (team, name, time.time() - _DAY),
     ).fetchall()
-    full = quota is not None and len(rows) >= quota
-    return Quota(quota, len(rows), rows[len(rows) - quota]["created"] + _DAY if full else None)
+    used = len(rows)
+    return Quota(name, quota, used, rows[used - quota]["created"] + _DAY if used >= quota else None)
 
 
-def _check_quota(db: sqlite3.Connection, team: str, board: str | None) -> None:
-    """Raise QuotaError if a team has reached its limit on a leaderboard; without a leaderboard, there is no limit."""
-    quota = None if board is None else quota_of(db, team, board)
-    if quota is not None and quota.free_at is not None:
+def _check_quota(db: sqlite3.Connection, team: str, board: str | None, truth: str) -> None:
+    """Raise QuotaError if a team has reached its limit of submissions in 24 hours, as in :func:`quota_of`."""
+    quota = quota_of(db, team, board, truth)
+    if quota.free_at is not None:
         at = f"{datetime.fromtimestamp(quota.free_at, UTC):%Y-%m-%d %H:%M} UTC"
         raise QuotaError(
-            f"{board}: {team} has reached its limit of {quota.limit} submissions in 24 hours ({quota.used} used); "
+            f"{quota.name}: {team} has reached its limit of {quota.limit} submissions in 24 hours ({quota.used} used); "
             f"the next submission is possible at {at}",
             quota.free_at - time.time(),
         )

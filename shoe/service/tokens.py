@@ -8,6 +8,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from msgspec.structs import replace
+
 from shoe.core.errors import OptionError, printable, quote, unknown_name
 from shoe.service.contract import NotFoundError
 from shoe.service.database import read_row
@@ -128,17 +130,20 @@ def tokens(folder: Folder) -> list[Token]:
 
 
 def revoke(folder: Folder, prefix: str) -> Token:
-    """Revoke the token with a prefix (its first 10 characters) and its sessions; return the token as it was before.
+    """Revoke a token and its sessions; return the revoked token.
+
+    The token is given by its first 10 characters, also with "..." as listed, or as a whole.
 
     Raises:
         NotFoundError: if no token has exactly this prefix, or the token has been revoked already.
     """
+    prefix, now = prefix.strip()[:_SHOWN], time.time()
     found = next((token for token in tokens(folder) if token.prefix == prefix and token.revoked is None), None)
     if found is None:
         raise NotFoundError(f"no valid token begins with {quote(prefix)}")
     with folder.database.write() as db:
-        db.execute("UPDATE tokens SET revoked = ? WHERE prefix = ? AND revoked IS NULL", (time.time(), prefix))
-    return found
+        db.execute("UPDATE tokens SET revoked = ? WHERE prefix = ? AND revoked IS NULL", (now, prefix))
+    return replace(found, revoked=now)
 
 
 def note_use(folder: Folder, used: Mapping[str, float]) -> None:

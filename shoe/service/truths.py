@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import shutil
 import sqlite3
@@ -13,14 +14,16 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from shoe.benchmarks import DEFAULT, benchmark
+from shoe.benchmarks.protocols import Options, choose
 from shoe.core.errors import InputError, OptionError, quote, unknown_name
 from shoe.service.database import read_row, to_json
 from shoe.service.folder import Folder
-from shoe.service.types import Map
+from shoe.service.types import Map, Request
 
 if TYPE_CHECKING:
     from shoe.similarity import Similarity
 
+_log = logging.getLogger(__name__)
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
@@ -119,6 +122,9 @@ def add_truth(
     stored = {name: StoredFile(folder.files.put(file).sha256, file.name) for name, file in given.items()}
     reading = TruthOptions(dataset=dataset, split=split, **stored)
     made = Truth(name, reading, read.signature_fields(), shown, time.time())
+    for other in truths(folder):
+        if other.sha256 == made.sha256 and other.shown != shown:
+            _log.warning("truth %s shows what truth %s hides", *((name, other.name) if shown else (other.name, name)))
     row = (name, dataset, made.sha256, to_json(reading), to_json(made.facts), int(shown), made.created)
     insert_named(folder, "truth", name, row)
     return made
@@ -137,6 +143,13 @@ def truth(folder: Folder, name: str) -> Truth:
     if name not in known:
         raise unknown_name("truth", name, known)
     return known[name]
+
+
+def chosen(target: Truth, request: Request) -> Options:
+    """Return the protocols of a scoring request with their options; raise OptionError for an unknown name or value."""
+    own, labels = benchmark(target.dataset), target.reading.image_labels is not None
+    names = request.protocols or own.usual_protocols
+    return choose(names, request.options, own.protocols, own.role_protocols, image_labels=labels)
 
 
 def add_map(folder: Folder, name: str, path: str | Path) -> Map:

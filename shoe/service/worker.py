@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Sequence
 from contextlib import suppress
+from math import inf
 from pathlib import Path
 
 import msgspec
@@ -43,7 +44,7 @@ class Worker:
             executor: executor that runs the jobs (default: on this machine).
         """
         self._folder, self._limits, self._executor = folder, limits or Limits(), executor or Executor()
-        self._stopped, self._tidying, self._tidy_at = threading.Event(), threading.Lock(), 0.0
+        self._stopped, self._tidying, self._tidy_at = threading.Event(), threading.Lock(), inf
         self._threads = [threading.Thread(target=self._work, name=f"worker-{n}") for n in range(children)]
 
     def start(self) -> None:
@@ -53,6 +54,7 @@ class Worker:
                 jobs.release(self._folder, job)  # the kernel killed the children of the dead server
         for left in self._folder.jobs.iterdir():
             shutil.rmtree(left, ignore_errors=True)
+        self._tidy_at = time.monotonic() + _TIDY
         for thread in self._threads:
             thread.start()
 

@@ -173,7 +173,6 @@ def new_study(
 
     Raises:
         OptionError: if there are not enough pairs.
-        MissingWordNetError: if the WordNet files, with the definitions that raters see, are not installed.
     """
     if influential is None:
         sample = draw(data.classes, similarity, items + _TRAINING, seed)
@@ -200,7 +199,7 @@ def new_study(
     made += _gold_items(data, similarity, drawn, items, seed)
     made = [made[row] for row in shuffled(np.arange(len(made)), _GOLD_STREAM + 2, seed).tolist()]
     senses = {name for item in [*made, *training] for name in item.senses}
-    meanings = {name: gloss.rstrip(": ") for name, gloss in glosses(sorted(senses), "shoe study new").items()}
+    meanings = {name: gloss.rstrip(": ") for name, gloss in glosses(sorted(senses)).items()}
     return Study(data.name, f"{similarity.name} {similarity.digest}", seed, raters, made, training, meanings), where
 
 

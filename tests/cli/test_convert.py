@@ -5,6 +5,7 @@ import pytest
 import typer
 from typer.testing import CliRunner, Result
 
+from shoe.benchmarks import hico_det
 from shoe.cli.convert import convert
 from shoe.core.errors import InputError, OptionError
 from shoe.demo import TRUTH
@@ -60,8 +61,12 @@ def test_boxes_that_count_pixels_are_announced(tmp_path: Path) -> None:
     assert "--boxes pixels-0" in last
 
 
-def test_boxes_that_are_continuous_are_announced_for_matlab(tmp_path: Path) -> None:
-    """Its boxes are pixel indices, which SHOE compares with one pixel more."""
+@pytest.mark.parametrize("images", [400, pytest.param(hico_det._LAST_TEST_IMAGE, marks=pytest.mark.slow)])
+def test_boxes_that_are_continuous_are_announced_for_matlab(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, images: int
+) -> None:
+    """Its boxes are pixel indices, which SHOE compares with one pixel more. The 5.8 million cells take seconds."""
+    monkeypatch.setattr(hico_det, "_LAST_TEST_IMAGE", images)
     out = tmp_path / "out.mat"
     last = run(samples.FOLDER / "qpic.json", out).stderr.splitlines()[-1]
     assert last == f"{out}: boxes are continuous coordinates; use --boxes pixels to read this file"

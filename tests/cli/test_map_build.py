@@ -19,7 +19,7 @@ from shoe.similarity import SimilarityMap
 from tests.cli import run as cli
 from tests.maps.standin import know_this_kind
 
-pytestmark = pytest.mark.usefixtures("definitions", "stand_in")
+pytestmark = pytest.mark.usefixtures("stand_in")
 
 PROGRAM = [sys.executable, "-m", "tests.maps.standin"]
 CHECKOUT = Path(__file__).parents[2]

@@ -88,7 +88,6 @@ def test_where_nothing_is_open_nothing_is_written(folder: Path, capsys: pytest.C
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("definitions")
 def test_a_budget_ends_it_and_refusals_stay_open(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -118,7 +117,6 @@ def test_a_budget_ends_it_and_refusals_stay_open(
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("definitions")
 def test_what_ended_without_a_rating_is_asked_again_on_request_and_nothing_else(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,14 +1,13 @@
 """``shoe map diff`` and ``shoe map ablate`` as a user runs them."""
 
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import orjson
 import pytest
 
 from shoe.benchmarks.protocols import Signature
 from shoe.demo import PREDICTIONS, TRUTH
-from shoe.lexicon.wordnet import MissingWordNetError
 from tests.cli.maps import as_json, run
 from tests.cli.run import refused
 from tests.maps.samples import made
@@ -55,18 +54,6 @@ def test_json_of_two_maps(other: Path) -> None:
     }
     (largest,) = found["verbs"]["largest"]
     assert largest["lemmas"] == ["ride, sit", "straddle"]
-
-
-def test_without_wordnet_there_are_no_glosses_and_a_hint(other: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def missing(*_: object) -> NoReturn:
-        raise MissingWordNetError("showing WordNet's definitions")
-
-    monkeypatch.setattr("shoe.maps.diff.glosses", missing)
-    done = run("diff", "hico-det", other, "--json", "-")
-    assert done.returncode == 0
-    assert done.stderr.startswith("showing WordNet's definitions needs WordNet's files: run `scripts/setup-wordnet`")
-    assert '"lemmas"' in done.stdout
-    assert '"glosses"' not in done.stdout
 
 
 @pytest.mark.slow

@@ -80,7 +80,6 @@ def test_a_phrase_is_shown_as_it_is_split(phrase: str, says: list[str], senses: 
     assert bool(senses) == ("as verb" in done.stdout)
 
 
-@pytest.mark.usefixtures("definitions")
 def test_glosses_are_wordnet_s_definitions() -> None:
     result = run("toothbrush", "--pos", "object", "--glosses")
     assert result.exit_code == 0

@@ -66,3 +66,18 @@ def test_without_the_extra_one_line_says_how_to_install_it(tmp_path: Path) -> No
         refused(
             run("serve", tmp_path / "lab"), "shoe serve needs an optional dependency: pip install 'shoe-eval[serve]'"
         )
+
+
+def test_a_damaged_database_is_one_line_in_every_command(tmp_path: Path) -> None:
+    assert run("serve", "add-truth", "lab", "small", TRUTH, folder=tmp_path).returncode == 0
+    path = tmp_path / "lab" / "shoe.sqlite"
+    data = bytearray(path.read_bytes())
+    data[4096:] = b"x" * (len(data) - 4096)
+    path.write_bytes(data)
+    for words in (
+        ("token", "list", "lab"),
+        ("backup", "lab", "copy"),
+        ("export", "lab", "site"),
+        ("add-truth", "lab", "other", TRUTH),
+    ):
+        refused(run("serve", *words, folder=tmp_path), "database")

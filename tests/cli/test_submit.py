@@ -116,6 +116,10 @@ def test_what_a_hidden_leaderboard_took_is_no_failure(folder: Any, tmp_path: Pat
         asked: list[str | Path] = ["submit", mine, "--server", server, "--board", "main"]
         token = {"SHOE_TOKEN": new_token(folder, "ci", "vision")}
         done = run(*asked, environment=token)
-        assert (done.returncode, done.stderr) == (0, "")
+        shows = "shoe: leaderboard main shows name, team and scores of the run to its readers\n"
+        assert (done.returncode, done.stderr) == (0, shows)
         assert done.stdout.startswith("done; results of the leaderboard main are hidden\nrun        http")
-        refused(run(*asked, "--save", tmp_path / "mine.shoe", environment=token), "are hidden for now")
+        failed = run(*asked, "--save", tmp_path / "mine.shoe", environment=token)
+        assert failed.stderr.startswith(shows)
+        failed.stderr = failed.stderr.removeprefix(shows)
+        refused(failed, "are hidden for now")

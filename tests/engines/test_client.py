@@ -23,7 +23,6 @@ MINE = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": TOKEN}
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.ray,
-    pytest.mark.usefixtures("definitions"),
     pytest.mark.skipif(find_spec("ray") is None, reason="Ray is not installed: pip install 'shoe-eval[ray]'"),
 ]
 

@@ -107,3 +107,31 @@ def test_a_cluster_that_cannot_be_started_is_said(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     said = refused("ray", settings("", tmp_path) | {"RAY_TMPDIR": str(tmp_path / "file")})
     assert "--engine ray: Ray cannot be started on this machine: " in said
+
+
+GPUS = """
+from ray.cluster_utils import Cluster as Machines
+from shoe.core.errors import OptionError
+from shoe.engines.ray_cluster import Cluster
+from shoe.engines.ray_connection import connect
+machines = Machines()
+machines.add_node(num_cpus=1, object_store_memory=100_000_000)
+for _ in range(2):
+    machines.add_node(num_cpus=1, num_gpus=1, object_store_memory=100_000_000)
+with connect(str(machines.address)) as connection:
+    print(*(Cluster(connection, gpus).workers(8, is_local=True) for gpus in (0.0, 0.5, 0.6, 1.0)))
+    try:
+        Cluster(connection, 2.0).workers(8, is_local=True)
+    except OptionError as error:
+        print(error)
+machines.shutdown()
+"""
+
+
+def test_a_worker_has_the_gpus_of_one_machine() -> None:
+    environment = os.environ | {"RAY_AUTH_MODE": "disabled", "PYTHONPATH": str(Path(shoe.__file__).parents[1])}
+    words = [sys.executable, "-P", "-c", GPUS]
+    done = subprocess.run(words, capture_output=True, text=True, check=True, env=environment, timeout=120)
+    counts, refusal = done.stdout.splitlines()[-2:]
+    assert counts == "3 4 2 2"
+    assert refusal.startswith("--gpus 2: found a cluster with 1 GPUs per machine")

@@ -6,6 +6,7 @@ from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
 from types import ModuleType
 
+import numpy as np
 import pytest
 
 from shoe.lexicon import store
@@ -30,6 +31,9 @@ def test_the_shipped_file_is_what_the_script_makes(script: ModuleType) -> None:
     wordnet = script.WordNet(script.SOURCE)
     data = Path(store.__file__).with_name("data")
     assert script.pack(script.compile_arrays(wordnet)) == (data / "wordnet.bin").read_bytes()
+    with np.load(data / "wordnet_texts.npz") as shipped:
+        made = script.compile_texts(wordnet)
+        assert {name: bytes(made[name]) for name in made} == {name: bytes(shipped[name]) for name in shipped}
     assert wordnet.notice() == (data / "WORDNET-LICENSE.txt").read_text()
 
 

@@ -33,6 +33,8 @@ The man is unable to open the door = -
 There are no people riding the bike = -
 the kid refuses to eat the broccoli = -
 he stopped riding the horse = -
+There is no evidence that the boy is riding the horse = -
+jumping over no obstacle = -
 failing to catch the ball = -
 an empty bench with no one sitting on it = -
 he hasn't opened the umbrella yet = -
@@ -55,6 +57,17 @@ wearing a shirt and no tie = wearing + shirt
 The truck isn't being loaded by anybody; a man is washing it = washing + truck
 he stopped to pet the dog = pet + dog
 not only riding but also steering the bike = riding + bike & steering + bike
+The boy cannot stop hugging the dog = hugging + dog
+He can't help petting the goat = petting + goat
+She never stops stirring the soup = stirring + soup
+No less than two people ride the camel = ride + camel
+pushing rather than riding a bicycle = pushing + bicycle
+carrying, rather than wearing, a helmet = carrying + helmet
+polishing (not driving) a car = polishing + car
+A girl holds a spoon but not a knife and eats cake = holds + spoon & eats + cake
+feeding a horse without touching = feeding + horse
+riding a bicycle without touching the brakes = riding + bicycle
+A boy on a skateboard jumps over no obstacle = jumps / riding + skateboard
 """
 
 NOTATIONS = r"""

@@ -215,3 +215,8 @@ def test_any_text_is_resolved_or_not(text: str) -> None:
 
 def test_a_very_long_word_is_no_word() -> None:
     assert not resolve("dog " * 250_000, "object").candidates
+
+
+@pytest.mark.parametrize("word", ["tv", "apple", "bike", "cat"])
+def test_an_article_changes_no_sense_of_an_object(word: str) -> None:
+    assert names(f"a {word}", "object") == names(f"the {word}", "object") == names(word, "object") != []

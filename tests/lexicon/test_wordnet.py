@@ -1,50 +1,29 @@
-"""Definitions out of WordNet's own files are those that nltk reads, wherever the files are."""
+"""Definitions and sense keys that shoe contains are those that nltk reads from WordNet's own files."""
 
-import zipfile
-from pathlib import Path
 from typing import Any
 
-import pytest
-
-from shoe.core.errors import InputError, MissingExtraError
-from shoe.lexicon import wordnet
 from shoe.lexicon.store import lexicon
-from shoe.lexicon.wordnet import glosses
+from shoe.lexicon.wordnet import glosses, sense_keys
 
 
-@pytest.fixture
-def only_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder that is the one place to look."""
-    everywhere = wordnet.folders
-    monkeypatch.setattr(wordnet, "folders", lambda: (f for f in everywhere() if str(f).startswith(str(tmp_path))))
-    monkeypatch.setenv("NLTK_DATA", str(tmp_path))
-    return tmp_path
+def test_a_definition_needs_no_file_of_wordnet() -> None:
+    assert glosses(["ride.v.01", "pony.n.02"]) == {
+        "ride.v.01": "sit and travel on the back of animal, usually while controlling its motions",
+        "pony.n.02": "an informal term for a racehorse",
+    }
+    assert sense_keys()["ride%2:38:01::"] == lexicon().synset("ride.v.01")
 
 
 def test_every_definition_is_nltk_s(reader: Any) -> None:
     names = [lexicon().name(synset) for synset in range(len(lexicon()))]
-    assert glosses(names, "this test") == {name: reader.synset(name).definition() for name in names}
+    assert glosses(names) == {name: reader.synset(name).definition() for name in names}
 
 
-def test_a_zip_file_as_nltk_downloads_it_will_do(only_here: Path, reader: Any) -> None:
-    corpora = only_here / "corpora"
-    corpora.mkdir()
-    with zipfile.ZipFile(corpora / "wordnet.zip", "w") as packed:
-        for name in ("data.noun", "data.verb"):
-            with reader.open(name) as stream:
-                packed.writestr(f"wordnet/{name}", stream.read())
-    assert glosses(["ride.v.01"], "this test") == {"ride.v.01": reader.synset("ride.v.01").definition()}
-
-
-def test_without_the_files_the_message_says_how_to_get_them(only_here: Path) -> None:
-    with pytest.raises(MissingExtraError, match="asking needs WordNet's files: run `scripts/setup-wordnet`"):
-        glosses(["ride.v.01"], "asking")
-
-
-def test_another_wordnet_is_refused(only_here: Path) -> None:
-    folder = only_here / "corpora" / "wordnet"
-    folder.mkdir(parents=True)
-    for name in ("data.noun", "data.verb"):
-        (folder / name).write_text("  1 licence\n00001740 03 n 01 entity 0 000 | that which is\n")
-    with pytest.raises(InputError, match=r"found 2 nouns and verbs, expected WordNet 3.0, which has 95882"):
-        glosses(["ride.v.01"], "this test")
+def test_every_sense_key_is_nltk_s(reader: Any) -> None:
+    keys = sense_keys()
+    with reader.open("index.sense") as stream:
+        listed = {line.split(" ")[0] for line in stream if line.partition("%")[2][:1] in "12"}
+    assert listed <= keys.keys()
+    assert len(keys) - len(listed) < 10  # eight words that WordNet writes in two ways, such as Earth and earth
+    for key in sorted(listed)[::100]:
+        assert reader.lemma_from_key(key).synset().name() == lexicon().name(keys[key]), key

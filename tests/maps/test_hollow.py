@@ -11,7 +11,6 @@ from tests.llm.server import Endpoint, Server
 from tests.llm.server_plan import Plan
 from tests.maps.test_kills import ONE, Work, kept
 
-pytestmark = pytest.mark.usefixtures("definitions")
 USELESS = {"choices": [{"message": {"role": "assistant", "content": "I cannot say."}, "finish_reason": "stop"}]}
 
 

@@ -36,8 +36,6 @@ PAIRS: dict[Part, list[tuple[str, str]]] = {
 }
 RULES: dict[Part, str] = {"verb": "some verbs", "object": "some objects"}
 
-pytestmark = pytest.mark.usefixtures("definitions")
-
 
 @pytest.fixture(autouse=True)
 def _kind(monkeypatch: pytest.MonkeyPatch) -> None:

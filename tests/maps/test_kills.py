@@ -94,7 +94,7 @@ base_url = "{url}"
 
 ARGUMENTS = ("map", "build", "--raters", "raters.toml", "--for", "words.jsonl", "--yes")
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("definitions")]
+pytestmark = pytest.mark.slow
 
 
 class Work:

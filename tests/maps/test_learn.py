@@ -8,7 +8,6 @@ import pytest
 from rich.console import Console
 
 from shoe.lexicon.store import ids_of
-from shoe.lexicon.wordnet import folders
 from shoe.maps.learn import MapLearned, PairFeatures, PartLearned, SuspectClass, Validation, suspect_classes, teach
 from shoe.report.maps import learned_table
 from shoe.similarity import SimilarityMap, write_map
@@ -71,7 +70,6 @@ def test_a_suspect_class_is_reported_with_its_fractions() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(next(folders(), None) is None, reason="WordNet's files are not in place")
 def test_what_was_withheld_is_predicted(tmp_path: Path) -> None:
     pytest.importorskip("sklearn")
     whole = SimilarityMap.load("hico-det")

@@ -16,7 +16,6 @@ from tests.maps.test_shards import RATERS
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.ray,
-    pytest.mark.usefixtures("definitions"),
     pytest.mark.skipif(find_spec("ray") is None, reason="Ray is not installed: pip install 'shoe-eval[ray]'"),
 ]
 

@@ -23,7 +23,6 @@ IN_FLIGHT = 6
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.ray,
-    pytest.mark.usefixtures("definitions"),
     pytest.mark.skipif(find_spec("ray") is None, reason="Ray is not installed: pip install 'shoe-eval[ray]'"),
 ]
 

@@ -13,7 +13,7 @@ from tests.maps.test_kills import FAULTS, ONE, THREE, Work, answered_other_than_
 PARTS = 4
 RATERS = THREE.partition('[[rater]]\nname = "batch"')[0]
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("definitions")]
+pytestmark = pytest.mark.slow
 
 
 def test_parts_make_the_map_of_an_undivided_run(tmp_path: Path) -> None:

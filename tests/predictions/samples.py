@@ -5,6 +5,7 @@ Forms that the project does not write are written here as their tools do.
 
 import json
 import pickle
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,7 @@ SAMPLES = {
 }
 
 
+@cache
 def base() -> Interactions:
     """The predictions that all formats hold: the best few of the packaged sample's first images."""
     table = read_predictions(DATA / "detector.json").select_images(np.arange(IMAGES))

@@ -14,7 +14,7 @@ from shoe.demo import PREDICTIONS, TRUTH
 from shoe.predictions import read_predictions
 from shoe.predictions.boxes.check import check_box_convention
 from shoe.predictions.boxes.conventions import LAYOUTS, Convention, Conventions, are_valid, parse_convention
-from tests.examples import examples
+from tests.examples import every, examples
 
 TRUTH_TABLE = read_truth_file(TRUTH).interactions
 SIZES = {name: (int(w), int(h)) for name, (w, h) in zip(TRUTH_TABLE.images, TRUTH_TABLE.sizes, strict=True)}
@@ -55,9 +55,7 @@ def test_nothing_is_said_about_boxes_that_are_right(model: str) -> None:
     assert report.groups[0].fits[0].hits > 0.5
 
 
-@pytest.mark.parametrize("model", MODELS)
-@pytest.mark.parametrize("named", NAMED, ids=str)
-@pytest.mark.parametrize("true", TRUE, ids=str)
+@every(4, true=TRUE, named=NAMED, model=tuple(MODELS))
 def test_the_true_convention_is_found_whichever_was_named(model: str, true: Convention, named: Convention) -> None:
     """Two that mean nearly the same boxes, as multiples of 28 and pixels do, are no wrong reading."""
     report = check_box_convention(misread(MODELS[model], true, named), TRUTH_TABLE, str(named))
@@ -97,15 +95,15 @@ def test_a_file_read_under_a_wrong_name_is_advised_its_own(model: str, named: st
     assert report.groups[0].better.convention == "xyxy"
 
 
-@pytest.mark.parametrize("model", MODELS)
-@pytest.mark.parametrize("named", ["xyxy", "thousand", "resized:max=768", "resized:smart=28"])
-@pytest.mark.parametrize(
-    "true",
-    [
+@every(
+    3,
+    true=(
         *("resized:scale=0.5", "resized:scale=0.3", "resized:scale=0.77,xywh", "resized:scale=3.3", "resized:max=800"),
         *("resized:shorter=800:1333", "resized:shorter=600:1000,yxyx", "resized:shorter=640:900"),
         *("resized:shorter=480", "resized:720x720", "resized:900x500,swapped"),
-    ],
+    ),
+    named=("xyxy", "thousand", "resized:max=768", "resized:smart=28"),
+    model=tuple(MODELS),
 )
 def test_sizes_that_no_list_has_are_fitted(model: str, named: str, true: str) -> None:
     """Any warning names sizes that are right within a thousandth or two; a warning comes unless nothing is lost."""

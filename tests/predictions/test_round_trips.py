@@ -23,7 +23,9 @@ from tests.predictions import samples
 from tests.predictions.samples import rows
 from tests.tables import tables
 
-CLASSES = benchmark("hico-det").classes
+HICO = benchmark("hico-det")
+FEW = replace(HICO, test_images=lambda: official_images()[:400])  # those of the samples; cells for all take seconds
+CLASSES = HICO.classes
 WORDS = ["csv", "jsonl", "parquet", "vlm"]
 NUMBERS = ["qpic", "mllms"]
 
@@ -89,11 +91,11 @@ def test_missing_scores_and_empty_images_survive_or_are_refused(tmp_path: Path, 
     path = tmp_path / ("table.mat" if form == "mat" else "table")
     if (form in ("mat", "mllms", "thid-images") and missing != "no") or (form == "qpic" and missing == "some"):
         with pytest.raises(InputError, match=r"score: found no score for .* expected a score for each triplet"):
-            write_predictions(table, path, form, notes=notes)
+            write_predictions(table, path, form, FEW, notes=notes)
         assert not path.exists()
         return
-    write_predictions(table, path, form, notes=notes)
-    read, again_ = read_predictions_with_notes(path)
+    write_predictions(table, path, form, FEW, notes=notes)
+    read, again_ = read_predictions_with_notes(path, dataset=FEW)
     assert again_.scores == notes.scores == {"no": "given", "some": "partly given", "all": "assumed"}[missing]
     assert again_.scores_defaulted == notes.scores_defaulted
     assert sorted(rows(read)) == sorted(rows(table))
@@ -122,11 +124,10 @@ def test_official_cells_are_read_by_others(tmp_path: Path) -> None:
     from scipy.io import loadmat
 
     table = samples.base()
-    names = official_images()[: 1 + official_images().index(max(table.images))]
-    write_predictions(table, tmp_path / "table.mat", "mat", replace(benchmark("hico-det"), test_images=lambda: names))
+    write_predictions(table, tmp_path / "table.mat", "mat", FEW)
     cells = loadmat(tmp_path / "table.mat")["all_boxes"]
-    assert cells.shape == (600, len(names))
-    column = {name: i for i, name in enumerate(names)}
+    assert cells.shape == (600, 400)
+    column = {name: i for i, name in enumerate(official_images())}
     found = []
     for image in table.images:
         for hoi in range(600):

@@ -1,42 +1,26 @@
 """The default output of the commands with long reports."""
 
-import os
-import pty
 import re
-import subprocess
-import termios
 from pathlib import Path
 
 import pytest
 
 from shoe.demo import PREDICTIONS, TRUTH
-from tests.cli.run import COMMAND
+from tests.cli.run import run
 
 VLM, DETECTOR = PREDICTIONS["free text"], PREDICTIONS["detector"]
 
 
 def on_terminal(*arguments: str | Path) -> list[str]:
     """Return the lines that a command prints on a terminal with 80 columns and 40 rows."""
-    leader, follower = pty.openpty()
-    termios.tcsetwinsize(follower, (40, 80))
-    environment = {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "LINES")} | {"TERM": "xterm"}
-    with subprocess.Popen(
-        [*COMMAND, *map(str, arguments)], stdout=follower, stderr=subprocess.DEVNULL, env=environment
-    ) as process:
-        os.close(follower)
-        parts = []
-        try:
-            while part := os.read(leader, 65536):
-                parts.append(part)
-        except OSError:  # the other end is closed
-            pass
-    os.close(leader)
-    assert process.returncode == 0
-    return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", b"".join(parts).decode()).replace("\r", "").splitlines()
+    done = run(*arguments, environment={"FORCE_COLOR": "1", "TERM": "xterm", "COLUMNS": "80", "LINES": "40"})
+    assert done.returncode == 0
+    assert "\x1b[" in done.stdout
+    return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", done.stdout).splitlines()
 
 
 @pytest.mark.parametrize(
-    "arguments", [("score", VLM), ("compare", VLM, DETECTOR, "--resamples", "200"), ("diagnose", VLM), ("explain", VLM)]
+    "arguments", [("score", VLM), ("compare", VLM, DETECTOR, "--resamples", "100"), ("diagnose", VLM), ("explain", VLM)]
 )
 def test_default_output_fits_on_one_screen_and_verbose_output_has_more(arguments: tuple[str | Path, ...]) -> None:
     brief = on_terminal(*arguments, "-g", TRUTH)

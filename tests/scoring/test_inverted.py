@@ -36,10 +36,12 @@ def test_inverted_scores_are_reported(annotated: GroundTruth) -> None:
 
 
 @pytest.mark.real_data
-@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 10))])
-def test_nothing_is_said_about_scores_that_mean_little(annotated: GroundTruth, seed: int) -> None:
+@pytest.mark.parametrize(
+    ("seed", "count"), [(0, 6), *(pytest.param(seed, 20, marks=pytest.mark.slow) for seed in range(1, 10))]
+)
+def test_nothing_is_said_about_scores_that_mean_little(annotated: GroundTruth, seed: int, count: int) -> None:
     rng = np.random.default_rng(seed)
-    for _ in range(20):
+    for _ in range(count):
         truth = replace(annotated, interactions=weak.part(annotated.interactions, rng, int(rng.choice([40, 300]))))
         assert lines(weak.detector(truth.interactions, rng, **weak.random_quality(rng)), truth) == []
 

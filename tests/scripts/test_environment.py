@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-ALL = ".[dev,predict,torch,browser,ray]"
+ALL = ".[dev,predict,torch,browser,ray,trackers]"
 _TOOLS = ("cat", "cksum", "rm", "touch")
 _VENV = """#!/bin/sh
 case "$*" in

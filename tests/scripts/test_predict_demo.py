@@ -11,13 +11,13 @@ import pytest
 
 import shoe
 
-pytest.importorskip("torch", reason="torch is not installed: pip install 'shoe-eval[predict]'")
-pytest.importorskip("transformers", reason="transformers is not installed: pip install 'shoe-eval[predict]'")
+pytestmark = pytest.mark.slow
 ROOT = Path(__file__).resolve().parents[2]
 
 
-@pytest.mark.slow
 def test_all_steps_fit_together(tmp_path: Path) -> None:
+    pytest.importorskip("torch", reason="torch is not installed: pip install 'shoe-eval[predict]'")
+    pytest.importorskip("transformers", reason="transformers is not installed: pip install 'shoe-eval[predict]'")
     command: list[str | Path] = [sys.executable, "-P", ROOT / "scripts" / "predict-demo", tmp_path.name]
     done = subprocess.run(
         command,

@@ -68,7 +68,7 @@ def made_site(path: Path) -> tuple[Any, dict[str, str]]:
 
     folder = made_folder(path)
     add_board(folder, "board", Request(truth="small"), title=HOSTILE)
-    add_board(folder, "secret", Request(truth="small"), title="secret", hidden=True)
+    add_board(folder, "secret", Request(truth="small"), title="secret title", hidden=True)
     ids = {}
     kinds: tuple[tuple[str, Literal["public", "team"], str | None, str], ...] = (
         ("public", "public", None, "local"),

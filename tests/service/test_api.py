@@ -3,6 +3,7 @@
 import gzip
 import hashlib
 import json
+import sqlite3
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -217,3 +218,55 @@ def test_what_the_command_line_refuses_is_refused_in_its_words(folder: Any) -> N
             answer = client.post("/v1/runs", json={"prediction": digest, **more})
             assert answer.status_code == 422
             assert said in answer.json()["error"]
+
+
+def test_a_repeated_submission_gets_the_new_name_and_becomes_public(folder: Any) -> None:
+    with calling(folder) as client:
+        first = submitted(client)
+        again = submitted(client, name="better", visibility="public")
+        assert (again["id"], again["name"], again["visibility"]) == (first["id"], "better", "public")
+        third = submitted(client)
+        assert (third["id"], third["name"], third["visibility"]) == (first["id"], "better", "public")
+
+
+def test_a_refused_method_names_all_methods_of_the_path(folder: Any) -> None:
+    with calling(folder) as client:
+        for path, methods in (("/v1/runs", "GET, POST"), (f"/v1/predictions/{'0' * 64}", "DELETE, GET")):
+            answer = client.patch(path)
+            assert (answer.status_code, answer.headers["allow"]) == (405, methods)
+
+
+def test_two_lengths_of_a_body_are_refused(folder: Any) -> None:
+    with calling(folder) as client:
+        both = {"Transfer-Encoding": "chunked", "Content-Length": "2"}
+        answer = client.put("/v1/predictions", content=b"[]", headers=both)
+        assert (answer.status_code, answer.json()["field"]) == (400, "Content-Length")
+
+
+def test_the_audit_log_names_run_file_and_leaderboard(folder: Any) -> None:
+    from shoe.service.boards import add_board
+    from shoe.service.tokens import entries
+    from shoe.service.types import Request
+
+    add_board(folder, "main", Request(truth="small"))
+    with calling(folder) as client:
+        run = submitted(client, board="main", name="ours")
+        client.patch(f"/v1/runs/{run['id']}", json={"name": "other"})
+        client.post(f"/runs/{run['id']}/cancel", headers={"Origin": "http://127.0.0.1:8000"}, follow_redirects=False)
+    found = {entry.action: str(entry.object) for entry in entries(folder)}
+    assert found["PUT /v1/predictions"] == run["prediction"]
+    assert found["POST /v1/runs"].split() == [run["id"], "main", run["prediction"], "ours"]
+    assert found["PATCH /v1/runs/{id}"].split()[0] == run["id"]
+    assert found["PATCH /v1/runs/{id}"].endswith("other")
+    assert found["POST /runs/{id}/{action}"].startswith(run["id"])
+
+
+def test_a_change_that_is_kept_is_not_refused_by_a_full_disk(folder: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise sqlite3.OperationalError("database or disk is full")
+
+    with calling(folder) as client:
+        run = submitted(client)
+        monkeypatch.setattr("shoe.service.tokens.record", full)
+        answer = client.patch(f"/v1/runs/{run['id']}", json={"name": "better"})
+        assert (answer.status_code, answer.json()["name"]) == (200, "better")

@@ -1,7 +1,13 @@
 """Backups made while things go on, restored, and what a doctor finds in a folder."""
 
+import contextlib
 import os
+import shutil
+import sqlite3
+import subprocess
+import sys
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,7 +25,7 @@ def folder(tmp_path: Path) -> Iterator[Any]:
     from shoe.service.truths import add_truth
 
     made = Folder.open(tmp_path / "lab")
-    add_truth(made, "small", TRUTH)
+    add_truth(made, "small", TRUTH, shown=True)
     yield made
     made.close()
 
@@ -101,7 +107,7 @@ def test_the_doctor_finds_what_is_lost_and_broken_and_says_what_helps(folder: An
     stray = received(folder.files, [b"stray"]).sha256
     (found,) = doctor(folder.path)
     assert not found.harmful
-    assert found.what.startswith("1 stored file ")
+    assert found.what.startswith("1 stored file (0.0 MB) without an entry")
     assert clean(folder.path) == 0  # it may be just coming in
     os.utime(folder.files.path(stray), (0, 0))
     assert clean(folder.path) == 1
@@ -130,10 +136,24 @@ def test_the_doctor_finds_what_is_lost_and_broken_and_says_what_helps(folder: An
         db.execute("PRAGMA user_version = 99")
     assert [each.what for each in doctor(folder.path)] == [f"database version: found 99, expected at most {VERSION}"]
     with folder.database.write() as db:
-        db.execute("PRAGMA user_version = 2")
+        db.execute(f"PRAGMA user_version = {VERSION}")
     assert [each.what for each in doctor(folder.path)] == ["1 runs without predictions"]
     with pytest.raises(InputError, match=r"no file shoe\.sqlite"):
         doctor(tmp_path)
+
+
+def test_a_folder_that_cannot_be_written_is_checked_and_copied(
+    folder: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from shoe.service.backup import backup, doctor
+
+    folder.close()
+    monkeypatch.setattr("os.access", lambda path, _: path != folder.path)
+    before = sorted(folder.path.rglob("*"))
+    assert "shoe.sqlite-shm" not in {path.name for path in before}
+    assert doctor(folder.path) == []
+    assert backup(folder.path, tmp_path / "copy").files == 1
+    assert sorted(folder.path.rglob("*")) == before
 
 
 def test_a_damaged_database_is_told_as_one(folder: Any) -> None:
@@ -149,3 +169,171 @@ def test_a_damaged_database_is_told_as_one(folder: Any) -> None:
     first = doctor(folder.path)[0]
     assert "the database is damaged" in first.what
     assert first.advice == "restore a backup"
+
+
+DAY = 86400.0
+DATABASES = ("empty", "without tables", "without rows", "missing", "older", "newer", "intact")
+
+
+def mixture(folder: Any, tmp_path: Path, database: str, files: str) -> Path:
+    """A copy of a folder with 8 stored files or more: one database of several, and all, some or none of the files."""
+    from shoe.service import runs
+    from shoe.service.folder import Folder
+
+    place, path = tmp_path / "mixed", folder.path / "shoe.sqlite"
+    with worked_on(folder):
+        ids = [submit(folder, number) for number in (1, 2)]
+        while any(row["state"] != "done" for row in rows(folder, "jobs")):
+            pass
+    runs.delete(folder, ids[0])
+    with folder.database.write() as db:
+        db.execute("UPDATE runs SET created = 0 WHERE deleted")  # a daily quota counts later ones
+    runs.tidy(folder)
+    assert len(rows(folder, "deleted_files")) == 1
+    older = tmp_path / "older.sqlite"
+    with contextlib.closing(sqlite3.connect(path)) as db:
+        db.execute("VACUUM INTO ?", (str(older),))
+    with worked_on(folder):
+        for number in (1, 3, 4):  # the first run again, whose files the older database has a record of as deleted
+            submit(folder, number)
+        while any(row["state"] != "done" for row in rows(folder, "jobs")):
+            pass
+    if database == "newer":
+        shutil.copytree(folder.files.folder, tmp_path / "files")
+        submit(folder, 5)
+        shutil.rmtree(folder.files.folder)
+        (tmp_path / "files").rename(folder.files.folder)
+    folder.close()
+    shutil.copytree(folder.path, place)
+    if database in ("empty", "without tables", "without rows"):
+        for left in place.glob("shoe.sqlite*"):
+            left.unlink()
+        (place / "shoe.sqlite").touch()
+        if database == "without tables":
+            with sqlite3.connect(place / "shoe.sqlite") as db:
+                db.execute("VACUUM")
+        elif database == "without rows":
+            other = Folder.open(tmp_path / "other")
+            other.close()
+            shutil.copyfile(other.path / "shoe.sqlite", place / "shoe.sqlite")
+    elif database == "missing":
+        (place / "shoe.sqlite").unlink()
+    elif database == "older":
+        shutil.copyfile(older, place / "shoe.sqlite")
+    assert path.exists()
+    stored = sorted((place / "files").glob("??/*"))
+    for number, file in enumerate(stored):
+        if files == "none" or (files == "some" and number % 2):
+            file.unlink()
+    return place
+
+
+@pytest.mark.parametrize("files", ["all", "some", "none"])
+@pytest.mark.parametrize("database", DATABASES)
+def test_no_mixture_of_database_and_files_makes_the_server_remove_a_file(
+    folder: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, database: str, files: str
+) -> None:
+    from shoe.service.backup import clean, restore
+    from shoe.service.folder import Folder
+    from shoe.service.runs import tidy
+    from shoe.service.worker import Worker
+
+    place = mixture(folder, tmp_path, database, files)
+    stored = sorted((place / "files").glob("??/*"))
+    assert len(stored) >= {"all": 8, "some": 4, "none": 0}[files]
+    is_refused = database == "missing" or (files != "none" and database in DATABASES[:3])
+    began = time.time()
+    for days in (0, 0.1, 1.5, 10, 400):
+        with monkeypatch.context() as later:
+            later.setattr("time.time", lambda days=days: began + days * DAY)
+            if is_refused:
+                with pytest.raises(InputError, match="other files" if database == "missing" else "empty database"):
+                    Folder.open(place)
+                assert sorted((place / "files").glob("??/*")) == stored
+                continue
+            opened = Folder.open(place)
+            worker = Worker(opened)
+            worker.start()
+            worker.stop()
+            tidy(opened)
+            opened.close()
+            assert sorted((place / "files").glob("??/*")) == stored
+    if is_refused:
+        with pytest.raises(InputError):
+            clean(place)
+        with pytest.raises(InputError):
+            restore(place, tmp_path / "again")
+        assert sorted((place / "files").glob("??/*")) == stored
+    elif files == "none":
+        assert clean(place) == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("database", ["empty", "older"])
+def test_a_real_server_starts_without_removing_anything(folder: Any, tmp_path: Path, database: str) -> None:
+    place = mixture(folder, tmp_path, database, "all")
+    stored = sorted((place / "files").glob("??/*"))
+    for file in stored:
+        os.utime(file, (0, 0))
+    words = [sys.executable, "-P", "-m", "shoe", "serve", str(place), "--port", "0"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        if database == "empty":
+            assert (server.wait(30), server.stdout.read()) == (2, "")
+        else:
+            assert "shoe serves at" in server.stdout.readline()
+            time.sleep(3)
+        server.terminate()
+    assert sorted((place / "files").glob("??/*")) == stored
+
+
+def test_the_files_of_a_deleted_run_are_removed_a_day_after_the_deletion(
+    folder: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from shoe.service import runs
+
+    with worked_on(folder):
+        id_ = submit(folder, 1)
+        while any(row["state"] != "done" for row in rows(folder, "jobs")):
+            pass
+    stray = received(folder.files, [b"stray"]).sha256
+    runs.delete(folder, id_)
+    began, left = time.time(), {}
+    for hours in (0, 25, 48, 50):
+        monkeypatch.setattr("time.time", lambda hours=hours: began + hours * 3600)
+        runs.tidy(folder)
+        left[hours] = len(list(folder.files.hashes()))
+    # What is left: the ground truth, and a file without a record of its deletion.
+    assert left == {0: 6, 25: 6, 48: 6, 50: 2}
+    assert stray in folder.files.hashes()
+    assert rows(folder, "deleted_files") == []
+
+
+def test_a_database_of_another_program_is_refused(tmp_path: Path) -> None:
+    from shoe.service.backup import doctor
+    from shoe.service.folder import Folder
+
+    for version in (0, 2):
+        place = tmp_path / str(version)
+        place.mkdir()
+        with sqlite3.connect(place / "shoe.sqlite") as db:
+            db.execute("CREATE TABLE tasks (id)")
+            db.execute(f"PRAGMA user_version = {version}")
+        before = (place / "shoe.sqlite").read_bytes()
+        with pytest.raises(InputError, match="of another program"):
+            Folder.open(place)
+        assert [each.harmful for each in doctor(place)] == [True]
+        assert (place / "shoe.sqlite").read_bytes() == before
+
+
+def test_a_backup_whose_folder_others_can_read_is_restored(
+    folder: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from shoe.service.backup import backup, doctor, restore
+
+    backup(folder.path, tmp_path / "copy")
+    (tmp_path / "copy").chmod(0o755)
+    full = shutil.disk_usage(tmp_path)._replace(free=1000)
+    monkeypatch.setattr("shutil.disk_usage", lambda _: full)
+    assert [each.harmful for each in doctor(tmp_path / "copy")] == [False, False]
+    assert restore(tmp_path / "copy", tmp_path / "again").files == 1

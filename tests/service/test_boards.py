@@ -51,6 +51,7 @@ def worked(folder: Any, value: float, signature: str = SIGNED.format("xyxy"), re
             random = np.random.default_rng(int(value * 1e6))
             stream = io.BytesIO()
             draws: dict[str, Any] = {key: of + random.normal(0, 0.01, 300) for key, of in figures.items()}
+            draws |= {} if job.request["shown"] else {"decimals": np.array(3)}
             np.savez_compressed(stream, **draws)
             files = {"draws.npz": stream.getvalue()}
         elif job.kind == "diagnose":
@@ -81,6 +82,7 @@ def test_runs_stand_with_what_chance_leaves_open_and_what_cost_them_most(folder:
     first = found.rows[0]
     assert (first.run, first.figures) == (made[2], {MAP: 0.9, STRICT: 0.45})
     assert first.intervals[MAP][0] < 0.9 < first.intervals[MAP][1]
+    assert all(end == round(end, 3) for end in first.intervals[MAP])  # the ground truth is not shown
     assert list(first.why.items()) == [("missed_gt", 0.2), ("duplicate", 0.01)]
     assert found.left_out == []
     assert runs.run(folder, made[0]).request["options"] == ["tau=0.4"]  # the board's, not the team's
@@ -159,6 +161,15 @@ def test_a_cancelled_run_has_no_results_although_others_want_them(folder: Any) -
     assert (runs.run(folder, kept).state, found.state) == ("done", "cancelled")
     assert (dict(found.figures), dict(found.outputs), found.signature) == ({}, {}, None)
     assert submissions.retry(folder, given_up).further["board"] == "done"
+
+
+def test_the_similarity_of_a_board_is_that_of_its_dataset(folder: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    from shoe.service import boards
+
+    monkeypatch.setattr(boards, "similarity", lambda *words: asked.append(words[1:]))
+    board(folder)
+    assert asked == [("dataset", "hico-det")]
 
 
 def test_boards_that_cannot_be_are_refused(folder: Any) -> None:

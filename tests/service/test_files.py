@@ -89,7 +89,9 @@ def test_refusals_keep_nothing(store: Store) -> None:
         with pytest.raises(NotFoundError):
             store.path(name)
     kept = received(store, [b"kept"], free_below=0).sha256
-    received(store, [b"not kept"], free_below=0)
-    assert store.remove_unreferenced([kept]) == 0  # too young: what will refer to it may be being written
-    assert store.remove_unreferenced([kept], older=0) == 1
+    other = received(store, [b"not kept"], free_below=0).sha256
+    assert store.remove([other]) == 0  # too young: what will refer to it may be being written
+    stored = store.path(other).stat().st_mtime
+    assert store.remove([other], before=stored - 1) == 0
+    assert store.remove([other, "0" * 64], before=stored) == 1
     assert list(store.hashes()) == [kept]

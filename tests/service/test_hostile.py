@@ -438,7 +438,7 @@ def test_no_name_becomes_markup_or_a_formula(folder: Any) -> None:
         )
         answer = client.get(f"/v1/runs/{run['id']}")
         assert answer.headers["content-type"] == "application/json"
-        report = client.get(f"/v1/runs/{run['id']}/files/report.html")
+        report = client.get(f"/v1/runs/{run['id']}/files/report.html", headers=bearer(folder, "root", "admin"))
         assert report.headers["content-security-policy"].startswith("sandbox allow-scripts")
         assert "allow-same-origin" not in report.headers["content-security-policy"]
         table = client.get(f"/v1/runs/{run['id']}/files/classes.csv")

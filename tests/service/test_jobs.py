@@ -124,6 +124,11 @@ def test_equal_work_is_one_job_whose_runs_are_their_teams_own(folder: Folder) ->
     assert [run.id for run in runs.runs(folder, "a")] == [other.id, a.id]
 
 
+def submissions_today(folder: Folder) -> int:
+    with folder.database.read() as db:
+        return int(db.execute("SELECT count(*) FROM runs").fetchone()[0])
+
+
 def test_what_is_deleted_is_gone_unless_somebody_else_has_it(folder: Folder) -> None:
     add_truth(folder, "t", TRUTH)
     a, b = (submitted(folder, team, b"[1]") for team in ("a", "b"))
@@ -134,6 +139,10 @@ def test_what_is_deleted_is_gone_unless_somebody_else_has_it(folder: Folder) -> 
     tidy(folder)
     assert runs.run(folder, b.id).state == "queued"
     runs.delete(folder, b.id)
+    tidy(folder)
+    assert submissions_today(folder) == 2  # for a daily quota
+    with folder.database.write() as db:
+        db.execute("UPDATE runs SET created = created - 86401")
     tidy(folder)
     with folder.database.read() as db:
         left = [db.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in ("jobs", "runs", "predictions")]

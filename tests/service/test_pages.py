@@ -362,6 +362,7 @@ def test_a_site_on_disk_is_whole_and_holds_what_is_public_alone(site: Any, tmp_p
     folder, ids = site
     target = tmp_path / "site"
     assert export(folder, target) == export(folder, target)
+    assert "secret title" not in (target / "boards.html").read_text("utf-8")
     pages = {page: page.read_text("utf-8") for page in target.rglob("*.html") if page.name != "report.html"}
     for page, text in pages.items():
         for link in re.findall(r"(?:href|src)=\"([^\"#]+)", text):

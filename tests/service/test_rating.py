@@ -24,7 +24,7 @@ from tests.scoring.bongard.made import BOX, problems_of
 from tests.study.browser import violations
 from tests.study.made import illustrated, scene
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("definitions")]
+pytestmark = pytest.mark.slow
 pytest.importorskip("fastapi", reason="the libraries of shoe serve are not installed")
 ROOT = Path(__file__).resolve().parents[2]
 PHONE = {"width": 390, "height": 844}

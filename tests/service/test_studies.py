@@ -67,6 +67,22 @@ def test_answers_are_kept_once_and_never_changed(tmp_path: Path) -> None:
             db.execute(statement)
 
 
+def test_a_correction_counts_though_the_clock_was_ahead(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    folder, of = published(tmp_path)
+    rater = tokens.check(folder, next(iter(of.values()))["Authorization"].partition(" ")[2])
+    assert rater is not None
+    ahead = msgspec.convert(ANSWER, Answer)
+    ahead = replace(ahead, answered=4e12)
+    corrected = replace(ahead, rating=1, answered=2000.0)
+    studies.add_answers(folder, rater, [ahead])
+    assert "clock of rater-1 is wrong" in caplog.text
+    studies.add_answers(folder, rater, [corrected])
+    assert [answer.rating for answer in studies.answers_of(folder, rater)] == [3, 1]
+    caplog.clear()
+    studies.add_answers(folder, rater, [replace(corrected, shown=3000.0)])
+    assert "clock of rater-1 is wrong" in caplog.text
+
+
 def test_a_rater_is_asked_and_answers_over_http(tmp_path: Path) -> None:
     folder, of = published(tmp_path)
     with calling(folder) as client:
@@ -108,7 +124,8 @@ def test_a_folder_from_before_there_were_studies_gets_their_tables(tmp_path: Pat
     Database(path).close()
     with sqlite3.connect(path) as db:
         db.executescript(
-            "DROP TABLE answers; DROP TABLE raters; DROP TABLE pictures; DROP TABLE studies; PRAGMA user_version = 1"
+            "DROP TABLE answers; DROP TABLE raters; DROP TABLE pictures; DROP TABLE studies; DROP TABLE deleted_files;"
+            "PRAGMA user_version = 1"
         )
     Database(path).close()
     with sqlite3.connect(path) as db:

@@ -39,6 +39,14 @@ def test_a_token_is_kept_as_its_hash_and_ends(tmp_path: Path, monkeypatch: pytes
         tokens.revoke(folder, token[:10])
 
 
+@pytest.mark.parametrize("given", ["{}", " {}\n", "{:.10}", "{:.10}..."])
+def test_a_token_is_revoked_by_its_beginning_or_as_a_whole(tmp_path: Path, given: str) -> None:
+    folder = Folder.open(tmp_path / "service")
+    token = tokens.new_token(folder, "ci", "a")
+    assert tokens.revoke(folder, given.format(token)).revoked is not None
+    assert tokens.check(folder, token) is None
+
+
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [

@@ -15,7 +15,7 @@ from tests.cli.run import run
 
 DATA = Path(shoe.demo.__file__).parent / "data"
 TRUTH, MODELS = DATA / "truth.json", (DATA / "vlm.jsonl", DATA / "detector.json")
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("definitions")]
+pytestmark = pytest.mark.slow
 
 
 def test_influence_is_of_pairs_that_may_match_and_adds_up() -> None:

@@ -20,7 +20,7 @@ from shoe.study.sampling import draw, similarities_of
 from tests.cli.run import run
 from tests.study.browser import opened, violations
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("definitions")]
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")

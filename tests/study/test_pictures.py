@@ -14,7 +14,7 @@ from tests.cli.run import refused, run
 from tests.study.browser import opened, saved, violations
 from tests.study.made import HUMAN, SIZE, THING, illustrated, scene
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("definitions")]
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from typer import Argument, Option
 from shoe.benchmarks import DEFAULT, benchmark
 from shoe.cli import options
 from shoe.cli.output import progress_bar, put_report
-from shoe.core.errors import MissingExtraError, OptionError, printable, quote
+from shoe.core.errors import OptionError, printable, quote
 
 if TYPE_CHECKING:
     from shoe.scoring.score import Report
@@ -110,8 +110,7 @@ def diff(
     Example: shoe map diff hico-det my-map --for predictions.json --ground-truth instances_test2015.json
 
     A map contains a pair if at least one of its raters rated it. The value of a pair is the mean of the ratings, 0 to
-    1. PREDICTIONS must use the box convention of its format; otherwise run shoe convert first. Definitions are shown if
-    the WordNet files are installed (scripts/setup-wordnet).
+    1. PREDICTIONS must use the box convention of its format; otherwise run shoe convert first.
     """
     from shoe.maps.diff import MapDiff, under
     from shoe.report.maps import print_diff
@@ -121,11 +120,7 @@ def diff(
     maps = SimilarityMap.load(a, ENSEMBLE), SimilarityMap.load(b, ENSEMBLE)
     report = evaluate_predictions(predictions, ground_truth, a, maps[0].dataset)
     reports = (report, under(report, maps[1])) if report else None
-    found = MapDiff.from_maps(*maps, reports)
-    try:
-        found = found.with_glosses()
-    except MissingExtraError as missing:
-        print(missing, file=sys.stderr)
+    found = MapDiff.from_maps(*maps, reports).with_glosses()
     put_report(found, json, lambda to: print_diff(maps, found, reports, to))
 
 
@@ -227,8 +222,8 @@ def learn(map: options.Map, json: options.Json = None) -> None:
 
     Gradient-boosted trees predict the rating of a pair from the WordNet graph, names, definitions and the ratings of
     other pairs. Their accuracy on held-out senses and on held-out classes is printed and written to map.json. Scoring
-    uses the predicted ratings for unrated pairs if unrated=learned. This command requires shoe-eval[llm] and the
-    WordNet files; scoring with the predicted ratings does not.
+    uses the predicted ratings for unrated pairs if unrated=learned. This command requires shoe-eval[llm]; scoring with
+    the predicted ratings does not.
     """
     from shoe.maps.learn import teach
     from shoe.report.maps import learned_table

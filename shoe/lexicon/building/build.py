@@ -293,7 +293,6 @@ def build_words(source: Source, name: str) -> BuiltLexicon:
 
     Raises:
         InputError: if no concept is linked to WordNet 3.0.
-        MissingWordNetError: if concepts are linked only by sense keys, and WordNet's files are missing.
     """
     numbers = wordnet_numbers([concept.links for concept in source.concepts])
     base = wordnet()

@@ -11,27 +11,22 @@ import numpy as np
 from shoe.lexicon.building.source import Concept, Source
 from shoe.lexicon.compiled import Lexicon
 from shoe.lexicon.store import wordnet
-from shoe.lexicon.wordnet import MissingWordNetError, folders, synset_lines
+from shoe.lexicon.wordnet import sense_keys
 
 _FILE = Path(__file__).parents[1] / "data" / "wordnet_ids.npz"
-_POS = {"1": "n", "2": "v"}
-_WHAT = "linking a lexicon to WordNet by sense keys"
 
 
 def wordnet_numbers(links: Iterable[Sequence[str]]) -> list[int]:
     """Return the WordNet 3.0 synset ID to which each concept is linked; -1 for a concept without a known link.
 
     ``links`` are the links of each concept: interlingual IDs ("ili:i35545"), offsets ("wn30:01955984-v") and sense keys
-    ("key:ride%2:38:00::"). Sense keys need WordNet's files, and are used only if the other links lead to no synset. If
-    links lead to several synsets, the synset with most links is returned; on a tie, the first.
-
-    Raises:
-        MissingWordNetError: if WordNet's files are needed but missing.
+    ("key:ride%2:38:00::"). Sense keys are used only if the other links lead to no synset. If links lead to several
+    synsets, the synset with most links is returned; on a tie, the first.
     """
     listed = list(links)
     found = [_most(_ids()[link] for link in of if link in _ids()) for of in listed]
     for place, of in enumerate(listed):
-        if found[place] < 0 and any(link.startswith("key:") for link in of):  # keys need WordNet's files
+        if found[place] < 0 and any(link.startswith("key:") for link in of):
             found[place] = _most(_keys()[link] for link in of if link in _keys())
     return found
 
@@ -86,18 +81,8 @@ def _ids() -> dict[str, int]:
 
 @cache
 def _keys() -> dict[str, int]:
-    """Return {link: synset ID} for WordNet's sense keys ("key:ride%2:38:00::"), from the installed WordNet files."""
-    base, folder = wordnet(), next(folders(), None)
-    if folder is None:
-        raise MissingWordNetError(_WHAT)
-    lines = synset_lines(_WHAT)
-    offsets = {f"{line[:8].decode()}-{base.pos(number)}": number for number, line in enumerate(lines)}
-    found = {}
-    for line in (folder / "index.sense").read_text("utf-8").splitlines():
-        key, offset, *_ = line.split(" ")
-        if pos := _POS.get(key.partition("%")[2][:1]):
-            found[f"key:{key}"] = offsets[f"{offset}-{pos}"]
-    return found
+    """Return {link: synset ID} for WordNet's sense keys ("key:ride%2:38:00::")."""
+    return {f"key:{key}": synset for key, synset in sense_keys().items()}
 
 
 @dataclass(frozen=True, slots=True)

@@ -160,6 +160,7 @@ class _Reader(NounReader):
             thing = self.words[self.at] in ("that", "which") and not last.person
             self.subject = last if thing or self._tag(1) in NOMINAL else self.subject
         self.whose = self.subject if self.words[self.at] == "whose" else None
+        self.start.without |= self.subject is not None and self.subject.none  # "no evidence that he rides"
         self.start.kind, self.open, self.at = "relative", None, self.at + 1
 
     def _end_sentence(self) -> None:
@@ -174,6 +175,8 @@ class _Reader(NounReader):
             self.open, self.start.linked = None, "and"
         elif but and self._tag() in NOMINAL and clause is not None and clause.object is not None and clause.object.none:
             clause.object = None
+        elif but and clause and self._tag() == Tag.NEG and self._tag(1) in NOMINAL and (noun := self.noun_phrase()):
+            clause.attached.append(Attached("without", noun))  # "holding a fork but not a knife"
         else:
             self.open, self.start.kind, self.start.linked = None, None if but else "subordinate", "but" if but else ""
 
@@ -264,7 +267,7 @@ class _Reader(NounReader):
                 clause.verb += preposition.split()
             else:
                 clause.dangling = preposition
-        elif adjacent:
+        elif adjacent and not (noun.none and noun.head not in table("pronoun")):  # "jumping over no obstacle"
             if preposition != "of" or is_expression((clause.verb[0], "of"), "verb"):
                 clause.verb += preposition.split()
             clause.object, clause.direct = noun, preposition in text.PARTICLES and _is_phrasal(clause, preposition)
@@ -291,7 +294,7 @@ class _Reader(NounReader):
             elif tag != Tag.ADV:
                 if not self._is_auxiliary_like(at, be):
                     break
-                negated = negated or self.tags[at + 1] in table("unreal").get(base_of(word), "-")
+                negated ^= self.tags[at + 1] in table("unreal").get(base_of(word), "-")  # "cannot stop hugging"
                 finite = finite or (tag == Tag.VERB and not infinitive)
                 be = be or (base_of(word) == "get" and self.tags[at + 1 : at + 2] == Tag.PAST)
             at += 1

@@ -350,8 +350,7 @@ def candidates(sentence: Sentence, reply: ReplyObjects) -> list[list[Candidate]]
     in place: pronouns are resolved, and shared objects and negations are added.
     """
     for clause in sentence.clauses:
-        lacking = (attached.noun for attached in clause.attached if attached.noun.none)
-        clause.negated = clause.negated or any(reply.object and is_in_reply(noun, reply) for noun in lacking)
+        clause.negated |= any(reply.object and a.noun.none and is_in_reply(a.noun, reply) for a in clause.attached)
     for first, second in pairwise(sentence.clauses):
         like = base_of(first.verb[0]) in table("copula") and first.verb[1:] == ["like"]
         second.negated = second.negated or (first.negated and (second.linked == "or" or like))
@@ -368,8 +367,6 @@ def candidates(sentence: Sentence, reply: ReplyObjects) -> list[list[Candidate]]
     read = [(clause, candidate) for clause in clauses if (candidate := _candidate(clause, reply))]
     if not read:
         return [] if sentence.clauses and not clauses else [[c] for c in verbless_candidates(sentence, reply)]
-    if len(read) == 1:
-        return [[candidate._replace(doubtful=candidate.doubtful or _is_unsure(clause)) for clause, candidate in read]]
     ranks = ranks_of([clause for clause, _ in read], reply)
     best, *_ = order = sorted(range(len(read)), key=lambda i: (ranks[i], i))
     group = group_of([clause for clause, _ in read], best, reply)

@@ -80,7 +80,7 @@ def fields_or_sentence(phrase: str) -> Fields | str:
     if _SENTENCE.fullmatch(plain):
         return plain
     plain = _BOX.sub(" ", _COMMAND.sub(" ", _ARTICLE_CHOICE.sub("a", _THOUSANDS.sub("", plain))))
-    plain = _SCORE.sub("", _REFERENCE.sub(" ", plain))
+    plain = _SCORE.sub("", _REFERENCE.sub(" ", plain.replace("(not ", ", not ")))
     cells = [cell for cell in _CELLS.findall(plain) if not cell.startswith("/")]
     if len(cells) == 3 and "</" not in plain and not _CELLS.sub("", plain).strip():
         plain = "|".join(cells)

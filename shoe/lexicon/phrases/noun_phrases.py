@@ -270,8 +270,9 @@ class NounReader:
         while self.at < len(self.words):
             word, tag, after = self.words[self.at], self._tag(), self._tag(1)
             if tag in (Tag.DET, Tag.NEG) and not headed:
-                none = none or tag == Tag.NEG or word in table("nobody")
-                its = word == "its"
+                compared = self.words[self.at + 2 : self.at + 3] == ["than"]  # "no less than two people"
+                none = none or ((tag == Tag.NEG or word in table("nobody")) and not compared)
+                its, self.at = word == "its", self.at + 2 * compared
             elif headed and tag == Tag.NOUN and self._is_ditransitive(words):
                 break
             elif tag in NOUNS and not (headed and word in table("pronoun")):
@@ -328,7 +329,7 @@ class NounReader:
     def _prepositions(self) -> str:
         """Return the prepositions at the current word, joined by blanks, and advance past them; also "on top of"."""
         found: list[str] = []
-        while self._tag() == Tag.PREP:
+        while self._tag() == Tag.PREP and not (found and self.words[self.at] == "without"):
             found.append(self.words[self.at])
             self.at += 1
             side = self.at + (self._tag() == Tag.DET)

@@ -272,8 +272,7 @@ def _inanimate_nouns(words: list[str]) -> list[str]:
 def _field_candidates(fields: Fields) -> tuple[list[list[Candidate]], bool]:
     if denies_interaction(fields.object):
         fields = Fields(fields.object, fields.verb)
-    noun = _object_only(fields.object)
-    if not noun:
+    if not (noun := _object_only(fields.object)):
         return [], False
     if denies_interaction(fields.verb):
         return [[Candidate([NO_INTERACTION], noun)]], True
@@ -324,7 +323,8 @@ def _sentence_candidates(parts: Sequence[str], reply: ReplyObjects) -> tuple[lis
     subjects = [clause.subject for clause in sentence.clauses if clause.verb[0] != "being"]
     if nothing and words and not any(subject is None or subject.person for subject in subjects):
         groups = no_interaction_candidates("none", reply, words) or groups
-    return groups, not groups and (denied or any(clause.negated for clause in sentence.clauses))
+    lacks = (a for clause in sentence.clauses for a in clause.attached if a.noun.none and a.preposition != "without")
+    return groups, not groups and (denied or any(clause.negated for clause in sentence.clauses) or any(lacks))
 
 
 def _without_frames(part: str) -> tuple[str, bool]:

@@ -11,7 +11,6 @@ from shoe.lexicon.phrases.words import (
     AND,
     AUX,
     BEFORE_NOUNS,
-    BEFORE_VERBS,
     COMMA,
     CONTRAST,
     DET,
@@ -476,10 +475,13 @@ def _tag_closed_class(words: list[str], i: int, tag: str, tags: list[str]) -> st
         return DET if back or ((after in NOMINAL or after in ING_PAST) and not seen) else PERSON
     if word == "one":
         return DET if (after in NOMINAL and before != ADJ) or words[i + 1 : i + 2] == ["of"] else PERSON
-    if word in table("pronominal") and (
-        after in BEFORE_VERBS
-        or (before == DET and after == ING and tag_alone(words, i + 2) == DET)
-        or (words[i + 1 : i + 2] and "s" in word_of(words[i + 1]).forms and tag_alone(words, i + 2) == DET)
+    if (
+        word in table("pronominal")
+        and (
+            after in (Tag.BE, Tag.AUX, REL)  # the noun is the subject of a verb
+            or (before == DET and after == ING and tag_alone(words, i + 2) == DET)
+            or (words[i + 1 : i + 2] and "s" in word_of(words[i + 1]).forms and tag_alone(words, i + 2) == DET)
+        )
     ):
         return PERSON
     if word == "can" and before in (DET, ADJ, NOUN, ING) and after not in (Tag.BE, AUX, ADV, NEG):

@@ -170,9 +170,6 @@ ING_PAST = frozenset({ING, PAST})
 VERB_FORMS = ING_PAST | {VERB}
 VERBS_BE = VERB_FORMS | {BE}
 
-BEFORE_VERBS = frozenset({BE, AUX, REL})
-"""Tags that show, directly after a noun, that the noun is the subject of a verb."""
-
 
 @cache
 def closed_classes() -> dict[str, str]:

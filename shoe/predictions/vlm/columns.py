@@ -236,7 +236,7 @@ class Columns:
         """
         judged, self._judged = self._judged, []
         are_ids = any(pair.verdict not in (0, 1) for _, _, pair, *_ in judged)
-        valid = [each for each in judged if are_ids or each[2].verdict]
+        valid = [each for each in judged if each[2].verdict or (are_ids and each[2].verdict is not False)]
         self._notes.add("denied", count=len(judged) - len(valid))
         errors = self._add_all(valid, [pair._replace(verdict=None) for _, _, pair, *_ in valid])
         undecided, self._deferred = self._deferred, []

@@ -55,11 +55,6 @@ class Pool:
         return len(self._entities)
 
     @property
-    def labels(self) -> tuple[str, ...]:
-        """The distinct labels of the entities."""
-        return tuple(dict.fromkeys(numberless(thing.entity.label) for thing in self._entities if thing.entity.label))
-
-    @property
     def is_sided(self) -> bool:
         """Whether all entities are in separate lists of people and objects."""
         return {thing.side for thing in self._entities} == {"human", "object"}

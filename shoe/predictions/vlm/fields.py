@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from shoe.core.io.tolerant import values_in
@@ -9,6 +10,7 @@ from shoe.lexicon.text import ALTERNATIVES
 from shoe.predictions.vlm.box_marks import Entity, can_be_verb, entity_of, is_person, words_of_boxes
 from shoe.predictions.vlm.boxes import box_of, corners_in, number_of, verdict_of
 from shoe.predictions.vlm.keys import Meaning, is_verdict, meaning, superseded
+from shoe.predictions.vlm.verdicts import split_verdict, verdicts_in
 
 _AROUND_ALL = {"union", "interaction", "hoi", "pair", "relation", "relationship", "image", "predicate", "action"}
 _NUMBERED = {"hoi", "verb", "action", "interaction", "predicate", "relation"}
@@ -81,6 +83,9 @@ class Fields:
 def fields_of(record: dict[Any, Any]) -> Fields:
     """Return the content of an item, sorted by the meaning of its keys and the form of its values."""
     fields = Fields()
+    for key in [key for key, value in record.items() if isinstance(value, str) and _verdict(key, value) is not None]:
+        fields.verdict = _verdict(key, record[key])
+        record = {other: value for other, value in record.items() if other != key}
     if left_out := superseded(tuple(record)):
         record = {key: value for key, value in record.items() if key not in left_out}
     corners = corners_in(record)
@@ -122,6 +127,16 @@ def fields_of(record: dict[Any, Any]) -> Fields:
                 continue
             fields.references[info.side or str(key)] = value
     return fields
+
+
+@lru_cache(1 << 14)
+def _verdict(key: object, words: str) -> bool | None:
+    """Return whether words state that an interaction is there; also "yes" and "no" in place of a verb; else None."""
+    if is_verdict(key):
+        return next(iter(stated)) if len(stated := verdicts_in(words)) == 1 and not words.isdigit() else None
+    is_word = meaning(key).part in ("verb", "phrase") or str(key).isdigit()  # the keys of an item in a list are numbers
+    rest, verdict = split_verdict(words)
+    return verdict if is_word and not rest else None
 
 
 def _is_interaction_key(key: object) -> bool:

@@ -109,12 +109,13 @@ def _set(text: str) -> frozenset[str]:
 ANSWERS = _words(
     "response responses reply raw_response model_response model_output raw_output output outputs output_text "
     "generated_text generation generated completion completions prediction predictions pred predict predicted "
-    "answer model_answer caption result results resps filtered_resps raw text body message choices candidates "
+    "answer answers model_answer caption result results resps filtered_resps raw text body message choices candidates "
     "content parts value tool_calls function function_call arguments args delta data"
 )
 """Keys under which a record may have the answer, the most likely first."""
 ANSWERS_WITH_BOXES = _set(
-    "response reply raw_response model_response model_output output generated_text answer completion prediction"
+    "response reply raw_response model_response model_output output generated_text answer completion prediction "
+    "raw_output output_text outputs answers model_answer predict"
 )
 """Keys of the answer even if the record has two boxes outside the answer; these boxes belong to the question."""
 WRAPPERS = frozenset(ANSWERS) | _set("parsed input refusal text_output generated_texts")
@@ -135,13 +136,15 @@ REFUSALS = _set("safety image_safety content_filter refusal prohibited_content b
 FAILURES = _set("errored expired canceled cancelled failed")
 
 _VERDICTS = _set(
-    "label present exist exists valid interaction interacting interacts positive verdict verified confirmed correct is"
+    "label present exist exists valid interaction interacting interacts positive verdict verified confirmed correct is "
+    "answer decision happening"
 )
 _PROMPT = _set("prompt prompts question query queries instruction instructions system input inputs user tools schema")
 _TRUTH = _set("gt ground truth solution expected gold annotation annotations")
 _REFERENCE = _set("reference correct target true right label")
 _PREDICTED = _set("pred predicted prediction model output hat")
 _NOT_PREDICTED = _TRUTH | _set("true actual queried query original")
+_QUERIED = _NOT_PREDICTED | {"target"}  # in "target_verb"; "target" alone is the object
 _OF_EITHER = _PREDICTED | _NOT_PREDICTED
 _ANSWER = _set("answer answers response output text completion reply")
 _DATA_KEYS = _set("label labels reference")
@@ -206,11 +209,11 @@ def superseded(keys: tuple[object, ...]) -> frozenset[object]:
         info = meaning_of_kind(key)
         part = "" if info.part == "label" else info.part  # "object_label" is the same word as "object"
         if part in ("verb", "score", "box") or info.part == "label" or (info.side and not part):
-            groups.setdefault((info.side, part), []).append(key)
+            groups.setdefault(("" if part == "verb" else info.side, part), []).append(key)
     found: list[object] = []
     for group in groups.values():
         predicted = [key for key in group if not _PREDICTED.isdisjoint(meaning(key).words)]
-        others = [key for key in group if _NOT_PREDICTED.isdisjoint(meaning(key).words)]
+        others = [key for key in group if _QUERIED.isdisjoint(words := meaning(key).words) or words == ("target",)]
         if kept := predicted or others:
             found += [key for key in group if key not in kept]
     return frozenset(found)

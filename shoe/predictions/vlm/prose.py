@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from shoe.core.errors import quote
 from shoe.core.io.tolerant import values_in
 from shoe.lexicon import text
+from shoe.lexicon.phrases.words import patterns
 from shoe.predictions.vlm.box_marks import (
     MARK,
     Entity,
@@ -23,8 +24,10 @@ from shoe.predictions.vlm.box_marks import (
 from shoe.predictions.vlm.boxes import Box, box_of, corners_in
 from shoe.predictions.vlm.fields import Fields, Verb
 from shoe.predictions.vlm.items import interactions_in
-from shoe.predictions.vlm.keys import meaning
+from shoe.predictions.vlm.keys import is_verdict, meaning
 from shoe.predictions.vlm.parsed_reply import Pair, Problem, Reading
+from shoe.predictions.vlm.verdicts import split_denied
+from shoe.predictions.vlm.words import parse_pair_words
 
 # Sentences with marks in place of boxes: "A man [1] rides a horse [2] and holds a rope [3]".
 
@@ -356,7 +359,7 @@ _INLINE = frozenset(("ref", "box", "quad"))  # the words of an interaction are b
 _OPENED = re.compile(r"</?(?!(?:ref|box|quad)\b[^-])[A-Za-z]")
 _ATTRIBUTE = re.compile(r"([\w-]{1,40})\s*=\s*(\"[^\"<>]{0,300}\"|'[^'<>]{0,300}')")
 _ASSIGNED = re.compile(r"^[\s>*-]*([A-Za-z]\w{0,40})\s*[=:]\s*(?=[\[({])", re.MULTILINE)
-_NUMBER = re.compile(r"(?<!\w)\d")
+_NUMBER, _UNSURE = re.compile(r"(?<!\w)\d"), re.compile(rf"{patterns('refusal')}|\A\W*un(?:clear|known|certain)\b")
 _DEEPEST = 8
 
 
@@ -481,6 +484,10 @@ def interactions_of_text(text: str, context: Fields) -> Reading:
         text = _GAP.sub(lambda gap: "\n" if "\n" in gap[0] else " " * _WIDEST, text)
     if "\n" in text and "- " in text:
         text = _BLOCK.sub(r": [\1, \2, \3, \4]\n", text)
+    text, denied = split_denied(text)
+    if denied:
+        pairs = [pair._replace(verdict=False) for pair in interactions_of_text(denied, context).pairs]
+        return Reading([*interactions_of_text(text, context).items, *pairs])
     for records in (assigned_records(text), table_records(text), tagged_records(text), _key_value_items(text)):
         if records:
             reading = interactions_in(records, context, [records])
@@ -491,9 +498,24 @@ def interactions_of_text(text: str, context: Fields) -> Reading:
     if len(boxes) == 2 and (context.has_words or context.label):
         return Reading([_bare_pair([Entity(box) for box in boxes], context)])
     if not boxes and len(context.entities) == 2:
-        lines = [LEAD.sub("", line) for line in text.split("\n")]
-        return Reading([_bare_pair(context.entities, context, line) for line in lines if line.strip()])
+        lines = filter(_is_statement, (LEAD.sub("", line) for line in text.split("\n")))
+        pairs = [_bare_pair(context.entities, context, line) for line in lines]
+        return Reading([pair for pair in pairs if not context.has_words or _is_clear(pair)])
     return interactions_of_sentences(marked)
+
+
+def _is_statement(line: str) -> bool:
+    """Return whether a line has words, and is neither a key ("Interaction") nor an introduction of the next lines."""
+    words = text.tokens(line)
+    is_key = len(words) == 1 and bool(meaning(words[0]).part) and not can_be_verb(line)
+    return bool(words) and not is_key and not line.rstrip(" *").endswith(":")
+
+
+def _is_clear(pair: Pair) -> bool:
+    """Return whether the words of a pair surely state or deny an action, unlike "maybe" and "I can't tell"."""
+    is_unsure = _UNSURE.search(text.plain(pair.phrase)) or not (" " in pair.phrase or can_be_verb(pair.phrase))
+    words = None if is_unsure else parse_pair_words(pair)
+    return words is not None and not words.doubtful and bool(words.interactions or words.denied)
 
 
 def _bare_pair(entities: list[Entity], context: Fields, phrase: str = "") -> Pair:
@@ -529,7 +551,7 @@ def _key_value_items(text: str) -> list[dict[str, Any]]:
             fields.append(("title", title[1].strip(" *:")))
         for match in _PAIR.finditer(body[:1000]):
             info = meaning(match["key"])
-            if info.part or info.side or box_of(match["value"]) is not None:
+            if info.part or info.side or is_verdict(match["key"]) or box_of(match["value"]) is not None:
                 lead = body[: match.start()].strip(" -–—:;,.(")
                 if len(fields) == first and len(lead.split()) > 1 and "{" not in lead:
                     fields.append(("phrase", lead))
@@ -539,7 +561,7 @@ def _key_value_items(text: str) -> list[dict[str, Any]]:
 
 def _drop_ambiguous_keys(item: dict[str, Any]) -> dict[str, Any]:
     """Return an item without its unknown keys; a single unknown key stays as the label of a box: "Cup: [...]"."""
-    names = [key for key in item if not (meaning(key).part or meaning(key).side)]
+    names = [key for key in item if not (meaning(key).part or meaning(key).side or is_verdict(key))]
     return item if len(names) < 2 else {key: value for key, value in item.items() if key not in names}
 
 

@@ -14,13 +14,13 @@ from shoe.predictions.notes import ReadNotes
 from shoe.predictions.source import Source
 from shoe.predictions.vlm.answers import Answer, best_answer, caption_interactions, context_fields
 from shoe.predictions.vlm.box_marks import has_points
-from shoe.predictions.vlm.boxes import box_of, verdict_of
+from shoe.predictions.vlm.boxes import box_of
 from shoe.predictions.vlm.columns import Columns
 from shoe.predictions.vlm.fields import Fields
 from shoe.predictions.vlm.images import contains_file_name, has_own_image, image_of, is_file_name, is_image_key, plain
 from shoe.predictions.vlm.items import interactions_in, pair_of
 from shoe.predictions.vlm.keys import ANSWERS, ANSWERS_WITH_BOXES, CHATS, REFUSALS, is_prompt, is_truth, meaning
-from shoe.predictions.vlm.parsed_reply import Problem, UnreadableError
+from shoe.predictions.vlm.parsed_reply import Problem, Reading, UnreadableError
 from shoe.predictions.vlm.replies import (
     Reply,
     Wrapper,
@@ -34,6 +34,7 @@ from shoe.predictions.vlm.replies import (
     reply_of,
     says_none,
 )
+from shoe.predictions.vlm.verdicts import split_verdict, verdicts_in
 from shoe.predictions.vlm.words import parse_pair_words
 
 ITEMS = "a list of items with human_box, object_box, verb and object"
@@ -158,7 +159,8 @@ def parse_record(record: dict[Any, Any]) -> Record:
     keys = {plain(key): key for key in record if isinstance(key, str)}
     chat_keys = [keys[name] for name in CHATS if name in keys and is_chat(record[keys[name]])]
     has_pair = sum(box_of(value, key) is not None or _holds_box_value(value) for key, value in record.items()) > 1
-    answer_keys = [keys[name] for name in ANSWERS if name in keys and (not has_pair or name in ANSWERS_WITH_BOXES)]
+    names = [name for name in ANSWERS if name in keys]
+    answer_keys = [keys[name] for name in names if not has_pair or _is_reply(name, record[keys[name]])]
     for key in [*answer_keys, *chat_keys]:
         wrapper = open_wrapper(record[key])
         if wrapper.answers or wrapper.error:
@@ -174,6 +176,13 @@ def parse_record(record: dict[Any, Any]) -> Record:
         if wrapper.answers or wrapper.error:
             return Record(image, wrapper)
     return Record(image, None, candidates)
+
+
+def _is_reply(name: str, value: Any) -> bool:
+    """Return whether a value beside two boxes is a reply, by its key, as the message of a model, or as yes or no."""
+    is_message = isinstance(value[0] if isinstance(value, list) and value else value, dict) and not holds_box(value)
+    answers = open_wrapper(value).answers if is_message else []
+    return name in ANSWERS_WITH_BOXES or any(isinstance(each, str) for each in answers) or bool(verdicts_in(value))
 
 
 def records_by_image(opened_record: Record) -> list[dict[Any, Any]]:
@@ -346,7 +355,8 @@ class Reader:
             plain = msgspec.convert(record, _StandardRecord)
         except msgspec.ValidationError:
             return False
-        if " and " in plain.verb or plain.score != plain.score:  # a NaN is counted as unread
+        is_judged = split_verdict(plain.verb)[1] is not None or split_verdict(plain.object)[1] is not None
+        if " and " in plain.verb or plain.score != plain.score or is_judged:  # a NaN is counted as unread
             return False
         image = self._columns.image(number, plain.image, record)
         self._columns.add_plain(image, plain.verb, plain.object, plain.score, plain.human_box, plain.object_box, number)
@@ -374,9 +384,10 @@ class Reader:
     def _add_reply(
         self, place: str, image: int, wrapper: Wrapper, context: Fields, number: int, record: dict[Any, Any]
     ) -> None:
-        verdict = verdict_of(wrapper.answers[-1]) if wrapper.answers else None
-        if verdict in (0, 1) and context.has_words and len(context.entities) > 1:  # the answer to a yes/no question
-            self._columns.add_pair(place, image, pair_of(context)._replace(verdict=verdict), number, None, loose=True)
+        verdicts = [*verdicts_in(wrapper.answers[-1])] if wrapper.answers and context.has_words else []
+        if len(verdicts) == 1 and len(context.entities) > 1:  # the answer to a yes/no question
+            pair = pair_of(context)._replace(verdict=verdicts[0])
+            self._columns.add_pair(place, image, pair, number, None, loose=True)
             return
         self._notes.add("cut_off", count=wrapper.is_cut)
         self._notes.add("several_answers", count=wrapper.choices > 0)
@@ -384,6 +395,9 @@ class Reader:
         self._notes.replies += 1
         if not wrapper.answers:
             self._tally.add_failed(place, wrapper.error)
+            return
+        if verdicts:  # without a candidate, or unclear
+            self._tally.add_unread(place, Answer(wrapper.answers[-1], Reading(), Reply()), has_cut=False)
             return
         answer = best_answer(wrapper.answers, context)
         if not any(answer.rank[:3]) and (other_answers := open_other_keys(record, ()).answers):

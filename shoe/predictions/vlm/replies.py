@@ -50,6 +50,7 @@ _END = re.compile(
     r"<｜[^<>]{1,40}｜>|<\|(?!/?(?:ref|det|object_ref|box|quad|point|grounding)\b|(?:object_ref|box|quad|point)_)[^<>|]{1,40}\|>"
     r"|</?s>|<(?:eos|bos|pad|unk|(?:start|end)_of_(?:turn|text))>"
 )
+_CHECKBOX = re.compile(r"^([ \t]*+(?:(?:[-*+]|\d+[.)])[ \t]*+)?)\[([ xX]?)\](?=[ \t]+[^\s,\]}])", re.MULTILINE)
 _FENCE = re.compile(r"```[ \t]*[\w+-]*[ \t]*\n?(.*?)(?:```|\Z)", re.DOTALL)
 _DRAFT = re.compile(
     r"\b(?:final|correct(?:ed|ion)|revis(?:ed|ion|ing)|refined|updated?|actually|wait|instead|improved|draft"
@@ -72,7 +73,7 @@ _REFUSES = re.compile(
     r"|determine|detect|identifying|providing))\b",
     re.I,
 )
-_BOXLIKE = re.compile(r"(?:\d[\s,.]+){3}\d|[{\[]")
+BOX_LIKE = re.compile(r"(?:\d[\s,.]+){3}\d|[{\[]")
 _LONGEST_REFUSAL = 1000
 _ESCAPED = re.compile(r"&(?:quot|#34|#x22);")
 _ESCAPED_LINE = re.compile(r"[\[{,]\\n\s*[\[{\"'\d]")
@@ -138,7 +139,7 @@ def parse_json_text(text: str) -> Any:
 
 
 def answer_of(text: str) -> str:
-    """Return the answer in a reply, without the prompt before it and the reasoning around it."""
+    """Return the answer in a reply, without the prompt before it and the reasoning around it; ☑ replaces ``[x]``."""
     if any(mark in text for mark in ("<", "ssistant", "ASSISTANT", "\nmodel\n", "[/INST]", "◁")):
         *_, last = [None, *_TURN.finditer(text)] if _MAY_TURN.search(text) else (None,)
         text = text[last.end() :] if last is not None else text
@@ -146,7 +147,7 @@ def answer_of(text: str) -> str:
         held = [match[2] if match[2] is not None else match[3] for match in _ANSWER.finditer(text)]
         *_, text = [text, *(inner for inner in held if box_of(inner.strip()) is None)]
         text = _END.sub(" ", text)
-    return text.strip()
+    return _CHECKBOX.sub(lambda box: box[1] + ("☑" if box[2].strip() else "☐"), text).strip()
 
 
 def _without_thinking(text: str) -> str:
@@ -172,7 +173,7 @@ def says_none(text: str) -> bool:
 
 def refuses(text: str) -> bool:
     """Return whether a text states that the model will not or cannot answer."""
-    return len(text) <= _LONGEST_REFUSAL and not _BOXLIKE.search(text) and _REFUSES.search(text) is not None
+    return len(text) <= _LONGEST_REFUSAL and not BOX_LIKE.search(text) and _REFUSES.search(text) is not None
 
 
 def _scan_text(text: str, count: Callable[[Any, list[Any]], int], *, in_fences: bool) -> Reply:

@@ -8,6 +8,7 @@ from shoe.lexicon import text
 from shoe.lexicon.expressions import bases
 from shoe.predictions.vlm.box_marks import can_be_verb, is_person
 from shoe.predictions.vlm.parsed_reply import Pair
+from shoe.predictions.vlm.verdicts import split_verdict
 
 _LONGEST_VERB = 3
 _JOINED = re.compile(r"[,;/&+|]|\band\b")
@@ -39,14 +40,14 @@ class Words(NamedTuple):
         unparsed: the phrase without a recognised verb and object; "" if there is none.
         thing_relation: the relation as text, if it is between things; else "".
         doubtful: phrases whose split is uncertain, with the split.
-        denied: whether the words deny an interaction ("not riding"), which is left out.
+        denied: number of interactions that the words deny ("not riding", "❌ riding"), which are left out.
     """
 
     interactions: tuple[Interaction, ...] = ()
     unparsed: str = ""
     thing_relation: str = ""
     doubtful: tuple[str, ...] = ()
-    denied: bool = False
+    denied: int = 0
 
 
 class _ParsedWords(NamedTuple):
@@ -57,7 +58,13 @@ class _ParsedWords(NamedTuple):
 
 def parse_pair_words(pair: Pair) -> Words | None:
     """Return the interactions in the words of a pair; None if the pair has no words."""
-    subject, target, verbs, phrase = pair.subject, pair.target, [v.text for v in pair.verbs], pair.phrase
+    (phrase, *said), (target, *of_target) = split_verdict(pair.phrase), split_verdict(pair.target)
+    judged = [(verb.score, *split_verdict(verb.text)) for verb in pair.verbs]
+    stated = [(words, score) for score, words, verdict in judged if words and verdict is not False]
+    denied = len([verdict for *_, verdict in judged if verdict is False])
+    if False in (*said, *of_target) or (denied and not stated):
+        return Words(denied=max(denied, 1))
+    subject, verbs = pair.subject, [words for words, _ in stated]
     if not verbs and not phrase:
         subject, verbs, target, phrase = _from_texts(subject, target, pair.texts)
     if not verbs and not phrase:
@@ -66,8 +73,7 @@ def parse_pair_words(pair: Pair) -> Words | None:
         return _reverse_relation(pair, subject, target, verbs or [phrase])
     found: list[Interaction] = []
     doubtful: list[str] = []
-    denied = False
-    scores = [verb.score for verb in pair.verbs] or [None]
+    scores = [score for _, score in stated] or [None]
     listed = pair.score if isinstance(pair.score, list) and len(pair.score) == len(verbs) > 1 else None
     for i, verb in enumerate(verbs or [""]):
         passive = _passive_of_person(subject, verb or phrase, target)
@@ -77,7 +83,7 @@ def parse_pair_words(pair: Pair) -> Words | None:
         source = verb or phrase
         turned = passive is not None
         found += [Interaction(*words, score, "" if source == words[0] else source, turned) for words in parsed.readings]
-        denied |= parsed.denied
+        denied += parsed.denied
         if parsed.doubtful:
             doubtful.append(f"{source} = {' or '.join(map(', '.join, parsed.readings))}")
     if found or denied:
@@ -151,7 +157,7 @@ def _names_only(words: list[str], target: list[str]) -> bool:
 def _verb_before_target(words: list[str], target: list[str]) -> str:
     """Return the verb of a field that ends with the object: "row" for "row a boat" and boat; "" for other fields."""
     count = len(words) - len(target)
-    if not 0 < count <= _LONGEST_VERB or not _is_same(words[count:], target):
+    if not 0 < count <= _LONGEST_VERB or "no" in words[:count] or not _is_same(words[count:], target):
         return ""
     verb = words[:count]
     while verb and verb[-1] in text.DETERMINERS:

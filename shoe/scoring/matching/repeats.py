@@ -9,9 +9,11 @@ from shoe.core.arrays import (
     Mask,
     as_bits,
     blocks,
+    descending_order,
     expand,
     first_of_each,
     group_equal_rows,
+    hash_buckets,
     maybe_equal,
     runs,
     stable_order,
@@ -133,7 +135,14 @@ def near_repeats(
     meanings = np.int64(object_meaning.max(initial=0)) + 1
     group = verb_meaning[table.verb[rows]] * meanings + object_meaning[table.object[rows]]
     group += table.image[rows] * (np.int64(verb_meaning.max(initial=0)) + 1) * meanings
-    order = np.lexsort((-table.score[rows], group))
+    # Most groups have one row, or none that is wanted.
+    bucket, buckets = hash_buckets(group)
+    tested = np.zeros(buckets, bool)
+    tested[bucket[wanted[rows]]] = True
+    keep = (tested & (np.bincount(bucket, minlength=buckets) > 1))[bucket]
+    rows, group = rows[keep], group[keep]
+    order = descending_order(table.score[rows])
+    order = order[stable_order(group[order])]
     rows, group = rows[order], group[order]
     same = (np.diff(group) == 0) & (np.diff(table.score[rows]) == 0)
     tied = np.flatnonzero(np.append(same, False) | np.append(False, same)) if len(rows) else rows
@@ -145,9 +154,9 @@ def near_repeats(
     while len(left):
         # The best remaining row of each group is no repeat; rows close to it are repeats.
         start, count = runs(group[left])
-        tested = np.logical_or.reduceat(wanted[rows[left]], start)
-        best, count = left[start[tested]], count[tested] - 1
-        later = left[expand(start[tested] + 1, count)[1]]
+        open_ = np.logical_or.reduceat(wanted[rows[left]], start)
+        best, count = left[start[open_]], count[open_] - 1
+        later = left[expand(start[open_] + 1, count)[1]]
 
         earlier = np.repeat(best, count)
         close = rule.is_reached(iou(humans[later], humans[earlier], rule.overlap))

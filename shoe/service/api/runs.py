@@ -27,9 +27,9 @@ def new_run(document: Annotated[types.NewRun, body(types.NewRun)], identity: Sub
     """Submit predictions for scoring. A repeated submission returns the earlier run, unless it was cancelled."""
     if document.truth is None and document.board is None:
         raise OptionError("truth: found none, expected the name of a ground truth (or board: name of a leaderboard)")
-    if document.board is None:
-        runs.check_closed(app.folder, identity, str(document.truth), whole=not document.images_in_predictions)
     request = msgspec.convert(replace(document, truth=document.truth or ""), types.Request, from_attributes=True)
+    if document.board is None:
+        runs.check_closed(app.folder, identity, request)
     team, most = str(identity.team), app.settings.queue_per_team
     run = submissions.submit(
         app.folder, team, document.name, document.prediction, request, document.visibility, document.board, most

@@ -85,7 +85,9 @@ def set_session(app: AppState, request: Request, response: Response, token: str)
 
 
 admin_router = APIRouter(tags=["admin"])
-Prefix = Annotated[str, Path(pattern="^[A-Za-z0-9_-]{1,20}$", description="First characters of a token, as listed.")]
+Prefix = Annotated[
+    str, Path(pattern="^[A-Za-z0-9_-]{1,80}$", description="First 10 characters of a token, or the whole token.")
+]
 
 
 @admin_router.get("/v1/tokens", **contract(types.Tokens, open_to="token"))

@@ -243,7 +243,7 @@ def version() -> Flow[Version]:
         spoken = ", ".join(f"v{number}" for number in found.api)
         raise ServiceError(
             f"shoe {__version__} needs API v{API}, but the server (shoe {found.shoe}) has API {spoken}: "
-            f"run `pip install 'shoe-eval[client]=={found.shoe}'`"
+            f"install shoe {found.shoe}"
         )
     return found
 

@@ -141,7 +141,10 @@ def open_boards(folder: Folder, viewer: Viewer) -> list[dict[str, Any]]:
     """Return the leaderboards that a viewer may submit to, each with the number of "left" submissions, None if any."""
     with folder.database.read() as db:
         return [
-            {"board": each, "left": quota_of(db, viewer.team, each.name).left if viewer.team else each.quota}
+            {
+                "board": each,
+                "left": quota_of(db, viewer.team, each.name, each.truth).left if viewer.team else each.quota,
+            }
             for each in boards.boards(folder)
             if viewer.team is not None or not each.hidden
         ]
@@ -225,7 +228,7 @@ def board_page(folder: Folder, viewer: Viewer, name: str, *, best: bool = False)
     found = boards.standing(folder, name)
     truth, hidden = _truth(folder, found.board.truth), found.board.hidden and not viewer.admin
     with folder.database.read() as db:
-        quota = quota_of(db, viewer.team, name) if viewer.team else None
+        quota = quota_of(db, viewer.team, name, found.board.truth) if viewer.team else None
     values = {"quota": quota, "best": best, "board": found.board, "hidden": hidden, "standing": found, "truth": truth}
     return View("board.html", values, lambda: _board_values(found, truth, hidden=hidden, best=best))
 

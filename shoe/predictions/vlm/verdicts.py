@@ -1,0 +1,107 @@
+"""Yes and no in replies: answers to yes/no questions, and marks that confirm or deny an item of a list.
+
+Examples of marks are ``- [ ] riding``, ``❌ riding``, ``~~riding~~``, ``riding? no``, ``riding (false)``, and the
+heading ``Interactions NOT present:`` above a list.
+"""
+
+import re
+from functools import lru_cache
+from typing import Any
+
+from shoe.core.io.tolerant import values_in
+from shoe.predictions.vlm.images import plain
+from shoe.predictions.vlm.keys import ANSWERS, holds_data, is_verdict, meaning
+from shoe.predictions.vlm.replies import BOX_LIKE, answer_of
+
+# Yes and no in English, German, French, Spanish, Portuguese, Russian, Chinese, Japanese and Korean, and as marks.
+_NO_MARK, _YES_MARK = "[✗✘❌✖❎☐☒🚫👎]", "[✓✔✅☑👍]"
+_NO_WORD = rf"no|nope|false|nein|non|n[ãa]o|нет|否|不是?|不对|[没沒]有?|いいえ|아니[오요]|{_NO_MARK}"
+_YES_WORD = rf"yes|yeah|yep|true|ja|oui|s[ií]|sim|да|是的?|对|有|はい|네|예|{_YES_MARK}"
+_SEEN = "present|visible|observed|detected|found"
+_NO, _YES = (
+    rf"not?(?: (?:{_SEEN}))?|incorrect|absent|rejected|negative|{_NO_WORD}",
+    rf"correct|positive|{_SEEN}|{_YES_WORD}",
+)
+_CLAUSE = re.compile(
+    rf"\W*?(?:is )?(?:({_YES})(?!\w).*|(?:{_NO})(?: (?:he|she|it|they|there|this|that|the|i)\b.*)?)\W*", re.I
+)
+_END = re.compile(r"[.!?,;:/。，、；：！？\n()—–]+|\s-\s|\b(?:and|or|but)\b", re.I)
+_LEAD_IN = re.compile(r"\b(?:answer|conclusion|verdict|therefore|thus|hence|so|say|definitely|probably)\b", re.I)
+_COMMAND, _DECORATION = re.compile(r"\\[a-z]+\s*\{([^{}]*)\}"), re.compile(r"[$*`\"'#>\ufe0f]")
+_STRUCK, _WORD = re.compile(r"~~([^~\n]+)~~"), re.compile(r"\w")
+_TOPIC = r"(?:[\w' ]{0,60}?\b)?"  # "The following interactions are" before "not present:"
+_BEFORE = re.compile(
+    rf"\W*?(?:({_NO_MARK}|it is (?:false|untrue|not true) that\b|{_TOPIC}(?:{_NO})\s*[:：])|{_YES_MARK}"
+    rf"|{_TOPIC}(?:{_YES})\s*[:：](?!.*[\d\ue000]))\W*|\s*(?:#|\*\*)\W*{_TOPIC}(?:({_NO})|{_YES})\W*\Z",
+    re.I,
+)
+_AFTER = re.compile(
+    rf"(?:(?:(?<!\s)\s*[:=|,?–—→(\[]|\s[-=]+>?\s)\s*(?:({_NO})|{_YES})|\s(?:(no|false|{_NO_MARK})|(?:yes|true|{_YES_MARK}))"
+    rf"|\A\W*(?:({_NO_WORD})|(?:{_YES_WORD})))[)\]]?(?:\s*\([\d. ]+%?\))?[\s.!*]*\Z",
+    re.I,
+)
+_COMMA = re.compile(r"[,;]\s*")
+_LISTED = re.compile(r"\s*(?:[-*•+]\s|\(?\d{1,3}[.):])")
+
+
+@lru_cache(4096)
+def _stated(text: str) -> frozenset[bool]:
+    """Return the verdicts of the clauses of a text that say only yes or no; those after "the answer is" come first."""
+    for part in (_LEAD_IN.split(text)[-1], text):
+        found = [clause for clause in map(_CLAUSE.fullmatch, _END.split(part)) if clause]
+        if found:
+            return frozenset(clause[1] is not None for clause in found)
+    return frozenset()
+
+
+def verdicts_in(answer: Any) -> frozenset[bool]:
+    """Return the verdicts that an answer to a yes/no question states: none, one, or both if the answer is unclear."""
+    if isinstance(answer, str):
+        text = _COMMAND.sub(r"\1", _COMMAND.sub(r"\1", answer_of(answer)))
+        if holds_data(text):
+            return verdicts_in([found.value for found in values_in(text)])
+        stated = frozenset[bool]() if BOX_LIKE.search(text) else _stated(_DECORATION.sub("", text))
+        return stated or frozenset([text == "1"] if text in ("0", "1") else [])
+    if isinstance(answer, dict):
+        if any(meaning(key).part in ("box", "verb") for key in answer):
+            return frozenset()
+        known = [inner for key, inner in answer.items() if is_verdict(key) or plain(str(key)) in ANSWERS]
+        return frozenset().union(*map(verdicts_in, known or [each for each in answer.values() if type(each) is bool]))
+    if isinstance(answer, list):
+        return frozenset().union(*(verdicts_in(each) for each in answer if type(each) not in (int, float)))
+    return frozenset([bool(answer)] if answer in (0, 1) else [])
+
+
+@lru_cache(1 << 14)
+def split_verdict(text: str) -> tuple[str, bool | None]:
+    """Return the words of a text without the mark that confirms or denies them, and whether it confirms; else None.
+
+    >>> split_verdict("riding bicycle? no"), split_verdict("✅ riding"), split_verdict("riding")
+    (('riding bicycle', False), ('riding', True), ('riding', None))
+    """
+    struck = _STRUCK.sub(" ", text)
+    if struck != text and not _WORD.search(struck):
+        return text.replace("~~", " ").strip(), False
+    marks = _BEFORE.match(struck) or _AFTER.search(struck)
+    rest = (struck[: marks.start()] + struck[marks.end() :]).strip(" \t*_`\"'") if marks else struck
+    if marks is None or is_verdict(rest) or (marks.start() == 0 and _stated(rest)):  # "present: no" is a field
+        return struck, None
+    return rest if _LEAD_IN.split(rest)[-1].strip() else "", not any(marks.groups())
+
+
+def split_denied(text: str) -> tuple[str, str]:
+    """Return the lines of a text that state interactions, and the lines that a mark or a heading denies."""
+    lines: dict[bool, list[str]] = {True: [], False: []}
+    heading, is_listed = True, False
+    for line in text.split("\n"):
+        items, starts = _COMMA.split(line), _LISTED.match(line) is not None
+        are_judged = len(items) > 1 and all(split_verdict(item)[1] is not None for item in items)
+        for rest, verdict in map(split_verdict, items if are_judged else [line]):
+            if verdict is not None and not _WORD.search(rest):
+                heading, is_listed = verdict, False
+                continue
+            is_other = rest.rstrip(" *").endswith(":") or rest.startswith("#")
+            heading |= is_other or (is_listed and bool(rest.strip()) and not starts)
+            is_listed |= starts
+            lines[heading if verdict is None else verdict].append(rest)
+    return "\n".join(lines[True]), "\n".join(lines[False])

@@ -1,0 +1,267 @@
+"""What a team can learn about a ground truth that is not shown: attacks that decoded labels, and what they decode."""
+
+import csv
+import io
+import json
+import random
+import re
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+
+from shoe.service.hidden import LEAST_TRUTHS, decimals, reduce_classes
+from tests.service.calling import PUBLIC, TRUTH, bearer, calling, made_folder, received, sent, submitted
+
+pytest.importorskip("fastapi", reason="the service is not installed: pip install 'shoe-eval[serve]'")
+CLASS, OTHER, GUESSES = 245, 244, 20
+
+
+def labelled(path: Path, right: set[int]) -> Path:
+    """A ground truth of 20 images with one triplet each: of a class if the image is in `right`, else of another."""
+    document = json.loads(TRUTH.read_text("utf-8"))
+    pairs = {hoi: (verb, object_) for hoi, object_, verb in document["correspondence"]}
+    boxes = {"boxes_h": [[10.0, 10.0, 100.0, 100.0]], "boxes_o": [[50.0, 50.0, 200.0, 200.0]]}
+    found = []
+    for image in range(GUESSES):
+        hoi = CLASS if image in right else OTHER
+        found.append({**boxes, "hoi": [hoi], "verb": [pairs[hoi][0]], "object": [pairs[hoi][1]]})
+    document["filenames"] = [f"HICO_test2015_{n + 1:08}.jpg" for n in range(GUESSES)]
+    document |= {"annotation": found, "size": [[640, 480]] * GUESSES, "empty": []}
+    path.write_text(json.dumps(document), "utf-8")
+    return path
+
+
+def guesses(order: list[int]) -> bytes:
+    """Predictions of the class, one per image, ranked in an order."""
+    document = json.loads(TRUTH.read_text("utf-8"))
+    verb, object_ = next(
+        (document["verbs"][verb], document["objects"][object_])
+        for hoi, object_, verb in document["correspondence"]
+        if hoi == CLASS
+    )
+    names = [f"{side}_{end}" for side in ("person", "object") for end in ("xmin", "ymin", "xmax", "ymax")]
+    lines = [",".join(["image", *names, "verb", "object", "score"])]
+    for rank, image in enumerate(order):
+        boxes = "10,10,100,100,50,50,200,200"
+        lines.append(f"HICO_test2015_{image + 1:08}.jpg,{boxes},{verb},{object_},{0.9 - rank / 100}")
+    return "\n".join(lines).encode()
+
+
+def outputs(folder: Any, tmp_path: Path, order: list[int], *, shown: bool) -> dict[str, bytes]:
+    """What a team gets for guesses: all output files of the scoring and the diagnosis that are not withheld."""
+    from shoe.service.job_process import do
+    from shoe.service.process import Limits, Task
+    from shoe.service.runs import AGGREGATES
+    from shoe.service.submissions import _scoring
+    from shoe.service.truths import truth
+    from shoe.service.types import Request
+
+    stored = received(folder.files, [guesses(order)], free_below=0)
+    request = Request(truth="shown" if shown else "hidden", protocols=("hico-det",), options=("strict.ap=trapezoid",))
+    new = _scoring(folder, truth(folder, request.truth), stored.sha256, request)
+    found: dict[str, bytes] = {}
+    for kind in ("score", "diagnose"):
+        place = tmp_path / f"{kind}-{shown}-{order[0]}-{order[1]}"
+        place.mkdir()
+        asked = json.loads(msgspec.json.encode(new.request))
+        done = do(Task(kind, asked, str(folder.files.folder), str(folder.maps), Limits()), place)
+        found |= {p.name: p.read_bytes() for p in (place / "out").iterdir() if p.name in AGGREGATES}
+        found[f"{kind} metrics"] = msgspec.json.encode(done.figures)
+    return found
+
+
+def decoded(orders: list[list[int]], maps: list[float], digits: int) -> list[tuple[int, ...]]:
+    """All sets of 10 right images under which the mAP of two classes, rounded to some digits, is as reported."""
+    sets = np.array(list(combinations(range(GUESSES), 10)))
+    hits = np.zeros((len(sets), GUESSES))
+    np.put_along_axis(hits, sets, 1, axis=1)
+    is_left = np.ones(len(sets), dtype=bool)
+    for order, found in zip(orders, maps, strict=True):
+        ranked = hits[:, order]
+        hits_before, ranks = ranked.cumsum(axis=1) - ranked, np.arange(1, GUESSES + 1)
+        precision = (hits_before + ranked) / ranks
+        previous = np.where(ranks == 1, precision, hits_before / np.maximum(ranks - 1, 1))
+        mean = (ranked * (precision + previous) / 2).sum(axis=1) / 10 / 2
+        is_left &= np.abs(mean - found) <= 0.5 * 10.0**-digits + 1e-9
+    return [tuple(each) for each in sets[is_left].tolist()]
+
+
+def test_two_runs_in_two_orders_do_not_decode_the_answers_to_twenty_guesses(tmp_path: Path) -> None:
+    from shoe.service.folder import Folder
+    from shoe.service.truths import add_truth
+
+    draw = random.Random(3)
+    right = set(draw.sample(range(GUESSES), 10))
+    folder = Folder.open(tmp_path / "lab")
+    path = labelled(tmp_path / "truth.json", right)
+    add_truth(folder, "shown", path, shown=True)
+    add_truth(folder, "hidden", path)
+    orders = [draw.sample(range(GUESSES), GUESSES) for _ in range(2)]
+    left = {}
+    for shown, digits in ((True, 9), (False, decimals(20))):
+        got = [outputs(folder, tmp_path, order, shown=shown) for order in orders]
+        maps = [json.loads(each["result.json"])["strict"]["map"] for each in got]
+        left[shown] = decoded(orders, maps, digits)
+        assert tuple(sorted(right)) in left[shown]
+        if not shown:
+            for each in got:
+                numbers = {n for name in each for n in re.findall(rb"(?<![\w.])\d\.\d{2,}", unsigned(each[name]))}
+                assert numbers == set()
+                assert not {"run.shoe", "report.html", "words.csv"} & each.keys()
+                assert len(each["classes.csv"].splitlines()) == 1
+                counts = [error["count"] for error in json.loads(each["diagnosis.json"])["errors"].values()]
+                assert all(count % 2 == 0 for count in counts)  # a tenth of 20
+    folder.close()
+    assert left[True] == [tuple(sorted(right))]  # the attack works on metrics in full precision
+    learned = np.log2(184_756 / len(left[False]))
+    assert learned < 2 * np.log2(11)
+    assert len(left[False]) > 1_000
+
+
+def unsigned(data: bytes) -> bytes:
+    """An output without signatures, which name options and their values."""
+    return re.sub(rb"shoe:[^\"\n]*|signature +[^\n]*", b"", data)
+
+
+def test_a_hidden_ground_truth_is_scored_as_a_whole_a_few_times_a_day_and_never_compared(tmp_path: Path) -> None:
+    from shoe.service.runs import tidy
+    from shoe.service.submissions import DAILY
+    from shoe.service.truths import add_truth
+    from tests.service.calling import done_by_hand
+
+    folder = made_folder(tmp_path, shown=False)
+    add_truth(folder, "open", TRUTH, shown=True)
+    a, admin = bearer(folder), bearer(folder, "root", "admin")
+    with calling(folder, f"https://{PUBLIC}", names=(PUBLIC,)) as client:
+        for field, value in (("subset", "single-hoi"), ("subset", "single-pair"), ("images_in_predictions", True)):
+            body = {"prediction": sent(client, a), "truth": "small", field: value}
+            refused = client.post("/v1/runs", json=body, headers=a)
+            assert (refused.status_code, refused.json()["field"]) == (403, field)
+            assert client.post("/v1/runs", json=body | {"truth": "open"}, headers=a).status_code == 200
+        for more in ({"options": ["strict.zero-tp=skip"]}, {"protocols": ["diag"]}):
+            body = {"prediction": sent(client, a), "truth": "small", **more}
+            refused = client.post("/v1/runs", json=body, headers=a)
+            assert (refused.status_code, refused.json()["field"]) == (403, "options")
+            assert client.post("/v1/runs", json=body | {"truth": "open"}, headers=a).status_code == 200
+        runs = [submitted(client, a, options=[f"weight={n / 100}"]) for n in range(DAILY)]
+        again = {"prediction": runs[0]["prediction"], "truth": "small"}
+        assert client.post("/v1/runs", json=again | {"options": ["weight=0"]}, headers=a).json()["id"] == runs[0]["id"]
+        client.delete(f"/v1/runs/{runs.pop()['id']}", headers=a)
+        tidy(folder)
+        sent(client, a)
+        add_truth(folder, "again", TRUTH)
+        for name in ("small", "again"):
+            full = client.post("/v1/runs", json=again | {"truth": name, "options": ["weight=0.99"]}, headers=a)
+            assert full.status_code == 429, name
+        assert submitted(client, a, truth="open", options=["weight=0.99"])["state"] == "queued"
+        for _ in range(5):
+            done_by_hand(folder, {"result.json": b"{}", "run.shoe": b"x"})
+        done = [run["id"] for run in runs if client.get(f"/v1/runs/{run['id']}", headers=a).json()["state"] == "done"]
+        assert client.post("/v1/compare", json={"runs": done[:2]}, headers=a).status_code == 403
+        assert client.post("/v1/compare", json={"runs": done[:2]}, headers=admin).status_code == 200
+        for name in ("comparison.json", "report.html", "table.tex"):
+            assert client.get(f"/v1/runs/{done[0]}/files/{name}", headers=a).status_code == 403
+    folder.close()
+
+
+def test_a_clock_that_was_ahead_does_not_use_up_tomorrows_quota(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import time
+
+    from shoe.service import runs, submissions
+    from shoe.service.contract import QuotaError
+    from shoe.service.types import Request
+
+    folder = made_folder(tmp_path, shown=False)
+    stored = received(folder.files, [b"[]"])
+    runs.add_file(folder, "a", "mine.json", stored)
+
+    def submit(weight: float) -> None:
+        request = Request(truth="small", options=(f"weight={weight}",))
+        submissions.submit(folder, "a", None, stored.sha256, request)
+
+    began = time.time()
+    monkeypatch.setattr("time.time", lambda: began + 30 * 86400)
+    for n in range(submissions.DAILY):
+        submit(n / 100)
+    monkeypatch.setattr("time.time", lambda: began)
+    with pytest.raises(QuotaError):
+        submit(0.9)
+    monkeypatch.setattr("time.time", lambda: began + 86401)
+    submit(0.9)
+    folder.close()
+
+
+def test_classes_have_metrics_from_many_ground_truths_on(tmp_path: Path) -> None:
+    path = tmp_path / "classes.csv"
+    counts = [1, LEAST_TRUTHS - 1, LEAST_TRUTHS, 9_999, 10_000]
+    rows = [f"class {count},{count},0.123456,," for count in counts]
+    path.write_text("\n".join(["class,ground_truths,hico-det_ap,shoe_ap,nearest_similarity", *rows]), "utf-8")
+    reduce_classes(path)
+    found = list(csv.DictReader(io.StringIO(path.read_text("utf-8"))))
+    assert [(row["ground_truths"], row["hico-det_ap"]) for row in found] == [
+        ("100", "0.1"),
+        ("9999", "0.1"),
+        ("10000", "0.12"),
+    ]
+
+
+def bits(counts: list[int], guesses: int, samples: int = 4000, seed: int = 0) -> tuple[float, float]:
+    """Bits that a submission reveals by its mAP, and at most by its metrics of all classes.
+
+    In each class, a team makes some guesses that are right with probability 1/2, in ranks of its choice. The entropy
+    of what the service reports is what the team learns.
+
+    Args:
+        counts: ground truths per class.
+        guesses: guesses per class.
+    """
+    rng = np.random.default_rng(seed)
+    mean, of_classes = np.zeros(samples), 0.0
+    for count in counts:
+        hits = rng.random((samples, min(guesses, count))) < 0.5
+        precision = hits.cumsum(axis=1) / np.arange(1, hits.shape[1] + 1)
+        ap = (hits * precision).sum(axis=1) / count
+        mean += ap / len(counts)
+        if count >= LEAST_TRUTHS:
+            of_classes += entropy(np.round(ap, decimals(count) - 1))
+    return entropy(np.round(mean, decimals(sum(counts)))), of_classes
+
+
+def test_a_rate_of_predictions_reveals_a_few_bits() -> None:
+    rng = np.random.default_rng(0)
+    for size in (1, 99, 100, 1_000, 9_999, 10_000, 100_000):
+        rates = rng.binomial(size, 0.5, 20_000) / size
+        assert entropy(np.round(rates, decimals(size))) < 5
+
+
+def entropy(values: Any) -> float:
+    """Entropy of a sample in bits."""
+    shares = np.unique(values, return_counts=True)[1] / len(values)
+    return float(-(shares * np.log2(shares)).sum())
+
+
+@pytest.mark.parametrize(
+    ("counts", "of_mean", "of_classes"),
+    [([10, 10], 2.5, 0.0), ([2] * 300, 3.5, 0.0), ([1000] * 4 + [200] * 100 + [25] * 400, 5.0, 150.0)],
+)
+def test_a_submission_reveals_a_few_bits(counts: list[int], of_mean: float, of_classes: float) -> None:
+    found = [bits(counts, guesses, samples=500) for guesses in (1, 10, 100)]
+    assert max(of for of, _ in found) <= of_mean
+    assert max(of for _, of in found) <= of_classes
+
+
+def test_a_ground_truth_both_shown_and_hidden_gets_a_warning(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    from shoe.service.truths import add_truth
+
+    folder = made_folder(tmp_path, shown=False)
+    add_truth(folder, "again", TRUTH)
+    assert caplog.text == ""
+    add_truth(folder, "open", TRUTH, shown=True)
+    assert "truth open shows what truth small hides" in caplog.text
+    folder.close()
