@@ -105,11 +105,7 @@ def cancel(folder: Folder, id_: str) -> Run:
 
 
 def change(
-    folder: Folder,
-    id_: str,
-    name: str | None = None,
-    visibility: Visibility | None = None,
-    link: str | None = None,
+    folder: Folder, id_: str, name: str | None = None, visibility: Visibility | None = None, link: str | None = None
 ) -> Run:
     """Change the name (cut to 200 characters), visibility or link of a run, and return the run; None changes nothing.
 

@@ -248,13 +248,10 @@ def _add_run(
 
 
 class Quota(NamedTuple):
-    """Limit of a team's submissions in 24 hours.
+    """Limit of a team's submissions in 24 hours to a leaderboard or on a ground truth (`name`); None for no limit.
 
-    Attributes:
-        name: leaderboard or ground truth of the limit.
-        limit: maximum number of submissions; None for no limit.
-        used: number of submissions in the last 24 hours.
-        free_at: time of the next possible submission, in seconds since 1970, if the limit is reached, else None.
+    `used` is the number of submissions in the last 24 hours, and `free_at` the time of the next possible submission, in
+    seconds since 1970, if the limit is reached, else None.
     """
 
     name: str

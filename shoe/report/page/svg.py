@@ -192,7 +192,6 @@ def rater_bars(raters: Sequence[tuple[str, float | None, str]], label: str) -> M
 
 
 def _bar(title: Markup | None, text: str, top: float, fraction: float, colour: str) -> list[Markup]:
-    """Return a bar, as a fraction of the longest bar, and the text at its end."""
     width = max(fraction, 0.002) * (_BARS_RIGHT - _BARS_LEFT)
     size = {"width": f"{width:.2f}%", "height": _BAR, "rx": 2}
     bar = element("rect", title, x=f"{_BARS_LEFT}%", y=top, **size, class_=colour)
@@ -241,14 +240,11 @@ def triplets(
     parts = [element("rect", **frame, class_="paper")]
     if image:
         parts.append(element("image", href=image, **frame, preserveAspectRatio="none"))
-    scale = max(width, height) / 480
-    for colour, human, object_ in pairs:
-        (x1, y1), (x2, y2) = (((box[0] + box[2]) / 2, (box[1] + box[3]) / 2) for box in (human, object_))
-        ends = {"x1": f"{x1:g}", "y1": f"{y1:g}", "x2": f"{x2:g}", "y2": f"{y2:g}", "stroke_width": f"{1.5 * scale:g}"}
-        solid = {"stroke_width": f"{2.5 * scale:g}"}
-        dashed = solid | {"stroke_dasharray": f"{7 * scale:g} {5 * scale:g}"}
-        drawn = [element("line", **ends), element("rect", **_place(human), **solid)]
-        parts.append(element("g", *drawn, element("rect", **_place(object_), **dashed), class_=f"triplet {colour}"))
+    for colour, *boxes in pairs:
+        rects = (
+            element("rect", **_place(box), class_=kind) for kind, box in zip(("human", "object"), boxes, strict=True)
+        )
+        parts.append(element("g", *rects, class_=f"triplet {colour}"))
     return element("svg", *parts, viewBox=f"0 0 {width:g} {height:g}", role="img", aria_label=label)
 
 

@@ -85,13 +85,7 @@ PAGE = 50
 
 
 class View(NamedTuple):
-    """A page that is not rendered yet.
-
-    Attributes:
-        template: name of the template.
-        values: values for the template.
-        derive: function that computes further values from `values` and stored files only; None if there are none.
-    """
+    """A page: template and its values; `derive` computes further values from `values` and stored files only."""
 
     template: str
     values: dict[str, Any]
@@ -139,15 +133,11 @@ def front(folder: Folder, viewer: Viewer) -> View:
 
 def open_boards(folder: Folder, viewer: Viewer) -> list[dict[str, Any]]:
     """Return the leaderboards that a viewer may submit to, each with the number of "left" submissions, None if any."""
+    team = viewer.team
     with folder.database.read() as db:
-        return [
-            {
-                "board": each,
-                "left": quota_of(db, viewer.team, each.name, each.truth).left if viewer.team else each.quota,
-            }
-            for each in boards.boards(folder)
-            if viewer.team is not None or not each.hidden
-        ]
+        known = [each for each in boards.boards(folder) if team is not None or not each.hidden]
+        left = [quota_of(db, team, each.name, each.truth).left if team else each.quota for each in known]
+    return [{"board": each, "left": number} for each, number in zip(known, left, strict=True)]
 
 
 def run_list(folder: Folder, viewer: Viewer, filters: Mapping[str, str], after: str | None) -> View:
