@@ -1,10 +1,11 @@
 """Fixtures that all tests share."""
 
+import gc
 import os
 import re
 import shutil
 import signal
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "reader" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.slow)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Exempt the collected tests from garbage collection, which would visit them for seconds of a run."""
+    gc.disable()
+    found = yield
+    gc.freeze()
+    gc.enable()
+    return found
 
 
 @pytest.fixture(scope="session")

@@ -25,15 +25,17 @@ KEPT = [
 
 def step(name: str) -> str:
     """The text of the last step of a kind, such as RUN."""
-    return re.findall(rf"^{name} (.+)$", STEPS, re.MULTILINE)[-1]
+    return str(re.findall(rf"^{name} (.+)$", STEPS, re.MULTILINE)[-1])
 
 
 def test_the_service_of_the_image_starts_and_is_healthy(tmp_path: Path) -> None:
     source, home, data = tmp_path / "src", tmp_path / "python", tmp_path / "data"
     for name in KEPT:
         (source / name).parent.mkdir(parents=True, exist_ok=True)
-        copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
-        copy(ROOT / name, source / name)
+        if (ROOT / name).is_dir():
+            shutil.copytree(ROOT / name, source / name)
+        else:
+            shutil.copy(ROOT / name, source / name)
     data.mkdir()
     subprocess.run([sys.executable, "-m", "venv", home], check=True)
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}

@@ -133,7 +133,7 @@ def test_python_for_a_detector_of_ones_own_runs(monkeypatch: pytest.MonkeyPatch,
     seen = shoe.read_predictions(DETECTOR)
     columns: dict[str, Any] = {name: getattr(seen, name) for name in ("image", "verb", "object", "score")}
     columns |= {name: np.array(getattr(seen, name)) for name in ("images", "verbs", "objects")}
-    boxes = {"human_boxes": seen.human_boxes, "object_boxes": seen.object_boxes}
+    boxes: dict[str, Any] = {"human_boxes": seen.human_boxes, "object_boxes": seen.object_boxes}
     number = seen.verb * len(seen.objects) + seen.object
     np.savez("detections.npz", class_id=1000 - number, **columns, **boxes)
     with open("my_classes.csv", "w") as table:
@@ -158,7 +158,9 @@ def test_python_for_a_detector_of_ones_own_runs(monkeypatch: pytest.MonkeyPatch,
     assert len(blocks) == 3
     for block in blocks:
         exec(block, scope)
-        assert shoe.score(scope["predictions"], scope["truth"]).strict.map == expected.map
+        found = shoe.score(scope["predictions"], scope["truth"]).strict
+        assert found is not None
+        assert found.map == expected.map
     assert shoe.read_predictions("predictions.jsonl").score.tolist() == seen.score.tolist()
 
 

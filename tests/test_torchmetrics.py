@@ -209,3 +209,23 @@ def test_boxes_in_0_1_and_logits_are_warned_of() -> None:
     metric.update(every)
     with pytest.warns(UserWarning, match="all box coordinates are at most 1, expected pixels of the original image"):
         metric.compute()
+
+
+def test_empty_words_are_counted_in_files_tables_and_the_metric(tmp_path: Path) -> None:
+    truth, table = read()
+    verb, object_ = table.verb.copy(), table.object.copy()
+    verb[:3], object_[2:5] = len(table.verbs), len(table.objects)
+    changed = Interactions.from_columns(
+        images=table.images, image=table.image, human_boxes=table.human_boxes, object_boxes=table.object_boxes,
+        verb=verb, object=object_, score=table.score, sizes=table.sizes, coordinates=table.coordinates,
+        verbs=[*table.verbs, ""], objects=[*table.objects, "  "],
+    )  # fmt: skip
+    line = "words: 5 predictions with an empty verb or object match no class"
+    assert line in shoe.score(changed, truth).warnings
+    for form in ("csv", "jsonl", "vlm"):
+        shoe.write_predictions(changed, tmp_path / "p", form)
+        assert line in shoe.score(shoe.read_predictions(tmp_path / "p"), truth).warnings
+    metric = metric_of(truth, changed)
+    metric.update(mappings(changed))
+    with pytest.warns(UserWarning, match=line):
+        metric.compute()

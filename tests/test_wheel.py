@@ -1,6 +1,10 @@
 """The wheel, as a user gets it: built, installed into an empty environment, and run from an empty folder."""
 
+import json
 import os
+import re
+import shlex
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -70,6 +74,28 @@ def test_the_demo_runs_from_the_wheel(installed: Path, tmp_path: Path) -> None:
     assert "detector" in output
     assert "free text" in output
     assert list(tmp_path.iterdir()) == []
+
+
+def commands_of_the_first_pages() -> list[str]:
+    """The ``shoe`` commands that the README and the pages of docs/start show."""
+    pages = [ROOT / "README.md", *sorted((ROOT / "docs" / "start").glob("*.md"))]
+    fences = (body for page in pages for body in re.findall(r"```sh\n(.*?)```", page.read_text("utf-8"), re.DOTALL))
+    return [line for body in fences for line in body.splitlines() if line.startswith("shoe ")]
+
+
+@pytest.mark.parametrize("command", dict.fromkeys(commands_of_the_first_pages()))
+def test_commands_of_the_first_pages_run_as_they_are_shown(command: str, installed: Path, tmp_path: Path) -> None:
+    data = ROOT / "shoe" / "demo" / "data"
+    shutil.copy(data / "truth.json", tmp_path / "instances_test2015.json")
+    for name in ("predictions.json", "a.json"):
+        shutil.copy(data / "detector.json", tmp_path / name)
+    shutil.copy(data / "vlm.jsonl", tmp_path / "b.json")
+    reply = (
+        '[{"human_bbox": [12, 346, 258, 983], "object_bbox": [209, 0, 634, 999], "interaction": "watching a camel"}]'
+    )
+    line = {"image": "HICO_test2015_00000025.jpg", "response": reply}
+    (tmp_path / "answers.jsonl").write_text(json.dumps(line) + "\n")
+    assert run([installed / "shoe", *shlex.split(command, comments=True)[1:]], tmp_path)
 
 
 def test_the_wheel_and_not_the_checkout_was_run(installed: Path, tmp_path: Path) -> None:

@@ -26,6 +26,7 @@ Map = Annotated[str, Argument(metavar="MAP", help="Name of a shipped similarity 
 MaxCost = Annotated[
     float | None, Option(min=0.0, help="Maximum cost of this run, in the currency of the prices. Default: no limit.")
 ]
+MaxRequests = Annotated[int | None, Option(min=0, help="Maximum number of requests, including retries.")]
 PerClass = Annotated[Path | None, Option(help="Write the metrics of each class to this CSV file.")]
 Predictions = Annotated[Path, Argument(readable=False, help="Prediction file; its format is recognised by content.")]
 Problems = Annotated[list[Path], Argument(help="Problem files, e.g. val_clean_seen_obj_seen_act.json.gz.")]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from datetime import timedelta
+from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,12 +12,14 @@ from typer import Argument, Option
 
 from shoe.benchmarks import DEFAULT, benchmark
 from shoe.cli import options
-from shoe.cli.output import confirm, put_json, refuse_overwrite, say
+from shoe.cli.output import put_json, refuse_overwrite, say
+from shoe.cli.spending import approve_spending, end_at_budget
 from shoe.cli.workers import open_cluster, parse_engine, treat_sigterm_as_interrupt
 from shoe.core.errors import OptionError, ShoeError, pluralize
 
 if TYPE_CHECKING:
     from shoe.diagnosis.localisation import PairFigures
+    from shoe.llm.budget import Budget
     from shoe.predict.backends import BackendConfig
     from shoe.predict.detector import DetectorConfig
     from shoe.predict.images import Picture
@@ -24,6 +28,8 @@ if TYPE_CHECKING:
     from shoe.predict.scored import Questions as RunSize
     from shoe.predict.scored import WrittenCounts
     from shoe.predict.settings import PredictionSettings
+
+_PRICE = '--set vlm.price=\'{"input": 2.5, "output": 10}\''
 
 
 def find_pairs(
@@ -36,16 +42,9 @@ def find_pairs(
 ) -> Pairs | None:
     """Return the human-object pairs to ask the model about, or None if questions are about whole images.
 
-    With a detector and without ``pairs``, boxes that ``files.detections`` lacks are detected and added to this file.
-    Raise OptionError if there are no pairs, except for a shard.
-
-    Args:
-        pictures: images of this run, or of its shard.
-        every: images of all shards; external files of boxes or pairs refer to these.
-        choices: settings of the run.
-        pairs: file of pairs to use instead of boxes and a pairing rule.
-        files: files next to the prediction file, for boxes and pairs.
-        say: callback that prints a line.
+    With a detector and without ``pairs``, a file of pairs, boxes that ``files.detections`` lacks are detected and added
+    to this file. ``pictures`` are the images of this run or shard; ``every`` are the images of all shards, to which
+    external files of boxes or pairs refer. Raise OptionError if there are no pairs, except for a shard.
     """
     from shoe.predict.detection_files import read_detections_with_notes
     from shoe.predict.pairs import Pairs, read_paired
@@ -223,8 +222,9 @@ def predict(
         say(f"merged {merged:,} lines from the answer files of other runs")
     plan = kept.plan(every)
     _print_plan(plan, choices.model)
-    if choices.model.asks and not dry_run and not yes:
-        _confirm(plan, choices.model, max_cost)
+    if choices.model.asks and not dry_run and plan.total > plan.known:
+        cost = f"up to {plan.cost:,.2f}" if plan.cost else ""
+        approve_spending([choices.model], lambda: cost, max_cost, yes=yes, example=_PRICE)
     budget, seconds, written = Budget(max_cost, max_requests), None, None
     with (
         open_cluster(asking if plan.total > plan.known and not dry_run else None, gpus) as kept.cluster,
@@ -236,15 +236,15 @@ def predict(
             measured = kept.measure(every, left, at_once, budget, progress, probabilities=probabilities)
             if measured:
                 seconds, count = measured
-                hours = f"{seconds * (left - count) / 3600:,.2g} hours"
-                progress.say(f"about {hours} left: {seconds:.2g} s per question, measured over {count:,} questions")
+                time_left = timedelta(seconds=ceil(seconds * (left - count)))
+                progress.say(f"about {time_left} left: {seconds:.2g} s per question, measured over {count:,} questions")
         states = None if dry_run else kept.ask_shown(every, budget, progress, probabilities=probabilities)
     files.clear(boxes=choices.detector is not None)
     if budget.reason == "interrupted":
         say("interrupted: all answers are saved, no predictions were written; run the same command to resume")
         raise KeyboardInterrupt
     if states is not None:
-        _check_all(states, kept.path, budget.reason)
+        _check_all(states, kept.path, budget)
         if part:
             done = f"{len(pictures):,} of {pluralize(len(every_picture), 'image')}, {pluralize(plan.total, 'question')}"
             say(f"part {part}: {done}, all answered; run without --shard to merge all parts and write {out}")
@@ -270,31 +270,25 @@ def predict(
 def _print_plan(plan: RunSize, config: BackendConfig) -> None:
     price = ""
     if config.asks:
-        price = f", cost at most {plan.cost:,.4g}" if plan.cost else ", cost unknown: no price is set"
+        price = ", cost unknown: no price is set" if plan.cost is None else f", cost at most {plan.cost:,.4g}"
     questions = f"{pluralize(plan.total, 'question')}, {plan.known:,} already answered"
     tokens = f"{plan.text_tokens:,} input tokens and {plan.answer_tokens:,} output tokens"
     say(f"{questions}; at most about {tokens}{price}" if plan.total > plan.known else questions)
 
 
-def _confirm(plan: RunSize, config: BackendConfig, max_cost: float | None) -> None:
-    """Ask for confirmation if the run costs money, or if no price is set for the official endpoint."""
-    from shoe.llm.endpoint import OFFICIAL
+def _check_all(states: Any, path: Path, budget: Budget) -> None:
+    """Raise a ShoeError if a question has no answer, because incomplete predictions would look complete.
 
-    unknown = config.price.is_free and getattr(config, "base_url", "").rstrip("/") == OFFICIAL
-    if plan.total == plan.known or not (plan.cost or unknown):
-        return
-    example = 'an unknown amount (set the price with --set vlm.price=\'{"input": 2.5, "output": 10}\')'
-    about = example if unknown else f"{plan.cost:,.2f}"
-    bound = "" if max_cost is None else f", {max_cost:g} at most"
-    confirm(f"Spend up to {about}{bound}", f"this run may cost {about}: add --yes to accept, or --dry-run for details")
-
-
-def _check_all(states: Any, path: Path, reason: str | None) -> None:
-    """Raise a ShoeError if a question has no answer, because incomplete predictions would look complete."""
+    If the budget is used up, end the command with the exit code for this case.
+    """
     if states["unasked"]:
         answered = f"{states.total() - states['unasked']:,} of {states.total():,} questions are answered"
-        ended = f" (limit of --max-{reason} reached)" if reason in ("cost", "requests") else ""
-        raise ShoeError(f"{path}: {answered}{ended}, no predictions were written; run the same command to resume")
+        ended = f" (limit of --max-{budget.reason} reached)" if budget.reason in ("cost", "requests") else ""
+        line = f"{path}: {answered}{ended}, no predictions were written; run the same command to resume"
+        if ended:
+            say(line)
+            end_at_budget(budget)
+        raise ShoeError(line)
 
 
 def _write(

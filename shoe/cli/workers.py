@@ -80,8 +80,11 @@ def open_cluster(engine: Engine | None, gpus: float, models: int = 1) -> Iterato
     if not isinstance(engine, Ray):
         yield None
         return
-    with connect(engine.address) as connection:
-        treat_sigterm_as_interrupt()  # again, because Ray installs its own signal handlers
-        cluster = Cluster(connection, gpus, models)
-        cluster.workers(1, is_local=True)
-        yield cluster
+    try:
+        with connect(engine.address) as connection:
+            treat_sigterm_as_interrupt()  # again, because Ray installs its own signal handlers
+            cluster = Cluster(connection, gpus, models)
+            cluster.workers(1, is_local=True)
+            yield cluster
+    except SystemExit:  # raised by Ray's handler of SIGTERM, while Ray connects
+        raise KeyboardInterrupt from None

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shoe.core.errors import OptionError, quote
 from shoe.lexicon.store import lexicon, wordnet
 
 FILE = Path(__file__).parent / "data" / "wordnet_texts.npz"
@@ -18,9 +19,12 @@ def glosses(names: list[str]) -> dict[str, str]:
     A definition that a lexicon with other synsets than WordNet's lacks is "".
 
     Args:
-        names: names of noun and verb synsets, such as "ride.v.01".
+        names: names of noun and verb synsets, such as "ride.v.01"; an unknown name raises OptionError.
     """
     store = lexicon()
+    for name in names:
+        if store.synset(name) < 0:
+            raise OptionError(f"{quote(name)} is not a sense of {store.title}, such as {store.example()}")
     if not store.is_wordnet:
         return {name: store.gloss(store.synset(name)) or "" for name in names}
     return {name: _definitions()[store.synset(name)] for name in names}

@@ -1,8 +1,9 @@
 """Send concurrent requests to a chat endpoint. To limit memory, a request is created only when it can be sent."""
 
 import asyncio
+import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from time import monotonic
 from typing import Any
@@ -160,7 +161,7 @@ class Pass:
 
     async def _answer(self, pending: _Pending) -> dict[str, Any]:
         while True:
-            structured = self._structured
+            structured, chat = self._structured, self._chat
             try:
                 return await self._exchange(pending, structured)
             except errors.HopelessError as error:
@@ -168,11 +169,25 @@ class Pass:
                 if not self._gate.answered or self._denied >= errors.DENIED_IN_A_ROW:
                     raise
                 raise errors.Transient(error.kind, str(error)) from None
+            except errors.RejectedError as error:
+                if chat is self._chat and not self._lower_top(error):
+                    raise
+                self._recorder.failure(pending.request, "top_logprobs", "sent again with a lower value")
             except errors.NoResponseFormatError as error:
                 self._recorder.failure(pending.request, "no response_format", str(error))
                 if not structured:
                     raise ShoeError(f"{self._place}: HTTP 400: {error}") from None
                 self._structured = False
+
+    def _lower_top(self, error: errors.RejectedError) -> bool:
+        """Lower ``top_logprobs`` to the limit in an error message; return whether the message has a lower limit."""
+        reason = str(error).partition(f"HTTP {error.kind}")[2]
+        top = self._chat.sampling.get("top_logprobs") or 0
+        limits = [number for number in map(int, re.findall(r"\d{1,4}", reason)) if 0 < number < top]
+        if "logprobs" in reason and limits:
+            self._chat = replace(self._chat, sampling={**self._chat.sampling, "top_logprobs": max(limits)})
+            return True
+        return False
 
     async def _exchange(self, pending: _Pending, structured: bool) -> dict[str, Any]:
         request = pending.request

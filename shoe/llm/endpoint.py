@@ -15,14 +15,17 @@ _SHORTEST = 8
 """Smallest number of characters of a secret; shorter text ("none", "x") is no key, and is a part of many words."""
 _IN_ADDRESS = re.compile(r"(?<=://)[^/\s\"'<>]*@")
 _SHOWN = "[key]"
+_BETWEEN = r"[\s\\\"'+,.…-]{0,8}"
+"""Characters at which a text may split a secret."""
 
 
 class Secrets:
-    """Secrets to be removed from texts, in all their forms: plain, escaped, in hexadecimal and in base64."""
+    """Secrets to be removed from texts: plain, split, reversed, escaped, in hexadecimal or in base64."""
 
     def __init__(self, *keys: str) -> None:
         """Collect keys, and credentials of proxies in environment variables, if they have at least 8 characters."""
         words = [word for word in (*keys, *_proxy_credentials()) if len(word) >= _SHORTEST]
+        words += [word[::-1] for word in words]
         forms = dict.fromkeys(form for word in sorted(words, key=len, reverse=True) for form in _forms(word))
         self._pattern = re.compile("|".join(forms), re.IGNORECASE) if forms else None
 
@@ -58,7 +61,7 @@ def _proxy_credentials() -> Iterator[str]:
 
 def _forms(word: str) -> Iterator[str]:
     """Yield a regular expression per form of a secret; base64 has three forms, depending on the secret's position."""
-    yield "".join(char if char.isascii() and char.isalnum() else _escaped(char) for char in word)
+    yield _BETWEEN.join(char if char.isascii() and char.isalnum() else _escaped(char) for char in word)
     data = word.encode()
     yield data.hex()
     for before in range(3):
@@ -100,6 +103,11 @@ class Endpoint:
     def __post_init__(self) -> None:
         """Set ``secrets``."""
         object.__setattr__(self, "secrets", Secrets(self.key))
+
+    @property
+    def may_charge(self) -> bool:
+        """Whether requests may cost money: the endpoint requires a key, and is not on this machine."""
+        return bool(self.key_variable) and urlsplit(self.base_url).hostname not in ("localhost", "127.0.0.1", "::1")
 
     def open(self) -> Self:
         """Return a copy with the key from the environment ("" if not needed); raise OptionError for an invalid key."""

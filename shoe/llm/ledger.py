@@ -14,11 +14,13 @@ a rating.
 """
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import IntEnum
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
+from zlib import crc32
 
 import msgspec
 import numpy as np
@@ -28,6 +30,7 @@ from shoe.core.arrays import Mask
 from shoe.core.errors import InputError, quote
 from shoe.core.io.files import is_stream
 from shoe.llm.batch_state import Event
+from shoe.llm.budget import BOUNDS
 from shoe.llm.request import KEY_BYTES, Request
 
 Keys = NDArray[np.uint64]
@@ -136,6 +139,8 @@ FORMAT = "shoe ledger"
 VERSION = 1
 BLOCK = 1 << 24
 """Bytes that are read at once; a longer line is read completely."""
+_CHECKSUM = b',"checksum":'
+"""Start of the last field of a line with an answer: the CRC-32 of the line before it. Lines of old ledgers lack it."""
 ASK_AGAIN, ASKED_AGAIN = "ask again", "asked again"
 _ENTRY_STATES = frozenset([*range(128), State.REFUSED, State.REFUSED_TOGETHER, State.UNPARSED_ONCE])
 
@@ -260,6 +265,9 @@ class Ledger:
     def _parse_line(self, line: bytes, keys: bytearray, states: bytearray) -> Any:
         """Append the answer in a line to ``keys`` and ``states``, or return the event in the line; else return None."""
         entry = msgspec.json.decode(line)
+        before, _, checksum = line.rpartition(_CHECKSUM)
+        if before and checksum[:-1].isdigit() and int(checksum[:-1]) != crc32(before):
+            raise ValueError("the line was changed after it was written")
         if "answer" in entry:
             line_keys, line_states = bytes.fromhex("".join(entry["keys"])), self.parse(entry)
             if not len(line_states) == len(entry["keys"]) == len(line_keys) / KEY_BYTES:
@@ -322,6 +330,31 @@ def _with_exponent_signs(value: Any) -> Any:
     return value
 
 
+def comparable(identity: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an identity without what cannot change a usable answer: address, batches or not, and limits of tokens."""
+    found = {name: value for name, value in identity.items() if name != "base_url"}
+    for name, left_out in (("settings", ("base_url",)), ("sampling", BOUNDS)):
+        if name in found:
+            found[name] = {key: value for key, value in found[name].items() if key not in left_out}
+    return found | ({"kind": "openai"} if found.get("kind") == "openai-batch" else {})
+
+
+def address_in(identity: Mapping[str, Any]) -> str:
+    """Return the address in the header of a ledger of an earlier version of shoe; "" if there is no address."""
+    return str(identity.get("base_url") or dict(identity.get("settings") or {}).get("base_url") or "")
+
+
+def ledgers_of(paths: Iterable[Path], identity: Mapping[str, Any]) -> list[tuple[Path, dict[str, Any]]]:
+    """Return those of some files that are ledgers of the same rater, with their identities, the largest first."""
+    found = []
+    for path in paths:
+        with suppress(OSError, ValueError, KeyError, TypeError, AttributeError), path.open("rb") as stream:
+            theirs = msgspec.json.decode(stream.readline())["rater"]
+            if canonical(comparable(theirs)) == canonical(comparable(identity)):
+                found.append((-os.fstat(stream.fileno()).st_size, path.name, path, theirs))
+    return [(path, theirs) for _, _, path, theirs in sorted(found, key=lambda one: one[:2])]
+
+
 def header(identity: Mapping[str, Any]) -> bytes:
     """Return the first line of a ledger, which contains the identity of the model."""
     return canonical({"format": FORMAT, "version": VERSION, "rater": identity}) + b"\n"
@@ -342,22 +375,28 @@ def check_header(path: Path, line: bytes, identity: Mapping[str, Any]) -> None:
 
 def _differences(line: bytes, identity: Mapping[str, Any]) -> str:
     """Describe the settings in which a header differs from this model's header; "" if the line is no header."""
+    if line.endswith(b"\r\n"):
+        return "line ends of Windows (CRLF)"
     try:
-        theirs, ours = (dict(msgspec.json.decode(text)["rater"]) for text in (line, header(identity)))
+        theirs, ours = (msgspec.json.decode(text) for text in (line, header(identity)))
+        theirs, ours = ({**whole["rater"], "version": whole["version"]} for whole in (theirs, ours))
     except (msgspec.DecodeError, KeyError, TypeError, ValueError):
         return ""
     names = [name for name in {**ours, **theirs} if theirs.get(name) != ours.get(name)]
     return ", ".join(f"{name} {theirs.get(name)}, not {ours.get(name)}" for name in names)
 
 
-def answer_line(request: Request, raw: Mapping[str, Any]) -> bytes:
+def answer_line(request: Request, raw: Mapping[str, Any], address: str = "") -> bytes:
     """Return the ledger line of an answer; raise TypeError if the answer cannot be written as JSON.
 
+    ``address`` is the URL of the endpoint; "" for a local model.
     The line of a second attempt contains the attempt's number, because a merge of ledgers removes duplicate lines.
     """
     attempt = {"attempt": request.attempt} if request.attempt > 1 else {}
     keys = [key.hex() for key in request.keys]
-    return msgspec.json.encode({"keys": keys, **request.about(), **attempt, "answer": raw}) + b"\n"
+    place = {"address": address} if address else {}
+    line = msgspec.json.encode({"keys": keys, **request.about(), **attempt, **place, "answer": raw})[:-1]
+    return b"%b%b%d}\n" % (line, _CHECKSUM, crc32(line))
 
 
 def failure_line(request: Request, kind: str, detail: str) -> bytes:

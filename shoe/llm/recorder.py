@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -13,7 +13,7 @@ from threading import Event, Lock
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from shoe.core.errors import ShoeError, printable
+from shoe.core.errors import ShoeError, printable, quote
 from shoe.llm.budget import Budget, Price, Usage, likely_usage, most_usage, usage_of
 from shoe.llm.errors import HOLLOW
 from shoe.llm.ledger import Ledger, answer_line, event_line, failure_line
@@ -175,12 +175,16 @@ class Terms:
         sampling: parameters of the requests, which may limit the length of answers.
         asks: whether requests are sent to an endpoint; False for a local model, which costs nothing.
         hint: end of the error message about unusable answers.
+        model: name of the model in requests, with which the name in answers is compared; "" for no comparison.
+        address: URL of the endpoint, which is stored with each answer; "" for a local model.
     """
 
     price: Price = field(default_factory=Price)
     sampling: Mapping[str, Any] = field(default_factory=dict)
     asks: bool = True
     hint: str = ""
+    model: str = ""
+    address: str = ""
 
     def most(self, request: Request) -> float:
         """Return an upper bound of the cost of one attempt, from its size and the longest possible answer."""
@@ -197,6 +201,7 @@ class LedgerRecorder:
         tally: counts of the model, which are updated.
         wordless: number of latest attempts in a row without a usable answer.
         answered: whether there has been a usable answer.
+        say: callback that takes a line for the user.
     """
 
     ledger: Ledger
@@ -206,6 +211,8 @@ class LedgerRecorder:
     terms: Terms = field(default_factory=Terms)
     wordless: int = field(default=0, init=False)
     answered: bool = field(default=False, init=False)
+    say: Callable[[str], None] = field(default=lambda _: None)
+    _names: list[str] = field(default_factory=list, init=False)
     _lock: Lock = field(default_factory=Lock, init=False)
     _in_flight: dict[bytes, float] = field(default_factory=dict, init=False)
     _failed: set[bytes] = field(default_factory=set, init=False)
@@ -222,7 +229,15 @@ class LedgerRecorder:
         return self.wordless >= (_WORDLESS if self.answered else _WORDLESS_AT_FIRST)
 
     def check(self) -> None:
-        """Raise ShoeError if 50 attempts in a row had no usable answer, or 20 before the run's first usable answer."""
+        """Raise ShoeError if the model's name in answers changed, or too many attempts in a row had no usable answer.
+
+        These are 50 attempts, or 20 before the run's first usable answer.
+        """
+        if len(self._names) > 1:
+            raise ShoeError(
+                f"{self.tally.name}: the endpoint answered as model {quote(self._names[0])}, then as "
+                f"{quote(self._names[1])}: give the models different names, and run again"
+            )
         if self._is_wordless:
             raise ShoeError(
                 f"{self.tally.name}: {self.wordless} attempts in a row had no usable answer; "
@@ -244,7 +259,8 @@ class LedgerRecorder:
 
     def answer(self, request: Request, raw: Mapping[str, Any]) -> None:
         """Write a raw answer to the ledger, and book its cost; raise InputError if it cannot be written."""
-        self.writer.append(answer_line(request, raw))
+        self.writer.append(answer_line(request, raw, self.terms.address))
+        self._compare_name(raw.get("model"))
         characters = request.characters() if self.terms.asks else 0
         self._settle(request, usage_of(raw) or likely_usage(characters, len(request.keys)), answered=True)
         if self.terms.asks:  # an unusable second answer is likely, and no sign of a broken endpoint
@@ -275,6 +291,19 @@ class LedgerRecorder:
         """Return all events, of this and earlier runs, oldest first."""
         with self._lock:
             return [*self.ledger.events, *self._events]
+
+    def _compare_name(self, name: Any) -> None:
+        """Warn if the first answer names another model than the request; end the run if the name changes."""
+        if not self.terms.model or not isinstance(name, str) or not name:
+            return
+        with self._lock:
+            is_new = name not in self._names
+            if is_new:
+                self._names.append(name)
+        if is_new and len(self._names) > 1:
+            self.budget.stop("failed")
+        elif is_new and name != self.terms.model:
+            self.say(f"{self.tally.name}: warning: asked for {quote(self.terms.model)}, answered by {quote(name)}")
 
     def _count(self, *, is_usable: bool) -> None:
         with self._lock:

@@ -15,7 +15,7 @@ from shoe.core.errors import InputError, OptionError, quote
 from shoe.lexicon.expressions import POS
 from shoe.llm.budget import Budget
 from shoe.llm.ledger import State, canonical, pending
-from shoe.maps.config import reading_of
+from shoe.maps.config import identity_of, reading_of
 from shoe.maps.growing_map import all_columns, in_columns, widen
 from shoe.maps.job import PAPER, Outcome, Rated, rated_pairs
 from shoe.maps.planning import Rules, WholePlan
@@ -39,19 +39,11 @@ def check_asked(raters: Raters) -> None:
 
 
 def write_whole(folder: Path, similarity: SimilarityMap, raters: Raters, outcome: Outcome, planned: WholePlan) -> None:
-    """Write a copy of a map, with the ratings of whole interactions of a run instead of the map's own.
+    """Write a copy of a map with the ratings of whole interactions of a run, and the map's own of other interactions.
 
-    An earlier map in the folder is replaced.
-
-    Args:
-        similarity: map whose ratings of verbs and objects, and predicted ratings, are copied.
-        raters: raters of the interactions; each gets a new column unless the map has a column of its name.
-        outcome: result of the run, with part "interaction".
-        planned: pairs of interactions that were rated.
-
-    Raises:
-        InputError: if the folder cannot be written.
-        OptionError: if a new rater has the name of a different rater of the map.
+    An earlier map in the folder is replaced. Each rater of the interactions gets a new column unless the map has a
+    column of its name. Raise InputError if the folder cannot be written, and OptionError if a new rater has the name of
+    a different rater of the map.
     """
     new = list(raters_of(raters, outcome))
     columns = all_columns(similarity, new)
@@ -59,11 +51,15 @@ def write_whole(folder: Path, similarity: SimilarityMap, raters: Raters, outcome
     pairs = rated_pairs(outcome.parts["interaction"])
     rated = np.flatnonzero(pairs.rated)
     ratings = in_columns(pairs.ratings[rated], [names.index(rater.name) for rater in new], len(columns))
+    old = similarity.whole_ratings or WholeRatings([], np.zeros((0, len(similarity.raters)), np.int8))
+    new_rows = {planned.rows[row] for row in rated.tolist()}
+    kept = [row for row, pair in enumerate(old.rows) if tuple(pair) not in new_rows]
     about = {
         "from": {"name": similarity.name, "digest": similarity.digest},
         **account(raters, outcome, {"interaction": planned.rule}).to_dict(),
         "raters": [rater.entry() for rater in new],
         "prompts": prompts_of(raters, outcome),
+        "refused_words": list(planned.refused),
     }
     write_map(
         folder,
@@ -73,7 +69,10 @@ def write_whole(folder: Path, similarity: SimilarityMap, raters: Raters, outcome
         ensemble=similarity.about["ensemble"],
         prose=similarity.provenance | {WHOLE_MARK: about},
         learned=similarity.predictions_file,
-        whole=WholeRatings([planned.rows[row] for row in rated.tolist()], ratings),
+        whole=WholeRatings(
+            [planned.rows[row] for row in rated.tolist()] + [old.rows[row] for row in kept],
+            np.concatenate([ratings, in_columns(old.ratings[kept], range(len(similarity.raters)), len(columns))]),
+        ),
     )
 
 
@@ -275,7 +274,7 @@ def states_of(rated: Rated, column: int) -> dict[str, int]:
 def raters_of(raters: Raters, outcome: Outcome) -> Iterator[Rater]:
     """Yield one rater per column of a map, with its settings and the number of its questions in each state."""
     for session in raters.sessions:
-        identity: dict[str, Any] = msgspec.json.decode(canonical(session.ledger.identity))
+        identity: dict[str, Any] = msgspec.json.decode(canonical(identity_of(session.config)))
         prompts = {f"{part}s": digest for part in outcome.parts if (digest := session.prompt_digest(part))}
         settings = identity["settings"] | reading_of(session.config)
         about = {"kind": identity["kind"], "revision": identity["revision"], "settings": settings}

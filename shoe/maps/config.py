@@ -7,6 +7,7 @@ import msgspec
 
 from shoe.lexicon.expressions import Part
 from shoe.llm.budget import Price
+from shoe.llm.ledger import comparable
 from shoe.llm.limits import Limits
 from shoe.llm.request import Recorder
 from shoe.maps.prompts import Group, Prompts
@@ -65,6 +66,7 @@ class RaterConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
         pairs_per_request: number of pairs per request; 1 in the SHOE paper.
         repeats: number of times that each pair is rated; with more than 1, the columns are NAME-1, NAME-2, ...
         sampling: parameters passed to the endpoint unchanged (temperature, max_tokens, seed, ...).
+        price: price of tokens; None if unknown.
     """
 
     kind: ClassVar[str]
@@ -80,7 +82,7 @@ class RaterConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     pairs_per_request: Annotated[int, msgspec.Meta(ge=1, le=100)] = 1
     repeats: Annotated[int, msgspec.Meta(ge=1, le=100)] = 1
     sampling: dict[str, Any] = {}
-    price: Price = Price()
+    price: Price | None = None
     limits: Limits = Limits()
 
     @property
@@ -114,16 +116,21 @@ def _settings(config: RaterConfig, use: str) -> dict[str, Any]:
 
 
 def identity_of(config: RaterConfig) -> dict[str, Any]:
-    """Return, as JSON, the settings of a rater that its answers depend on; without prompts, pairs and secrets."""
-    return {
+    """Return, as JSON, the settings of a rater that its answers depend on; without prompts, pairs, secrets and address.
+
+    See :func:`shoe.llm.ledger.comparable` for what else is left out.
+    """
+    settings = _settings(config, "key") | dict(config.identity())
+    found = {
         "scheme": SCHEME,
         "kind": config.kind,
-        "model": config.model,
+        "model": settings.pop("served_as", "") or config.model,
         "revision": config.revision,
         "pairs_per_request": config.pairs_per_request,
         "sampling": config.sampling,
-        "settings": _settings(config, "key") | dict(config.identity()),
+        "settings": settings,
     }
+    return comparable(found)
 
 
 def reading_of(config: RaterConfig) -> dict[str, Any]:

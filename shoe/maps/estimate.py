@@ -17,7 +17,7 @@ from msgspec import structs
 
 from shoe.core.documents import Count, Document
 from shoe.lexicon.store import names_of
-from shoe.llm.budget import bound_of
+from shoe.llm.budget import Price, bound_of
 from shoe.llm.ledger import pending
 from shoe.maps.config import RaterConfig, RatersFile
 from shoe.maps.job import Outcome
@@ -103,7 +103,7 @@ class RaterEstimate(Document, frozen=True):
         requests: number of requests; None for a rater without prompts.
         input_tokens: number of input tokens; None for a rater without prompts.
         output_tokens: number of output tokens; None for a rater without prompts.
-        cost: cost in the currency of the estimate; None for a rater without prompts.
+        cost: cost in the currency of the estimate; None for a rater without prompts, or if its price is unknown.
         hours: hours of work; None if unknown.
     """
 
@@ -116,6 +116,11 @@ class RaterEstimate(Document, frozen=True):
     output_tokens: Range | None = None
     cost: Range | None = None
     hours: Range | None = None
+
+    @property
+    def is_unknown(self) -> bool:
+        """Whether the cost is unknown, because the rater has requests and no price."""
+        return self.requests is not None and self.cost is None
 
     def rounded(self) -> RaterEstimate:
         """Return the estimate with ranges of three significant digits."""
@@ -132,20 +137,21 @@ class Estimate(Document, frozen=True):
             are two pairs of the map.
         currency: currency of all costs.
         raters: estimate per rater, in the order of raters.toml.
-        cost: total cost of all raters.
         assumptions: assumptions of the estimate, one sentence each.
+        cost: total cost of all raters; None if the cost of a rater with requests is unknown.
     """
 
     rows: dict[str, Count]
     questions: dict[str, Count]
     currency: str
     raters: tuple[RaterEstimate, ...]
-    cost: Range
     assumptions: tuple[str, ...]
+    cost: Range | None = None
 
     def rounded(self) -> Estimate:
         """Return the estimate with ranges of three significant digits, as written to JSON."""
-        return structs.replace(self, raters=tuple(r.rounded() for r in self.raters), cost=self.cost.rounded())
+        cost = self.cost.rounded() if self.cost else None
+        return structs.replace(self, raters=tuple(r.rounded() for r in self.raters), cost=cost)
 
 
 class BuildEstimate(Document, frozen=True):
@@ -192,8 +198,8 @@ def estimate(
         questions={str(part): count for part, count in questions.items()},
         currency=raters.currency,
         raters=estimates,
-        cost=_total(rater.cost for rater in estimates),
         assumptions=(*_zero_assumptions(raters, questions, known[first.name]), *_request_assumptions(raters, known)),
+        cost=None if any(rater.is_unknown for rater in estimates) else _total(rater.cost for rater in estimates),
     )
 
 
@@ -249,8 +255,9 @@ def _estimate_rater(
         most = bound / config.pairs_per_request
         per_pair = Range(min(per_pair.low, most), min(per_pair.likely, most), most)
     tokens_in, tokens_out = chars * _or_measured(TOKENS_PER_CHAR, known.tokens_per_char), found.pairs * per_pair
-    cost = tokens_in * (config.price.input / 1e6) + tokens_out * (config.price.output / 1e6)
     hours = _hours(config, requests := _total(by_part.values()), tokens_in + tokens_out)
+    price = config.price or (None if config.chats and requests.high else Price())
+    cost = tokens_in * (price.input / 1e6) + tokens_out * (price.output / 1e6) if price else None
     return structs.replace(
         found, requests=requests, input_tokens=tokens_in, output_tokens=tokens_out, cost=cost, hours=hours
     )

@@ -124,14 +124,9 @@ def rate_pairs(
 ) -> dict[Part, RatedPairs]:
     """Rate some pairs of synsets with all raters; the prefilter of raters.toml applies.
 
-    Args:
-        pairs: (class synset, synset) names, per part of speech; pairs of a synset with itself are ignored. An unknown
-            name raises OptionError.
-        budget: budget of the run; it is updated with the cost, and with the reason if the run ends early.
-
-    Returns:
-        Per part of speech, the pairs with one column of ratings per name in ``raters.columns``. A pair without any
-        rating is omitted if a later run may still get an answer.
+    ``pairs`` are (class synset, synset) names, per part of speech; pairs of a synset with itself are ignored, and an
+    unknown name raises OptionError. Return, per part of speech, the pairs with one column of ratings per name in
+    ``raters.columns``. A pair without any rating is omitted if a later run may still get an answer.
     """
     plans = {part: plan_pairs(part, names) for part, names in pairs.items()}
     outcome = rate(raters, plans, budget, display, sample=0)
@@ -230,7 +225,7 @@ class _Run:
         session = self._raters.sessions[number]
         for part, rows in questions.items():
             self._parts[part].asked[rows, session.columns] = True
-        if self._budget.stopping and not session.ledger.exists():
+        if self._budget.stopping and not session.has_answers():
             return  # no request may be made, and no answer is stored
         wanted = [(self._parts[part].plan, rows) for part, rows in questions.items()]
         say = self._display.say if self._display else lambda _: None

@@ -1,8 +1,10 @@
 """Plans: the pairs to rate for a dataset, for a set of predictions, or for whole interactions."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import compress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +19,7 @@ from shoe.lexicon.expressions import POS, Part
 from shoe.lexicon.resolve import ObjectWords, match_labels, resolve
 from shoe.lexicon.store import lexicon, names_of, per_lexicon
 from shoe.maps.prompts import Interaction, SenseText, Subject, describe
+from shoe.maps.rating_answers import read_text
 from shoe.scoring.hoi_similarity import HoiSimilarity
 from shoe.similarity import Basis, SimilarityMap, SimilarityTable
 from shoe.similarity.whole_interactions import Row, normalize_word
@@ -280,11 +283,21 @@ class WholePlan(NamedTuple):
         plan: the pairs that raters compare.
         rows: (class verb, class object, predicted verb, predicted object) of each pair, as written to a map.
         rule: description of the rule by which the pairs were selected.
+        refused: predicted words that raters are not asked about (:func:`is_refused`).
     """
 
     plan: Plan
     rows: list[Row]
     rule: str
+    refused: Sequence[str] = ()
+
+
+_PLAIN_WORDS = re.compile(r"[\w ,.&'’()/+-]{1,60}")
+
+
+def is_refused(words: str) -> bool:
+    """Return whether words may steer a rater: they are too long, contain control or markup characters, or a rating."""
+    return not _PLAIN_WORDS.fullmatch(words) or read_text(words, [""])[0] >= 0
 
 
 def plan_whole(classes: HoiClasses, predictions: Sequence[Interactions], similarity: SimilarityMap) -> WholePlan:
@@ -296,7 +309,10 @@ def plan_whole(classes: HoiClasses, predictions: Sequence[Interactions], similar
     """
     verbs = sorted({normalize_word(word) for table in predictions for word in table.verbs} - {""})
     objects = sorted({normalize_word(word) for table in predictions for word in table.objects} - {""})
+    unsafe_verb, unsafe_object = (np.array([is_refused(word) for word in words], bool) for words in (verbs, objects))
     verb, object_ = _pairs(predictions, verbs, objects)
+    is_safe = ~(unsafe_verb[verb] | unsafe_object[object_])
+    verb, object_ = verb[is_safe], object_[is_safe]
     known = HoiSimilarity.of_words(classes, verbs, objects, similarity, _SHOE)
     has_senses = (known.verb_senses[known.verb_row] >= 0) & (known.object_senses[known.object_row] >= 0)
     exact = np.pad(classes.of, ((0, 1), (0, 1)), constant_values=-1)[
@@ -332,6 +348,7 @@ def plan_whole(classes: HoiClasses, predictions: Sequence[Interactions], similar
             f"by {_SHOE.delta:g} or more under {_SHOE.protocol} and map {similarity.name} ({similarity.digest}), "
             "but for the class of these labels and no_interaction; words in the sense most similar to the class's"
         ),
+        refused=sorted({*compress(verbs, unsafe_verb), *compress(objects, unsafe_object)}),
     )
 
 

@@ -276,8 +276,11 @@ class Group(Request):
         }
 
     def characters(self) -> int:
-        """Return an upper bound of the characters of the messages of a first attempt; 0 for a rater without prompts."""
-        return self._prompts.length(self.questions, several=self._several) if self._prompts else 0
+        """Return an upper bound of the number of characters of the messages; 0 for a rater without prompts."""
+        if self._prompts is None:
+            return 0
+        second = len(SECOND_TIME) + 2 if self.attempt > 1 else 0
+        return self._prompts.length(self.questions, several=self._several) + second
 
     def parts(self) -> "Sequence[Group]":
         """Return one group per question."""
@@ -293,8 +296,9 @@ class Group(Request):
 
 
 def _fill_in(field: str, sense: SenseText) -> dict[str, str]:
-    if isinstance(sense, Interaction):
-        return _fill_in(f"{field}_verb", sense.verb) | _fill_in(f"{field}_object", sense.object)
+    if isinstance(sense, Interaction):  # its words may be predictions of a program, so they are quoted as JSON strings
+        found = _fill_in(f"{field}_verb", sense.verb) | _fill_in(f"{field}_object", sense.object)
+        return {name: canonical(text).decode() if name.endswith("words") else text for name, text in found.items()}
     return {f"{field}_words": ", ".join(sense.lemmas), f"{field}_gloss": sense.gloss}
 
 

@@ -1,7 +1,8 @@
 """Parse ratings from the text of a language model: tolerant of the form, strict about the value.
 
-A rating is found after a word like "rating" or, in an answer about several pairs, after the pair's ID. It is valid if
-it is a whole number from 0 to 4, and the text does not contain a different rating of the same pair.
+Markup is removed first. A rating is found after a word like "rating" or, in an answer about several pairs, after the
+pair's ID. It is valid if it is a whole number from 0 to 4, the text does not contain a different rating of the same
+pair, and the text does not name another scale than 0 to 4.
 """
 
 import re
@@ -22,18 +23,22 @@ _QUOTES = r"[\"'`*_\s]{0,6}"
 # A whole number; or any other word that starts with a digit, which counts as an invalid rating.
 _VALUE = (
     r"(?P<value>[+-]?\w*(?:[.,]\w+)*%?)"
-    r"(?P<more>[ \t]{0,9}(?:-|–|—|~|\.\.+|/|to|or|and|out[ \t]of|,[ \t]{0,9}(?:or|and|maybe|perhaps))[ \t]{0,9}"
+    r"(?P<more>(?:[ \t]{1,9}[^\W\d]{1,20})?[ \t]{0,9}"  # any short word, such as "von", because of other languages
+    r"(?:-|–|—|~|\.\.+|/|[^\W\d]{1,4}|out[ \t]of|,[ \t]{0,9}(?:or|and|maybe|perhaps))[ \t]{0,9}"
     r"(?:(?:a|maybe|perhaps)[ \t]+)?(?P<other>\d[\d.]*))?"
 )
-_LABEL = r"\b(?:ratings?|rated?|scores?|answer|similarity|likeness)\b"
-_OF = r"(?:\s{0,3}\([^()\n]{0,40}\))?\s{0,3}(?:is|are|of|as|at|[:=]|->|→)"
+_LABEL = r"(?:\b|(?<=_))(?:ratings?|rated?|scores?|answer|similarity|likeness)\b"
+_OF = r"(?:\s{0,3}\([^()\n]{0,40}\))?\s{0,3}(?:is|are|of|as|at|(?:would|should|will)[ \t]be|[:=]|->|→)"
 _OPEN = r"[\"'`*_\s(\[]{0,8}"
 _LABELLED = re.compile(f"{_LABEL}{_QUOTES}(?:{_OF}{_OPEN}|[(\\[ \t]{{1,2}})(?=[-+\\d]){_VALUE}", re.IGNORECASE)
 _ANOTHER = re.compile(r"[ \t]{0,9},[ \t]{0,9}\d")
 _BOXED = re.compile(rf"\\boxed\{{\s*(?=[-+\d]){_VALUE}\s*\}}")
 _ALONE = re.compile(
-    rf"^[ \t>*_`\"'#]{{0,20}}(?=[-+\d]){_VALUE}[*_`\"' \t]{{0,20}}(?:[.!]?[ \t]*$|(?:[-–—:=][ \t]|\().*$)", re.MULTILINE
+    rf"^[ \t>*_`\"'#:]{{0,20}}(?=[-+\d]){_VALUE}[*_`\"' \t]{{0,20}}(?:[.!]?[ \t]*$|(?:[-–—:=][ \t]|\().*$)",
+    re.MULTILINE,
 )
+# A lone word in any language and a number are the whole answer: "Bewertung: 3".
+_NAMED = re.compile(rf"\s*[^\W\d]{{1,20}}(?:[ \t][^\W\d]{{1,20}})?\s{{0,3}}[:=]\s{{0,3}}(?=[-+\d]){_VALUE}[.!]?\s*")
 _BY_ID = re.compile(
     rf"(?<![\w.])(?P<id>\w{{1,40}}){_QUOTES}(?:[:=|]|->|→|=>|[-–—](?=[ \t*\"'])){_QUOTES}"
     rf"(?:\{{[^{{}}]{{0,300}}?\"(?:rating|score)\"\s*:\s*\"?|(?:{_LABEL}{_QUOTES}[:=]?{_QUOTES})?)(?=[-+\d]){_VALUE}",
@@ -50,7 +55,7 @@ _OBJECT_ID = re.compile(r"[\"'](?:id|pair|pair_id)[\"']\s*:\s*[\"']?(?P<id>\w{1,
 _OBJECT_RATING = re.compile(rf"[\"'](?:rating|score)[\"']\s*:\s*[\"']?(?=[-+\d]){_VALUE}", re.IGNORECASE)
 # With the lookbehind, each run of characters is matched from its start only, which takes linear time.
 _CUT = re.compile(r"(?<![\w.,+-])[\w.,+-]+\Z")
-_OF_FOUR = re.compile(r"[ \t]*(?:/|out[ \t]of)[ \t]*4\.?")
+_OF_FOUR = re.compile(r"[ \t]*(?:/|(?:out[ \t])?of)[ \t]*4\.?")
 _WHOLE = re.compile(r"\+?([0-4])(?:\.0{1,6})?")
 _PLAIN = re.compile(r'\s{0,9}\{\s{0,9}"rating"\s{0,9}:\s{0,9}([0-4])\s{0,9}\}\s{0,9}')
 _DECLINED = re.compile(
@@ -65,6 +70,17 @@ _DECLINED = re.compile(
     re.IGNORECASE,
 )
 _LOOK_FOR_DECLINING = 300
+_FULL_WIDTH = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)}
+_LABEL_TAG = re.compile(rf"<(?:\w{{1,20}}_)?({_LABEL})>", re.IGNORECASE)
+_MARKUP = re.compile(r"</?[a-zA-Z]\w{0,19}>|[*`#]|(?<![^\W_])_+|_+(?![^\W_])")
+_BRACKETED = re.compile(r"[\[(]{1,3}[ \t]{0,3}([-+]?\d[\d.]{0,9})[ \t]{0,3}[\])]{1,3}")
+_SCALE = re.compile(
+    r"(?:(?:\bon[ \t]{1,3}(?:a|the|this)[ \t]{1,3})?\bscale\b[^\w\n]{1,6}(?:(?:of|from|is)[ \t]{1,3})?"
+    rf"|[\"']max(?:imum)?[\"']\s?:\s?|(?P<label>{_LABEL})[ \t]?\((?=\d{{1,4}}[ \t]?(?:-|–|to)))"
+    r"(?P<low>\d{1,4})(?:[ \t]?(?:-|–|to)[ \t]?(?P<high>\d{1,4}))?\)?",
+    re.IGNORECASE,
+)
+"""Scale named in a text, such as "on a scale of 1 to 10" or "Rating (1-5)"; a single number is the highest rating."""
 
 
 def read_chat(raw: Mapping[str, Any], ids: Sequence[str]) -> list[int]:
@@ -93,7 +109,10 @@ def read_text(text: str, ids: Sequence[str]) -> list[int]:
     """
     if len(ids) == 1 and (plain := _PLAIN.fullmatch(text)):
         return [int(plain[1])]  # nearly all answers have this form
-    written = _without_thoughts(text) if len(text) <= _LONGEST else ""
+    written = _without_markup(_without_thoughts(text)) if len(text) <= _LONGEST else ""
+    if any((found["low"], found["high"]) not in (("0", "4"), ("4", None)) for found in _SCALE.finditer(written)):
+        return [State.UNPARSED_ONCE] * len(ids)
+    written = _SCALE.sub(lambda found: found["label"] or " ", written)
     given: dict[str, set[int | None]] = defaultdict(set)
     for name, rating in _given_by_id(written, frozenset(ids)):
         given[name].add(rating)
@@ -122,6 +141,8 @@ def _single_ratings(text: str, own_id: str) -> Iterator[int | None]:
         for found in pattern.finditer(text)
     ]
     said = labelled or [_rating(found) for found in _SAID.finditer(text)]
+    if not said and (named := _NAMED.fullmatch(text)):
+        said = [_rating(named)]
     yield from said or (_rating(found) for found in _ALONE.finditer(text) if found["value"] != own_id)
 
 
@@ -151,6 +172,12 @@ def _without_thoughts(text: str) -> str:
     tag, the text before it is removed.
     """
     return _THOUGHT_START.split(_THOUGHT_END.split(_THOUGHT.sub(" ", text))[-1])[0]
+
+
+def _without_markup(text: str) -> str:
+    """Return the text without Markdown and HTML, with ASCII for full-width characters; <rating> becomes "rating:"."""
+    text = _LABEL_TAG.sub(r"\n\1: ", text.translate(_FULL_WIDTH))
+    return _BRACKETED.sub(r" \1 ", _MARKUP.sub(" ", text))
 
 
 def _content(content: Any) -> str:

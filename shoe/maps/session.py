@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import accumulate, groupby
@@ -17,7 +18,7 @@ from shoe.core.errors import OptionError, quote
 from shoe.engines.base import Shard
 from shoe.engines.ray_cluster import Cluster
 from shoe.lexicon.expressions import POS
-from shoe.llm.budget import Budget, usage_of
+from shoe.llm.budget import Budget, Price, usage_of
 from shoe.llm.ledger import (
     ASK_AGAIN,
     ASKED_AGAIN,
@@ -26,10 +27,12 @@ from shoe.llm.ledger import (
     Parse,
     State,
     States,
+    address_in,
     answers,
     as_keys,
     canonical,
     event_line,
+    ledgers_of,
     pending,
 )
 from shoe.llm.ledger_writer import merge, writing
@@ -51,11 +54,13 @@ class _Column(NamedTuple):
     Attributes:
         rows: (n,) indices of the questions in the plan.
         keys: (n, 2) answer keys of the questions, see :data:`shoe.llm.ledger.Keys`.
+        earlier: (n,) ratings in other ledgers of the rater, or negative states.
     """
 
     plan: Plan
     rows: Indices
     keys: Keys
+    earlier: States
 
 
 class RaterSession:
@@ -89,6 +94,10 @@ class RaterSession:
         slug = re.sub("[^a-z0-9]+", "-", f"{config.kind} {config.model}".lower()).strip("-")[:60]
         digest = hashlib.blake2b(canonical(identity), digest_size=4).hexdigest()
         whole = folder / f"{slug}-{digest}.jsonl"
+        others = ledgers_of(folder.glob("*.jsonl"), identity)
+        if others and not whole.exists():  # of an earlier version of shoe, with the address in its header
+            whole, identity = others[0]
+        self._earlier = [Ledger(path, other, partial(_parsed, backend)) for path, other in others if path != whole]
         own, base = (folder / shard.folder / whole.name, whole) if shard else (whole, None)
         self.ledger = Ledger(own, identity, partial(_parsed, backend), base=base)
 
@@ -103,11 +112,8 @@ class RaterSession:
         """Discard stored answers in some states, so that their questions are sent again.
 
         Nothing changes if the rater reads no prompts or has no ledger, or if the latest run has already discarded
-        answers in the same states and has not finished.
-
-        Args:
-            states: "unparsable", "refused" or both; empty to discard no answers from now on.
-            say: callback that takes one line for the user if another process writes the ledger.
+        answers in the same states and has not finished. ``states`` are "unparsable", "refused" or both; empty to
+        discard no answers from now on. ``say`` takes one line for the user if another process writes the ledger.
         """
         if not self.ledger.path.exists() or not self.config.prompted:
             return
@@ -142,23 +148,29 @@ class RaterSession:
         tokens_in, tokens_out = (sum(getattr(usage, side) for _, usage in counted) for side in ("input", "output"))
         return tokens_in / characters, tokens_out / len(pairs)
 
+    def has_answers(self) -> bool:
+        """Return whether a ledger of the rater exists."""
+        return self.ledger.exists() or bool(self._earlier)
+
+    def addresses(self) -> Counter[str]:
+        """Return the number of stored answers by the address of the endpoint that gave them."""
+        return Counter(
+            entry.get("address") or address_in(ledger.identity)
+            for ledger in (self.ledger, *self._earlier)
+            for entry in answers(ledger.path)
+        )
+
     def rate(
         self, wanted: Sequence[tuple[Plan, Indices]], budget: Budget, tally: Tally, say: Callable[[str], None]
     ) -> list[NDArray[np.int8]]:
         """Send the questions without an answer to the rater, and return all its answers.
 
-        Args:
-            wanted: plans, each with the indices of n of its questions.
-            tally: counts of the rater, which are updated.
-            say: callback that takes one line for the user if another process writes the ledger.
-
-        Returns:
-            Per plan, the (n, repeats) rating, 0 to 4, of each question in each repeat, or a negative
-            :class:`~shoe.llm.ledger.State`.
-
-        Raises:
-            ShoeError: if the rater cannot continue, or the ledger cannot be read or written.
+        ``wanted`` are plans, each with the indices of n of its questions. Return, per plan, the (n, repeats) rating, 0
+        to 4, of each question in each repeat, or a negative :class:`~shoe.llm.ledger.State`. Raise ShoeError if the
+        rater cannot continue, or the ledger cannot be read or written.
         """
+        for ledger in self._earlier:
+            ledger.refresh()
         columns = list(self._columns(wanted))
         states, owned = self._known(columns), [self._owned(column.keys) for column in columns]
         if budget.stopping or not any((pending(state) & own).any() for state, own in zip(states, owned, strict=True)):
@@ -172,8 +184,9 @@ class RaterSession:
             states = self._known(columns)
             tally.known += sum(int(np.count_nonzero(~pending(state))) for state in states)
             config, hint = self.config, " (--ask-again unparsable,refused sends these questions again)"
-            terms = Terms(config.price, config.sampling, config.prompted, hint)
-            recorder = LedgerRecorder(self.ledger, writer, budget, tally, terms)
+            names = (config.model, getattr(config, "base_url", "")) if config.chats else ()
+            terms = Terms(config.price or Price(), config.sampling, config.prompted, hint, *names)
+            recorder = LedgerRecorder(self.ledger, writer, budget, tally, terms, say=say)
             for attempt, state_wanted, size in (
                 (1, State.UNRATED, self._size),
                 (2, State.UNPARSED_ONCE, self._size),
@@ -191,7 +204,7 @@ class RaterSession:
                     writer.flush()
                     recorder.check()
                     self.ledger.refresh(writer.synced)
-                    states = [self.ledger.states(column.keys) for column in columns]
+                    states = self._states(columns)
         return self._by_plan(states)
 
     def _columns(self, wanted: Iterable[tuple[Plan, Indices]]) -> Iterator[_Column]:
@@ -200,12 +213,22 @@ class RaterSession:
                 [plan.texts[synset][1] for synset in side[rows].tolist()] for side in (plan.first, plan.second)
             )
             for repeat in range(1, self.config.repeats + 1):
-                key = key_maker(self.ledger.identity, self.prompt_digest(plan.part), plan.part, repeat)
-                yield _Column(plan, rows, as_keys(b"".join(map(key, first, second))))
+                keys = [
+                    as_keys(b"".join(map(key, first, second)))
+                    for ledger in (self.ledger, *self._earlier)
+                    for key in [key_maker(ledger.identity, self.prompt_digest(plan.part), plan.part, repeat)]
+                ]
+                known = [ledger.states(other) for ledger, other in zip(self._earlier, keys[1:], strict=True)]
+                yield _Column(plan, rows, keys[0], np.max([np.full(len(rows), State.UNRATED, np.int8), *known], axis=0))
 
     def _known(self, columns: Iterable[_Column]) -> list[States]:
         self.ledger.refresh()
-        return [self.ledger.states(column.keys) for column in columns]
+        return self._states(columns)
+
+    def _states(self, columns: Iterable[_Column]) -> list[States]:
+        """Return the (n,) states of each column; an unrated question has the rating of another ledger of the rater."""
+        found = [(self.ledger.states(column.keys), column.earlier) for column in columns]
+        return [np.where((own < 0) & (earlier >= 0), earlier, own) for own, earlier in found]
 
     def _by_plan(self, states: Sequence[States]) -> list[NDArray[np.int8]]:
         repeats = self.config.repeats

@@ -21,8 +21,8 @@ import numpy as np
 
 from shoe.core.errors import ShoeError, quote
 from shoe.engines.ray_cluster import Cluster
-from shoe.llm.budget import Budget, Usage
-from shoe.llm.ledger import Keys, Ledger, Parse, State, answers, as_keys
+from shoe.llm.budget import Budget, Price, Usage
+from shoe.llm.ledger import Keys, Ledger, Parse, State, answers, as_keys, comparable, ledgers_of
 from shoe.llm.ledger_writer import merge, writing
 from shoe.llm.recorder import LedgerRecorder, Progress, Tally, Terms, wait_with_progress
 from shoe.llm.request import Request
@@ -77,11 +77,13 @@ class AnswerRecorder(LedgerRecorder):
 
     def end(self) -> None:
         """Raise ShoeError if probabilities were missing, all questions rejected, or many answers in a row unusable."""
+        if not self._is_wordless:
+            self.check()
         model = f"model {quote(self.ledger.identity['model'])}"
         if self._lacks:
             raise ShoeError(
                 f"{model}: found {self._lacks}, expected token probabilities, which are needed for the confidence "
-                "(use confidence 'none', or an endpoint that returns logprobs)"
+                "(--confidence none requests no logprobs; or use an endpoint that returns logprobs)"
             )
         if self._rejected and not self.answered:
             raise ShoeError(f"{model}: the endpoint rejected all questions: {self._rejected}")
@@ -139,7 +141,7 @@ def _client(config: BackendConfig, identity: Mapping[str, Any]) -> tuple[Asking,
 
     Raises ShoeError if the model files on the worker differ from those in ``identity``.
     """
-    if {**config.identity(), "model": identity["model"]} != identity:
+    if comparable({**config.identity(), "model": identity["model"]}) != comparable(identity):
         raise ShoeError(f"model {quote(config.model)}: the model files on a worker differ from those on this machine")
     return cast("Asking", config.open()), parsed
 
@@ -170,6 +172,8 @@ class Answers:
         self.path, self._config, self._beside = path, config, beside or path
         self.cluster: Cluster | None = None
         self._identity = config.identity()
+        for _, identity in ledgers_of([base or path, path], self._identity):  # of an earlier version, with an address
+            self._identity = identity
         self._ledger = Ledger(path, self._identity, parsed, base)
 
     @cached_property
@@ -183,14 +187,14 @@ class Answers:
     def plan(self, questions: Questions) -> RunSize:
         """Return the number of questions of a run and upper bounds of tokens and cost, without sending a question.
 
-        A model on this machine has no cost.
+        A model on this machine, or without a price, has no cost.
         """
         self._ledger.refresh()
         size = sum(ask.size() for ask in self.unanswered(questions))
         keys = self._keys(questions)
         known = int(self._answered(keys).sum())
         usage = Usage(size // 4, (len(keys) - known) * self._config.most_tokens)
-        cost = usage.cost(self._config.price) if self._config.asks else None
+        cost = usage.cost(self._config.price) if self._config.asks and self._config.price else None
         return RunSize(len(keys), known, usage.input, usage.output, cost)
 
     def ask(
@@ -204,15 +208,9 @@ class Answers:
     ) -> Counter[str]:
         """Send all questions without an answer to the model, which is loaded only if there are such questions.
 
-        Args:
-            budget: budget of the run; its ``reason`` is set if the run ends early.
-            tally: counter of the answers, for the display of progress.
-            say: callback that takes a line for the user.
-            probabilities: whether the first answer without token probabilities ends the run.
-
-        Returns:
-            Number of questions by state: "probabilities" and "text" for answers with and without token probabilities,
-            "refused", and "unasked" for questions without an answer.
+        ``budget.reason`` is set if the run ends early; with ``probabilities``, the first answer without token
+        probabilities ends the run. Return the number of questions by state: "probabilities" and "text" for answers with
+        and without token probabilities, "refused", and "unasked" for questions without an answer.
 
         Raises:
             ShoeError: if all further questions would fail.
@@ -229,8 +227,11 @@ class Answers:
                     self._ledger.refresh()
                     tally.known = int(self._answered(keys).sum())
                     tally.total = len(keys) - tally.known
-                    terms = Terms(self._config.price, self._config.sampling(), self._config.asks)
-                    recorder = AnswerRecorder(self._ledger, writer, budget, tally, terms, probabilities=probabilities)
+                    config = self._config
+                    names = (config.model, getattr(config, "base_url", "")) if config.asks else ()
+                    terms = Terms(config.price or Price(), config.sampling(), config.asks, "", *names)
+                    options: dict[str, Any] = {"probabilities": probabilities, "say": say}
+                    recorder = AnswerRecorder(self._ledger, writer, budget, tally, terms, **options)
                     if tally.total and self.cluster:
                         asks = self.unanswered(questions)
                         spread(self.cluster, self._config, asks, tally.total, recorder, self._beside)
@@ -249,11 +250,8 @@ class Answers:
         """Measure the time per question on two batches, after a first batch that loads and warms up the model.
 
         The answers are recorded. ``left`` is the number of questions without an answer, and ``batch`` the number of
-        questions per batch.
-
-        Returns:
-            Seconds per question, and number of timed questions; None if fewer than eight batches of questions are left,
-            or if the budget was used up during the measurement.
+        questions per batch. Return the seconds per question, and the number of timed questions; None if fewer than
+        eight batches of questions are left, or if the budget was used up during the measurement.
         """
         count = _BATCHES * batch
         if left < _WORTH_MEASURING * count:

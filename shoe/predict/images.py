@@ -24,8 +24,8 @@ from shoe.core.io.files import unreadable_error
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-SUFFIXES = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff")
-"""File name extensions of images in a folder."""
+SUFFIXES = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff", ".avif", ".heic", ".heif")
+"""File name extensions of images in a folder; images that Pillow cannot read are errors, and are not skipped."""
 MOST_PIXELS = 100_000_000
 """Maximum number of pixels of an image. An image with this number of pixels needs 300 MB of memory."""
 _DIGEST_BYTES = 16
@@ -114,6 +114,8 @@ def look(path: Path) -> Picture:
         width, height = image.size
         image.draft("RGB", (width // 8, height // 8))  # decodes a JPEG faster
         image.load()
+        if image.mode.startswith("I") or image.mode == "F":
+            rgb(image)  # raises ValueError for values that cannot be shown to a model
         if image.getexif().get(_ORIENTATION) in _SIDEWAYS:  # loading a TIFF has already rotated it
             width, height = height, width
     return Picture(path.name, path, digest, width, height)

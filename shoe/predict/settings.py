@@ -13,7 +13,7 @@ from shoe.benchmarks.base import Benchmark
 from shoe.core.errors import OptionError, quote, unknown_name
 from shoe.core.io.json import parse_json
 from shoe.predict.backends import BackendConfig, backend_of
-from shoe.predict.confidence import POLICIES, check_policy
+from shoe.predict.confidence import NONE, POLICIES, check_policy
 from shoe.predict.detection_files import PERSON, Names, read_names, usual_names
 from shoe.predict.detector import DetectorConfig
 from shoe.predict.images import Picture
@@ -131,7 +131,9 @@ def parse_settings(
     check_policy(policy, way)
     words = [PERSON, *(name for name in benchmark.objects if name != PERSON)]
     defaults = {"model": detector, "words": [word.replace("_", " ") for word in words]}
-    config = configured(backend_of(backend), "vlm", {"model": model, "most_tokens": TOKENS[way]}, given["vlm"])
+    kind, usual = backend_of(backend), {"model": model, "most_tokens": TOKENS[way]}
+    usual |= {"logprobs": policy != NONE} if kind.asks else {}
+    config = configured(kind, "vlm", usual, given["vlm"])
     config.check()
     return PredictionSettings(
         benchmark=benchmark,

@@ -29,7 +29,6 @@ from shoe.predictions.numbering import split_format, with_numberings
 from shoe.predictions.roles import with_stated_roles, with_words_of_file
 from shoe.predictions.source import Sizes, collection_paused, open_source
 from shoe.predictions.table import check_scores_name, convert_scores, to_table
-from shoe.predictions.vlm.answers import alternatives, first_items, unread_keys, unread_numbers
 from shoe.predictions.vlm.keys import SCORE_NAMES, STANDARD_KEYS
 
 __all__ = ["ReadNotes", "read_predictions", "read_predictions_with_notes", "write_predictions"]
@@ -155,13 +154,9 @@ def read_predictions_with_notes(
             raise OptionError(f"{path}: the format {chosen.name} has no IDs of {', '.join(unused)}")
         source.notes.format = with_numberings(chosen.name, source.numbering)
         source.notes.chosen_numbering = with_numberings("", source.numbering)[1:]
-        notes, items, hint = source.notes, first_items(source) if chosen.name == "vlm" else [], ""
+        notes = source.notes
         if chosen.name in _FREE_KEYS and notes.scores_defaulted:
-            hint = suggest_names(source, SCORE_NAMES) or unread_numbers(items)
-            notes.add("suggestion", first=hint)
-        if items:
-            notes.set_examples("columns_unread", [] if hint else unread_keys(items))
-            notes.set_examples("alternatives", alternatives(items))
+            notes.add("suggestion", first=suggest_names(source, SCORE_NAMES) or "")
         del source
         return table, notes
 

@@ -1,18 +1,22 @@
 """Notes on reading a prediction file: assumptions, repairs and omissions, which every report shows."""
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import Any
 
 import msgspec
 import numpy as np
 
 from shoe.core.arrays import Ints, Mask
-from shoe.core.errors import pluralize, quote
+from shoe.core.errors import pluralize, printable, quote
 from shoe.core.interactions import Interactions
 from shoe.predictions.boxes.conventions import Convention, Conventions
 
 _EXAMPLES = 3
+TWO, _FEW, _SAMPLE = 2, 4, 1000  # values of a key that is not read
 _NATIVE_BOXES = "the table says"
 _SINGULAR_PLURAL = re.compile(r"\[([^|\]]*)\|([^\]]*)\]")
 
@@ -44,19 +48,20 @@ SENTENCES = {
     "cut_off": "{of_replies} [was|were] cut off at the length limit",
     "several_answers": "{of_records} [contains|contain] several answers: the first choice was read, else the last "
     "answer with interactions",
+    "joined": "predictions under several keys were joined: {examples:quoted}; delete lists that are no predictions",
     "drafts": "{of_replies} [contains|contain] several lists or drafts: the last was read",
     "reversed": "all boxes start with their lower right corner: read as x1, y1, x2, y2",
     "exchanged": "{count:,} of {triplets:,} relations have a thing as subject and a person as object: they were read "
     "with the person as subject",
     "turned": "{count:,} passive relation[|s] (as 'bench, used by, person') [was|were] read with the "
     "second box as the human box",
-    "denied": "{count:,} interaction[|s] left out because the file denies [it|them] ('is not riding', 'label': 0)",
+    "denied": "{count:,} interaction[|s] left out because the file denies [it|them]{details}",
     "no_action": "{count:,} interaction[|s] whose verb is {examples:some} [was|were] read as no_interaction",
     "doubtful": "{count:,} phrase[|s] ({examples:some}) may be misread: `shoe resolve --phrase` shows how a phrase "
     "is read",
     "scores_converted": "confidences were converted: {examples:counted}",
     "scores_unread": "{count:,} score[|s] could not be read as confidences: {examples:first}",
-    "columns_unread": "{unread_columns} not read: {examples:some}",
+    "columns_unread": "{unread_keys} not read: {first}",
     "alternatives": "a list of words as an object was read as alternatives: {examples:some}",
     "clipped": "{count:,} word[|s] longer than 200 characters [was|were] cut to 200 characters",
     "columns_by_truth": "the columns of the file are the {count:,} images of the ground truth, in the same order",
@@ -75,6 +80,11 @@ class Examples(dict[str, int]):
             return ", ".join(list(self)[:_EXAMPLES])
         each = {"counted": "{} ({:,})", "quoted": "{} ({:,})", "causes": "{} {:,}"}[style]
         return ", ".join(each.format(quote(key) if style == "quoted" else key, count) for key, count in self.items())
+
+
+def _shown(value: Any) -> str:
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    return "empty" if value is None or not text else printable(text, longest=30)
 
 
 @dataclass(slots=True)
@@ -132,6 +142,7 @@ class ReadNotes:
         numbering: name of the numbering of class IDs by part, as "coco-0" for "objects"; empty for words.
         chosen_numbering: numberings that the user chose, as "verbs=hico-det-1"; "" for those of the format.
         verbs_with_roles: verb words of the file and their (n,) index, if some state a role that the table's verbs lack.
+        unread: number of cases per value of each key or column that is not read, and of all values after the fifth.
         predictor: description of the model and settings in the first line of a file of ``shoe predict``.
         predictor_digest: first 8 hex digits of the SHA-256 of this first line; "" for other files.
         remarks: the notes by their code.
@@ -152,6 +163,7 @@ class ReadNotes:
     numbering: dict[str, str] = field(default_factory=dict)
     chosen_numbering: str = ""
     verbs_with_roles: tuple[tuple[str, ...], Ints] | None = None
+    unread: dict[str, Counter[Any]] = field(default_factory=dict)
     predictor: str = ""
     predictor_digest: str = ""
     remarks: dict[str, Note] = field(default_factory=dict)
@@ -187,6 +199,15 @@ class ReadNotes:
             examples = Examples({example: count} if example else {})
             self.remarks.setdefault(code, Note(code)).add(Note(code, count, first, second, examples))
 
+    def add_unread(self, key: str, values: Sequence[Any]) -> None:
+        """Count the values of a key or column that is not read, except lists and objects."""
+        counts = self.unread.setdefault(key, Counter())
+        with suppress(TypeError):
+            are_few = len(values) > 1 and len(set(values[:_SAMPLE])) <= _FEW
+            many = [(values[0] if len(values) == 1 else "...", len(values))]
+            for value, count in Counter(values).items() if are_few else many:
+                counts[value if value in counts or len(counts) <= _FEW else "..."] += count
+
     def set_examples(self, code: str, examples: Sequence[str]) -> None:
         """Replace the examples of a note, each with count 1; remove the note if there are none."""
         self.remarks.pop(code, None)
@@ -215,6 +236,8 @@ class ReadNotes:
                 merged.triplets_by_convention[convention] = merged.triplets_by_convention.get(convention, 0) + count
             merged.phrases |= notes.phrases
             merged.native_lines += [line for line in notes.native_lines if line not in merged.native_lines]
+            for key, counts in notes.unread.items():
+                merged.unread.setdefault(key, Counter()).update(counts)
             for code, note in notes.remarks.items():
                 merged.remarks.setdefault(code, Note(code)).add(note)
         if not all(notes.count("reversed") for notes in parts):
@@ -277,7 +300,7 @@ class ReadNotes:
             images=pluralize(note.second, "image"),
             all_triplets=f"{'any of ' if self.triplets > 1 else ''}{pluralize(self.triplets, 'triplet')}",
             suggestion=f" ({note.first})" if note.first else "",
-            unread_columns=pluralize(len(note.examples), column),
+            unread_keys=pluralize(len(self.unread), column),
             details=self._details(note, brief=brief),
             predictor=self.predictor,
             digest=self.predictor_digest,
@@ -292,14 +315,29 @@ class ReadNotes:
             notes[code] = Note(code, self.scores_defaulted, hint.first if hint else "")
         if len(self.triplets_by_convention) > 1:
             notes["conventions"] = Note("conventions", examples=Examples(self.triplets_by_convention))
+        if self.unread:
+            notes["columns_unread"] = Note("columns_unread", first=self._unread_text())
         if self.predictor:
             notes["predictor"] = Note("predictor")
         if "none" in notes and not notes["none"].examples and 2 * notes["none"].count <= self.replies:
             del notes["none"]  # replies without interactions are normal for images without people
         return notes
 
+    def _unread_text(self) -> str:
+        """Return the keys that are not read, with their values if these are few; keys with two values come first."""
+        few = {key: counts for key, counts in self.unread.items() if 0 < len(counts) <= _FEW and "..." not in counts}
+        binary = [key for key, counts in few.items() if len(counts) == TWO < counts.total()]
+        shown = list(dict.fromkeys([*binary, *few, *self.unread]))[: max(len(binary), _EXAMPLES)]
+        values = {key: ", ".join(f"{_shown(value)}: {n:,}" for value, n in few.get(key, {}).items()) for key in shown}
+        texts = [f"{quote(key)} ({values[key]})" if values[key] else quote(key) for key in shown]
+        return ", ".join(texts + ["..."] * (len(self.unread) > len(shown))) + (
+            "; if one is a verdict of the model, leave out the predictions that it rejects" if binary else ""
+        )
+
     def _details(self, note: Note, *, brief: bool) -> str:
-        """Return the end of a sentence on replies without interactions: phrases, keys, and unless brief, a reply."""
+        """Return the end of a sentence on verdicts, or on replies without interactions; if not brief, with a reply."""
+        if note.code == "denied":
+            return f": no under {note.examples:quoted}" if note.examples else " ('is not riding')"
         if note.code == "none":
             count = pluralize(sum(note.examples.values()), "phrase")
             return f", in words: {count} ({note.examples:some})" if note.examples else ""

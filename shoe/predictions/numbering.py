@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,12 +13,13 @@ from shoe.core.arrays import Indices, Ints, best_of_each, expand
 from shoe.core.boxes import CommonCoordinates, Overlap, convert_boxes, iou
 from shoe.core.errors import InputError, OptionError, flag, unknown_name
 from shoe.core.interactions import Interactions, image_index
+from shoe.lexicon import text
 from shoe.lexicon.resolve import match_labels
 from shoe.predictions.notes import ReadNotes
 from shoe.predictions.source import Source
 
 OBJECTS, VERBS, INTERACTIONS = PARTS = ("objects", "verbs", "interactions")
-ALPHABETICAL, CLASS_LIST = "alphabetical", "class-list"
+ALPHABETICAL, CLASS_LIST, ACTIONS = "alphabetical", "class-list", "actions"
 NO_ID = -(1 << 31)
 
 
@@ -75,6 +77,7 @@ def numberings(dataset: Benchmark, part: str) -> Mapping[str, Numbering]:
     """Return all known numberings of the objects, verbs or interactions of a dataset by name, the dataset's own first.
 
     A name is an order of the labels and the ID of the first label, as "alphabetical-0", or "coco-ids" for COCO's IDs.
+    "actions-0" is the dataset's order of verbs without no_interaction.
     In "alphabetical-minus-1", all IDs are one too low, so that the first label has the ID -1. "coco-ids-minus-1" and
     "coco-ids-plus-1" are COCO's IDs, one too low and one too high.
     """
@@ -88,10 +91,13 @@ def numberings(dataset: Benchmark, part: str) -> Mapping[str, Numbering]:
     }
     if listed is not None:
         known[CLASS_LIST] = np.array(list(dict.fromkeys(listed.tolist())), np.int64)
+    if part == VERBS and any(no_action := [text.says_no_interaction(text.tokens(name)) for name in names]):
+        known[ACTIONS] = known[own][~np.array(no_action)[known[own]]]
     found = {}
     for order, label in known.items():
         shown = {ALPHABETICAL: "alphabetical order", CLASS_LIST: "the order of the class list"}.get(order)
         shown = shown or f"{dataset.object_numbers if part == OBJECTS else dataset.name}'s order"
+        shown += " without no_interaction" if order == ACTIONS else ""
         for name, first in (("0", 0), ("1", 1), ("2", 2), ("minus-1", -1)):
             about = f"{first} to {len(label) - 1 + first}, {part} in {shown}"
             found[f"{order}-{name}"] = Numbering(label, about, first)
@@ -182,6 +188,10 @@ _FEWEST_IDS, _PART_OF_IDS = 3, 0.25
 _MARGIN, _DEVIATIONS, _FACTOR = 0.1, 3, 2
 _MOST_OF_REST = 0.1
 _NEXT_TO_NONE = 0.05
+# The better numbering is that of the whole file if at least this fraction of the IDs agree with it more often than with
+# the applied numbering, among IDs for which the difference is more than a standard deviation.
+_MOST_IDS = 0.7
+_PARTS = 5  # of the images, to learn an unknown order
 
 
 def check_numbering(predictions: Interactions, truth: GroundTruth, notes: ReadNotes | None) -> list[str]:
@@ -196,22 +206,25 @@ def check_numbering(predictions: Interactions, truth: GroundTruth, notes: ReadNo
     better, lines, last = dict[str, str](), list[str](), 0
     for part, applied in numbering.items():
         predicted = _labels_in(table, dataset, part, row)
-        expected = _labels_in(truth.interactions, dataset, part, annotated)
-        is_label = predicted >= 0
-        found = _compare_numberings(numberings(dataset, part), applied, row[is_label], table.image[row[is_label]],
-                                    predicted[is_label], expected[is_label])  # fmt: skip
+        pairs = np.stack([row, predicted, _labels_in(truth.interactions, dataset, part, annotated)])[:, predicted >= 0]
+        found = _compare_numberings(numberings(dataset, part), applied, table.image[pairs[0]], *pairs)
         if found is None:
             continue
-        best, fit, of_rest = found
-        line = f"class IDs: {fit:.0%} of the {part} agree with an annotation of the same boxes"
-        if numbering is words:
-            line += ", and most would in another order of the labels: were class IDs looked up in the right list?"
-        elif best:
-            better[part], last = best, len(lines)
-            others = "" if fit <= _NEXT_TO_NONE else " of the others"
-            line += f" if IDs are read as {applied}, {of_rest:.0%}{others} if read as {best}"
+        line = f"class IDs: {found.fit:.0%} of the {part} agree with an annotation of the same boxes"
+        if found.name is None:
+            line += f", because all are {labels(dataset, part)[pairs[1][0]]!r}: were the predicted {part} written?"
+        elif numbering is words:
+            share = "most" if found.is_whole else f"{found.of_rest:.0%} of the others"
+            line += f", and {share} would in another order of the labels: were class IDs looked up in the right list?"
+        elif not found.name:
+            line += f" if IDs are read as {applied}, and {found.of_rest:.0%} would in an order that shoe does not know"
         else:
-            line += f" if IDs are read as {applied}, and most would in an order of the labels that shoe does not know"
+            others = "" if found.fit <= _NEXT_TO_NONE else " of the others"
+            line += f" if IDs are read as {applied}, {found.of_rest:.0%}{others} if read as {found.name}"
+            if found.is_whole:
+                better[part], last = found.name, len(lines)
+            else:
+                line += ": the file seems to mix numberings, which no option reads"
         lines.append(line)
     if better:
         name = notes.format if notes else ""
@@ -220,22 +233,26 @@ def check_numbering(predictions: Interactions, truth: GroundTruth, notes: ReadNo
     return lines
 
 
+class _Finding(NamedTuple):
+    """Better numbering ("" for an unknown order, None if all labels are the same) and fractions of labels that agree.
+
+    ``of_rest`` is the fraction under the better numbering; under a known numbering, of the labels that do not agree
+    under the applied numbering. ``is_whole`` is False if only some predictions or some IDs have the better numbering.
+    """
+
+    fit: float
+    name: str | None
+    of_rest: float = 0.0
+    is_whole: bool = True
+
+
 def _compare_numberings(
-    known: Mapping[str, Numbering], applied: str, row: Indices, image: Ints, predicted: Indices, expected: Indices
-) -> tuple[str, float, float] | None:
-    """Return the numbering that fits far better than the applied one, and how many labels agree.
+    known: Mapping[str, Numbering], applied: str, image: Ints, row: Indices, predicted: Indices, expected: Indices
+) -> _Finding | None:
+    """Return what explains the labels far better than the numbering with the name ``applied``; None if nothing does.
 
-    Args:
-        known: numberings by name.
-        applied: name of the applied numbering.
-        row: (n,) prediction of each pair of a prediction and an annotation with overlapping boxes.
-        image: (n,) image of each pair.
-        predicted: (n,) label under the applied numbering.
-        expected: (n,) annotated label.
-
-    Returns:
-        Name of the better numbering, "" if only an unknown order fits; fractions of the predictions that agree with an
-        annotation under the applied numbering, and of the others under the better numbering. None if neither fits.
+    For each pair of a prediction and an annotation with overlapping boxes, the arrays are the image, the prediction,
+    its label under the applied numbering and the annotated label.
     """
     _, first, index = np.unique(row, return_index=True, return_inverse=True)
     count = len(first)
@@ -244,25 +261,47 @@ def _compare_numberings(
     ids = known[applied].ids_of(predicted)
     agrees = {name: np.bincount(index, each.labels_of(ids) == expected, count) > 0 for name, each in known.items()}
     own = agrees[applied]
-    fit = own.mean()
-    gains = {name: float(mask[~own].mean()) if not own.all() else 0.0 for name, mask in agrees.items()}
-    best = max(gains, key=lambda name: gains[name])
-    deviation, rest = 0.5 / count**0.5, count - int(own.sum())
-    is_better = agrees[best].mean() >= min(max(fit + _MARGIN + _DEVIATIONS * deviation, fit * _FACTOR), 1)
-    is_better |= rest >= _FEWEST and gains[best] >= _MOST_OF_REST + _DEVIATIONS * 0.5 / rest**0.5
-    fewest = max(_FEWEST_IDS, _PART_OF_IDS * len(np.unique(ids)))
-    if is_better and len(np.unique(ids[first][agrees[best] & ~own])) >= fewest:
-        return best, float(fit), gains[best]
-    # The label that most annotations of an ID have in every second image should be that of the other images.
-    counts = np.zeros((predicted.max() + 1, expected.max() + 2), np.int64)
-    learn = image % 2 == 0
-    np.add.at(counts, (predicted[learn], expected[learn]), 1)
-    free = np.bincount(index, counts.argmax(axis=1)[predicted] == expected, count)[~learn[first]] > 0
-    usual = np.bincount(index, counts.sum(axis=0).argmax() == expected, count)[~learn[first]] > 0
-    if min(len(free), count - len(free)) < _FEWEST:
-        return None
-    is_known = fit > _NEXT_TO_NONE or free.mean() < usual.mean() + _MARGIN + 2 * _DEVIATIONS * deviation
-    return None if is_known else ("", float(fit), 0.0)
+    fit, rest = float(own.mean()), count - int(own.sum())
+    distinct, of_id = np.unique(ids[first], return_inverse=True)
+    if len(distinct) == 1:
+        return _Finding(fit, None) if fit < _HIT and len(np.unique(expected)) > 1 else None
+    least = _MARGIN + _DEVIATIONS * 0.5 / count**0.5
+    fewest = max(_FEWEST_IDS, _PART_OF_IDS * len(distinct))
+    whole = max(agrees, key=lambda name: agrees[name].sum())
+    part = max(agrees, key=lambda name: (agrees[name] & ~own).sum())
+    for best in (whole, part):
+        gains = float(agrees[best][~own].mean()) if rest else 0.0
+        is_better = agrees[best].mean() >= min(max(fit + least, fit * _FACTOR), 1)
+        is_better |= rest >= _FEWEST and gains >= _MOST_OF_REST + _DEVIATIONS * 0.5 / rest**0.5
+        if is_better and len(np.unique(of_id[agrees[best] & ~own])) >= fewest:
+            # Number of predictions of each ID that agree only under the better, or only under the applied numbering.
+            more, less = (np.bincount(of_id, a & ~b) for a, b in ((agrees[best], own), (own, agrees[best])))
+            clear = np.abs(more - less) > np.sqrt(more + less)
+            return _Finding(fit, best, gains, bool((more > less)[clear].sum() >= _MOST_IDS * clear.sum()))
+    free = np.bincount(index, _learned_order(image, predicted, expected) == expected, count) > 0
+    is_unknown = free.mean() >= max(fit + least, fit * _FACTOR)
+    is_unknown &= len(np.unique(of_id[free & ~own])) >= _FEWEST_IDS
+    return _Finding(fit, "", float(free.mean())) if is_unknown else None
+
+
+def _learned_order(image: Ints, predicted: Indices, expected: Indices) -> Indices:
+    """Return the (n,) label of each prediction in the order of labels that fits the other images best.
+
+    An order gives each ID another label, unlike the errors of a model, which often predicts a frequent label for
+    several rare labels. The images are divided into five parts, and the order is learned from the other four.
+    """
+    from scipy.optimize import linear_sum_assignment
+
+    label = np.full(len(image), -1)
+    part = np.unique(image, return_inverse=True)[1] % _PARTS
+    for number in range(_PARTS):
+        counts = np.zeros((predicted.max() + 1, expected.max() + 1), np.int64)
+        np.add.at(counts, (predicted[part != number], expected[part != number]), 1)
+        order = np.full(len(counts), -1)
+        id_of, best = linear_sum_assignment(counts, maximize=True)
+        order[id_of] = best
+        label[part == number] = order[predicted[part == number]]
+    return label
 
 
 def _overlapping(predictions: Interactions, truth: Interactions) -> tuple[Interactions, Indices, Indices]:

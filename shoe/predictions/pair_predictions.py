@@ -49,7 +49,7 @@ _PAIRS = "box_pairs"
 _VERBS = "verb_scores"
 
 
-class _Pair(Struct, gc=False):
+class _Pair(Struct, gc=False, forbid_unknown_fields=True):
     h_box: Box
     o_box: Box
     o_label: Annotated[Whole | str, Meta(extra={"expected": "a whole number, or a word"})]
@@ -59,7 +59,7 @@ class _Pair(Struct, gc=False):
     verb_scores: list[Finite] | dict[str, Finite] | UnsetType = UNSET
 
 
-class _Image(Struct, gc=False):
+class _Image(Struct, gc=False, forbid_unknown_fields=True):
     filename: ImageName
     box_pairs: Annotated[list[_Pair], Meta(extra={"item": "pair"})]
 

@@ -16,6 +16,7 @@ from typing import Any, Literal, TypeVar
 
 import msgspec
 import numpy as np
+from msgspec import inspect
 
 from shoe.benchmarks.base import Benchmark
 from shoe.core.errors import InputError, quote
@@ -135,9 +136,29 @@ class Source:
                     return typed
         records = self.records_within(within)
         try:
-            return msgspec.convert(records, listed)
+            return self.convert(records, listed)
         except msgspec.ValidationError as error:
             raise explain_error(self.path, error, records, listed, self.record_name) from None
+
+    def convert(self, value: Any, kind: type[T]) -> T:
+        """Return plain values as the type ``kind``; fields that it forbids are left out and noted as unread."""
+        try:
+            return msgspec.convert(value, kind)
+        except msgspec.ValidationError:
+            return msgspec.convert(self._without_unknown(value, inspect.type_info(kind)), kind)
+
+    def _without_unknown(self, value: Any, node: Any, within: str = "") -> Any:
+        """Return plain values without the fields that a type, described by msgspec, forbids; note these fields."""
+        while isinstance(node, inspect.Metadata):
+            node = node.type
+        if isinstance(node, inspect.ListType) and isinstance(value, list | tuple):
+            return [self._without_unknown(item, node.item_type, within) for item in value]
+        if not (isinstance(node, inspect.StructType) and isinstance(value, dict) and node.forbid_unknown_fields):
+            return value
+        types = {field.encode_name: field.type for field in node.fields}
+        for key in (key for key in value if key not in types):
+            self.notes.add_unread(f"{within}{key}", [value[key]])
+        return {key: self._without_unknown(value[key], types[key], f"{key}.") for key in types.keys() & value.keys()}
 
     def records_within(self, key: str | None) -> list[Any]:
         """Return the records of the document, or of the list under ``key``. Raises InputError if there is no list."""

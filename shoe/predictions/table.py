@@ -42,16 +42,19 @@ def check_scores_name(name: str | None) -> None:
         raise unknown_name("score conversion", name, SCORES)
 
 
-_TIMES, _ENOUGH = 2, 10  # two groups of scores have at least _ENOUGH members and _TIMES as many as lie between them
+# Two groups of scores have at least _ENOUGH members and _TIMES as many as lie between them. Where fractions end, at 1,
+# there are _STEP times as many scores below as above, and _ENOUGH more.
+_TIMES, _ENOUGH, _STEP = 2, 10, 3
 
 
 def count_scales(score: Floats, image: Indices | None = None) -> tuple[int, int] | None:
     """Return (number of scores up to 1, number of scores above 1) if these are on two scales, else None.
 
-    Two scales, such as fractions and percent: no score is negative, some are between 0 and 1, some are above 1, and
-    either all scores from 1 to 10 are integers, unlike logits and sums of scores; or the scores form two groups, high
-    fractions and high percentages, with few scores between them. With ``image``, the (n,) image indices of the
-    scores, the same groups are looked for among the highest scores of the images.
+    Two scales, such as fractions and percent or 0 to 10: no score is negative, some are between 0 and 1, some are
+    above 1, and either all scores from 1 to 10 are integers, unlike logits and sums of scores; or many scores are just
+    below 1, few just above 1 and many far above 1; or the scores form two groups, high fractions and high percentages,
+    with few scores between them. With ``image``, the (n,) image indices of the scores, such groups are looked for among
+    the highest scores of the images.
 
     >>> import numpy as np
     >>> count_scales(np.array([0.9, 95, 0.8])), count_scales(np.array([0.9, 1.7, 12.5]))
@@ -62,19 +65,22 @@ def count_scales(score: Floats, image: Indices | None = None) -> tuple[int, int]
     if not len(above) or not parts.any() or score.min() < 0:
         return None
     has_gap = not ((above < 10) & (above != np.rint(above))).any()
-    if not has_gap and (above.max() <= 10 or above.max() > 100 or not _are_two_groups(score, image)):
+    if not has_gap and (above.max() > 100 or not _are_two_groups(score, image)):
         return None
     return len(score) - len(above), len(above)
 
 
 def _are_two_groups(score: Floats, image: Indices | None) -> bool:
-    """Return whether scores up to 100, or the highest scores of images, are high fractions and high percentages."""
-    groups = [np.histogram(score, [0.25, 1 - 1e-9, 4, 25, 100])[0][[0, 1, 3]]]
+    """Return whether scores, or the highest scores of images, are fractions in part, and percentages or 0 to 10."""
+    highest = np.zeros(0 if image is None else int(image.max()) + 1)
     if image is not None:
-        highest = np.zeros(int(image.max()) + 1)
         np.maximum.at(highest, image, score)
-        groups.append(np.histogram(highest[highest > 0], [0, 1 + 1e-9, 10, 100])[0])
-    return any(min(low, high) >= max(_TIMES * between, _ENOUGH) for low, between, high in groups)
+    groups = [np.histogram(score, [0.25, 1 - 1e-9, 4, 25, 100])[0][[0, 1, 3]]]
+    groups += [np.histogram(highest[highest > 0], [0, 1 + 1e-9, 10, 100])[0]]
+    steps = [np.histogram(each, [0.8, 1 - 1e-9, 1 + 1e-9, 1.25, 2.5, 100])[0][[0, 2, 4]] for each in (score, highest)]
+    return any(min(low, high) >= max(_TIMES * between, _ENOUGH) for low, between, high in groups) or any(
+        min(below - _STEP * above, high) >= _ENOUGH for below, above, high in steps
+    )
 
 
 def convert_scores(table: Interactions, name: str, given: Mask) -> Interactions:
@@ -131,7 +137,8 @@ def _refuse_flat(rows: Rows, source: Source, conventions: Conventions) -> None:
     count = int(flat.sum())
     hint = f"{count:,} of {len(boxes):,} boxes {'has' if count == 1 else 'have'} no area"
     if count < _FEW * len(boxes):
-        hint += f"; {_WITHOUT}"
+        verdicts = _flat_verdicts(rows, source, conventions, np.logical_or(*np.split(flat, 2)))
+        hint += "; " + "; ".join([*verdicts, _WITHOUT])
     else:
         hint += _fitting_hint(rows, source, conventions) or _area_hint(boxes, conventions)
     found, field = ", ".join(f"{x:g}" for x in boxes[first]), "human box" if first < len(rows.verb) else "object box"
@@ -156,6 +163,23 @@ def _fitting_hint(rows: Rows, source: Source, conventions: Conventions) -> str:
             fits = f"{better.hits:.0%} overlap an annotated box if read as {better.convention}"
             return f"; {fits}: set this convention with {report.flag(better)}"
     return next((f"; {line.removeprefix('boxes: ')}" for line in report.verdicts), "")
+
+
+def _flat_verdicts(rows: Rows, source: Source, conventions: Conventions, flat: Mask) -> list[str]:
+    """Return the verdicts of the box check on the rows in the (n,) mask ``flat``, which have boxes without area."""
+    if source.truth is None or not flat.any():
+        return []
+    report, others = (
+        _check_boxes(_select_rows(rows, part), source.truth, conventions.select(part)) for part in (flat, ~flat)
+    )
+    names = {group.best.convention for group in report.groups}
+    is_mixed = bool(others.groups) and all(
+        group.fits[0].mean_iou > fit.mean_iou
+        for group in others.groups
+        for fit in group.fits
+        if fit.convention in names
+    )
+    return [line.removeprefix("boxes: ") for line in replace(report, is_mixed=is_mixed).verdicts]
 
 
 def _check_boxes(rows: Rows, truth: Interactions, conventions: Conventions) -> BoxReport:
@@ -201,6 +225,10 @@ def to_table(rows: Rows, source: Source, usual: Convention, named: str | None = 
     InputError for values that :meth:`Interactions.from_columns` refuses and for missing image sizes.
     """
     notes = source.notes
+    if not len(rows.verb) and notes.examples("denied") and not notes.replies:
+        key, count = next(iter(notes.examples("denied"))), pluralize(notes.count("denied"), "prediction")
+        hint = f"if {quote(key)} is a placeholder, leave it out; a file without predictions is []"
+        raise InputError(source.path, field=key, found=f"no for all of {count}", expected="yes for some", hint=hint)
     for name in rows.images:
         if not 0 < len(name) <= _LONGEST_NAME:
             found = f"a name of {len(name):,} characters"
@@ -315,10 +343,8 @@ def _without_bad(rows: Rows, source: Source, conventions: Conventions) -> tuple[
     both = np.column_stack([rows.human_boxes, rows.object_boxes])
     flat = ~(are_valid(both[:, :4], conventions.coordinates) & are_valid(both[:, 4:], conventions.coordinates))
     flat &= np.isfinite(both).all(axis=1)
-    if source.truth is not None and flat.any():
-        report = _check_boxes(_select_rows(rows, flat), source.truth, conventions.select(flat))
-        for line in report.verdicts:
-            source.notes.add("bad_fit", count=int(flat.sum()), first=line.removeprefix("boxes: "))
+    for line in _flat_verdicts(rows, source, conventions, flat):
+        source.notes.add("bad_fit", count=int(flat.sum()), first=line)
     rows = _select_rows(replace(rows, human_boxes=human, object_boxes=target, score=score), keep)
     if rows.detected is not None:
         detected, invalid = rows.detected.apply_bad_boxes(rule)

@@ -265,11 +265,12 @@ def estimate_table(estimate: Estimate) -> Group:
     made.columns[0].no_wrap, made.columns[0].overflow = False, "fold"
     for rater in estimate.raters:
         counts = map(_count, (rater.pairs, rater.requests, rater.input_tokens, rater.output_tokens))
+        cost = "unknown" if rater.is_unknown else _span(rater.cost, _money)
         hours = _span(rater.hours, lambda hours: f"{hours:,.{2 if hours < 1 else 1 if hours < 10 else 0}f}")
-        made.add_row(words(rater.name), _short(rater.answered), *counts, _span(rater.cost, _money), hours)
+        made.add_row(words(rater.name), _short(rater.answered), *counts, cost, hours)
     if len(estimate.raters) > 1:
         made.add_section()
-        made.add_row("all", *[""] * 5, _span(estimate.cost, _money), "")
+        made.add_row("all", *[""] * 5, _span(estimate.cost, _money) if estimate.cost else "unknown", "")
     planned = ", ".join(
         f"{estimate.rows[part]:,} {part} pairs ({count:,} to be asked)" for part, count in estimate.questions.items()
     )

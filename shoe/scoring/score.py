@@ -1,7 +1,7 @@
 """Scoring of predictions under exact-label, person and semantic protocols, with signatures of the results."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -94,6 +94,15 @@ def exchanged(task: Task) -> list[str]:
     return [f"words: verb and object seem exchanged: {objects:,} of {len(table.verbs):,} verbs are object names"]
 
 
+def empty_words(task: Task, unparsed: int = 0) -> list[str]:
+    """Return a warning, or an empty list, if predictions, except ``unparsed`` phrases, have an empty verb or object."""
+    table, blank = task.predictions, np.zeros(len(task.predictions), bool)
+    for words, index in ((table.verbs, table.verb), (table.objects, table.object)):
+        blank |= np.isin(index, [i for i, word in enumerate(words) if not word.strip()])
+    count = int(blank.sum()) - unparsed
+    return [f"words: {pluralize(count, 'prediction')} with an empty verb or object match no class"] if count > 0 else []
+
+
 def left_out(task: Task) -> list[str]:
     """Return a warning that names predicted images missing from the ground truth; an empty list without any."""
     names = task.unknown_images
@@ -107,27 +116,36 @@ def left_out(task: Task) -> list[str]:
     ]
 
 
-_INVERTED, _MANY, _DEVIATIONS = 0.4, 30, 3
+# Right scores of weak models can be lower for true positives, if some classes have both higher scores and more errors;
+# within a class, they are less so.
+_INVERTED, _INVERTED_IN_CLASS, _DEVIATIONS = 0.4, 0.45, 3.5
 
 
 def inverted(task: Task, options: StrictOptions) -> list[str]:
     """Return a warning, or an empty list, if true positives mostly have lower scores than false positives.
 
-    The area under the ROC curve (AUC) of the scores is about 0.5 for a model that scores at random, and its standard
-    deviation is then at most 1 / sqrt(12 n) for n true and at least as many false positives.
+    The area under the ROC curve (AUC) counts pairs of a true and a false positive: all pairs, and pairs of the same
+    class. It is about 0.5 for a model that scores at random; its variance is then that of van Elteren's test (1960).
     """
     rows, credit = strict_credits(task, options)
-    true, false = int(credit.sum()), int((credit == 0).sum())
-    if min(true, false) < _MANY:
+    if not len(rows):
         return []
-    ranks = middle_ranks(task.predictions.score[rows][None], np.ones((1, len(rows))))[0]
-    auc = (ranks[credit > 0].mean() - ranks[credit == 0].mean()) / len(rows) + 0.5
-    if auc + _DEVIATIONS / np.sqrt(12 * min(true, false)) >= _INVERTED:
-        return []
-    return [
-        f"scores: true positives have lower scores than false positives (AUC {auc:.2f} instead of 0.5 or more): if low "
-        "scores are good scores in the file, replace each score by 1 - score"
-    ]
+    level = np.unique(task.predictions.score[rows], return_inverse=True)[1]
+    for group, most in ((np.zeros(len(rows), np.int64), _INVERTED), (task.hoi[rows], _INVERTED_IN_CLASS)):
+        number, true = np.bincount(group), np.bincount(group, credit)
+        pairs = true * (number - true)
+        rank = middle_ranks((group * len(rows) + level)[None], np.ones((1, len(rows))))[0]
+        above = (rank - (np.bincount(group, rank) / np.maximum(number, 1))[group]) @ credit
+        auc = 0.5 + above / max(pairs.sum(), 1)
+        if auc < most and above + _DEVIATIONS * np.sqrt(pairs @ (number + 1) / 12) < 0:
+            other = replace(task.predictions, score=-task.predictions.score)
+            found, better = (strict_score(each, options).map or 0.0 for each in (task, Task(other, task.truth)))
+            return [
+                f"scores: true positives have lower scores than false positives (AUC {auc:.2f} instead of 0.5 or "
+                "more): if low scores are good scores in the file, replace each score by 1 - score (strict mAP "
+                f"{100 * better:.2f} instead of {100 * found:.2f})"
+            ]
+    return []
 
 
 SEMANTIC_FACTS = ("map", "map-sha", "lexicon", "lexicon-sha")
@@ -253,6 +271,7 @@ class Report:
         return [
             *(self.notes.urgent() if self.notes else []),
             *(inverted(self.task, self.strict.options) if self.strict else []),
+            *empty_words(self.task, sum(self.notes.examples("unparsed").values()) if self.notes else 0),
             *warnings(self.task, self.box_check, self.numbering_check),
         ]
 

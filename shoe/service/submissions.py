@@ -280,7 +280,7 @@ def quota_of(db: sqlite3.Connection, team: str, board: str | None, truth: str) -
     if quota is None:
         if db.execute("SELECT 1 FROM truths WHERE name = ? AND shown = 0", (truth,)).fetchone() is None:
             return Quota(truth, None, 0, None)
-        where = "truth IN (SELECT b.name FROM truths a JOIN truths b USING (sha256) WHERE a.name = ?)"
+        where = "truth IN (SELECT b.name FROM truths a JOIN truths b USING (sha256) WHERE a.name = ? AND b.shown = 0)"
         name, quota = truth, DAILY
     rows = db.execute(
         f"SELECT runs.created FROM runs JOIN jobs USING (key) WHERE team = ? AND {where} AND cancelled = 0 "  # noqa: S608

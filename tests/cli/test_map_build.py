@@ -173,10 +173,10 @@ def test_a_budget_ends_a_run_and_the_next_one_goes_on(tmp_path: Path, clean: lis
     while True:
         done = run(tmp_path, "--max-requests", "1000")
         runs += 1
-        assert done.returncode == 0, done.stderr
         assert logged(tmp_path, "asked").total() <= 1000 * runs
-        if "budget limit reached" not in done.stderr:
+        if done.returncode == 0:
             break
+        assert done.returncode == 3, done.stderr
         assert "(1,000 requests); run the same command" in done.stderr
         assert "incomplete" in done.stderr
         about = SimilarityMap.load(tmp_path / "map").about["built"]
@@ -185,6 +185,13 @@ def test_a_budget_ends_a_run_and_the_next_one_goes_on(tmp_path: Path, clean: lis
     assert runs > 1
     assert files(tmp_path) == clean
     assert set(logged(tmp_path, "answered").values()) == {1}
+
+
+def test_a_dry_run_writes_nothing_and_needs_no_place_to_write(tmp_path: Path) -> None:
+    raters_file(tmp_path)
+    done = cli.run("map", "build", "/proc/map", *arguments(tmp_path, "--parts", "verb", "--dry-run")[1:])
+    assert done.returncode == 0, done.stderr
+    assert "planned" in done.stdout
 
 
 def test_money_is_asked_for_before_it_is_spent(tmp_path: Path) -> None:
@@ -196,8 +203,8 @@ def test_money_is_asked_for_before_it_is_spent(tmp_path: Path) -> None:
     assert "USD: add --yes" in done.stderr
     assert not (tmp_path / "log").exists()
     assert not (tmp_path / "map").exists()
-    done = run(tmp_path, "--yes", "--max-cost", "1")
-    assert done.returncode == 0, done.stderr
+    done = run(tmp_path, "--max-cost", "0.1")  # a limit that holds is consent
+    assert done.returncode == 3, done.stderr
     assert "(cost)" in done.stderr
 
 
@@ -213,9 +220,19 @@ def test_without_any_input_nobody_is_asked_and_nothing_is_spent(tmp_path: Path) 
 def test_the_official_endpoint_without_a_price_is_not_taken_for_free(tmp_path: Path) -> None:
     raters_file(tmp_path)
     (tmp_path / "raters.toml").write_text('[[rater]]\nname = "a"\nkind = "openai"\nmodel = "m"\n')
-    done = run(tmp_path)
-    assert done.returncode == 2
-    assert "about 0.00 USD plus the unknown cost of a, which has no price in raters.toml: add --yes" in done.stderr
+    for more in ((), ("--max-cost", "5")):
+        done = run(tmp_path, *more)
+        assert done.returncode == 2
+        assert "the unknown cost of a" in done.stderr
+        assert "--yes" in done.stderr
+    found = cli.as_json("map", "build", *arguments(tmp_path, "--dry-run"))["estimate"]
+    assert "cost" not in found
+    assert "cost" not in found["raters"][0]
+    assert found["raters"][0]["requests"]["low"] > 0
+    assert run(tmp_path, "--dry-run").stdout.count("unknown") == 1
+    (tmp_path / "raters.toml").write_text('[[rater]]\nname = "a"\nkind = "openai"\nmodel = "m"\nprice = {}\n')
+    free = cli.as_json("map", "build", *arguments(tmp_path, "--dry-run"))["estimate"]
+    assert free["cost"]["high"] == 0
 
 
 def test_a_budget_in_money_says_what_it_does_not_bound_and_a_plan_that_it_is_empty(tmp_path: Path) -> None:
@@ -228,7 +245,6 @@ def test_a_budget_in_money_says_what_it_does_not_bound_and_a_plan_that_it_is_emp
     done = run(tmp_path, "--parts", "verb", "--max-cost", "5")
     assert done.returncode == 0, done.stderr
     assert "no pair to rate" in done.stderr
-    assert "--max-cost does not limit a: raters.toml has no price" in done.stderr
     assert SimilarityMap.load(tmp_path / "map").about["built"]["plan"]["verbs"]["questions"] == 0
 
 

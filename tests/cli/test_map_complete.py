@@ -1,12 +1,14 @@
 """``shoe map complete`` as a user runs it: rounds, what it saves, budgets, refusals, and what it does not touch."""
 
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import orjson
 import pytest
+from typer import Exit
 
 from shoe.cli.map.complete import complete
 from shoe.core.errors import OptionError
@@ -35,13 +37,9 @@ def folder(tmp_path: Path) -> Path:
 
 def run(folder: Path, **more: Any) -> dict[str, Any]:
     options: dict[str, Any] = {"out": folder / "out", "tolerance": 0.001, "json": str(folder / "found.json")} | more
-    complete(
-        "hico-det",
-        predictions=folder / "said.jsonl",
-        ground_truth=TRUTH,
-        raters=folder / "raters.toml",
-        **options,
-    )
+    predictions, raters = folder / "said.jsonl", folder / "raters.toml"
+    with suppress(Exit):  # the budget is used up
+        complete("hico-det", predictions=predictions, ground_truth=TRUTH, raters=raters, **options)
     found: dict[str, Any] = orjson.loads((folder / "found.json").read_bytes())
     return found
 
@@ -93,8 +91,13 @@ def test_a_budget_ends_it_and_refusals_stay_open(
 ) -> None:
     know_this_kind(monkeypatch.setitem)
     (folder / "raters.toml").write_text(STAND_IN)
-    with pytest.raises(OptionError, match=r"raters.toml.*prices.*--max-cost.*--yes"):
+    with pytest.raises(OptionError, match=r"--max-cost.*--yes"):
         run(folder)
+    (folder / "raters.toml").write_text('[[rater]]\nname = "a"\nkind = "openai"\nmodel = "m"\n')
+    for limit in (None, 5.0):
+        with pytest.raises(OptionError, match=r"unknown cost of a, .*--yes"):
+            run(folder, max_cost=limit)
+    (folder / "raters.toml").write_text(STAND_IN)
     before = run(folder, dry_run=True)
     assert before["estimate"]["cost"]["low"] > 0
     assert not (folder / "out").exists()
@@ -104,13 +107,16 @@ def test_a_budget_ends_it_and_refusals_stay_open(
     assert found["why"] == "over"
     assert 0 < found["spent"]["cost"] <= 0.1
     assert 0 < found["pairs"]["rated"] < found["spent"]["requests"]
+    few = run(folder, yes=True, max_requests=7)
+    assert (few["why"], few["spent"]["requests"]) == ("over", 7)
     asked = (folder / "log").read_text().splitlines()
     (folder / "log").write_text("")
     everything = run(folder, yes=True, tolerance=0.0)
     assert everything["why"] == "nothing_left"
     assert everything["pairs"]["unanswered"] > 0
     assert "have no valid answer" in capsys.readouterr().out
-    assert not set(asked) & set((folder / "log").read_text().splitlines())
+    again = {line for line in (folder / "log").read_text().splitlines() if line.startswith("answered")}
+    assert not set(asked) & again  # an attempt that failed at the end of a budget is made again
     account = SimilarityMap.load(folder / "out").about["completed"][-1]
     assert sum(map(len, account["unanswered"].values())) == everything["pairs"]["unanswered"]
     assert account["for"]["predictions"] == "said.jsonl"

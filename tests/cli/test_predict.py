@@ -15,6 +15,7 @@ from tests.cli.run import run
 from tests.predict.made import made_pictures
 from tests.predict.tiny_detectors import detr
 from tests.predict.tiny_models import llava
+from tests.predict.vlm_server import VlmServer, refusing_logprobs
 
 pytestmark = pytest.mark.slow
 NAMES = [f"HICO_test2015_{number:08d}.png" for number in range(1, 5)]
@@ -124,9 +125,34 @@ def test_a_budget_that_is_spent_is_said_and_no_hours_are(folder: Path) -> None:
     server = ("--set", "vlm.base_url=http://127.0.0.1:9/v1", "--set", 'vlm.limits={"concurrency": 1}')
     price = ("--set", 'vlm.price={"input": 2.0, "output": 8.0}', "--max-cost", "1e-6", "--yes")
     done = run(*words, *server, *price, "--out", "p.jsonl", folder=folder)
-    assert done.returncode == 2
+    assert done.returncode == 3
     assert "questions are answered (limit of --max-cost reached)" in done.stderr
     assert "hours" not in done.stderr
+
+
+def test_without_confidence_no_probabilities_are_requested(folder: Path) -> None:
+    words = (
+        "predict",
+        "images",
+        "--detections",
+        "boxes.json",
+        "--backend",
+        "endpoint",
+        "--vlm",
+        "m",
+        "--way",
+        "yes-no",
+    )
+    with VlmServer(refusing_logprobs) as server:
+        url = ("--set", f"vlm.base_url={server.url}")
+        done = run(*words, *url, "--out", "p.jsonl", folder=folder)
+        assert done.returncode == 2
+        assert "--confidence none" in done.stderr
+        done = run(*words, *url, "--out", "p.jsonl", "--confidence", "none", folder=folder)
+        assert done.returncode == 0, done.stderr
+        assert set(server.generated.values()) == {1}
+        told = json.loads((folder / "p.jsonl").read_text().splitlines()[0])
+        assert told["by"]["confidence"]["policy"] == "none"
 
 
 def test_a_dry_run_says_what_it_would_take(models: Path, folder: Path) -> None:
@@ -140,7 +166,11 @@ def test_a_dry_run_says_what_it_would_take(models: Path, folder: Path) -> None:
     assert "predictions" not in told
     assert not (folder / "p.jsonl").exists()
     assert "--yes" in run(*words, *price, folder=folder).stderr
-    assert "vlm.price" in run(*words, "--out", "p.jsonl", folder=folder).stderr
+    unpriced = run(*words, "--out", "p.jsonl", "--max-cost", "5", folder=folder)
+    assert unpriced.returncode == 2
+    assert "vlm.price" in unpriced.stderr
+    told = json.loads(run(*words, "--out", "p.jsonl", "--dry-run", "--json", "-", folder=folder).stdout)
+    assert "cost" not in told["questions"]
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,9 @@
 
 from typing import Any
 
+import pytest
+
+from shoe.core.errors import OptionError
 from shoe.lexicon.store import lexicon
 from shoe.lexicon.wordnet import glosses, sense_keys
 
@@ -11,6 +14,8 @@ def test_a_definition_needs_no_file_of_wordnet() -> None:
         "ride.v.01": "sit and travel on the back of animal, usually while controlling its motions",
         "pony.n.02": "an informal term for a racehorse",
     }
+    with pytest.raises(OptionError, match=r"'glorp\.v\.01'"):
+        glosses(["ride.v.01", "glorp.v.01"])
     assert sense_keys()["ride%2:38:01::"] == lexicon().synset("ride.v.01")
 
 

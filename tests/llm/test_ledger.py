@@ -1,5 +1,6 @@
 import errno
 import os
+import re
 import resource
 import subprocess
 import sys
@@ -96,6 +97,31 @@ def test_a_file_of_another_model_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="line 1"):
         write(tmp_path, [])
     assert mine.path.read_bytes() == header(other.identity)
+
+
+@pytest.mark.parametrize(
+    ("harm", "found"),
+    [
+        (lambda first: first.replace(b"\n", b"\r\n"), "CRLF"),
+        (lambda first: first.replace(b'"version":1', b'"version":0'), "version 0, not 1"),
+    ],
+)
+def test_what_differs_in_the_first_line_is_named(tmp_path: Path, harm: Callable[[bytes], bytes], found: str) -> None:
+    path = write(tmp_path, [line([0], [3])])
+    first, _, rest = path.read_bytes().partition(b"\n")
+    path.write_bytes(harm(first + b"\n") + rest)
+    with pytest.raises(InputError, match=f"line 1: found .*{found}"):
+        read(tmp_path, 1)
+
+
+def test_an_edited_answer_is_not_believed(tmp_path: Path) -> None:
+    path = write(tmp_path, [line([0], [3]), line([1], [3])])
+    whole = path.read_bytes()
+    path.write_bytes(whole.replace(b'":3}', b'":4}', 1))
+    with pytest.raises(InputError, match=r"line 2: .*changed after it was written"):
+        read(tmp_path, 2)
+    path.write_bytes(b"".join(re.sub(rb',"checksum":\d+', b"", part) + b"\n" for part in whole.splitlines()))
+    assert read(tmp_path, 2) == [3, 3]  # as earlier versions wrote it
 
 
 def test_events_are_remembered_in_order(tmp_path: Path) -> None:

@@ -34,6 +34,7 @@ FORMS = (
         quote(quote(KEY, safe=""), safe=""),
         escape(KEY).replace("/", "&#x2F;").replace("+", "&#43;"),
     ),
+    *(KEY[::-1], " ".join(KEY), f"{KEY[:6]}\n{KEY[6:]}", f'{KEY[:9]}" + "{KEY[9:]}'),
     *(b64encode(f"{before}{KEY}".encode()).decode() for before in ("", "x", "Authorization: Bearer ")),
 )
 

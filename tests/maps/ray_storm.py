@@ -121,11 +121,11 @@ class Storm:
         with ThreadPoolExecutor(1) as pool:  # which reads what Ray has to say of all that dies
             said = pool.submit(process.communicate)
             self._kill(process, cluster, server, kills, draw)
-        if process.returncode not in (0, -signal.SIGKILL):
+        if process.returncode not in (0, 3, -signal.SIGKILL):
             raise RuntimeError(said.result())
         while any(_workers()):
             time.sleep(0.1)
-        if process.returncode:
+        if process.returncode < 0:
             self._moments[-1] = self._moments[-1][0], time.monotonic()
         self.over += max(0, server.stats()["requests"] - before - BUDGET)
 

@@ -1,6 +1,8 @@
 import re
+from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,6 +14,19 @@ ONE = ["417"]
 THREE = ["417", "233", "540"]
 NONE, REFUSED, TOGETHER = State.UNPARSED_ONCE, State.REFUSED, State.REFUSED_TOGETHER
 ANY = (0, 1, 2, 3, 4, NONE, REFUSED, TOGETHER)
+
+
+def test_each_form_of_the_table_has_its_rating() -> None:
+    """The table was written before the parser: an answer counts if it is on the scale 0 to 4, alone, and marked."""
+    lines = Path(__file__).parents[1].joinpath("data", "answer_forms.tsv").read_text("utf-8").splitlines()[1:]
+    forms = [(reading, orjson.loads(text)) for reading, text in (line.split("\t") for line in lines)]
+    assert len(forms) >= 100
+    wrong = [
+        (text, expected, found)
+        for expected, text in forms
+        if (found := read_text(text, ONE)) != [NONE if expected == "none" else int(expected)]
+    ]
+    assert wrong == []
 
 
 @pytest.mark.parametrize(
@@ -204,6 +219,7 @@ def test_a_long_answer_that_was_cut_off_takes_no_longer_than_it_is() -> None:
     assert read_chat(chat("a" * 1_000_000 + "!", "length"), THREE) == [NONE] * 3
 
 
+FULL_WIDTH = {ord("０") + digit: str(digit) for digit in range(10)}
 SCRAPS = ["rating", "Rating: ", '"rating": ', "score", "417", "233", "0", "3", "4", "7", "2.5", "{", "}", "[", "]", '"']
 SCRAPS += [
     ",",
@@ -232,10 +248,10 @@ def test_any_text_gives_states_and_no_rating_that_it_does_not_hold(text: str, id
     assert len(states) == len(ids)
     for state in states:
         assert state in (0, 1, 2, 3, 4, NONE, REFUSED if len(ids) == 1 else TOGETHER)
-        assert state < 0 or re.search(rf"(?<![\d.]){state}(?!\d)", text)
+        assert state < 0 or re.search(rf"(?<![\d.]){state}(?!\d)", text.translate(FULL_WIDTH))
 
 
-@given(st.text(alphabet=st.characters(exclude_characters="01234")))
+@given(st.text(alphabet=st.characters(exclude_characters="01234０１２３４")))
 def test_text_without_the_digits_holds_no_rating(text: str) -> None:
     assert all(state in (NONE, REFUSED, TOGETHER) for state in read_text(text, ONE) + read_text(text, THREE))
 

@@ -216,6 +216,7 @@ def test_what_is_refused_stays_open_and_is_not_asked_again(task: Task, refused: 
     assert (second.rounds[-1].rated, second.rounds[-1].unanswered) == (last.rated, last.unanswered)
 
 
+@pytest.mark.slow
 def test_others_are_asked_what_one_refused(task: Task, refused: Run, tmp_path: Path) -> None:
     other = StandIn()
     found = complete(

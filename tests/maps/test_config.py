@@ -45,7 +45,7 @@ def test_all_fields_are_read(tmp_path: Path) -> None:
     assert isinstance(lexical, Lexical)
     assert isinstance(table, Table)
     assert (lexical.name, lexical.kind, lexical.measure) == ("wup", "lexical", "wup")
-    assert lexical.price == Price()
+    assert lexical.price is None
     assert lexical.limits == Limits()
     assert table.file == tmp_path / "people.csv"
     assert (table.model, table.revision, table.repeats) == ("5 annotators", "r1", 2)

@@ -183,6 +183,7 @@ def test_a_bound_on_the_answer_is_the_most_that_is_written() -> None:
 def test_the_whole_run_is_the_sum_of_its_raters() -> None:
     found = estimated(FIRST, SECOND, WUP)
     costs = [rater.cost for rater in found.raters if rater.cost]
+    assert found.cost is not None
     assert found.cost.likely == pytest.approx(sum(cost.likely for cost in costs))
     assert found.cost.high == pytest.approx(sum(cost.high for cost in costs))
 

@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from shoe.cli.spending import BUDGET_REACHED
 from shoe.demo import PREDICTIONS, TRUTH
 from tests.cli import run as cli
 from tests.llm.http import Heard, Reply, Says
@@ -218,7 +219,7 @@ def test_a_run_ended_by_its_budget_and_by_a_signal_keeps_what_is_in_flight_and_g
     with Server(Plan(seconds=0.05)) as server:
         work = Work(tmp_path, ONE.format(url=server.url, more=""))
         code, _, errors = work.run("--max-requests", "80")
-        assert code == 0
+        assert code == BUDGET_REACHED
         assert "budget limit reached" in errors
         assert server.stats()["requests"] == kept(work) == 80
         assert not json.loads(work.map()["map.json"])["built"]["complete"]

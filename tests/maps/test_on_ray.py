@@ -41,7 +41,7 @@ def test_a_killed_run_and_its_budget(tmp_path: Path) -> None:
         work = Work(tmp_path / "spread", raters)
         process = work.start("--engine", "ray", "--max-requests", "50")
         errors = process.communicate()[1]
-        assert process.returncode == 0, errors
+        assert process.returncode == 3, errors
         assert "(50 requests)" in errors
         assert server.stats()["requests"] == 50
         process = work.start("--engine", "ray")
@@ -53,6 +53,19 @@ def test_a_killed_run_and_its_budget(tmp_path: Path) -> None:
         assert work.built() == clean
         assert not answered_other_than_once(server.stats())
         assert [path.name for path in (work.folder / "shoe-ledger").iterdir() if path.is_dir()] == []
+
+
+@pytest.mark.parametrize("seconds", [0.2, 2.0])
+def test_a_cluster_s_signal_to_end_is_an_interruption_also_while_ray_connects(seconds: float, tmp_path: Path) -> None:
+    process = Work(tmp_path, ONE.format(url="http://127.0.0.1:9/v1", more="")).start("--engine", "ray")
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+    while process.poll() is None and not children.read_text():  # Ray's first process
+        time.sleep(0.05)
+    time.sleep(seconds)
+    process.send_signal(signal.SIGTERM)
+    out, errors = process.communicate()
+    assert (process.returncode, out) == (130, ""), errors
+    assert "stack" not in errors.lower()
 
 
 @pytest.mark.parametrize(

@@ -51,14 +51,13 @@ def sense(of: SenseText, **changed: Any) -> SenseText:
 
 
 CHANGES: dict[str, Callable[[], bytes]] = {
-    "kind": lambda: key(OpenAIBatch(**ASKED)),
     "model": lambda: key(replace(CONFIG, model="qwen3-8b")),
     "revision": lambda: key(replace(CONFIG, revision="r2")),
-    "endpoint": lambda: key(replace(CONFIG, base_url="http://localhost:2/v1")),
+    "name of the model": lambda: key(replace(CONFIG, served_as="qwen3-32b@r1")),
     "structured output": lambda: key(replace(CONFIG, structured=False)),
     "sampling": lambda: key(replace(CONFIG, sampling={"temperature": 1, "max_tokens": 20})),
     "sampling, one more": lambda: key(replace(CONFIG, sampling={**CONFIG.sampling, "seed": 1})),
-    "sampling, one less": lambda: key(replace(CONFIG, sampling={"temperature": 0})),
+    "sampling, one less": lambda: key(replace(CONFIG, sampling={"max_tokens": 20})),
     "pairs per request": lambda: key(replace(CONFIG, pairs_per_request=2)),
     "prompt": lambda: key(prompt="0123456789abcdee"),
     "part": lambda: key(part="object"),
@@ -89,6 +88,10 @@ def test_each_field_that_can_change_an_answer_changes_the_key(field: str) -> Non
         replace(CONFIG, repeats=3),
         replace(CONFIG, sampling={"max_tokens": 20, "temperature": 0}),
         replace(CONFIG, api_key_env="ANOTHER"),
+        replace(CONFIG, base_url="http://localhost:2/v1"),
+        replace(CONFIG, served_as=CONFIG.model),
+        replace(CONFIG, sampling={"temperature": 0, "max_completion_tokens": 30}),
+        OpenAIBatch(**ASKED),
     ],
 )
 def test_what_can_change_no_answer_does_not(config: RaterConfig) -> None:

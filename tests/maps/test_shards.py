@@ -29,7 +29,7 @@ def test_parts_make_the_map_of_an_undivided_run(tmp_path: Path) -> None:
                 assert (code, errors.count("\n")) == (0, 1), errors
             assert not (work.folder / "map").exists() or clean != work.map()
             before = answers(server)
-            work.built("--max-requests", "0")
+            assert work.run("--max-requests", "0")[0] in (0, 3)
             assert answers(server) == before
         assert work.map() == clean
         assert not answered_other_than_once(server.stats())

@@ -111,7 +111,7 @@ def test_what_is_no_ledger_stays_as_it_is(tmp_path: Path) -> None:
 
 def test_a_model_that_cannot_be_opened_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "answers.jsonl"
-    monkeypatch.setitem(sys.modules, "transformers", None)
+    monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(MissingExtraError):
         asking(path, Transformers(model="m"), questions(1))
     assert not path.exists()
@@ -165,6 +165,14 @@ def test_an_endpoint_that_cannot_answer_is_one_line(
             asking(tmp_path / "answers.jsonl", endpoint(server.url), questions(pictures))
         assert "\n" not in str(error.value)
         assert server.requests < 90
+
+
+def test_more_probabilities_than_an_endpoint_returns_are_not_requested_again(tmp_path: Path) -> None:
+    path, asked = tmp_path / "answers.jsonl", questions(8)
+    with vlm_server.VlmServer(vlm_server.few_logprobs) as server:
+        assert asking(path, endpoint(server.url), asked) == {"probabilities": 24}
+        assert 24 < server.requests <= 24 + 16  # at most one request more per concurrent request
+        assert set(server.generated.values()) == {1}
 
 
 @pytest.mark.slow

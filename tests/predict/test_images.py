@@ -76,6 +76,16 @@ def test_other_modes_keep_their_colours(tmp_path: Path) -> None:
     assert saved(tmp_path, "bits.png", bits).min() == 255
 
 
+def test_what_cannot_be_shown_is_known_before_the_first_question(tmp_path: Path) -> None:
+    Image.fromarray(np.linspace(0, 1, 40 * 24, dtype=np.float32).reshape(24, 40)).save(tmp_path / "float.tif")
+    Image.fromarray(np.full((24, 40), 70_000, np.int32)).save(tmp_path / "deep.tif")
+    (tmp_path / "phone.heic").write_bytes(b"\0\0\0\x18ftypheic" + bytes(40))
+    upright().save(tmp_path / "good.png")
+    good, errors = check_images(picture_files([tmp_path]))
+    assert [picture.name for picture in good] == ["good.png"]
+    assert [Path(str(error.source)).name for error in errors] == ["deep.tif", "float.tif", "phone.heic"]
+
+
 def damaged(kind: str) -> bytes:
     whole = io.BytesIO()
     Image.effect_noise((64, 64), 90).convert("RGB").save(whole, "png" if kind == "torn png" else "jpeg")

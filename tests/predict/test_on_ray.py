@@ -71,7 +71,7 @@ def test_killed_workers_lose_nothing_and_no_budget_is_passed(folder: Path) -> No
         server.forget()
         process = start(folder, words, "--out", "p.jsonl", "--engine", "ray", "--max-requests", "31")
         assert "31 of" in process.communicate()[1]
-        assert process.returncode == 2
+        assert process.returncode == 3
         assert server.requests == 31
         process = start(folder, words, "--out", "p.jsonl", "--engine", "ray")
         while process.poll() is None:

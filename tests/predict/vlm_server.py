@@ -78,7 +78,16 @@ def without_logprobs(body: Mapping[str, Any]) -> dict[str, Any]:
 
 def refusing_logprobs(body: Mapping[str, Any]) -> dict[str, Any]:
     """What OpenAI's endpoint says for models that think first."""
-    raise RefusedError("You are not allowed to request logprobs from this model.")
+    if "logprobs" in body or "top_logprobs" in body:
+        raise RefusedError("You are not allowed to request logprobs from this model.")
+    return without_logprobs(body)
+
+
+def few_logprobs(body: Mapping[str, Any]) -> dict[str, Any]:
+    """What endpoints say that return the probabilities of few tokens."""
+    if body["top_logprobs"] > 5:
+        raise RefusedError("top_logprobs must be at most 5")
+    return made_up(body)
 
 
 def without_pictures(body: Mapping[str, Any]) -> dict[str, Any]:

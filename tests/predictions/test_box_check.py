@@ -55,7 +55,7 @@ def test_nothing_is_said_about_boxes_that_are_right(model: str) -> None:
     assert report.groups[0].fits[0].hits > 0.5
 
 
-@every(4, true=TRUE, named=NAMED, model=tuple(MODELS))
+@every(6, true=TRUE, named=NAMED, model=tuple(MODELS))
 def test_the_true_convention_is_found_whichever_was_named(model: str, true: Convention, named: Convention) -> None:
     """Two that mean nearly the same boxes, as multiples of 28 and pixels do, are no wrong reading."""
     report = check_box_convention(misread(MODELS[model], true, named), TRUTH_TABLE, str(named))
@@ -86,17 +86,8 @@ def test_a_near_convention_is_told_from_the_true_one(model: str, true: str, name
     assert report.groups[0].better.convention == true
 
 
-@pytest.mark.parametrize(
-    ("model", "named"), [("detector", "thousand"), ("free text", "xywh"), ("free text", "unit,xywh")]
-)
-def test_a_file_read_under_a_wrong_name_is_advised_its_own(model: str, named: str) -> None:
-    report = check_box_convention(read_predictions(PREDICTIONS[model], boxes=named, sizes=SIZES), TRUTH_TABLE, named)
-    assert report.groups[0].better is not None
-    assert report.groups[0].better.convention == "xyxy"
-
-
 @every(
-    3,
+    4,
     true=(
         *("resized:scale=0.5", "resized:scale=0.3", "resized:scale=0.77,xywh", "resized:scale=3.3", "resized:max=800"),
         *("resized:shorter=800:1333", "resized:shorter=600:1000,yxyx", "resized:shorter=640:900"),
@@ -124,8 +115,6 @@ def test_a_wrong_size_is_reported_though_most_boxes_hit(model: str) -> None:
         report = check_box_convention(misread(MODELS[model], *map(parse_convention, (true, named))), TRUTH_TABLE, named)
         assert report.groups[0].fits[0].hits > 0.65
         assert f"--boxes {true} " in report.verdicts[0]
-        again = check_box_convention(MODELS[model], TRUTH_TABLE, "xyxy")
-        assert again.verdicts == []
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -137,7 +126,7 @@ def test_mirrored_boxes_are_named(model: str) -> None:
         for b in (table.human_boxes, table.object_boxes)
     )
     (line,) = check_box_convention(replace(table, human_boxes=human, object_boxes=target), TRUTH_TABLE).lines()
-    assert "far better if mirrored" in line
+    assert "% if mirrored: replace x1" in line
     assert "width - x2" in line
 
 
@@ -295,12 +284,6 @@ def test_predictions_without_a_known_image_say_nothing() -> None:
     for nothing in (strange, table.select(np.zeros(len(table), bool)), table.select_images(np.zeros(0, np.int64))):
         report = check_box_convention(nothing, TRUTH_TABLE)
         assert (report.images, report.groups, report.lines()) == (0, (), [])
-
-
-def test_the_same_predictions_get_the_same_report() -> None:
-    assert check_box_convention(MODELS["detector"], TRUTH_TABLE) == check_box_convention(
-        MODELS["detector"], TRUTH_TABLE
-    )
 
 
 def test_a_file_that_mixes_conventions_is_told_how_many_images_have_the_other() -> None:

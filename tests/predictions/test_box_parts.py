@@ -1,6 +1,7 @@
 """Boxes of which only a part is wrong: one kind, some images, boxes that are left out, and the ground truth's."""
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -77,11 +78,50 @@ def test_images_that_are_mirrored_or_shifted_are_counted(annotated: Interactions
         truth = weak.part(annotated, rng, 600)
         table = weak.detector(truth, rng, **quality)
         (line,) = check_box_convention(mirrored(table, table.image % 2 == 0), truth).lines()
-        assert "far better if mirrored: replace x1" in line
+        assert "% if mirrored: replace x1" in line
         for step, name in ((1, "previous"), (-1, "next")):
             for images in (np.arange(600) < 150, np.ones(600, bool)):
                 (line,) = check_box_convention(shifted(table, images, step), truth).lines()
-                assert f"of the {name} image of the file far better than their own" in line
+                assert f"% with the annotations of the {name} image of the file: are image names shifted" in line
+
+
+def in_frame(table: Interactions, rows: Mask, name: str, *, relative: bool) -> Interactions:
+    """Boxes of some rows that a model predicted on rotated images, or divided by the exchanged width and height."""
+    width, height = table.sizes[table.image].astype(np.float64).T
+    made: dict[str, Any] = {}
+    for each in ("human_boxes", "object_boxes"):
+        x1, y1, x2, y2 = getattr(table, each).T
+        boxes = {
+            "clockwise": np.column_stack([y1, width - x2, y2, width - x1]),
+            "counterclockwise": np.column_stack([height - y2, x1, height - y1, x2]),
+            "180": np.column_stack([width - x2, height - y2, width - x1, height - y1]),
+            "exchanged": np.column_stack([x1, y1, x2, y2]),
+        }[name]
+        if name == "exchanged" or (relative and name != "180"):
+            boxes *= np.tile(np.column_stack([width / height, height / width]), 2)
+        made[each] = np.where(rows[:, None], boxes, getattr(table, each))
+    return replace(table, **made)
+
+
+@pytest.mark.real_data
+@pytest.mark.parametrize("relative", [False, True])
+def test_rotated_boxes_and_exchanged_sides_are_named_with_their_fits(annotated: Interactions, relative: bool) -> None:
+    """Of all images, or of portraits only, as EXIF orientations rotate; boxes in pixels, or relative to the sides."""
+    rng = np.random.default_rng(0)
+    named = "unit" if relative else "xyxy"
+    for quality in ({}, {"jitter": 0.2, "missed": 0.3}):
+        truth = weak.part(annotated, rng, 300)
+        table = weak.detector(truth, rng, **quality)
+        portrait = (truth.sizes[:, 0] < truth.sizes[:, 1])[table.image]
+        assert check_box_convention(table, truth, named).lines() == []
+        for rows in (portrait, np.ones(len(table), bool)):
+            for name in ("clockwise", "counterclockwise", "180", "exchanged"):
+                changed = in_frame(table, rows, name, relative=relative)
+                (group,) = check_box_convention(changed, truth, named).groups
+                start = {"exchanged": "if x is multiplied by height / width", "180": "if rotated by 180 degrees:"}
+                before, after = (int(number) for number in re.findall(r"(\d+)%", group.moved))
+                assert f"% {start.get(name, f'if rotated {name}:')}" in group.moved
+                assert before + 30 < after
 
 
 @pytest.mark.real_data
@@ -100,9 +140,12 @@ def test_nothing_is_said_about_right_boxes_of_any_quality(annotated: Interaction
 
 @pytest.mark.parametrize("rule", ["drop", "count"])
 @pytest.mark.parametrize("mixed", ["images", "rows"])
-def test_predictions_that_are_left_out_are_evidence(tmp_path: Path, rule: str, mixed: str) -> None:
+@pytest.mark.parametrize("share", [0.1, 0.5, 1])
+def test_predictions_that_are_left_out_are_evidence(tmp_path: Path, rule: str, mixed: str, share: float) -> None:
+    """The option is advised only if it reads the whole file, not if the boxes that were kept fit as they were read."""
     table = MODEL
-    other = (table.image if mixed == "images" else np.arange(len(table))) % 2 == 0
+    chosen = np.random.default_rng(0).random(len(table.images) if mixed == "images" else len(table)) < share
+    other = chosen[table.image] if mixed == "images" else chosen
     boxes: dict[str, Any] = {
         name: np.where(other[:, None], written(table, getattr(table, name), "xywh"), getattr(table, name))
         for name in ("human_boxes", "object_boxes")
@@ -111,7 +154,9 @@ def test_predictions_that_are_left_out_are_evidence(tmp_path: Path, rule: str, m
     read, notes = read_predictions_with_notes(tmp_path / "p.csv", truth=ANNOTATED, bad_boxes=rule)
     (line,) = notes.urgent()
     assert line.startswith(f"boxes: of {read.bad[rule]:,} predictions with an invalid box, ")
-    assert line.endswith('if the latter is right, set it: --boxes xywh (Python: boxes="xywh")')
+    assert "% if read as xywh" in line
+    assert line.endswith('if the latter is right, set it: --boxes xywh (Python: boxes="xywh")') == (share == 1)
+    assert line.endswith("unlike the other boxes of the file: write all boxes in one convention") == (share < 1)
     with pytest.raises(InputError, match=r"boxes have no area; (the file seems to mix|\d+% overlap an annotated box)"):
         read_predictions(tmp_path / "p.csv", truth=ANNOTATED)
 

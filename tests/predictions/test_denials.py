@@ -4,7 +4,9 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pyarrow
 import pytest
+from pyarrow import parquet
 
 from shoe.core.errors import InputError
 from shoe.core.interactions import Interactions
@@ -13,7 +15,9 @@ from shoe.predictions.notes import ReadNotes
 from shoe.predictions.vlm.boxes import verdict_of
 
 RECORD = {"image": "a.jpg", "human_box": [0, 0, 9, 9], "object_box": [0, 0, 5, 5], "verb": "ride", "object": "horse"}
-LINE = "interaction left out because the file denies it ('is not riding', 'label': 0)"
+LINE = "interaction left out because the file denies it"
+ROW = {"image": "a.jpg", **dict.fromkeys(("hx1", "hy1", "ox1", "oy1"), 0), **dict.fromkeys(("hx2", "hy2"), 9)}
+ROW |= {"ox2": 5, "oy2": 5, "verb": "ride", "object": "horse"}
 
 
 def read(folder: Path, *records: dict[str, Any]) -> tuple[Interactions, ReadNotes]:
@@ -22,16 +26,20 @@ def read(folder: Path, *records: dict[str, Any]) -> tuple[Interactions, ReadNote
     return read_predictions_with_notes(path)
 
 
-KEYS = ["label", "present", "exists", "valid", "interacting", "interaction", "is_valid", "response", "answer"]
+KEYS = ["present", "exists", "valid", "interacting", "interaction", "is_valid", "response", "answer"]
 
 
 @pytest.mark.parametrize("key", [*KEYS, "prediction"])
-@pytest.mark.parametrize(("no", "yes"), [(0, 1), (False, True), ("no", "yes"), ("No.", "Yes, she rides."), ("0", "1")])
+@pytest.mark.parametrize(
+    ("no", "yes"),
+    [(0, 1), (False, True), ("no", "yes"), ("No.", "Yes, she rides."), ("0", "1"), ("N", "y"), ("f", "T")],
+)
 def test_rejected_candidates_are_left_out(tmp_path: Path, key: str, no: Any, yes: Any) -> None:
     """Whatever the score says: it may be the confidence of the answer."""
     table, notes = read(tmp_path, {**RECORD, key: no, "score": 0.9}, {**RECORD, key: yes, "score": 0.4})
     assert (table.verbs, table.objects, table.score.tolist()) == (("ride",), ("horse",), [0.4])
-    assert notes.lines() == [f"1 {LINE}"]
+    of_key = " ('is not riding')" if key in ("response", "answer", "prediction") else f": no under '{key}' (1)"
+    assert notes.lines() == [f"1 {LINE}{of_key}"]
 
 
 def test_verdicts_inside_a_reply_count_alike(tmp_path: Path) -> None:
@@ -48,21 +56,125 @@ def test_the_answer_to_a_question_with_verb_and_boxes_replaces_no_verb(tmp_path:
     assert (table.verbs, len(table), notes.count("denied")) == (("ride",), 1, 1)
 
 
-def test_numbers_that_are_ids_are_no_verdicts(tmp_path: Path) -> None:
-    table, notes = read(tmp_path, *({**RECORD, "label": number} for number in (0, 1, 17)))
-    assert (len(table), notes.count("denied")) == (3, 0)
+def write(folder: Path, form: str, records: list[dict[str, Any]]) -> Path:
+    path = folder / f"p.{form}"
+    if form == "csv":
+        cells = ([str(record[key]) for key in records[0]] for record in records)
+        path.write_text("\n".join(map(",".join, [list(records[0]), *cells])))
+    elif form == "parquet":
+        parquet.write_table(pyarrow.Table.from_pylist(records), path)
+    else:
+        path.write_text("\n".join(map(json.dumps, records)))
+    return path
 
 
-def test_tables_with_a_column_of_verdicts(tmp_path: Path) -> None:
-    header = "image,hx1,hy1,hx2,hy2,ox1,oy1,ox2,oy2,verb,object,label"
-    for labels, left in (("010", 1), ("017", 3)):
-        path = tmp_path / "p.csv"
-        path.write_text("\n".join([header, *(f"a.jpg,0,0,9,9,0,0,5,5,ride,horse,{label}" for label in labels)]))
-        assert len(read_predictions_with_notes(path)[0]) == left
-        flat = [dict(zip(header.split(","), ["a.jpg", *[0, 0, 9, 9] * 2, "ride", "horse", int(i)], strict=True)) for i
-                in labels]  # fmt: skip
-        table, notes = read(tmp_path, *flat)
-        assert (notes.format, len(table), notes.count("denied")) == ("jsonl", left, 3 - left)
+FORMS = [("csv", ROW), ("jsonl", ROW), ("parquet", ROW), ("vlm", RECORD)]
+
+
+@pytest.mark.parametrize(("form", "row"), FORMS)
+def test_a_column_of_verdicts_is_applied_and_counted(tmp_path: Path, form: str, row: dict[str, Any]) -> None:
+    path = write(tmp_path, form, [{**row, "is_valid": value} for value in (0, 1, 0)])
+    table, notes = read_predictions_with_notes(path)
+    assert (notes.format, len(table), notes.examples("denied")) == (form, 1, {"is_valid": 2})
+
+
+@pytest.mark.parametrize(("form", "row"), FORMS)
+@pytest.mark.parametrize("value", [-1, 0.1, "negative", "none", 17])
+def test_a_verdict_that_is_neither_yes_nor_no_is_refused(
+    tmp_path: Path, form: str, row: dict[str, Any], value: Any
+) -> None:
+    path = write(tmp_path, form, [{**row, "present": each} for each in (type(value)("1"), value)])
+    shown = repr(str(value)) if form == "csv" or isinstance(value, str) else str(value)
+    place = {"csv": "line 3", "parquet": "record 1"}.get(form, "line 2")
+    with pytest.raises(InputError, match=f"{place}: present: found {shown}, expected a verdict: yes or no"):
+        read_predictions(path)
+
+
+@pytest.mark.parametrize("row", [ROW, RECORD])
+def test_a_verdict_that_is_an_object_is_refused(tmp_path: Path, row: dict[str, Any]) -> None:
+    with pytest.raises(InputError, match="line 1: verdict: found an object of 1"):
+        read(tmp_path, *[{**row, "verdict": {"present": False}}] * 2)
+
+
+@pytest.mark.parametrize(("form", "row"), FORMS)
+def test_a_verdict_that_denies_all_predictions_is_refused(tmp_path: Path, form: str, row: dict[str, Any]) -> None:
+    with pytest.raises(InputError, match="present: found no for all of 3 predictions"):
+        read_predictions(write(tmp_path, form, [{**row, "present": 0}] * 3))
+    path = write(tmp_path, form, [{**row, "present": ""}] * 3)
+    assert len(read_predictions(path)) == 3
+
+
+@pytest.mark.parametrize(("form", "row"), FORMS)
+@pytest.mark.parametrize("key", ["label", "correct", "keep", "rejected", "decision", "anything"])
+def test_other_keys_with_two_values_are_named_before_all_others(
+    tmp_path: Path, form: str, row: dict[str, Any], key: str
+) -> None:
+    """Whatever the key: "label" may be the ground truth of the prediction."""
+    rows = [{**row, "a": i, "b": "x", "c": 1.5 * i, "d": "long", key: i % 2, "score": 0.5} for i in range(6)]
+    table, notes = read_predictions_with_notes(write(tmp_path, form, rows))
+    assert (len(table), notes.count("denied")) == (6, 0)
+    values = {str(value): count for value, count in notes.unread[key].items()}
+    assert values == {"0": 3, "1": 3}
+    (line,) = notes.lines()
+    assert line.startswith("5 ")
+    assert line.index(f"{key!r} (0: 3, 1: 3)") < line.index("'b' (x: 6)")
+
+
+def test_keys_of_class_id_formats_that_are_not_read_are_named(tmp_path: Path) -> None:
+    boxes = [{"bbox": [0, 0, 9, 9], "category_id": 0, "score": 0.5}, {"bbox": [0, 0, 5, 5], "category_id": 17}]
+    hoi = {"subject_id": 0, "object_id": 1, "category_id": 76, "score": 0.5}
+    images = [
+        {"filename": f"{i}.jpg", "predictions": boxes, "hoi_prediction": [{**hoi, "keep": i > 0}], "seconds": i / 7}
+        for i in range(9)
+    ]
+    item = {"hoi_id": 150, "sub_bbox": [0, 0, 9, 9], "obj_bbox": [0, 0, 5, 5], "keep": False}
+    many = {"...": 4} | {i / 7: 1 for i in range(5)}
+    for document, unread in (
+        (images, {"hoi_prediction.keep": {False: 1, True: 8}, "seconds": many}),
+        ({"HICO_test2015_00000001": [item, item]}, {"keep": {False: 2}}),
+    ):
+        path = tmp_path / "p.json"
+        path.write_text(json.dumps(document))
+        table, notes = read_predictions_with_notes(path)
+        assert (len(table), notes.unread) == (9 if document is images else 2, unread)
+
+
+def test_keys_beside_replies_are_named_if_they_have_two_values(tmp_path: Path) -> None:
+    records = [
+        {
+            "image": f"{i}.jpg",
+            "response": json.dumps([RECORD]),
+            "model": "m",
+            "seed": i,
+            "status": status,
+            "valid": i > 1,
+        }
+        for i, status in enumerate(["ok", "rejected"] * 2)
+    ]
+    table, notes = read(tmp_path, *records)
+    assert len(table) == 4
+    assert notes.unread == {"status": {"ok": 2, "rejected": 2}, "valid": {False: 2, True: 2}}
+
+
+@pytest.mark.parametrize("key", ["rejected", "non_interactions", "not_present"])
+def test_several_lists_of_interactions_are_named(tmp_path: Path, key: str) -> None:
+    item = {name: value for name, value in RECORD.items() if name != "image"}
+    lists = {"interactions": [item], key: [item, item]}
+    for record in ({"image": "a.jpg", **lists}, {"image": "a.jpg", "response": json.dumps(lists)}):
+        table, notes = read(tmp_path, record)
+        assert (len(table), list(notes.examples("joined"))) == (3, ["interactions", key])
+    path = tmp_path / "p.json"
+    path.write_text(json.dumps({"predictions": [RECORD], key: [RECORD]}))
+    with pytest.raises(InputError, match=f"found records under 'predictions', '{key}', expected one list"):
+        read_predictions(path)
+    path.write_text(json.dumps({"predictions": [RECORD], "ground_truth": [RECORD, RECORD]}))
+    assert len(read_predictions(path)) == 1
+
+
+def test_verbs_with_yes_or_no_are_those_with_yes(tmp_path: Path) -> None:
+    without = {key: value for key, value in RECORD.items() if key != "verb"}
+    table, _ = read(tmp_path, {**without, "verbs": {"ride": "yes", "clean": "no"}})
+    assert (table.verbs, len(table)) == (("ride",), 1)
 
 
 @pytest.mark.parametrize("suffix", ["jsonl", "csv", "parquet", "vlm"])

@@ -99,8 +99,8 @@ def test_columns_that_are_not_read_are_named(tmp_path: Path, form: str) -> None:
         tmp_path, form, [ROW | {"prob": 0.5, "score": 0.25}, ROW | {"prob": 0.5, "score": 0.5, "id": 1}]
     )
     assert table.score.tolist() == [0.25, 0.5]
-    assert list(notes.examples("columns_unread")) == ["prob", "id"]
-    assert notes.lines() == ["2 columns not read: 'prob', 'id'"]
+    assert list(notes.unread) == ["prob", "id"]
+    assert notes.lines() == ["2 columns not read: 'prob' (0.5: 2), 'id' (empty: 1, 1: 1)"]
 
 
 @pytest.mark.parametrize("name", ["score", "hx1", "Verb"])
@@ -214,3 +214,10 @@ def test_a_row_with_only_an_image_is_an_image_without_triplets(tmp_path: Path, f
 def test_a_row_with_some_of_a_triplet_is_refused(tmp_path: Path, form: str, place: str) -> None:
     with pytest.raises(InputError, match=rf"{place} \(image 'c.jpg'\): human box: found \[nan"):
         read(tmp_path, form, [ROW, {"image": "b.jpg"}, {"image": "c.jpg", "verb": "ride", "object": "horse"}])
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_number_that_no_test_image_has_is_refused(tmp_path: Path, form: str) -> None:
+    assert read(tmp_path, form, [ROW | {"image": "12"}])[0].images == ("HICO_test2015_00000012.jpg",)
+    with pytest.raises(InputError, match="image: found '9999999', expected a file name"):
+        read(tmp_path, form, [ROW | {"image": "9999999"}])

@@ -9,11 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shoe
+from shoe.benchmarks.truth import read_truth_file
 from shoe.core.errors import OptionError
 from shoe.core.io.native import write_native
-from shoe.demo import PREDICTIONS
+from shoe.demo import PREDICTIONS, TRUTH
 from shoe.predictions import read_predictions_with_notes
 from shoe.predictions.table import SCORES, count_scales
+from tests.predictions import weak
+
+TRUTH_TABLE = read_truth_file(TRUTH).interactions
 
 RECORD = {"image": "a.jpg", "human_box": [0, 0, 9, 9], "object_box": [0, 0, 9, 9], "verb": "ride", "object": "horse"}
 LOGITS = [3.0, None, -1.0, 0.0, 3.0]
@@ -77,3 +81,27 @@ def test_two_scales_are_told_from_one(model: str, mixed: str) -> None:
         assert count_scales(scale * score, image) is None
     assert count_scales(100 * score**4, image) is None
     assert count_scales(np.random.default_rng(0).exponential(3, 5000), np.arange(5000) % 100) is None
+
+
+@pytest.mark.parametrize("model", PREDICTIONS)
+def test_fractions_are_told_from_scores_of_0_to_10(model: str) -> None:
+    """If fractions end at 1, where few scores of the other scale are: not those of the detector, with few above 0.8."""
+    table = shoe.read_predictions(PREDICTIONS[model])
+    image, rng = table.image.astype(np.int64), np.random.default_rng(0)
+    by_image, by_row = (rng.random(200) < 0.5)[image], rng.random(len(table)) < 0.5
+    half_steps = np.round(table.score * 20) / 20
+    for chosen, score in ((by_image, table.score), (by_row, np.maximum(half_steps, 0.5))):
+        both = np.where(chosen, 10 * score, score)
+        is_known = model == "free text" or chosen is by_row
+        assert count_scales(both, image) == (((both <= 1).sum(), (both > 1).sum()) if is_known else None)
+    for scale in (2, 5, 10):
+        assert count_scales(scale * table.score, image) is None
+
+
+def test_scores_up_to_10_of_right_detectors_are_one_scale() -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(300):
+        table = weak.detector(weak.part(TRUTH_TABLE, rng, int(rng.choice([40, 200]))), rng, **weak.random_quality(rng))
+        image = table.image.astype(np.int64)
+        assert [scale for scale in (3, 7, 10, 100) if count_scales(scale * table.score, image)] == []
+        assert [scale for scale in (3, 7, 10) if count_scales(scale * table.score**4, image)] == []

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from shoe.core.errors import InputError
 from shoe.predictions import read_predictions_with_notes
 
 BOXES = {"human_box": [0, 0, 90, 90], "object_box": [0, 0, 50, 50]}
@@ -165,11 +166,15 @@ def test_fields_in_text_may_deny_their_item(tmp_path: Path) -> None:
     assert read(tmp_path, {"image": "a.jpg", "response": f"{fields}yes"})[0] == [("riding", "bicycle")]
 
 
-@pytest.mark.parametrize("word", ["no", "yes", "nein", "否"])
-def test_a_verb_field_that_only_says_yes_or_no_is_no_verb(tmp_path: Path, word: str) -> None:
+@pytest.mark.parametrize("word", ["no", "nein", "否"])
+def test_a_verb_field_that_only_says_no_is_no_verb(tmp_path: Path, word: str) -> None:
     found, notes = read(tmp_path, CANDIDATE | {"verb": word})
-    assert found == []
-    assert notes.get("denied", 0) + notes.get("left_out", 0) == 1
+    assert (found, notes["denied"]) == ([], 1)
+
+
+def test_a_verb_field_that_only_says_yes_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="expected a phrase, or a verb and an object"):
+        read(tmp_path, CANDIDATE | {"verb": "yes"})
 
 
 @pytest.mark.parametrize(

@@ -409,16 +409,15 @@ def test_keys_that_say_nothing_are_named_unless_what_they_hold_may_be_read(
     items = [{**BOXES, **WORDS, "score": 1, "mood": "calm", "n": 3}, {**BOXES, "what": "riding a horse"}]
     table, notes = read(tmp_path, [wrap(items)])
     assert [row[1:3] for row in told(table)] == [("ride", "horse"), ("riding", "horse")]
-    assert "2 keys not read: 'mood', 'n'" in notes.lines()
+    assert notes.unread == {"mood": {"calm": 1}, "n": {3: 1}}
 
 
 @pytest.mark.parametrize("wrap", [lambda items: {"image": "a.jpg", "interactions": items}, replied])
-def test_a_number_that_may_be_the_score_is_named(tmp_path: Path, wrap: Callable[[Any], Any]) -> None:
+def test_numbers_that_may_be_scores_are_named(tmp_path: Path, wrap: Callable[[Any], Any]) -> None:
     items = [{**BOXES, **WORDS, "rating": 0.9, "id": 1}, {**BOXES, **WORDS, "rating": 1, "rank": 1}]
     _, notes = read(tmp_path, [wrap(items)])
-    assert notes.lines() == [
-        "no score given for any of 2 triplets: score 1 assumed (numbers under 'rating' were not read as scores)"
-    ]
+    assert notes.scores_defaulted == 2
+    assert notes.unread == {"rating": {0.9: 1, 1: 1}, "rank": {1: 1}}
 
 
 @pytest.mark.parametrize(

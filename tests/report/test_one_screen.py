@@ -20,7 +20,11 @@ def on_terminal(*arguments: str | Path) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    "arguments", [("score", VLM), ("compare", VLM, DETECTOR, "--resamples", "100"), ("diagnose", VLM), ("explain", VLM)]
+    "arguments",
+    [
+        *(("score", VLM), ("diagnose", VLM), ("explain", VLM)),
+        pytest.param(("compare", VLM, DETECTOR, "--resamples", "200"), marks=pytest.mark.slow),
+    ],
 )
 def test_default_output_fits_on_one_screen_and_verbose_output_has_more(arguments: tuple[str | Path, ...]) -> None:
     brief = on_terminal(*arguments, "-g", TRUTH)

@@ -36,6 +36,23 @@ def test_inverted_scores_are_reported(annotated: GroundTruth) -> None:
 
 
 @pytest.mark.real_data
+def test_inverted_scores_of_a_weak_file_are_reported_with_both_scores(annotated: GroundTruth) -> None:
+    """Of a file with 5 to 10 mAP."""
+    rng = np.random.default_rng(0)
+    truth = replace(annotated, interactions=weak.part(annotated.interactions, rng, 300))
+    table = weak.detector(truth.interactions, rng, jitter=0.1, wrong_verb=0.8, missed=0.6, extra=1, knows=0.5)
+    right = score(table, truth, protocols=["hico-det"])
+    assert right.strict is not None
+    assert 0.05 < (right.strict.map or 0) < 0.1
+    assert lines(table, truth) == []
+    inverted = replace(table, score=1 - table.score)
+    (line,) = lines(inverted, truth)
+    found = score(inverted, truth, protocols=["hico-det"]).strict
+    assert found is not None
+    assert line.endswith(f"(strict mAP {100 * (right.strict.map or 0):.2f} instead of {100 * (found.map or 0):.2f})")
+
+
+@pytest.mark.real_data
 @pytest.mark.parametrize(
     ("seed", "count"), [(0, 6), *(pytest.param(seed, 20, marks=pytest.mark.slow) for seed in range(1, 10))]
 )

@@ -179,14 +179,7 @@ def agree(scenes: list[ImageScene], options: dict[str, str], name: str = "hico-d
     assert 0 < slow["map"] < 1
     same(result.ap, slow["ap"])
     same(result.f1, slow["f1"])
-    for figure in (
-        "map",
-        "mf1",
-        "mf1_best_tau",
-        "gt_miss_rate",
-        "prediction_miss_rate",
-        "no_overlap_rate",
-    ):
+    for figure in ("map", "mf1", "mf1_best_tau", "gt_miss_rate", "prediction_miss_rate", "no_overlap_rate"):
         assert close(getattr(result, figure), slow[figure]), figure
 
 
@@ -223,11 +216,7 @@ def test_real_similarities_agree_with_the_oracle(options: dict[str, str]) -> Non
     agree(SCENES, options)
 
 
-@pytest.mark.parametrize(
-    "options",
-    SETTINGS,
-    ids=named,
-)
+@pytest.mark.parametrize("options", SETTINGS, ids=named)
 def test_the_scorer_uses_these_similarities_for_every_class_and_word(options: dict[str, str]) -> None:
     """Figures rest on the few cells that a match or a false positive meets; here are all."""
     report = fast(SCENES, "hico-det", options)

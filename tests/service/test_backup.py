@@ -228,7 +228,7 @@ def mixture(folder: Any, tmp_path: Path, database: str, files: str) -> Path:
     return place
 
 
-@pytest.mark.parametrize("files", ["all", "some", "none"])
+@pytest.mark.parametrize("files", ["all", *(pytest.param(files, marks=pytest.mark.slow) for files in ("some", "none"))])
 @pytest.mark.parametrize("database", DATABASES)
 def test_no_mixture_of_database_and_files_makes_the_server_remove_a_file(
     folder: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, database: str, files: str

@@ -107,13 +107,13 @@ def image_name(value: object) -> str:
     ('HICO_train2015_00000007.jpg', 'HICO_test2015_00000012.jpg')
 
     Raises:
-        ValueError: for other values, including integers that no test image has.
+        ValueError: for other values, including numbers that no test image has.
     """
     if type(value) is int and 0 < value <= _LAST_TEST_IMAGE and value not in _unused_numbers():
         return f"HICO_test2015_{value:08d}.jpg"
     name = plain_image_name(value)
     if name.isascii() and name.isdigit() and len(name) <= 8:
-        return f"HICO_test2015_{int(name):08d}.jpg"
+        return image_name(int(name))
     return f"{name}.jpg" if _STEM.fullmatch(name) else name
 
 

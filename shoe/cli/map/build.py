@@ -11,9 +11,10 @@ from typer import Argument, Option
 
 from shoe.benchmarks import DEFAULT, benchmark
 from shoe.cli import options
-from shoe.cli.output import confirm, put_json, put_report, say
+from shoe.cli.output import put_json, put_report, say
+from shoe.cli.spending import approve_spending, end_at_budget
 from shoe.cli.workers import open_cluster, parse_engine, parse_states, treat_sigterm_as_interrupt
-from shoe.core.errors import OptionError, unknown_name
+from shoe.core.errors import OptionError, quote, unknown_name
 
 if TYPE_CHECKING:
     from shoe.benchmarks.classes import HoiClasses
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 LEDGER = "shoe-ledger"
 PARTS = "verb,object"
+PRICE = "price = {input = 2.5, output = 10} in raters.toml"
 
 
 def build(
@@ -60,7 +62,7 @@ def build(
         Path | None, Option(help="Folder of custom prompts: verb.txt, object.txt, interaction.txt.")
     ] = None,
     max_cost: options.MaxCost = None,
-    max_requests: Annotated[int | None, Option(min=0, help="Maximum number of requests, including retries.")] = None,
+    max_requests: options.MaxRequests = None,
     ask_again: options.AskAgain = None,
     shard: options.ShardText = None,
     engine: options.EngineText = "serial",
@@ -80,9 +82,10 @@ def build(
     raters with their kinds (openai, openai-batch, transformers, embedding, lexical, table), models, prices and limits;
     docs/maps.md has an example.
     """
+    from rich.console import Console
+
     from shoe.engines.base import Shard
     from shoe.llm.budget import Budget
-    from shoe.llm.endpoint import OFFICIAL
     from shoe.llm.recorder import Progress
     from shoe.maps import built_map
     from shoe.maps.built_map import MapBuilt, is_complete
@@ -90,7 +93,6 @@ def build(
     from shoe.maps.job import known, rate
     from shoe.maps.planning import plan_whole
     from shoe.maps.prompts import Prompts
-    from shoe.maps.raters.openai import OpenAI
     from shoe.maps.raters_toml import read_raters
     from shoe.maps.session import Raters
     from shoe.predictions import read_predictions
@@ -107,7 +109,7 @@ def build(
             "--shard and --ask-again are mutually exclusive: "
             "first run with --ask-again --max-requests 0, then with --shard"
         )
-    if not part:
+    if not (part or dry_run):
         built_map.check_place(out, built_map.WHOLE_MARK if whole else built_map.MARK)
     session = Raters(read_raters(raters), Prompts.read(prompts), ledger or out.absolute().parent / LEDGER, part)
     if merged := sum(each.merge(say) for each in session.sessions):
@@ -120,6 +122,9 @@ def build(
         built_map.check_asked(session)
         source = SimilarityMap.load(similarity)
         planned = plan_whole(classes, tables, source)
+        if planned.refused:
+            words = ", ".join(quote(word) for word in planned.refused[:3])
+            say(f"{len(planned.refused):,} predicted words may steer a rater and are left out, such as {words}")
         plans: dict[Subject, Plan] = {"interaction": planned.plan}
         rules: dict[Subject, str] = {"interaction": planned.rule}
     else:
@@ -131,19 +136,21 @@ def build(
         expected = estimate(plans, session.file, session.prompts, progress=measured_progress(session, before))
         if not put_json(BuildEstimate(expected.rounded()), json):
             console().print(estimate_table(expected))
+            for each in session.sessions:
+                here = getattr(each.config, "base_url", "")
+                for address, count in each.addresses().items() if each.config.chats else ():
+                    if address.rstrip("/") != here.rstrip("/"):
+                        say(f"{each.config.name}: {count:,} stored answers from {address or 'an unknown address'}")
             if planned:
                 say(planned.rule)
         return
-    configs = session.file.raters
-    unpriced = [c for c in configs if isinstance(c, OpenAI) and not (c.price.input or c.price.output)]
-    if unpriced and max_cost is not None:
-        names = ", ".join(config.name for config in unpriced)
-        say(f"--max-cost does not limit {names}: raters.toml has no price for these raters")
-    charged = [config.name for config in unpriced if config.base_url.rstrip("/") == OFFICIAL]
-    costs = charged or not all(config.price.is_free for config in configs)
-    if costs and not yes and (again or not is_complete(before)):
+    if again or not is_complete(before):
         expected = estimate(plans, session.file, session.prompts, progress=measured_progress(session, before))
-        _confirm(expected, charged, max_cost)
+        show = Console(stderr=True, highlight=False).print
+        approve_spending(
+            (config for config in session.file.raters if config.chats), lambda: cost_of(expected), max_cost, yes=yes,
+            example=PRICE, detail=lambda: show(estimate_table(expected)),
+        )  # fmt: skip
     if again:
         session.ask_again(again, say)
     budget = Budget(max_cost, max_requests)
@@ -161,6 +168,7 @@ def build(
         unanswered = f", {missing:,} questions unanswered (run the same command to ask them again)" if missing else ""
         merge = "run without --shard to merge all parts and write the map"
         say(f"part {part}: {done:,} answers saved{unanswered}; {merge}")
+        end_at_budget(budget)
         return
     if planned:
         built_map.write_whole(out, source, session, outcome, planned)
@@ -174,6 +182,7 @@ def build(
     if budget.reason in ("cost", "requests"):
         spent = f"{budget.requests:,} requests" if budget.reason == "requests" else "cost"
         say(f"budget limit reached ({spent}); run the same command to resume with a new budget")
+        end_at_budget(budget)
     elif missing := left(outcome):
         say(f"{missing:,} questions have no answer yet; run the same command to ask them again")
 
@@ -205,18 +214,8 @@ def _plans(
     return {part: plan for part, plan in plans.items() if part in wanted}, rules
 
 
-def _confirm(expected: Estimate, charged: list[str], max_cost: float | None) -> None:
-    """Ask for confirmation if the run costs money; ``charged`` are raters that cost money but have no price set."""
-    from rich.console import Console
-
-    from shoe.report.maps import estimate_table
-
-    if not (charged or expected.cost.high):
-        return
-    about = f"about {expected.cost.likely:,.2f} {expected.currency}"
-    if charged:
-        about += f" plus the unknown cost of {', '.join(charged)}, which has no price in raters.toml"
-    bound = "" if max_cost is None else f", {max_cost:g} at most"
-    refusal = f"this run will cost {about}: add --yes to accept, or --dry-run for details"
-    show = Console(stderr=True, highlight=False).print
-    confirm(f"Spend {about}{bound}", refusal, lambda: show(estimate_table(expected)))
+def cost_of(expected: Estimate) -> str:
+    """Return the likely cost of the raters with a price as text; "" if they cost nothing."""
+    costs = [rater.cost for rater in expected.raters if rater.cost]
+    likely = sum(cost.likely for cost in costs)
+    return f"about {likely:,.2f} {expected.currency}" if any(cost.high for cost in costs) else ""

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Option
 
 from shoe.cli import options
+from shoe.cli.map.build import PRICE
 from shoe.cli.output import put_json
-from shoe.cli.workers import parse_states, treat_sigterm_as_interrupt
+from shoe.cli.spending import approve_spending, end_at_budget
+from shoe.cli.workers import open_cluster, parse_engine, parse_states, treat_sigterm_as_interrupt
 
 if TYPE_CHECKING:
     from shoe.lexicon.expressions import Part
@@ -33,12 +35,15 @@ def complete(
         float, Option(min=0.0, max=1.0, help="Target width of the score interval; 0.001 is 0.1 percentage points.")
     ] = 0.001,
     max_cost: options.MaxCost = None,
+    max_requests: options.MaxRequests = None,
     ledger: Annotated[
         Path | None, Option(help="Folder of all answers, shared by all maps. Default: shoe-ledger next to the map.")
     ] = None,
     ask_again: options.AskAgain = None,
+    engine: options.EngineText = "serial",
+    gpus: options.Gpus = 0,
     dry_run: Annotated[bool, Option("--dry-run", help="Print the cost of the first round and exit.")] = False,
-    yes: Annotated[bool, Option("--yes", "-y", help="Run without --max-cost and without confirmation.")] = False,
+    yes: options.Yes = False,
     json: options.Json = None,
 ) -> None:
     """Rate only the pairs that the SHOE-mAP of some predictions depends on, the most influential first.
@@ -46,12 +51,13 @@ def complete(
     Example: shoe map complete hico-det --for predictions.json -g instances_test2015.json --raters raters.toml
     --max-cost 5
 
-    Before each round, bounds of the score are computed with all unrated pairs at 0 and at 1. The command ends when the
-    bounds differ by at most --tolerance. The map is written after every round. You can stop a run at any time; the same
-    command resumes it. MAP itself is not changed. docs/protocols.md, 10.7, describes the interval and its limits.
+    Before each round, bounds of the score are computed with all unrated pairs at 0 and at 1. Bounds of later rounds can
+    lie slightly outside earlier bounds, which assume that an unmatched prediction is a false positive of its present
+    class or of one other class. The command ends when the bounds differ by at most --tolerance. The map is written
+    after every round. You can stop a run at any time; the same command resumes it. MAP itself is not changed.
+    docs/protocols.md, 10.7, describes the interval and its limits.
     """
     from shoe.cli.map.tools import evaluate_predictions
-    from shoe.core.errors import OptionError
     from shoe.llm.budget import Budget
     from shoe.llm.recorder import Progress
     from shoe.maps.complete import CompleteEstimate, MapCompleted, first_round
@@ -73,11 +79,14 @@ def complete(
     gc.enable()  # this command may run for days
     start = SimilarityMap.load(map, ENSEMBLE)
     folder = out or Path(f"{start.name}-completed")
-    again = parse_states(ask_again)
+    again, asking = parse_states(ask_again), parse_engine(engine, gpus)
     begin = begun(start, folder)
     session = Raters(read_raters(raters), Prompts.read(None), ledger or folder.absolute().parent / "shoe-ledger")
-    if max_cost is None and not (yes or dry_run or all(config.price.is_free for config in session.file.raters)):
-        raise OptionError(f"{raters}: raters have prices: set --max-cost, or accept any cost with --yes")
+    if not dry_run:
+        approve_spending(
+            (config for config in session.file.raters if config.chats), lambda: "an amount that --max-cost can limit",
+            max_cost, yes=yes, example=PRICE,
+        )  # fmt: skip
     report = evaluate_predictions(predictions, ground_truth, map, start.dataset)
     purpose = _purpose(predictions, ground_truth)
     assert report is not None, "both files are given"  # noqa: S101 - for the type checker
@@ -91,7 +100,7 @@ def complete(
             print(round_line(state, session.file.currency))
             console().print(estimate_table(expected))
         return
-    limit = Budget(max_cost=max_cost)
+    limit = Budget(max_cost, max_requests)
 
     def rated(wanted: Mapping[Part, Sequence[Pair]]) -> Mapping[Part, RatedPairs]:
         found = rate_pairs(session, wanted, limit, progress)
@@ -100,7 +109,9 @@ def complete(
             raise KeyboardInterrupt
         return found
 
-    with Progress(session.file.currency) as progress:
+    with open_cluster(asking, gpus, len(session.sessions)) as cluster, Progress(session.file.currency) as progress:
+        for each in session.sessions:
+            each.cluster = cluster
         if again:
             session.ask_again(again, progress.say)
         completion = complete_map(
@@ -121,6 +132,7 @@ def complete(
             print_line(to, line)
         if found.out:
             print_line(to, f"to use the completed map, run `shoe score ... --similarity {folder}`")
+    end_at_budget(limit)
 
 
 def _raters(raters: Raters) -> Iterator[Rater]:

@@ -14,7 +14,7 @@ from typing import Annotated, Any, ClassVar
 from shoe.core.errors import OptionError, quote
 from shoe.llm.batch import BatchPass
 from shoe.llm.client import Pass
-from shoe.llm.endpoint import OFFICIAL, OFFICIAL_KEY, Secrets, address
+from shoe.llm.endpoint import OFFICIAL, OFFICIAL_KEY, Endpoint, Secrets, address
 from shoe.llm.ledger import ASK_AGAIN
 from shoe.llm.request import OURS, Chat, Recorder
 from shoe.maps.config import Backend, RaterConfig, setting
@@ -30,19 +30,27 @@ class OpenAI(RaterConfig, frozen=True, kw_only=True):
     kind: ClassVar[str] = "openai"
     chats: ClassVar[bool] = True
 
-    base_url: Annotated[str, setting("URL of the endpoint, without /chat/completions")] = OFFICIAL
+    base_url: Annotated[str, setting("URL of the endpoint, without /chat/completions", key=False)] = OFFICIAL
     api_key_env: Annotated[
         str, setting(f"environment variable with the API key; {OFFICIAL_KEY} for OpenAI's endpoint", key=False)
     ] = ""
+    served_as: Annotated[
+        str, setting("name of the model for stored answers, if endpoints call it differently; `model` by default")
+    ] = ""
     structured: Annotated[bool, setting("request JSON by response_format, if the endpoint supports it")] = True
+
+    @property
+    def place(self) -> Endpoint:
+        """The endpoint, without its API key; OptionError if the URL is invalid."""
+        return address(f"rater {quote(self.name)}", self.base_url, self.api_key_env)
 
     def backend(self, prompts: Prompts) -> Backend:
         """Return the rater; raise OptionError if its settings are invalid. The API key is read at the first request."""
         return _ChatEndpoint(self)
 
     def identity(self) -> Mapping[str, Any]:
-        """Return the URL without a slash at the end, and the sentence that is added to repeated questions."""
-        return {"base_url": self.base_url.rstrip("/"), "second_time": SECOND_TIME}
+        """Return the sentence that is added to repeated questions."""
+        return {"second_time": SECOND_TIME}
 
 
 class OpenAIBatch(OpenAI, frozen=True, kw_only=True):
@@ -59,7 +67,7 @@ class OpenAIBatch(OpenAI, frozen=True, kw_only=True):
 
 class _ChatEndpoint:
     def __init__(self, config: OpenAI) -> None:
-        self._address = address(f"rater {quote(config.name)}", config.base_url, config.api_key_env)
+        self._address = config.place
         for name in OURS:
             if name in config.sampling:
                 raise OptionError(f"rater {quote(config.name)}: sampling: remove {name}, which shoe sets itself")

@@ -50,7 +50,7 @@ class BackendConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         revision: revision of the model on the hub; "" for the default revision.
         most_tokens: maximum number of tokens of an answer.
         top: number of likeliest tokens per position whose log probabilities are recorded.
-        price: price of tokens.
+        price: price of tokens; None if unknown.
     """
 
     kind: ClassVar[str]
@@ -60,7 +60,7 @@ class BackendConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     revision: str = ""
     most_tokens: Annotated[int, msgspec.Meta(ge=1, le=100_000)] = 32
     top: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 20
-    price: Price = Price()
+    price: Price | None = None
 
     def identity(self) -> dict[str, Any]:
         """Return all settings that can change an answer, as JSON."""

@@ -25,7 +25,9 @@ class Endpoint(BackendConfig, frozen=True, kw_only=True):
 
     Attributes:
         base_url: URL of the endpoint, without /chat/completions.
+        served_as: name of the model for stored answers, if endpoints call it differently; ``model`` by default.
         api_key_env: environment variable with the API key; by default OPENAI_API_KEY for the official endpoint.
+        logprobs: whether token probabilities are requested; by default, if the confidence is not ``none``.
         parameters: further parameters of each request, which override the default parameters. The value null removes a
             default parameter.
         limits: limits on the number and rate of requests.
@@ -36,16 +38,20 @@ class Endpoint(BackendConfig, frozen=True, kw_only=True):
 
     base_url: str = OFFICIAL
     api_key_env: str = ""
+    served_as: str = ""
+    logprobs: bool = True
     parameters: dict[str, Any] = msgspec.field(default_factory=dict)
     limits: Limits = Limits()
 
     def more(self) -> Mapping[str, Any]:
-        """Return the settings that can change an answer: the URL and the further parameters of each request."""
-        return {"base_url": self.base_url.rstrip("/"), "parameters": self.parameters}
+        """Return the settings that can change an answer: the name of the model, and further parameters of requests."""
+        return {"model": self.served_as or self.model, "parameters": self.parameters}
 
     def sampling(self) -> Mapping[str, Any]:
         """Return the parameters of each request: defaults such as ``max_tokens``, overridden by ``parameters``."""
-        ours = {"temperature": 0.0, "max_tokens": self.most_tokens, "logprobs": True, "top_logprobs": self.top}
+        ours: dict[str, Any] = {"temperature": 0.0, "max_tokens": self.most_tokens}
+        if self.logprobs:
+            ours |= {"logprobs": True, "top_logprobs": self.top}
         return {name: value for name, value in {**ours, **self.parameters}.items() if value is not None}
 
     @property
@@ -64,13 +70,15 @@ class Endpoint(BackendConfig, frozen=True, kw_only=True):
                 raise OptionError(
                     f"model {quote(self.model)}: parameters: found {name}, which shoe sets itself: remove it"
                 )
-        self._address()
+        _ = self.place
 
-    def _address(self) -> Address:
+    @property
+    def place(self) -> Address:
+        """The endpoint, without its API key; OptionError if the URL is invalid."""
         return address(f"model {quote(self.model)}", self.base_url, self.api_key_env)
 
     def open(self) -> Backend:
         """Return the back end, with the API key from the environment; raise OptionError if the key is missing."""
         self.check()
-        place, chat = self._address().open(), Chat(self.model, self.sampling(), None)
+        place, chat = self.place.open(), Chat(self.model, self.sampling(), None)
         return lambda asks, recorder: Pass(place, chat, self.limits, recorder).run(asks)

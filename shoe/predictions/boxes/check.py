@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass, replace
 
@@ -98,6 +99,23 @@ class Fit:
     mean_iou: float
 
 
+# Changes to boxes, given x1, y1, x2, y2 as fractions of the image, and an aspect ratio. Images whose EXIF orientation
+# is applied by one program only are rotated; pixels of the rotated image are fractions of the other side.
+_EXIF = ": was the EXIF orientation of the images ignored or applied twice?"
+_MOVES: dict[str, Callable[..., Floats]] = {
+    "if mirrored: replace x1 and x2 by width - x2 and width - x1": (
+        lambda x1, y1, x2, y2, _: np.stack([1 - x2, y1, 1 - x1, y2])
+    ),
+    f"if rotated by 180 degrees{_EXIF}": lambda x1, y1, x2, y2, _: np.stack([1 - x2, 1 - y2, 1 - x1, 1 - y1]),
+    f"if rotated clockwise{_EXIF}": lambda x1, y1, x2, y2, r: np.stack([1 - y2 / r, x1 * r, 1 - y1 / r, x2 * r]),
+    f"if rotated counterclockwise{_EXIF}": lambda x1, y1, x2, y2, r: np.stack([y1 / r, 1 - x2 * r, y2 / r, 1 - x1 * r]),
+    "if x is multiplied by height / width and y by width / height: were width and height exchanged?": (
+        lambda x1, y1, x2, y2, r: np.stack([x1 / r, y1 * r, x2 / r, y2 * r])
+    ),
+}
+_NEIGHBOUR = "with the annotations of the {} image of the file: are image names shifted by one?"
+
+
 @dataclass(frozen=True, slots=True)
 class GroupFits:
     """Agreement with the ground truth of the boxes that were read under one convention.
@@ -113,8 +131,7 @@ class GroupFits:
         apart: fits of only the images that fit badly, if another convention is far better for these images but not for
             all images; else None.
         by_kind: fits of the human boxes and of the object boxes, if each need another convention; else empty.
-        moved: number of images whose boxes are mirrored, or fit the previous or next image of the file, after the word
-            "mirrored", "previous" or "next"; None if the boxes of so many images fit by chance.
+        moved: sentence on how the boxes of many images were moved; "" if the boxes of so many images fit by chance.
         truth: fit of the applied convention if the numbers in the ground truth are x1, y1, width and height, if this
             fit is far better than all others; else None.
     """
@@ -125,7 +142,7 @@ class GroupFits:
     images: int = 0
     apart: GroupFits | None = None
     by_kind: tuple[Fit, ...] = ()
-    moved: tuple[str, int] | None = None
+    moved: str = ""
     truth: Fit | None = None
 
     @property
@@ -199,7 +216,7 @@ class Group:
         truth = _fit(self._applied, self._overlap_with(self._as_widths, self._applied))
         if truth.mean_iou > fits.best.mean_iou + _TIE and fits.is_far_better(truth):
             return replace(fits, truth=truth)
-        if (moved := self._moved(overlap)) is not None:
+        if moved := self._moved(overlap, fits.best.mean_iou if fits.better else 0.0):
             return replace(fits, moved=moved)
         if fits.better is not None:
             return fits
@@ -210,25 +227,36 @@ class Group:
         apart = self._select(missed)._fits_of_all()
         return replace(fits, apart=apart) if apart.better is not None and apart.best.hits >= usual else fits
 
-    def _moved(self, overlap: Floats) -> tuple[str, int] | None:
-        """Return how boxes of many images were moved ("mirrored", "previous" or "next"), and the number of such images.
+    def _moved(self, overlap: Floats, least: float) -> str:
+        """Return how boxes of many images were moved; "" if the mean IoU of all boxes would be below ``least``.
 
-        In a right file, the boxes of few images fit better if mirrored, or with the annotations of the previous or next
+        In a right file, the boxes of few images fit better if moved, or with the annotations of the previous or next
         image of the file. How many do by chance is counted with the annotations of other images. ``overlap`` is the
         (n,) IoU of the boxes under the applied convention.
         """
         numbers, applied = self._numbers, self._applied
-        own = self._mean_of_images(overlap)
+        own, image = self._mean_of_images(overlap), numbers.image
         others = {step: self._overlap_with(annotated, applied) for step, annotated in self._neighbours.items()}
-        wins = {step: int((self._mean_of_images(each) > own + _LEAD).sum()) for step, each in others.items()}
-        chance = max(wins[step] for step in wins if abs(step) > 1)
-        moved = {"previous": wins[-1], "next": wins[1]}
+        moved = {_NEIGHBOUR.format(name): others.pop(step) for name, step in (("previous", -1), ("next", 1))}
         if self._all_known:
-            boxes = self._mirrored(self._read(applied)[:, None])
-            mirrored = self._mean_of_images(self._overlaps(numbers, numbers.image, boxes, applied.order)[0])
-            moved["mirrored"] = int((mirrored > own + _LEAD).sum())
-        name = max(moved, key=lambda name: moved[name])
-        return (name, moved[name]) if moved[name] > chance + _DEVIATIONS * (1 + np.sqrt(chance + 1)) else None
+            size = self._sizes[image].T
+            unit = self._read(applied) / np.tile(size, (2, 1))
+            for name, move in _MOVES.items():
+                is_relative = applied.needs_sizes and name.endswith(_EXIF)
+                boxes = move(*unit, 1 if is_relative else size[0] / size[1]) * np.tile(size, (2, 1))
+                moved[name] = self._overlaps(numbers, image, boxes[:, None], applied.order)[0]
+        wins = {name: self._mean_of_images(each) > own + _LEAD for name, each in moved.items()}
+        chance = max(int((self._mean_of_images(each) > own + _LEAD).sum()) for each in others.values())
+        name = max(wins, key=lambda name: wins[name].sum())
+        count, chosen = int(wins[name].sum()), wins[name][image]
+        is_chance = count <= chance + _DEVIATIONS * (1 + np.sqrt(chance + 1))
+        if is_chance or np.where(chosen, moved[name], overlap).mean() < least:
+            return ""
+        before, after = (float((each[chosen] >= _HIT).mean()) for each in (overlap, moved[name]))
+        return (
+            f"in {count:,} of {len(np.unique(image)):,} sampled images, {before:.0%} overlap an annotated box with "
+            f"IoU >= 0.5, {after:.0%} {name}"
+        )
 
     def _mean_of_images(self, overlap: Floats) -> Floats:
         """Return the (m,) mean over the boxes of each image of an (n,) IoU; 0 without boxes."""
@@ -309,11 +337,6 @@ class Group:
             self._overlaps(numbers, numbers.image, self._read(each)[:, None], each.order) for each in conventions
         )
         return max(map(_fit, conventions, overlaps), key=lambda fit: fit.mean_iou)
-
-    def _mirrored(self, boxes: Floats) -> Floats:
-        """Return (4, 1, n) box corners with left and right exchanged."""
-        width = self._sizes[self._numbers.image, 0]
-        return np.stack([width - boxes[2], boxes[1], width - boxes[0], boxes[3]])
 
     def _fitted(self, boxes: Floats, near: Convention) -> list[list[Convention]]:
         """Return conventions whose sizes are fitted to the boxes: lists of equally round sizes, the roundest first.
@@ -449,12 +472,14 @@ class BoxReport:
         tiny_share: fraction of triplets with a box less than one pixel wide or high.
         groups: fits per applied convention; empty if no image has both predictions and ground truth.
         stated: whether the file or its format states a convention, so that --boxes needs a full name to override it.
+        is_mixed: whether the boxes are a part of a file whose other boxes fit the applied convention better.
     """
 
     images: int
     tiny_share: float
     groups: tuple[GroupFits, ...]
     stated: bool = False
+    is_mixed: bool = False
 
     def flag(self, fit: Fit) -> str:
         """Return the option that applies the convention of a fit, for messages: --boxes xywh (Python: boxes="xywh")."""
@@ -481,21 +506,19 @@ class BoxReport:
                 "if the boxes of the ground truth are x1, y1, width, height: convert them to x1, y1, x2, y2"
             )
         if group.moved:
-            name, images = group.moved
-            line = f"boxes: in {images:,} of {group.images:,} sampled images, the boxes fit the annotations "
-            if name == "mirrored":
-                return f"{line}far better if mirrored: replace x1 and x2 by width - x2 and width - x1"
-            return f"{line}of the {name} image of the file far better than their own: are image names shifted by one?"
+            return f"boxes: {group.moved}"
         if better is None:
             return None if group.apart is None else self._mixed_verdict(group, group.apart)
         group_text = f" of the boxes read as {applied.convention}" if len(self.groups) > 1 else ""
         exchanged = " (human and object boxes exchanged)" if "swapped" in better.convention else ""
         all_agree = {(g.better or g.fits[0]).convention for g in self.groups} == {better.convention}
         alone_text = "" if all_agree else " for a separate file with only these boxes"
+        advice = f"; if the latter is right, set it{alone_text}: {self.flag(better)}"
+        if self.is_mixed:
+            advice = ", unlike the other boxes of the file: write all boxes in one convention"
         return (
             f"boxes: {applied.hits:.0%}{group_text} overlap an annotated box of their image with IoU >= 0.5 if "
-            f"read as {applied.convention}, {better.hits:.0%} if read as {better.convention}{exchanged}; if the latter "
-            f"is right, set it{alone_text}: {self.flag(better)}"
+            f"read as {applied.convention}, {better.hits:.0%} if read as {better.convention}{exchanged}{advice}"
         )
 
     def _mixed_verdict(self, group: GroupFits, apart: GroupFits) -> str:

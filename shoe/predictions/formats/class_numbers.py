@@ -25,7 +25,7 @@ from shoe.predictions.source import Source
 _TRIPLET = Meta(extra={"item": "triplet"})
 
 
-class _Image(Struct, gc=False):
+class _Image(Struct, gc=False, forbid_unknown_fields=True):
     image_id: Annotated[str | int, Meta(extra={"expected": "the number of a test image"})]
     boxes: Annotated[list[Box], Meta(extra={"item": "box"})]
     h_idx: Annotated[list[Whole], _TRIPLET]
@@ -73,7 +73,7 @@ def read_hoidet(source: Source) -> Rows:
 # mllms-zs-hoi: JSON with a list of triplets per image name without ".jpg"; HOI classes count from 1.
 
 
-class _Item(Struct, gc=False):
+class _Item(Struct, gc=False, forbid_unknown_fields=True):
     hoi_id: Whole
     sub_bbox: Box
     obj_bbox: Box
@@ -105,7 +105,7 @@ def read_mllms(source: Source) -> Rows:
     for name, listed in source.document.items():
         try:
             images.append(source.benchmark.image_name(name))
-            triplets = msgspec.convert(listed, list[_Item])
+            triplets = source.convert(listed, list[_Item])
         except msgspec.ValidationError as error:
             raise explain_error(path, error, listed, _Items, record=f"image {quote(name)}") from None
         except ValueError:
@@ -163,7 +163,7 @@ _Row = Annotated[
 _Rows = Annotated[list[_Row], _ROW]
 
 
-class _Class(Struct, gc=False):
+class _Class(Struct, gc=False, forbid_unknown_fields=True):
     keys: Annotated[list[Annotated[str | int, Meta(extra={"expected": "the number of a test image"})]], _ROW]
     scores: Annotated[list[Number], _ROW]
     boxes: Annotated[list[_BOXES], _ROW]

@@ -2,14 +2,15 @@
 
 Columns are image, hx1, hy1, hx2, hy2, ox1, oy1, ox2, oy2, verb and object. Names of the same meaning are read
 too, such as file_name, person_xmin, action and object_class. Optional columns are score (or a name in ``SCORE_NAMES``),
-and width and height of the image; their values may be missing in a row (no key, null, or an empty field). Other columns
-are ignored, and the notes list them. An image without triplets has one row with only the image (and its size).
+and width and height of the image; their values may be missing in a row (no key, null, or an empty field). Rows
+that a verdict denies ("present": no) are left out. Other columns are ignored, and the notes list them. An image without
+triplets has one row with only the image (and its size).
 """
 
 import csv
 import io
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -19,16 +20,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoe.benchmarks.base import Benchmark
-from shoe.core.arrays import Floats, Indices
+from shoe.core.arrays import Floats, Indices, Mask
 from shoe.core.errors import InputError, MissingExtraError, quote
 from shoe.core.interactions import Interactions
 from shoe.core.io.files import atomic_write
-from shoe.core.io.json import ImageName, Number, NumberOrText, explain_error
+from shoe.core.io.json import ImageName, Number, NumberOrText, describe_value, explain_error
 from shoe.core.rows import Rows
 from shoe.predictions.record_fields import image_names
 from shoe.predictions.source import Source
-from shoe.predictions.vlm.boxes import corner_of, layout_of, verdict_of
-from shoe.predictions.vlm.keys import SCORE_NAMES, is_verdict, meaning_of_kind, superseded
+from shoe.predictions.vlm.boxes import YES_OR_NO, corner_of, layout_of, verdict_of
+from shoe.predictions.vlm.keys import SCORE_NAMES, is_verdict, meaning, meaning_of_kind, superseded
 
 _CORNERS = ["hx1", "hy1", "hx2", "hy2", "ox1", "oy1", "ox2", "oy2"]
 COLUMNS = ["image", *_CORNERS, "verb", "object"]
@@ -85,9 +86,10 @@ def read_csv(source: Source) -> Rows:
     names, layout = _column_names(source, header)
     values = list(zip(*(row for _, row in numbered), strict=True)) or [()] * len(header)
     columns: Columns = {name: values[header.index(in_file)] for name, in_file in names.items()}
+    others: Columns = {name: values[header.index(name)] for name in header if name not in names.values()}
     if "score" in columns:
         columns["score"] = _without_percent(source, columns["score"])
-    return _rows(source, columns, NumberOrText, absent="", layout=layout)
+    return _rows(source, columns, others, NumberOrText, absent="", layout=layout)
 
 
 def _without_percent(source: Source, scores: Sequence[str]) -> list[str]:
@@ -100,18 +102,18 @@ def _without_percent(source: Source, scores: Sequence[str]) -> list[str]:
 
 def read_flat_lines(source: Source) -> Rows:
     """Read JSON Lines or a JSON list of objects; errors as in :func:`read_csv`."""
-    keys = chain.from_iterable(record for record in source.records if isinstance(record, dict))
-    found, layout = _column_names(source, list(dict.fromkeys(keys)))
+    keys: Iterable[str] = chain.from_iterable(record for record in source.records if isinstance(record, dict))
+    found, layout = _column_names(source, keys := list(dict.fromkeys(keys)))
     names = {name: name for name in COLUMNS} | found
     kinds: dict[str, Any] = dict.fromkeys(_CORNERS, Number | None) | {"image": ImageName, "verb": str, "object": str}
     required: list[Any] = [(name, kinds[name]) for name in COLUMNS]
     if any(_is_bare(record, names) for record in source.records):
         required[1:] = [(name, kinds[name] | None, None) for name in COLUMNS[1:]]
     optional: list[Any] = [(name, Number | None, None) for name in names if name in _OPTIONAL]
-    optional += [("verdict", Any, None)] * ("verdict" in names)
     triplets = source.typed(msgspec.defstruct("Triplet", [*required, *optional], rename=names, gc=False))
     columns: Columns = {name: [getattr(triplet, name) for triplet in triplets] for name in names}
-    return _rows(source, columns, Number, absent=None, layout=layout)
+    others: Columns = {key: [each.get(key) for each in source.records] for key in keys if key not in names.values()}
+    return _rows(source, columns, others, Number, absent=None, layout=layout)
 
 
 def _is_bare(record: Any, names: Mapping[str, str]) -> bool:
@@ -126,13 +128,15 @@ def read_parquet(source: Source) -> Rows:
     try:
         file = pyarrow.parquet.ParquetFile(pyarrow.BufferReader(source.data))
         names, layout = _column_names(source, file.schema_arrow.names)
-        table = file.read(columns=list(names.values()), use_threads=False)
+        other = [name for name in file.schema_arrow.names if name not in names.values()]
+        table = file.read(columns=[*names.values(), *other], use_threads=False)
         table.validate(full=True)
         columns: Columns = {name: table.column(in_file).to_pylist() for name, in_file in names.items()}
+        others: Columns = {name: table.column(name).to_pylist() for name in other}
     except (pyarrow.ArrowException, OSError, ValueError, TypeError, KeyError, MemoryError, OverflowError) as error:
         found = f"damaged Parquet data ({type(error).__name__})"
         raise InputError(source.path, found=found, expected="a Parquet file with flat columns") from None
-    return _rows(source, columns, Number, absent=None, layout=layout)
+    return _rows(source, columns, others, Number, absent=None, layout=layout)
 
 
 def _pyarrow() -> Any:
@@ -221,24 +225,21 @@ def columns_in(given: Sequence[str]) -> tuple[dict[str, str], str]:
 
 
 def _column_names(source: Source, given: Sequence[str]) -> tuple[dict[str, str], str]:
-    """Return what :func:`columns_in` returns, and note unknown columns. Raises InputError if a column occurs twice."""
+    """Return what :func:`columns_in` returns. Raises InputError if a column occurs twice."""
     names, layout = columns_in(given)
     for name in names.values():
         count = [each.lower() for each in given].count(name.lower())
         if count > 1:
             found = f"{count} columns of this name"
             raise InputError(source.path, field=name.lower(), found=found, expected="one column")
-    if verdict := next((name for name in given if is_verdict(name) and name not in names.values()), None):
-        names["verdict"] = verdict
-    source.notes.set_examples("columns_unread", [name for name in given if name not in names.values()])
     return names, layout
 
 
-def _rows(source: Source, columns: Columns, kind: Any, absent: str | None, layout: str = "xyxy") -> Rows:
-    """Return the rows in ``columns``; ``kind`` is the type of numbers, ``absent`` the value of a missing number."""
+def _rows(source: Source, columns: Columns, others: Columns, kind: Any, absent: str | None, layout: str) -> Rows:
+    """Return the rows; ``others``: other columns, ``kind``: type of numbers, ``absent``: value of a missing number."""
     absent_columns = [name for name in COLUMNS if name not in columns]
     if absent_columns:
-        present = ", ".join(map(quote, [*columns, *source.notes.examples("columns_unread")][:12]))
+        present = ", ".join(map(quote, [*columns, *others][:12]))
         raise InputError(source.path, field=absent_columns[0], found=f"only {present}", expected="this column")
     count = len(columns["image"])
     images, image = _index_words(source, "image", columns["image"])
@@ -246,10 +247,10 @@ def _rows(source: Source, columns: Columns, kind: Any, absent: str | None, layou
     if absent in columns["verb"]:
         fields = zip(*(columns[name] for name in COLUMNS[1:]), strict=True)
         is_triplet[:] = [any(value != absent for value in row) for row in fields]
-    verdicts = np.array([verdict_of(value) for value in columns.get("verdict", ())], np.float64)  # NaN for None
-    if len(verdicts) and np.isin(verdicts[~np.isnan(verdicts)], (0, 1)).all():  # other numbers are IDs
-        source.notes.add("denied", count=int((is_triplet & (verdicts == 0)).sum()))
-        is_triplet &= verdicts != 0
+    for name, values in others.items():
+        is_no = _denied(source, name, values) & is_triplet
+        source.notes.add("denied", name, int(is_no.sum()))
+        is_triplet &= ~is_no
     kept = np.flatnonzero(is_triplet).tolist()
 
     def numbers(name: str) -> Floats:
@@ -284,6 +285,20 @@ def _rows(source: Source, columns: Columns, kind: Any, absent: str | None, layou
         conventions=() if layout == "xyxy" else [layout],
         convention=None if layout == "xyxy" else np.zeros(len(kept), np.int64),
     )
+
+
+def _denied(source: Source, name: str, values: Sequence[Any]) -> Mask:
+    """Return the (n,) mask of rows that a column of verdicts denies; raise InputError if a verdict is not yes or no."""
+    verdicts = [verdict_of(value) for value in values] if is_verdict(name) else []
+    is_no = np.array([verdict is False for verdict in verdicts], bool)
+    unclear = [row for row, verdict in enumerate(verdicts) if verdict is None and values[row] not in (None, "")]
+    if unclear and not meaning(name).part:
+        found, place = describe_value(values[unclear[0]]), source.record_name(unclear[0])
+        raise InputError(source.path, record=place, field=name, found=found, expected=YES_OR_NO)
+    if unclear or not is_no.any():
+        source.notes.add_unread(name, values)
+        return np.zeros(len(values), bool)
+    return is_no
 
 
 def _convert(source: Source, name: str, values: Sequence[Any], kind: Any, rows: Sequence[int]) -> Sequence[Any]:

@@ -39,23 +39,26 @@ B = TypeVar("B")
 N = TypeVar("N")
 
 
-class _Unlabelled(Struct, gc=False):
+class _Unlabelled(Struct, gc=False, forbid_unknown_fields=True):
     bbox: Box
+    score: Any = None  # not used: a triplet has its own score
 
 
-class _Labelled(Struct, Generic[B, N], gc=False):
+class _Labelled(Struct, Generic[B, N], gc=False, forbid_unknown_fields=True):
     bbox: B
     category_id: N
+    score: Any = None  # not used, as above
 
 
-class _Hoi(Struct, Generic[N], gc=False):
+class _Hoi(Struct, Generic[N], gc=False, forbid_unknown_fields=True):
     subject_id: Whole
     object_id: Whole
     category_id: N
     score: Number | UnsetType = UNSET
+    action_score: Any = None  # read by read_action_scores
 
 
-class _Lists(Struct, Generic[B, N], gc=False):
+class _Lists(Struct, Generic[B, N], gc=False, forbid_unknown_fields=True):
     predictions: Annotated[list[B], Meta(extra={"item": "box"})]
     hoi_prediction: Annotated[list[_Hoi[N]], Meta(extra={"item": "triplet"})]
 

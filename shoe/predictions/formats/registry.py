@@ -246,7 +246,7 @@ def suggest_names(source: Source, known: Sequence[str]) -> str | None:
     """Return a suggestion of keys in ``known`` that are similar to unread keys or columns; None without a match."""
     records = (record for record in source.head[:_LOOKED_AT] if isinstance(record, dict))
     names = dict.fromkeys(name for record in records for name in record if isinstance(name, str) and role(name) is None)
-    return _suggestion(list(source.notes.examples("columns_unread") or names), known)
+    return _suggestion(list(source.notes.unread or names), known)
 
 
 def _keys_hint(keys: Sequence[object]) -> str | None:

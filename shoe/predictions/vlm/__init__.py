@@ -91,7 +91,9 @@ def is_vlm(source: Source) -> bool:
     document = source.head if source.is_list or source.lines else source.document
     if is_sgg(document):
         return True
-    return any(_is_record(record) for record in islice(records_in(document), _LOOKED_AT))
+    with suppress(UnreadableError):  # read_vlm raises it again
+        return any(_is_record(record) for record in islice(records_in(document), _LOOKED_AT))
+    return True
 
 
 def _table_rows(source: Source, most: int | None = None) -> list[dict[str, str]]:

@@ -1,89 +1,17 @@
-"""Read an answer, as text or parsed data, in the context of its record; list unread keys of its items."""
+"""Read an answer, as text or parsed data, in the context of its record."""
 
 import re
-from collections.abc import Iterator, Sequence
-from itertools import islice
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from shoe.core.errors import quote
-from shoe.predictions.source import Source
 from shoe.predictions.vlm.box_marks import MARK, MarkedText, entity_of, grounded_caption, insert_marks, mark_boxes
-from shoe.predictions.vlm.boxes import Box, box_of, corners_in
+from shoe.predictions.vlm.boxes import Box
 from shoe.predictions.vlm.fields import Fields, fields_of, rows_of
 from shoe.predictions.vlm.items import interactions_in
-from shoe.predictions.vlm.keys import ANSWERS, is_metadata, is_truth, is_verdict, meaning, role
+from shoe.predictions.vlm.keys import is_metadata, is_truth, meaning
 from shoe.predictions.vlm.parsed_reply import Pair, Reading
 from shoe.predictions.vlm.prose import interactions_of_sentences, interactions_of_text
-from shoe.predictions.vlm.replies import Reply, answer_of, open_wrapper, parse_json_text, reply_of
-
-_DEEPEST_UNREAD = 12
-_MOST_RECORDS = 100
-_MOST_ITEMS = 300
-_MOST_NAMED = 3
-Items = list[dict[Any, Any]]
-_BOXES, _WORDS = {"human_box", "object_box"}, {"verb", "object"}
-
-
-def first_items(source: Source) -> Items:
-    """Return the innermost objects with boxes in the first records; texts of valid JSON are searched, too."""
-    return list(islice(_items(source.head[:_MOST_RECORDS], 0), _MOST_ITEMS))
-
-
-def unread_numbers(items: Items) -> str:
-    """Return a note on unknown keys with a number in every one of ``items``, perhaps a score; "" if there are none."""
-    names: set[str] | None = None
-    for item in items:
-        found = {key for key in _unknown_keys(item) if type(item[key]) in (int, float)}
-        names = found if names is None else names & found
-    shown = ", ".join(map(quote, sorted(names or ())[:_MOST_NAMED]))
-    return f"numbers under {shown} were not read as scores" if shown else ""
-
-
-def unread_keys(items: Items) -> list[str]:
-    """Return the unknown keys of those ``items`` that have boxes and words under known keys.
-
-    The keys of other items are not returned, because they may contain a word or refer to a box.
-    """
-    names: dict[str, None] = {}
-    for item in items:
-        values = {key: value for key, value in item.items() if value and isinstance(value, str | list | dict)}
-        roles = {role(key) for key in values if isinstance(key, str)}
-        if roles >= _BOXES and (roles >= _WORDS or "phrase" in roles):
-            names |= {key: None for key in _unknown_keys(item) if not isinstance(item[key], dict | list)}
-    return list(names)
-
-
-def alternatives(items: Items) -> list[str]:
-    """Return the first list of several words under the key of an object in ``items``; [] if there is none."""
-    for item in items:
-        for key, value in item.items():
-            is_words = isinstance(value, list) and len(value) > 1 and all(isinstance(word, str) for word in value)
-            if is_words and isinstance(key, str) and role(key) == "object":
-                return list(value)
-    return []
-
-
-def _unknown_keys(item: dict[Any, Any]) -> list[str]:
-    """Return the keys of an item that have no known meaning and are no answers or box coordinates."""
-    known = {*ANSWERS, *(key for _, _, keys in corners_in(item) for key in keys)}
-    return [key for key in item if isinstance(key, str) and not (key in known or role(key) or is_verdict(key))]
-
-
-def _items(value: Any, depth: int) -> Iterator[dict[Any, Any]]:
-    if depth > _DEEPEST_UNREAD:
-        return
-    if isinstance(value, str):
-        text = answer_of(value).removeprefix("```json").removesuffix("```") if value[:1] in "[{`" else ""
-        value = parse_json_text(text)
-    parts = list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else ()
-    has_inner_items = False
-    for part in parts:
-        for item in _items(part, depth + 1):
-            has_inner_items = True
-            yield item
-    if not has_inner_items and isinstance(value, dict):
-        yield from [value] if corners_in(value) or any(box_of(part, key) for key, part in value.items()) else []
-
+from shoe.predictions.vlm.replies import Reply, answer_of, open_wrapper, reply_of
 
 _NUMBER = r"(\d{1,9}(?:\.\d{1,9})?)"
 _BOX = re.compile(rf"(?<![\w.]){_NUMBER}" + rf",\s?{_NUMBER}" * 3 + r"(?![\w.]*\d)(?!\s?,\s?\d)")

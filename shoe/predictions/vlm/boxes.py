@@ -40,7 +40,8 @@ _NUMBER_NAMES = frozenset(name for names, _ in _NAMES for name in names)
 _CORNER_KEYS = frozenset([*(name for names, _ in _NAMES for name in names), *(x for pair in _CORNERS for x in pair)])
 _GEMINI = Convention("yxyx", "thousand")
 _DIGIT = re.compile(r"\d")
-_VERDICT = re.compile(r"\W*(?:(yes|true)\b|(?:no|false)(?![\w-]|[ \t]\w))[^\[{<]*$", re.I)
+YES_OR_NO = "a verdict: yes or no, true or false, 1 or 0"
+_VERDICT = re.compile(r"\W*(?:(yes|true)\b|(?:no|false)(?![\w-]|[ \t]\w)|([yt])\W*$|[nf]\W*$)[^\[{<]*$", re.I)
 
 
 class Box(NamedTuple):
@@ -65,17 +66,16 @@ def number_of(value: Any) -> float | None:
         return None
 
 
-def verdict_of(value: Any) -> float | None:
-    """Return 1 for a value that means yes, 0 for no, and a number itself; None for other values.
+def verdict_of(value: Any) -> bool | None:
+    """Return whether a value means yes (also "y", "t" and 1) or no (also "n", "f" and 0); None for other values.
 
-    >>> verdict_of("No, she is not."), verdict_of(True), verdict_of("1"), verdict_of("ride")
-    (0.0, 1.0, 1.0, None)
+    >>> verdict_of("No, she is not."), verdict_of(True), verdict_of("1"), verdict_of(0.1), verdict_of("ride")
+    (False, True, True, None, None)
     """
-    if type(value) is bool:
-        return float(value)
     if isinstance(value, str) and (match := _VERDICT.match(value)):
-        return float(match[1] is not None)
-    return number_of(value)
+        return bool(match[1] or match[2])
+    number = value if type(value) is bool else number_of(value)
+    return bool(number) if number in (0, 1) else None
 
 
 def box_of(value: Any, key: object = None) -> Box | None:

@@ -11,9 +11,10 @@ from shoe.core.arrays import Floats
 from shoe.core.errors import InputError, quote
 from shoe.core.io.json import describe_value
 from shoe.core.rows import Rows
+from shoe.lexicon.text import ALTERNATIVES
 from shoe.predictions.source import Source
 from shoe.predictions.vlm.box_marks import is_person, verb_likeness
-from shoe.predictions.vlm.boxes import number_of
+from shoe.predictions.vlm.boxes import YES_OR_NO, number_of, verdict_of
 from shoe.predictions.vlm.fields import Verb
 from shoe.predictions.vlm.images import number_of_image
 from shoe.predictions.vlm.keys import meaning
@@ -136,7 +137,6 @@ class Columns:
         self._places = array("q")  # image, record, item, and whether the row comes from a reply
         self._numbers = array("d")  # both boxes and the score
         self._deferred: list[_Deferred] = []
-        self._judged: list[_Deferred] = []
         self._backward: list[tuple[UnreadableError, int, Pair, int, int | None]] = []
 
     def __len__(self) -> int:
@@ -192,14 +192,20 @@ class Columns:
             loose: whether the pair comes from a reply, whose unreadable parts are left out.
 
         Raises:
-            UnreadableError: if there are no words, the human is not a person, or a score outside a reply is invalid.
+            UnreadableError: if there are no words, the human is not a person, a verdict is neither yes nor no, or a
+                score outside a reply is invalid.
         """
-        if pair.verdict is not None:
-            self._judged.append((place, image, pair, record, item, loose))
-            return True
+        for key, value in pair.verdicts:
+            if (verdict := verdict_of(value)) is None:
+                raise UnreadableError(place, key, describe_value(value), YES_OR_NO)
+            if not verdict:
+                self._notes.add("denied", key)
+                return True
         if has_open_roles(pair):
             self._deferred.append((place, image, pair, record, item, loose))
             return True
+        if ALTERNATIVES in pair.target and not self._notes.count("alternatives"):
+            self._notes.set_examples("alternatives", pair.target.split(ALTERNATIVES))
         words = parse_pair_words(pair)
         if words is None:
             part, value = pair.invalid_word or ("phrase", None)
@@ -231,16 +237,16 @@ class Columns:
         """Add the pairs whose meaning depends on the whole file; return the errors of pairs that are left out.
 
         These are pairs with texts under unknown keys, whose roles are chosen for the whole file, and relations from a
-        thing to a person, which are reversed if nearly all relations of the file have this direction. Of pairs with a
-        verdict, those with the verdict 0 are denied, unless another number shows that the numbers are IDs.
+        thing to a person, which are reversed if nearly all relations of the file have this direction.
         """
-        judged, self._judged = self._judged, []
-        are_ids = any(pair.verdict not in (0, 1) for _, _, pair, *_ in judged)
-        valid = [each for each in judged if each[2].verdict or (are_ids and each[2].verdict is not False)]
-        self._notes.add("denied", count=len(judged) - len(valid))
-        errors = self._add_all(valid, [pair._replace(verdict=None) for _, _, pair, *_ in valid])
         undecided, self._deferred = self._deferred, []
-        errors += self._add_all(undecided, assign_roles([pair for _, _, pair, *_ in undecided]))
+        errors = []
+        pairs = assign_roles([pair for _, _, pair, *_ in undecided])
+        for (place, image, _, record, item, loose), pair in zip(undecided, pairs, strict=True):
+            try:
+                self.add_pair(place, image, pair, record, item, loose=loose)
+            except UnreadableError as unreadable:
+                errors.append(unreadable)
         backward, self._backward = self._backward, []
         if len(backward) < _ENOUGH or len(backward) * _MANY < len(self._words) // 3:
             return [*errors, *(error for error, *_ in backward)]
@@ -248,16 +254,6 @@ class Columns:
         for error, image, pair, record, item in backward:
             swapped = pair._replace(human=pair.object, object=pair.human, subject=pair.target, target=pair.subject)
             self.add_pair(error.place, image, swapped, record, item, loose=True)
-        return errors
-
-    def _add_all(self, deferred: Sequence[_Deferred], pairs: Sequence[Pair]) -> list[UnreadableError]:
-        """Add deferred pairs as ``pairs``; return the errors of pairs that are left out."""
-        errors = []
-        for (place, image, _, record, item, loose), pair in zip(deferred, pairs, strict=True):
-            try:
-                self.add_pair(place, image, pair, record, item, loose=loose)
-            except UnreadableError as unreadable:
-                errors.append(unreadable)
         return errors
 
     def rows(self) -> Rows:

@@ -47,8 +47,8 @@ class Fields:
         empty_lists: keys with an empty list.
         invalid_boxes: invalid values under keys of boxes, keyed by side.
         invalid_word: key that should have a word as value, and its value; None if there is none.
-        verdict: whether the interaction is there, as :func:`shoe.predictions.vlm.boxes.verdict_of` returns it; None
-            if the item does not state it.
+        verdicts: values that state whether the interaction is there, by key; see :func:`~.boxes.verdict_of`.
+        unread: plain values that have no meaning, by key.
     """
 
     entities: list[Entity] = field(default_factory=list)
@@ -67,7 +67,8 @@ class Fields:
     empty_lists: list[str] = field(default_factory=list)
     invalid_boxes: dict[str, Any] = field(default_factory=dict)
     invalid_word: tuple[str, Any] | None = None
-    verdict: float | None = None
+    verdicts: dict[str, Any] = field(default_factory=dict)
+    unread: dict[str, Any] = field(default_factory=dict)
 
     @property
     def label(self) -> str:
@@ -84,7 +85,7 @@ def fields_of(record: dict[Any, Any]) -> Fields:
     """Return the content of an item, sorted by the meaning of its keys and the form of its values."""
     fields = Fields()
     for key in [key for key, value in record.items() if isinstance(value, str) and _verdict(key, value) is not None]:
-        fields.verdict = _verdict(key, record[key])
+        fields.verdicts[str(key)] = _verdict(key, record[key])
         record = {other: value for other, value in record.items() if other != key}
     if left_out := superseded(tuple(record)):
         record = {key: value for key, value in record.items() if key not in left_out}
@@ -109,8 +110,8 @@ def fields_of(record: dict[Any, Any]) -> Fields:
             elif info.part in ("verb", "phrase"):
                 fields.invalid_word = (info.part, value)
             continue
-        if is_verdict(key) and (verdict := verdict_of(value)) is not None:
-            fields.verdict = verdict
+        if is_verdict(key) and (verdict_of(value) is not None or not (info.part or isinstance(value, list))):
+            fields.verdicts[str(key)] = value
         elif info.part == "score":
             if not info.side and (fields.score is None or key in ("score", "confidence")):
                 fields.score = _score_in(value) if isinstance(value, dict) else value
@@ -125,14 +126,17 @@ def fields_of(record: dict[Any, Any]) -> Fields:
                 if fields.invalid_word is None and not _NUMBERED.isdisjoint(info.words):
                     fields.invalid_word = (str(key), value)
                 continue
-            fields.references[info.side or str(key)] = value
+            of_item = info.part == "label" and not info.side
+            (fields.unread if of_item else fields.references)[info.side or str(key)] = value
+        else:
+            fields.unread[str(key)] = value
     return fields
 
 
 @lru_cache(1 << 14)
 def _verdict(key: object, words: str) -> bool | None:
-    """Return whether words state that an interaction is there; also "yes" and "no" in place of a verb; else None."""
-    if is_verdict(key):
+    """Return whether words under "answer", or in place of a verb, say only that an interaction is there; else None."""
+    if meaning(key).words == ("answer",):
         return next(iter(stated)) if len(stated := verdicts_in(words)) == 1 and not words.isdigit() else None
     is_word = meaning(key).part in ("verb", "phrase") or str(key).isdigit()  # the keys of an item in a list are numbers
     rest, verdict = split_verdict(words)
@@ -185,9 +189,11 @@ def _may_hold_boxes(info: Meaning, count: int) -> bool:
 
 
 def _sort_object(fields: Fields, key: object, info: Meaning, value: dict[Any, Any]) -> None:
-    if info.part == "verb" and all(type(is_done) is bool for is_done in value.values()):
-        fields.verbs += [Verb(str(name)) for name, is_done in value.items() if is_done]
-        return
+    if info.part == "verb" and not any(type(is_done) in (int, float) for is_done in value.values()):
+        verdicts = {name: verdict_of(is_done) for name, is_done in value.items()}
+        if None not in verdicts.values():
+            fields.verbs += [Verb(str(name)) for name, is_done in verdicts.items() if is_done]
+            return
     scores = [number_of(score) for score in value.values()]
     if info.part in ("verb", "phrase") and None not in scores and all(isinstance(name, str) for name in value):
         fields.verbs += [Verb(name, value[name]) for name in value]
@@ -278,6 +284,8 @@ def _sort_text(fields: Fields, key: object, info: Meaning, value: str) -> None:
     elif len(value) <= 100:
         fields.texts.append(value)
         fields.keys_of[value] = str(key)
+    else:
+        fields.unread[str(key)] = value
 
 
 def is_pointer_pair(value: Any) -> bool:

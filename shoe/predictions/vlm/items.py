@@ -24,7 +24,7 @@ from shoe.predictions.vlm.boxes import Box, box_of
 from shoe.predictions.vlm.entities import Pool
 from shoe.predictions.vlm.fields import Fields, Verb, fields_of, relations_of, rows_of
 from shoe.predictions.vlm.images import plain
-from shoe.predictions.vlm.keys import WRAPPERS, meaning
+from shoe.predictions.vlm.keys import WRAPPERS, meaning, role
 from shoe.predictions.vlm.parsed_reply import Pair, Problem, Reading
 
 
@@ -65,7 +65,7 @@ def pair_of(fields: Fields) -> Pair:
         is_relation,
         fields.invalid_word,
         tuple(fields.keys_of.get(text, "") for text in texts),
-        fields.verdict,
+        tuple(fields.verdicts.items()),
     )
 
 
@@ -234,6 +234,12 @@ class _Walker:
         self._resolve_references(fields, context)
         self._referenced.update(entity.box for entity in fields.entities[count:])
         has_reference = len(fields.entities) > count
+        is_judged = count > 1 or fields.has_words
+        self.reading.unread += (fields.unread if is_judged else fields.unread | fields.verdicts).items()
+        if count > 1:
+            self.reading.unread += ((key, value) for key, value in fields.references.items() if role(key) is None)
+        if fields.has_words or (not count and context.has_words):
+            self.reading.unread += ((fields.keys_of.get(text, ""), text) for text in fields.texts)
         # {"edges": ["person_1 riding horse_2"]}: texts with any key that name two boxes of the reply
         texts = [] if fields.has_words or fields.entities else _numbered_texts(fields)
         if texts and self._find_mentions(replace(fields, verbs=texts)):
@@ -265,6 +271,8 @@ class _Walker:
                 outer = context.entities if _is_other_entity(key, child, own) else fields.entities
                 inner = replace(fields, entities=outer, outer_key=names, list_key=str(key))
                 self.visit(child, inner, depth + 1)
+            if len(joined := [str(key) for key, child in fields.children if _lists_interactions(key, child)]) > 1:
+                self.reading.joined += joined
             if len(self.reading.items) != before:
                 return
         # Two boxes are an interaction if there is a verb, {"human_box", "object_box", "verb"}; a word of unknown role,
@@ -393,6 +401,13 @@ def _pointer_numbers(value: Any, depth: int) -> Any:
         for inner in value:
             if type(inner) in (dict, list):
                 yield from _pointer_numbers(inner, depth + 1)
+
+
+def _lists_interactions(key: object, value: Any) -> bool:
+    """Return whether a value is a list whose items have their own verb and object, under a key that is no ID."""
+    first = value[0] if isinstance(value, list) and value and numberless(str(key)) == str(key) else None
+    roles = set(map(role, first)) if isinstance(first, dict) else set()
+    return "phrase" in roles or roles >= {"verb", "object"}
 
 
 def _lists_by_id(value: Any) -> bool:

@@ -136,8 +136,7 @@ REFUSALS = _set("safety image_safety content_filter refusal prohibited_content b
 FAILURES = _set("errored expired canceled cancelled failed")
 
 _VERDICTS = _set(
-    "label present exist exists valid interaction interacting interacts positive verdict verified confirmed correct is "
-    "answer decision happening"
+    "present exist exists valid interaction interacting interacts positive verdict verified confirmed is happening"
 )
 _PROMPT = _set("prompt prompts question query queries instruction instructions system input inputs user tools schema")
 _TRUTH = _set("gt ground truth solution expected gold annotation annotations")
@@ -150,7 +149,7 @@ _ANSWER = _set("answer answers response output text completion reply")
 _DATA_KEYS = _set("label labels reference")
 _METADATA = _set(
     "reference model id usage metadata time created date tokens token logprobs logprob thinking thought thoughts "
-    "reasoning reason error errors status image images prompt_feedback"
+    "reasoning reason error errors image images prompt_feedback"
 )
 _ERRORS = _set("error errors error_message")
 _DATA = ("[", "{", "<")
@@ -185,7 +184,7 @@ def is_truth(key: object, value: Any) -> bool:
 
 
 def is_verdict(key: object) -> bool:
-    """Return whether a key may state whether an interaction is there: "label", "present", "is_valid"."""
+    """Return whether a key states whether an interaction is there: "present"; not "label", perhaps the ground truth."""
     return bool(words := meaning(key).words) and _VERDICTS.issuperset(words)
 
 

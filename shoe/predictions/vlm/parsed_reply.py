@@ -51,8 +51,7 @@ class Pair(NamedTuple):
         is_relation: whether the first box is the subject of a relation, which may be a thing.
         invalid_word: key that should have a word as value, and its invalid value; None if there is none.
         keys: keys of ``texts``; "" for a text without a key.
-        verdict: whether the item states that the interaction is there: 1 for yes, 0 for no; None if it does not state
-            it. Any other number is an ID.
+        verdicts: keys and values that state whether the interaction is there.
     """
 
     human: Entity
@@ -66,7 +65,7 @@ class Pair(NamedTuple):
     is_relation: bool = False
     invalid_word: tuple[str, Any] | None = None
     keys: tuple[str, ...] = ()
-    verdict: float | None = None
+    verdicts: tuple[tuple[str, Any], ...] = ()
 
     @property
     def has_words(self) -> bool:
@@ -84,6 +83,8 @@ class Reading:
         keys: keys of objects in the reply, in order.
         is_points: whether the reply has points instead of boxes.
         single: number of items with only one box.
+        unread: keys and plain values that are not read.
+        joined: keys of several lists of interactions in one object.
     """
 
     items: list[Pair | Problem] = field(default_factory=list)
@@ -91,6 +92,8 @@ class Reading:
     keys: dict[str, None] = field(default_factory=dict)
     is_points: bool = False
     single: int = 0
+    unread: list[tuple[str, Any]] = field(default_factory=list)
+    joined: list[str] = field(default_factory=list)
 
     @property
     def pairs(self) -> list[Pair]:
@@ -109,3 +112,5 @@ class Reading:
         self.keys.update(other.keys)
         self.is_points |= other.is_points
         self.single += other.single
+        self.unread += other.unread
+        self.joined += other.joined

@@ -486,7 +486,7 @@ def interactions_of_text(text: str, context: Fields) -> Reading:
         text = _BLOCK.sub(r": [\1, \2, \3, \4]\n", text)
     text, denied = split_denied(text)
     if denied:
-        pairs = [pair._replace(verdict=False) for pair in interactions_of_text(denied, context).pairs]
+        pairs = [pair._replace(verdicts=(("", False),)) for pair in interactions_of_text(denied, context).pairs]
         return Reading([*interactions_of_text(text, context).items, *pairs])
     for records in (assigned_records(text), table_records(text), tagged_records(text), _key_value_items(text)):
         if records:

@@ -10,7 +10,7 @@ import msgspec
 from shoe.core.errors import InputError, quote
 from shoe.core.io.json import describe_value
 from shoe.core.rows import Rows
-from shoe.predictions.notes import ReadNotes
+from shoe.predictions.notes import TWO, ReadNotes
 from shoe.predictions.source import Source
 from shoe.predictions.vlm.answers import Answer, best_answer, caption_interactions, context_fields
 from shoe.predictions.vlm.box_marks import has_points
@@ -236,17 +236,23 @@ def _records_of_object(document: dict[Any, Any], depth: int) -> Iterator[Any]:
         if rows := _rows_of_columns(document):
             yield from rows
             return
-        for key, value in lists.items():
-            first = next(iter(value)) if value else None
-            inside = (
-                isinstance(value, list) and isinstance(first, dict) and (has_own_image(first) or _name_images(value))
-            )
-            if (inside and key != "images") or (isinstance(value, dict) and all(is_image_key(k) for k in value)):
-                names = _names_by_id(document.get("images"))
-                for record in records_in(value, depth + 1):
-                    yield _with_image_name(record, names)
-                return
+        inside = [key for key, value in lists.items() if key != "images" and _holds_records(value)]
+        inside = [key for key in inside if not is_truth(key, lists[key])] or inside
+        if len(inside) > 1:
+            found = f"records under {', '.join(map(quote, inside))}"
+            raise UnreadableError("document", None, found, "one list of predictions")
+        if inside:
+            names = _names_by_id(document.get("images"))
+            yield from (_with_image_name(record, names) for record in records_in(lists[inside[0]], depth + 1))
+            return
     yield document
+
+
+def _holds_records(value: Any) -> bool:
+    """Return whether a list or an object with elements holds records of images."""
+    if isinstance(value, dict):
+        return all(map(is_image_key, value))
+    return isinstance(value[0], dict) and (has_own_image(value[0]) or _name_images(value))
 
 
 def _name_images(items: list[Any]) -> bool:
@@ -317,6 +323,7 @@ class Reader:
         self._columns = Columns(source)
         self._tally = Tally(source.notes)
         self._images_with_reply: list[int] = []
+        self._outer = ReadNotes()  # of keys beside replies: most are metadata, but a verdict has two values
 
     def add(self, number: int, record: Any) -> None:
         """Add the interactions of the record with index ``number``.
@@ -346,6 +353,7 @@ class Reader:
         for error in self._columns.add_deferred():
             self._tally.leave_out(error)
         self._tally.check(self._source, len(self._columns))
+        self._notes.unread |= {key: counts for key, counts in self._outer.unread.items() if len(counts) == TWO}
         self._notes.add("several_replies", count=sum(count > 1 for count in Counter(self._images_with_reply).values()))
         return self._columns.rows()
 
@@ -376,6 +384,8 @@ class Reader:
         if not reading.pairs and not reading.says_none:
             found = ", ".join(map(quote, list(reading.keys)[:_MOST_KEYS])) or "no known key"
             raise UnreadableError(place, None, found, "an interaction: two boxes, and words for the action")
+        for key, value in reading.unread:
+            self._notes.add_unread(key, [value])
         is_single = len(reading.pairs) == 1
         for i, pair in enumerate(reading.pairs):
             where = place if is_single else f"{place}: interaction {i}"
@@ -386,9 +396,12 @@ class Reader:
     ) -> None:
         verdicts = [*verdicts_in(wrapper.answers[-1])] if wrapper.answers and context.has_words else []
         if len(verdicts) == 1 and len(context.entities) > 1:  # the answer to a yes/no question
-            pair = pair_of(context)._replace(verdict=verdicts[0])
+            pair = pair_of(context)._replace(verdicts=(("", verdicts[0]),))
             self._columns.add_pair(place, image, pair, number, None, loose=True)
             return
+        texts = {context.keys_of[text]: text for text in context.texts}
+        for key, value in (texts | context.unread | context.verdicts).items():
+            self._outer.add_unread(key, [value])
         self._notes.add("cut_off", count=wrapper.is_cut)
         self._notes.add("several_answers", count=wrapper.choices > 0)
         self._images_with_reply.append(image)
@@ -415,6 +428,10 @@ class Reader:
         self._notes.add("several_answers", count=answer.others > 0)
         self._notes.add("fixed", count=answer.reply.damaged)
         self._notes.add("drafts", count=answer.reply.drafts > 0)
+        for key, value in answer.reading.unread:
+            self._notes.add_unread(key, [value])
+        for key in answer.reading.joined:
+            self._notes.add("joined", key)
         for i, item in enumerate(answer.reading.items):
             where = f"{place}, item {i}"
             try:

@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 from shoe.core.io.tolerant import values_in
+from shoe.predictions.vlm.boxes import verdict_of
 from shoe.predictions.vlm.images import plain
 from shoe.predictions.vlm.keys import ANSWERS, holds_data, is_verdict, meaning
 from shoe.predictions.vlm.replies import BOX_LIKE, answer_of
@@ -61,7 +62,8 @@ def verdicts_in(answer: Any) -> frozenset[bool]:
         if holds_data(text):
             return verdicts_in([found.value for found in values_in(text)])
         stated = frozenset[bool]() if BOX_LIKE.search(text) else _stated(_DECORATION.sub("", text))
-        return stated or frozenset([text == "1"] if text in ("0", "1") else [])
+        letter = verdict_of(text) if len(text) == 1 else None
+        return stated or frozenset([] if letter is None else [letter])
     if isinstance(answer, dict):
         if any(meaning(key).part in ("box", "verb") for key in answer):
             return frozenset()

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -24,6 +25,7 @@ from shoe.maps.prompts import Group, Question, SenseText
 from shoe.maps.raters.local import Transformers
 from shoe.maps.session import Raters
 from shoe.similarity import SimilarityMap
+from tests.cli.run import process
 from tests.maps.asking import PROMPTS, Memory, in_groups
 
 pytestmark = pytest.mark.slow
@@ -281,3 +283,28 @@ def test_two_raters_may_import_the_libraries_at_the_same_time(models: Any, tmp_p
     model = models.causal_model(tmp_path / "model")
     done = subprocess.run([sys.executable, "-c", _TWO_AT_ONCE, str(model)], capture_output=True, text=True, check=True)
     assert done.stdout == "[3, 3]\n", done.stderr
+
+
+def test_two_models_an_encoder_and_a_measure_rate_in_one_process(models: Any, tmp_path: Path) -> None:
+    """In a new process, because the threads of the raters import the libraries at the same time."""
+    kinds = {"a": "transformers", "b": "transformers", "e": "embedding"}
+    models.causal_model(tmp_path / "a")
+    models.causal_model(tmp_path / "b", "gpt2", "joined")
+    models.encoder_model(tmp_path / "e")
+    more = {"transformers": "least_mass = 0\n", "embedding": ""}  # random weights give the digits little
+    tables = [
+        f'[[rater]]\nname = "{n}"\nkind = "{kind}"\nmodel = "{tmp_path / n}"\n{more[kind]}' for n, kind in kinds.items()
+    ]
+    lexical = '[[rater]]\nname = "wn"\nkind = "lexical"\nmeasure = "path"\n'
+    (tmp_path / "raters.toml").write_text("\n".join(["[ensemble]\nprefilter = []", *tables, lexical]), "utf-8")
+    record = {"image": "HICO_test2015_00000001.jpg", "verb": "ride", "object": "moped", "score": 0.5}
+    boxes = {"human_box": [1, 1, 50, 50], "object_box": [10, 10, 60, 60]}
+    (tmp_path / "words.jsonl").write_bytes(orjson.dumps({**record, **boxes}) + b"\n")
+    words = ["--raters", "raters.toml", "--for", "words.jsonl", "--parts", "object"]
+    done = process("map", "build", "map", *words, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    similarity = SimilarityMap.load(tmp_path / "map")
+    assert [rater.name for rater in similarity.raters] == [*kinds, "wn"]
+    ratings = similarity.tables["object"].ratings
+    assert len(ratings) >= 79
+    assert (ratings >= 0).all()

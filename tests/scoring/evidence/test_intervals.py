@@ -104,7 +104,7 @@ def _between(imputation: Imputation, similarities: HoiSimilarity) -> bool:
 
 
 @pytest.mark.parametrize("settings_", SETTINGS, ids=" ".join)
-@examples(0.2)
+@examples(0.1)
 @given(seed=st.integers(0, 1 << 20), share=st.sampled_from([0.0, 0.3, 0.7, 0.9]))
 def test_no_drawn_values_score_outside(settings_: list[str], seed: int, share: float) -> None:
     task, options = scene_task(seed), changed(SEMANTIC["shoe"], settings_)
