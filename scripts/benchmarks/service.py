@@ -3,7 +3,8 @@
 The server is a process of its own, as are the clients that load it. What is compared with the command line is measured
 in turn with it, so that the ratio says what the service adds; where the machine has other work, compare ratios, not
 seconds. A reading client asks for a page or a JSON answer, waits a second on average, and asks again; a submitting one
-sends a file that nobody sent before, waits for its result, and sends the next.
+sends a file that nobody sent before, waits for its result, and sends the next. The same clients read one static file
+from a second server, which does nothing else: the ratio of the two says what the service adds under the same load.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -29,6 +31,24 @@ from benchmarks.shared import SHOE, Row, fresh, ratio, seconds_row, timed
 from shoe.demo import PREDICTIONS, TRUTH
 
 PAUSE = 1.0
+SLOWER = 4.0
+"""How many times as long as the static file the slowest of 100 reads may take."""
+STATIC = """
+import socket, sys, uvicorn
+content = open(sys.argv[1], "rb").read()
+length = str(len(content)).encode()
+
+async def app(scope, receive, send):
+    await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", length)]})
+    await send({"type": "http.response.body", "body": content})
+
+listening = socket.create_server(("127.0.0.1", 0), backlog=512)
+print(f"http://127.0.0.1:{listening.getsockname()[1]}", flush=True)
+how = {"log_level": "warning", "access_log": False, "timeout_keep_alive": 15}
+config = uvicorn.Config(app, http="h11", ws="none", lifespan="off", **how)
+uvicorn.Server(config).run(sockets=[listening])
+"""
+"""A server that answers every request with one file."""
 PLACES = (
     "/",
     "/runs",
@@ -49,12 +69,15 @@ def service(
         place = Path(temporary)
         lab, truth = place / "lab", Path(folder) / "truth.json"
         found = [Row("load of the machine before", os.getloadavg()[0], ""), *started(lab)]
-        with served(lab, demo=True) as (server, process):
+        with served(lab, demo=True) as (server, process), static_file() as static:
             found += pages(server)
             used = processor(process)
-            loaded = fresh("service", "load", server, readers, submitters, seconds, str(place))
+            loaded = load(server, static, readers, submitters, seconds, str(place))
+            who = f"{readers} readers, {submitters} submitters: "
             for name, (values, unit) in loaded.items():
-                found.append(seconds_row(f"{readers} readers, {submitters} submitters: {name}", values, unit))
+                found.append(seconds_row(who + name, values, unit))
+            reads, files = (loaded[f"{of}, 99 of 100"][0] for of in ("a read", "a static file"))
+            found.append(ratio(f"{who}a read / a static file, 99 of 100", reads, files, SLOWER))
             each = 1000 * (processor(process) - used) / loaded["reads"][0][0]
             found.append(Row("  processor of the server, a read", each, "ms"))
             forget(server)
@@ -87,6 +110,19 @@ def served(folder: Path, *, demo: bool = False) -> Iterator[tuple[str, subproces
         yield server, process
     finally:
         process.send_signal(signal.SIGTERM)
+        process.wait(60)
+
+
+@contextmanager
+def static_file() -> Iterator[str]:
+    """A server of the style sheet, as a process of its own: its address."""
+    sheet = Path(shoe.__file__).parent / "report" / "page" / "static" / "page.css"
+    process = subprocess.Popen([sys.executable, "-c", STATIC, str(sheet)], stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        yield process.stdout.readline().strip()
+    finally:
+        process.terminate()
         process.wait(60)
 
 
@@ -128,24 +164,63 @@ def pages(server: str) -> list[Row]:
     return found
 
 
-def load(server: str, readers: int, submitters: int, seconds: float, place: str) -> dict[str, tuple[list[float], str]]:
-    """Load a server with many clients at once: values and their unit per figure."""
-    took: list[float] = []
-    errors: list[str] = []
-    done: list[float] = []
+def load(
+    server: str, static: str, readers: int, submitters: int, seconds: float, place: str
+) -> dict[str, tuple[list[float], str]]:
+    """Load a server and a static one with many clients at once: values and their unit per figure."""
+    with ThreadPoolExecutor() as both:  # two processes: preparing files must not delay the clocks of the readers
+        sent = both.submit(fresh, "service", "send", server, submitters, seconds, place)
+        found = fresh("service", "read", server, static, readers, seconds)
+        done, errors = sent.result()
+    found["errors"] = [found["errors"][0][0] + errors], ""
+    return {**found, "results": ([done], "")}
 
-    async def read(http: Any, run: str, until: float) -> None:
-        await asyncio.sleep(random.uniform(0, PAUSE))
+
+def read(server: str, static: str, readers: int, seconds: float) -> dict[str, tuple[list[float], str]]:
+    """Read pages of a server, and as often the file of a static one, with many clients at once."""
+    took: dict[str, list[float]] = {server: [], static: []}
+    errors: list[str] = []
+    with shoe.Client(server) as client:
+        run = client.runs(state="done")[0].id
+
+    async def of_one(until: float) -> None:
+        ends: dict[str, Any] = {}
         while time.monotonic() < until:
-            begun = time.perf_counter()
-            try:
-                answer = await http.get(random.choice(PLACES).format(id=run))
-                if answer.status_code != 200:
-                    errors.append(f"{answer.status_code} {answer.url.path}")
-            except httpx2.TransportError as error:
-                errors.append(repr(error))
-            took.append(1000 * (time.perf_counter() - begun))
-            await asyncio.sleep(random.uniform(0, 2 * PAUSE))
+            for of in random.sample((server, static), 2):
+                await asyncio.sleep(random.uniform(0, 2 * PAUSE))
+                path, host = random.choice(PLACES).format(id=run), of.removeprefix("http://")
+                begun = time.perf_counter()
+                try:
+                    if of not in ends:
+                        ends[of] = await asyncio.open_connection(*host.split(":"))
+                    ends[of][1].write(f"GET {path} HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
+                    head = (await ends[of][0].readuntil(b"\r\n\r\n")).decode().lower()
+                    await ends[of][0].readexactly(int(head.partition("content-length: ")[2].split()[0]))
+                    if " 200 " not in head:
+                        errors.append(f"{path}: {head.splitlines()[0]}")
+                except (OSError, EOFError) as error:
+                    ends.pop(of, None)
+                    errors.append(f"{path}: {error!r}")
+                took[of].append(1000 * (time.perf_counter() - begun))
+
+    async def of_all() -> None:
+        until = time.monotonic() + seconds
+        await asyncio.gather(*(of_one(until) for _ in range(readers)))
+
+    asyncio.run(of_all())
+    print(*errors[:5], sep="\n", file=sys.stderr)
+    found: dict[str, tuple[list[float], str]] = {"reads": ([len(took[server])], "")}
+    for name, values in (("a read", took[server]), ("a static file", took[static])):
+        cut = statistics.quantiles(values, n=100)
+        found |= {f"{name}, {part} of 100": ([cut[part - 1]], "ms") for part in (50, 99)}
+        found[f"{name}, slowest"] = [max(values)], "ms"
+    return found | {"errors": ([len(errors)], "")}
+
+
+def send(server: str, submitters: int, seconds: float, place: str) -> tuple[int, int]:
+    """Submit files with many clients at once; the numbers of results and of errors."""
+    done: list[str] = []
+    errors: list[str] = []
 
     async def submit(number: int, until: float) -> None:
         async with shoe.AsyncClient(server) as client:
@@ -153,7 +228,6 @@ def load(server: str, readers: int, submitters: int, seconds: float, place: str)
             while time.monotonic() < until:
                 path, count = Path(place) / f"sent-{number}.jsonl", count + 1
                 path.write_bytes(PREDICTIONS["free text"].read_bytes() + b"\n" * (1000 * number + count))
-                begun = time.perf_counter()
                 try:
                     run = await client.submit(path, "demo")
                     while run.state not in ("done", "failed") and time.monotonic() < until:
@@ -162,31 +236,17 @@ def load(server: str, readers: int, submitters: int, seconds: float, place: str)
                     if run.state == "failed":
                         errors.append(f"{run.id} failed: {run.reason}")
                     elif run.state == "done":
-                        done.append(time.perf_counter() - begun)
+                        done.append(run.id)
                 except shoe.ShoeError as error:
                     errors.append(str(error))
 
     async def all_() -> None:
-        async with shoe.AsyncClient(server) as client:
-            run = (await client.runs(state="done"))[0].id
-        limits = httpx2.Limits(max_connections=readers, max_keepalive_connections=readers)
-        async with httpx2.AsyncClient(base_url=server, limits=limits, timeout=60, trust_env=False) as http:
-            until = time.monotonic() + seconds
-            reading = (read(http, run, until) for _ in range(readers))
-            await asyncio.gather(*reading, *(submit(number, until) for number in range(submitters)))
+        until = time.monotonic() + seconds
+        await asyncio.gather(*(submit(number, until) for number in range(submitters)))
 
     asyncio.run(all_())
-    cut = statistics.quantiles(took, n=100)
     print(*errors[:5], sep="\n", file=sys.stderr)
-    return {
-        "reads": ([len(took)], ""),
-        "reads a second": ([len(took) / seconds], "1/s"),
-        "a read, 50 of 100": ([cut[49]], "ms"),
-        "a read, 99 of 100": ([cut[98]], "ms"),
-        "a read, slowest": ([max(took)], "ms"),
-        "results": ([len(done)], ""),
-        "errors": ([len(errors)], ""),
-    }
+    return len(done), len(errors)
 
 
 def forget(server: str) -> None:

@@ -168,6 +168,10 @@ def start(
     minutes: Annotated[float, Option(min=0.1, help="Time limit of a job, in minutes.")] = 60.0,
     tokens: Annotated[bool, Option("--tokens", help="Require tokens on a loopback address, too.")] = False,
     engine: Annotated[str, Option(help=f"Where jobs run: {_ENGINES}.")] = "processes",
+    images: Annotated[
+        Path | None,
+        Option(help="Folder of the dataset's images, for examples of errors. Default: boxes only.", file_okay=False),
+    ] = None,
 ) -> None:
     """Start the service. The first start prints an administrator token.
 
@@ -181,7 +185,8 @@ def start(
         from shoe.service.server import serve
         from shoe.service.settings import Settings
 
-        settings = Settings(host=host, port=port, names=tuple(map(_host_name, name or ())), always_tokens=tokens)
+        names = tuple(map(_host_name, name or ()))
+        settings = Settings(host=host, port=port, names=names, always_tokens=tokens, images=images)
         limits = Limits(memory=int(memory * 1e9), cpu=int(minutes * 60), wall=minutes * 60)
         cluster, place, progress = _cluster(engine), Folder.open(folder), partial(print, flush=True)
         serve(place, settings, children=jobs, limits=limits, cluster=cluster, progress=progress)

@@ -53,8 +53,8 @@ _STATUS: dict[type[ShoeError], int] = {
     contract.FullError: 507,
 }
 """HTTP status by type of error; 422 for all others."""
-_WAIT: dict[type[ShoeError], float] = {contract.BusyError: 10, contract.QuotaError: 3600}
-"""Seconds to wait after an error with HTTP status 429, by type of error."""
+_BUSY = 10.0
+"""Seconds to wait after a BusyError."""
 _TIDY_EVERY = 30.0
 _PIECES = (("PATCH", "/v1/uploads/{id}"), ("POST", "/v1/study/answers"))
 """Frequent requests that are not in the audit log: parts of uploads, and raters' answers, which contain times."""
@@ -177,9 +177,8 @@ async def _schema(request: Request) -> Response:
 def _wrong(_: Request, error: Exception) -> Response:
     if isinstance(error, Refused):
         return error.response()
-    for kind, seconds in _WAIT.items():
-        if isinstance(error, kind):
-            return too_many(str(error), seconds).response()
+    if isinstance(error, contract.BusyError | contract.QuotaError):
+        return too_many(str(error), getattr(error, "wait", _BUSY)).response()
     status = next((status for kind, status in _STATUS.items() if isinstance(error, kind)), 422)
     return Refused(status, str(error)).response()
 

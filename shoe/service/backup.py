@@ -25,7 +25,7 @@ from shoe.service.folder import Folder, Store, has_files, refuse_empty_database
 from shoe.service.pages import playground, views
 from shoe.service.pages.rendering import STATIC, SiteLinks, file_of, render
 from shoe.service.pages.views import View, Viewer
-from shoe.service.runs import AGGREGATES, referenced, without_hidden
+from shoe.service.runs import AGGREGATES, all_without_hidden, referenced
 from shoe.service.truths import truths
 from shoe.service.types import Run
 
@@ -296,9 +296,8 @@ def _write(folder: Folder, to: Path) -> int:
     for path, source in files.items():
         (to / file_of(path)).write_bytes(source.read_bytes())
     about: dict[str, Any] = {"who": _ANYBODY, "address": "", "made": time.time()}
-    for path, (template, values) in pages.items():
-        page = render(template, SiteLinks(path, there), about | {"here": path} | values)
-        (to / file_of(path)).write_bytes(page.encode("utf-8", "replace"))
+    for path, view in pages.items():
+        (to / file_of(path)).write_bytes(render(view, SiteLinks(path, there), about | {"here": path}))
     (to / _MARK).write_text("made by shoe serve export\n", "utf-8")
     return len(pages)
 
@@ -307,14 +306,14 @@ def _public(folder: Folder) -> Iterator[Run]:
     """Yield the finished public runs, the latest first, without the results of hidden leaderboards."""
     after = None
     while found := runs.runs(folder, "", after, 200, "done"):
-        yield from (without_hidden(folder, run) for run in found)
+        yield from all_without_hidden(folder, found)
         after = found[-1].id
 
 
 def _pages(folder: Folder, public: list[Run]) -> Iterator[tuple[str, View]]:
-    template, values = views.front(folder, _ANYBODY)
-    yield "/", (template, values | {"runs": views.rows(_ANYBODY, folder, public[:8])})
-    yield "/runs", ("runs.html", {"runs": views.rows(_ANYBODY, folder, public)})
+    front = views.front(folder, _ANYBODY)
+    yield "/", front._replace(values=front.values | {"runs": views.rows(_ANYBODY, folder, public[:8])})
+    yield "/runs", View("runs.html", {"runs": views.rows(_ANYBODY, folder, public)})
     for run in public:
         yield f"/runs/{run.id}", views.run_page(folder, _ANYBODY, run)
         classes = views.classes_page(folder, run)
@@ -326,7 +325,7 @@ def _pages(folder: Folder, public: list[Run]) -> Iterator[tuple[str, View]]:
             yield f"/boards/{board.name}", views.board_page(folder, _ANYBODY, board.name)
     yield "/maps", views.map_list(folder)
     for name, place in playground.places(folder).items():
-        yield f"/maps/{name}", ("map.html", views.map_values(name, place))
+        yield f"/maps/{name}", View("map.html", views.map_values(name, place))
     yield "/truths", views.truth_list(folder)
 
 

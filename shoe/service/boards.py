@@ -131,7 +131,7 @@ def _entries(folder: Folder, name: str) -> list[_Entry]:
     """Return the runs that were submitted to a leaderboard, the earliest first."""
     with folder.database.read() as db:
         rows = db.execute(
-            "SELECT runs.id AS run, team, name, runs.created, state, signature FROM runs JOIN jobs USING (key) "
+            "SELECT runs.id AS run, team, name, link, runs.created, state, signature FROM runs JOIN jobs USING (key) "
             "WHERE board = ? AND cancelled = 0 AND deleted = 0 ORDER BY number",
             (name,),
         ).fetchall()

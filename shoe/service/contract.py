@@ -43,7 +43,11 @@ class BusyError(ShoeError):
 
 
 class QuotaError(ShoeError):
-    """Raised if a team has reached its limit of submissions in 24 hours."""
+    """Raised if a team has reached its limit of submissions in 24 hours; `wait`: seconds until it may submit."""
+
+    def __init__(self, message: str, wait: float) -> None:
+        super().__init__(message)
+        self.wait = wait
 
 
 class Refused(Exception):  # noqa: N818
@@ -76,7 +80,8 @@ class Refused(Exception):  # noqa: N818
 def too_many(message: str, wait: float) -> Refused:
     """Return an error with HTTP status 429, and a header with the seconds to wait (`wait` rounded up, at least 1)."""
     seconds = max(1, ceil(wait))
-    return Refused(429, message, hint=f"try again in {seconds} s", headers={"Retry-After": str(seconds)})
+    hint = f"try again in {seconds} s" if seconds <= 600 else None
+    return Refused(429, message, hint=hint, headers={"Retry-After": str(seconds)})
 
 
 def json_response(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:

@@ -10,11 +10,12 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
+import re
 import resource
 import signal
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -45,6 +46,8 @@ MEDIA = {
 }
 _PREDICTIONS = "predictions"
 _ROUNDED = "Metrics are rounded, and details left out, because the ground truth is not shown."
+_WORST = 3
+"""Number of error types whose examples the page of a run shows: those that cost the most mAP."""
 _WIDTH = 160
 """Width of a text report in characters."""
 
@@ -147,6 +150,7 @@ def _score(job: _JobFolder) -> Done:
 
 def _diagnose(job: _JobFolder) -> Done:
     from shoe.diagnosis.diagnose import diagnose
+    from shoe.diagnosis.error_types import ERRORS
     from shoe.predictions.formats.qpic import read_action_scores
     from shoe.report.diagnosis import document
 
@@ -163,6 +167,10 @@ def _diagnose(job: _JobFolder) -> Done:
     size = min(len(truth.interactions), len(table))
     content = content if wanted.shown else hidden.reduced(content, size)
     (job.out / "diagnosis.json").write_bytes(encode(content, readable=True))
+    if wanted.shown:
+        worst = sorted(ERRORS, key=lambda error: -(found.deltas[error.name].map or 0.0))[:_WORST]
+        cases = [{"error": error.name, **asdict(case)} for error in worst for case in found.examples(error.name, 2)]
+        (job.out / "examples.json").write_bytes(encode(cases))
     costs = {f"error:{name}": delta.map for name, delta in found.deltas.items() if delta.map is not None}
     return Done({}, costs if wanted.shown else hidden.rounded(costs, size), str(found.signature))
 
@@ -219,7 +227,13 @@ def _compare(job: _JobFolder) -> Done:
         for number, of in enumerate(asked.runs, 1)
     ]
     stage("resampling", 0.1)
-    found = compare(runs, resamples=asked.resamples, seed=asked.seed, allow_different=asked.allow_different)
+
+    def progress(text: str) -> None:  # "resampling images: 3 of 40 pieces"
+        done, every = (int(number.replace(",", "")) for number in re.findall(r"[\d,]*\d", text))
+        stage("resampling", 0.1 + 0.7 * done / every)
+
+    options = {"resamples": asked.resamples, "seed": asked.seed, "allow_different": asked.allow_different}
+    found = compare(runs, **options, progress=progress)
     stage("writing", 0.8)
     content = Compare.from_comparison(found, class_differences(found))
     (job.out / "comparison.json").write_bytes(encode(content, readable=True))

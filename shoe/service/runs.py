@@ -1,14 +1,16 @@
 """Runs of teams: queries, changes, prediction files, and access control. Runs with the same request share one job."""
 
+import re
 import sqlite3
 import time
 from collections.abc import Sequence
 from contextlib import suppress
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
-from shoe.core.errors import pluralize, printable
+from shoe.core.errors import OptionError, pluralize, printable, quote
 from shoe.service.callers import require_scope
 from shoe.service.contract import ConflictError, FullError, NotFoundError, Refused
 from shoe.service.database import read_row, to_json
@@ -24,6 +26,7 @@ THE_FILE = "{file}"
 
 A job may belong to runs of several teams, which uploaded the same file under different names."""
 _DAY = 86400.0
+_LINK = re.compile(r"https?://[\x21-\x7e]{1,190}")
 
 
 def run(folder: Folder, id_: str) -> Run:
@@ -101,12 +104,21 @@ def cancel(folder: Folder, id_: str) -> Run:
     return found
 
 
-def change(folder: Folder, id_: str, name: str | None = None, visibility: Visibility | None = None) -> Run:
-    """Change the name (cut to 200 characters) or the visibility of a run, and return the run; None changes nothing."""
+def change(
+    folder: Folder, id_: str, name: str | None = None, visibility: Visibility | None = None, link: str | None = None
+) -> Run:
+    """Change the name (cut to 200 characters), visibility or link of a run, and return the run; None changes nothing.
+
+    Raises:
+        OptionError: if the link is neither "", which removes the link, nor an address with http or https.
+    """
+    if link and not _LINK.fullmatch(link):
+        raise OptionError(f"link: found {quote(link)}, expected an address that starts with https:// or http://")
     with folder.database.write() as db:
         db.execute(
-            "UPDATE runs SET name = coalesce(?, name), visibility = coalesce(?, visibility) WHERE id = ?",
-            (name and printable(name, longest=200), visibility, id_),
+            "UPDATE runs SET name = coalesce(?, name), visibility = coalesce(?, visibility), "
+            "link = nullif(coalesce(?, link), '') WHERE id = ?",
+            (name and printable(name, longest=200), visibility, link, id_),
         )
     return run(folder, id_)
 
@@ -339,8 +351,16 @@ def is_hidden(folder: Folder, run: Run, *, admin: bool) -> bool:
 
 def without_hidden(folder: Folder, run: Run, *, admin: bool = False) -> Run:
     """Return a run, without metrics, output files, signature and follow-up jobs if its results are hidden."""
-    hidden = is_hidden(folder, run, admin=admin)
-    return replace(run, figures={}, outputs={}, signature=None, further={}) if hidden else run
+    return all_without_hidden(folder, [run], admin=admin)[0]
+
+
+def all_without_hidden(folder: Folder, found: Sequence[Run], *, admin: bool = False) -> list[Run]:
+    """Return runs as :func:`without_hidden`, with one query for all of them."""
+    with folder.database.read() as db:
+        public = {row["name"] for row in db.execute("SELECT name FROM boards WHERE hidden = 0")}
+    shown = {run.id for run in found if admin or run.board is None or run.board in public}
+    hidden: dict[str, Any] = {"figures": {}, "outputs": {}, "signature": None, "further": {}}
+    return [run if run.id in shown else replace(run, **hidden) for run in found]
 
 
 def visible_log(folder: Folder, run: Run, after: int = 0, *, admin: bool) -> list[Line]:
@@ -384,12 +404,18 @@ def check_closed(folder: Folder, identity: Identity, request: Request) -> None:
         if few:
             why = f"metrics of few images, or only of classes with predictions, would reveal labels of {truth}"
             raise Refused(403, f"{few[0]}: {why}", field=few[0])
-    query = "SELECT name FROM boards WHERE truth = ? AND (hidden OR quota IS NOT NULL) ORDER BY name"
-    with folder.database.read() as db:
-        closing = ", ".join(row["name"] for row in db.execute(query, (truth,)))
-    if closing:
-        why = f"{truth} can be used only through a leaderboard: set board to one of {closing}"
+    if closing := closed_truths(folder).get(truth):
+        why = f"{truth} can be used only through a leaderboard: set board to one of {', '.join(closing)}"
         raise Refused(403, f"truth: {why}", field="board")
+
+
+def closed_truths(folder: Folder) -> dict[str, list[str]]:
+    """Return the leaderboards that are hidden or have a quota, by their ground truth, which only they may use."""
+    found: dict[str, list[str]] = {}
+    with folder.database.read() as db:
+        for row in db.execute("SELECT name, truth FROM boards WHERE hidden OR quota IS NOT NULL ORDER BY name"):
+            found.setdefault(row["truth"], []).append(row["name"])
+    return found
 
 
 def check_file(folder: Folder, identity: Identity, run: Run, name: str) -> None:

@@ -24,11 +24,9 @@ from shoe.service.app import make_app
 from shoe.service.folder import Folder
 from shoe.service.process import Executor, Limits
 from shoe.service.settings import Settings
-from shoe.service.tokens import new_token, tokens
+from shoe.service.tokens import ADMIN, new_token, tokens
 from shoe.service.worker import Worker
 
-ADMIN = "admin"
-"""Team and permission of the token that is created at the first start."""
 _KEEP_ALIVE, _GRACE, _BACKLOG = 15, 5, 512
 _FILES = 512
 """Number of open files besides connections: uploads, results, the database, pipes of jobs."""

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from ipaddress import ip_address
+from pathlib import Path
 from typing import Literal
 
 _MIB, _GIB = 2**20, 2**30
@@ -37,6 +38,7 @@ class Settings:
         patience: time limit for the next data of a request, and for reading a part of the response.
         slowest: minimum speed of a long request or response, in bytes per second.
         connections: maximum number of connections.
+        images: folder of the dataset's images, for the examples on the pages of runs; None without images.
         session: duration of a browser session after a login.
         upload_kept: time after which an unfinished upload without a new part is removed.
     """
@@ -58,6 +60,7 @@ class Settings:
     patience: float = 20
     slowest: float = 1024
     connections: int = 1000
+    images: Path | None = None
     session: int = 12 * 3600
     upload_kept: int = 24 * 3600
 

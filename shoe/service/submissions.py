@@ -4,8 +4,9 @@ import secrets
 import sqlite3
 import time
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -65,6 +66,8 @@ def submit(
     new = _scoring(folder, target, prediction_sha256, request)
     file = file_name(folder, team, prediction_sha256)
     if file is None:  # checked last, so that a client learns of all other errors before it uploads a large file
+        with folder.database.read() as db:
+            _check_quota(db, team, board, target.name)
         raise NotFoundError(f"no prediction file {prediction_sha256}: upload the file first")
     columns = {"truth": target.name, "visibility": visibility, "prediction_sha256": prediction_sha256}
     return _add_run(folder, team, new, name or file, request, most_waiting, board=board, new_name=name, **columns)
@@ -244,8 +247,26 @@ def _add_run(
     return run(folder, row["id"])
 
 
-def _check_quota(db: sqlite3.Connection, team: str, board: str | None, truth: str) -> None:
-    """Raise QuotaError if a team has reached its limit of submissions in 24 hours.
+class Quota(NamedTuple):
+    """Limit of a team's submissions in 24 hours to a leaderboard or on a ground truth (`name`); None for no limit.
+
+    `used` is the number of submissions in the last 24 hours, and `free_at` the time of the next possible submission, in
+    seconds since 1970, if the limit is reached, else None.
+    """
+
+    name: str
+    limit: int | None
+    used: int
+    free_at: float | None
+
+    @property
+    def left(self) -> int | None:
+        """Number of submissions that are still possible now; None for no limit."""
+        return None if self.limit is None else max(self.limit - self.used, 0)
+
+
+def quota_of(db: sqlite3.Connection, team: str, board: str | None, truth: str) -> Quota:
+    """Return the quota of a team for submissions to a leaderboard, or without a leaderboard on a ground truth.
 
     The limit is the quota of the leaderboard or of the team. Without both, and if the ground truth is not shown, it is
     DAILY submissions on this ground truth. Failed and cancelled runs, and comparisons, do not count.
@@ -255,19 +276,31 @@ def _check_quota(db: sqlite3.Connection, team: str, board: str | None, truth: st
         "UNION ALL SELECT quota FROM teams WHERE name = ? AND ?1 IS NOT NULL)",
         (board, team),
     ).fetchone()["least"]
-    where, name = "board = ?", board
+    where, name = "board = ?", str(board)
     if quota is None:
         if db.execute("SELECT 1 FROM truths WHERE name = ? AND shown = 0", (truth,)).fetchone() is None:
-            return
+            return Quota(truth, None, 0, None)
         where = "truth IN (SELECT b.name FROM truths a JOIN truths b USING (sha256) WHERE a.name = ? AND b.shown = 0)"
         name, quota = truth, DAILY
-    used = db.execute(
-        f"SELECT count(*) FROM runs JOIN jobs USING (key) WHERE team = ? AND {where} AND cancelled = 0 "  # noqa: S608
-        "AND jobs.state != 'failed' AND jobs.kind = 'score' AND runs.created > ?",
+    rows = db.execute(
+        f"SELECT runs.created FROM runs JOIN jobs USING (key) WHERE team = ? AND {where} AND cancelled = 0 "  # noqa: S608
+        "AND jobs.state != 'failed' AND jobs.kind = 'score' AND runs.created > ? ORDER BY runs.created",
         (team, name, time.time() - _DAY),
-    ).fetchone()[0]
-    if used >= quota:
-        raise QuotaError(f"{name}: {team} has reached its limit of {quota} submissions in 24 hours ({used} used)")
+    ).fetchall()
+    used = len(rows)
+    return Quota(name, quota, used, rows[used - quota]["created"] + _DAY if used >= quota else None)
+
+
+def _check_quota(db: sqlite3.Connection, team: str, board: str | None, truth: str) -> None:
+    """Raise QuotaError if a team has reached its limit of submissions in 24 hours, as in :func:`quota_of`."""
+    quota = quota_of(db, team, board, truth)
+    if quota.free_at is not None:
+        at = f"{datetime.fromtimestamp(quota.free_at, UTC):%Y-%m-%d %H:%M} UTC"
+        raise QuotaError(
+            f"{quota.name}: {team} has reached its limit of {quota.limit} submissions in 24 hours ({quota.used} used); "
+            f"the next submission is possible at {at}",
+            quota.free_at - time.time(),
+        )
 
 
 def _check_waiting(db: sqlite3.Connection, team: str, most: int | None) -> None:

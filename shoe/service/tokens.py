@@ -51,6 +51,8 @@ SCOPES: tuple[Scope, ...] = ("read", "submit", "admin")
 """Permissions in ascending order; each permission includes all earlier permissions."""
 RATE: Scope = "rate"
 """Permission of one rater to answer the questions of a study; it includes no other permission."""
+ADMIN = "admin"
+"""Team and permission of the token that is created at the first start; runs of this team are baselines."""
 LOCAL = "local"
 """Team of callers on this machine, who need no token."""
 _PREFIX, _SHOWN, _LONGEST_NAME = "shoe_", 10, 80

@@ -73,6 +73,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         figures: metric values (0 to 1) by key.
         intervals: 95 % confidence intervals over images, by metric key; metrics that do not vary have no interval.
         why: mAP lost (0 to 1) by error type, the largest loss first; empty until the diagnosis is done.
+        link: address of a paper or of code; None if the team has given none.
     """
 
     lowest: int
@@ -84,6 +85,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     figures: dict[str, float]
     intervals: dict[str, tuple[float, float]]
     why: dict[str, float] = {}
+    link: str | None = None
 
 
 class LeftOut(msgspec.Struct, frozen=True, kw_only=True):
@@ -160,10 +162,11 @@ class NewComparison(RequestBody):
 
 
 class Change(RequestBody):
-    """New name and visibility of a run; an absent field is not changed."""
+    """New name, visibility and link (to a paper or code; "" for none) of a run; an absent field is not changed."""
 
     name: Text | None = None
     visibility: Visibility | None = None
+    link: Option | None = None
 
 
 class NewUpload(RequestBody):
@@ -292,6 +295,7 @@ class Run(ResponseBody, frozen=True):
     signature: str | None = None
     prediction: Hash | None = None  # SHA-256 of the prediction file
     board: str | None = None
+    link: str | None = None  # address of a paper or of code
 
 
 class RunList(ResponseBody, frozen=True):

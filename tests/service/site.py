@@ -33,6 +33,12 @@ DIAGNOSIS = {
         "vocabulary_gap": {"exact_map": 0.22, "verb_credit": 0.1, "object_credit": 0.08, "map": 0.4},
     },
 }
+SHOWN = {"human": [10, 10, 60, 90], "object": [50, 20, 90, 80], "verb": "ride", "noun": "horse"}
+EXAMPLE = {"image": "HICO_test2015_00000001.jpg", "size": [100, 100], "score": 0.75, "truth": SHOWN, "about": True}
+EXAMPLES = [
+    {**EXAMPLE, "error": "interaction", "predicted": {**SHOWN, "verb": HOSTILE}, "found": 0.5, "overlap": [0.9, 0.8]},
+    {**EXAMPLE, "error": "missed_gt", "predicted": None, "score": None, "found": None, "overlap": None},
+]
 CLASSES = f"""class,verb,object,rare,ground_truths,predictions,shoe_ap
 {HOSTILE!r},a,b,rare,3,1,0.25
 ride horse,ride,horse,,2,1,
@@ -99,7 +105,7 @@ def do_all(folder: Any) -> None:
 
     files: dict[str, dict[str, Any]] = {
         "score": {"result.json": RESULT, "classes.csv": CLASSES, "run.shoe": "kept", "words.csv": "word\n"},
-        "diagnose": {"diagnosis.json": DIAGNOSIS},
+        "diagnose": {"diagnosis.json": DIAGNOSIS, "examples.json": EXAMPLES},
         "page": {"report.html": "<!doctype html><title>report</title>"},
         "compare": {"comparison.json": COMPARED},
         "board": {"draws.npz": _draws()},

@@ -92,6 +92,7 @@ def test_a_backup_made_while_runs_come_in_has_all_that_was_done_before(folder: A
 
 def test_the_doctor_finds_what_is_lost_and_broken_and_says_what_helps(folder: Any, tmp_path: Path) -> None:
     from shoe.service.backup import backup, clean, doctor, is_in_use, restore
+    from shoe.service.database import VERSION
 
     with worked_on(folder):
         submit(folder, 1)
@@ -133,9 +134,9 @@ def test_the_doctor_finds_what_is_lost_and_broken_and_says_what_helps(folder: An
     with folder.database.write() as db:
         db.execute("DELETE FROM predictions")
         db.execute("PRAGMA user_version = 99")
-    assert [each.what for each in doctor(folder.path)] == ["database version: found 99, expected at most 3"]
+    assert [each.what for each in doctor(folder.path)] == [f"database version: found 99, expected at most {VERSION}"]
     with folder.database.write() as db:
-        db.execute("PRAGMA user_version = 3")
+        db.execute(f"PRAGMA user_version = {VERSION}")
     assert [each.what for each in doctor(folder.path)] == ["1 runs without predictions"]
     with pytest.raises(InputError, match=r"no file shoe\.sqlite"):
         doctor(tmp_path)

@@ -66,9 +66,13 @@ class Opened:
         self.page = browser.new_page(**how)
         self.page.set_default_timeout(LONGEST)
         self.complaints: list[str] = []
-        self.page.on("console", lambda said: self.complaints.append(said.text) if said.type != "log" else None)
+        self.page.on("console", lambda said: self._heard(said) if said.type != "log" else None)
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
         self.page.on("request", self._asked)
+
+    def _heard(self, said: Any) -> None:
+        if not said.location["url"].endswith("/v1/runs"):  # asked before the upload; 404: the file is not there yet
+            self.complaints.append(said.text)
 
     def _asked(self, request: Any) -> None:
         if not request.url.startswith((self.address, "blob:", "data:")):

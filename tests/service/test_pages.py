@@ -10,8 +10,8 @@ from urllib.parse import quote
 
 import pytest
 
-from tests.service.calling import PUBLIC, bearer, calling
-from tests.service.site import HOSTILE, made_site
+from tests.service.calling import PUBLIC, bearer, calling, made_folder, received
+from tests.service.site import HOSTILE, do_all, made_site
 
 markupsafe = pytest.importorskip("markupsafe", reason="the libraries of shoe serve are not installed")
 SHOWN = str(markupsafe.escape(HOSTILE.replace("\u202e", "\ufffd")))
@@ -43,6 +43,8 @@ class _Seen(HTMLParser):
             self.wrong.append((tag, attrs))
         for name, value in attrs:
             elsewhere = name in ("href", "src", "action") and not str(value).startswith(("/", "#"))
+            if tag == "a" and given.get("rel") == "nofollow noopener" and str(value).startswith("https://"):
+                continue
             if name == "style" or name.startswith("on") or elsewhere or str(value).startswith("//"):
                 self.wrong.append((tag, name, value))
 
@@ -103,6 +105,161 @@ def test_a_run_says_strict_beside_semantic_beside_why(client: Any, site: Any) ->
     assert '<noscript><meta http-equiv="refresh"' in queued
 
 
+def test_a_page_is_rendered_again_only_if_what_it_shows_changes(client: Any, site: Any, monkeypatch: Any) -> None:
+    from shoe.service import jobs, runs
+    from shoe.service.pages import rendering
+
+    folder, ids = site
+    rendered: list[str] = []
+    render = rendering.render
+
+    def counted(view: Any, *more: Any) -> bytes:
+        rendered.append(view.template)
+        return render(view, *more)
+
+    monkeypatch.setattr(rendering, "render", counted)
+    pages = [f"/runs/{ids['public']}", "/runs", "/boards/board"]
+
+    def fresh() -> list[str]:
+        rendered.clear()
+        for page in pages:
+            text_of(client.get(page))
+        return sorted(rendered)
+
+    fresh()
+    assert fresh() == []
+    job = jobs.claim(folder)
+    assert job is not None
+    assert fresh() == ["runs.html"]  # a run in the list is running now
+    for progress in (0.1, 0.2):
+        jobs.beat(folder, job, "scoring", progress, ["a line"])
+        assert fresh() == []
+    jobs.release(folder, job)
+    runs.change(folder, ids["public"], name="renamed")
+    assert fresh() == ["run.html", "runs.html"]
+    runs.change(folder, ids["public"], name=f"{HOSTILE} public")
+
+
+def test_a_run_shows_its_worst_errors_with_boxes(client: Any, site: Any, tmp_path: Path) -> None:
+    folder, ids = site
+    page = text_of(client.get(f"/runs/{ids['public']}"))
+    assert page.count('class="triplet truth"') == 2
+    assert page.count('class="triplet m1"') == 1
+    for said in (
+        SHOWN,
+        "human 0.90, object 0.80",
+        "score 0.50 matched this ground truth",
+        "ground truth that no prediction",
+    ):
+        assert said in page
+    image = f"/runs/{ids['public']}/images/0"
+    assert client.get(image).status_code == 404
+    (tmp_path / "HICO_test2015_00000001.jpg").write_bytes(b"a photo")
+    with calling(folder, images=tmp_path) as other:
+        assert f'href="{image}"' in text_of(other.get(f"/runs/{ids['public']}"))
+        assert (other.get(image).content, other.get(image).headers["content-type"]) == (b"a photo", "image/jpeg")
+        for path in (f"/runs/{ids['public']}/images/2", f"/runs/{ids['secret']}/images/0"):
+            assert other.get(path).status_code == 404
+
+
+def test_a_run_says_what_is_hidden_or_being_made_and_its_reason_once(client: Any, site: Any) -> None:
+    from shoe.service import jobs
+
+    folder, ids = site
+    hidden = text_of(client.get(f"/runs/{ids['secret']}"))
+    assert "results hidden" in hidden
+    assert hidden.count('href="/boards/secret"') == 2
+    assert "Compare with" not in hidden
+    assert text_of(client.get(f"/runs/{ids['failed']}")).count("expected JSON") == 1
+    public = f"/runs/{ids['public']}"
+    assert "is being made" not in text_of(client.get(public))
+    with folder.database.write() as db:
+        key = db.execute(
+            "SELECT further.key FROM further JOIN jobs USING (key) WHERE run = ? AND kind = 'page'", (ids["public"],)
+        )
+        key = key.fetchone()["key"]
+        db.execute("UPDATE jobs SET state = 'queued' WHERE key = ?", (key,))
+    page = text_of(client.get(public))
+    assert "is being made" in page
+    assert 'id="live"' in page
+    with folder.database.write() as db:
+        db.execute("UPDATE jobs SET state = 'done' WHERE key = ?", (key,))
+    assert jobs.running(folder) == []
+
+
+def test_a_negative_gain_is_explained() -> None:
+    from shoe.report.page.rendering import environment
+    from shoe.service.pages.rendering import ServerLinks
+    from shoe.service.pages.run import figures
+    from tests.service.site import RESULT
+
+    for semantic, explained in ((0.1, True), (0.3, False)):
+        result = {**RESULT, "semantic": {"map": semantic, "mf1": 0.4}}
+        values = figures(result, None, None) | {"examples": [], "files": {"words": None}, "link": ServerLinks().link}
+        folder = Path(__file__).parents[2] / "shoe" / "service" / "pages" / "templates"
+        source = '{% import "parts.html" as parts with context %}{% include "figures.html" %}'
+        page = environment(folder).from_string(source).render(values)
+        assert ("The gain is negative" in page) == explained
+
+
+def test_runs_of_other_protocols_are_marked(client: Any, site: Any) -> None:
+    assert "<small>hico-det</small>" not in text_of(client.get("/runs"))
+    folder, ids = site
+    with folder.database.write() as db:
+        figures = """UPDATE jobs SET figures = replace(figures, ?, ?) WHERE key = (SELECT key FROM runs WHERE id = ?)"""
+        db.execute(figures, ("strict:hico-det:", "strict:qpic:", ids["other"]))
+    for path in ("/runs", "/compare"):
+        page = text_of(client.get(path))
+        assert "<small>qpic</small>" in page
+        assert "<small>hico-det</small>" in page
+    with folder.database.write() as db:
+        db.execute(figures, ("strict:qpic:", "strict:hico-det:", ids["other"]))
+
+
+def test_a_leaderboard_shows_dates_baselines_and_the_best_run_of_each_team(tmp_path: Path) -> None:
+    from shoe.service import runs, submissions
+    from shoe.service.boards import add_board
+    from shoe.service.types import Request
+
+    folder = made_folder(tmp_path)
+    add_board(folder, "open", Request(truth="small"), quota=3)
+    for team, name in (("admin", "first"), ("admin", "second"), ("local", "third"), ("local", "fourth")):
+        stored = received(folder.files, [name.encode()])
+        runs.add_file(folder, team, name, stored)
+        submissions.submit(folder, team, name, stored.sha256, Request(truth="small"), "public", "open")
+    do_all(folder)
+    with calling(folder) as client:
+        first = client.get("/v1/boards/open").json()["rows"][0]["run"]
+        assert client.post(f"/runs/{first}/change", data={"name": "a", "link": "javascript:alert()"}).status_code == 403
+        third = next(row["run"] for row in client.get("/v1/boards/open").json()["rows"] if row["team"] == "local")
+        for link, status in (("javascript:alert()", 422), ("https://paper.example/1", 200)):
+            assert client.patch(f"/v1/runs/{third}", json={"link": link}).status_code == status
+        every, best = (text_of(client.get(f"/boards/open{query}")) for query in ("", "?best=true"))
+        assert "has 1 of 3 submissions in 24 hours left" in every
+        assert [page.count("baseline</span>") for page in (every, best)] == [2, 2]
+        assert [page.count('scope="row"') for page in (every, best)] == [4, 3]
+        assert every.count("<time ") == 4
+        assert every.count('href="https://paper.example/1"') == 1
+        assert "(1 submission left in 24 hours)" in text_of(client.get("/submit"))
+        assert '\\"board\\": \\"open\\"' in text_of(client.get("/api")).replace(
+            "&#34;", '"'
+        )  # small is closed to others
+        told = {"prediction": "0" * 64, "board": "open"}
+        assert client.post("/v1/runs", json=told).status_code == 404
+        stored = received(folder.files, [b"fifth"])
+        runs.add_file(folder, "local", "fifth", stored)
+        submissions.submit(folder, "local", "fifth", stored.sha256, Request(truth="small"), "public", "open")
+        refused = client.post("/v1/runs", json=told)  # before the file is sent
+        assert refused.status_code == 429
+        assert 86_300 < int(refused.headers["retry-after"]) <= 86_400
+        assert "the next one is possible at" in text_of(client.get("/boards/open"))
+    with calling(folder, f"http://{PUBLIC}", names=(PUBLIC,)) as outside:
+        front = text_of(outside.get("/"))
+        assert "Log in to submit" in front
+        assert "fourth" in front
+    folder.close()
+
+
 def test_lists_are_filtered(client: Any, site: Any) -> None:
     failed = text_of(client.get("/runs?state=failed"))
     assert re.findall(r"/runs/(r_\w+)\"", failed) == [site[1]["failed"]]
@@ -118,7 +275,7 @@ def test_who_may_not_see_something_is_told_as_if_it_were_not_there(client: Any, 
     assert "hidden for now" in text_of(client.get("/boards/secret"))
     assert "object box +22.00" in text_of(client.get("/boards/board"))
     with calling(folder, f"http://{PUBLIC}", names=(PUBLIC,)) as outside:
-        for path in ("/runs", f"/runs/{ids['team']}", "/truths", "/tokens", "/submit"):
+        for path in ("/runs?state=done", f"/runs/{ids['team']}", "/truths", "/tokens", "/submit?board=board"):
             away = outside.get(path, follow_redirects=False)
             assert (away.status_code, away.headers["location"]) == (303, f"/login?next={quote(path)}")
         assert ids["public"] not in text_of(outside.get("/"))

@@ -110,6 +110,7 @@ def environment(*folders: Path) -> jinja2.Environment:
         "many": pluralize,
         "size": format_size,
         "moment": format_time,
+        "day": lambda seconds: format_time(seconds, "%-d %b %Y"),
         "lasting": format_duration,
         "lines": lambda text: Markup("\n").join(visible(line) for line in text.split("\n")),
     }
@@ -174,12 +175,13 @@ def format_size(octets: int) -> str:
     return f"{number:.0f} {unit}" if number >= 10 or unit == "B" else f"{number:.1f} {unit}"
 
 
-def format_time(seconds: float | None) -> Markup:
-    """Return a Unix time as a ``time`` element in UTC, or a dash for None."""
+def format_time(seconds: float | None, form: str = "%-d %b %Y, %H:%M UTC") -> Markup:
+    """Return a Unix time as a ``time`` element in UTC, with a text in a format of strftime, or a dash for None."""
     if seconds is None:
         return Markup("–")
     at = datetime.fromtimestamp(seconds, UTC)
-    return Markup('<time datetime="{}">{}</time>').format(f"{at:%Y-%m-%dT%H:%M:%SZ}", f"{at:%-d %b %Y, %H:%M} UTC")
+    exact = f"{at:%Y-%m-%dT%H:%M:%SZ}"
+    return Markup('<time datetime="{}" title="{}">{}</time>').format(exact, exact, at.strftime(form))
 
 
 def format_duration(seconds: float) -> str:

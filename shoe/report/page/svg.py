@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from shoe.comparison.sweeps import OptionValue, Point, RankStability, Setting
 
 _WIDTH = 720
-_BAR, _BARS_LEFT = 12, 150
+_BAR, _BARS_LEFT, _BARS_RIGHT = 12, 36, 70
+"""Height of a bar in pixels, and start and end of the longest bar in percent of the width of the chart."""
 _SWEEP_WIDTH, _LEFT, _RIGHT, _TOP, _BOTTOM = 250, 34, 242, 22, 150
 _NAMES_END = 92  # left end of the rows in a chart of raters, right of their names
 _ROW = 15
@@ -61,40 +62,40 @@ class Interval(NamedTuple):
 
 
 def intervals(rows: Sequence[tuple[str, Sequence[Interval | None]]], colours: Sequence[str], label: str) -> Markup:
-    """Draw values with their intervals on a common percent scale, one line per name and one mark per value.
+    """Draw values with their intervals on a common percent scale, as wide as the page; each name is above its lines.
 
     ``rows`` are the (name, values) of each line: one value per colour, or None for no mark. ``colours`` are CSS
     classes.
     """
-    left, right, step = 170, 20, 13
-    line = step * len(colours) + 12
+    step, head = 13, 18
+    line = head + step * len(colours) + 8
     ends = [end for _, values in rows for each in values if each for end in each if end is not None]
-    first = int(20 * max(0.0, min(ends, default=0.0) - 0.01))  # ends in steps of five percent, with some room
-    last = max(-int(-20 * min(1.0, max(ends, default=1.0) + 0.01) // 1), first + 1)
-    low, high = first / 20, last / 20
+    first = int(10 * max(0.0, min(ends, default=0.0) - 0.01))  # ends in steps of ten percent, with some room
+    last = max(-int(-10 * min(1.0, max(ends, default=1.0) + 0.01) // 1), first + 1)
+    low, high = first / 10, last / 10
 
     def across(value: float) -> str:
-        return f"{left + (value - low) / (high - low) * (_WIDTH - left - right):.1f}"
+        return f"{3 + (value - low) / (high - low) * 94:.2f}%"
 
     bottom = line * len(rows) + 6
     parts: list[Markup] = []
     for tick in range(first, last + 1):
-        x = across(tick / 20)
+        x = across(tick / 10)
         parts.append(element("line", x1=x, x2=x, y1=0, y2=bottom, class_="grid"))
-        parts.append(element("text", f"{5 * tick}", x=x, y=bottom + 14, class_="quiet middle"))
+        parts.append(element("text", f"{10 * tick}", x=x, y=bottom + 14, class_="quiet middle"))
     for number, (name, values) in enumerate(rows):
         top, title = number * line + 6, element("title", name)
-        parts.append(element("text", _short(name, 24), title, x=left - 12, y=top + line / 2, class_="name"))
+        parts.append(element("text", _short(name, 44), title, x=0, y=top + 11))
         for row, (each, colour) in enumerate(zip(values, colours, strict=True)):
             if each is None:
                 continue
-            y, text = top + row * step + 8, percent(each.value)
+            y, text = top + head + row * step + 6, percent(each.value)
             if each.low is not None and each.high is not None:
                 ends_at = {"x1": across(each.low), "x2": across(each.high)}
                 parts.append(element("line", **ends_at, y1=y, y2=y, class_=colour))
                 text += f", {percent(each.low)} to {percent(each.high)}"
             parts.append(element("circle", element("title", text), cx=across(each.value), cy=y, r=4, class_=colour))
-    return _svg(_WIDTH, bottom + 18, label, parts, class_="plot")
+    return element("svg", *parts, height=bottom + 18, role="img", aria_label=label, class_="plot")
 
 
 def stack(parts: Sequence[tuple[str, float, str]], label: str) -> Markup:
@@ -166,18 +167,17 @@ def error_bars(
     y = 0
     for error in sorted(ERRORS, key=lambda error: -max(each[error.name] for each in deltas)):
         block = row * len(deltas)
-        parts.append(element("text", error.label, x=_BARS_LEFT - 12, y=y + block / 2 + 4, class_="name"))
+        parts.append(element("text", error.label, x=f"{_BARS_LEFT - 2}%", y=y + block / 2 + 4, class_="name"))
         for number, (delta, count, colour) in enumerate(zip(deltas, counts, colours, strict=True)):
             value, top = delta[error.name], y + number * row + (row - _BAR) / 2
             cases = f"{count[error.name]:,}" if count is not None else None
             title = element("title", error.meaning + (f": {cases} cases" if cases else ""))
-            width = max(value, 0) / most * (_WIDTH - _BARS_LEFT - 150)
-            parts += _bar(title, f"{round(100 * value, 2) + 0:+.2f}", top, width, colour)
+            parts += _bar(title, f"{round(100 * value, 2) + 0:+.2f}", top, max(value, 0) / most, colour)
             if cases is not None:
-                parts.append(element("text", cases, x=_WIDTH, y=top + _BAR - 2, class_="count"))
+                parts.append(element("text", cases, x="100%", y=top + _BAR - 2, class_="count"))
         y += block + 12
     label = "mAP that fixing each kind of error would add, in points, and how many errors there are"
-    return _svg(_WIDTH, y, label, parts, class_="bars")
+    return element("svg", *parts, height=y, role="img", aria_label=label, class_="bars")
 
 
 def rater_bars(raters: Sequence[tuple[str, float | None, str]], label: str) -> Markup:
@@ -186,15 +186,16 @@ def rater_bars(raters: Sequence[tuple[str, float | None, str]], label: str) -> M
     parts: list[Markup] = []
     for y, (name, rho, colour) in zip(range(0, row * len(raters), row), raters, strict=True):
         title = element("title", name)
-        parts.append(element("text", name[:24], title, x=_BARS_LEFT - 12, y=y + _BAR, class_="name"))
-        width = max(rho or 0, 0) * (_WIDTH - _BARS_LEFT - 60)
-        parts += _bar(None, decimals(rho), y + 2, width, colour)[rho is None :]
-    return _svg(_WIDTH, row * len(raters), label, parts, class_="bars")
+        parts.append(element("text", _short(name, 18), title, x=f"{_BARS_LEFT - 2}%", y=y + _BAR, class_="name"))
+        parts += _bar(None, decimals(rho), y + 2, max(rho or 0, 0), colour)[rho is None :]
+    return element("svg", *parts, height=row * len(raters), role="img", aria_label=label, class_="bars")
 
 
-def _bar(title: Markup | None, text: str, top: float, width: float, colour: str) -> list[Markup]:
-    bar = element("rect", title, x=_BARS_LEFT, y=top, width=f"{max(width, 1):.1f}", height=_BAR, rx=2, class_=colour)
-    return [bar, element("text", text, x=f"{_BARS_LEFT + width + 8:.1f}", y=top + _BAR - 2)]
+def _bar(title: Markup | None, text: str, top: float, fraction: float, colour: str) -> list[Markup]:
+    width = max(fraction, 0.002) * (_BARS_RIGHT - _BARS_LEFT)
+    size = {"width": f"{width:.2f}%", "height": _BAR, "rx": 2}
+    bar = element("rect", title, x=f"{_BARS_LEFT}%", y=top, **size, class_=colour)
+    return [bar, element("text", text, x=f"{_BARS_LEFT + width:.2f}%", dx=8, y=top + _BAR - 2)]
 
 
 Edges = tuple[float, float, float, float]
@@ -219,6 +220,32 @@ def crop(size: tuple[float, float], image: tuple[str, Edges] | None, boxes: Mapp
         lines = {"stroke_width": f"{longest / 60:.3g}", "stroke_dasharray": dashes}
         parts.append(element("rect", **_place(edges), class_=f"triplet {kind}", **lines))
     return element("svg", *parts, viewBox=f"0 0 {width} {height}", role="img", aria_label=label)
+
+
+def triplets(
+    size: tuple[float, float], image: str | None, pairs: Sequence[tuple[str, Edges, Edges]], label: str
+) -> Markup:
+    """Draw the boxes of triplets on the frame of an image; one unit of the drawing is one pixel of the image.
+
+    Args:
+        size: width and height of the image; if one is 0, the frame contains all boxes.
+        image: URL of the image; None for an empty frame.
+        pairs: (CSS class, human box, object box) of each triplet.
+        label: description for screen readers.
+    """
+    width, height = size
+    if min(size) <= 0:
+        width, height = (max(box[side] for _, *boxes in pairs for box in boxes) + 1 for side in (2, 3))
+    frame = {"width": f"{width:g}", "height": f"{height:g}"}
+    parts = [element("rect", **frame, class_="paper")]
+    if image:
+        parts.append(element("image", href=image, **frame, preserveAspectRatio="none"))
+    for colour, *boxes in pairs:
+        rects = (
+            element("rect", **_place(box), class_=kind) for kind, box in zip(("human", "object"), boxes, strict=True)
+        )
+        parts.append(element("g", *rects, class_=f"triplet {colour}"))
+    return element("svg", *parts, viewBox=f"0 0 {width:g} {height:g}", role="img", aria_label=label)
 
 
 def _place(edges: Edges) -> dict[str, str]:

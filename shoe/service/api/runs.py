@@ -48,12 +48,13 @@ async def list_runs(
     limit: Annotated[int, Query(ge=1, le=200, description="Maximum number of runs.")] = 50,
 ) -> Response:
     """List runs of your team and public runs (for administrators: all runs), the latest first."""
-    if after:
-        runs.visible_run(app.folder, identity, after)
     team = None if identity.allows("admin") else identity.team
-    found = runs.runs(app.folder, team, after, limit, state)
+    with app.folder.database.read():
+        if after:
+            runs.visible_run(app.folder, identity, after)
+        found = runs.runs(app.folder, team, after, limit, state)
+        shown = runs.all_without_hidden(app.folder, found, admin=identity.allows("admin"))
     last = found[-1].id if len(found) == limit else None
-    shown = [runs.without_hidden(app.folder, run, admin=identity.allows("admin")) for run in found]
     return json_response(types.RunList(runs=shown, after=last))
 
 
@@ -98,7 +99,7 @@ def change_run(
 ) -> Response:
     """Change the name or the visibility of a run, and return the run."""
     run = runs.own_run(app.folder, identity, id_)
-    return _response(app, identity, runs.change(app.folder, run.id, document.name, document.visibility))
+    return _response(app, identity, runs.change(app.folder, run.id, document.name, document.visibility, document.link))
 
 
 @router.delete("/v1/runs/{id}", **contract(status=204))

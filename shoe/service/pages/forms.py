@@ -13,7 +13,7 @@ from shoe.service.api.service import set_session
 from shoe.service.callers import Admin, App, Reader, Submitter, state_of, verify_token
 from shoe.service.contract import NotFoundError, Refused
 from shoe.service.pages.rendering import Form, Page, answer, field, redirect, viewer_of
-from shoe.service.pages.views import rows
+from shoe.service.pages.views import View, rows
 from shoe.service.security import COOKIE
 
 router = APIRouter(route_class=Page, include_in_schema=False)
@@ -49,7 +49,7 @@ def _choose(request: Request, chosen: list[str], problem: str | None = None) -> 
     found = runs.runs(folder, viewer.seen, limit=200, state="done")
     done = rows(viewer, folder, (run for run in found if run.kind == "score"))
     values = {"runs": done, "chosen": chosen, "problem": problem}
-    return answer(request, ("compare.html", values), 409 if problem else 200)
+    return answer(request, View("compare.html", values), 409 if problem else 200)
 
 
 @router.post("/runs/{id}/{action}")
@@ -61,7 +61,7 @@ def act(request: Request, id_: RunId, action: str, form: Form, identity: Submitt
         return redirect(request, "/runs")
     if action == "change":
         visibility: Any = field(form, "visibility") if field(form, "visibility") in ("team", "public") else None
-        runs.change(app.folder, run.id, field(form, "name") or None, visibility)
+        runs.change(app.folder, run.id, field(form, "name") or None, visibility, field(form, "link").strip())
     elif action == "cancel":
         runs.cancel(app.folder, run.id)
     elif action == "retry":
@@ -74,7 +74,7 @@ def act(request: Request, id_: RunId, action: str, form: Form, identity: Submitt
 @router.get("/login")
 def login_page(request: Request, next: Annotated[str, Query()] = "/") -> Response:  # noqa: A002 - of the address
     """Show the login form."""
-    return answer(request, ("login.html", {"wanted": next, "problem": None}))
+    return answer(request, View("login.html", {"wanted": next, "problem": None}))
 
 
 @router.post("/login")
@@ -84,7 +84,7 @@ def login(request: Request, form: Form, app: App) -> Response:
     try:
         verify_token(request, token)
     except Refused as refused:
-        return answer(request, ("login.html", {"wanted": wanted, "problem": refused.message}), refused.status)
+        return answer(request, View("login.html", {"wanted": wanted, "problem": refused.message}), refused.status)
     response = redirect(request, wanted if wanted.startswith("/") and wanted[1:2] not in ("/", "\\") else "/")
     set_session(app, request, response, token)
     return response
@@ -126,4 +126,4 @@ def revoke_token(request: Request, form: Form, _: Admin, app: App) -> Response:
 
 def _tokens(request: Request, new_token: str | None = None, problem: str | None = None, status: int = 200) -> Response:
     values = {"tokens": tokens.tokens(state_of(request).folder), "made": new_token, "problem": problem}
-    return answer(request, ("tokens.html", values), status)
+    return answer(request, View("tokens.html", values), status)

@@ -1,14 +1,17 @@
 """Rendering of web pages from templates, and functions for all page routes: errors, forms, viewer."""
 
+import hashlib
 import posixpath
 from collections.abc import Callable, Collection, Coroutine, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import parse_qs, quote
 
+import msgspec
 from fastapi import Depends
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
@@ -80,10 +83,12 @@ STATIC = {
 """Paths of style sheets, scripts and images by file name; ``page.css`` is shared with reports."""
 
 
-def render(template: str, links: ServerLinks | SiteLinks, values: Mapping[str, Any]) -> str:
-    """Return the HTML of a page, rendered from a template and values; `links` creates the links to other pages."""
-    found = environment(Path(__file__).parent / "templates").get_template(template)
-    return found.render(values, link=links.link, live=links.live, version=__version__)
+def render(view: View, links: ServerLinks | SiteLinks, about: Mapping[str, Any]) -> bytes:
+    """Return the HTML of a page; `links` creates links to other pages, `about` has the values that all pages need."""
+    found = environment(Path(__file__).parent / "templates").get_template(view.template)
+    values = {**about, **view.values, **(view.derive() if view.derive else {})}
+    page = found.render(values, link=links.link, live=links.live, version=__version__)
+    return page.encode("utf-8", "replace")
 
 
 _TITLES = {403: "Not allowed", 404: "Page not found", 409: "Not possible", 429: "Too many requests"}
@@ -102,7 +107,8 @@ class Page(APIRoute):
                 return await handle(request)
             except Refused as refused:
                 if refused.status == 401:
-                    return redirect(request, f"/login?next={quote(request.url.path)}")
+                    wanted = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+                    return redirect(request, f"/login?next={quote(wanted)}")
                 return problem(request, refused.status, refused.message, refused.hint, refused.headers)
             except (NotFoundError, RequestValidationError):
                 return problem(request, 404, NO_PAGE)
@@ -123,11 +129,33 @@ def viewer_of(request: Request) -> Viewer:
 
 
 def answer(request: Request, view: View, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
-    """Return the response with the page of a view (name of the template, values)."""
-    template, values = view
+    """Return the response with the page of a view."""
+    return HTMLResponse(render(view, *_frame(request)), status, headers)
+
+
+async def cached(request: Request, view: View) -> Response:
+    """Return the response with the page of a view whose values are plain data, rendered once per content.
+
+    The cache key is everything that the page shows. A page is therefore never stale, and changes of other runs, or
+    progress reports of jobs, do not remove it from the cache.
+    """
+    links, about = _frame(request)
+    shown = msgspec.msgpack.encode((view.template, view.values, about, links.base))
+    key = hashlib.sha256(shown).digest()
+    page = _pages.pop(key, b"") or await run_in_threadpool(render, view, links, about)
+    _pages[key] = page  # the dict is ordered by the time of the last use
+    if len(_pages) > _MOST_PAGES:
+        del _pages[next(iter(_pages))]
+    return HTMLResponse(page)
+
+
+_pages: dict[bytes, bytes] = {}
+_MOST_PAGES = 512
+
+
+def _frame(request: Request) -> tuple[ServerLinks, dict[str, Any]]:
     about = {"here": request.url.path, "who": viewer_of(request), "address": address_of(request)}
-    page = render(template, ServerLinks(request.scope.get("root_path", "")), about | values)
-    return HTMLResponse(page.encode("utf-8", "replace"), status, headers)
+    return ServerLinks(request.scope.get("root_path", "")), about
 
 
 def problem(
@@ -135,7 +163,7 @@ def problem(
 ) -> Response:
     """Return the response with a page that shows an error."""
     values = {"title": _TITLES.get(status, "Error"), "problem": message, "hint": hint}
-    return answer(request, ("problem.html", values), status, headers)
+    return answer(request, View("problem.html", values), status, headers)
 
 
 def address_of(request: Request) -> str:

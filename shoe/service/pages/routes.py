@@ -9,9 +9,10 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import FileResponse, HTMLResponse, Response
 
 from shoe.benchmarks import DEFAULT, benchmark, protocol_options
+from shoe.benchmarks.protocols import ABOUT
 from shoe.core.boxes import CommonCoordinates
 from shoe.core.errors import ShoeError
 from shoe.predictions.table import SCORES
@@ -20,8 +21,10 @@ from shoe.service.api.runs import RunId
 from shoe.service.callers import Anybody, App, Reader, require_scope
 from shoe.service.contract import NotFoundError, describe
 from shoe.service.pages import playground, views
-from shoe.service.pages.rendering import STATIC, Page, address_of, answer, viewer_of
-from shoe.service.runs import visible_run
+from shoe.service.pages.rendering import STATIC, Page, address_of, answer, cached, viewer_of
+from shoe.service.pages.run import read_output
+from shoe.service.pages.views import View
+from shoe.service.runs import check_file, closed_truths, visible_run
 from shoe.service.truths import own_similarities, truths
 
 _GROUPS = {
@@ -39,7 +42,7 @@ CURL = """\
 FILE=predictions.json
 HASH=$(sha256sum "$FILE" | cut -c1-64)
 curl -T "$FILE" "{address}/v1/predictions?name=$(basename "$FILE")" -H "Authorization: Bearer $SHOE_TOKEN"
-RUN="{{\\"prediction\\": \\"$HASH\\", \\"truth\\": \\"{truth}\\"}}"
+RUN="{{\\"prediction\\": \\"$HASH\\", \\"{field}\\": \\"{name}\\"}}"
 curl "{address}/v1/runs" -H "Authorization: Bearer $SHOE_TOKEN" --json "$RUN"
 curl "{address}/v1/runs/ID/result" -H "Authorization: Bearer $SHOE_TOKEN"
 """
@@ -99,6 +102,7 @@ def _kind(node: Mapping[str, Any], schema: Mapping[str, Any]) -> str:
 
 
 _MEDIA = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+_IMAGES = (".jpg", ".jpeg", ".png", ".webp")
 Text = Annotated[str, Query(max_length=300)]
 
 router = APIRouter(route_class=Page, include_in_schema=False)
@@ -126,7 +130,9 @@ def _content(path: Path) -> tuple[bytes, str]:
 @router.get("/")
 async def front(request: Request, _: Anybody, app: App) -> Response:
     """Show the front page."""
-    return answer(request, views.front(app.folder, viewer_of(request)))
+    with app.folder.database.read():
+        view = views.front(app.folder, viewer_of(request))
+    return await cached(request, view)
 
 
 @router.get("/runs")
@@ -134,16 +140,39 @@ async def run_list(
     request: Request, identity: Reader, app: App, name: Text = "", state: Text = "", truth: Text = "", after: Text = ""
 ) -> Response:
     """Show at most 50 runs that match a filter: part of the name, state, ground truth; listed below the run `after`."""
-    if after:
-        visible_run(app.folder, identity, after)
     asked = {"name": name, "state": state, "truth": truth}
-    return answer(request, views.run_list(app.folder, viewer_of(request), asked, after or None))
+    with app.folder.database.read():
+        if after:
+            visible_run(app.folder, identity, after)
+        view = views.run_list(app.folder, viewer_of(request), asked, after or None)
+    return await cached(request, view)
 
 
 @router.get("/runs/{id}")
-def run_page(request: Request, id_: RunId, identity: Anybody, app: App) -> Response:
+async def run_page(request: Request, id_: RunId, identity: Anybody, app: App) -> Response:
     """Show a run."""
-    return answer(request, views.run_page(app.folder, viewer_of(request), visible_run(app.folder, identity, id_)))
+    with app.folder.database.read():
+        view = views.run_page(
+            app.folder,
+            viewer_of(request),
+            visible_run(app.folder, identity, id_),
+            images=app.settings.images is not None,
+        )
+    return await cached(request, view)
+
+
+@router.get("/runs/{id}/images/{number}")
+def example_image(id_: RunId, number: int, identity: Anybody, app: App) -> Response:
+    """Return the image of an example of a run, from the server's folder of images."""
+    run = visible_run(app.folder, identity, id_)
+    check_file(app.folder, identity, run, "examples.json")
+    cases = read_output(app.folder, run, "examples.json") or []
+    if app.settings.images is None or not 0 <= number < len(cases):
+        raise NotFoundError("no example with an image of this number")
+    path = app.settings.images / Path(cases[number]["image"]).name
+    if path.suffix.lower() not in _IMAGES or not path.is_file():
+        raise NotFoundError("the server does not have this image")
+    return FileResponse(path, headers={"Cache-Control": "private, max-age=3600"})
 
 
 @router.get("/runs/{id}/classes")
@@ -158,35 +187,40 @@ def classes_page(request: Request, id_: RunId, identity: Anybody, app: App) -> R
 @router.get("/submit")
 def submit(request: Request, identity: Reader, app: App, board: Text = "") -> Response:
     """Show the form for submitting predictions; the leaderboard `board` is selected."""
-    dataset = benchmark(DEFAULT)
+    dataset, closed = benchmark(DEFAULT), closed_truths(app.folder)
     values = {
-        "truths": truths(app.folder),
+        "truths": [each for each in truths(app.folder) if identity.allows("admin") or each.name not in closed],
         "maps": list(dict.fromkeys([*playground.places(app.folder), *own_similarities()])),
         "protocols": [*dataset.protocols, "shoe"],
         "usual": dataset.default_protocols,
         "box_conventions": list(CommonCoordinates),
         "score_kinds": list(SCORES),
         "options": protocol_options.describe(),
-        "boards": boards.boards(app.folder),
+        "about": {**dataset.about, **ABOUT},
+        "boards": views.open_boards(app.folder, viewer_of(request)),
         "wanted_board": board,
         "may_submit": identity.allows("submit"),
         "largest": app.settings.largest_upload,
     }
-    return answer(request, ("submit.html", values))
+    return answer(request, View("submit.html", values))
 
 
 @router.get("/boards")
 async def board_list(request: Request, _: Anybody, app: App) -> Response:
     """Show the leaderboards; hidden leaderboards are listed only for users with a token."""
-    return answer(request, views.board_list(app.folder, viewer_of(request)))
+    return await cached(request, views.board_list(app.folder, viewer_of(request)))
 
 
 @router.get("/boards/{name}")
-def board_page(request: Request, name: str, identity: Anybody, app: App) -> Response:
-    """Show a leaderboard; a hidden leaderboard requires a token."""
-    if boards.board(app.folder, name).hidden:
-        require_scope(identity, "read")
-    return answer(request, views.board_page(app.folder, viewer_of(request), name))
+async def board_page(
+    request: Request, name: str, identity: Anybody, app: App, best: Annotated[bool, Query()] = False
+) -> Response:
+    """Show a leaderboard, with `best` only the best run of each team; a hidden leaderboard requires a token."""
+    with app.folder.database.read():
+        if boards.board(app.folder, name).hidden:
+            require_scope(identity, "read")
+        view = views.board_page(app.folder, viewer_of(request), name, best=best)
+    return await cached(request, view)
 
 
 @router.get("/playground")
@@ -207,7 +241,7 @@ def ask(request: Request, _: Reader, app: App, said: Text = "", truth: Text = ""
     except ShoeError as error:
         values["problem"] = str(error)
         found = playground.answer(places[name], said, "")
-    return answer(request, ("playground.html", values | found))
+    return answer(request, View("playground.html", values | found))
 
 
 @router.get("/maps")
@@ -222,7 +256,7 @@ def map_page(request: Request, name: str, _: Reader, app: App) -> Response:
     place = playground.places(app.folder).get(name)
     if place is None:
         raise NotFoundError("no similarity map of this name")
-    return answer(request, ("map.html", views.map_values(name, place)))
+    return answer(request, View("map.html", views.map_values(name, place)))
 
 
 @router.get("/truths")
@@ -234,9 +268,13 @@ async def truth_list(request: Request, _: Reader, app: App) -> Response:
 @router.get("/api")
 def interface(request: Request, identity: Anybody, app: App) -> Response:
     """Show the documentation of the API, made from its OpenAPI schema."""
-    known = truths(app.folder) if identity.allows("read") else []
-    curl = CURL.format(address=address_of(request), truth=known[0].name if known else "TRUTH")
-    return answer(request, ("api.html", {"groups": interface_values(describe(request.app)), "curl": curl}))
+    closed = closed_truths(app.folder)
+    names = [each.name for each in truths(app.folder)] if identity.allows("read") else ["TRUTH"]
+    usable = [("truth", name) for name in names if name not in closed]
+    usable += [("board", board) for boards_of in closed.values() for board in boards_of if identity.allows("read")]
+    field, name = (usable or [("truth", "TRUTH")])[0]
+    curl = CURL.format(address=address_of(request), field=field, name=name)
+    return answer(request, View("api.html", {"groups": interface_values(describe(request.app)), "curl": curl}))
 
 
 @router.get("/rate")

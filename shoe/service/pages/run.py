@@ -16,7 +16,7 @@ from shoe.diagnosis.error_types import ERRORS
 from shoe.report.page import svg
 from shoe.report.page.svg import Interval, intervals
 from shoe.service.folder import Folder
-from shoe.service.runs import AGGREGATES, command_of
+from shoe.service.runs import AGGREGATES
 from shoe.service.truths import Truth
 from shoe.service.types import Run
 
@@ -85,6 +85,7 @@ ABOUT = {
     "report.html": "interactive report",
     "report.txt": "report as printed by the command line",
     "diagnosis.json": "errors, as written by shoe diagnose --json",
+    "examples.json": "boxes and words of example errors",
     "comparison.json": "all results, as written by shoe compare --json",
     "comparison.csv": "table for spreadsheets",
     "comparison.tex": "LaTeX table",
@@ -95,37 +96,63 @@ ABOUT = {
 _WITHHELD = "Files with details of single images are withheld, because the ground truth is not shown."
 
 
-def run_values(folder: Folder, run: Run, truth: Truth | None, *, all_files: bool) -> dict[str, Any]:
-    """Return the values of ``run.html``.
+def run_values(folder: Folder, run: Run, truth: Truth | None, *, all_files: bool, images: bool) -> dict[str, Any]:
+    """Return the values of ``run.html`` that are computed from a run and its output files.
 
     Args:
         truth: ground truth of the run; None if it is no longer registered.
         all_files: whether to list all output files, even if they reveal a ground truth that must not be shown.
+        images: whether the server has the images of the dataset.
     """
-    result, diagnosis = (read_output(folder, run, name) for name in ("result.json", "diagnosis.json"))
+    result, diagnosis, cases = (
+        read_output(folder, run, f"{name}.json") for name in ("result", "diagnosis", "examples")
+    )
     held = not all_files and truth is not None and not truth.shown
     return {
-        "run": run,
-        "pending": run.state in ("queued", "running") or "queued" in run.further.values(),
+        "pending": not {"queued", "running"}.isdisjoint((run.state, *run.further.values())),
         "took": run.ended - run.started if run.state == "done" and run.ended and run.started else None,
         "about": _facts(run, result),
+        "examples": [] if held else [_example(run, n, case, images=images) for n, case in enumerate(cases or ())],
         "files": _files(run, held=held),
-        "command": command_of(folder, run.id),
         "identity": {"predictions, SHA-256": run.prediction, "ground truth, SHA-256": truth and truth.sha256},
         "short_signature": short_signature(run.signature, truth),
         **(figures(result, diagnosis, run.further.get("diagnose")) if result else {"result": None}),
     }
 
 
-def read_output(folder: Folder, run: Run, name: str) -> dict[str, Any] | None:
+def _example(run: Run, number: int, case: Mapping[str, Any], *, images: bool) -> dict[str, Any]:
+    """Return the values of an example in the file ``examples.json``: drawing, prediction, ground truth, and reason."""
+    error = next(error for error in ERRORS if error.name == case["error"])
+    truth, predicted, overlap = case["truth"], case["predicted"], case["overlap"]
+    drawn = [(kind, pair["human"], pair["object"]) for kind, pair in (("truth", truth), ("m1", predicted)) if pair]
+    why = error.meaning
+    if overlap:
+        why += "; IoU with the annotated boxes: human {:.2f}, object {:.2f}".format(*overlap)
+    if case["found"] is not None and case["about"]:
+        why += f"; another prediction with score {case['found']:.2f} matched this ground truth"
+    return {
+        "error": error.label,
+        "image": case["image"],
+        "predicted": f"{predicted['verb']} {predicted['noun']}" if predicted else None,
+        "score": case["score"],
+        "truth": f"{truth['verb']} {truth['noun']}" if truth else None,
+        "about": case["about"],
+        "why": why,
+        "path": f"/runs/{run.id}/images/{number}" if images else None,
+        "size": case["size"],
+        "boxes": drawn,
+    }
+
+
+def read_output(folder: Folder, run: Run, name: str) -> Any:
     """Return the decoded JSON of an output file of a run; None if the run has no such file."""
     output = run.outputs.get(name)
     return _decoded(folder, output.sha256) if output else None
 
 
 @lru_cache(maxsize=64)
-def _decoded(folder: Folder, sha256: str) -> dict[str, Any]:
-    return msgspec.json.decode(folder.files.path(sha256).read_bytes(), type=dict[str, Any])
+def _decoded(folder: Folder, sha256: str) -> Any:
+    return msgspec.json.decode(folder.files.path(sha256).read_bytes())
 
 
 def figures(result: Mapping[str, Any], diagnosis: Mapping[str, Any] | None, state: str | None) -> dict[str, Any]:
@@ -145,6 +172,7 @@ def figures(result: Mapping[str, Any], diagnosis: Mapping[str, Any] | None, stat
         "strict": [_full(each, "map", "map_rare", "map_non_rare", "max_recall") for each in (*strict, *by_person)],
         "semantic": _full(semantic, "map_without_no_interaction", *SEMANTIC) if semantic else None,
         "no_meaning": "could not be computed" if result.get("absent") else "not requested",
+        "triplets": svg.triplets,
         "gain": semantic["map"] - strict[0]["map"] if semantic and strict and "map" in semantic else None,
         "words": result.get("wordings", ()),
         "notes": result.get("notes", ()),
@@ -222,4 +250,5 @@ def row(run: Run) -> dict[str, Any]:
     keys = {"strict": first_exact(run.figures), "semantic": "semantic:map", "mf1": "semantic:mf1"}
     names = ("id", "kind", "name", "team", "truth", "state", "visibility", "created")
     metrics = {name: run.figures.get(key) for name, key in keys.items()}
-    return {name: getattr(run, name) for name in names} | {"figures": metrics}
+    protocol = keys["strict"].split(":")[1] if keys["strict"] else None
+    return {name: getattr(run, name) for name in names} | {"figures": metrics, "protocol": protocol}

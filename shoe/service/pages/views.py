@@ -1,20 +1,25 @@
 """Template and values of each page, for the server and for the exported site."""
 
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from csv import reader
 from dataclasses import dataclass
 from functools import lru_cache
 from statistics import median
-from typing import Any, get_args
+from typing import Any, NamedTuple, get_args
 
+from shoe.comparison.compare import heading_with_arrow
 from shoe.diagnosis.error_types import ERRORS
 from shoe.report.page import svg
 from shoe.service import boards, runs
 from shoe.service.folder import Folder
 from shoe.service.pages import playground
 from shoe.service.pages.run import comparison_values, first_exact, plot, read_output, row, run_values, short_signature
+from shoe.service.runs import command_of
+from shoe.service.submissions import quota_of
+from shoe.service.tokens import ADMIN
 from shoe.service.truths import Truth, loaded, truths
-from shoe.service.types import Run, State
+from shoe.service.types import Run, Standing, State
 from shoe.similarity import SimilarityMap
 
 
@@ -77,8 +82,14 @@ def _coverage(info: Any) -> list[str]:
 
 PAGE = 50
 """Number of runs on a page of the list."""
-View = tuple[str, dict[str, Any]]
-"""Page: (name of the template, values for the template)."""
+
+
+class View(NamedTuple):
+    """A page: template and its values; `derive` computes further values from `values` and stored files only."""
+
+    template: str
+    values: dict[str, Any]
+    derive: Callable[[], dict[str, Any]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,16 +116,28 @@ class Viewer:
 
 def rows(viewer: Viewer, folder: Folder, found: Iterable[Run]) -> list[dict[str, Any]]:
     """Return the rows of a table of the runs `found`, without results that are hidden from the viewer."""
-    return [row(runs.without_hidden(folder, run, admin=viewer.admin)) for run in found]
+    return [row(run) for run in runs.all_without_hidden(folder, list(found), admin=viewer.admin)]
 
 
 def front(folder: Folder, viewer: Viewer) -> View:
-    """Return the front page: for readers the latest 8 runs, and leaderboards, hidden ones only for administrators."""
-    recent = runs.runs(folder, viewer.seen, limit=8) if viewer.reader else []
-    return "front.html", {
-        "runs": rows(viewer, folder, recent),
-        "boards": [each for each in boards.boards(folder) if viewer.admin or not each.hidden],
-    }
+    """Return the front page: leaderboards, hidden ones only for viewers with a token, and the latest 8 runs.
+
+    Viewers without the permission to read see only the latest public runs on leaderboards.
+    """
+    known = open_boards(folder, viewer)
+    names = {each["board"].name for each in known}
+    recent = runs.runs(folder, viewer.seen, limit=8 if viewer.reader else 200, state=None if viewer.reader else "done")
+    recent = recent if viewer.reader else [run for run in recent if run.board in names][:8]
+    return View("front.html", {"runs": rows(viewer, folder, recent), "boards": known})
+
+
+def open_boards(folder: Folder, viewer: Viewer) -> list[dict[str, Any]]:
+    """Return the leaderboards that a viewer may submit to, each with the number of "left" submissions, None if any."""
+    team = viewer.team
+    with folder.database.read() as db:
+        known = [each for each in boards.boards(folder) if team is not None or not each.hidden]
+        left = [quota_of(db, team, each.name, each.truth).left if team else each.quota for each in known]
+    return [{"board": each, "left": number} for each, number in zip(known, left, strict=True)]
 
 
 def run_list(folder: Folder, viewer: Viewer, filters: Mapping[str, str], after: str | None) -> View:
@@ -126,7 +149,7 @@ def run_list(folder: Folder, viewer: Viewer, filters: Mapping[str, str], after: 
     """
     name, state, truth = (filters[key] or None for key in ("name", "state", "truth"))
     found = runs.runs(folder, viewer.seen, after, PAGE, state, name=name, truth=truth)
-    return "runs.html", {
+    values = {
         "runs": rows(viewer, folder, found),
         "asked": filters,
         "states": get_args(State),
@@ -134,24 +157,37 @@ def run_list(folder: Folder, viewer: Viewer, filters: Mapping[str, str], after: 
         "last": found[-1].id if len(found) == PAGE else None,
         "chosen": (),
     }
+    return View("runs.html", values)
 
 
-def run_page(folder: Folder, viewer: Viewer, run: Run) -> View:
+def run_page(folder: Folder, viewer: Viewer, run: Run, *, images: bool = False) -> View:
     """Return the page of a run, or of a comparison: values from its output files, and the first 1,000 log lines.
 
-    There are no log lines if the results of the run are hidden from the viewer.
+    There are no log lines if the results of the run are hidden from the viewer. With `images`, the server has
+    the images of the dataset, which examples then show.
     """
-    values = run_values(folder, run, _truth(folder, run.truth), all_files=viewer.admin)
+    truth, lines = _truth(folder, run.truth), runs.visible_log(folder, run, admin=viewer.admin)
     actions = {"queued": ("cancel",), "running": ("cancel",), "failed": ("retry",), "cancelled": ("retry",)}
-    values |= {
+    values = {
+        "run": run,
+        "truth": truth,
+        "images": images,
         "mine": viewer.submitter and (viewer.admin or viewer.team == run.team),
         "actions": actions.get(run.state, ()),
-        "log": [line.line for line in runs.visible_log(folder, run, admin=viewer.admin)],
+        "command": command_of(folder, run.id),
+        "log": [line.line for line in lines if line.line != f"failed: {run.reason}"],
+        "hidden": runs.is_hidden(folder, run, admin=viewer.admin),
+        "board": next((each for each in boards.boards(folder) if each.name == run.board), None),
     }
-    if run.kind != "compare":
-        return "run.html", values
-    found = read_output(folder, run, "comparison.json")
-    return "comparison.html", values | (comparison_values(found, run.request["runs"]) if found else {"result": None})
+
+    def derive() -> dict[str, Any]:
+        found = run_values(folder, run, truth, all_files=viewer.admin, images=images)
+        if run.kind == "compare":
+            compared = read_output(folder, run, "comparison.json")
+            found |= comparison_values(compared, run.request["runs"]) if compared else {"result": None}
+        return found
+
+    return View("comparison.html" if run.kind == "compare" else "run.html", values, derive)
 
 
 def classes_page(folder: Folder, run: Run) -> View | None:
@@ -163,52 +199,63 @@ def classes_page(folder: Folder, run: Run) -> View | None:
     headings, *rows = reader(folder.files.path(output.sha256).read_text("utf-8").splitlines())
     columns = [number for number, name in enumerate(headings) if name not in ("verb", "object")]
     is_percentage = [name.endswith(("_ap", "_recall", "_f1")) for name in headings]
-    return "classes.html", {
-        "run": run,
-        "headings": [headings[number].replace("_", " ") for number in columns],
-        "rows": [
-            [f"{100 * float(row[n]):.2f}" if is_percentage[n] and row[n] else row[n] for n in columns] for row in rows
-        ],
-    }
+    shown = [[f"{100 * float(row[n]):.2f}" if is_percentage[n] and row[n] else row[n] for n in columns] for row in rows]
+    names = [headings[number].replace("_", " ") for number in columns]
+    return View("classes.html", {"run": run, "headings": names, "rows": shown})
 
 
 def board_list(folder: Folder, viewer: Viewer) -> View:
-    """Return the list of leaderboards; hidden leaderboards are listed only for readers."""
-    known = [each for each in boards.boards(folder) if viewer.reader or not each.hidden]
-    return "boards.html", {"boards": known, "viewer": viewer}
+    """Return the list of leaderboards; hidden leaderboards are listed only for viewers with a token."""
+    known = [each for each in boards.boards(folder) if viewer.team is not None or not each.hidden]
+    return View("boards.html", {"boards": known})
 
 
-def board_page(folder: Folder, viewer: Viewer, name: str) -> View:
-    """Return the page of a leaderboard, with "hidden": True if its results must not be shown to the viewer."""
+def board_page(folder: Folder, viewer: Viewer, name: str, *, best: bool = False) -> View:
+    """Return the page of a leaderboard, with "hidden": True if its results must not be shown to the viewer.
+
+    With `best`, the table has only the best run of each team, and the baselines.
+    """
     found = boards.standing(folder, name)
+    truth, hidden = _truth(folder, found.board.truth), found.board.hidden and not viewer.admin
+    with folder.database.read() as db:
+        quota = quota_of(db, viewer.team, name, found.board.truth) if viewer.team else None
+    values = {"quota": quota, "best": best, "board": found.board, "hidden": hidden, "standing": found, "truth": truth}
+    return View("board.html", values, lambda: _board_values(found, truth, hidden=hidden, best=best))
+
+
+def _board_values(found: Standing, truth: Truth | None, *, hidden: bool, best: bool) -> dict[str, Any]:
     ranked = found.board.figure
     strict = first_exact(*(each.figures for each in found.rows)) if ranked.startswith("semantic:") else ranked
     keys = (strict, "semantic:map", "semantic:mf1")
-    table, drawn = [], []
+    table, drawn, teams = [], [], Counter[str]()
     for each in found.rows:
+        baseline = each.team == ADMIN
+        teams[each.team] += not baseline
+        if best and teams[each.team] > 1:
+            continue
         cells = {key: {"value": each.figures.get(key), "interval": each.intervals.get(key)} for key in keys}
         gain, why = _gain(each.figures, strict), _largest_loss(each.why)
-        table.append({"run": each, "cells": cells.values(), "gain": gain, "why": why})
+        table.append({"run": each, "cells": cells.values(), "gain": gain, "why": why, "baseline": baseline})
         drawn.append((each.name, cells))
-    return "board.html", {
-        "board": found.board,
-        "hidden": found.board.hidden and not viewer.admin,
+    return {
+        "ranked_by": heading_with_arrow(ranked),
+        "several": max(teams.values(), default=0) > 1,
         "rows": table,
-        "left_out": found.left_out if viewer.admin or not found.board.hidden else [],
+        "left_out": [] if hidden else found.left_out,
         "plot": plot(drawn) if table else None,
         "signature": found.signature,
-        "short_signature": short_signature(found.signature, _truth(folder, found.board.truth)),
+        "short_signature": short_signature(found.signature, truth),
     }
 
 
 def map_list(folder: Folder) -> View:
     """Return the list of built-in and registered similarity maps."""
-    return "maps.html", {"maps": [map_row(name, place) for name, place in playground.places(folder).items()]}
+    return View("maps.html", {"maps": [map_row(name, place) for name, place in playground.places(folder).items()]})
 
 
 def truth_list(folder: Folder) -> View:
     """Return the list of ground truths: their metadata, without boxes and labels."""
-    return "truths.html", {"truths": truths(folder)}
+    return View("truths.html", {"truths": truths(folder)})
 
 
 def _truth(folder: Folder, name: str) -> Truth | None:

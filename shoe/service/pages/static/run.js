@@ -6,7 +6,9 @@ function show(run) {
   if (!said("state")) return;
   said("state").textContent = run.state;
   said("position").textContent = run.position ? `, number ${run.position} in the queue` : "";
-  said("stage").textContent = run.stage ? `: ${run.stage}` : "";
+  const left = run.progress > 0.1 ? ((Date.now() / 1000 - run.started) * (1 - run.progress)) / run.progress : 0;
+  const estimate = left > 5 ? `, about ${5 * Math.ceil(left / 5)} s left` : "";
+  said("stage").textContent = run.stage ? `: ${run.stage}${estimate}` : "";
   said("reason").textContent = run.reason ? ` (${run.reason})` : "";
   const bar = document.querySelector("main progress");
   if (run.progress !== undefined) bar.value = run.progress;
@@ -20,7 +22,7 @@ if (live) {
   events.addEventListener("run", ({ data }) => {
     const run = JSON.parse(data);
     const ended = !["queued", "running"].includes(run.state);
-    if (ended && `${run.state} ${run.further.diagnose ?? ""}` !== live.dataset.shown) again();
+    if (ended && `${run.state} ${run.further.diagnose ?? ""} ${run.further.page ?? ""}` !== live.dataset.shown) again();
     else show(run);
   });
   events.addEventListener("log", ({ data }) => {

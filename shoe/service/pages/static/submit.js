@@ -55,16 +55,18 @@ if (form) {
 
 async function score(one) {
   if (one.size === 0) throw new Error(`${one.name}: found an empty file, expected predictions`);
-  const hash = await hashOf(one, (share) => say(`reading ${one.name}: ${Math.round(100 * share)} %`, share));
-  byId("hash").textContent = hash;
-  await upload(one, hash, form.dataset, (share) => say(`uploading ${one.name}: ${Math.round(100 * share)} %`, share));
-  say("creating the run", 1);
   const of = new FormData(form);
-  const said = { prediction: hash, protocols: of.getAll("protocols") };
+  const said = { prediction: "0".repeat(64), protocols: of.getAll("protocols") };
   said.options = (of.get("options") ?? "").split("\n").map((line) => line.trim()).filter(Boolean);
   for (const name of ["truth", "similarity", "boxes", "scores", "name", "visibility", "board"]) {
     if (of.get(name)) said[name] = of.get(name);
   }
-  const run = await json(form.dataset.runs, said);
+  // Without a file, the server checks permission, quota and options, and finally responds 404: upload the file first.
+  await json(form.dataset.runs, said, [404]);
+  const hash = await hashOf(one, (share) => say(`reading ${one.name}: ${Math.round(100 * share)} %`, share));
+  byId("hash").textContent = hash;
+  await upload(one, hash, form.dataset, (share) => say(`uploading ${one.name}: ${Math.round(100 * share)} %`, share));
+  say("creating the run", 1);
+  const run = await json(form.dataset.runs, { ...said, prediction: hash });
   location.assign(form.dataset.page + run.id);
 }

@@ -1,6 +1,7 @@
 // Upload of a file in parts, with retries; a file that the server already has is not sent.
 const PART = 8 << 20;
 const LONGEST_WAIT = 15000;
+const LONGEST_RETRY = 60000; // a used-up quota takes hours: it is an error, not a busy server
 const MOST_LOST = 20;
 
 export const hashOf = (file, told) => new Promise((resolve, reject) => {
@@ -35,21 +36,21 @@ export async function upload(file, hash, to, told) {
   told(1);
 }
 
-export const json = async (address, content) =>
-  (await asked(address, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(content) })).json();
+export const json = async (address, content, expected = []) =>
+  (await asked(address, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(content) }, expected)).json();
 
 /** Send a request with retries while the server is busy or cannot be reached; an error has the server's message. */
 async function asked(address, how, expected = []) {
   for (let wait = 500; ; wait = Math.min(2 * wait, LONGEST_WAIT)) {
     const answer = await fetch(address, how).catch(() => null);
     if (answer?.ok || expected.includes(answer?.status)) return answer;
-    const busy = answer === null || [408, 425, 429, 502, 503, 504].includes(answer.status);
+    const told = 1000 * Number(answer?.headers.get("Retry-After") ?? 0);
+    const busy = answer === null || ([408, 425, 429, 502, 503, 504].includes(answer.status) && told <= LONGEST_RETRY);
     if (!busy) {
       const said = await answer.json().catch(() => ({}));
       throw new Error((said.error ?? `the server responded with HTTP status ${answer.status}`) + (said.hint ? ` (${said.hint})` : ""));
     }
     dispatchEvent(new CustomEvent("waiting", { detail: answer === null ? "the server cannot be reached" : "the server is busy" }));
-    const told = 1000 * Number(answer?.headers.get("Retry-After") ?? 0);
     await new Promise((resolve) => setTimeout(resolve, Math.max(wait, told)));
   }
 }
