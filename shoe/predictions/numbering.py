@@ -278,8 +278,11 @@ def _compare_numberings(
             more, less = (np.bincount(of_id, a & ~b) for a, b in ((agrees[best], own), (own, agrees[best])))
             clear = np.abs(more - less) > np.sqrt(more + less)
             return _Finding(fit, best, gains, bool((more > less)[clear].sum() >= _MOST_IDS * clear.sum()))
+    needed = max(fit + least, fit * _FACTOR)
+    if needed > 1:
+        return None
     free = np.bincount(index, _learned_order(image, predicted, expected) == expected, count) > 0
-    is_unknown = free.mean() >= max(fit + least, fit * _FACTOR)
+    is_unknown = free.mean() >= needed
     is_unknown &= len(np.unique(of_id[free & ~own])) >= _FEWEST_IDS
     return _Finding(fit, "", float(free.mean())) if is_unknown else None
 
