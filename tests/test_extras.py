@@ -111,16 +111,19 @@ def test_an_extra_alone_is_enough(extra: str, wheel: Path, files: Path) -> None:
             shutil.move(files / "demo" / name, files / name)
         shutil.move(files / "demo" / "truth.npz", files / "made.npz")
     home = files / "environment"
-    subprocess.run([sys.executable, "-m", "venv", home], check=True)
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", home], check=True)
     # The version of torch that this project tests with; another one may bring gigabytes for GPUs.
     pin = re.search(r"^torch=(\S+)", (ROOT / "scripts" / "_environment").read_text("utf-8"), re.MULTILINE)
     assert pin
     (files / "constraints.txt").write_text(pin[1])
-    pip = [str(home / "bin" / "python"), "-m", "pip", "install", "-qq", "-c", str(files / "constraints.txt")]
-    subprocess.run([*pip, f"{wheel}[{extra}]"], check=True)
-    if extra == "predict" and subprocess.run([pip[0], ROOT / "scripts" / "torchvision_on_cpu.py"]).returncode:
+    python = home / "bin" / "python"
+    pip = [sys.executable, "-m", "pip", "--python", python]
+    # Compiling all files of a package takes longer than its installation; a command needs few of them.
+    options = ["-qq", "--no-compile", "-c", files / "constraints.txt"]
+    subprocess.run([*pip, "install", *options, f"{wheel}[{extra}]"], check=True)
+    if extra == "predict" and subprocess.run([python, ROOT / "scripts" / "torchvision_on_cpu.py"]).returncode:
         # As scripts/_environment does where torchvision and torch were built for different machines.
-        subprocess.run([*pip[:3], "uninstall", "-qq", "-y", "torchvision"], check=True)
+        subprocess.run([*pip, "uninstall", "-qq", "-y", "torchvision"], check=True)
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     environment |= {
         "OPENAI_API_KEY": "none",
