@@ -80,7 +80,7 @@ def picture_files(places: Sequence[str | Path]) -> list[Path]:
 
 
 def check_images(files: Sequence[Path]) -> tuple[list[Picture], list[InputError]]:
-    """Check image files in parallel; return the readable images, in order, and one error for each other file."""
+    """Check image files in parallel; return the readable images, in order, and one error per unreadable file."""
 
     def look_or_error(path: Path) -> Picture | InputError:
         try:

@@ -82,7 +82,7 @@ class Ask(Request):
         return {"messages": messages_of(self.question, urls)}
 
     def characters(self) -> int:
-        """Return an upper bound on the number of characters, which is :meth:`size`."""
+        """Return :meth:`size`, an upper bound on the characters of the texts; an image counts as 12,000."""
         return self.size()
 
     def size(self) -> int:

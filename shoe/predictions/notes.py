@@ -71,7 +71,7 @@ SENTENCES = {
 
 
 class Examples(dict[str, int]):
-    """Number of cases per example of a note, in order of first appearance; format specs are styles such as "some"."""
+    """Number of cases by example of a note, in order of first appearance; a format spec is a style such as "some"."""
 
     def __format__(self, style: str) -> str:
         if style == "some":
@@ -263,10 +263,7 @@ class ReadNotes:
 
     @property
     def signature_fields(self) -> dict[str, str]:
-        """Box convention and source of the scores, as signatures state them under the keys "boxes" and "scores".
-
-        A numbering of class IDs that the user chose is stated under "class-ids".
-        """
+        """Signature fields: "boxes" (convention), "scores" (source), and "class-ids" (numbering chosen by the user)."""
         chosen = {"class-ids": self.chosen_numbering} if self.chosen_numbering else {}
         return {"boxes": self.boxes, "scores": self.scores, **chosen}
 
@@ -307,7 +304,7 @@ class ReadNotes:
         )
 
     def _notes(self) -> dict[str, Note]:
-        """Return all notes, including those derived from the counters."""
+        """Return all notes, including notes derived from the counters."""
         notes = dict(self.remarks)
         if self.scores_defaulted:
             some = self.scores_defaulted < self.triplets
@@ -350,7 +347,7 @@ class ReadNotes:
         return details
 
     def urgent(self) -> list[str]:
-        """Return the sentences that put all metrics in doubt: two score scales, invalid boxes, or unparsed text."""
+        """Return the notes on problems that distort all metrics: two score scales, invalid boxes, unparsed text."""
         codes = ["two_scales", "bad_fit", *["unparsed"] * (2 * self.count("unparsed") > self.triplets)]
         codes += ["left_out"] * (self.count("left_out") > self.triplets)
         return [line for line in map(self.sentence, codes) if line]

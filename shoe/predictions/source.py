@@ -122,7 +122,7 @@ class Source:
         return self.head[0] if self.head and isinstance(self.head[0], dict) else {}
 
     def typed(self, kind: type[T], within: str | None = None) -> list[T]:
-        """Return the records converted to the type ``kind``; a single object may contain them under the key ``within``.
+        """Return the records as ``kind``; if the document is a single object, its key ``within`` may have the records.
 
         Raises InputError naming the first record and field with another type.
         """

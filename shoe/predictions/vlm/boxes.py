@@ -94,7 +94,7 @@ def box_of(value: Any, key: object = None) -> Box | None:
 
 @lru_cache(8192)
 def convention_of(key: object) -> Convention | None:
-    """Return the box convention that a key states, or None."""
+    """Return the box convention in a key: a layout such as xywh or yxyx, or Gemini's box_2d; None for other keys."""
     words = meaning(key).words
     if "box" in words and words[-2:] == ("2", "d"):
         return _GEMINI

@@ -257,7 +257,10 @@ class Columns:
         return errors
 
     def rows(self) -> Rows:
-        """Return the collected rows. Raises InputError if no phrase has a verb and an object."""
+        """Return the collected rows, with percent scores divided by 100 and box scales checked against all boxes.
+
+        Raises InputError if all rows are phrases without a verb and an object.
+        """
         unparsed = self._notes.examples("unparsed")
         verb, object_, convention = np.array(self._words, np.int64).reshape(-1, 3).T
         image, record, item, loose = np.array(self._places, np.int64).reshape(-1, 4).T

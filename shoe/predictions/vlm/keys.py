@@ -197,7 +197,7 @@ def judges(key: object) -> bool:
 
 
 def only_judges(key: object) -> bool:
-    """Return whether a key of a prediction can have no other values than yes and no."""
+    """Return whether the value under a key of a prediction can only be yes or no."""
     return judges(key) and not meaning(key).part and _UNSURE.isdisjoint(meaning(key).words)
 
 
@@ -208,10 +208,10 @@ def meaning_of_kind(key: object) -> Meaning:
 
 @lru_cache(1024)
 def superseded(keys: tuple[object, ...]) -> frozenset[object]:
-    """Return the keys of a record whose meaning another key has for the prediction, as "gt_verb" beside "pred_verb".
+    """Return the keys of a record that another key replaces, such as "gt_verb" beside "pred_verb".
 
-    Of several keys for the same word, score or box, keys that name a prediction count; without such keys, all keys
-    count except those that name the ground truth or the question, if any other key is left.
+    If several keys are for the same word, score or box, a key that names a prediction replaces all other keys. Without
+    such a key, keys that name the ground truth or the question are replaced, if any other key is left.
 
     >>> superseded(("verb", "pred_verb", "object")), superseded(("true_verb", "action", "object"))
     (frozenset({'verb'}), frozenset({'true_verb'}))

@@ -20,7 +20,7 @@ _PARTICLES = text.PREPOSITIONS | text.PARTICLES
 
 
 class Interaction(NamedTuple):
-    """One interaction of a pair: verb, object, score as written, and the phrase with both words ("" if not split).
+    """One interaction of a pair: verb, object, score as written, and the phrase with verb and object ("" if not split).
 
     ``turned``: whether the second box is the human box: "bench, being used by, person", "child, held by, woman".
     """

@@ -56,7 +56,7 @@ def plot(rows: Sequence[tuple[str, Mapping[str, Any]]]) -> object:
 
 
 def first_exact(*figures: Mapping[str, Any]) -> str:
-    """Return the key of the first exact-label mAP in any of the mappings of metrics; "" if there is none.
+    """Return the key of the first exact-label mAP in several mappings {key: metric}; "" without such a key.
 
     Keys of triplet protocols ("strict:...") come before keys of role protocols ("roles:...").
     """
