@@ -39,7 +39,7 @@ class Names:
         indices: class names by index from 0.
         whose: origin of the category IDs, such as the name of a file, for messages.
         images: file name by image ID.
-        renamed: name of a benchmark object by label of the detector.
+        renamed: name of the benchmark object, by detector label.
     """
 
     categories: Mapping[int, str]

@@ -158,7 +158,7 @@ def _content(path: Path) -> tuple[bytes, str]:
 
 @contextmanager
 def _no_warnings() -> Iterator[None]:
-    """Suppress the warnings of Pillow about large images, whose size is checked here, and about damaged EXIF data."""
+    """Suppress Pillow's warnings about damaged EXIF data and about large images, because this module checks sizes."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield

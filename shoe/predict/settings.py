@@ -32,8 +32,8 @@ class AskSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """Settings of questions that are answered with the letter of an option.
 
     Attributes:
-        rounds: number of orders of the options in which a question is asked; confidences are averaged over the orders.
-        seed: random seed for these orders.
+        rounds: number of option orders in which a question is asked; confidences are averaged over the orders.
+        seed: random seed for the option orders.
     """
 
     rounds: Annotated[int, msgspec.Meta(ge=1, le=26)] = 2

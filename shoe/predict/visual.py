@@ -88,7 +88,7 @@ def marks_named(text: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """Image file, and the drawing steps applied to the image: tuples of the name of a step and its values."""
+    """Image file, and the drawing steps that are applied to the image; each step is a tuple (name, *values)."""
 
     picture: Picture
     steps: tuple[tuple[Any, ...], ...] = ()
@@ -112,7 +112,7 @@ class View:
 def shown(picture: Picture, pair: Pair, others: Sequence[Pair], visual: Visual) -> Shown:
     """Return the visual prompt of a pair: the images to be shown, and descriptions of person and object.
 
-    ``others`` are all pairs of the image. The mark "others-black" blackens their boxes except the boxes of ``pair``.
+    ``others`` are all pairs of the image. The mark "others-black" blackens every other box in these pairs.
     """
     marks = visual.marks
     human, thing = _pixels(pair.human_box, picture), _pixels(pair.object_box, picture)

@@ -140,9 +140,9 @@ class ReadNotes:
         phrases: for each (verb, object), up to three phrases that were parsed to it, in order of first appearance.
         native_lines: report lines stored in a native table about the file it was made from.
         numbering: name of the numbering of class IDs by part, as "coco-0" for "objects"; empty for words.
-        chosen_numbering: numberings that the user chose, as "verbs=hico-det-1"; "" for those of the format.
-        verbs_with_roles: verb words of the file and their (n,) index, if some state a role that the table's verbs lack.
-        unread: number of cases per value of each key or column that is not read, and of all values after the fifth.
+        chosen_numbering: numberings that the user chose, as "verbs=hico-det-1"; "" for the numberings of the format.
+        verbs_with_roles: verb words of the file and their (n,) index, if words state roles ("hold obj"); else None.
+        unread: number of cases by key or column that is not read, then by value; values after the fifth are one entry.
         predictor: description of the model and settings in the first line of a file of ``shoe predict``.
         predictor_digest: first 8 hex digits of the SHA-256 of this first line; "" for other files.
         remarks: the notes by their code.
@@ -192,7 +192,7 @@ class ReadNotes:
             code: key of :data:`SENTENCES`.
             example: text of the cases, if the sentence lists them.
             count: number of cases.
-            first: text about the first of these cases; ignored if the note already has such a text.
+            first: text about the first case; ignored if the note already has a text about its first case.
             second: second number in the sentence, if it has one.
         """
         if count:

@@ -28,7 +28,7 @@ class Numbering:
     """Meaning of the class IDs of one part in a file.
 
     Attributes:
-        label: (labels,) index of the label of each ID, from the ID ``first``; -1 for a number that is no ID.
+        label: (k,) label index of each of the numbers from ``first``; -1 for a number that is no ID.
         about: description of the valid IDs, for messages.
         first: lowest ID.
     """
@@ -43,7 +43,7 @@ class Numbering:
         return self.first + len(self.label) - 1
 
     def labels_of(self, ids: Indices) -> Indices:
-        """Return the (n,) index of the label of each ID; -1 for numbers that are no ID."""
+        """Return the (n,) label index of each ID; -1 for numbers that are no ID."""
         inside = (ids >= self.first) & (ids <= self.last)
         return np.where(inside, self.label[np.where(inside, ids - self.first, 0)], -1)
 
@@ -139,7 +139,7 @@ def labels_of_ids(
     place: Callable[[int], str],
     no_object: int | None = None,
 ) -> Indices:
-    """Return the (n,) index of the label of each class ID in a file, under the user's numbering or ``default``.
+    """Return the (n,) label index of each class ID in a file, under the user's numbering or ``default``.
 
     Args:
         source: the file; its notes record the numbering.
@@ -147,11 +147,11 @@ def labels_of_ids(
         ids: (n,) class IDs.
         default: name of the format's numbering.
         field: key of the IDs, for messages.
-        place: callback that returns the name of the record of an ID, given its row.
+        place: callback that returns the name of a record, given the row of an ID in the record.
         no_object: label of the ID after the last one, if this ID means "no object".
 
     Raises:
-        InputError: for the first number that is no ID, with a hint at numberings in which all are IDs.
+        InputError: for the first number that is no ID, with a hint at numberings in which all numbers are IDs.
         OptionError: for an unknown numbering.
     """
     known = numberings(source.benchmark, part)

@@ -128,7 +128,7 @@ class Store:
 
 
 class Receiver:
-    """Writer of a new file of the store: checks size, compression and hash."""
+    """Writer of a new stored file, which checks size, compression and hash."""
 
     def __init__(
         self, store: Store, stream: IO[bytes], path: Path, encoding: Encoding | None, limit: int, free_below: int

@@ -113,7 +113,7 @@ def compare(
     visibility: Visibility = "team",
     most_waiting: int | None = None,
 ) -> Run:
-    """Submit a comparison of finished runs, and return its run, or the earlier run of an equal comparison.
+    """Submit a comparison of finished runs; return the run of the comparison, or of an equal earlier comparison.
 
     Args:
         ids: IDs of 2 to 20 runs on one ground truth.

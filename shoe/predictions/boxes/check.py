@@ -91,7 +91,7 @@ class Fit:
     Attributes:
         convention: name of the convention.
         hits: fraction of the boxes that overlap an annotated box of their image and kind with IoU >= 0.5.
-        mean_iou: mean over the boxes of the best IoU with such an annotated box.
+        mean_iou: mean of the best IoU of each box with an annotated box of the same image and kind.
     """
 
     convention: str
@@ -259,13 +259,13 @@ class Group:
         )
 
     def _mean_of_images(self, overlap: Floats) -> Floats:
-        """Return the (m,) mean over the boxes of each image of an (n,) IoU; 0 without boxes."""
+        """Return the (m,) mean of the (n,) values ``overlap`` over the boxes of each image; 0 without boxes."""
         image, count = self._numbers.image, len(self._sizes)
         mean: Floats = np.bincount(image, overlap, count) / np.maximum(np.bincount(image, minlength=count), 1)
         return mean
 
     def _fits_by_kind(self, overlap: Floats, *, is_wrong: bool) -> tuple[Fit, ...]:
-        """Return the best fits of human and of object boxes, if the best convention of each kind is bad for the other.
+        """Return the best fits of human and object boxes if each kind's best convention is far worse for the other one.
 
         ``overlap`` is the (n,) IoU of the boxes under the applied convention. Kinds that fit about equally well are not
         compared, unless the applied convention ``is_wrong`` for all boxes.
@@ -291,14 +291,14 @@ class Group:
         return part
 
     def _overlap_with(self, annotated: AnnotatedBoxes, convention: Convention) -> Floats:
-        """Return the (n,) best IoU of all boxes under a convention with annotated boxes of their images."""
+        """Return the (n,) best IoU of each box, read under a convention, with annotated boxes of its image."""
         numbers = self._numbers
         kind = 1 - numbers.kind if convention.order else numbers.kind
         best: Floats = annotated.best(numbers.image, kind, self._read(convention)[:, None])[0]
         return best
 
     def _fits_of_all(self) -> GroupFits:
-        """Return the fit of the applied convention and, if another one can be far better, the fits of the finalists."""
+        """Return the fit of the applied convention and, unless this fit is nearly perfect, of the best other ones."""
         applied, numbers = self._applied, self._numbers
         as_applied = self._read(applied)[:, None]
         images = len(np.unique(numbers.image))
@@ -427,7 +427,7 @@ class Group:
 
 
 def _scales(sizes: Floats) -> list[tuple[str, str]]:
-    """Return the (scale, picture) words to try; of rules that resize images of ``sizes`` alike, only the first."""
+    """Return the (scale, picture) words to try; only the first of several rules that resize ``sizes`` alike."""
     known: dict[tuple[bytes, str], tuple[str, str]] = {}
     for scale, picture in _SCALES:
         rule = resized(scale, sizes).tobytes() if scale in _RULES else scale.encode()

@@ -181,9 +181,9 @@ def write_parquet(table: Interactions, path: str | Path, benchmark: Benchmark) -
 def columns_in(given: Sequence[str]) -> tuple[dict[str, str], str]:
     """Return {column: its name in the file} and the layout of the boxes.
 
-    Names are compared without case. If not all columns are found, names of the same meaning count: of corners, as
-    "person_xmin"; of the image, verb and object, as "file_name", "action" and "object_class". A table with a column for
-    the human's label is no such table, because its subjects may be things.
+    Names are compared without case. If a column is missing, names with the same meaning are accepted, such as
+    "person_xmin" for a corner, "file_name" for the image, "action" for the verb, "object_class" for the object. Such
+    names are not accepted in a table with a column of human labels, because its subjects may be things.
 
     >>> columns_in(["img", "verb", "noun"])[0], columns_in(["image", "verb", "objct"])[0]
     ({'verb': 'verb', 'image': 'img', 'object': 'noun'}, {'image': 'image', 'verb': 'verb'})

@@ -41,7 +41,7 @@ class Answer(NamedTuple):
 
     @property
     def says_none(self) -> bool:
-        """Whether the answer states that there is no interaction: an empty list, or words for it."""
+        """Whether the answer denies all interactions: an empty list, or words such as "no interaction"."""
         return self.reading.says_none or self.reply.says_none
 
     @property

@@ -45,7 +45,7 @@ _VERDICT = re.compile(r"\W*(?:(yes|true)\b|(?:no|false)(?![\w-]|[ \t]\w)|([yt])\
 
 
 class Box(NamedTuple):
-    """Four numbers as written, with their convention and score, which are None if the notation does not state them."""
+    """Four numbers as written, with convention and score; None if the notation states no convention or no score."""
 
     numbers: tuple[float, float, float, float]
     convention: Convention | None = None

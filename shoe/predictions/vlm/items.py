@@ -435,7 +435,7 @@ def _expand_pairs(fields: Fields) -> list[Fields]:
 
 
 def _is_other_entity(key: object, child: Any, own: list[Entity]) -> bool:
-    """Return whether a child has its own box and does not belong to the boxes ``own`` of the item around it.
+    """Return whether a child has its own box and does not belong to the enclosing item with the boxes ``own``.
 
     In {"o1": {...}, "o2": {...}}, the key of such a child is an ID. Otherwise no side (human or object) may be named.
     """

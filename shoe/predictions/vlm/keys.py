@@ -177,7 +177,7 @@ def is_error(key: object) -> bool:
 
 
 def is_truth(key: object, value: Any) -> bool:
-    """Return whether a key is for ground truth; "label" and "reference" are so only if they contain data, no word."""
+    """Return whether a key is for ground truth; "label" and "reference" are only if their value is data, not a word."""
     words = meaning(key).words
     if not _TRUTH.isdisjoint(words) or not (_REFERENCE.isdisjoint(words) or _ANSWER.isdisjoint(words)):
         return True
@@ -192,7 +192,7 @@ def is_verdict(key: object) -> bool:
 
 
 def judges(key: object) -> bool:
-    """Return whether a key of a prediction may state whether it is there; not "label", perhaps the ground truth."""
+    """Return whether a key may say if an interaction is present; False for words such as "label" (ground truth?)."""
     return is_verdict(key) and _OF_OTHERS.isdisjoint(meaning(key).words)
 
 
@@ -202,7 +202,7 @@ def only_judges(key: object) -> bool:
 
 
 def meaning_of_kind(key: object) -> Meaning:
-    """Return the meaning of a key without words for a prediction or the ground truth: of "object" for "pred_object"."""
+    """Return the meaning of a key without words like "pred" and "gt": "pred_object" means the same as "object"."""
     return meaning("_".join(word for word in meaning(key).words if word not in _OF_EITHER))
 
 

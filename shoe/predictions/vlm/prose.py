@@ -162,7 +162,7 @@ def interactions_of_sentences(marked: MarkedText) -> Reading:
 def _read_sentence(marked: MarkedText, sentence: str, previous_people: list[int], reading: Reading) -> list[int]:
     """Add the interactions of a sentence to ``reading``; return the marks of the people that "he" or "they" refers to.
 
-    ``previous_people`` are the marks of these people before the sentence, and the result are the marks after it.
+    ``previous_people`` are the marks of the people to whom such a pronoun refers at the start of the sentence.
     """
     pieces = MARK.split(sentence)
     numbers = [int(number) for number in pieces[1::2]]
@@ -308,7 +308,7 @@ def _add_pairs(
     score: Any,
     target: str = "",
 ) -> None:
-    """Add the pairs of the boxes of ``humans`` and ``things`` (mark numbers), or a problem, to ``reading``.
+    """Add pairs of human boxes and thing boxes, or a problem, to ``reading``; marks are given by number.
 
     ``phrase`` are the words for the interaction, ``target`` is the noun of the thing ("" if the phrase contains it).
     """

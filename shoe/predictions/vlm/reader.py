@@ -140,7 +140,7 @@ class Record:
 
 
 def without_reference(record: dict[Any, Any]) -> dict[Any, Any]:
-    """Return a record without the key "answer" if it also has a reply, as in VLMEvalKit, where it is the ground truth.
+    """Return a record without the key "answer" if it also has a reply; in VLMEvalKit, "answer" is ground truth.
 
     >>> without_reference({"answer": "[...]", "prediction": ""}), without_reference({"answer": "[...]"})
     ({'prediction': ''}, {'answer': '[...]'})

@@ -183,7 +183,7 @@ def figures(result: Mapping[str, Any], diagnosis: Mapping[str, Any] | None, stat
 
 
 def _full(metrics: Mapping[str, Any], *names: str) -> dict[str, Any]:
-    """Return a copy of `metrics` with the value None for each of `names` that is absent."""
+    """Return a copy of `metrics` in which absent `names` have the value None."""
     return dict.fromkeys(names) | dict(metrics)
 
 
