@@ -29,7 +29,7 @@ def triplet_name(place_of: PlaceOf, row: int) -> str:
 
 
 def named_images(path: str | Path, name: Callable[[object], str], values: Iterable[object]) -> list[str]:
-    """Return the image name of each value by ``name``, such as Benchmark.image_name; raise InputError if none."""
+    """Return the image name of each value, by ``name`` (Benchmark.image_name); raise InputError for other values."""
     names = []
     for number, value in enumerate(values):
         try:

@@ -89,7 +89,7 @@ class ByClass:
         return np.asarray(centre + (means - centre) * classes)
 
     def scaled_deviations(self) -> Floats:
-        """Return the (R, K) resampled values of K classes, each class with the standard deviation on new images."""
+        """Return the (R, K) resampled values, rescaled per class to the standard deviation expected on new images."""
         images, counted = self.images, self.means_over[0]
         centre, apart = _means_and_deviations(self.values, counted)
         _, own = _means_and_deviations(self.own, counted)

@@ -174,7 +174,7 @@ def configured(kind: type[_Settings], group: str, usual: Mapping[str, Any], give
     Args:
         group: name of the step in ``--set``, for messages.
         usual: values by name that replace the defaults of the type.
-        given: values by name from the user, as text (lists and objects as JSON), which replace all other values.
+        given: values by name from the user, as text (lists and objects as JSON), which replace ``usual`` and defaults.
 
     Raises:
         OptionError: if a name or a value is invalid.

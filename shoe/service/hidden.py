@@ -37,7 +37,7 @@ def decimals(size: int) -> int:
 
 
 def rounded(metrics: Mapping[str, float], size: int) -> dict[str, float]:
-    """Return metrics rounded to ``decimals(size)``; `size`: lower number of ground truths and predictions."""
+    """Return metrics rounded to ``decimals(size)``; `size` is the smaller number: ground truths or predictions."""
     return {key: round(value, decimals(size)) for key, value in metrics.items()}
 
 

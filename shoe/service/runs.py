@@ -261,7 +261,7 @@ _WANTED = """
 
 
 def tidy(folder: Folder) -> int:
-    """Remove deleted runs a day after submission, finished jobs without runs, and a day later unused files.
+    """Remove deleted runs a day after submission, finished jobs without runs, and unused files another day later.
 
     A file is removed only if the database has a record that its last reference was deleted, and the file was not
     stored again since. All other unreferenced files are kept: the database may be older than the files. Return the

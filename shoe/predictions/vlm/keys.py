@@ -177,7 +177,7 @@ def is_error(key: object) -> bool:
 
 
 def is_truth(key: object, value: Any) -> bool:
-    """Return whether a key is for ground truth; "label" and "reference" are only if their value is data, not a word."""
+    """Return whether a key is for ground truth; for "label" and "reference", only if the value is data, not a word."""
     words = meaning(key).words
     if not _TRUTH.isdisjoint(words) or not (_REFERENCE.isdisjoint(words) or _ANSWER.isdisjoint(words)):
         return True
@@ -192,7 +192,7 @@ def is_verdict(key: object) -> bool:
 
 
 def judges(key: object) -> bool:
-    """Return whether a key may say if an interaction is present; False for words such as "label" (ground truth?)."""
+    """Return whether a key may say if an interaction is present; not "label", whose value may be ground truth."""
     return is_verdict(key) and _OF_OTHERS.isdisjoint(meaning(key).words)
 
 
