@@ -154,12 +154,13 @@ class Actions:
             return -1
         return self.entries.index((action, self.all[action].role_of(object_)))
 
-    def numbers_of(
+    def verb_ids(
         self, verbs: Sequence[str], objects: Sequence[str], verb: NDArray[np.integer], object_: NDArray[np.integer]
     ) -> Indices:
-        """Return the (n,) verb IDs in files for n combinations of a verb and an object.
+        """Return the (n,) verb IDs that files use for n combinations of a verb and an object.
 
-        ``verb`` and ``object_`` are (n,) indices into ``verbs`` and ``objects``.
+        ``verb`` and ``object_`` are (n,) indices into ``verbs`` and ``objects``. A file has an ID per action and role,
+        and the role depends on the object.
         """
         id_of = {pair: i for i, pair in enumerate(self.numbered)}
         actions = [self.names.index(name) for name in verbs]

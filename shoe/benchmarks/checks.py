@@ -29,7 +29,7 @@ def triplet_name(place_of: PlaceOf, row: int) -> str:
 
 
 def named_images(path: str | Path, name: Callable[[object], str], values: Iterable[object]) -> list[str]:
-    """Return the image names for the names, paths or IDs in a file, by ``Benchmark.image_name``, given as ``name``."""
+    """Return the image name of each value, by ``name`` (Benchmark.image_name); raise InputError for other values."""
     names = []
     for number, value in enumerate(values):
         try:
@@ -111,7 +111,8 @@ def objects_of(
 ) -> Indices:
     """Return the (boxes,) object index of each box, given its category ID in the file; raise InputError if invalid.
 
-    ``table`` has the object of each category ID, or -1; ``expected`` describes the valid IDs for the message.
+    ``images`` are the image names, ``counts`` the number of boxes of each image, and ``table`` the object index of each
+    category ID, or -1. ``expected`` describes the valid IDs in the error message.
     """
     inside = (category >= 0) & (category < len(table))
     objects = np.where(inside, table[np.where(inside, category, 0)], -1)

@@ -63,8 +63,9 @@ def diagnose(
     """Diagnose the errors of one or more models: mAP lost per error type, pair recall and verb classification.
 
     Each prediction is a true positive or has exactly one error type: human box, object box, both boxes, association,
-    duplicate or interaction. Ground truth without a matching prediction or error is missed. The delta of an error type
-    is the mAP gained by fixing only that type. With a class split (--split rf-uc), deltas are also given per part.
+    duplicate or interaction. A ground truth is missed if no true positive and no error refers to it. The delta of an
+    error type is the mAP gained by fixing only that type. With a class split (--split rf-uc), deltas are also given for
+    each part of the split, such as unseen classes.
 
     Example: shoe diagnose predictions.json --ground-truth instances_test2015.json --figures figures
     """

@@ -36,7 +36,8 @@ def build(
         str | None, Option(help="Name of the lexicon in signatures. Default: the file name of OUT.")
     ] = None,
     words_for: Annotated[
-        str | None, Option(metavar="wordnet", help="Read only words, and assign them to the concepts of WordNet 3.0.")
+        str | None,
+        Option(metavar="wordnet", help="Ignore the concepts of FILE; assign its words to the concepts of WordNet 3.0."),
     ] = None,
     verbs: Annotated[
         str | None, Option(metavar="KIND,...", help="Concept kinds to treat as verbs, if FILE has only nouns.")

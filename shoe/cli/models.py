@@ -105,8 +105,8 @@ def _check_truth(path: Path, run: Run, truth: GroundTruth) -> None:
 def refuse_for_runs(paths: Sequence[Path], given: Container[str], *, ground_truth: bool) -> None:
     """Raise an OptionError if one of the ``given`` options cannot be applied to the saved runs among ``paths``.
 
-    ``given`` are names of parameters. Options of scoring are refused only if all files are saved runs. With a ground
-    truth, options for reading the ground truth are allowed.
+    ``given`` are names of parameters. Options for scoring are allowed if at least one path is a prediction file, to
+    which they apply. With a ground truth, options for reading the ground truth are allowed, too.
     """
     kept = next((path for path in paths if is_run(path)), None)
     if kept is None:

@@ -69,7 +69,7 @@ def metric(
     dataset: options.Dataset = DEFAULT,
     protocol: Annotated[
         list[str] | None,
-        Option("--protocol", "-p", help="Name of a protocol. May be repeated. Default: usual for the dataset."),
+        Option("--protocol", "-p", help="Name of a protocol. May be repeated. Default: the usual ones of the dataset."),
     ] = None,
     similarity: options.Similarity = "dataset",
     vary: Annotated[

@@ -89,7 +89,7 @@ class ByClass:
         return np.asarray(centre + (means - centre) * classes)
 
     def scaled_deviations(self) -> Floats:
-        """Return the (R, K) values, with deviations from the mean of each class scaled to those of new images."""
+        """Return the (R, K) resampled values, rescaled per class to the standard deviation expected on new images."""
         images, counted = self.images, self.means_over[0]
         centre, apart = _means_and_deviations(self.values, counted)
         _, own = _means_and_deviations(self.own, counted)

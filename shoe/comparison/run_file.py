@@ -62,7 +62,7 @@ def open_archive(path: str | Path, head: str) -> Iterator[zipfile.ZipFile]:
             if end != _END or archive.comment or min(member.header_offset for member in members):
                 raise ValueError("bytes before or after the archive")
             if any(member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) for member in members):
-                raise ValueError("a member that is neither stored nor deflated")
+                raise ValueError("a zip member with a compression method other than stored or deflate")
             if any(member.flag_bits & 1 for member in members):
                 raise ValueError("a member that is encrypted")
             if sum(member.compress_size for member in members) > size:
@@ -274,7 +274,7 @@ def check_run(run: Run) -> None:
     if run.spread is not None:
         check_plain("rater", run.spread.raters)
         if len(run.spread.raters) < 2 or not all(0 <= value <= 1 for value in run.spread.raters.values()):
-            raise DamagedError("fewer than two raters, or scores of raters outside 0 to 1")
+            raise DamagedError("fewer than two raters, or a SHOE-mAP by rater outside the range 0 to 1")
     if run.interval is not None:
         ends = [pair for pair in (run.interval.map, run.interval.mf1) if pair is not None]
         if run.interval.unrated_pairs < 0 or not all(low <= high and isfinite(high - low) for low, high in ends):

@@ -52,8 +52,9 @@ class ErrorExample:
 def examples(analysis: ErrorAnalysis, error: str, most: int = 6) -> list[ErrorExample]:
     """Return at most ``most`` examples of an error type, such as "human_box", each from a different image.
 
-    Examples of each image and of each combination of verb and object are chosen by descending score, and combinations
-    take turns. Equal scores, and missed ground truths, are in random order by the seed of the analysis.
+    From each image, the example with the highest score is used. Combinations of verb and object take turns, each with
+    its best-scored remaining example. Equal scores, and missed ground truths, are in random order by the seed of the
+    analysis.
     """
     if error == "missed_gt":
         truth = analysis.task.truth.interactions

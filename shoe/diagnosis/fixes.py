@@ -80,8 +80,8 @@ class TruePairs:
         count = np.bincount(one, minlength=len(all_))
         return cls(np.cumsum(count) - count, count, other[np.argsort(one, kind="stable")])
 
-    def whole(self, truths: Indices) -> Indices:
-        """Return all ground truths in the same pairs as the given ground truths; some may occur several times."""
+    def in_same_pairs(self, truths: Indices) -> Indices:
+        """Return all ground truths that are in a pair with one of ``truths``; the result may contain duplicates."""
         return self.truth[expand(self.first[truths], self.count[truths])[1]]
 
 
@@ -123,7 +123,7 @@ def targets_of_each(scope: Scope, lists: dict[ErrorType, Fixes], pairs: TruePair
         same_verb = scope.verb[prediction] == scope.truth_verb[truth]
         used = np.zeros(len(gain), bool)
         for _, truths in state.fixes:
-            used[pairs.whole(truths)] = True
+            used[pairs.in_same_pairs(truths)] = True
         parts = [np.zeros(0, np.int64)]
         for now in in_turn[type_]:
             if type_ is ErrorType.ASSOCIATION:
@@ -132,7 +132,7 @@ def targets_of_each(scope: Scope, lists: dict[ErrorType, Fixes], pairs: TruePair
             parts.append(now := now[choose(prediction[now], gain[truth[now]])])
             taken = truth[now]
             gain[taken] = np.minimum(gain[taken], loss[prediction[now]])
-            used[pairs.whole(taken)] = True
+            used[pairs.in_same_pairs(taken)] = True
         chosen = np.concatenate(parts)
         return prediction[chosen], truth[chosen]
 
@@ -334,7 +334,7 @@ class OverSeeds:
         """Positions of the true positives after fixing association errors, without the targets of box errors."""
         _, candidates = self.lists[ErrorType.ASSOCIATION]
         wanted = np.zeros(len(self.found_by), bool)
-        wanted[self.pairs.whole(distinct(candidates))] = True
+        wanted[self.pairs.in_same_pairs(distinct(candidates))] = True
         aimed = np.zeros(self._before.shape, bool)
         for type_ in BOXES:
             prediction, truth = self.lists[type_]

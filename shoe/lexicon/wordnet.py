@@ -16,7 +16,7 @@ FILE = Path(__file__).parent / "data" / "wordnet_texts.npz"
 def glosses(names: list[str]) -> dict[str, str]:
     """Return {name: definition} of synsets of the active lexicon, without examples.
 
-    A definition that a lexicon with other synsets than WordNet's lacks is "".
+    If the active lexicon is not WordNet and has no definition for a synset, the value is "".
 
     Args:
         names: names of noun and verb synsets, such as "ride.v.01"; an unknown name raises OptionError.

@@ -65,8 +65,8 @@ class Started:
         requests: (key, attempt) of each question, by custom ID of the request.
         file: ID of the uploaded file, if known.
         batch: ID of the batch, if known.
-        found: questions of the batch that also belong to this run; per question, a request with only this question.
-        beside: whether another batch was ever running at the same time.
+        found: requests read in this run whose questions are in the batch, one single-question request per question.
+        beside: whether another batch was running at any time during this batch.
     """
 
     digest: str

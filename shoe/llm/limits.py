@@ -160,7 +160,7 @@ class Gate:
         self.window = max(min(self.window, self.in_flight) / 2, 1.0)
 
     def back_off(self) -> None:
-        """Pause if only single requests are allowed; pauses double from 0.5 to 30 seconds until there is an answer."""
+        """Start a pause if only single requests are allowed: 0.5 s, doubled per call up to 30 s until an answer."""
         if self.window == 1.0:
             self.pause(self._breath)
             self._breath = min(2 * self._breath, _LONGEST_BREATH)

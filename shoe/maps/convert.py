@@ -34,7 +34,7 @@ def export(similarity: SimilarityMap, target: Path) -> None:
     if similarity.whole_ratings and ending != ".npz":
         raise OptionError(
             f"OUT: found {quote(target.name)}, expected a name that ends in .npz. This map rates whole "
-            f"interactions ({WHOLE} of the map), which other formats cannot store"
+            f"interactions (it contains the file {WHOLE}), which other formats cannot store"
         )
     with atomic_write(target) as stream:
         if ending == ".npz":
@@ -187,7 +187,7 @@ def _moved(table: RatedPairs, number: np.typing.NDArray[np.int32], to: Lexicon) 
 
 
 def unknown_words(classes: HoiClasses) -> dict[Part, list[str]]:
-    """Return a dataset's verbs and objects that the lexicon in use lacks, per part of speech.
+    """Return a dataset's verbs and objects that are missing in the active lexicon, per part of speech.
 
     For an English lexicon, these are the class words that it does not contain, except no_interaction; for another
     language, the sorted names of the class senses without a word.

@@ -137,7 +137,7 @@ def spread(
 
 
 def _client(config: BackendConfig, identity: Mapping[str, Any]) -> tuple[Asking, Parse]:
-    """Return the function with which a worker sends questions to the model, and the parser of answers.
+    """Return two callbacks for a worker: one sends questions to the model, the other parses answers.
 
     Raises ShoeError if the model files on the worker differ from those in ``identity``.
     """
@@ -166,7 +166,7 @@ class Answers:
         Args:
             path: file of the answers, which need not exist.
             config: settings of the model.
-            base: second file of answers, which are used like those of the file ``path``.
+            base: second file from which answers are read.
             beside: path beside which :meth:`merge` finds the files of other processes; ``path`` by default.
         """
         self.path, self._config, self._beside = path, config, beside or path
@@ -181,11 +181,11 @@ class Answers:
         return self._config.open()
 
     def merge(self, say: Callable[[str], None]) -> int:
-        """Move other processes' answers to this file, and delete their files; return the number of added lines."""
+        """Merge and delete the answer files of other processes; return the number of lines added to this file."""
         return merge(self.path, self._identity, parsed, say, self._beside)
 
     def plan(self, questions: Questions) -> RunSize:
-        """Return the number of questions of a run and upper bounds of tokens and cost, without sending a question.
+        """Return the number of questions, and upper bounds for tokens and cost; send no question.
 
         A model on this machine, or without a price, has no cost.
         """
@@ -298,7 +298,7 @@ class Answers:
     def answers_to(self, questions: Iterable[Question]) -> Iterator[Answer]:
         """Yield the recorded answers to the given questions, in order; questions without an answer are skipped.
 
-        The image name and the pair of an answer are those of the question.
+        Image name and pair of an answer are taken from the question.
         """
         by_key = {answer.key: answer for answer in self.read()}
         for question in questions:

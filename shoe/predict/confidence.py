@@ -155,7 +155,8 @@ def yes_confidence(answer: Answer) -> float | None:
 def letter_confidences(answers: Iterable[Answer]) -> dict[str, float] | None:
     """Return the relative probability of each option, by option, averaged over answers with different option orders.
 
-    Answers without a stored token for the letter of an option are left out. Returns None if no answer is left.
+    An answer is left out if none of its stored tokens is the letter of an option; if no answer is left, returns None.
+    If only some letters are stored, the other letters get the probability of the least likely stored token.
     """
     of_answers = ((answer.options, word_shares(answer, LETTERS[: len(answer.options)])) for answer in answers)
     found = [dict(zip(options, shares, strict=True)) for options, shares in of_answers if shares is not None]

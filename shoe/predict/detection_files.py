@@ -39,7 +39,7 @@ class Names:
         indices: class names by index from 0.
         whose: origin of the category IDs, such as the name of a file, for messages.
         images: file name by image ID.
-        renamed: name of a benchmark object by label of the detector.
+        renamed: name of the benchmark object, by detector label.
     """
 
     categories: Mapping[int, str]
@@ -69,12 +69,12 @@ class _Coco(Struct):
 
 
 def usual_names(benchmark: Benchmark) -> Names:
-    """Return the names of the object IDs of a benchmark (HICO-DET, V-COCO: category IDs of COCO, 1 to 90 with gaps)."""
+    """Return a benchmark's object names by ID (HICO-DET, V-COCO: the category IDs of COCO, 1 to 90 with gaps)."""
     return Names(benchmark.object_ids, tuple(benchmark.object_ids.values()), benchmark.object_numbers)
 
 
 def read_names(path: str | Path, benchmark: Benchmark) -> Names:
-    """Read the names of the labels and IDs of a detector from a file in one of these formats; else raise InputError.
+    """Read the names for a detector's labels and IDs from a file in one of four formats; raise InputError otherwise.
 
     - JSON in the format of COCO: ``categories`` and ``images`` are read.
     - ``data.yaml`` of a YOLO dataset: ``names`` is read.
@@ -296,7 +296,7 @@ def check_same(path: Path, record: Detected, picture: Picture | None) -> None:
 def _coco(path: Path, results: Iterable[_Result], names: Names, pictures: Sequence[Picture]) -> Iterable[FileBox]:
     """Yield the boxes of COCO results, with image IDs replaced by image names.
 
-    The names come from ``names.images``. Without them, an image ID is the number at the end of the name of an image.
+    ``names.images`` contains the names. If it is empty, the ID of an image is the number at the end of the image name.
     """
     of_number: dict[int, str | None] = {}
     for picture in pictures:

@@ -80,7 +80,7 @@ def picture_files(places: Sequence[str | Path]) -> list[Path]:
 
 
 def check_images(files: Sequence[Path]) -> tuple[list[Picture], list[InputError]]:
-    """Check image files in parallel; return the readable images, in order, and one error for each other file."""
+    """Check image files in parallel; return the readable images, in order, and one error per unreadable file."""
 
     def look_or_error(path: Path) -> Picture | InputError:
         try:
@@ -158,7 +158,7 @@ def _content(path: Path) -> tuple[bytes, str]:
 
 @contextmanager
 def _no_warnings() -> Iterator[None]:
-    """Suppress the warnings of Pillow about large images, whose size is checked here, and about damaged EXIF data."""
+    """Suppress Pillow's warnings about damaged EXIF data and about large images, because this module checks sizes."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield

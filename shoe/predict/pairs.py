@@ -44,12 +44,12 @@ class PairRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         at_least: minimum number of persons, and of other objects, per image. If fewer detections reach min_score, this
             number of best-scored detections is used.
         persons: maximum number of persons per image.
-        persons_by: criterion by which these persons are selected: highest score, or largest area of the box.
+        persons_by: criterion for the selection of persons: highest score, or largest box area.
         objects: maximum number of other objects per image, selected by score.
         person_objects: whether a person may be the object of another person.
-        gap: maximum gap between the two boxes, as a fraction of the longer side of the human box; 0 for boxes that
-            touch, None for no limit.
-        pairs: maximum number of pairs per image, selected by the product of both scores.
+        gap: maximum gap between human box and object box, as a fraction of the longer side of the human box; 0 for
+            boxes that touch, None for no limit.
+        pairs: maximum number of pairs per image, selected by the product of human score and object score.
     """
 
     nms: _Share = 1.0
@@ -90,7 +90,7 @@ def rule_named(name: str) -> PairRule:
 
 
 def paired(detected: Detected, rule: PairRule) -> Paired:
-    """Return the pairs that a rule selects from the detections in an image, by descending product of both scores."""
+    """Return the pairs that a rule selects from detections, by descending product of human score and object score."""
     found = detected.detections
     boxes = np.array([detection.box for detection in found], np.float64).reshape(-1, 4)
     score = np.array([detection.score for detection in found], np.float64)
@@ -141,7 +141,7 @@ def pair_recall(paired: Iterable[Paired], truth: GroundTruth) -> PairFigures:
 
 
 def _not_suppressed(boxes: Floats, score: Floats, label: NDArray[np.object_], most: float) -> Mask:
-    """Return the (n,) mask of boxes that remain after greedy non-maximum suppression with the IoU threshold ``most``.
+    """Return an (n,) mask: True for boxes that greedy non-maximum suppression keeps (IoU threshold ``most``).
 
     Only boxes with equal labels suppress each other.
     """
@@ -185,7 +185,7 @@ class Pairs:
 
     @classmethod
     def by_rule(cls, pictures: Sequence[Picture], boxes: Detections, rule: str, settings: PairRule, out: Path) -> Self:
-        """Return the pairs that a rule (its name and settings) selects, and write them to the file ``out``."""
+        """Return the pairs that the rule ``settings`` (name ``rule``) selects; also write the pairs to ``out``."""
         records = [paired(boxes.pictures[picture.name], settings) for picture in pictures]
         write_lines(out, records)
         return cls(records, boxes.by, rule, settings)

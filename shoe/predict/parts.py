@@ -29,7 +29,7 @@ class Files:
     Attributes:
         detections, pairs, answers: files of the detections, the pairs and the raw answers.
         folder: folder with the files of shards and of workers on a cluster, which this run merges.
-        whole: files of the run without shards, which a shard only reads; None for a run without shards.
+        whole: for a shard, the files of the run without shards, which the shard only reads; else None.
     """
 
     detections: Path
@@ -62,7 +62,7 @@ class Files:
         """Return detections of ``pictures``, the images of the run or shard, that other runs have written.
 
         A run without shards reads the detections of all shards. A shard reads the detections of the run without shards.
-        ``by`` are the settings of the detector; raise InputError if those in a file differ.
+        ``by`` are the settings of the detector; raise InputError if a file has other settings.
         """
         known, records = {picture.name: picture for picture in pictures}, []
         for path in self._parts(_DETECTIONS) if self.whole is None else [self.whole.detections]:

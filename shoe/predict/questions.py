@@ -33,7 +33,7 @@ class Picture(Protocol):
 
     @property
     def digest(self) -> str:
-        """Hash of the image file and of all that is done to the image (marks, crop, scaling), as hex digits."""
+        """Hash of the image file and of all changes to the image (marks, crop, scaling), as hex digits."""
 
     def open(self) -> Image:
         """Return the image in mode RGB."""
@@ -77,12 +77,12 @@ class Ask(Request):
         return [picture.digest for picture in self.question.pictures]
 
     def payload(self) -> dict[str, Any]:
-        """Return the body of the request: the messages in the format of OpenAI, with the images as data URLs."""
+        """Return the request body: messages in OpenAI's format, with the images as data URLs."""
         urls = [data_url(picture.open()) for picture in self.question.pictures]
         return {"messages": messages_of(self.question, urls)}
 
     def characters(self) -> int:
-        """Return an upper bound on the number of characters, which is :meth:`size`."""
+        """Return :meth:`size`, an upper bound on the characters of the texts; an image counts as 12,000."""
         return self.size()
 
     def size(self) -> int:
@@ -150,8 +150,8 @@ class Way:
         digest: 16 hex digits of a hash of the prompt.
         instructions: system prompt; "" for no system prompt.
         question: template of the text of the user.
-        rounds: number of orders of the options in which a question with letters is asked.
-        seed: random seed for these orders.
+        rounds: number of option orders in which a question with letters is asked.
+        seed: random seed for the option orders.
     """
 
     name: str
@@ -216,7 +216,7 @@ class Way:
 
 
 def verbs_of(object_: str, benchmark: Benchmark) -> dict[str, str]:
-    """Return the verbs that form a class with an object: a dict from each verb to the -ing form for a question.
+    """Return {verb: its -ing form in questions} for the verbs that form a class with an object.
 
     The form of no_interaction is "doing nothing with it". Raise OptionError if the benchmark lacks the object.
     """

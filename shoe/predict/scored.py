@@ -63,7 +63,7 @@ class WrittenCounts:
     Attributes:
         predictions: number of predictions.
         refused: number of answers that are refusals.
-        unread: number of answers about pairs without text, or without an expected word or letter.
+        unread: number of answers about pairs that are empty or contain none of the expected words or letters.
         scores: number of predictions for each score.
     """
 

@@ -32,8 +32,8 @@ class AskSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """Settings of questions that are answered with the letter of an option.
 
     Attributes:
-        rounds: number of orders of the options in which a question is asked; confidences are averaged over the orders.
-        seed: random seed for these orders.
+        rounds: number of option orders in which a question is asked; confidences are averaged over the orders.
+        seed: random seed for the option orders.
     """
 
     rounds: Annotated[int, msgspec.Meta(ge=1, le=26)] = 2
@@ -67,7 +67,7 @@ class PredictionSettings:
 
     @property
     def by(self) -> dict[str, Any]:
-        """Settings of visual prompts, questions, model and confidence, as JSON (not those of boxes and pairs)."""
+        """Settings of visual prompts, questions, model and confidence, as JSON, without settings of boxes and pairs."""
         way = self.way
         return {
             "visual": msgspec.to_builtins(self.visual),
@@ -149,7 +149,7 @@ def parse_settings(
 
 
 def grouped(assignments: Iterable[str], groups: Iterable[str]) -> dict[str, dict[str, str]]:
-    """Return the values of ``GROUP.NAME=VALUE`` assignments by group, then by name; raise OptionError for others.
+    """Return {group: {name: value}} for ``GROUP.NAME=VALUE`` texts; raise OptionError for invalid texts or groups.
 
     >>> grouped(["pairs.min_score=0.3"], ["detector", "pairs"])
     {'detector': {}, 'pairs': {'min_score': '0.3'}}
@@ -174,7 +174,7 @@ def configured(kind: type[_Settings], group: str, usual: Mapping[str, Any], give
     Args:
         group: name of the step in ``--set``, for messages.
         usual: values by name that replace the defaults of the type.
-        given: values by name from the user, as text (lists and objects as JSON), which replace both.
+        given: values by name from the user, as text (lists and objects as JSON), which replace ``usual`` and defaults.
 
     Raises:
         OptionError: if a name or a value is invalid.

@@ -57,11 +57,11 @@ class Visual(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         marks: names of marks, in the order of ``MARKS``.
         margin: margin on each side of the crop, as a fraction of the longer side of the region with both boxes.
         coordinates: unit of the box coordinates for the mark ``text``: pixels of the shown image, or thousandths or
-            fractions of its sides.
+            fractions of the sides of this image.
         max_pixels, min_pixels: maximum and minimum number of pixels; other images are scaled to about this number.
-        multiple: number of pixels, to multiples of which the sides of images are rounded. If the model's image
-            processor uses the same number (Qwen2.5-VL: 28), it does not scale images again, and coordinates in pixels
-            are those of the model.
+        multiple: image sides are rounded to multiples of this number of pixels. With the number that the model's image
+            processor uses (Qwen2.5-VL: 28), the processor does not scale images again, and pixel coordinates refer to
+            the image that the model gets.
     """
 
     marks: tuple[str, ...] = (USUAL,)
@@ -73,7 +73,7 @@ class Visual(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 def marks_named(text: str) -> tuple[str, ...]:
-    """Return the names of the marks in the name of a visual prompt, such as "boxes+crop", in the order of ``MARKS``.
+    """Return the marks of a visual prompt, given its name such as "boxes+crop", in the order of ``MARKS``.
 
     The name "none" is a visual prompt without marks. Raises OptionError if a mark is unknown.
     """
@@ -88,14 +88,14 @@ def marks_named(text: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """Image file, and the drawing steps applied to the image: tuples of the name of a step and its values."""
+    """Image file, and the drawing steps that are applied to the image; each step is a tuple (name, *values)."""
 
     picture: Picture
     steps: tuple[tuple[Any, ...], ...] = ()
 
     @property
     def digest(self) -> str:
-        """Hash of the image file and the drawing steps, as 32 hex digits; without steps, that of the image file."""
+        """Hash of the image file and the drawing steps, as 32 hex digits; without steps, the hash of the image file."""
         if not self.steps:
             return self.picture.digest
         data = self.picture.digest.encode() + canonical(self.steps)
@@ -112,7 +112,7 @@ class View:
 def shown(picture: Picture, pair: Pair, others: Sequence[Pair], visual: Visual) -> Shown:
     """Return the visual prompt of a pair: the images to be shown, and descriptions of person and object.
 
-    ``others`` are all pairs of the image, whose boxes are needed for the mark "others-black".
+    ``others`` are all pairs of the image. The mark "others-black" blackens every other box in these pairs.
     """
     marks = visual.marks
     human, thing = _pixels(pair.human_box, picture), _pixels(pair.object_box, picture)

@@ -206,7 +206,7 @@ def write_predictions(
 
 
 def _missing_scores(table: Interactions, notes: ReadNotes | None, path: str | Path) -> Mask:
-    """Return an (n,) mask of the triplets that had no score when the table was read: those that rank last."""
+    """Return an (n,) mask of the triplets without a score in their file; these have the lowest score of the table."""
     count = min(notes.scores_defaulted, len(table)) if notes else 0
     missing: Mask = table.score == table.score.min(initial=np.inf) if count else np.zeros(len(table), bool)
     if int(missing.sum()) != count:

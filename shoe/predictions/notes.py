@@ -71,7 +71,7 @@ SENTENCES = {
 
 
 class Examples(dict[str, int]):
-    """Number of cases per example of a note, in order of first appearance; format specs are styles such as "some"."""
+    """Number of cases by example of a note, in order of first appearance; a format spec is a style such as "some"."""
 
     def __format__(self, style: str) -> str:
         if style == "some":
@@ -140,9 +140,9 @@ class ReadNotes:
         phrases: for each (verb, object), up to three phrases that were parsed to it, in order of first appearance.
         native_lines: report lines stored in a native table about the file it was made from.
         numbering: name of the numbering of class IDs by part, as "coco-0" for "objects"; empty for words.
-        chosen_numbering: numberings that the user chose, as "verbs=hico-det-1"; "" for those of the format.
-        verbs_with_roles: verb words of the file and their (n,) index, if some state a role that the table's verbs lack.
-        unread: number of cases per value of each key or column that is not read, and of all values after the fifth.
+        chosen_numbering: numberings that the user chose, as "verbs=hico-det-1"; "" for the numberings of the format.
+        verbs_with_roles: verb words of the file and their (n,) index, if words state roles ("hold obj"); else None.
+        unread: number of cases by key or column that is not read, then by value; values after the fifth are one entry.
         predictor: description of the model and settings in the first line of a file of ``shoe predict``.
         predictor_digest: first 8 hex digits of the SHA-256 of this first line; "" for other files.
         remarks: the notes by their code.
@@ -192,7 +192,7 @@ class ReadNotes:
             code: key of :data:`SENTENCES`.
             example: text of the cases, if the sentence lists them.
             count: number of cases.
-            first: text about the first of these cases; ignored if the note already has such a text.
+            first: text about the first case; ignored if the note already has a text about its first case.
             second: second number in the sentence, if it has one.
         """
         if count:
@@ -263,10 +263,7 @@ class ReadNotes:
 
     @property
     def signature_fields(self) -> dict[str, str]:
-        """Box convention and source of the scores, as signatures state them under the keys "boxes" and "scores".
-
-        A numbering of class IDs that the user chose is stated under "class-ids".
-        """
+        """Signature fields: "boxes" (convention), "scores" (source), and "class-ids" (numbering chosen by the user)."""
         chosen = {"class-ids": self.chosen_numbering} if self.chosen_numbering else {}
         return {"boxes": self.boxes, "scores": self.scores, **chosen}
 
@@ -307,7 +304,7 @@ class ReadNotes:
         )
 
     def _notes(self) -> dict[str, Note]:
-        """Return all notes, including those derived from the counters."""
+        """Return all notes, including notes derived from the counters."""
         notes = dict(self.remarks)
         if self.scores_defaulted:
             some = self.scores_defaulted < self.triplets
@@ -350,7 +347,7 @@ class ReadNotes:
         return details
 
     def urgent(self) -> list[str]:
-        """Return the sentences that put all metrics in doubt: two score scales, invalid boxes, or unparsed text."""
+        """Return the notes on problems that distort all metrics: two score scales, invalid boxes, unparsed text."""
         codes = ["two_scales", "bad_fit", *["unparsed"] * (2 * self.count("unparsed") > self.triplets)]
         codes += ["left_out"] * (self.count("left_out") > self.triplets)
         return [line for line in map(self.sentence, codes) if line]

@@ -28,7 +28,7 @@ class Numbering:
     """Meaning of the class IDs of one part in a file.
 
     Attributes:
-        label: (labels,) index of the label of each ID, from the ID ``first``; -1 for a number that is no ID.
+        label: (k,) label index of each of the numbers from ``first``; -1 for a number that is no ID.
         about: description of the valid IDs, for messages.
         first: lowest ID.
     """
@@ -43,7 +43,7 @@ class Numbering:
         return self.first + len(self.label) - 1
 
     def labels_of(self, ids: Indices) -> Indices:
-        """Return the (n,) index of the label of each ID; -1 for numbers that are no ID."""
+        """Return the (n,) label index of each ID; -1 for numbers that are no ID."""
         inside = (ids >= self.first) & (ids <= self.last)
         return np.where(inside, self.label[np.where(inside, ids - self.first, 0)], -1)
 
@@ -68,7 +68,7 @@ def labels(dataset: Benchmark, part: str) -> tuple[str, ...]:
 
 
 def own_name(dataset: Benchmark, part: str) -> str:
-    """Return the name of the order in which files of the dataset number the labels of a part."""
+    """Return the name of the dataset's own order of the labels of a part: objects, verbs or interactions."""
     return dataset.object_numbers.lower() if part == OBJECTS and dataset.load_object_ids else dataset.name
 
 
@@ -139,7 +139,7 @@ def labels_of_ids(
     place: Callable[[int], str],
     no_object: int | None = None,
 ) -> Indices:
-    """Return the (n,) index of the label of each class ID in a file, under the user's numbering or ``default``.
+    """Return the (n,) label index of each class ID in a file, under the user's numbering or ``default``.
 
     Args:
         source: the file; its notes record the numbering.
@@ -147,11 +147,11 @@ def labels_of_ids(
         ids: (n,) class IDs.
         default: name of the format's numbering.
         field: key of the IDs, for messages.
-        place: callback that returns the name of the record of an ID, given its row.
+        place: callback that returns the name of a record, given the row of an ID in the record.
         no_object: label of the ID after the last one, if this ID means "no object".
 
     Raises:
-        InputError: for the first number that is no ID, with a hint at numberings in which all are IDs.
+        InputError: for the first number that is no ID, with a hint at numberings in which all numbers are IDs.
         OptionError: for an unknown numbering.
     """
     known = numberings(source.benchmark, part)
@@ -288,10 +288,10 @@ def _compare_numberings(
 
 
 def _learned_order(image: Ints, predicted: Indices, expected: Indices) -> Indices:
-    """Return the (n,) label of each prediction in the order of labels that fits the other images best.
+    """Return the (n,) label of each prediction under the best-fitting order of labels, learned from other images.
 
-    An order gives each ID another label, unlike the errors of a model, which often predicts a frequent label for
-    several rare labels. The images are divided into five parts, and the order is learned from the other four.
+    In an order, each ID has a different label; in errors of a model, one frequent label often replaces several rare
+    labels. The images are divided into five parts, and the order for a part is learned from the other four parts.
     """
     from scipy.optimize import linear_sum_assignment
 
@@ -308,10 +308,9 @@ def _learned_order(image: Ints, predicted: Indices, expected: Indices) -> Indice
 
 
 def _overlapping(predictions: Interactions, truth: Interactions) -> tuple[Interactions, Indices, Indices]:
-    """Return predictions on a sample of images, and the rows of predictions and annotations whose boxes both overlap.
+    """Return predictions on sampled images, and rows of (prediction, annotation) pairs with two overlapping boxes.
 
-    The sample has at most 200 images, drawn with a fixed seed, and of each image the six predictions with the highest
-    scores are compared.
+    The sample has at most 200 images, drawn with a fixed seed. The six best-scored predictions per image are compared.
     """
     truth_image = image_index(predictions.images, truth.images)
     has_truth = np.append(np.diff(truth.offsets), 0)[truth_image] > 0
@@ -333,7 +332,7 @@ def _overlapping(predictions: Interactions, truth: Interactions) -> tuple[Intera
 
 
 def _labels_in(table: Interactions, dataset: Benchmark, part: str, rows: Indices) -> Indices:
-    """Return the (n,) label of rows of a table, by :func:`labels` of the part; -1 if the word is no label."""
+    """Return the (n,) index in :func:`labels` of the word in each of n rows; -1 if the word is no label."""
     if part == INTERACTIONS:
         verb, target = (_labels_in(table, dataset, each, rows) for each in (VERBS, OBJECTS))
         return np.pad(dataset.classes.of, ((0, 1), (0, 1)), constant_values=-1)[verb, target].astype(np.int64)
@@ -346,5 +345,5 @@ def _labels_in(table: Interactions, dataset: Benchmark, part: str, rows: Indices
         known = np.flatnonzero(label >= 0)
         used, target = np.unique(table.object[rows[known]], return_inverse=True)
         objects = [table.objects[i] for i in used]
-        label[known] = dataset.actions.numbers_of(names, objects, label[known], target)
+        label[known] = dataset.actions.verb_ids(names, objects, label[known], target)
     return label

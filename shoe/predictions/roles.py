@@ -20,10 +20,10 @@ def roles_of_triplets(table: Interactions, benchmark: Benchmark, stated: Ints | 
     """Return predictions by person from triplets.
 
     Args:
-        table: the triplets; verbs that are no action are left out.
+        table: the triplets; a triplet whose verb is no action of the benchmark is left out.
         benchmark: benchmark that is scored by person.
-        stated: (verb words,) index of the pair of action and role in the benchmark's list, for verbs that contain a
-            role ("hold obj"); -1 for other verbs, whose role follows from the object.
+        stated: (verb words,) index in ``benchmark.actions.entries`` of each verb with a role ("hold obj"); -1 for other
+            verbs, whose role follows from the object.
     """
     actions, names = benchmark.actions, benchmark.objects
     action = match_labels(table.verbs, actions.names, "verb")
@@ -91,7 +91,7 @@ def with_stated_roles(table: Interactions, benchmark: Benchmark, notes: ReadNote
 
 
 def with_words_of_file(table: Interactions, notes: ReadNotes | None) -> Interactions:
-    """Return the table with the verbs of the file that :func:`with_stated_roles` replaced, to write them again."""
+    """Return the table with the verbs as in its file, before :func:`with_stated_roles`; used for writing."""
     if notes is None or notes.verbs_with_roles is None or len(notes.verbs_with_roles[1]) != len(table):
         return table
     return replace(table, verbs=notes.verbs_with_roles[0], verb=notes.verbs_with_roles[1])

@@ -95,7 +95,7 @@ class Source:
 
     @cached_property
     def head(self) -> list[Any]:
-        """Records within the first 64 KB of a JSON list or of JSON Lines; all records of other documents."""
+        """First records: those in the first 64 KB of a JSON list or JSON Lines; for other documents, all records."""
         if self.kind != "document":
             return []
         records: list[Any] = []
@@ -118,11 +118,11 @@ class Source:
 
     @property
     def first(self) -> dict[str, Any]:
-        """The first record; an empty dict if there is none, or it is not an object."""
+        """The first record; an empty dict without records, or if the first record is not an object."""
         return self.head[0] if self.head and isinstance(self.head[0], dict) else {}
 
     def typed(self, kind: type[T], within: str | None = None) -> list[T]:
-        """Return the records converted to the type ``kind``; a single object may contain them under the key ``within``.
+        """Return the records as ``kind``; if the document is a single object, its key ``within`` may have the records.
 
         Raises InputError naming the first record and field with another type.
         """
@@ -141,7 +141,7 @@ class Source:
             raise explain_error(self.path, error, records, listed, self.record_name) from None
 
     def convert(self, value: Any, kind: type[T]) -> T:
-        """Return plain values as the type ``kind``; fields that it forbids are left out and noted as unread."""
+        """Return plain values as the type ``kind``; fields that ``kind`` forbids are left out and noted as unread."""
         try:
             return msgspec.convert(value, kind)
         except msgspec.ValidationError:

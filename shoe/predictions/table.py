@@ -50,11 +50,11 @@ _TIMES, _ENOUGH, _STEP = 2, 10, 3
 def count_scales(score: Floats, image: Indices | None = None) -> tuple[int, int] | None:
     """Return (number of scores up to 1, number of scores above 1) if these are on two scales, else None.
 
-    Two scales, such as fractions and percent or 0 to 10: no score is negative, some are between 0 and 1, some are
-    above 1, and either all scores from 1 to 10 are integers, unlike logits and sums of scores; or many scores are just
-    below 1, few just above 1 and many far above 1; or the scores form two groups, high fractions and high percentages,
-    with few scores between them. With ``image``, the (n,) image indices of the scores, such groups are looked for among
-    the highest scores of the images.
+    Examples of two scales are fractions and percent, or fractions and 0 to 10. No score is negative, some scores are
+    between 0 and 1, some are above 1, and one of these conditions holds: all scores from 1 to 10 are integers, unlike
+    logits and sums of scores; many scores are just below 1, few just above 1, and many far above 1; or high fractions
+    and high percentages form two groups with few scores in between. With ``image``, the (n,) image indices of the
+    scores, the highest scores of the images are checked for such groups.
 
     >>> import numpy as np
     >>> count_scales(np.array([0.9, 95, 0.8])), count_scales(np.array([0.9, 1.7, 12.5]))
@@ -388,7 +388,7 @@ def _refuse_numbers(rows: Rows, source: Source) -> None:
 
 
 def _select_rows(rows: Rows, keep: Mask) -> Rows:
-    """Return the rows marked in ``keep`` (n,); images stay, even if they lose all rows."""
+    """Return the rows marked in ``keep`` (n,), and all images, including images without remaining rows."""
     place, indices = rows.place, np.flatnonzero(keep)
     columns = {name: getattr(rows, name)[keep] for name in ("image", "human_boxes", "object_boxes", "verb", "object")}
     return replace(

@@ -304,7 +304,7 @@ def _money(amount: float) -> str:
 
 
 def print_outcome(raters: Raters, outcome: Outcome, to: Console) -> None:
-    """Print the number of questions per state, of sampled zeros that other raters rate above 0, and of requests."""
+    """Print the number of questions by state, disagreements about a sample of pairs rated 0, and requests."""
     made = table("rater", "part", "rated", "refused", "unparsable", "unrated", "not asked", names=2)
     for column, rater in enumerate(raters.columns):
         for part, rated in outcome.parts.items():

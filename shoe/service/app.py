@@ -208,7 +208,7 @@ def _unknown(request: Request, error: Exception) -> Response:
 
 
 def _full(request: Request, error: Exception) -> Response:
-    """Return the response for a full disk; raise other errors of the operating system again."""
+    """Return the response for a full disk; raise the error again if it has another cause."""
     if getattr(error, "errno", None) == errno.ENOSPC or getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL:
         return _wrong(request, contract.FullError("the disk of the server is full"))
     raise error

@@ -88,9 +88,9 @@ def board(folder: Folder, name: str) -> Board:
 def standing(folder: Folder, name: str) -> Standing:
     """Return a leaderboard with its table, even if it is hidden; raise NotFoundError if the leaderboard is unknown.
 
-    The ranked runs have the same signature as the latest ranked run, except entries on how predictions were read. All
-    other runs are in `left_out` with the reason: for example, runs from before an update of shoe, until they are scored
-    again. Cancelled and deleted runs are in neither list.
+    The ranked runs have the same signature as the latest ranked run; only entries about the reading of predictions may
+    differ. All other runs are in `left_out` with the reason: for example, runs scored before an update of shoe.
+    Neither list contains cancelled or deleted runs.
     """
     own = board(folder, name)
     found = _entries(folder, name)

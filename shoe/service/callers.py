@@ -57,7 +57,7 @@ class Changes:
         self.stopping = False
 
     async def wait(self, seconds: float) -> bool:
-        """Wait for a change of the database or a stop of the server; return False if `seconds` pass before, else True.
+        """Return True as soon as the database changes or the server stops; return False after `seconds` seconds.
 
         Changes since the previous wait count, too. The first wait returns True at its first check, after 0.2 s.
         """

@@ -157,7 +157,7 @@ _GRACE, _LONGEST_END = 5.0, 15.0
 
 
 class Ready(msgspec.Struct):
-    """Message: number of cores of the connected cluster, or the problem because of which it cannot be used."""
+    """Message: the connected cluster has ``cores`` cores, or cannot be used because of ``problem``."""
 
     cores: int = 0
     problem: str = ""
@@ -258,7 +258,7 @@ class JobRunner:
                 self._dismiss([host])
 
     def _fetch(self, server: Connection[Any, Any], host: Any, scratch: Path, done: bytes) -> None:
-        """Copy the results of a job from a host to the folder in which a local child process would write them."""
+        """Copy a job's results from a host to the folder ``scratch``, in the layout of a local child process."""
         (scratch / "out").mkdir(mode=0o700, parents=True)
         result = msgspec.json.decode(done, type=Done | Failed)
         for name in result.outputs if isinstance(result, Done) else ():

@@ -43,7 +43,7 @@ class BusyError(ShoeError):
 
 
 class QuotaError(ShoeError):
-    """Raised if a team has reached its limit of submissions in 24 hours; `wait`: seconds until it may submit."""
+    """Raised if a team has reached its limit of submissions in 24 hours; `wait`: seconds until the team may submit."""
 
     def __init__(self, message: str, wait: float) -> None:
         super().__init__(message)

@@ -112,7 +112,7 @@ class Store:
             yield from (folder.name + path.name for path in sorted(folder.iterdir()))
 
     def remove(self, hashes: Iterable[str], before: float | None = None) -> int:
-        """Remove files, except those stored, or stored again, after the time `before`; return the number of removals.
+        """Remove files that were last stored at the time `before` or earlier; return the number of removed files.
 
         Args:
             hashes: SHA-256 of each file; absent files are skipped.
@@ -128,7 +128,7 @@ class Store:
 
 
 class Receiver:
-    """Writer of a new file of the store: checks size, compression and hash."""
+    """Writer of a new stored file, which checks size, compression and hash."""
 
     def __init__(
         self, store: Store, stream: IO[bytes], path: Path, encoding: Encoding | None, limit: int, free_below: int
@@ -199,7 +199,7 @@ class Receiver:
 
 
 class _Decoder:
-    """Decoder of compressed data, which may consist of several gzip members or zstd frames, one after the other."""
+    """Decoder of compressed data that consists of one or more consecutive gzip members or zstd frames."""
 
     def __init__(self, encoding: Encoding) -> None:
         self._encoding = encoding

@@ -28,7 +28,7 @@ _KEPT = frozenset(
 
 
 def decimals(size: int) -> int:
-    """Return the number of decimals of a metric of `size` items; the step is 1/5 to 2 standard errors.
+    """Return the number of decimals for a metric over `size` items; a last-decimal step is 1/5 to 2 standard errors.
 
     >>> [decimals(size) for size in (20, 100, 9_999, 33_405)]
     [1, 2, 2, 3]
@@ -37,14 +37,14 @@ def decimals(size: int) -> int:
 
 
 def rounded(metrics: Mapping[str, float], size: int) -> dict[str, float]:
-    """Return metrics by key, rounded for `size`: number of ground truths or of predictions, whichever is smaller."""
+    """Return metrics rounded to ``decimals(size)``; `size` is the smaller number: ground truths or predictions."""
     return {key: round(value, decimals(size)) for key, value in metrics.items()}
 
 
 def reduced(content: Any, size: int, key: str = "") -> Any:
-    """Return the JSON of a result or a diagnosis with rounded metrics, rounded counts, and no other details.
+    """Return the JSON of a result or a diagnosis, reduced to the keys in `_KEPT` and to rounded metrics and counts.
 
-    Counts are rounded to multiples of the step of metrics times `size`.
+    Counts, except those under `_EXACT`, are rounded to multiples of ``size / 10 ** decimals(size)``, at least 1.
     """
     if isinstance(content, Mapping):
         return {name: reduced(value, size, name) for name, value in content.items() if name in _KEPT}
@@ -59,7 +59,7 @@ def reduced(content: Any, size: int, key: str = "") -> Any:
 
 
 def reduce_classes(path: Path) -> None:
-    """Rewrite classes.csv with only classes of LEAST_TRUTHS ground truths, and one decimal less than other metrics."""
+    """Rewrite classes.csv: only classes with LEAST_TRUTHS or more ground truths, one decimal less than `decimals`."""
     header, *rows = csv.reader(path.read_text("utf-8").splitlines())
     measured = [k for k, name in enumerate(header) if name.endswith(("_ap", "_recall", "_f1"))]
     kept = [row for row in rows if int(row[header.index("ground_truths")]) >= LEAST_TRUTHS]

@@ -136,7 +136,7 @@ class Child:
         return self._late or (not self._open and self._process.poll() is not None)
 
     def listen(self, seconds: float) -> list[str]:
-        """Wait at most `seconds` for output; return ``stage`` and ``log`` lines, keep others for ``End.last_words``."""
+        """Wait at most `seconds` for output; return ``stage`` and ``log`` lines, keep the rest as last words."""
         if time.monotonic() > self._deadline:
             self._late = True
             return []
@@ -201,4 +201,4 @@ class Executor:
         return Child(scratch, task)
 
     def stop(self) -> None:
-        """End all jobs on other machines; a child of this process ends with the thread that watches it."""
+        """End all jobs on other machines; local child processes end with the threads that watch the children."""

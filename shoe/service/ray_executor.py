@@ -125,7 +125,7 @@ class RayExecutor(Executor):
                     pause = min(2 * pause, _LONGEST_PAUSE)
 
     def _end(self) -> None:
-        """End the process: close its connection, and kill it after a time limit."""
+        """Close the connection of the process, and kill the process if it is still running after a time limit."""
         with self._lock:
             self.is_ready = False
             self._control.close()

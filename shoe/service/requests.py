@@ -108,6 +108,6 @@ def files_of(kind: str, request: Mapping[str, Any]) -> list[str]:
 
 
 def map_of(request: Mapping[str, Any]) -> str | None:
-    """Return the name of the folder of the registered similarity map that a job reads, if any, else None."""
+    """Return the folder name of the registered similarity map that a job reads; None if it reads no such map."""
     folder: str | None = request.get("similarity", {}).get("folder")
     return folder

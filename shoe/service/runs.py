@@ -124,10 +124,10 @@ def change(
 
 
 def delete(folder: Folder, id_: str) -> None:
-    """Delete a run, and remove its prediction file from the team's files if no other run of the team uses the file.
+    """Mark a run as deleted, and remove its prediction file from the team's files if no other run of the team uses it.
 
-    Results and stored files are kept while a run of any team refers to them. Unfinished jobs that no other run
-    needs are cancelled.
+    :func:`tidy` later removes results and stored files to which no run of any team refers. Unfinished jobs that no
+    other run needs are cancelled.
     """
     with folder.database.write() as db:
         row = _row(db, id_)
@@ -261,7 +261,7 @@ _WANTED = """
 
 
 def tidy(folder: Folder) -> int:
-    """Remove deleted runs a day after their submission, finished jobs without runs, and their files a day later.
+    """Remove deleted runs a day after submission, finished jobs without runs, and unused files another day later.
 
     A file is removed only if the database has a record that its last reference was deleted, and the file was not
     stored again since. All other unreferenced files are kept: the database may be older than the files. Return the
@@ -315,7 +315,7 @@ def visible_run(folder: Folder, identity: Identity, id_: str) -> Run:
     to read may see only public runs on leaderboards that are not hidden.
 
     Raises:
-        NotFoundError: if there is no such run, or the caller may not see the run; the message is the same.
+        NotFoundError: with the same message if the run does not exist and if the caller may not see the run.
         Refused: 401 for a caller without a token, whether the run exists or not.
     """
     with suppress(NotFoundError):
@@ -355,7 +355,7 @@ def without_hidden(folder: Folder, run: Run, *, admin: bool = False) -> Run:
 
 
 def all_without_hidden(folder: Folder, found: Sequence[Run], *, admin: bool = False) -> list[Run]:
-    """Return runs as :func:`without_hidden`, with one query for all of them."""
+    """Return the result of :func:`without_hidden` for several runs, with a single database query."""
     with folder.database.read() as db:
         public = {row["name"] for row in db.execute("SELECT name FROM boards WHERE hidden = 0")}
     shown = {run.id for run in found if admin or run.board is None or run.board in public}
@@ -410,7 +410,7 @@ def check_closed(folder: Folder, identity: Identity, request: Request) -> None:
 
 
 def closed_truths(folder: Folder) -> dict[str, list[str]]:
-    """Return the leaderboards that are hidden or have a quota, by their ground truth, which only they may use."""
+    """Return {ground truth: leaderboards that are hidden or have a quota}; its runs must name such a leaderboard."""
     found: dict[str, list[str]] = {}
     with folder.database.read() as db:
         for row in db.execute("SELECT name, truth FROM boards WHERE hidden OR quota IS NOT NULL ORDER BY name"):

@@ -97,7 +97,7 @@ def _greeting(listening: socket.socket, settings: Settings, token: str | None) -
 
 
 def _allow_files(wanted: int) -> None:
-    """Raise the limit of open files of this process, because the default of most systems is too low."""
+    """Raise this process's limit on open files to `wanted` or the hard limit; the usual default is too low."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
     if soft != resource.RLIM_INFINITY and soft < most:
@@ -213,7 +213,7 @@ class _LimitedProtocol(H11Protocol):
             self.transport.close()
 
     def send_400_response(self, msg: str) -> None:
-        """Respond to data that is not HTTP with the message `msg`, in the JSON format of all errors."""
+        """Respond to data that is not HTTP: status 400, with `msg` as the JSON key "error"."""
         body = msgspec.json.encode({"error": msg})
         headers = [("content-type", "application/json"), ("content-length", str(len(body))), ("connection", "close")]
         for event in (h11.Response(status_code=400, headers=headers), h11.Data(data=body), h11.EndOfMessage()):

@@ -24,7 +24,7 @@ _TEAM = "study "
 
 
 class Returned(msgspec.Struct):
-    """Answers of a rater to a study, in the file format in which the rating page saves them."""
+    """Answers of one rater to a study, in the format of the files that the rating page saves."""
 
     study: str
     rater: str
@@ -148,7 +148,7 @@ def add_answers(folder: Folder, identity: tokens.Identity, answers: Sequence[Ans
 
 
 def answers_of(folder: Folder, identity: tokens.Identity) -> list[Answer]:
-    """Return all answers of a rater in the order of arrival, because clocks of browsers may be wrong."""
+    """Return all answers of a rater in the order of arrival, because browser clocks may be wrong."""
     with folder.database.read() as db:
         return _read_answers(db, *_study_and_rater(identity))
 
@@ -180,5 +180,5 @@ def _raters(db: sqlite3.Connection, id_: str) -> list[str]:
 
 
 def _study_and_rater(identity: tokens.Identity) -> tuple[str, str]:
-    """Return (ID of the study, name of the rater) for the token of a rater."""
+    """Return (study ID, rater name) for a caller with a rater token."""
     return str(identity.team).removeprefix(_TEAM), identity.name

@@ -113,7 +113,7 @@ def compare(
     visibility: Visibility = "team",
     most_waiting: int | None = None,
 ) -> Run:
-    """Submit a comparison of finished runs, and return its run, or the earlier run of an equal comparison.
+    """Submit a comparison of finished runs; return the run of the comparison, or of an equal earlier comparison.
 
     Args:
         ids: IDs of 2 to 20 runs on one ground truth.
@@ -155,7 +155,7 @@ def compare(
 
 
 def follow_up(db: sqlite3.Connection, job: jobs.Job) -> None:
-    """Queue the follow-up jobs (page, diagnosis, leaderboard) of all runs of a finished job of kind score."""
+    """Queue follow-up jobs (page, diagnosis, leaderboard) for each run that shares a finished scoring job."""
     query = "SELECT id FROM runs WHERE key = ? AND cancelled = 0 AND deleted = 0"
     for row in db.execute(query, (job.key,)).fetchall():
         _follow_done(db, row["id"])
@@ -266,10 +266,10 @@ class Quota(NamedTuple):
 
 
 def quota_of(db: sqlite3.Connection, team: str, board: str | None, truth: str) -> Quota:
-    """Return the quota of a team for submissions to a leaderboard, or without a leaderboard on a ground truth.
+    """Return a team's quota of submissions to a leaderboard or, if `board` is None, on a ground truth.
 
-    The limit is the quota of the leaderboard or of the team. Without both, and if the ground truth is not shown, it is
-    DAILY submissions on this ground truth. Failed and cancelled runs, and comparisons, do not count.
+    On a leaderboard, the limit is the lower of its quota and the team's quota. Without a quota, the limit is DAILY
+    submissions on a ground truth that is not shown, else None. Failed and cancelled runs and comparisons do not count.
     """
     quota = db.execute(
         "SELECT min(quota) AS least FROM (SELECT quota FROM boards WHERE name = ? "

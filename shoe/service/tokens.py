@@ -83,7 +83,7 @@ class Identity:
 def new_token(
     folder: Folder, name: str, team: str, scopes: Collection[str] = ("read", "submit"), days: float | None = None
 ) -> str:
-    """Create a token of 256 random bits, and return it; only its hash is stored.
+    """Create a token of 256 random bits, store a hash of the token, and return the token.
 
     Args:
         name: name of the user or program that gets the token.

@@ -35,7 +35,7 @@ class StoredFile(msgspec.Struct, frozen=True):
 
 
 class TruthOptions(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Files of a ground truth, and the options of ``shoe score`` for reading them."""
+    """Files of a ground truth, and the ``shoe score`` options with which the files are read."""
 
     dataset: str
     truth: StoredFile
@@ -54,8 +54,8 @@ class Truth(msgspec.Struct, frozen=True):
 
     Attributes:
         name: name by which runs refer to the ground truth.
-        reading: files, and options for reading them.
-        facts: metadata, as in signatures.
+        reading: files of the ground truth, and the options with which the files are read.
+        facts: signature fields of the ground truth.
         shown: whether boxes and labels may leave the server.
         created: time of the registration, in seconds since 1970.
     """
@@ -212,9 +212,9 @@ def loaded(place: str, ensemble: str = "mean") -> Similarity:
 
 
 def check_name(noun: str, name: str) -> None:
-    """Raise OptionError unless a name has 1 to 64 letters, digits, dots, dashes and underscores.
+    """Raise OptionError unless a name consists of 1 to 64 letters, digits, dots, dashes and underscores.
 
-    The first character must be a letter or digit. In the message, `noun` names the kind of object, for example "board".
+    The first character must be a letter or digit. `noun` is the kind of object in the error message, such as "board".
     """
     if not _NAME.fullmatch(name):
         raise OptionError(f"{noun}: found the name {quote(name)}, expected at most 64 letters, digits, '.', '_', '-'")

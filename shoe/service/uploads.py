@@ -86,7 +86,7 @@ class Uploads:
         return found
 
     def offset(self, upload: Upload) -> int:
-        """Return the number of received bytes of an upload, which is the offset of the next part."""
+        """Return the number of bytes received so far; the next part of the upload starts at this offset."""
         return self._part(upload.id).stat().st_size
 
     @contextmanager

@@ -30,7 +30,7 @@ _log = logging.getLogger(__name__)
 
 
 class Worker:
-    """Threads that claim queued jobs and run them; each thread watches one child process at a time."""
+    """Threads, each of which claims a queued job, runs the job to its end, and repeats."""
 
     def __init__(
         self, folder: Folder, children: int = 1, limits: Limits | None = None, executor: Executor | None = None

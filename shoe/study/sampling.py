@@ -89,7 +89,7 @@ def influential(tasks: Sequence[Task], similarity: Similarity) -> Influential:
             words.setdefault((a, x, b, y), (of, (table.verbs[verb[k]], table.objects[object_[k]])))
             pairs.setdefault((a, x, b, y), [0.0, float(values[k])])[0] += float(influence[k]) / len(tasks)
     if not pairs:
-        raise OptionError("for: SHOE-mAP of these predictions depends on no pair of interactions; give other files")
+        raise OptionError("--for: no pair of different interactions affects SHOE-mAP of these files: give other files")
     return Influential(list(pairs), list(words.values()), *np.array(list(pairs.values())).T)
 
 

@@ -252,7 +252,7 @@ def read_qpic_json(path: str | Path, data: bytes, benchmark: Benchmark, _split: 
 def write_qpic_json(table: Interactions, path: str | Path, benchmark: Benchmark) -> None:
     """Write triplets in the format that :func:`read_qpic_json` reads; a table has no actions without an object."""
     classes = benchmark.classes
-    verb = benchmark.actions.numbers_of(classes.verbs, classes.objects, table.verb, table.object)
+    verb = benchmark.actions.verb_ids(classes.verbs, classes.objects, table.verb, table.object)
     write_image_lists(table, path, benchmark, {"category_id": verb})
 
 

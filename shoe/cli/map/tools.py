@@ -26,7 +26,7 @@ def import_(
     dataset: Annotated[str, Option(help="Dataset whose classes were rated.")] = DEFAULT,
     model: Annotated[
         list[str] | None,
-        Option(metavar="RATER=MODEL", help="Model or person that gave the ratings of a column. May be repeated."),
+        Option(metavar="RATER=MODEL", help="Model or person that gave the ratings in column RATER. May be repeated."),
     ] = None,
     provenance: Annotated[str | None, Option(help="Origin of the ratings, recorded in map.json.")] = None,
     licence: Annotated[str | None, Option(help="Licence of the ratings, recorded in map.json.")] = None,

@@ -130,7 +130,7 @@ def _element(data: bytes, at: int, limit: int) -> tuple[int, int, int, int]:
     if kind >> 16:  # up to four bytes fit into the tag itself
         kind, size, start, after = kind & 0xFFFF, kind >> 16, at + 4, at + 8
         if size > 4:
-            raise ValueError("a small data element of more than 4 bytes")
+            raise ValueError('a MAT "small data element" that is longer than its maximum of 4 bytes')
     else:
         start = at + 8
         after = start + (size + 7) // 8 * 8

@@ -21,8 +21,8 @@ def accompanies(main: Clause, other: Clause) -> bool:
     """Return whether ``other``, a clause with an -ing form, states a second interaction of the person of ``main``.
 
     This holds if ``other`` starts with "while", or if it directly follows ``main`` and no other noun of ``main`` can be
-    its subject. It does not hold for passives, for clauses of two sentences, or if ``other`` has no object or only
-    scenery, clothing, a pronoun or a body part as object.
+    its subject. It does not hold for passives, for clauses in different sentences, or if ``other`` has no object or
+    only scenery, clothing, a pronoun or a body part as object.
     """
     thing, doer = other.object, main.subject is None or main.subject.person
     if not doer or main.passive or main.verb[0] == "being" or main.sentence != other.sentence:
@@ -37,7 +37,7 @@ def accompanies(main: Clause, other: Clause) -> bool:
 
 
 def is_fronted(clause: Clause) -> bool:
-    """Return whether a clause precedes its subject: "while holding a rope, she ..."."""
+    """Return whether a clause is subordinate, ``apart`` and has no subject before it: "while eating, she ..."."""
     return clause.kind == "subordinate" and clause.apart and clause.subject is None
 
 

@@ -106,8 +106,9 @@ def _rank(clause: Clause, reply: ReplyObjects) -> float:
 def resolve_pronouns(clauses: list[Clause], nouns: list[Noun], reply: ReplyObjects) -> None:
     """Replace "it", "them" and "its", and "him" and "her" for animals, in ``clauses`` by their antecedents, in place.
 
-    ``nouns`` are the nouns of the phrase outside clauses. If no noun of the phrase is in the reply, pronouns refer to
-    the object of the reply. An object "it" or "them" without an antecedent is removed.
+    ``nouns`` are the nouns of the phrase outside clauses. If the model's reply has an object field with a thing, and
+    none of the possible antecedents is an object that the reply names outside the phrase, pronouns refer to the thing
+    in the object field. An object "it" or "them" without an antecedent is removed.
     """
     for number, clause in enumerate(clauses):
         before, thing = clauses[:number], clause.object

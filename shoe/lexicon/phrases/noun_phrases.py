@@ -125,7 +125,7 @@ class Clause:
         negated: whether the clause is negated.
         passive: whether the verb is in the passive.
         linked: "and", "or", "but" or "," between this clause and the clause before; "" without such a word.
-        apart: whether the clause starts another sentence, or follows "while".
+        apart: whether the clause starts a later sentence, or follows "while", "as", "when" or "whereas".
         sentence: index of the sentence, from 0.
         topic: antecedent of a relative clause ("the bike that he rides").
         use: purpose clause of "use" ("using a knife to cut a cake").

@@ -74,7 +74,7 @@ class Endpoint(BackendConfig, frozen=True, kw_only=True):
 
     @property
     def place(self) -> Address:
-        """The endpoint, without its API key; OptionError if the URL is invalid."""
+        """The endpoint, with the name of the key's environment variable but no key; OptionError for an invalid URL."""
         return address(f"model {quote(self.model)}", self.base_url, self.api_key_env)
 
     def open(self) -> Backend:

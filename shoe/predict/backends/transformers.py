@@ -31,7 +31,7 @@ _PROBES = ((64, 64), (96, 64))
 
 
 class _Encoded(NamedTuple):
-    """Encoder output for one image, outputs of some encoder layers, and rows of other model inputs for the image."""
+    """Data of one image: encoder output, outputs of some encoder layers, and rows of further model inputs."""
 
     features: Any
     layers: Sequence[Any]
@@ -43,9 +43,9 @@ class Layout:
     """Images of a batch, before they are encoded.
 
     Attributes:
-        order: digests of the images of all prompts, in the order of the prompts; an image may occur several times.
-        new: digests of the images that were not in the previous batch.
-        made: output of the processor for these new images.
+        order: image digests in the order of the prompts; an image may occur several times.
+        new: digests of images that were not in the previous batch.
+        made: processor output for the images in ``new``.
     """
 
     order: Sequence[str]
@@ -221,10 +221,10 @@ class Prefix:
         self.is_known, self.works = not allowed, allowed
 
     def split(self, inputs: Mapping[str, Any], picture_token: int | None) -> Split | None:
-        """Return left-padded prompts split after their common prefix.
+        """Return the common prefix of left-padded prompts, and the complete prompts with padding behind the prefix.
 
-        Returns None for a single prompt, for a short prefix, or if images follow after the prefix. ``picture_token`` is
-        the token ID of the placeholder for images.
+        Returns None for a single prompt, for a short prefix, if images follow after the prefix, or unless ``works``.
+        ``picture_token`` is the token ID of the placeholder for images.
         """
         ids, masks = inputs["input_ids"], inputs["attention_mask"]
         rows = [row[mask.bool()].tolist() for row, mask in zip(ids, masks, strict=True)]
@@ -256,7 +256,7 @@ class Prefix:
         """Set ``works`` by comparing logits.
 
         ``ours`` are the (n, vocabulary) logits with separate processing of the prefix, or None if this failed;
-        ``plain`` are those with complete prompts.
+        ``plain`` are the (n, vocabulary) logits with complete prompts.
         """
         self.is_known, self.works = True, ours is not None
         if not self.works:
@@ -492,7 +492,7 @@ class VisionModel(LocalModel):
     def _logprobs(self, logits: Any, chosen: Any, batch: Prepared) -> tuple[Any, Any]:
         """Return token IDs and their log probabilities at one position of the answers, one row per answer.
 
-        Each row contains the chosen token, the likeliest tokens, then those of the expected words of all questions.
+        Each row contains the chosen token, the likeliest tokens, and the tokens of words that any question expects.
         """
         torch = self.torch
         logprobs = logits.float().log_softmax(-1)

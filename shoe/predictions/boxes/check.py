@@ -91,7 +91,7 @@ class Fit:
     Attributes:
         convention: name of the convention.
         hits: fraction of the boxes that overlap an annotated box of their image and kind with IoU >= 0.5.
-        mean_iou: mean over the boxes of the best IoU with such an annotated box.
+        mean_iou: mean of the best IoU of each box with an annotated box of the same image and kind.
     """
 
     convention: str
@@ -118,7 +118,7 @@ _NEIGHBOUR = "with the annotations of the {} image of the file: are image names 
 
 @dataclass(frozen=True, slots=True)
 class GroupFits:
-    """Agreement with the ground truth of the boxes that were read under one convention.
+    """Agreement between the ground truth and the boxes that were read under one convention.
 
     Attributes:
         boxes: number of distinct boxes, at most four per image, because boxes of one image often fit by chance
@@ -130,7 +130,7 @@ class GroupFits:
         images: number of images.
         apart: fits of only the images that fit badly, if another convention is far better for these images but not for
             all images; else None.
-        by_kind: fits of the human boxes and of the object boxes, if each need another convention; else empty.
+        by_kind: fit of the human boxes and fit of the object boxes, if each kind needs another convention; else ().
         moved: sentence on how the boxes of many images were moved; "" if the boxes of so many images fit by chance.
         truth: fit of the applied convention if the numbers in the ground truth are x1, y1, width and height, if this
             fit is far better than all others; else None.
@@ -178,8 +178,8 @@ class Group:
     """The boxes of a sample that were read under one convention, ``applied``.
 
     ``rows`` are the triplets of the sample with these boxes, ``sizes`` the (m, 2) image sizes. ``annotated`` are the
-    annotated boxes of the images, ``as_widths`` the same with numbers that mean x1, y1, width and height, and
-    ``neighbours`` those of the images up to three places before (-1, ...) and after (1, ...) each image.
+    annotated boxes of the images, ``as_widths`` the annotated boxes if read as x1, y1, width and height, and
+    ``neighbours`` the annotated boxes of the images up to three places before (-1, ...) and after (1, ...) each image.
     """
 
     def __init__(
@@ -205,7 +205,7 @@ class Group:
         self._scales = _scales(self._sizes) if self._all_known else _SCALES[:1]
 
     def fits(self) -> GroupFits:
-        """Return the fits of all images, and the fits of parts of the boxes that need another convention."""
+        """Return the fits on all images, and the fits on some boxes if only these need another convention."""
         fits = self._fits_of_all()
         if len(fits.fits) < 2:
             return fits
@@ -231,8 +231,8 @@ class Group:
         """Return how boxes of many images were moved; "" if the mean IoU of all boxes would be below ``least``.
 
         In a right file, the boxes of few images fit better if moved, or with the annotations of the previous or next
-        image of the file. How many do by chance is counted with the annotations of other images. ``overlap`` is the
-        (n,) IoU of the boxes under the applied convention.
+        image of the file. The number of such images by chance is counted with the annotations of other images.
+        ``overlap`` is the (n,) IoU of the boxes under the applied convention.
         """
         numbers, applied = self._numbers, self._applied
         own, image = self._mean_of_images(overlap), numbers.image
@@ -259,13 +259,13 @@ class Group:
         )
 
     def _mean_of_images(self, overlap: Floats) -> Floats:
-        """Return the (m,) mean over the boxes of each image of an (n,) IoU; 0 without boxes."""
+        """Return the (m,) mean of the (n,) values ``overlap`` over the boxes of each image; 0 without boxes."""
         image, count = self._numbers.image, len(self._sizes)
         mean: Floats = np.bincount(image, overlap, count) / np.maximum(np.bincount(image, minlength=count), 1)
         return mean
 
     def _fits_by_kind(self, overlap: Floats, *, is_wrong: bool) -> tuple[Fit, ...]:
-        """Return the best fits of human and object boxes if each is far better than the other kind's convention.
+        """Return the best fits of human and object boxes if each kind's best convention is far worse for the other one.
 
         ``overlap`` is the (n,) IoU of the boxes under the applied convention. Kinds that fit about equally well are not
         compared, unless the applied convention ``is_wrong`` for all boxes.
@@ -291,14 +291,14 @@ class Group:
         return part
 
     def _overlap_with(self, annotated: AnnotatedBoxes, convention: Convention) -> Floats:
-        """Return the (n,) best IoU of all boxes under a convention with annotated boxes of their images."""
+        """Return the (n,) best IoU of each box, read under a convention, with annotated boxes of its image."""
         numbers = self._numbers
         kind = 1 - numbers.kind if convention.order else numbers.kind
         best: Floats = annotated.best(numbers.image, kind, self._read(convention)[:, None])[0]
         return best
 
     def _fits_of_all(self) -> GroupFits:
-        """Return the fit of the applied convention and, if another one can be far better, the fits of the finalists."""
+        """Return the fit of the applied convention and, unless this fit is nearly perfect, of the best other ones."""
         applied, numbers = self._applied, self._numbers
         as_applied = self._read(applied)[:, None]
         images = len(np.unique(numbers.image))
@@ -339,10 +339,10 @@ class Group:
         return max(map(_fit, conventions, overlaps), key=lambda fit: fit.mean_iou)
 
     def _fitted(self, boxes: Floats, near: Convention) -> list[list[Convention]]:
-        """Return conventions whose sizes are fitted to the boxes: lists of equally round sizes, the roundest first.
+        """Return conventions with image sizes that fit the boxes, in lists of equally round sizes, the roundest first.
 
         Args:
-            boxes: (4, 1, n) corners under the convention ``near``, which decides which annotated boxes are meant.
+            boxes: (4, 1, n) corners under the convention ``near``; each is compared with the nearest annotated box.
             near: best known convention. Layout and order of the returned conventions are those of ``near``.
         """
         numbers = self._numbers
@@ -408,7 +408,7 @@ class Group:
         return read.T
 
     def _overlaps(self, part: Boxes, image: Indices, boxes: Floats, order: str) -> Floats:
-        """Return the (c, n) best IoU of the n boxes in ``part`` with annotated boxes, under c conventions.
+        """Return the (c, n) best IoU with annotated boxes, for c conventions and the n boxes in ``part``.
 
         ``boxes`` are the (4, c, n) corners, ``image`` (n,) the images to compare with. A person box is compared with
         persons and an object box with objects, or the other way round if ``order`` is "swapped".
@@ -427,7 +427,7 @@ class Group:
 
 
 def _scales(sizes: Floats) -> list[tuple[str, str]]:
-    """Return the (scale, picture) words to try; of rules that resize images of ``sizes`` alike, only the first."""
+    """Return the (scale, picture) words to try; only the first of several rules that resize ``sizes`` alike."""
     known: dict[tuple[bytes, str], tuple[str, str]] = {}
     for scale, picture in _SCALES:
         rule = resized(scale, sizes).tobytes() if scale in _RULES else scale.encode()
@@ -451,7 +451,7 @@ def _fit(convention: Convention, overlap: Floats) -> Fit:
 
 
 def _by_corner(of_images: Floats, image: Indices | slice) -> Floats:
-    """Return (4, 1, n) values for x1, y1, x2, y2 of n boxes: the x and y values (m, 2) of the image of each box."""
+    """Return (m, 2) x and y values of images as a (4, 1, n) array, one value per corner coordinate of n boxes."""
     return np.tile(of_images.T[:, image], (2, 1))[:, None]
 
 

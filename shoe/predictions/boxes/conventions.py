@@ -339,8 +339,8 @@ class Conventions:
     def to_pixels(self, human: Floats, target: Floats, sizes: Floats) -> tuple[Floats, Floats]:
         """Convert the boxes of triplets to x1, y1, x2, y2 in pixels; return (n, 4) human boxes and (n, 4) object boxes.
 
-        ``human`` and ``target`` are the (n, 4) boxes that the file gives for the human and the object; "swapped"
-        exchanges them. ``sizes`` are the (n, 2) image sizes.
+        ``human`` and ``target`` are the (n, 4) boxes that the file gives for the human and the object. If the box
+        convention of a triplet is "swapped", its two boxes are exchanged. ``sizes`` are the (n, 2) image sizes.
         """
         return self._each(Convention.to_pixels, human, target, sizes)
 

@@ -181,9 +181,9 @@ def write_parquet(table: Interactions, path: str | Path, benchmark: Benchmark) -
 def columns_in(given: Sequence[str]) -> tuple[dict[str, str], str]:
     """Return {column: its name in the file} and the layout of the boxes.
 
-    Names are compared without case. If not all columns are found, names of the same meaning count: of corners, as
-    "person_xmin"; of the image, verb and object, as "file_name", "action" and "object_class". A table with a column for
-    the human's label is no such table, because its subjects may be things.
+    Names are compared without case. If a column is missing, names with the same meaning are accepted, such as
+    "person_xmin" for a corner, "file_name" for the image, "action" for the verb, "object_class" for the object. Such
+    names are not accepted in a table with a column of human labels, because its subjects may be things.
 
     >>> columns_in(["img", "verb", "noun"])[0], columns_in(["image", "verb", "objct"])[0]
     ({'verb': 'verb', 'image': 'img', 'object': 'noun'}, {'image': 'image', 'verb': 'verb'})
@@ -236,7 +236,7 @@ def _column_names(source: Source, given: Sequence[str]) -> tuple[dict[str, str],
 
 
 def _rows(source: Source, columns: Columns, others: Columns, kind: Any, absent: str | None, layout: str) -> Rows:
-    """Return the rows; ``others``: other columns, ``kind``: type of numbers, ``absent``: value of a missing number."""
+    """Return the rows. ``others`` are further columns; ``kind`` is the number type, ``absent`` the missing value."""
     absent_columns = [name for name in COLUMNS if name not in columns]
     if absent_columns:
         present = ", ".join(map(quote, [*columns, *others][:12]))
@@ -330,7 +330,7 @@ def _index_words(
 
 
 def _sizes(source: Source, images: Sequence[str], image: Indices, size: Floats) -> Floats:
-    """Return the (m, 2) image sizes from (n, 2) sizes of rows, which must agree; 0 if no row has both numbers."""
+    """Return (m, 2) image sizes, 0 if unknown, from the (n, 2) sizes in rows; raise InputError if rows disagree."""
     given = np.flatnonzero(~np.isnan(size).any(axis=1) & (size != 0).any(axis=1))
     sizes = np.zeros((len(images), 2))
     sizes[image[given[::-1]]] = size[given[::-1]]  # reversed, so that the first row of an image wins

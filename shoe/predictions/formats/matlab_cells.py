@@ -116,7 +116,7 @@ def _cells(path: Path, data: bytes, classes: int) -> list[Any]:
 
 
 def refuse_other_matlab(path: Path, data: bytes, expected: str, variables: Sequence[str] = tuple(_OTHERS)) -> None:
-    """Raise InputError for a Matlab file with one of the ``variables`` of other files, such as image-level labels."""
+    """Raise InputError if a Matlab file has one of ``variables``, which occur only in files of other kinds."""
     for name in load_matlab(path, data, variables):
         found, hint = _OTHERS[name]
         raise InputError(path, found=found, expected=expected, hint=hint)

@@ -84,14 +84,14 @@ class _ActionImage(Struct, gc=False):
 
 
 def is_qpic(source: Source) -> bool:
-    """Return whether a document is of QPIC, CDN or Diag-HOI, or is an empty list of images."""
+    """Return whether a document is a prediction file of QPIC, CDN or Diag-HOI, or an empty list of images."""
     if not source.head:
         return bool(source.document == [])
     return _HOIS in _first_record(source) and not is_ppdm(source) and not is_gen_vlkt(source)
 
 
 def is_gen_vlkt(source: Source) -> bool:
-    """Return whether a document is of GEN-VLKT: boxes have no label."""
+    """Return whether a document is a GEN-VLKT prediction file, recognised by a first box without a label."""
     records = source.first.get(_LIST, source.head)
     if not isinstance(records, list) or _HOIS not in _first_record(source) or is_ppdm(source):
         return False
@@ -101,7 +101,7 @@ def is_gen_vlkt(source: Source) -> bool:
 
 
 def is_ppdm(source: Source) -> bool:
-    """Return whether a document is of PPDM."""
+    """Return whether a document is a PPDM prediction file."""
     first = _first_record(source)
     return _HOIS in first and "file_name" in first and "filename" not in first
 
@@ -296,7 +296,7 @@ def write_qpic(table: Interactions, path: str | Path, benchmark: Benchmark) -> N
     person = names.index(_PERSON) if _PERSON in names else 0
     lists = BoxLists.from_table(table, person, np.argsort(benchmark.object_order)[object_])
     if len(actions):
-        number = actions.numbers_of(classes.verbs, classes.objects, verb, object_)
+        number = actions.verb_ids(classes.verbs, classes.objects, verb, object_)
         number_of = {entry: i for i, (_, entry) in enumerate(actions.numbered)}
         number = np.where(stated >= 0, np.array([number_of[e] for e in range(len(actions.entries))])[stated], number)
     else:

@@ -127,7 +127,7 @@ def format_of_name(path: Path) -> str:
 
 
 def zero_based(table: Interactions) -> Interactions:
-    """Return the table with pixel indices counted from 0 instead of 1; other coordinates stay as they are."""
+    """Return the table with pixel indices from 1 converted to indices from 0; keep other coordinates unchanged."""
     ones = (table.triplet_coordinates == Coordinates.PIXELS_1).astype(np.float64).reshape(-1, 1)
     if not ones.any():
         return table

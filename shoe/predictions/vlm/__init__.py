@@ -126,7 +126,7 @@ def _is_record(record: Any) -> bool:
 
 
 def read_vlm(source: Source) -> Rows:
-    """Read free text; phrases without verb and object get "" for both. Raises InputError for an invalid record."""
+    """Read free text; unparsed phrases get the verb "" and the object "". Raises InputError for an invalid record."""
     reader = Reader(source)
     document = _table_rows(source) if source.kind == "text" else source.document
     if not isinstance(document, dict | list):

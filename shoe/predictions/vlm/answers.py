@@ -41,7 +41,7 @@ class Answer(NamedTuple):
 
     @property
     def says_none(self) -> bool:
-        """Whether the answer states that there is no interaction: an empty list, or words for it."""
+        """Whether the answer denies all interactions: an empty list, or words such as "no interaction"."""
         return self.reading.says_none or self.reply.says_none
 
     @property
@@ -57,7 +57,7 @@ class Answer(NamedTuple):
 
     @property
     def rank(self) -> tuple[bool, bool, bool, int]:
-        """Sort key of answers: has interactions, states that there are none, has unreadable items, and text length."""
+        """Sort key of answers: has interactions, denies interactions, has unreadable items, length of the text."""
         length = len(self.raw) if isinstance(self.raw, str) else 0
         return bool(self.reading.pairs), self.says_none, bool(self.reading.items or self.reply.lost), length
 
@@ -86,7 +86,7 @@ def best_answer(answers: Sequence[Any], context: Fields) -> Answer:
 
 
 def read_answer(answer: Any, context: Fields) -> tuple[Reading, Reply]:
-    """Return the interactions in an answer (text or parsed data), and its parsed content; ``context``: other fields."""
+    """Return the interactions in an answer (text or data) and its parsed content; ``context`` has the other fields."""
     if (caption := grounded_caption(answer)) is not None:
         return interactions_of_sentences(caption), Reply([answer], [answer])
     if isinstance(answer, list) and answer and all(isinstance(part, str) for part in answer):
@@ -168,7 +168,7 @@ def _from_sentences_around_data(reply: Reply, context: Fields) -> Reading:
 
 
 def _with_detections(reading: Reading, values: list[Any], context: Fields) -> Reading:
-    """Return the pair of an answer of only two boxes, with the words of its record; otherwise ``reading``."""
+    """Return the pair of an answer that is a list of two boxes, with words of its record; otherwise ``reading``."""
     if reading.pairs or not context.has_words or len(values) != 1 or not isinstance(values[0], list):
         return reading
     things = values[0]

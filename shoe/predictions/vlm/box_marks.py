@@ -383,7 +383,7 @@ def _as_label(key: object) -> str:
 
 
 def _labelled(text: str, key: object, side: str) -> Entity | None:
-    """Parse a text of a word and its box: "horse [1, 2, 3, 4]"; return None for other texts."""
+    """Parse a text that is a label and a box, such as "horse [1, 2, 3, 4]"; return None for other texts."""
     match = _LABELLED_BOX.fullmatch(_REF.sub(" ", text)) if len(text) <= 200 else None
     box = box_of(match[2], key) if match else None
     return Entity(box, side, match[1], _as_label(key)) if match and box else None

@@ -45,7 +45,7 @@ _VERDICT = re.compile(r"\W*(?:(yes|true)\b|(?:no|false)(?![\w-]|[ \t]\w)|([yt])\
 
 
 class Box(NamedTuple):
-    """Four numbers as written, with their convention and score, which are None if the notation does not state them."""
+    """Four numbers as written, with convention and score; None if the notation states no convention or no score."""
 
     numbers: tuple[float, float, float, float]
     convention: Convention | None = None
@@ -94,7 +94,7 @@ def box_of(value: Any, key: object = None) -> Box | None:
 
 @lru_cache(8192)
 def convention_of(key: object) -> Convention | None:
-    """Return the box convention that a key states, or None."""
+    """Return the box convention in a key: a layout such as xywh or yxyx, or Gemini's box_2d; None for other keys."""
     words = meaning(key).words
     if "box" in words and words[-2:] == ("2", "d"):
         return _GEMINI

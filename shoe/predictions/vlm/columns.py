@@ -182,12 +182,12 @@ class Columns:
         self._places.extend((image, record, _NO_ITEM, False))
 
     def add_pair(self, place: str, image: int, pair: Pair, record: int, item: int | None, *, loose: bool) -> bool:
-        """Add the interactions of a pair; return whether it has any or is deferred (see :meth:`add_deferred`).
+        """Add the interactions of a pair; return whether the pair has any or is deferred (see :meth:`add_deferred`).
 
         Args:
             place: name of the pair for messages.
-            image: index of its image.
-            record: index of its record.
+            image: index of the image.
+            record: index of the record.
             item: index of the item in the record; None if the record is the item.
             loose: whether the pair comes from a reply, whose unreadable parts are left out.
 
@@ -257,7 +257,10 @@ class Columns:
         return errors
 
     def rows(self) -> Rows:
-        """Return the collected rows. Raises InputError if no phrase has a verb and an object."""
+        """Return the collected rows, with percent scores divided by 100 and box scales checked against all boxes.
+
+        Raises InputError if all rows are phrases without a verb and an object.
+        """
         unparsed = self._notes.examples("unparsed")
         verb, object_, convention = np.array(self._words, np.int64).reshape(-1, 3).T
         image, record, item, loose = np.array(self._places, np.int64).reshape(-1, 4).T
@@ -298,7 +301,7 @@ class Columns:
         )
 
     def _sides(self) -> Floats:
-        """Return (m, 2) image sizes, from the file, else from the source; else 0."""
+        """Return (m, 2) image sizes: from the file, or if missing, from the source; 0 if unknown."""
         known = self._source.sizes or {}
         sides = [
             size if size != _NO_SIZE else known.get(name, size)

@@ -295,9 +295,9 @@ class _Walker:
         self.reading.single += len(own) == 1
 
     def _resolve_references(self, fields: Fields, context: Fields) -> None:
-        """Find the boxes in the reply that the references and labels of an item mean, and add them to its entities.
+        """Add boxes of the reply to an item's entities: the boxes to which the item's references and labels refer.
 
-        A label of an item with its own box never means the box around it: a person hugs a "person", not himself.
+        If an item has its own box, its labels never refer to the enclosing box: a person hugs a "person", not himself.
         """
         around = {entity.box for entity in context.entities} if fields.entities else set()
         sides = {entity.side for entity in fields.entities}
@@ -435,7 +435,7 @@ def _expand_pairs(fields: Fields) -> list[Fields]:
 
 
 def _is_other_entity(key: object, child: Any, own: list[Entity]) -> bool:
-    """Return whether a child has its own box and does not belong to the boxes ``own`` of the item around it.
+    """Return whether a child has its own box and does not belong to the enclosing item with the boxes ``own``.
 
     In {"o1": {...}, "o2": {...}}, the key of such a child is an ID. Otherwise no side (human or object) may be named.
     """

@@ -177,7 +177,7 @@ def is_error(key: object) -> bool:
 
 
 def is_truth(key: object, value: Any) -> bool:
-    """Return whether a key is for ground truth; "label" and "reference" are so only if they contain data, no word."""
+    """Return whether a key is for ground truth; for "label" and "reference", only if the value is data, not a word."""
     words = meaning(key).words
     if not _TRUTH.isdisjoint(words) or not (_REFERENCE.isdisjoint(words) or _ANSWER.isdisjoint(words)):
         return True
@@ -192,26 +192,26 @@ def is_verdict(key: object) -> bool:
 
 
 def judges(key: object) -> bool:
-    """Return whether a key of a prediction may state whether it is there; not "label", perhaps the ground truth."""
+    """Return whether a key may say if an interaction is present; not "label", whose value may be ground truth."""
     return is_verdict(key) and _OF_OTHERS.isdisjoint(meaning(key).words)
 
 
 def only_judges(key: object) -> bool:
-    """Return whether a key of a prediction can have no other values than yes and no."""
+    """Return whether the value under a key of a prediction can only be yes or no."""
     return judges(key) and not meaning(key).part and _UNSURE.isdisjoint(meaning(key).words)
 
 
 def meaning_of_kind(key: object) -> Meaning:
-    """Return the meaning of a key without words for a prediction or the ground truth: of "object" for "pred_object"."""
+    """Return the meaning of a key without words like "pred" and "gt": "pred_object" means the same as "object"."""
     return meaning("_".join(word for word in meaning(key).words if word not in _OF_EITHER))
 
 
 @lru_cache(1024)
 def superseded(keys: tuple[object, ...]) -> frozenset[object]:
-    """Return the keys of a record whose meaning another key has for the prediction, as "gt_verb" beside "pred_verb".
+    """Return the keys of a record that another key replaces, such as "gt_verb" beside "pred_verb".
 
-    Of several keys for the same word, score or box, keys that name a prediction count; without such keys, all keys
-    count except those that name the ground truth or the question, if any other key is left.
+    If several keys are for the same word, score or box, a key that names a prediction replaces all other keys. Without
+    such a key, keys that name the ground truth or the question are replaced, if any other key is left.
 
     >>> superseded(("verb", "pred_verb", "object")), superseded(("true_verb", "action", "object"))
     (frozenset({'verb'}), frozenset({'true_verb'}))

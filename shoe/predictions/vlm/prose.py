@@ -65,8 +65,8 @@ def names_in(sentences: list[str]) -> dict[str, int]:
 def adjacent_names(sentences: list[str]) -> dict[int, dict[str, int]]:
     """Return {sentence index: {name: mark number}} for each sentence without boxes, from the adjacent lines with boxes.
 
-    The lines are those directly after each sentence, or those directly before each sentence. The direction is the same
-    for all sentences: the direction whose names occur more often in the sentences.
+    Adjacent lines directly follow a sentence, or directly precede the sentence. The direction is the same for all
+    sentences: the direction whose names occur more often in the sentences.
     """
     unmarked = [i for i, sentence in enumerate(sentences) if not MARK.search(sentence)]
     after = {i: names_in([*takewhile(MARK.search, sentences[i + 1 :])]) for i in unmarked}
@@ -162,7 +162,7 @@ def interactions_of_sentences(marked: MarkedText) -> Reading:
 def _read_sentence(marked: MarkedText, sentence: str, previous_people: list[int], reading: Reading) -> list[int]:
     """Add the interactions of a sentence to ``reading``; return the marks of the people that "he" or "they" refers to.
 
-    ``previous_people`` are the marks of these people before the sentence, and the result are the marks after it.
+    ``previous_people`` are the marks of the people to whom such a pronoun refers at the start of the sentence.
     """
     pieces = MARK.split(sentence)
     numbers = [int(number) for number in pieces[1::2]]
@@ -278,7 +278,7 @@ def _is_gerund_clause(words: list[str]) -> bool:
 
 
 def _acting_people(people: tuple[int, ...], count: int) -> tuple[int, ...]:
-    """Return the first people without a thing between them; if all ``count`` marks are people, all but the last."""
+    """Return the first consecutive marks of people, but without the last mark if all ``count`` marks are people."""
     run = list(people[:1])
     for index in people[1:]:
         if index == run[-1] + 1:
@@ -308,7 +308,7 @@ def _add_pairs(
     score: Any,
     target: str = "",
 ) -> None:
-    """Add the pairs of the boxes of ``humans`` and ``things`` (mark numbers), or a problem, to ``reading``.
+    """Add pairs of human boxes and thing boxes, or a problem, to ``reading``; marks are given by number.
 
     ``phrase`` are the words for the interaction, ``target`` is the noun of the thing ("" if the phrase contains it).
     """
@@ -329,7 +329,7 @@ def _add_pairs(
 
 
 def _pair_boxes(first: list[Box], second: list[Box]) -> list[tuple[Box, Box]] | None:
-    """Pair boxes by position if both lists have the same length, or all with the other list's only box; else None."""
+    """Return pairs of boxes: by position for lists of equal length, all pairs if a list has one box; else None."""
     if len(first) == len(second):
         return list(zip(first, second, strict=True))
     return [(one, other) for one in first for other in second] if 1 in (len(first), len(second)) else None

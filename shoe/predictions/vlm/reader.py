@@ -140,7 +140,7 @@ class Record:
 
 
 def without_reference(record: dict[Any, Any]) -> dict[Any, Any]:
-    """Return a record without the key "answer" if it also has a reply, as in VLMEvalKit, where it is the ground truth.
+    """Return a record without the key "answer" if it also has a reply; in VLMEvalKit, "answer" is ground truth.
 
     >>> without_reference({"answer": "[...]", "prediction": ""}), without_reference({"answer": "[...]"})
     ({'prediction': ''}, {'answer': '[...]'})
@@ -179,14 +179,14 @@ def parse_record(record: dict[Any, Any]) -> Record:
 
 
 def _is_reply(name: str, value: Any) -> bool:
-    """Return whether a value beside two boxes is a reply, by its key, as the message of a model, or as yes or no."""
+    """Return whether a value beside two boxes is a reply, because of its key, as a model's message, or as a verdict."""
     is_message = isinstance(value[0] if isinstance(value, list) and value else value, dict) and not holds_box(value)
     answers = open_wrapper(value).answers if is_message else []
     return name in ANSWERS_WITH_BOXES or any(isinstance(each, str) for each in answers) or bool(verdicts_in(value))
 
 
 def records_by_image(opened_record: Record) -> list[dict[Any, Any]]:
-    """Return one record per image of an answer that itself names its images; an empty list for other answers."""
+    """Return one record per image if the answer itself names its images; else an empty list."""
     answers = opened_record.answer.answers if opened_record.answer else []
     answer = answers[-1] if answers else None
     if isinstance(answer, str):

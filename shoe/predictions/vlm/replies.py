@@ -396,7 +396,7 @@ def _open_first(choices: list[dict[Any, Any]], wrapper: Wrapper, depth: int) -> 
 
 
 def _is_alternative(part: dict[Any, Any]) -> bool:
-    """Return whether a part of a list is one of several answers, and not a block of one answer."""
+    """Return whether a part of a list is a complete answer, and not a block of an answer."""
     return "index" in part or not {"type", "text", "functionCall", "function", "thought"}.intersection(part)
 
 
@@ -418,7 +418,7 @@ def _open_blocks(blocks: list[dict[Any, Any]], wrapper: Wrapper, depth: int) -> 
 
 
 def _last_turns(turns: list[Any]) -> list[dict[Any, Any]]:
-    """Return the turns after the last turn of a speaker other than the model, or else the model's last turn."""
+    """Return the turns after the last turn of another speaker than the model; if none, the model's last turn."""
     last = max((i for i, turn in enumerate(turns) if (_speaker(turn) or "model") not in MODEL), default=-1)
     answer_turns = [turn for turn in turns[last + 1 :] if isinstance(turn, dict)]
     if answer_turns:

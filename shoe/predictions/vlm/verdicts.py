@@ -47,7 +47,7 @@ _LISTED = re.compile(r"\s*(?:[-*•+]\s|\(?\d{1,3}[.):])")
 
 @lru_cache(4096)
 def _stated(text: str) -> frozenset[bool]:
-    """Return the verdicts of the clauses of a text that say only yes or no; those after "the answer is" come first."""
+    """Return the verdicts of clauses that say only yes or no; clauses after "the answer is" take precedence."""
     for part in (_LEAD_IN.split(text)[-1], text):
         found = [clause for clause in map(_CLAUSE.fullmatch, _END.split(part)) if clause]
         if found:
@@ -56,7 +56,7 @@ def _stated(text: str) -> frozenset[bool]:
 
 
 def verdicts_in(answer: Any) -> frozenset[bool]:
-    """Return the verdicts that an answer to a yes/no question states: none, one, or both if the answer is unclear."""
+    """Return the verdicts in an answer to a yes/no question: empty, one verdict, or {True, False} if unclear."""
     if isinstance(answer, str):
         text = _COMMAND.sub(r"\1", _COMMAND.sub(r"\1", answer_of(answer)))
         if holds_data(text):
@@ -76,7 +76,7 @@ def verdicts_in(answer: Any) -> frozenset[bool]:
 
 @lru_cache(1 << 14)
 def split_verdict(text: str) -> tuple[str, bool | None]:
-    """Return the words of a text without the mark that confirms or denies them, and whether it confirms; else None.
+    """Return a text without its mark of confirmation or denial, and whether the mark confirms (None: no mark).
 
     >>> split_verdict("riding bicycle? no"), split_verdict("✅ riding"), split_verdict("riding")
     (('riding bicycle', False), ('riding', True), ('riding', None))

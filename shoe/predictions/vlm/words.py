@@ -20,7 +20,7 @@ _PARTICLES = text.PREPOSITIONS | text.PARTICLES
 
 
 class Interaction(NamedTuple):
-    """One interaction of a pair: verb, object, score as written, and the phrase with both words ("" if not split).
+    """One interaction of a pair: verb, object, score as written, and the phrase with verb and object ("" if not split).
 
     ``turned``: whether the second box is the human box: "bench, being used by, person", "child, held by, woman".
     """
@@ -94,7 +94,7 @@ def parse_pair_words(pair: Pair) -> Words | None:
 
 
 def _passive_of_person(subject: str, source: str, target: str) -> _ParsedWords | None:
-    """Return the interactions of the second person if the first is acted on, "child, held by, woman"; else None."""
+    """Return the interactions of the second person if the first is acted on: "child, held by, woman"; else None."""
     words = text.tokens(text.plain(source)) if "by" in source else []
     at = len(words) - 1 - words[::-1].index("by") if "by" in words else 0
     before, agent = words[:at], words[at + 1 :] or text.tokens(text.plain(target))
@@ -234,7 +234,7 @@ def _is_more_verb_like(text_: str, other: str) -> bool:
 
 
 def _reverse_relation(pair: Pair, subject: str, target: str, verbs: list[str]) -> Words:
-    """Return a passive relation of a thing ("used by a person") as interactions of the person; else the relation."""
+    """Return a passive relation of a thing ("used by a person") as interactions of the person; else as a relation."""
     relation = f"{subject}, {verbs[0]}, {target}"
     if not target or not is_person(target):
         return Words(thing_relation=relation)

@@ -190,7 +190,7 @@ def with_pictures(study: Study, truth: GroundTruth, images: Path) -> Pictured:
     pictures: dict[str, bytes] = {}
     items = []
     for number, item in enumerate(study.items):
-        found = sampler.next_of(item, f"{number}.jpg") if item.gold is None else None
+        found = sampler.next_image(item, f"{number}.jpg") if item.gold is None else None
         if found:
             item, pictures[f"{number}.jpg"] = replace(item, picture=found[0]), found[1]
         items.append(item)
@@ -215,8 +215,8 @@ class _Pictures:
         self.order = np.argsort(random_numbers(_STREAM + (seed << 8), (len(self.hoi),)), kind="stable")
         self.left: dict[int, list[int]] = {}
 
-    def next_of(self, item: Item, file: str) -> tuple[Picture, bytes] | None:
-        """Return the next picture of the item's first class, named ``file``, and its JPEG; None if there is none."""
+    def next_image(self, item: Item, file: str) -> tuple[Picture, bytes] | None:
+        """Return the next image of the first class of an item: a Picture named ``file``, and JPEG bytes; or None."""
         hoi = self.number.get(item.words_a, -1)
         rows = self.left.setdefault(hoi, self.order[self.hoi[self.order] == hoi].tolist())
         for _ in range(len(rows)):

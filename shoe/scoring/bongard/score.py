@@ -320,13 +320,15 @@ class Accuracy:
 def accuracy(problems: Problems, answers: Answers) -> Accuracy:
     """Return the accuracy of the answers to ``problems``, which must not be empty.
 
+    In the example, the positive query of the only problem is answered correctly, and the negative query is not.
+
     >>> import numpy as np
     >>> from shoe.scoring.bongard.score import Answers
     >>> from shoe.scoring.bongard.problems import Problems, Regions
-    >>> boxes, none = np.zeros((2, 4)), np.zeros(2, np.int32)
+    >>> boxes, zeros = np.zeros((2, 4)), np.zeros(2, np.int32)
     >>> verb, words = np.arange(2, dtype=np.int32), (("ride", "feed"), ("horse",))
-    >>> regions = Regions(("a.jpg",), none, boxes, boxes, boxes, verb, none, *words)
-    >>> one = Problems(regions, np.zeros((1, 7), int), np.ones((1, 7), int), ("seen_obj_seen_act",), none[:1])
+    >>> regions = Regions(("a.jpg",), zeros, boxes, boxes, boxes, verb, zeros, *words)
+    >>> one = Problems(regions, np.zeros((1, 7), int), np.ones((1, 7), int), ("seen_obj_seen_act",), zeros[:1])
     >>> accuracy(one, Answers.from_masks(np.array([[True, True]]), np.array([True]), np.array([True]))).average
     0.5
     """

@@ -282,10 +282,10 @@ class Task:
         return class_of[self.verb_label[self.predictions.verb], self.object_label[self.predictions.object]]
 
     def overlaps(self, coordinates: CommonCoordinates, rule: OverlapRule) -> Overlaps:
-        """Return the pairs of a ground truth and a prediction of one image whose boxes both overlap, with any words.
+        """Return the (ground truth, prediction) pairs per image with overlapping human boxes and object boxes.
 
-        Results are cached per box convention and way of computing areas. Boxes are compared again only for a lower
-        threshold.
+        Labels are ignored. Results are cached per box convention and area formula. Boxes are compared again only for a
+        lower threshold.
         """
         return self._cached(coordinates, rule).reaching(rule)
 

@@ -104,7 +104,7 @@ def change_run(
 
 @router.delete("/v1/runs/{id}", **contract(status=204))
 def delete_run(id_: RunId, identity: Submitter, app: App) -> Response:
-    """Delete a run, which cannot be undone."""
+    """Delete a run of the caller's team, or any run as an administrator; this cannot be undone."""
     runs.delete(app.folder, runs.own_run(app.folder, identity, id_).id)
     return Response(status_code=204)
 
@@ -143,7 +143,7 @@ _SMALL = 2**18
 
 @results_router.get("/v1/runs/{id}/result", **contract(media="application/json"))
 async def get_result(id_: RunId, request: Request, identity: Anybody, app: App) -> Response:
-    """Return the result of a run: the JSON of ``shoe score``, or of ``shoe compare`` for a comparison."""
+    """Return the result of a run as JSON, as ``shoe score`` or, for a comparison, ``shoe compare`` writes it."""
     run = runs.visible_run(app.folder, identity, id_)
     return _file(app, identity, run, "comparison.json" if run.kind == "compare" else "result.json", request)
 

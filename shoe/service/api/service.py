@@ -29,7 +29,7 @@ async def version() -> Response:
 
 @about_router.get("/v1/health", **contract(types.Health, open_to="all"))
 def health(app: App) -> Response:
-    """Return the state of the server and of its engine, and the numbers of queued and running jobs."""
+    """Return whether server and engine work, and how many jobs are queued and running."""
     with app.folder.database.read() as db:
         rows = db.execute("SELECT state, count(*) FROM jobs WHERE state IN ('queued', 'running') GROUP BY state")
         counts = dict(rows.fetchall())
@@ -178,7 +178,7 @@ def list_answers(identity: Rater, app: App) -> Response:
 
 @studies_router.post("/v1/study/answers", **contract(types.AnswerCount, types.Answers, open_to="token"))
 def add_answers(document: Annotated[types.Answers, body(types.Answers)], identity: Rater, app: App) -> Response:
-    """Store answers of the rater, and return the number of all answers of the rater; retries add no duplicates."""
+    """Store answers of the calling rater, and return how many answers are stored; retries add no duplicates."""
     return json_response(types.AnswerCount(kept=studies.add_answers(app.folder, identity, document.answers)))
 
 

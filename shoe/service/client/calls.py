@@ -174,7 +174,7 @@ def upload(file: File, progress: Progress, *, packed: bool) -> Flow[None]:
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """An open file to upload: name, size in bytes, and SHA-256, by which the server identifies it."""
+    """An open file to upload: name, size in bytes, and SHA-256, by which the server identifies the file."""
 
     stream: BinaryIO
     name: str

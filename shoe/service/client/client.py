@@ -251,7 +251,7 @@ class Client:
         return self._do(calls.runs(state, after, limit))
 
     def result(self, run: Run | str) -> dict[str, Any]:
-        """Return the result of a finished run: the JSON of ``shoe score``, or of ``shoe compare`` for a comparison."""
+        """Return the result of a finished run, as ``shoe score --json`` or ``shoe compare --json`` writes it."""
         return self._do(calls.get(f"{calls.run_path(_id(run))}/result", dict[str, Any]))
 
     def file(self, run: Run | str, name: str) -> bytes:
@@ -282,7 +282,7 @@ class Client:
         return self._do(calls.act(_id(run), "cancel"))
 
     def retry(self, run: Run | str) -> Run:
-        """Repeat a failed or cancelled run, and return the run; any other run is returned unchanged."""
+        """Repeat a failed or cancelled run, and return the run; a run in another state is returned unchanged."""
         return self._do(calls.act(_id(run), "retry"))
 
     def change(self, run: Run | str, *, name: str | None = None, visibility: str | None = None) -> Run:

@@ -39,11 +39,11 @@ class ServerLinks:
 
 
 class SiteLinks:
-    """Relative links from one page of an exported site to other pages and files.
+    """Relative links between the pages and files of an exported site.
 
     Args:
-        here: path on the server of the page that contains the links.
-        there: paths on the server of all pages and files of the site.
+        here: server path of the page that contains the links.
+        there: server paths of all exported pages and files.
     """
 
     live = False
@@ -52,7 +52,7 @@ class SiteLinks:
         self.here, self.there = file_of(here), there
 
     def link(self, path: str) -> str:
-        """Return the link to the page with a path on the server; "" if the site has no such page."""
+        """Return the relative link to a page, given its server path; "" if the page is not exported."""
         path, mark, part = path.partition("#")
         if path not in self.there:
             return ""
@@ -60,7 +60,7 @@ class SiteLinks:
 
 
 def file_of(path: str) -> str:
-    """Return the relative path in an exported site of the page or file with a path on the server.
+    """Return the path of a page or file within an exported site, given its path on the server.
 
     >>> [file_of(path) for path in ("/", "/runs/r_1", "/v1/runs/r_1/files/run.shoe", "/static/page.css")]
     ['index.html', 'runs/r_1.html', 'files/r_1/run.shoe', 'static/page.css']
@@ -84,7 +84,7 @@ STATIC = {
 
 
 def render(view: View, links: ServerLinks | SiteLinks, about: Mapping[str, Any]) -> bytes:
-    """Return the HTML of a page; `links` creates links to other pages, `about` has the values that all pages need."""
+    """Return the HTML of a page; `links` creates its links, and `about` contains the values that every page needs."""
     found = environment(Path(__file__).parent / "templates").get_template(view.template)
     values = {**about, **view.values, **(view.derive() if view.derive else {})}
     page = found.render(values, link=links.link, live=links.live, version=__version__)
@@ -134,10 +134,10 @@ def answer(request: Request, view: View, status: int = 200, headers: Mapping[str
 
 
 async def cached(request: Request, view: View) -> Response:
-    """Return the response with the page of a view whose values are plain data, rendered once per content.
+    """Return the page of a view with plain values as a response; pages with equal content are rendered once.
 
-    The cache key is everything that the page shows. A page is therefore never stale, and changes of other runs, or
-    progress reports of jobs, do not remove it from the cache.
+    The cache key is everything that the page shows. A page is therefore never stale, and the page stays in the cache
+    when other runs change or jobs report progress.
     """
     links, about = _frame(request)
     shown = msgspec.msgpack.encode((view.template, view.values, about, links.base))

@@ -89,7 +89,7 @@ def _resolved(node: Mapping[str, Any], schema: Mapping[str, Any]) -> Mapping[str
 
 
 def _kind(node: Mapping[str, Any], schema: Mapping[str, Any]) -> str:
-    """Return a description in words of the type of a node of the schema."""
+    """Return the type of a schema node in words."""
     node = _resolved(node, schema)
     if "enum" in node:
         return " or ".join(str(each) for each in node["enum"])
@@ -163,7 +163,7 @@ async def run_page(request: Request, id_: RunId, identity: Anybody, app: App) ->
 
 @router.get("/runs/{id}/images/{number}")
 def example_image(id_: RunId, number: int, identity: Anybody, app: App) -> Response:
-    """Return the image of an example of a run, from the server's folder of images."""
+    """Return the image that an example of a run shows, from the server's image folder."""
     run = visible_run(app.folder, identity, id_)
     check_file(app.folder, identity, run, "examples.json")
     cases = read_output(app.folder, run, "examples.json") or []

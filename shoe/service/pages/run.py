@@ -56,7 +56,7 @@ def plot(rows: Sequence[tuple[str, Mapping[str, Any]]]) -> object:
 
 
 def first_exact(*figures: Mapping[str, Any]) -> str:
-    """Return the key of the first exact-label mAP in any of the mappings of metrics; "" if there is none.
+    """Return the key of the first exact-label mAP in several mappings {key: metric}; "" without such a key.
 
     Keys of triplet protocols ("strict:...") come before keys of role protocols ("roles:...").
     """
@@ -183,7 +183,7 @@ def figures(result: Mapping[str, Any], diagnosis: Mapping[str, Any] | None, stat
 
 
 def _full(metrics: Mapping[str, Any], *names: str) -> dict[str, Any]:
-    """Return a copy of `metrics` with the value None for each of `names` that is absent."""
+    """Return a copy of `metrics` in which absent `names` have the value None."""
     return dict.fromkeys(names) | dict(metrics)
 
 

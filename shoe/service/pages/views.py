@@ -71,7 +71,7 @@ def map_row(name: str, place: str) -> dict[str, Any]:
 
 
 def _coverage(info: Any) -> list[str]:
-    """Return the cells of a row: numbers of pairs and senses, then statistics of the rated pairs per class sense."""
+    """Return a map's table row: pairs, rated pairs, class senses, and statistics of rated pairs per class sense."""
     spread = ["–"] * 4
     if info.coverage:
         rated = list(info.coverage.values())
