@@ -15,7 +15,7 @@ from shoe.core.errors import MissingExtraError, OptionError, check_kind, plurali
 from shoe.core.interactions import Interactions, check_bad_boxes, image_index
 from shoe.predictions.vlm.images import number_of_image
 from shoe.scoring.metric import Metric
-from shoe.scoring.score import Report, empty_words
+from shoe.scoring.score import Report
 
 try:
     import torch
@@ -165,7 +165,7 @@ class HoiMetric(TorchMetric):  # type: ignore[misc]
         self.shoe.update(self._table(names[first].tolist(), rows[first], columns))
         self.report = self.shoe.compute()
         self.shoe.reset()
-        for why in (*self.report.absent.values(), *empty_words(self.report.task)):
+        for why in (*self.report.absent.values(), *self.report.warnings):
             warnings.warn(why, stacklevel=2)
         if rows.any() and max(float(columns[name].max()) for name in ("human_boxes", "object_boxes")) <= 1:
             warnings.warn("all box coordinates are at most 1, expected pixels of the original image", stacklevel=2)

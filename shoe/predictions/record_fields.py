@@ -60,7 +60,7 @@ def image_names(
     names: list[str] = []
     for number, value in enumerate(values):
         try:
-            names.append(source.benchmark.image_name(value))
+            names.append(source.image_name(value))
         except ValueError:
             record, found = (place or source.record_name)(number), describe_value(value)
             raise InputError(source.path, record=record, field=field, found=found, expected="a file name") from None

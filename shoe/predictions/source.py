@@ -71,6 +71,22 @@ class Source:
     lines: Sequence[int] | None = None
     numbering: Mapping[str, str] = field(default_factory=dict)
     notes: ReadNotes = field(default_factory=ReadNotes)
+    _paths: dict[str, str] = field(default_factory=dict)  # by image name
+
+    def image_name(self, value: object) -> str:
+        """Return the image name for a name, path or ID in the file. Raises ValueError for other values.
+
+        Raises:
+            InputError: if images of two folders have the same name, as in the files of two models.
+        """
+        name = self.benchmark.image_name(value)
+        if isinstance(value, str) and value != name:
+            path = "/" + value.replace("\\", "/")
+            other = self._paths.setdefault(name, path)
+            if path != other and not (path.endswith(other) or other.endswith(path)):
+                found = f"{quote(other[1:])} and {quote(path[1:])}"
+                raise InputError(self.path, field="image", found=found, expected="one path for one image")
+        return name
 
     @cached_property
     def document(self) -> Any:

@@ -47,8 +47,11 @@ def essential_notes(report: Report, evidence: Evidence) -> list[str]:
     if report.semantic and report.semantic.prediction_miss_rate is None:
         tau = report.semantic.options.tau
         lines.append(f"unmatched predictions: not measured: no prediction is confident (tau = {tau:g})")
-    if report.semantic and evidence.profile.constant_scores:
-        lines.append("scores     all predictions have the same score, so mAP does not depend on how they are ranked")
+    if evidence.profile.constant_scores:
+        equal = ["SHOE-mAP does not depend on their order"] if report.semantic else []
+        if any(result.ties_matter for result in report.strict_results):
+            equal.append("strict mAP depends on their order in the file")
+        lines += [f"scores     all predictions have the same score: {', and '.join(equal)}"] if equal else []
     return lines
 
 

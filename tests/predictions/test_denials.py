@@ -237,3 +237,16 @@ def test_a_verb_of_the_ground_truth_beside_the_predicted_verb_is_not_read(
 def test_a_reply_counts_whether_or_not_it_equals_the_verb_of_the_question(tmp_path: Path, verb: str) -> None:
     table, _ = read(tmp_path, RECORD | {"response": json.dumps({"verb": verb, "object": "horse"})})
     assert (table.verbs, len(table)) == ((verb,), 1)
+
+
+@pytest.mark.parametrize(("form", "row"), FORMS)
+def test_images_of_two_folders_with_the_same_name_are_refused(tmp_path: Path, form: str, row: dict[str, Any]) -> None:
+    same = [{**row, "image": path} for path in ("data/a/x.jpg", "a/x.jpg", "x.jpg", "data\\a\\x.jpg")]
+    assert len(read_predictions(write(tmp_path, form, same)).images) == 1
+    with pytest.raises(InputError, match=r"'data/a/x\.jpg' and 'b/x\.jpg', expected one path"):
+        read_predictions(write(tmp_path, form, [*same, {**row, "image": "b/x.jpg"}]))
+
+
+def test_a_label_beside_an_object_is_named_in_items(tmp_path: Path) -> None:
+    path = write(tmp_path, "vlm", [{**RECORD, "label": word} for word in ("yes", "no", "no")])
+    assert read_predictions_with_notes(path)[1].unread["label"] == {"yes": 1, "no": 2}

@@ -183,3 +183,9 @@ def test_a_verb_field_that_only_says_yes_is_refused(tmp_path: Path) -> None:
 def test_words_that_only_look_like_verdicts_are_read(tmp_path: Path, words: tuple[str, str]) -> None:
     verb, object_ = words
     assert read(tmp_path, CANDIDATE | {"verb": verb, "object": object_})[0] == [words]
+
+
+def test_numbers_of_items_deny_nothing(tmp_path: Path) -> None:
+    text = f"Interaction No. 1: {PERSON} is riding {BICYCLE}\nNo. 2: {PERSON} is holding {BICYCLE}"
+    found, notes = read(tmp_path, {"image": "a.jpg", "response": text})
+    assert (found, notes.get("denied", 0)) == ([("riding", "bicycle"), ("holding", "bicycle")], 0)

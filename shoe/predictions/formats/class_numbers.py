@@ -104,7 +104,7 @@ def read_mllms(source: Source) -> Rows:
     image: list[int] = []
     for name, listed in source.document.items():
         try:
-            images.append(source.benchmark.image_name(name))
+            images.append(source.image_name(name))
             triplets = source.convert(listed, list[_Item])
         except msgspec.ValidationError as error:
             raise explain_error(path, error, listed, _Items, record=f"image {quote(name)}") from None

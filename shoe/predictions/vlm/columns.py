@@ -152,7 +152,7 @@ class Columns:
             raise UnreadableError(place, "image", "no such key", "the file name of the image")
         number = number_of_image(image)
         try:
-            name = self._source.benchmark.image_name(image if number is None else number)
+            name = self._source.image_name(image if number is None else number)
         except ValueError:
             place = self._source.record_name(record_number)
             if isinstance(image, list):

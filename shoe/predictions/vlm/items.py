@@ -240,6 +240,8 @@ class _Walker:
             self.reading.unread += ((key, value) for key, value in fields.references.items() if role(key) is None)
         if fields.has_words or (not count and context.has_words):
             self.reading.unread += ((fields.keys_of.get(text, ""), text) for text in fields.texts)
+        if count > 1 and fields.has_words and "object" in fields.labels:
+            self.reading.unread += ((fields.keys_of[name], name) for name in fields.names)
         # {"edges": ["person_1 riding horse_2"]}: texts with any key that name two boxes of the reply
         texts = [] if fields.has_words or fields.entities else _numbered_texts(fields)
         if texts and self._find_mentions(replace(fields, verbs=texts)):

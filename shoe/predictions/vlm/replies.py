@@ -51,6 +51,7 @@ _END = re.compile(
     r"|</?s>|<(?:eos|bos|pad|unk|(?:start|end)_of_(?:turn|text))>"
 )
 _CHECKBOX = re.compile(r"^([ \t]*+(?:(?:[-*+]|\d+[.)])[ \t]*+)?)\[([ xX]?)\](?=[ \t]+[^\s,\]}])", re.MULTILINE)
+_NUMBERED = re.compile(r"\bno\.[ \t]*(?=\d+\s*[:.)])", re.I)  # "Interaction No. 1:" denies nothing
 _FENCE = re.compile(r"```[ \t]*[\w+-]*[ \t]*\n?(.*?)(?:```|\Z)", re.DOTALL)
 _DRAFT = re.compile(
     r"\b(?:final|correct(?:ed|ion)|revis(?:ed|ion|ing)|refined|updated?|actually|wait|instead|improved|draft"
@@ -147,6 +148,7 @@ def answer_of(text: str) -> str:
         held = [match[2] if match[2] is not None else match[3] for match in _ANSWER.finditer(text)]
         *_, text = [text, *(inner for inner in held if box_of(inner.strip()) is None)]
         text = _END.sub(" ", text)
+    text = _NUMBERED.sub("", text)
     return _CHECKBOX.sub(lambda box: box[1] + ("☑" if box[2].strip() else "☐"), text).strip()
 
 
