@@ -191,7 +191,8 @@ def _intervals(folder: Folder, sha256: str, figures: tuple[tuple[str, float], ..
     draws = _draws(folder, sha256)
     found = {key: Estimate.from_resamples(value, draws[key]).within(0.0) for key, value in figures if key in draws}
     digits = int(draws["decimals"]) if "decimals" in draws else None
-    ends = {key: (each.low, each.high) for key, each in found.items() if each.varies}
+    # Of a ground truth that is not shown, the absence of an interval would tell that a metric is exactly 0 or 1.
+    ends = {key: (each.low, each.high) for key, each in found.items() if each.varies or digits is not None}
     return ends if digits is None else {key: (round(a, digits), round(b, digits)) for key, (a, b) in ends.items()}
 
 

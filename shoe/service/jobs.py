@@ -26,6 +26,10 @@ LEASE = 60.0
 """Seconds after the last progress report of a worker until its job is queued again."""
 
 
+_OUTCOMES = 2
+"""Version of the outcomes of jobs. In version 2, those on a ground truth that is not shown are rounded."""
+
+
 @dataclass(frozen=True, slots=True)
 class New:
     """A job to queue.
@@ -40,8 +44,8 @@ class New:
 
     @property
     def key(self) -> str:
-        """SHA-256 of kind, request and version of shoe, in 64 hex digits."""
-        whole = {"kind": self.kind, "shoe": __version__, "request": self.request}
+        """SHA-256 of kind, request and versions of shoe and of the outcomes, in 64 hex digits."""
+        whole = {"kind": self.kind, "shoe": __version__, "outcomes": _OUTCOMES, "request": self.request}
         return hashlib.sha256(msgspec.json.encode(whole, order="deterministic")).hexdigest()
 
 

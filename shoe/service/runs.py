@@ -350,17 +350,30 @@ def is_hidden(folder: Folder, run: Run, *, admin: bool) -> bool:
 
 
 def without_hidden(folder: Folder, run: Run, *, admin: bool = False) -> Run:
-    """Return a run, without metrics, output files, signature and follow-up jobs if its results are hidden."""
+    """Return a run without what is hidden from a caller.
+
+    If results of its leaderboard are hidden: metrics, output files, signature and follow-up jobs. If its ground truth
+    is not shown: output files that :func:`check_file` refuses.
+    """
     return all_without_hidden(folder, [run], admin=admin)[0]
 
 
 def all_without_hidden(folder: Folder, found: Sequence[Run], *, admin: bool = False) -> list[Run]:
-    """Return the result of :func:`without_hidden` for several runs, with a single database query."""
+    """Return the result of :func:`without_hidden` for several runs, with two database queries."""
+    if admin:
+        return list(found)
     with folder.database.read() as db:
         public = {row["name"] for row in db.execute("SELECT name FROM boards WHERE hidden = 0")}
-    shown = {run.id for run in found if admin or run.board is None or run.board in public}
+        shown = {row["name"] for row in db.execute("SELECT name FROM truths WHERE shown = 1")}
     hidden: dict[str, Any] = {"figures": {}, "outputs": {}, "signature": None, "further": {}}
-    return [run if run.id in shown else replace(run, **hidden) for run in found]
+    visible = []
+    for run in found:
+        if run.board is not None and run.board not in public:
+            run = replace(run, **hidden)
+        elif run.truth not in shown:  # also size and SHA-256 of a withheld file would reveal labels
+            run = replace(run, outputs={name: file for name, file in run.outputs.items() if name in AGGREGATES})
+        visible.append(run)
+    return visible
 
 
 def visible_log(folder: Folder, run: Run, after: int = 0, *, admin: bool) -> list[Line]:

@@ -163,6 +163,10 @@ def test_a_hidden_ground_truth_is_scored_as_a_whole_a_few_times_a_day_and_never_
         for _ in range(15):
             done_by_hand(folder, {"result.json": b"{}", "run.shoe": b"x"})
         done = [run["id"] for run in runs if client.get(f"/v1/runs/{run['id']}", headers=a).json()["state"] == "done"]
+        for who, files in ((a, {"result.json"}), (admin, {"result.json", "run.shoe"})):  # size and SHA-256 tell labels
+            listed = client.get("/v1/runs", headers=who).json()["runs"]
+            assert next(set(run["outputs"]) for run in listed if run["id"] == done[0]) == files
+            assert set(client.get(f"/v1/runs/{done[0]}", headers=who).json()["outputs"]) == files
         assert client.post("/v1/compare", json={"runs": done[:2]}, headers=a).status_code == 403
         assert client.post("/v1/compare", json={"runs": done[:2]}, headers=admin).status_code == 200
         for name in ("comparison.json", "report.html", "table.tex"):
@@ -233,6 +237,18 @@ def bits(counts: list[int], guesses: int, samples: int = 4000, seed: int = 0) ->
         if count >= LEAST_TRUTHS:
             of_classes += entropy(np.round(ap, decimals(count) - 1))
     return entropy(np.round(mean, decimals(sum(counts)))), of_classes
+
+
+@pytest.mark.parametrize("value", [0.0, 0.68])
+def test_a_metric_that_does_not_vary_has_an_interval_like_any_other(tmp_path: Path, value: float) -> None:
+    from shoe.service.boards import _intervals
+
+    folder = made_folder(tmp_path, shown=False)
+    content = io.BytesIO()
+    np.savez(content, allow_pickle=False, same=np.full(50, value), decimals=np.array(2))
+    stored = received(folder.files, [content.getvalue()], free_below=0)
+    assert _intervals(folder, stored.sha256, (("same", value),)) == {"same": (value, value)}
+    folder.close()
 
 
 def test_a_rate_of_predictions_reveals_a_few_bits() -> None:
