@@ -80,13 +80,10 @@ def _escaped(char: str) -> str:
 OFFICIAL = "https://api.openai.com/v1"
 OFFICIAL_KEY = "OPENAI_API_KEY"
 _LONGEST_MESSAGE = 300
-OWN_HEADERS = (
-    *(b"accept", b"connection", b"content-", b"host", b"idempotency-", b"transfer-", b"user-agent", b"x-stainless-"),
-)
+OWN_HEADERS = tuple(b"accept connection content- host idempotency- transfer- user-agent x-stainless-".split())
 """Beginnings of the names, in lower case, of headers that shoe sets itself."""
 _HEADER = re.compile(r"[A-Za-z0-9_-]{1,100}")
 VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]{0,99}")
-"""Name of an environment variable; an API key in its place does not look like this."""
 _KEY_IN_QUERY = re.compile(r"(?:^|&)[^=&]*(?:key|token|secret|sig|code|password)[^=&]*=", re.IGNORECASE)
 
 
@@ -127,10 +124,7 @@ class Endpoint:
         return bool(self.variables) and urlsplit(self.base_url).hostname not in ("localhost", "127.0.0.1", "::1")
 
     def open(self) -> Self:
-        """Return a copy with the key ("" if not needed) and the headers' values from the environment.
-
-        Raise OptionError if one of them is missing or invalid.
-        """
+        """Return a copy with key and headers from the environment; raise OptionError for a missing or invalid value."""
         values = {variable: os.environ.get(variable, "").strip() for variable in self.variables}
         for variable, value in values.items():
             if not (value and value.isascii() and value.isprintable()):
@@ -145,7 +139,7 @@ class Endpoint:
         return printable(self.secrets.shown(text), longest=_LONGEST_MESSAGE)
 
     def __str__(self) -> str:
-        return f"{self.who}: {without_query(self.base_url)}"
+        return f"{self.who}: {self.base_url.partition('?')[0]}"
 
 
 def address(context: str, base_url: str, api_key_env: str, headers: Mapping[str, str]) -> Endpoint:
@@ -159,18 +153,11 @@ def address(context: str, base_url: str, api_key_env: str, headers: Mapping[str,
         raise OptionError(f"{context}: base_url: found {problem}, expected a URL such as {OFFICIAL}")
     key_variable = api_key_env or (OFFICIAL_KEY if url == OFFICIAL else "")
     for name, variable in headers.items():
-        if not _HEADER.fullmatch(name) or name.lower().encode().startswith(OWN_HEADERS):
-            raise OptionError(f"{context}: headers: remove {quote(name)}, which shoe sets itself or which is no header")
-        if key_variable and name.lower() == "authorization":
-            raise OptionError(f"{context}: headers: remove {quote(name)}, or api_key_env, which sets the same header")
-        if not VARIABLE.fullmatch(variable):  # not shown, because it may be a key
-            raise OptionError(f"{context}: headers: {name}: expected the name of an environment variable in capitals")
+        own = name.lower().encode().startswith(OWN_HEADERS) or (key_variable and name.lower() == "authorization")
+        if own or not _HEADER.fullmatch(name) or not VARIABLE.fullmatch(variable):  # not shown: it may be a key
+            rule = "headers that shoe does not set itself, each with an environment variable in capitals"
+            raise OptionError(f"{context}: headers: {quote(name)}: expected {rule}")
     return Endpoint(context, url, key_variable, header_variables=headers)
-
-
-def without_query(url: str) -> str:
-    """Return a URL without its query, as it is shown and stored."""
-    return url.partition("?")[0]
 
 
 def named(variable: str) -> str:

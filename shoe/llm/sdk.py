@@ -9,11 +9,11 @@ from contextlib import contextmanager
 from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl
 from urllib.request import getproxies
 
 from shoe.core.errors import MissingExtraError, OptionError, ShoeError
-from shoe.llm.endpoint import OFFICIAL, OWN_HEADERS, Endpoint, without_query
+from shoe.llm.endpoint import OFFICIAL, OWN_HEADERS, Endpoint
 from shoe.llm.errors import Transient
 
 if TYPE_CHECKING:
@@ -137,9 +137,9 @@ def _sdk() -> Any:
 
 def _options(place: Endpoint, timeout: float) -> dict[str, Any]:
     headers = {"Accept-Encoding": "identity"}
-    address = {"api_key": place.key or "none", "base_url": without_query(place.base_url)}
-    query = dict(parse_qsl(urlsplit(place.base_url).query, keep_blank_values=True))
-    return {**address, "default_query": query, "max_retries": 0, "timeout": timeout, "default_headers": headers}
+    url, _, query = place.base_url.partition("?")
+    address = {"api_key": place.key or "none", "base_url": url, "default_query": dict(parse_qsl(query))}
+    return {**address, "max_retries": 0, "timeout": timeout, "default_headers": headers}
 
 
 def _bounds(timeout: float) -> Callable[[Any], None]:

@@ -21,8 +21,7 @@
     price = {input = 0.1, output = 0.3, cached_input = 0.05}    # per million tokens
     limits = {concurrency = 16, requests_per_minute = 600, timeout = 120, tries = 6}
 
-API keys are never in the file: ``api_key_env`` names the environment variable that contains the key, and ``headers``
-the variables that contain the values of headers.
+API keys are never in the file: ``api_key_env`` and ``headers`` name environment variables that contain the values.
 """
 
 import os

@@ -22,7 +22,6 @@ import numpy as np
 from shoe.core.errors import ShoeError, quote
 from shoe.engines.ray_cluster import Cluster
 from shoe.llm.budget import Budget, Price, Usage
-from shoe.llm.endpoint import without_query
 from shoe.llm.ledger import Keys, Ledger, Parse, State, answers, as_keys, comparable, ledgers_of
 from shoe.llm.ledger_writer import merge, writing
 from shoe.llm.recorder import LedgerRecorder, Progress, Tally, Terms, wait_with_progress
@@ -229,7 +228,7 @@ class Answers:
                     tally.known = int(self._answered(keys).sum())
                     tally.total = len(keys) - tally.known
                     config = self._config
-                    names = (config.model, without_query(getattr(config, "base_url", ""))) if config.asks else ()
+                    names = (config.model, getattr(config, "base_url", "").partition("?")[0]) if config.asks else ()
                     terms = Terms(config.price or Price(), config.sampling(), config.asks, "", *names)
                     options: dict[str, Any] = {"probabilities": probabilities, "say": say}
                     recorder = AnswerRecorder(self._ledger, writer, budget, tally, terms, **options)

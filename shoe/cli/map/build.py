@@ -86,7 +86,6 @@ def build(
 
     from shoe.engines.base import Shard
     from shoe.llm.budget import Budget
-    from shoe.llm.endpoint import without_query
     from shoe.llm.recorder import Progress
     from shoe.maps import built_map
     from shoe.maps.built_map import MapBuilt, is_complete
@@ -138,7 +137,7 @@ def build(
         if not put_json(BuildEstimate(expected.rounded()), json):
             console().print(estimate_table(expected))
             for each in session.sessions:
-                here = without_query(getattr(each.config, "base_url", ""))
+                here = getattr(each.config, "base_url", "").partition("?")[0]
                 for address, count in each.addresses().items() if each.config.chats else ():
                     if address.rstrip("/") != here.rstrip("/"):
                         say(f"{each.config.name}: {count:,} stored answers from {address or 'an unknown address'}")
