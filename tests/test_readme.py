@@ -165,11 +165,15 @@ def test_python_for_a_detector_of_ones_own_runs(monkeypatch: pytest.MonkeyPatch,
 
 
 def test_the_raters_that_are_shown_can_be_read(tmp_path: Path) -> None:
-    kinds = {}
+    kinds: dict[str, list[str]] = {}
     for page, example in fences("toml"):
         (tmp_path / "raters.toml").write_text(example)
-        kinds[page] = [rater.kind for rater in read_raters(tmp_path / "raters.toml").raters]
-    assert kinds == {"docs/maps.md": ["openai", "openai-batch"], "docs/guides/study.md": ["people"]}
+        kinds.setdefault(page, []).extend(rater.kind for rater in read_raters(tmp_path / "raters.toml").raters)
+    assert kinds == {
+        "docs/maps.md": ["openai", "openai-batch", "openai", "openai"],
+        "docs/guides/rate-hico-det.md": ["openai", "openai-batch", "openai-batch", "openai", "openai"],
+        "docs/guides/study.md": ["people"],
+    }
 
 
 def test_answers_of_models_that_are_shown_can_be_read(tmp_path: Path) -> None:

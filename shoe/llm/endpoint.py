@@ -3,7 +3,7 @@
 import os
 import re
 from base64 import b64encode
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 from urllib.parse import unquote, urlsplit
@@ -80,6 +80,11 @@ def _escaped(char: str) -> str:
 OFFICIAL = "https://api.openai.com/v1"
 OFFICIAL_KEY = "OPENAI_API_KEY"
 _LONGEST_MESSAGE = 300
+OWN_HEADERS = tuple(b"accept connection content- host idempotency- transfer- user-agent x-stainless-".split())
+"""Beginnings of the names, in lower case, of headers that shoe sets itself."""
+_HEADER = re.compile(r"[A-Za-z0-9_-]{1,100}")
+VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]{0,99}")
+_KEY_IN_QUERY = re.compile(r"(?:^|&)[^=&]*(?:key|token|secret|sig|code|password)[^=&]*=", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,53 +93,71 @@ class Endpoint:
 
     Attributes:
         who: user of the endpoint, the prefix of messages ("rater 'qwen'").
-        base_url: URL of the endpoint, without a slash at the end.
+        base_url: URL of the endpoint, without a slash at the end; its query is part of every request.
         key_variable: name of the environment variable with the API key; empty if no key is needed.
         key: API key; "" before :meth:`open`.
-        secrets: the key and other secrets, which are removed from messages and ledgers.
+        header_variables: names of the environment variables with the values of further headers, by name of the header.
+        headers: values of the further headers by name; {} before :meth:`open`.
+        secrets: the key, the values of headers and other secrets, which are removed from messages and ledgers.
     """
 
     who: str
     base_url: str
     key_variable: str
     key: str = field(default="", repr=False)
+    header_variables: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     secrets: Secrets = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Set ``secrets``."""
-        object.__setattr__(self, "secrets", Secrets(self.key))
+        object.__setattr__(self, "secrets", Secrets(self.key, *self.headers.values()))
+
+    @property
+    def variables(self) -> list[str]:
+        """Names of the environment variables with the key and with the values of headers."""
+        return [name for name in (self.key_variable, *self.header_variables.values()) if name]
 
     @property
     def may_charge(self) -> bool:
         """Whether requests may cost money: the endpoint requires a key, and is not on this machine."""
-        return bool(self.key_variable) and urlsplit(self.base_url).hostname not in ("localhost", "127.0.0.1", "::1")
+        return bool(self.variables) and urlsplit(self.base_url).hostname not in ("localhost", "127.0.0.1", "::1")
 
     def open(self) -> Self:
-        """Return a copy with the key from the environment ("" if not needed); raise OptionError for an invalid key."""
-        key = os.environ.get(self.key_variable, "").strip() if self.key_variable else ""
-        if self.key_variable and not (key and key.isascii() and key.isprintable()):
-            found = "unprintable or non-ASCII characters" if key else "nothing"
-            raise OptionError(f"{self.who}: {named(self.key_variable)}: found {found}, expected an API key")
-        return replace(self, key=key)
+        """Return a copy with key and headers from the environment; raise OptionError for a missing or invalid value."""
+        values = {variable: os.environ.get(variable, "").strip() for variable in self.variables}
+        for variable, value in values.items():
+            if not (value and value.isascii() and value.isprintable()):
+                found = "unprintable or non-ASCII characters" if value else "nothing"
+                expected = "an API key" if variable == self.key_variable else "the value of a header"
+                raise OptionError(f"{self.who}: {named(variable)}: found {found}, expected {expected}")
+        headers = {name: values[variable] for name, variable in self.header_variables.items()}
+        return replace(self, key=values.get(self.key_variable, ""), headers=headers)
 
     def shown(self, text: str) -> str:
         """Return a text from the endpoint as one line of at most 300 characters for a message, without secrets."""
         return printable(self.secrets.shown(text), longest=_LONGEST_MESSAGE)
 
     def __str__(self) -> str:
-        return f"{self.who}: {self.base_url}"
+        return f"{self.who}: {self.base_url.partition('?')[0]}"
 
 
-def address(context: str, base_url: str, api_key_env: str) -> Endpoint:
-    """Return the endpoint at a URL, without reading the API key; raise OptionError if the URL is invalid.
+def address(context: str, base_url: str, api_key_env: str, headers: Mapping[str, str]) -> Endpoint:
+    """Return the endpoint at a URL, without reading secrets; raise OptionError if the URL or a header is invalid.
 
     A key is sent only if ``api_key_env`` names its environment variable, or if the endpoint is OpenAI's, for which
-    OPENAI_API_KEY is the default. ``context`` is the prefix of messages.
+    OPENAI_API_KEY is the default. ``context`` is the prefix of messages; ``headers`` are ``header_variables``.
     """
     url = base_url.rstrip("/")
     if problem := _problem(url):
         raise OptionError(f"{context}: base_url: found {problem}, expected a URL such as {OFFICIAL}")
-    return Endpoint(context, url, api_key_env or (OFFICIAL_KEY if url == OFFICIAL else ""))
+    key_variable = api_key_env or (OFFICIAL_KEY if url == OFFICIAL else "")
+    for name, variable in headers.items():
+        own = name.lower().encode().startswith(OWN_HEADERS) or (key_variable and name.lower() == "authorization")
+        if own or not _HEADER.fullmatch(name) or not VARIABLE.fullmatch(variable):  # not shown: it may be a key
+            rule = "headers that shoe does not set itself, each with an environment variable in capitals"
+            raise OptionError(f"{context}: headers: {quote(name)}: expected {rule}")
+    return Endpoint(context, url, key_variable, header_variables=headers)
 
 
 def named(variable: str) -> str:
@@ -156,6 +179,8 @@ def _problem(url: str) -> str | None:
         port = parts.port
     except ValueError:
         return quote(url)
-    if parts.query or parts.fragment:
-        return "a '?' or '#' in it"
+    if parts.fragment:
+        return "a '#' in it"
+    if _KEY_IN_QUERY.search(parts.query):
+        return "what looks like a key after the '?' (use headers)"
     return None if parts.scheme in ("http", "https") and parts.hostname and port != 0 else quote(url)

@@ -152,8 +152,9 @@ def http_error(
     if status in _TRANSIENT or status >= 500:
         return Transient(str(status), words, retry_after=retry_after(headers), overload=status in _OVERLOAD)
     if status == 401 or (status == 403 and _FLAGGED not in message.lower()):
-        key = f"the key in {named(place.key_variable)}" if place.key_variable else "requests without a key"
-        hint = "" if place.key_variable else " (set api_key_env to the name of a variable that holds one)"
+        variables = " or ".join(map(named, place.variables))
+        key = f"the key in {variables}" if variables else "requests without a key"
+        hint = "" if variables else " (set api_key_env to the name of a variable that holds one)"
         # The message of a 401 response often repeats a part of the key.
         words = f"it does not accept {key}{reason if status == 403 else ''}{hint}"
         return HopelessError(f"{place}: HTTP {status}: {words}", status)

@@ -9,10 +9,11 @@ from contextlib import contextmanager
 from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl
 from urllib.request import getproxies
 
 from shoe.core.errors import MissingExtraError, OptionError, ShoeError
-from shoe.llm.endpoint import OFFICIAL, Endpoint
+from shoe.llm.endpoint import OFFICIAL, OWN_HEADERS, Endpoint
 from shoe.llm.errors import Transient
 
 if TYPE_CHECKING:
@@ -22,7 +23,6 @@ LONGEST_BODY = 16_000_000
 """Largest size of a response, in bytes."""
 LONGEST_FILE, _LONGEST_DOWNLOAD = 4_000_000_000, 3600.0
 """Largest size in bytes of a downloaded file, and longest time in seconds for its download."""
-_OWN = (b"accept", b"connection", b"content-", b"host", b"idempotency-", b"transfer-", b"user-agent", b"x-stainless-")
 
 _LAST_PORT = 65535
 _FIRST_WAIT, _LONGEST_WAIT = 0.5, 60.0
@@ -36,7 +36,7 @@ def client(place: Endpoint, timeout: float) -> openai.OpenAI:
     certificate file.
     """
     sdk = _sdk()
-    hooks = {"request": [partial(_remove_sdk_headers, place)], "response": [_bounds(timeout)]}
+    hooks = {"request": [partial(_set_headers, place)], "response": [_bounds(timeout)]}
     with _checked_environment(place):
         http = sdk.DefaultHttpxClient(follow_redirects=False, event_hooks=hooks)
     sdk_client: openai.OpenAI = sdk.OpenAI(http_client=http, **_options(place, timeout))
@@ -50,8 +50,8 @@ def async_client(place: Endpoint, timeout: float) -> openai.AsyncOpenAI:
 
     bounds = _bounds(timeout)
 
-    async def remove_sdk_headers(request: Any) -> None:
-        _remove_sdk_headers(place, request)
+    async def set_headers(request: Any) -> None:
+        _set_headers(place, request)
 
     async def bound(response: Any) -> None:
         bounds(response)
@@ -59,7 +59,7 @@ def async_client(place: Endpoint, timeout: float) -> openai.AsyncOpenAI:
     with _checked_environment(place):
         http = sdk.DefaultAsyncHttpxClient(
             follow_redirects=False,
-            event_hooks={"request": [remove_sdk_headers], "response": [bound]},
+            event_hooks={"request": [set_headers], "response": [bound]},
             limits=httpx2.Limits(max_connections=None, max_keepalive_connections=None),
         )
     sdk_client: openai.AsyncOpenAI = sdk.AsyncOpenAI(http_client=http, **_options(place, timeout))
@@ -137,7 +137,8 @@ def _sdk() -> Any:
 
 def _options(place: Endpoint, timeout: float) -> dict[str, Any]:
     headers = {"Accept-Encoding": "identity"}
-    address = {"api_key": place.key or "none", "base_url": place.base_url}
+    url, _, query = place.base_url.partition("?")
+    address = {"api_key": place.key or "none", "base_url": url, "default_query": dict(parse_qsl(query))}
     return {**address, "max_retries": 0, "timeout": timeout, "default_headers": headers}
 
 
@@ -182,11 +183,11 @@ def _bounds(timeout: float) -> Callable[[Any], None]:
     return bound
 
 
-def _remove_sdk_headers(place: Endpoint, request: Any) -> None:
-    """Remove headers that the SDK sets from OPENAI_... variables, unless the endpoint is OpenAI's."""
-    if place.base_url == OFFICIAL:
-        return
-    headers = [(name, value) for name, value in request.headers.raw if name.lower().startswith(_OWN)]
-    if place.key:
-        headers.append((b"Authorization", f"Bearer {place.key}".encode()))
-    request.headers = type(request.headers)(headers)
+def _set_headers(place: Endpoint, request: Any) -> None:
+    """Remove headers that the SDK sets from OPENAI_... variables, except for OpenAI's endpoint; add the endpoint's."""
+    if place.base_url != OFFICIAL:
+        headers = [(name, value) for name, value in request.headers.raw if name.lower().startswith(OWN_HEADERS)]
+        if place.key:
+            headers.append((b"Authorization", f"Bearer {place.key}".encode()))
+        request.headers = type(request.headers)(headers)
+    request.headers.update(place.headers)

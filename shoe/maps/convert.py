@@ -1,5 +1,8 @@
-"""Export a map as dense arrays or as one long table, and convert a map to another lexicon."""
+"""Export a map as dense arrays, as one long table or for publication, and convert a map to another lexicon."""
 
+import re
+import shutil
+import socket
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -9,7 +12,8 @@ import numpy as np
 
 from shoe.benchmarks.classes import HoiClasses, class_table
 from shoe.core.errors import OptionError, quote
-from shoe.core.io.files import atomic_write
+from shoe.core.io.files import atomic_write, data_folder
+from shoe.core.io.json import encode
 from shoe.core.io.spreadsheets import delimited_text
 from shoe.lexicon.building.compare import match_concepts
 from shoe.lexicon.expressions import POS, Part
@@ -17,7 +21,8 @@ from shoe.lexicon.resolve import ENGLISH, resolve
 from shoe.lexicon.store import Lexicon, lexicon, names_of, use_lexicon
 from shoe.maps.planning import class_senses
 from shoe.similarity.ensemble import MISSING
-from shoe.similarity.maps import SimilarityMap, write_map
+from shoe.similarity.learned import FILE as LEARNED
+from shoe.similarity.maps import ABOUT, FILES, SimilarityMap, check_is_new, shipped_maps, write_map
 from shoe.similarity.pairs import RatedPairs, pair_keys
 from shoe.similarity.whole_interactions import FILE as WHOLE
 
@@ -198,3 +203,47 @@ def unknown_words(classes: HoiClasses) -> dict[Part, list[str]]:
         return {part: [word for word in of if not resolve(word, part).candidates] for part, of in words.items()}
     senses = {part: class_senses(classes, part).tolist() for part in POS}
     return {part: sorted(store.name(s) for s in of if not store.lemmas(s)) for part, of in senses.items()}
+
+
+_PATH = r"(?<![\w./:~\\-])(?:(?:~\w*|\.{1,2}|[A-Za-z]:)[\\/]|/(?=\w)|\\\\(?=\w))[^\s\"'<>,;()]*"
+_PRIVATE = re.compile(
+    rf"{_PATH}|\w+://[^\s\"'<>,;()]+|[\w.+-]+@(?:[\w-]+\.)+[A-Za-z]{{2,}}\b|\b(?:\d{{1,3}}\.){{3}}\d{{1,3}}\b(?::\d+)?|"
+    r"\b[A-Za-z][\w.-]*:\d{2,5}\b|\blocalhost\b|\b[\w-]+(?:\.[\w-]+)*\.(?:local|internal|lan|intranet|corp)\b|"
+    rf"\b[A-Z][A-Z0-9]*_[A-Z0-9_]+\b|\b{re.escape(socket.gethostname())}\b"
+)
+"""Paths, URLs, mail addresses, IP addresses, hosts with a port, local hosts, environment variables, this machine."""
+
+
+def publish(map_name: str, similarity: SimilarityMap, folder: Path) -> list[str]:
+    """Copy a map to a new folder without private texts in map.json; return one line per text that was removed or kept.
+
+    If the model of a rater is a path, its last part remains. Raise InputError if the folder is not empty or writable.
+    """
+    check_is_new(folder)
+    lines: list[str] = []
+
+    def cleaned(value: Any, field: str) -> Any:
+        name = field.rpartition(".")[2]
+        if name in ("base_url", "api_key_env", "headers"):
+            value, text = str(value), "[removed]"
+        elif isinstance(value, dict):
+            return {key: cleaned(item, f"{field}.{key}") for key, item in value.items()}
+        elif isinstance(value, list):
+            return [cleaned(item, f"{field}.{index}") for index, item in enumerate(value)]
+        elif not isinstance(value, str):
+            return value
+        elif name in ("model", "revision"):
+            text = Path(value).name if re.fullmatch(_PATH, value) else value
+        else:
+            text = _PRIVATE.sub("[removed]", value)
+        if text != value or (value and name in ("note", "provenance", "licence")):
+            lines.append(f"{field[1:]}: {f'kept {quote(value)}' if text == value else f'{quote(value)} -> {text}'}")
+        return text
+
+    source = data_folder("similarity_maps") / map_name if map_name in shipped_maps() else Path(map_name)
+    folder.mkdir(exist_ok=True)
+    for file in filter(Path.is_file, (source / name for name in (LEARNED, WHOLE, *FILES.values()))):
+        shutil.copyfile(file, folder / file.name)
+    with atomic_write(folder / ABOUT) as stream:
+        stream.write(encode(cleaned(similarity.about | {"name": folder.name}, ""), readable=True))
+    return lines

@@ -21,7 +21,7 @@
     price = {input = 0.1, output = 0.3, cached_input = 0.05}    # per million tokens
     limits = {concurrency = 16, requests_per_minute = 600, timeout = 120, tries = 6}
 
-API keys are never in the file: ``api_key_env`` names the environment variable that contains the key.
+API keys are never in the file: ``api_key_env`` and ``headers`` name environment variables that contain the values.
 """
 
 import os
@@ -40,7 +40,7 @@ from shoe.core.errors import InputError, OptionError, did_you_mean, quote
 from shoe.core.io.files import read_bytes
 from shoe.lexicon.expressions import POS
 from shoe.llm.budget import BOUNDS
-from shoe.llm.endpoint import OFFICIAL_KEY, Secrets
+from shoe.llm.endpoint import OFFICIAL_KEY, VARIABLE, Secrets
 from shoe.maps.config import NAME_RULE, Ensemble, RaterConfig, RatersFile
 from shoe.maps.raters import kind_of
 
@@ -54,7 +54,6 @@ _KEY = re.compile(
     re.I,
 )
 _RANDOM = re.compile(r"(?=\w*[a-z])(?=\w*[A-Z])(?=\w*[0-9]\w*[0-9])[A-Za-z0-9_]{32,}")
-_VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]{0,99}")
 _SECRET_FIELDS = re.compile(r"(api|access|auth)?[-_]?(key|token|secret|password|passwd|authorization|bearer)", re.I)
 _FIELD = re.compile(r"`(.*)`")
 _Kind = TypeVar("_Kind", bound=msgspec.Struct)
@@ -236,11 +235,12 @@ def _rater(path: Path, number: int, content: Mapping[str, Any]) -> RaterConfig:
 
 
 def _held_by_variables(content: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the API keys in the environment variables that the file names, and in ``OPENAI_API_KEY``."""
+    """Yield the values of the environment variables that the file names, and of ``OPENAI_API_KEY``."""
     raters = content.get("rater")
     tables = [one for one in raters if isinstance(one, dict)] if isinstance(raters, list) else []
-    for name in (OFFICIAL_KEY, *(table.get("api_key_env") for table in tables)):
-        if isinstance(name, str) and _VARIABLE.fullmatch(name):
+    headers = [name for table in tables if isinstance(found := table.get("headers"), dict) for name in found.values()]
+    for name in (OFFICIAL_KEY, *headers, *(table.get("api_key_env") for table in tables)):
+        if isinstance(name, str) and VARIABLE.fullmatch(name):
             yield os.environ.get(name, "").strip()
 
 
@@ -259,10 +259,11 @@ def _refuse_keys(value: Any, path: Path, secrets: Secrets, field: str = "") -> N
             _refuse_keys(inner, path, secrets, field)
     elif isinstance(value, str):
         looks = secrets.hidden(value) != value or _KEY.search(value) or _RANDOM.fullmatch(value)
-        misnamed = last == "api_key_env" and not _VARIABLE.fullmatch(value)
-        if looks or _SECRET_FIELDS.fullmatch(last) or misnamed:
+        of_header = field == f"rater.headers.{last}"
+        misnamed = (last == "api_key_env" or of_header) and not VARIABLE.fullmatch(value)
+        if looks or (_SECRET_FIELDS.fullmatch(last) and not of_header) or misnamed:
             where = "a field" if _KEY.search(field) or _RANDOM.search(field) or not field else field
-            expected = "api_key_env with the name of the environment variable that contains the key"
+            expected = "api_key_env or headers with the name of the environment variable that contains the key"
             raise InputError(path, field=where, found="what looks like a key (not shown)", expected=expected)
 
 

@@ -184,7 +184,7 @@ class RaterSession:
             states = self._known(columns)
             tally.known += sum(int(np.count_nonzero(~pending(state))) for state in states)
             config, hint = self.config, " (--ask-again unparsable,refused sends these questions again)"
-            names = (config.model, getattr(config, "base_url", "")) if config.chats else ()
+            names = (config.model, getattr(config, "base_url", "").partition("?")[0]) if config.chats else ()
             terms = Terms(config.price or Price(), config.sampling, config.prompted, hint, *names)
             recorder = LedgerRecorder(self.ledger, writer, budget, tally, terms, say=say)
             for attempt, state_wanted, size in (

@@ -228,7 +228,7 @@ class Answers:
                     tally.known = int(self._answered(keys).sum())
                     tally.total = len(keys) - tally.known
                     config = self._config
-                    names = (config.model, getattr(config, "base_url", "")) if config.asks else ()
+                    names = (config.model, getattr(config, "base_url", "").partition("?")[0]) if config.asks else ()
                     terms = Terms(config.price or Price(), config.sampling(), config.asks, "", *names)
                     options: dict[str, Any] = {"probabilities": probabilities, "say": say}
                     recorder = AnswerRecorder(self._ledger, writer, budget, tally, terms, **options)

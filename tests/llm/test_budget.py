@@ -178,7 +178,7 @@ def test_a_hostile_server_makes_a_run_pass_its_budget_by_what_was_in_flight_at_m
     with server, writing(ledger.path, ledger.identity, lambda: False, print) as writer:
         assert writer is not None
         recorder = LedgerRecorder(ledger, writer, budget, Tally("m"), Terms(price, sampling))
-        place = address("r", f"http://127.0.0.1:{server.port}/v1", "")
+        place = address("r", f"http://127.0.0.1:{server.port}/v1", "", {})
         Pass(place, Chat("m", sampling, None), Limits(concurrency=WIDTH, tries=20), recorder).run(iter(requests))
     bound = most_usage(sampling, requests[0].size(), 1).cost(price)
     assert budget.reason == "cost"

@@ -50,7 +50,7 @@ def parse(entry: Any) -> list[int]:
 def ask(folder: Path, server: Server, numbers: range, budget: Budget) -> tuple[Ledger, Tally]:
     ledger, tally = Ledger(folder / "painter.jsonl", {"model": "painter"}, parse), Tally("painter")
     chat = Chat("painter", {"temperature": 0, "max_tokens": 50}, None)
-    place = address("the painter", server.url, "").open()
+    place = address("the painter", server.url, "", {}).open()
     ledger.refresh()
     known = ledger.states(as_keys(b"".join(request(number).key for number in numbers)))
     wanted = [request(number) for number, state in zip(numbers, known, strict=True) if state == State.UNRATED]
@@ -87,7 +87,7 @@ def test_what_a_library_below_the_sdk_lets_through_is_one_line(tmp_path: Path, m
         assert writer is not None
         recorder = LedgerRecorder(ledger, writer, Budget(), Tally("m"))
         with pytest.raises(ShoeError, match=r"no answer after 1 try: dropped: of tasks"):
-            Pass(address("r", "http://127.0.0.1:9/v1", "").open(), chat, Limits(tries=1), recorder).run(
+            Pass(address("r", "http://127.0.0.1:9/v1", "", {}).open(), chat, Limits(tries=1), recorder).run(
                 iter([request(0)])
             )
 
@@ -150,7 +150,7 @@ def test_a_run_ends_near_its_budget_whatever_it_is_charged(
     with Server(endpoint=charging) as server, writing(ledger.path, ledger.identity, lambda: False, print) as writer:
         assert writer is not None
         recorder = LedgerRecorder(ledger, writer, budget, Tally("m"), Terms(Price(1.0, 1.0), {"max_tokens": 50}))
-        place = address("r", server.url, "").open()
+        place = address("r", server.url, "", {}).open()
         Pass(place, Chat("m", {"max_tokens": 50}, None), Limits(), recorder).run(iter(asked))
     assert budget.reason == "cost"
     assert budget.spent == pytest.approx(charging.charged)

@@ -64,7 +64,7 @@ def everything(folder: Path, says: Says) -> str:
     with server, writing(ledger.path, ledger.identity, lambda: False, print) as writer:
         assert writer is not None
         recorder = LedgerRecorder(ledger, writer, Budget(), Tally("m"))
-        place = address("r", f"http://127.0.0.1:{server.port}/v1", "SHOE_TEST_KEY").open()
+        place = address("r", f"http://127.0.0.1:{server.port}/v1", "SHOE_TEST_KEY", {}).open()
         try:
             Pass(place, Chat("m", {}, None), Limits(tries=1), recorder).run(
                 iter([Request(bytes(16), {"messages": []})])
@@ -134,7 +134,7 @@ def test_broken_certificates_are_told_from_broken_proxies(monkeypatch: pytest.Mo
 )
 def test_an_address_with_credentials_is_refused_without_them(url: str) -> None:
     with pytest.raises(OptionError, match="a user name or password in it") as shown:
-        address("r", url, "")
+        address("r", url, "", {})
     assert "hushhush" not in str(shown.value)
 
 

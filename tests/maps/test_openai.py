@@ -173,7 +173,8 @@ def test_a_key_in_place_of_a_variable_is_not_shown() -> None:
 
 
 @pytest.mark.parametrize(
-    "url", ["", "host/v1", "ftp://host/v1", "http://u:p@host/v1", "http://host/v1?x=1", "http://[/v1"]
+    "url",
+    ["", "host/v1", "ftp://host/v1", "http://u:p@host/v1", "http://host/v1?token=x", "http://host/v1#x", "http://[/v1"],
 )
 def test_what_is_no_address(url: str) -> None:
     with pytest.raises(OptionError, match="base_url") as shown:
@@ -424,6 +425,6 @@ def test_an_address_is_the_same_with_and_without_a_slash_at_its_end() -> None:
 
 def test_a_key_is_no_part_of_what_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SHOE_TEST_KEY", " sk-right\n")
-    place = address("r", "http://host/v1", "SHOE_TEST_KEY").open()
+    place = address("r", "http://host/v1", "SHOE_TEST_KEY", {}).open()
     assert place.key == "sk-right"
     assert "sk-right" not in repr(place) + str(place)

@@ -137,7 +137,7 @@ def build(
         if not put_json(BuildEstimate(expected.rounded()), json):
             console().print(estimate_table(expected))
             for each in session.sessions:
-                here = getattr(each.config, "base_url", "")
+                here = getattr(each.config, "base_url", "").partition("?")[0]
                 for address, count in each.addresses().items() if each.config.chats else ():
                     if address.rstrip("/") != here.rstrip("/"):
                         say(f"{each.config.name}: {count:,} stored answers from {address or 'an unknown address'}")

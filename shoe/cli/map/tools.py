@@ -163,7 +163,9 @@ def ablate(
 
 
 def export(
-    map: options.Map, out: Annotated[Path, Argument(metavar="OUT", help="File to write: .npz, .csv or .tsv.")]
+    map: options.Map,
+    out: Annotated[Path, Argument(metavar="OUT", help="File to write: .npz, .csv or .tsv. With --publish, a folder.")],
+    publish: Annotated[bool, Option("--publish", help="Copy the map to a new folder, without private data.")] = False,
 ) -> None:
     """Write a map as dense arrays (.npz) or as one table (.csv, .tsv). If an error occurs, no file is written.
 
@@ -175,14 +177,20 @@ def export(
     ensemble. For m rated whole interactions: interaction_rows (m, 4), interaction_values (m,), interaction_ratings
     (m, R). The file can be loaded without pickle. Columns of a table: part, class_synset, synset, value, and one column
     per rater. Tables do not contain whole interactions.
+
+    With --publish, addresses, headers, paths and names of environment variables and machines are removed from map.json
+    and listed; models, revisions and ratings remain. Check the free texts that are kept, which are listed, too.
     """
-    from shoe.maps.convert import export as export_map
+    from shoe.maps import convert
     from shoe.report.maps import heading
     from shoe.similarity import SimilarityMap
     from shoe.similarity.ensemble import ENSEMBLE
 
     similarity = SimilarityMap.load(map, ENSEMBLE)
-    export_map(similarity, out)
+    if publish:
+        print(*convert.publish(map, similarity, out), sep="\n", file=sys.stderr)
+    else:
+        convert.export(similarity, out)
     print(f"{heading(similarity)}: written to {out}", file=sys.stderr)
 
 

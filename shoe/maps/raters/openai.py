@@ -34,6 +34,9 @@ class OpenAI(RaterConfig, frozen=True, kw_only=True):
     api_key_env: Annotated[
         str, setting(f"environment variable with the API key; {OFFICIAL_KEY} for OpenAI's endpoint", key=False)
     ] = ""
+    headers: Annotated[
+        dict[str, str], setting("further headers, each with the environment variable of its value", key=False)
+    ] = {}  # noqa: RUF012 - msgspec copies it
     served_as: Annotated[
         str, setting("name of the model for stored answers, if endpoints call it differently; `model` by default")
     ] = ""
@@ -42,7 +45,7 @@ class OpenAI(RaterConfig, frozen=True, kw_only=True):
     @property
     def place(self) -> Endpoint:
         """The endpoint, without its API key; OptionError if the URL is invalid."""
-        return address(f"rater {quote(self.name)}", self.base_url, self.api_key_env)
+        return address(f"rater {quote(self.name)}", self.base_url, self.api_key_env, self.headers)
 
     def backend(self, prompts: Prompts) -> Backend:
         """Return the rater; raise OptionError if its settings are invalid. The API key is read at the first request."""
@@ -71,7 +74,7 @@ class _ChatEndpoint:
         for name in OURS:
             if name in config.sampling:
                 raise OptionError(f"rater {quote(config.name)}: sampling: remove {name}, which shoe sets itself")
-        secrets = Secrets(os.environ.get(self._address.key_variable, "").strip())
+        secrets = Secrets(*(os.environ.get(name, "").strip() for name in self._address.variables))
         for name in config.__struct_fields__:
             if secrets.cleaned(said := getattr(config, name)) != said:
                 raise OptionError(

@@ -24,9 +24,10 @@ class Endpoint(BackendConfig, frozen=True, kw_only=True):
     """Settings of a model at an endpoint.
 
     Attributes:
-        base_url: URL of the endpoint, without /chat/completions.
+        base_url: URL of the endpoint, without /chat/completions; may have a query.
         served_as: name of the model for stored answers, if endpoints call it differently; ``model`` by default.
         api_key_env: environment variable with the API key; by default OPENAI_API_KEY for the official endpoint.
+        headers: further headers of requests, each with the environment variable that contains its value.
         logprobs: whether token probabilities are requested; by default, if the confidence is not ``none``.
         parameters: further parameters of each request, which override the default parameters. The value null removes a
             default parameter.
@@ -39,6 +40,7 @@ class Endpoint(BackendConfig, frozen=True, kw_only=True):
     base_url: str = OFFICIAL
     api_key_env: str = ""
     served_as: str = ""
+    headers: dict[str, str] = msgspec.field(default_factory=dict)
     logprobs: bool = True
     parameters: dict[str, Any] = msgspec.field(default_factory=dict)
     limits: Limits = Limits()
@@ -75,7 +77,7 @@ class Endpoint(BackendConfig, frozen=True, kw_only=True):
     @property
     def place(self) -> Address:
         """The endpoint, with the name of the key's environment variable but no key; OptionError for an invalid URL."""
-        return address(f"model {quote(self.model)}", self.base_url, self.api_key_env)
+        return address(f"model {quote(self.model)}", self.base_url, self.api_key_env, self.headers)
 
     def open(self) -> Backend:
         """Return the back end, with the API key from the environment; raise OptionError if the key is missing."""
