@@ -117,9 +117,9 @@ def test_an_extra_alone_is_enough(extra: str, wheel: Path, files: Path) -> None:
     assert pin
     (files / "constraints.txt").write_text(pin[1])
     python = home / "bin" / "python"
-    pip = [sys.executable, "-m", "pip", "--python", python]
+    pip = [sys.executable, "-m", "pip", "--python", str(python)]
     # Compiling all files of a package takes longer than its installation; a command needs few of them.
-    options = ["-qq", "--no-compile", "-c", files / "constraints.txt"]
+    options = ["-qq", "--no-compile", "-c", str(files / "constraints.txt")]
     subprocess.run([*pip, "install", *options, f"{wheel}[{extra}]"], check=True)
     if extra == "predict" and subprocess.run([python, ROOT / "scripts" / "torchvision_on_cpu.py"]).returncode:
         # As scripts/_environment does where torchvision and torch were built for different machines.
