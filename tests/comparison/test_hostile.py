@@ -117,7 +117,7 @@ EDITS: dict[str, tuple[Callable[[Head, dict[str, bytes]], object], str]] = {
         "semantic results that are marked as absent",
     ),
     "raters without names": (lambda head, _: head.update(raters={"\x1b": 0.5, "b": 0.5}), "invalid rater"),
-    "raters beyond 1": (lambda head, _: head.update(raters={"a": 5, "b": 0.5}), "outside 0 to 1"),
+    "raters beyond 1": (lambda head, _: head.update(raters={"a": 5, "b": 0.5}), "outside the range 0 to 1"),
     "an upturned interval": (
         lambda head, _: head.update(interval={"map": [0.5, 0.2], "mf1": None, "unrated_pairs": 1}),
         "an interval",
