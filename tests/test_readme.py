@@ -17,10 +17,12 @@ import pytest
 import typer
 
 import shoe
+from shoe.benchmarks.protocols import OF_PREDICTIONS
 from shoe.cli.app import app
 from shoe.demo import TRUTH
 from shoe.maps.raters_toml import read_raters
 from shoe.report.schemas import SCHEMAS, json_schema
+from shoe.report.terminal import _semantic_table, _strict_table
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "scripts"))
@@ -157,8 +159,9 @@ def test_python_for_a_detector_of_ones_own_runs(monkeypatch: pytest.MonkeyPatch,
     blocks = re.findall(r"```python\n(.*?)```", PAGES["docs/start/detector.md"], re.DOTALL)
     assert len(blocks) == 3
     for block in blocks:
-        exec(block, scope)
-        found = shoe.score(scope["predictions"], scope["truth"]).strict
+        own = dict(scope)  # each program is complete
+        exec(block, own)
+        found = shoe.score(own["predictions"], own["truth"]).strict
         assert found is not None
         assert found.map == expected.map
     assert shoe.read_predictions("predictions.jsonl").score.tolist() == seen.score.tolist()
@@ -182,6 +185,48 @@ def test_answers_of_models_that_are_shown_can_be_read(tmp_path: Path) -> None:
         table = shoe.read_predictions(tmp_path / "answers.jsonl")
         assert len(table) == lines.count("human_b"), page
         assert all(table.verbs), page
+
+
+@pytest.mark.real_data
+def test_answers_that_are_shown_fit_the_annotations(tmp_path: Path, shared_data: Path) -> None:
+    """Each line matches a ground truth, and the texts give the scores."""
+    truth = shoe.read_ground_truth(shared_data / "hico_det" / "instances_test2015.json", dataset="hico-det")
+    examples = [(page, "thousand", lines) for page, lines in fences("json") if page in ("README.md", "docs/vlm.md")]
+    table = re.search(r"```text\n(image,.*?)```", PAGES["docs/start/detector.md"], re.DOTALL)
+    assert table is not None
+    for number, (page, boxes, text) in enumerate([*examples, ("detector", None, table[1])]):
+        path = tmp_path / f"{number}.{'jsonl' if boxes else 'csv'}"
+        path.write_text(text)
+        predictions = shoe.read_predictions(path, boxes=boxes, truth=truth)
+        report = shoe.score(predictions, truth.within(predictions.images), options=["tau=0"])
+        assert report.strict is not None
+        assert report.semantic is not None
+        assert report.semantic.prediction_miss_rate == 0, page
+        if len(predictions) > 1:
+            scores = f"mAP {100 * report.strict.map:.2f} and SHOE-mAP {100 * report.semantic.map:.2f}"
+            assert scores in PAGES[page], scores
+
+
+def test_the_readme_explains_each_heading() -> None:
+    report = shoe.score(shoe.read_predictions(DETECTOR), shoe.read_ground_truth(TRUTH))
+    assert report.semantic is not None
+    tables = _strict_table(report), _semantic_table(report.semantic)
+    headings = [str(column.header) for table in tables for column in table.columns[1:]]
+    assert len(headings) == 12
+    for heading in headings:
+        plain = heading.replace("-\n", "").replace("\n", " ").removeprefix("SHOE-mF1 ")
+        assert re.search(rf"^\| [^|]*`{re.escape(plain)}`", README, re.MULTILINE), heading
+
+
+def test_the_page_on_signatures_names_its_fields() -> None:
+    rows = re.findall(
+        r"^\| (`.*?) \|.*\| (yes|no)\b", PAGES["docs/explanation/evidence.md"].split("## The sig")[1], re.MULTILINE
+    )
+    fields = {name: answer for names, answer in rows for name in re.findall(r"`([^`]+)`", names)}
+    assert {name for name, answer in fields.items() if answer == "no"} == set(OF_PREDICTIONS)
+    report = shoe.score(shoe.read_predictions(DETECTOR), shoe.read_ground_truth(TRUTH))
+    names = [name for name, _ in report.signature.items]
+    assert set(names[: names.index("strict.protocol") + 1]) <= set(fields)
 
 
 def test_every_public_name_is_in_the_reference() -> None:
