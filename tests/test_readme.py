@@ -200,6 +200,7 @@ def test_answers_that_are_shown_fit_the_annotations(tmp_path: Path, shared_data:
         predictions = shoe.read_predictions(path, boxes=boxes, truth=truth)
         report = shoe.score(predictions, truth.within(predictions.images), options=["tau=0"])
         assert report.strict is not None
+        assert report.strict.map is not None
         assert report.semantic is not None
         assert report.semantic.prediction_miss_rate == 0, page
         if len(predictions) > 1:
