@@ -202,6 +202,7 @@ def test_answers_that_are_shown_fit_the_annotations(tmp_path: Path, shared_data:
         assert report.strict is not None
         assert report.strict.map is not None
         assert report.semantic is not None
+        assert report.semantic.map is not None
         assert report.semantic.prediction_miss_rate == 0, page
         if len(predictions) > 1:
             scores = f"mAP {100 * report.strict.map:.2f} and SHOE-mAP {100 * report.semantic.map:.2f}"
