@@ -213,9 +213,12 @@ class HoiMetric(TorchMetric):  # type: ignore[misc]
 
 
 def _indices(name: str, values: Any, words: Sequence[str]) -> Any:
-    """Return the indices of a list of words in ``words``; values that are not words are returned unchanged."""
+    """Return a list of words as indices in ``words``, and other values as a tensor."""
     if isinstance(values, torch.Tensor) or not len(values) or not isinstance(values[0], str):
-        return values
+        found = torch.as_tensor(values)
+        if found.is_floating_point() and len(broken := found[found != found.trunc()]):
+            raise OptionError(f"predictions: {name}: found {broken[0].item():g}, expected an index: a whole number")
+        return found
     index = {word: i for i, word in enumerate(words)}
     if (unknown := next((value for value in values if value not in index), None)) is not None:
         raise unknown_name(name, str(unknown), words)

@@ -85,6 +85,16 @@ def test_what_is_no_image_is_refused_in_one_line() -> None:
             metric.update([one | {"image": image}])
 
 
+@pytest.mark.parametrize("name", ["verb", "object"])
+def test_indices_are_whole_numbers(name: str) -> None:
+    truth, table = read()
+    metric, one = metric_of(truth, table), mappings(table)[0]
+    metric.update([one | {name: one[name].double()}])
+    for values in (one[name] + 0.4, (one[name] + 0.4).numpy(), (one[name] + 0.4).tolist()):
+        with pytest.raises(shoe.OptionError, match=f"{name}: found .*, expected an index"):
+            metric.update([one | {name: values}])
+
+
 def test_bad_boxes_and_scores_can_be_left_out_or_kept() -> None:
     truth, table = read()
     every = mappings(table)

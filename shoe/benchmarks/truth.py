@@ -91,6 +91,7 @@ class GroundTruth:
         roles: annotations by person, if the benchmark is scored by person and the file has them.
         class_split: parts of the classes with separate scores; None if no class split is used.
         image_numbers: (m,) IDs by which prediction files refer to images; None if they use names.
+        excluded: reason for each image of the file that this part of the ground truth excludes, by image name.
         cut: what is missing of the published split, for reports; "" if nothing is missing or no counts are published.
     """
 
@@ -105,6 +106,7 @@ class GroundTruth:
     roles: RoleTruth | None = None
     image_numbers: Indices | None = None
     cut: str = ""
+    excluded: Mapping[str, str] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         table = self.interactions
@@ -171,7 +173,7 @@ class GroundTruth:
         subsets = self.benchmark.subsets
         if name not in subsets:
             raise unknown_name("subset", name, subsets)
-        return self._part(name, subsets[name](self.interactions))
+        return self._part(name, subsets[name](self.interactions), f"not in the subset {name}")
 
     def within(self, *predicted: Sequence[str]) -> GroundTruth:
         """Return the ground truth of the images that occur in all prediction files, with or without predictions.
@@ -198,9 +200,9 @@ class GroundTruth:
             is_empty = not all(map(len, predicted))
             found, hint = ("no predictions", "leave out --images-in-predictions") if is_empty else ("none", None)
             raise InputError("predictions", field="image", found=found, expected=expected, hint=hint)
-        return self._part("images-in-predictions", keep)
+        return self._part("images-in-predictions", keep, "not in all prediction files")
 
-    def _part(self, name: str, images: Mask) -> GroundTruth:
+    def _part(self, name: str, images: Mask, why: str) -> GroundTruth:
         return replace(
             self,
             interactions=self.interactions.select_images(images),
@@ -208,6 +210,7 @@ class GroundTruth:
             image_labels=None if self.image_labels is None else self.image_labels[:, images],
             roles=None if self.roles is None else self.roles.select_images(np.flatnonzero(images)),
             image_numbers=None if self.image_numbers is None else self.image_numbers[images],
+            excluded={**self.excluded, **dict.fromkeys(np.array(self.interactions.images, object)[~images], why)},
         )
 
 

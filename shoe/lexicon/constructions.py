@@ -110,6 +110,15 @@ def is_kind(word: str, noun: str) -> bool:
     return any(store.synset(noun) in with_ancestors(sense) for senses in found for sense in senses)
 
 
+def are_alike(thing: str, other: str) -> bool:
+    """Return whether ``thing`` may mean ``other``: an unknown noun, a synonym, or a noun as general as a hypernym."""
+    store = lexicon()
+    found = (bases(word.replace(" ", "_"), "object") or bases(word.split()[-1], "object") for word in (thing, other))
+    a, b = ({sense for base in each for sense in store.senses(base, "n").tolist()} for each in found)
+    wide = a.union(*(store.hypernyms(sense).tolist() for sense in a))
+    return not a or any(not wide.isdisjoint(with_ancestors(sense)) for sense in b)
+
+
 @per_lexicon(10_000)
 def with_ancestors(sense: int) -> frozenset[int]:
     """Return a sense and all its direct and indirect hypernyms; no path in WordNet 3.0 has more than 19 steps."""

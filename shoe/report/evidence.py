@@ -64,10 +64,14 @@ def detail_notes(report: Report, evidence: Evidence) -> list[str]:
             lines.append(_tie_line(strict.options.protocol, strict.tied_share, order_free=False))
     if semantic := report.semantic:
         lines += _semantic_lines(semantic)
-    if evidence.orders:
-        spans = (f"{name} {percent(low)} to {percent(high)}" for name, (low, high) in evidence.orders.items())
-        lines.append(f"order      mAP with the lines, images and ground truths in other orders: {', '.join(spans)}")
-    return lines + _map_lines(evidence)
+    found = evidence.resolution
+    if found is not None and found.basis and evidence.profile.images:
+        lines.append(
+            f"similarity of compared words is based on: {percent(found.rated_share)} % ratings or "
+            f"equal meanings, {percent(found.fallback_share)} % equal spellings only, "
+            f"{percent(found.learned_share)} % predicted from ratings, {percent(found.unrated_share)} % none"
+        )
+    return lines + bounds_notes(evidence)
 
 
 def _prediction_lines(report: Report, facts: Profile) -> list[str]:
@@ -144,14 +148,12 @@ def _tau_notes(report: Report, evidence: Evidence) -> list[str]:
     return [f"{THRESHOLD_NOTE}. SHOE-mF1 by threshold: {', '.join(values)}; used: {report.semantic.options.tau_by}"]
 
 
-def _map_lines(evidence: Evidence) -> list[str]:
-    lines, found = [], evidence.resolution
-    if found is not None and found.basis and evidence.profile.images:
-        lines.append(
-            f"similarity of compared words is based on: {percent(found.rated_share)} % ratings or "
-            f"equal meanings, {percent(found.fallback_share)} % equal spellings only, "
-            f"{percent(found.learned_share)} % predicted from ratings, {percent(found.unrated_share)} % none"
-        )
+def bounds_notes(evidence: Evidence) -> list[str]:
+    """Return the results of ``--bounds``: effects of the order of lines, of unrated pairs and of single raters."""
+    lines = []
+    if evidence.orders:
+        ranges = (f"{name} {percent(low)} to {percent(high)}" for name, (low, high) in evidence.orders.items())
+        lines.append(f"order      mAP with the lines, images and ground truths in other orders: {', '.join(ranges)}")
     if interval := evidence.interval:
         spans = (("SHOE-mAP", interval.map), ("SHOE-mF1", interval.mf1))
         figures = [f"{name} {percent(ends[0])} to {percent(ends[1])}" for name, ends in spans if ends]

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from shoe.comparison.run import SEMANTIC
 from shoe.core.errors import pluralize, printable
-from shoe.report.evidence import THRESHOLD_NOTE, detail_notes, essential_notes, threshold_names
+from shoe.report.evidence import THRESHOLD_NOTE, bounds_notes, detail_notes, essential_notes, threshold_names
 from shoe.report.score_files import WORDINGS_TITLE, Score, wordings_table
 from shoe.report.text import percent, print_line, print_more, table
 from shoe.scoring.evidence.collect import Evidence
@@ -76,7 +76,8 @@ def print_report(report: Report, to: Console, evidence: Evidence | None = None, 
     if verbose and report.semantic and len(set(evidence.tau.values())) > 1:
         to.print(_threshold_table(report.semantic, evidence))
         print_line(to, THRESHOLD_NOTE)
-    for line in [*essential_notes(report, evidence), *(detail_notes(report, evidence) if verbose else [])]:
+    details = detail_notes(report, evidence) if verbose else bounds_notes(evidence)
+    for line in [*essential_notes(report, evidence), *details]:
         if line not in urgent:
             print_line(to, line)
     print_line(to, f"signature  {report.signature.short()}")

@@ -73,7 +73,7 @@ def coverage(task: Task) -> str | None:
         empty = named - covered
         line += f", {empty:,} more {'is' if empty == 1 else 'are'} in the file without predictions"
     unknown, given = len(task.unknown_images), len(task.predictions.images)
-    if 2 * unknown > given:
+    if 2 * unknown > given and not task.truth.excluded:
         first = printable(task.unknown_images[0])
         line += f": {unknown:,} of the file's {given:,} images are not in the ground truth, such as {first}"
     elif named < images:
@@ -104,15 +104,17 @@ def empty_words(task: Task, unparsed: int = 0) -> list[str]:
 
 
 def left_out(task: Task) -> list[str]:
-    """Return a warning that names predicted images missing from the ground truth; an empty list without any."""
-    names = task.unknown_images
-    if not names:
-        return []
-    shown = ", ".join(printable(name) for name in names[:_NAMES_SHOWN])
-    count = int(np.diff(task.predictions.offsets)[task.truth_image < 0].sum())
+    """Return a warning per reason for which images of the predictions are not scored; an empty list without any."""
+    names, excluded = task.unknown_images, task.truth.excluded
+    reasons = [*excluded.values(), "not in the ground truth"]
+    sizes = np.diff(task.predictions.offsets)[task.truth_image < 0]
+    rows: dict[str, list[int]] = {}
+    for row, i in enumerate(image_index(names, tuple(excluded)).tolist()):  # -1, the last reason, for unknown names
+        rows.setdefault(reasons[i], []).append(row)
     return [
-        f"images     {len(names):,} not in the ground truth and left out, with "
-        f"{pluralize(count, 'prediction')}: {shown}"
+        f"images     {len(own):,} {why} and left out, with {pluralize(int(sizes[own].sum()), 'prediction')}: "
+        + ", ".join(printable(names[row]) for row in own[:_NAMES_SHOWN])
+        for why, own in rows.items()
     ]
 
 
@@ -451,6 +453,6 @@ def unfit_scores(predictions: Interactions) -> str | None:
     low, high = float(predictions.score.min(initial=0.0)), float(predictions.score.max(initial=1.0))
     if low >= 0 and high <= 1:
         return None
-    ways = "percent, minmax or rank" if low >= 0 and 10 < high <= 100 else "sigmoid (of logits), minmax or rank"
-    remedy = f"read the file with {flag('scores')} {ways}"
+    way = "percent (divide by 100)" if low >= 0 and 10 < high <= 100 else "sigmoid (of logits)"
+    remedy = f"convert them by {way}, minmax or rank; for files: {flag('scores')}"
     return f"a score of {low if low < 0 else high!r}: SHOE needs scores in 0..1; {remedy}"

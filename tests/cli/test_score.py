@@ -149,6 +149,32 @@ def test_images_in_predictions(tmp_path: Path, usual: dict[str, Any]) -> None:
     assert "split:test2015/part/images-in-predictions" in lines[-2]
 
 
+def test_images_outside_the_scored_part_are_not_called_unknown(tmp_path: Path) -> None:
+    """One of two files has few images; the other has more, also without extension, and an unknown image."""
+    names = orjson.loads(TRUTH.read_bytes())["filenames"][:6]
+    given = [*names[:2], *(name.removesuffix(".jpg") for name in names[2:4]), names[4], "other.jpg"]
+    write(tmp_path / "few.jsonl", [RECORD | {"image": name} for name in names[:2]])
+    write(tmp_path / "many.jsonl", [RECORD | {"image": name} for name in given for _ in "ab"])
+    files = tmp_path / "few.jsonl", tmp_path / "many.jsonl"
+    done = cli.run("compare", *files, "-g", TRUTH, "--images-in-predictions", "--resamples", "0")
+    lines = [
+        line.partition("images ")[2].split() for line in done.stdout.splitlines() if line.startswith("many: images")
+    ]
+    assert [(line[0], line[line.index("with") + 1]) for line in lines] == [("3", "6"), ("1", "2")]
+    assert lines[1][4:6] == ["ground", "truth"]
+    assert "ground" not in lines[0]
+
+
+def test_results_of_bounds_are_printed_without_verbose() -> None:
+    brief, verbose = (run(VLM, "--bounds", *more).stdout.splitlines() for more in ((), ("--verbose",)))
+    keys = ("order ", "unrated ", "raters ")
+    printed = [line for line in brief if line.startswith(keys)]
+    assert sorted(line.split()[0] for line in printed) == ["order", "raters", "unrated"]
+    assert [line for line in verbose if line.startswith(keys)] == printed
+    assert not any(line.startswith(keys) for line in run(VLM).stdout.splitlines())
+    assert len(brief) <= 40
+
+
 def test_class_table(tmp_path: Path, usual: dict[str, Any]) -> None:
     """With rare and non-rare exchanged, so are the two means."""
     packaged = (resources.files("shoe.benchmarks") / "hico_det" / "classes.tsv").read_text("utf-8")
@@ -395,7 +421,7 @@ def test_a_missing_extra_is_named_with_its_command(tmp_path: Path, monkeypatch: 
 def test_a_score_beyond_1_leaves_the_strict_figures(tmp_path: Path) -> None:
     found = as_json(write(tmp_path / "p.jsonl", [RECORD | {"score": 1.5}]))
     assert "semantic" not in found
-    assert "a score of 1.5: SHOE needs scores in 0..1; read the file with --scores" in found["absent"]["semantic"]
+    assert "a score of 1.5: SHOE needs scores in 0..1; convert them by sigmoid" in found["absent"]["semantic"]
     assert found["strict"]["map"] == 0
     assert run(tmp_path / "p.jsonl").returncode == 0
     remedied = as_json(tmp_path / "p.jsonl", "--scores", "sigmoid")

@@ -145,7 +145,7 @@ def test_truth_predicts_itself(found: list[ImageScene]) -> None:
 
 def test_absent_where_scores_are_no_confidences(rated: Path) -> None:
     found = read_for_meaning(rated, image([RIDE], [replace(RIDE, verb="gallop", score=-2.5)]))
-    assert found.absent["map"].startswith("a score of -2.5: SHOE needs scores in 0..1; read the file with --scores ")
+    assert found.absent["map"].startswith("a score of -2.5: SHOE needs scores in 0..1; convert them by sigmoid ")
     assert (found.means, found.deltas, found.vocabulary_gap) == (Means(None, None, None), {}, None)
     assert len(found.interaction.prediction) == 1
 

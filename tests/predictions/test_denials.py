@@ -250,3 +250,54 @@ def test_images_of_two_folders_with_the_same_name_are_refused(tmp_path: Path, fo
 def test_a_label_beside_an_object_is_named_in_items(tmp_path: Path) -> None:
     path = write(tmp_path, "vlm", [{**RECORD, "label": word} for word in ("yes", "no", "no")])
     assert read_predictions_with_notes(path)[1].unread["label"] == {"yes": 1, "no": 2}
+
+
+ITEM = {key: value for key, value in RECORD.items() if key != "image"}
+LIST = json.dumps([ITEM, ITEM | {"verb": "wash"}])
+
+
+@pytest.mark.parametrize(
+    ("reply", "count"),
+    [
+        (f"Draft: {LIST}\nFinal: []", 0),
+        (f"Initial:\n```json\n{LIST}\n```\nFinal:\n```json\n[]\n```", 0),
+        (f"{LIST}\n\\boxed{{[]}}", 0),
+        (f"{LIST}\n[]", 0),
+        (f'{LIST}\nCorrected answer: {{"interactions": []}}', 0),
+        (json.dumps({"draft": [ITEM], "final": []}), 0),
+        (f"[]\n{LIST}", 2),
+        (f"Person 1: {LIST}\nPerson 2: []", 2),
+        (f'{LIST}\n{{"warnings": []}}', 2),
+        (json.dumps({"interactions": [ITEM], "notes": []}), 1),
+    ],
+)
+def test_an_empty_last_list_denies_the_draft(tmp_path: Path, reply: str, count: int) -> None:
+    """But an empty list of another person or of other content does not."""
+    table, _ = read(tmp_path, {"image": "a.jpg", "response": reply}, {"image": "b.jpg", "response": [ITEM]})
+    assert (len(table) - 1, len(table.images)) == (count, 2)
+
+
+DENIED = ("excluded_actions", "negative_actions", "absent_verbs", "not_verbs", "impossible_verbs")
+
+
+@pytest.mark.parametrize("key", [*DENIED, "previousVerb", "next_action", "rejected_interactions"])
+def test_verbs_under_keys_of_denied_actions_are_not_predicted(tmp_path: Path, key: str) -> None:
+    for value in ("wash", ["wash", "feed"], [ITEM | {"verb": "wash"}]):
+        for record in ({"response": [ITEM | {key: value}]}, {"response": {"interactions": [ITEM], key: value}}):
+            table, notes = read(tmp_path, {"image": "a.jpg", **record})
+            assert (table.verbs, len(table), [*notes.unread]) == (("ride",), 1, [key])
+
+
+def test_a_column_of_denied_verbs_is_not_the_verb(tmp_path: Path) -> None:
+    row = {"previous_action": "wash", **ROW, "action": "ride"}
+    del row["verb"]
+    table, notes = read_predictions_with_notes(write(tmp_path, "csv", [row]))
+    assert (table.verbs, [*notes.unread]) == (("ride",), ["previous_action"])
+
+
+def test_negative_coordinates_in_prose_are_those_of_the_interaction(tmp_path: Path) -> None:
+    reply = "A person [-4, 18, 100, 97] is riding the horse [59, 29, 102, 72]."
+    table, notes = read(tmp_path, {"image": "a.jpg", "response": reply})
+    assert (table.human_boxes.tolist(), notes.count("unused_boxes")) == ([[-4, 18, 100, 97]], 0)
+    _, notes = read(tmp_path, {"image": "a.jpg", "response": f"{reply} Also [-1, 2, 30, 40]."})
+    assert notes.count("unused_boxes") == 1

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from itertools import pairwise
 
-from shoe.lexicon.constructions import is_kind
+from shoe.lexicon.constructions import are_alike, is_kind
 from shoe.lexicon.expressions import bases
 from shoe.lexicon.phrases.groups import (
     are_rivals,
@@ -452,7 +452,8 @@ def _candidate(clause: Clause, reply: ReplyObjects) -> Candidate | None:
         thing = not (clause.object.person or (senses and MATERIAL.isdisjoint(senses)))
         named = names(clause.object) if thing or is_scenery(clause.object) else []
         on_it = clause.verb[-1] in ("on", "with", "at", "in") and thing and not is_scenery(clause.object)
-        return Candidate([verb], [*named, implied]) if on_it else Candidate([clause.verb[0]], [implied, *named])
+        also = [implied] if are_alike(clause.object.head, implied) else []  # "device / keyboard", but only "laptop"
+        return Candidate([verb], [*named, *also]) if on_it else Candidate([clause.verb[0]], [implied, *named])
     if clause.direct and (inner := candidate_without_inner(clause, clause.object)):
         return inner
     beside = [attached for attached in clause.attached if may_be_object(attached)]

@@ -29,7 +29,7 @@ from shoe.core.rows import Rows
 from shoe.predictions.record_fields import image_names
 from shoe.predictions.source import Source
 from shoe.predictions.vlm.boxes import YES_OR_NO, corner_of, layout_of, verdict_of
-from shoe.predictions.vlm.keys import SCORE_NAMES, judges, meaning_of_kind, only_judges, superseded
+from shoe.predictions.vlm.keys import SCORE_NAMES, is_denied, judges, meaning_of_kind, only_judges, superseded
 
 _CORNERS = ["hx1", "hy1", "hx2", "hy2", "ox1", "oy1", "ox2", "oy2"]
 COLUMNS = ["image", *_CORNERS, "verb", "object"]
@@ -190,7 +190,7 @@ def columns_in(given: Sequence[str]) -> tuple[dict[str, str], str]:
     """
     names: dict[str, str] = {}
     replaced = superseded(tuple(given))
-    given = [name for name in given if name not in replaced]
+    given = [name for name in given if name not in replaced and not is_denied(name)]
     for name in given:
         lower = name.lower()
         if lower in (*COLUMNS, "width", "height"):

@@ -13,7 +13,7 @@ from shoe.predictions.vlm.parsed_reply import Pair, Reading
 from shoe.predictions.vlm.prose import interactions_of_sentences, interactions_of_text
 from shoe.predictions.vlm.replies import Reply, answer_of, open_wrapper, reply_of
 
-_NUMBER = r"(\d{1,9}(?:\.\d{1,9})?)"
+_NUMBER = r"(-?\d{1,9}(?:\.\d{1,9})?)"
 _BOX = re.compile(rf"(?<![\w.]){_NUMBER}" + rf",\s?{_NUMBER}" * 3 + r"(?![\w.]*\d)(?!\s?,\s?\d)")
 _LONGEST = 300
 _SHORT, _DEEPEST = 20, 8

@@ -9,7 +9,7 @@ from shoe.core.io.tolerant import values_in
 from shoe.lexicon.text import ALTERNATIVES
 from shoe.predictions.vlm.box_marks import Entity, can_be_verb, entity_of, is_person, words_of_boxes
 from shoe.predictions.vlm.boxes import box_of, corners_in, number_of, verdict_of
-from shoe.predictions.vlm.keys import Meaning, judges, meaning, only_judges, superseded
+from shoe.predictions.vlm.keys import Meaning, is_denied, judges, meaning, only_judges, superseded
 from shoe.predictions.vlm.verdicts import split_verdict, verdicts_in
 
 _AROUND_ALL = {"union", "interaction", "hoi", "pair", "relation", "relationship", "image", "predicate", "action"}
@@ -84,11 +84,14 @@ class Fields:
 def fields_of(record: dict[Any, Any]) -> Fields:
     """Return the content of an item, sorted by the meaning of its keys and the form of its values."""
     fields = Fields()
+    if left_out := [key for key in record if is_denied(key) and verdict_of(record[key]) is None]:
+        fields.unread |= {str(key): record[key] for key in left_out if record[key]}
+        record = {key: value for key, value in record.items() if key not in left_out}
     for key in [key for key, value in record.items() if isinstance(value, str) and _verdict(key, value) is not None]:
         fields.verdicts[str(key)] = _verdict(key, record[key])
         record = {other: value for other, value in record.items() if other != key}
-    if left_out := superseded(tuple(record)):
-        record = {key: value for key, value in record.items() if key not in left_out}
+    if replaced := superseded(tuple(record)):
+        record = {key: value for key, value in record.items() if key not in replaced}
     corners = corners_in(record)
     fields.entities = [Entity(box, side) for side, box, _ in corners]
     corner_keys = {key for _, _, keys in corners for key in keys}

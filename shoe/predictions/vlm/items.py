@@ -149,6 +149,7 @@ def _assign_sides(entities: list[Entity]) -> tuple[Entity, Entity, bool]:
 
 _DEEPEST = 12
 _REFERENCE, _TWO_BOXES = "the index, ID or name of a box in the reply", "a box for the human and a box for the object"
+_FINAL = {"final", "last", "revised", "refined"}  # of {"draft": [...], "final": []}
 _SIDED = ("human", "subject", "object")
 
 
@@ -229,6 +230,9 @@ class _Walker:
         # {"interactions": []} and {"objects": []} mean no interactions; {"objects": [], "people": [{...}]} does not.
         empty = {meaning(key).part or meaning(key).side for key in fields.empty_lists} - {""}
         self.reading.says_none |= bool(empty & {"verb", "phrase"}) or (bool(empty) and not fields.children)
+        if fields.children and not fields.entities and any(_FINAL & {*meaning(k).words} for k in fields.empty_lists):
+            self.reading.says_none = True
+            return
         # {"subject_id": 0, "predicate": "ride", "object_id": 1}, beside a list of boxes with these ids
         count = len(fields.entities)
         self._resolve_references(fields, context)

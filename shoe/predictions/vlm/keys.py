@@ -147,6 +147,7 @@ _REFERENCE = _set("reference correct target true right label")
 _PREDICTED = _set("pred predicted prediction model output hat")
 _NOT_PREDICTED = _TRUTH | _set("true actual queried query original")
 _QUERIED = _NOT_PREDICTED | {"target"}  # in "target_verb"; "target" alone is the object
+_DENIED = _set("not negative excluded impossible absent false wrong unlikely previous next alternative rejected denied")
 _OF_EITHER = _PREDICTED | _NOT_PREDICTED
 _ANSWER = _set("answer answers response output text completion reply")
 _DATA_KEYS = _set("label labels reference")
@@ -189,6 +190,11 @@ def is_truth(key: object, value: Any) -> bool:
 def is_verdict(key: object) -> bool:
     """Return whether a key may state whether an interaction is there: "label", "present", "is_valid"."""
     return bool(words := meaning(key).words) and _VERDICTS.issuperset(words)
+
+
+def is_denied(key: object) -> bool:
+    """Return whether a key holds interactions that the model denies or does not predict: "excluded_actions"."""
+    return meaning(key).part in ("verb", "phrase") and not _DENIED.isdisjoint(meaning(key).words)
 
 
 def judges(key: object) -> bool:

@@ -58,6 +58,7 @@ _DRAFT = re.compile(
     r"|double[- ]check\w*|on second thought|let me (?:re|fix|check))\b",
     re.I,
 )
+_LAST = re.compile(r"\b(?:answer|output|result|boxed)\b|\A(?:```\w*|\W)*\Z", re.I)
 _NONE = re.compile(
     r"(?:none|nothing|n/?a|null|empty|\[\s*\]"
     r"|(?:(?:there|i) (?:is|are|was|were|see|can see|found) |i (?:do not|don't|cannot|can't) see any )?"
@@ -196,6 +197,11 @@ def _scan_text(text: str, count: Callable[[Any, list[Any]], int], *, in_fences: 
             lost=lost,
             says_none=says_none(text),
         )
+    for part in found[with_items[-1] + 1 :]:
+        gap, keys = text[found[with_items[-1]].end : part.start], _lists_nothing(part.value) and list(part.value)
+        is_empty = _is_blank(text, part) or (keys and meaning(keys[0]).part in ("verb", "phrase"))
+        if is_empty and (_DRAFT.search(gap) or _LAST.search(gap)):  # "Draft: [...] Final: []"
+            return Reply([part.value], pool, text, True, drafts=len(with_items))
     are_equal = all(found[i].value == found[with_items[0]].value for i in with_items)
     if len(with_items) > 1 and (are_equal or not _are_parts_of_one(text, found, counts, with_items)):
         complete = [i for i in with_items if found[i].is_whole] or with_items
@@ -217,7 +223,7 @@ def _clean_value(text: str) -> list[FoundObject]:
 
 
 def _is_blank(text: str, part: FoundObject) -> bool:
-    return part.value in ([], {}) and not text[part.start + 1 : part.end - 1].strip()
+    return part.value in ([], {}) and not text[part.start : part.end].strip("[]{} \n\t\r")
 
 
 def _lists_nothing(value: Any) -> bool:
