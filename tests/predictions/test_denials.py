@@ -265,6 +265,7 @@ LIST = json.dumps([ITEM, ITEM | {"verb": "wash"}])
         (f"{LIST}\n[]", 0),
         (f'{LIST}\nCorrected answer: {{"interactions": []}}', 0),
         (json.dumps({"draft": [ITEM], "final": []}), 0),
+        (json.dumps({"draft": [], "final": []}), 0),
         (f"[]\n{LIST}", 2),
         (f"Person 1: {LIST}\nPerson 2: []", 2),
         (f'{LIST}\n{{"warnings": []}}', 2),

@@ -230,7 +230,7 @@ class _Walker:
         # {"interactions": []} and {"objects": []} mean no interactions; {"objects": [], "people": [{...}]} does not.
         empty = {meaning(key).part or meaning(key).side for key in fields.empty_lists} - {""}
         self.reading.says_none |= bool(empty & {"verb", "phrase"}) or (bool(empty) and not fields.children)
-        if fields.children and not fields.entities and any(_FINAL & {*meaning(k).words} for k in fields.empty_lists):
+        if not (fields.entities or fields.has_words) and any(_FINAL & {*meaning(k).words} for k in fields.empty_lists):
             self.reading.says_none = True
             return
         # {"subject_id": 0, "predicate": "ride", "object_id": 1}, beside a list of boxes with these ids
