@@ -111,4 +111,4 @@ def test_python_warns_of_what_the_command_line_warns_of(tmp_path: Path, results:
     report = shoe.score(shoe.read_predictions(path, boxes="xywh"), truth, similarity="identity")
     for shown in (repr(report), report._repr_html_(), "\n".join(report.to_dict()["notes"])):
         assert "--boxes xyxy (Python: boxes=" in shown.replace("&quot;", '"')
-        assert "20 not in the ground truth and left out" in shown
+        assert "20 not in all prediction files and left out" in shown
