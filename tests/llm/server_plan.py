@@ -147,14 +147,14 @@ def completion(
     """
     if any(plan.is_refused(model, pair) for _, pair in pairs):
         refused = {pair for _, pair in pairs} if len(pairs) > 1 else set()
-        return _message({"content": None, "refusal": "I will not rate this."}), refused
+        return _message(model, {"content": None, "refusal": "I will not rate this."}), refused
     if plan.fault(HOLLOW, model, *pairs) and not any(asked):
         return orjson.dumps({"object": "chat.completion", "choices": []}), {pair for _, pair in pairs}
     whole = plan.fault(UNREADABLE, model, *pairs) if not any(asked) else None
     everything = {pair for _, pair in pairs}
     if whole:
         said = "<think>Let me see, 4 or" if whole == "endless thought" else "These two are hard to compare."
-        return _message({"content": said}, "length" if whole == "endless thought" else "stop"), everything
+        return _message(model, {"content": said}, "length" if whole == "endless thought" else "stop"), everything
     ratings: list[tuple[str, Any]] = []
     lost: set[str] = set()
     for (name, pair), before in zip(pairs, asked, strict=True):
@@ -164,7 +164,7 @@ def completion(
         lost |= {pair} if kind else set()
         ratings += _ratings(kind, name, rating_of(model, pair))
     form = plan.fault(HARMLESS, model, *pairs)
-    return _message({"content": _written(form, ratings, single=not pairs[0][0])}), lost
+    return _message(model, {"content": _written(form, ratings, single=not pairs[0][0])}), lost
 
 
 def _ratings(kind: str | None, name: str, rating: int) -> Iterator[tuple[str, Any]]:
@@ -200,13 +200,13 @@ def _written(form: str | None, ratings: Sequence[tuple[str, Any]], *, single: bo
     return text
 
 
-def _message(message: Mapping[str, Any], reason: str = "stop") -> bytes:
+def _message(model: str, message: Mapping[str, Any], reason: str = "stop") -> bytes:
     return orjson.dumps(
         {
             "id": "chatcmpl-1",
             "object": "chat.completion",
             "created": 0,
-            "model": "test",
+            "model": model,
             "choices": [{"index": 0, "message": {"role": "assistant", **message}, "finish_reason": reason}],
             "usage": {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110},
         }
