@@ -70,15 +70,6 @@ STOPS = {"local": "models/none", "client": "127.0.0.1:9"}
 """Commands that end with this in their message, because no model and no server are there."""
 
 
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("wheel")
-    command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(folder), str(ROOT)]
-    subprocess.run(command, check=True, capture_output=True)
-    (built,) = folder.glob("*.whl")
-    return built
-
-
 @pytest.fixture
 def files(tmp_path: Path) -> Iterator[Path]:
     """A folder with what commands read, removed with the environment in it."""

@@ -109,46 +109,28 @@ def _run(folder: Path, words: list[object]) -> None:
     run(*words)
 
 
+ENDPOINT = (
+    *("predict", "images", "--detections", "boxes.json"),
+    *("--backend", "endpoint", "--vlm", "m", "--way", "yes-no"),
+)
+
+
 def test_a_budget_that_is_spent_is_said_and_no_hours_are(folder: Path) -> None:
-    words = (
-        "predict",
-        "images",
-        "--detections",
-        "boxes.json",
-        "--backend",
-        "endpoint",
-        "--vlm",
-        "m",
-        "--way",
-        "yes-no",
-    )
     server = ("--set", "vlm.base_url=http://127.0.0.1:9/v1", "--set", 'vlm.limits={"concurrency": 1}')
     price = ("--set", 'vlm.price={"input": 2.0, "output": 8.0}', "--max-cost", "1e-6", "--yes")
-    done = run(*words, *server, *price, "--out", "p.jsonl", folder=folder)
+    done = run(*ENDPOINT, *server, *price, "--out", "p.jsonl", folder=folder)
     assert done.returncode == 3
     assert "questions are answered (limit of --max-cost reached)" in done.stderr
     assert "hours" not in done.stderr
 
 
 def test_without_confidence_no_probabilities_are_requested(folder: Path) -> None:
-    words = (
-        "predict",
-        "images",
-        "--detections",
-        "boxes.json",
-        "--backend",
-        "endpoint",
-        "--vlm",
-        "m",
-        "--way",
-        "yes-no",
-    )
     with VlmServer(refusing_logprobs) as server:
         url = ("--set", f"vlm.base_url={server.url}")
-        done = run(*words, *url, "--out", "p.jsonl", folder=folder)
+        done = run(*ENDPOINT, *url, "--out", "p.jsonl", folder=folder)
         assert done.returncode == 2
         assert "--confidence none" in done.stderr
-        done = run(*words, *url, "--out", "p.jsonl", "--confidence", "none", folder=folder)
+        done = run(*ENDPOINT, *url, "--out", "p.jsonl", "--confidence", "none", folder=folder)
         assert done.returncode == 0, done.stderr
         assert set(server.generated.values()) == {1}
         told = json.loads((folder / "p.jsonl").read_text().splitlines()[0])
