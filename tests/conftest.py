@@ -43,10 +43,17 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what reads all of WordNet as slow, before slow tests are left out."""
+    """Mark what reads all of WordNet as slow, before slow tests are left out, and put files with slow tests first.
+
+    So no process of `scripts/test --slow` waits at the end for another one in the middle of a slow file.
+    """
+    slow_files = set()
     for item in items:
         if "reader" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.slow)
+        if item.get_closest_marker("slow"):
+            slow_files.add(item.path)
+    items.sort(key=lambda item: item.path not in slow_files)
 
 
 @pytest.hookimpl(wrapper=True)
