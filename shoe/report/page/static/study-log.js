@@ -1,7 +1,7 @@
 // The log of one rater's answers. Each answer is one entry in the browser's local storage, and the key of the entry is
 // the complete answer: entries are complete, tabs never overwrite each other, and no answer is stored twice. A page
 // opened through an invite link sends the answers until they arrive; the value of an entry tells if the service has it.
-const SENT = "sent", MOST = 200, LONGEST_WAIT = 30000, LONGEST_LOAD = 600000;
+const SENT = "sent", MOST = 200, LONGEST_WAIT = 30000, LONGEST_LOAD = 600000, BETWEEN_CHECKS = 5000;
 const embedded = document.getElementById("data");
 const link = location.hash.slice(1);
 const status = document.getElementById("status");
@@ -105,7 +105,7 @@ async function tried(path) {
 // Send the answers that the service does not have; an empty request shows whether other devices sent answers.
 async function send() {
   if (!served || !place) return;
-  if (!failing) say("Sending.", false);
+  if (!failing && unsent().length) say("Sending.", false);
   if (sending) return;
   sending = true;
   try {
@@ -120,9 +120,11 @@ async function send() {
     } while (open.length);
     wait = 500;
     failing = false;
+    document.documentElement.toggleAttribute("data-arrived", true);
     say(entries().length ? "All answers have arrived." : "", false);
   } catch (error) {
     failing = true;
+    document.documentElement.toggleAttribute("data-arrived", false);
     const waiting = unsent().length;
     const kept = waiting === 1 ? "1 answer is stored in this browser" : `${waiting} answers are stored in this browser`;
     say(error.final ? `${kept}, but the service refused: ${error.message}.` : `${kept}, and will be sent when there is a connection.`);
@@ -134,6 +136,8 @@ async function send() {
 addEventListener("online", send);
 addEventListener("hashchange", () => location.reload());
 document.addEventListener("visibilitychange", send);
+// A visible tab finds out that another device has answered, so that it does not ask the same question again.
+setInterval(() => document.visibilityState === "visible" && !failing && send(), BETWEEN_CHECKS);
 addEventListener("storage", (event) => {
   if (place && event.key?.startsWith(place) && event.oldValue === null) told();
 });

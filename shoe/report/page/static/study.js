@@ -98,7 +98,7 @@ function end() {
   const content = JSON.stringify({ study: data.study, rater: data.rater, answers: answers() });
   const link = element("a", { download: `${data.rater}.json`, href: `data:application/json,${encodeURIComponent(content)}` });
   const open = data.order.length - answered().size;
-  const left = served ? "The line below says whether all answers have arrived." : "Save the file, and send it to who invited you.";
+  const left = served ? "You can close this page as soon as the line below says that all answers have arrived." : "Save the file, and send it to who invited you.";
   show(
     element("progress", { max: data.order.length, value: answered().size, "aria-label": "progress" }),
     element("h1", {}, "Done, thank you"),
