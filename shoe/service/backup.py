@@ -148,14 +148,20 @@ def clean(folder: Path) -> int:
     Unfinished files older than an hour are also removed, but not counted.
 
     Raises:
-        InputError: if the database has a problem, so that its references may be incomplete.
+        InputError: if the database has a problem, or if most stored files are unreferenced, as with the database of
+            another folder.
     """
     _check_is_folder(folder)
     with closing(_connect(folder)) as db:
         _refuse_damaged_database(folder, db)
         kept = referenced(db)
     store = Store(folder / _FILES, folder / _UPLOADS)
-    return store.remove(set(store.hashes()) - kept)
+    stored = set(store.hashes())
+    stray = stored - kept
+    if 2 * len(stray) > len(stored):
+        found = f"a database without an entry for {len(stray):,} of {pluralize(len(stored), 'stored file')}"
+        raise InputError(folder, found=found, expected="the database of these files", hint="restore it from a backup")
+    return store.remove(stray)
 
 
 def is_in_use(folder: Path) -> bool:

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Meta
 
 Hash = Annotated[str, Meta(pattern="^[0-9a-f]{64}$", extra={"expected": "64 hex digits, a SHA-256"})]
-Text = Annotated[str, Meta(min_length=1, max_length=200, extra={"expected": "1 to 200 characters"})]
+Text = Annotated[str, Meta(pattern=r"\S", max_length=200, extra={"expected": "1 to 200 characters, not only blanks"})]
 Id = Annotated[str, Meta(pattern="^r_[0-9a-f]{20}$", extra={"expected": "the ID of a run, as r_..."})]
 Word = Annotated[str, Meta(max_length=80, extra={"expected": "at most 80 characters"})]
 Option = Annotated[str, Meta(max_length=200, extra={"expected": "NAME=VALUE"})]

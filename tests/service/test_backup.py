@@ -112,6 +112,11 @@ def test_the_doctor_finds_what_is_lost_and_broken_and_says_what_helps(folder: An
     os.utime(folder.files.path(stray), (0, 0))
     assert clean(folder.path) == 1
     assert doctor(folder.path) == []
+    others = [received(folder.files, [b"%d" % number]).sha256 for number in range(20)]
+    with pytest.raises(InputError, match="without an entry for 20 of"):  # as the database of another folder
+        clean(folder.path)
+    for other in others:
+        folder.files.path(other).unlink()
 
     (given,) = rows(folder, "predictions")
     path = folder.files.path(given["sha256"])

@@ -174,6 +174,38 @@ def test_a_hidden_ground_truth_is_scored_as_a_whole_a_few_times_a_day_and_never_
     folder.close()
 
 
+def test_results_from_before_rounding_are_made_again(tmp_path: Path) -> None:
+    """Only those on a ground truth that is not shown; their files may be removed a day later."""
+    from shoe.service.folder import Folder
+    from shoe.service.submissions import _follow_done
+    from shoe.service.truths import add_truth
+    from tests.service.calling import done_by_hand
+
+    folder = made_folder(tmp_path, shown=False)
+    add_truth(folder, "open", TRUTH, shown=True)
+    a = bearer(folder)
+    with calling(folder, f"https://{PUBLIC}", names=(PUBLIC,)) as client:
+        ids = [submitted(client, a, truth=truth)["id"] for truth in ("small", "open")]
+        for id_ in ids:
+            done_by_hand(folder, {"result.json": b"{}", "run.shoe": b"x"})
+            with folder.database.write() as db:
+                _follow_done(db, id_)
+        states = [client.get(f"/v1/runs/{id_}", headers=a).json() for id_ in ids]
+        assert [(state["state"], bool(state["further"])) for state in states] == [("done", True)] * 2
+    with folder.database.write() as db:
+        db.execute("PRAGMA user_version = 4")
+        db.execute("DELETE FROM deleted_files")
+    folder.close()
+    folder = Folder.open(folder.path)
+    with calling(folder, f"https://{PUBLIC}", names=(PUBLIC,)) as client:
+        states = [client.get(f"/v1/runs/{id_}", headers=a).json() for id_ in ids]
+        assert [(state["state"], bool(state["further"])) for state in states] == [("queued", False), ("done", True)]
+        assert states[0]["outputs"] == states[0]["figures"] == {}
+    with folder.database.read() as db:
+        assert db.execute("SELECT count(*) FROM deleted_files").fetchone()[0] == 2
+    folder.close()
+
+
 def test_a_clock_that_was_ahead_does_not_use_up_tomorrows_quota(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -102,9 +102,18 @@ def environment(*folders: Path) -> jinja2.Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
+
+    @jinja2.pass_context
+    def in_percent(context: jinja2.runtime.Context, value: float | None) -> str:
+        return f"{100 * value:.6g}" if value is not None and context.get("rounded") else percent(value)
+
+    @jinja2.pass_context
+    def in_points(context: jinja2.runtime.Context, value: float | None) -> str:
+        return f"{100 * value:+.6g}" if value is not None and context.get("rounded") else points(value)
+
     made.filters |= {
-        "percent": percent,
-        "points": points,
+        "percent": in_percent,  # without digits that a template with `rounded` does not have
+        "points": in_points,
         "fixed": decimals,
         "count": lambda value: "–" if value is None else f"{int(value):,}",
         "many": pluralize,

@@ -151,7 +151,10 @@ def matrix(names: Sequence[str], values: Sequence[tuple[int, int, float | None]]
 
 
 def error_bars(
-    deltas: Sequence[Mapping[str, float]], counts: Sequence[Mapping[str, int] | None], colours: Sequence[str]
+    deltas: Sequence[Mapping[str, float]],
+    counts: Sequence[Mapping[str, int] | None],
+    colours: Sequence[str],
+    digits: int = 2,
 ) -> Markup:
     """Draw the mAP that fixing each kind of error would add, and the number of errors of that kind.
 
@@ -159,6 +162,7 @@ def error_bars(
         deltas: mAP as fractions by error name, one mapping per bar of an error.
         counts: numbers of errors by error name, one mapping per bar; None for bars without a count.
         colours: CSS class of each bar.
+        digits: number of decimals of mAP in percentage points.
     """
     from shoe.diagnosis.error_types import ERRORS  # here and below: a service draws without loading the metric
 
@@ -172,7 +176,7 @@ def error_bars(
             value, top = delta[error.name], y + number * row + (row - _BAR) / 2
             cases = f"{count[error.name]:,}" if count is not None else None
             title = element("title", error.meaning + (f": {cases} cases" if cases else ""))
-            parts += _bar(title, f"{round(100 * value, 2) + 0:+.2f}", top, max(value, 0) / most, colour)
+            parts += _bar(title, f"{round(100 * value, digits) + 0:+.{digits}f}", top, max(value, 0) / most, colour)
             if cases is not None:
                 parts.append(element("text", cases, x="100%", y=top + _BAR - 2, class_="count"))
         y += block + 12

@@ -16,6 +16,7 @@ from shoe.diagnosis.error_types import ERRORS
 from shoe.report.page import svg
 from shoe.report.page.svg import Interval, intervals
 from shoe.service.folder import Folder
+from shoe.service.hidden import decimals
 from shoe.service.runs import AGGREGATES
 from shoe.service.truths import Truth
 from shoe.service.types import Run
@@ -93,7 +94,6 @@ ABOUT = {
     "comparison.html": "interactive report",
     "draws.npz": "metrics on bootstrap samples of images, for the ranks of the leaderboard",
 }
-_WITHHELD = "Files with details of single images are withheld, because the ground truth is not shown."
 
 
 def run_values(folder: Folder, run: Run, truth: Truth | None, *, all_files: bool, images: bool) -> dict[str, Any]:
@@ -107,16 +107,21 @@ def run_values(folder: Folder, run: Run, truth: Truth | None, *, all_files: bool
     result, diagnosis, cases = (
         read_output(folder, run, f"{name}.json") for name in ("result", "diagnosis", "examples")
     )
-    held = not all_files and truth is not None and not truth.shown
+    rounded = truth is not None and not truth.shown
+    held = rounded and not all_files
+    digits = 2
+    if rounded and result:
+        digits = max(decimals(min(result["ground_truths"], result["predictions"])) - 2, 0)
     return {
         "pending": not {"queued", "running"}.isdisjoint((run.state, *run.further.values())),
         "took": run.ended - run.started if run.state == "done" and run.ended and run.started else None,
         "about": _facts(run, result),
         "examples": [] if held else [_example(run, n, case, images=images) for n, case in enumerate(cases or ())],
         "files": _files(run, held=held),
+        "rounded": rounded,
         "identity": {"predictions, SHA-256": run.prediction, "ground truth, SHA-256": truth and truth.sha256},
         "short_signature": short_signature(run.signature, truth),
-        **(figures(result, diagnosis, run.further.get("diagnose")) if result else {"result": None}),
+        **(figures(result, diagnosis, run.further.get("diagnose"), digits) if result else {"result": None}),
     }
 
 
@@ -155,13 +160,16 @@ def _decoded(folder: Folder, sha256: str) -> Any:
     return msgspec.json.decode(folder.files.path(sha256).read_bytes())
 
 
-def figures(result: Mapping[str, Any], diagnosis: Mapping[str, Any] | None, state: str | None) -> dict[str, Any]:
+def figures(
+    result: Mapping[str, Any], diagnosis: Mapping[str, Any] | None, state: str | None, digits: int = 2
+) -> dict[str, Any]:
     """Return the values of ``figures.html``: strict metrics, semantic metrics, and errors.
 
     Args:
         result: JSON of ``shoe score``.
         diagnosis: JSON of ``shoe diagnose``; None if it does not exist.
         state: state of the diagnosis job; None if there is no such job.
+        digits: number of decimals in the chart of errors, in percentage points.
     """
     strict = result.get("protocols") or ([result["strict"]] if "strict" in result else [])
     by_person = [{**each, "classes": each["entries"]} for each in result.get("roles", ())]
@@ -179,7 +187,7 @@ def figures(result: Mapping[str, Any], diagnosis: Mapping[str, Any] | None, stat
         "worst": None,
         "why_not": why_not.get(state or "", "not computed"),
     }
-    return found | _why(diagnosis) if diagnosis else found
+    return found | _why(diagnosis, digits) if diagnosis else found
 
 
 def _full(metrics: Mapping[str, Any], *names: str) -> dict[str, Any]:
@@ -187,7 +195,7 @@ def _full(metrics: Mapping[str, Any], *names: str) -> dict[str, Any]:
     return dict.fromkeys(names) | dict(metrics)
 
 
-def _why(diagnosis: Mapping[str, Any]) -> dict[str, Any]:
+def _why(diagnosis: Mapping[str, Any], digits: int) -> dict[str, Any]:
     def deltas(part: Mapping[str, Any]) -> dict[str, float]:
         return {error.name: part["errors"][error.name].get("delta_map", 0.0) for error in ERRORS}
 
@@ -197,7 +205,7 @@ def _why(diagnosis: Mapping[str, Any]) -> dict[str, Any]:
     labels = {error.name: error.label for error in ERRORS}
     found: dict[str, Any] = {
         "worst": [(labels[name], strict[name]) for name in sorted(strict, key=lambda name: -strict[name])],
-        "error_bars": svg.error_bars(bars, [counts, None][: len(bars)], COLOURS[: len(bars)]),
+        "error_bars": svg.error_bars(bars, [counts, None][: len(bars)], COLOURS[: len(bars)], digits),
         "progression": [
             (labels[step["error"]], step.get("map"), step.get("delta_map")) for step in diagnosis.get("progression", ())
         ],
@@ -233,7 +241,7 @@ def _files(run: Run, *, held: bool) -> dict[str, Any]:
         "report": next((path(name) for name in ("report.html", "comparison.html") if name in kept), None),
         "classes": "classes.csv" in kept,
         "words": path("words.csv") if "words.csv" in kept else None,
-        "held": _WITHHELD if held else None,
+        "held": held,
     }
 
 

@@ -239,6 +239,7 @@ def _board_values(found: Standing, truth: Truth | None, *, hidden: bool, best: b
         drawn.append((each.name, cells))
     return {
         "ranked_by": heading_with_arrow(ranked),
+        "rounded": truth is not None and not truth.shown,
         "several": max(teams.values(), default=0) > 1,
         "rows": table,
         "left_out": [] if hidden else found.left_out,
@@ -267,6 +268,6 @@ def _gain(figures: Mapping[str, float], strict: str) -> float | None:
     return None if semantic_map is None or strict_map is None else semantic_map - strict_map
 
 
-def _largest_loss(why: Mapping[str, float]) -> str | None:
+def _largest_loss(why: Mapping[str, float]) -> tuple[str, float] | None:
     labels = {error.name: error.label for error in ERRORS}
-    return next((f"{labels[name]} {100 * delta:+.2f}" for name, delta in why.items() if name in labels), None)
+    return next(((labels[name], delta) for name, delta in why.items() if name in labels and delta), None)
