@@ -1,6 +1,7 @@
 """The pages in a browser, as people use them: a real server, real files, no complaint, and nothing asked of others."""
 
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -137,6 +138,16 @@ def test_a_run_shows_the_figures_of_the_command_line(browser: Any, server: Any, 
         assert counts == sorted(counts, reverse=True)
         page.fill("#filter", "ride bic")
         assert page.locator("tbody tr:visible th").all_text_contents() == ["ride bicycle"]
+
+
+def test_a_leaderboard_is_sorted_by_any_column(browser: Any, server: Any, runs: dict[str, str]) -> None:
+    with opened(browser, server[0]) as tab:
+        page = tab.go("/boards/board")
+        for heading, column in (("mAP", 3), ("gain", 6), ("rank", 1)):
+            page.locator("thead button", has_text=re.compile(f"^{heading}$")).click()
+            values = page.locator(f"tbody td:nth-child({column})").evaluate_all("all => all.map(c => +c.dataset.value)")
+            assert values == sorted(values, reverse=True), heading
+            assert len(values) > 1
 
 
 def test_the_report_works_apart_from_the_server(browser: Any, server: Any, runs: dict[str, str]) -> None:

@@ -1,8 +1,9 @@
-// Sorting of a table by its columns, and a filter that shows only rows with all words of the filter.
+// Sorting of a table by its columns, and a filter, if there is one, that shows only rows with all words of the filter.
+// A cell is sorted by its data-value, else by its text.
 const table = document.getElementById("sorted");
 const rows = [...table.tBodies[0].rows].map((row) => ({ row, text: row.cells[0].textContent.toLowerCase() }));
 const value = (row, column) => {
-  const text = row.cells[column].textContent.replaceAll(",", "");
+  const cell = row.cells[column], text = (cell.dataset.value ?? cell.textContent).replaceAll(",", "");
   return text === "" || Number.isNaN(Number(text)) ? null : Number(text);
 };
 
@@ -29,8 +30,8 @@ for (const heading of table.tHead.rows[0].cells) {
 }
 
 const filter = document.getElementById("filter");
-filter.hidden = false;
-filter.addEventListener("input", () => {
+if (filter) filter.hidden = false;
+filter?.addEventListener("input", () => {
   const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
   let shown = 0;
   for (const { row, text } of rows) {
