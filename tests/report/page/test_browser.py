@@ -111,8 +111,10 @@ def test_examples_show_boxes_and_say_why(browser: Any, demo: Path) -> None:
     assert page.locator("#canvas .pointed").count() == 2
     assert page.locator("#why meter").count() == 2
     assert "σ =" in opened.texts("#why")[0]
-    page.locator("#next").click()
-    assert page.locator("#canvas .pointed").count() == 0
+    page.locator("#next").click()  # without an image, the frame shows the boxes of one line only
+    first = page.locator("#said button").first.evaluate("each => each.textContent.includes('missed') ? 1 : 2")
+    assert page.locator("#canvas .pointed").count() <= first
+    assert page.locator("#canvas .triplet:visible").count() == page.locator("#canvas .pointed").count() > 0
     opened.close()
 
 

@@ -65,6 +65,9 @@ export class Examples {
     );
     this.#highlight([]);
     this.why.replaceChildren(element("p", { class: "quiet" }, "Point at a line, or move to it with Tab, to see its boxes and why it gets its credit."));
+    // On an empty frame many boxes at once say nothing, so that only those of one line are shown.
+    this.canvas.classList.toggle("alone", !image.picture);
+    if (!image.picture) this.said.querySelector("button")?.dispatchEvent(new Event("mouseenter"));
   }
 
   #boxes([human, object], colour, id, scale) {
