@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoe.benchmarks.classes import SEEN, UNSEEN
-from shoe.comparison.by_class import ByClass, mean_over_each
-from shoe.comparison.ranked import Counts, Ranked
+from shoe.comparison.ranked import ByClass, Counts, Ranked, mean_over_each
 from shoe.comparison.run import HARMONIC_MEAN, PART, PARTS, SEMANTIC, Run
 from shoe.comparison.tau import TauLevels, Versions
 from shoe.core.arrays import Floats, Mask, numbers_at, random_numbers

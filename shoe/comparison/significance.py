@@ -5,7 +5,7 @@
   images, so the mean over resamples differs from the metric. The 2.5 and 97.5 % percentiles of the deviations of the
   resamples from their mean are therefore added to the metric. The result is an interval for the mean of the metric over
   test sets of this size. Deviations of classes with few images are too small in resamples, and are scaled up
-  (:mod:`shoe.comparison.by_class`; docs/guides/compare.md has results of ``scripts/bootstrap-coverage``). Miss rates
+  (:mod:`shoe.comparison.ranked`; docs/guides/compare.md has results of ``scripts/bootstrap-coverage``). Miss rates
   have bootstrap-t intervals, and every resample has its own threshold tau (:mod:`shoe.comparison.tau`).
 - **Paired bootstrap test.** All models share the same draws. p is the fraction of resamples whose difference deviates
   from the mean difference of all resamples by at least the observed difference (the shift method: Noreen 1989; Riezler

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoe.benchmarks.protocol_options import Interpolation, Ties
-from shoe.comparison.by_class import ByClass
-from shoe.comparison.ranked import Ranked
+from shoe.comparison.ranked import ByClass, Ranked
 from shoe.comparison.resampling import (
     Counted,
     Measured,

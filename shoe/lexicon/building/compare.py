@@ -10,8 +10,7 @@ import numpy as np
 
 from shoe.lexicon.building.source import Concept, Source
 from shoe.lexicon.compiled import Lexicon
-from shoe.lexicon.store import wordnet
-from shoe.lexicon.wordnet import sense_keys
+from shoe.lexicon.store import sense_keys, wordnet
 
 _FILE = Path(__file__).parents[1] / "data" / "wordnet_ids.npz"
 
