@@ -17,10 +17,9 @@ from shoe.core.errors import InputError, unknown_name
 from shoe.core.interactions import Interactions
 from shoe.diagnosis.analysis import ErrorAnalysis
 from shoe.diagnosis.error_types import ErrorType
-from shoe.diagnosis.localisation import Localised, PairFigures, PairRules, localise, pair_figures
+from shoe.diagnosis.localisation import Localised, PairFigures, PairRules, Sweep, localise, pair_figures, sweeps
 from shoe.diagnosis.record import AllPairs, ModelFigures
 from shoe.diagnosis.scope import Scope
-from shoe.diagnosis.sweeps import Sweep, sweeps
 from shoe.predictions.pair_predictions import Pairs
 from shoe.scoring.average_precision import average_precision
 from shoe.scoring.entries import AveragingRule, Entries, mean_over

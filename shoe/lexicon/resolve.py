@@ -16,8 +16,18 @@ from numpy.typing import NDArray
 
 from shoe.core.errors import unknown_name
 from shoe.lexicon import text
-from shoe.lexicon.constructions import constructions
-from shoe.lexicon.expressions import KIND, LONGEST_EXPRESSION, POS, Part, Sense, bases, distinct, find, with_head
+from shoe.lexicon.expressions import (
+    KIND,
+    LONGEST_EXPRESSION,
+    POS,
+    Part,
+    Sense,
+    bases,
+    constructions,
+    distinct,
+    find,
+    with_head,
+)
 from shoe.lexicon.store import lexicon, per_lexicon, wordnet
 from shoe.lexicon.text import noun_forms, verb_forms
 

@@ -18,8 +18,18 @@ from shoe.core.documents import as_base_class
 from shoe.core.errors import InputError, OptionError
 from shoe.core.interactions import Interactions
 from shoe.diagnosis.diagnose import diagnose
-from shoe.diagnosis.localisation import PairFigures, PairRules, localise, pair_figures
-from shoe.diagnosis.sweeps import NMS_THRESHOLDS, SCORE_THRESHOLDS, Sweep, SweepPoint, nms_sweep, score_sweep
+from shoe.diagnosis.localisation import (
+    NMS_THRESHOLDS,
+    SCORE_THRESHOLDS,
+    PairFigures,
+    PairRules,
+    Sweep,
+    SweepPoint,
+    localise,
+    nms_sweep,
+    pair_figures,
+    score_sweep,
+)
 from shoe.predictions.pair_predictions import Pairs, pairs_of
 from shoe.scoring.entries import Means
 from shoe.scoring.matching.repeats import pair_nms
