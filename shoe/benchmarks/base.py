@@ -17,9 +17,8 @@ from shoe.benchmarks.classes import ClassSplit, HoiClasses
 from shoe.benchmarks.pairs import single_pair_images
 from shoe.core.arrays import Indices, Mask
 from shoe.core.documents import Document
-from shoe.core.interactions import Interactions
+from shoe.core.interactions import Interactions, Rows
 from shoe.core.io.json import parse_json, read_typed
-from shoe.core.rows import Rows
 
 if TYPE_CHECKING:
     from shoe.benchmarks.protocol_options import StrictOptions

@@ -32,9 +32,8 @@ from shoe.benchmarks.checks import (
 from shoe.benchmarks.image_lists import write_image_lists
 from shoe.core.boxes import CommonCoordinates, Coordinates, convert_boxes
 from shoe.core.errors import InputError, quote
-from shoe.core.interactions import Interactions
+from shoe.core.interactions import Interactions, Rows
 from shoe.core.io.json import Box, BoxOrText, Whole, WholeOrText, explain_error, parse_json, read_typed
-from shoe.core.rows import Rows
 
 _Boxes = Annotated[list[Box], Meta(extra={"item": "triplet"})]
 _Numbers = Annotated[list[Whole], Meta(extra={"item": "triplet"})]

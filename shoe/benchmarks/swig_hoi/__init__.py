@@ -24,8 +24,8 @@ from shoe.benchmarks.protocols import DIAG
 from shoe.core.arrays import Indices
 from shoe.core.boxes import CommonCoordinates, Overlap
 from shoe.core.errors import InputError, quote
+from shoe.core.interactions import Rows
 from shoe.core.io.json import Box, Whole, read_typed
-from shoe.core.rows import Rows
 
 # Annotations in the form that THID and INP-CC read, such as ``swig_test_1000.json``.
 #

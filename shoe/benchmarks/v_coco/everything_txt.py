@@ -17,7 +17,7 @@ from shoe.benchmarks.base import Benchmark, TruthFormat
 from shoe.benchmarks.checks import named_images
 from shoe.benchmarks.v_coco.json_files import AnnotatedPersons
 from shoe.core.errors import InputError, quote
-from shoe.core.rows import Rows
+from shoe.core.interactions import Rows
 
 _START = re.compile(rb"\s*#\s*\d+\s*\n\s*\S+\.(?:jpg|png)\s*\n\s*\d+\s+\d+\s*\n", re.IGNORECASE)
 

@@ -23,10 +23,9 @@ from shoe.benchmarks.checks import (
 from shoe.benchmarks.image_lists import write_image_lists
 from shoe.core.arrays import Floats, Indices, Mask
 from shoe.core.errors import InputError, quote
-from shoe.core.interactions import Interactions
+from shoe.core.interactions import Interactions, Rows
 from shoe.core.io.json import Box, BoxOrText, Whole, WholeOrText, read_typed
 from shoe.core.roles import RoleTruth
-from shoe.core.rows import Rows
 
 _PERSON = "person"
 

@@ -17,9 +17,9 @@ from shoe.benchmarks.checks import named_images, named_record, objects_of
 from shoe.benchmarks.v_coco.json_files import AnnotatedPersons
 from shoe.core.arrays import Indices
 from shoe.core.errors import InputError, quote
+from shoe.core.interactions import Rows
 from shoe.core.io.files import read_bytes
 from shoe.core.io.json import Finite, Whole, read_typed
-from shoe.core.rows import Rows
 
 INSTANCES = "instances_vcoco_all_2014.json"
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from shoe.core.errors import InputError, quote
 from shoe.lexicon.building.compare import wordnet_numbers
-from shoe.lexicon.building.source import Source
+from shoe.lexicon.building.read import Source
 from shoe.lexicon.compiled import LONGEST_NAME, PARTS, Pos, keys_of
 from shoe.lexicon.resolve import ENGLISH
 from shoe.lexicon.store import MAGIC, sealed, wordnet

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from shoe.lexicon.building.source import Concept, Source
+from shoe.lexicon.building.read import Concept, Source
 from shoe.lexicon.compiled import Lexicon
 from shoe.lexicon.store import sense_keys, wordnet
 

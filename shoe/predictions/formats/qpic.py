@@ -24,11 +24,10 @@ from shoe.benchmarks.base import Benchmark
 from shoe.benchmarks.checks import PlaceOf, box_name, check_boxes, triplet_name
 from shoe.benchmarks.image_lists import BoxLists
 from shoe.core.arrays import Floats, Indices, Mask
-from shoe.core.interactions import Interactions
+from shoe.core.interactions import Interactions, Rows
 from shoe.core.io.files import atomic_write, read_bytes
 from shoe.core.io.json import Box, BoxOrText, Finite, ImageName, Number, Whole, WholeOrText
 from shoe.core.roles import RolePredictions
-from shoe.core.rows import Rows
 from shoe.predictions.numbering import INTERACTIONS, OBJECTS, VERBS, labels_of_ids, numberings, own_name
 from shoe.predictions.record_fields import image_names, labels_of, optional_column
 from shoe.predictions.roles import stated_entries, without_roles
