@@ -1,19 +1,62 @@
-"""Writer of JSON files in the style of QPIC: a list of images with boxes, and triplets that refer to boxes by index."""
+"""JSON files in the style of QPIC: a list of images with boxes, and triplets that refer to boxes by index."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
+from typing import Annotated, Any
 
 import msgspec
 import numpy as np
+from msgspec import Meta, Struct
 from numpy.typing import NDArray
 
 from shoe.benchmarks.base import Benchmark
-from shoe.core.arrays import Indices
+from shoe.core.arrays import Floats, Indices
 from shoe.core.interactions import Interactions
 from shoe.core.io.files import atomic_write
+from shoe.core.io.json import BoxOrText, WholeOrText
+
+
+class ListedBox(Struct, gc=False):
+    """Box of an image in a file, with its category ID."""
+
+    bbox: BoxOrText
+    category_id: WholeOrText
+
+
+class ListedTriplet(Struct, gc=False):
+    """Triplet in a file: indices of its boxes among those of the image, and verb ID."""
+
+    subject_id: WholeOrText
+    object_id: WholeOrText
+    category_id: WholeOrText
+
+
+class ListedImage(Struct, gc=False):
+    """Image in a file, with its boxes and triplets."""
+
+    file_name: str
+    annotations: Annotated[list[ListedBox], Meta(extra={"item": "box"})]
+    hoi_annotation: Annotated[list[ListedTriplet], Meta(extra={"item": "triplet"})]
+
+
+def columns_of_lists(
+    boxes: Sequence[Sequence[Any]], triplets: Sequence[Sequence[Any]], *fields: str
+) -> tuple[Indices, Floats, Indices, Indices, list[Indices]]:
+    """Return the columns of the boxes (with ``bbox`` and ``category_id``) and of the triplets of m images.
+
+    Returns:
+        (m,) number of boxes; (b, 4) boxes; (b,) category IDs; (n,) image of each triplet; (n,) values of each field.
+    """
+    counts, size = (np.array([len(each) for each in lists], np.int64) for lists in (boxes, triplets))
+    every, hois = list(chain.from_iterable(boxes)), list(chain.from_iterable(triplets))
+    corners = np.array([box.bbox for box in every], np.float64).reshape(-1, 4)
+    category = np.array([box.category_id for box in every], np.float64).astype(np.int64)
+    columns = [np.array([getattr(hoi, name) for hoi in hois], np.float64).astype(np.int64) for name in fields]
+    return counts, corners, category, np.repeat(np.arange(len(size)), size), columns
 
 
 @dataclass(frozen=True, slots=True, eq=False)

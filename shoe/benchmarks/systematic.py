@@ -38,10 +38,7 @@ SOURCE = "Takemoto et al., HICO-DET-SG and V-COCO-SG; seeds and program of Fujit
 def published_splits(dataset: str, ratio: float, seeds: Sequence[int]) -> dict[str, Callable[[], ClassSplit]]:
     """Return one function per published split, by split name ("sg1", "sg2", ...); each function builds its split.
 
-    Args:
-        dataset: name of the benchmark.
-        ratio: fraction of the combinations for training.
-        seeds: random seed of each split.
+    ``ratio`` is the fraction of the combinations for training, and ``seeds`` the random seed of each split.
     """
     return {f"sg{number}": partial(_published, dataset, ratio, seed, number) for number, seed in enumerate(seeds, 1)}
 
@@ -65,10 +62,8 @@ def file_order(data: Benchmark) -> Indices:
     object_number = object_number[: len(data.classes.objects)]
     verb_number = np.argsort(data.verb_order)[:, None]
     if data.actions.all:  # an action has a number for each role, and an object has one of the roles
-        number = {pair: i for i, pair in enumerate(data.actions.numbered)}
-        action = [data.actions.names.index(verb) for verb in data.classes.verbs]
-        rows = [[number[a, data.actions.entry_of(a, o)] for o in data.classes.objects] for a in action]
-        verb_number = np.array(rows, np.int64)
+        every = np.indices((len(data.classes.verbs), len(data.classes.objects)))
+        verb_number = data.actions.verb_ids(data.classes.verbs, data.classes.objects, *every)
     return object_number * (int(verb_number.max()) + 1) + verb_number
 
 
