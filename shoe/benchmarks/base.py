@@ -53,8 +53,6 @@ class Card:
 
     Attributes:
         title: name as in papers, and a short description.
-        papers: papers of the dataset and of its evaluation.
-        licence: licence and terms of use.
         files: files that users can download; shoe downloads nothing.
         notes: remarks on the sizes and scores of the dataset, one line each.
     """
@@ -85,7 +83,6 @@ class Action:
 
     Attributes:
         name: name as in the official files.
-        gerund: -ing form of the verb.
         roles: "instr" and "obj" in the official order; empty for an action without an object.
         instruments: for an action with both roles, the object categories that have the role "instr".
     """
@@ -112,7 +109,6 @@ class Actions:
     """The A actions of a benchmark, in the order of its official files.
 
     Attributes:
-        all: the A actions.
         left_out: name of the role entry that papers often exclude from the mean; "" if there is none.
     """
 

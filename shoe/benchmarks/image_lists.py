@@ -65,7 +65,6 @@ class BoxLists:
 
     Attributes:
         offsets: (m + 1,) the boxes of image i are entries offsets[i] to offsets[i + 1] of the lists.
-        boxes: x1, y1, x2, y2 of each box.
         labels: category ID of each box.
         human, object: (n,) index of each triplet's boxes within its image.
     """

@@ -280,7 +280,6 @@ class SystematicSplit:
         train, test: annotations of the training part and of the test part.
         held_out: (C,) mask of the test combinations.
         dropped: (m,) mask of the images that are in neither part.
-        seed: random seed of the split.
         tries: number of seeds that were tried, including the last one.
     """
 
@@ -471,8 +470,6 @@ def split_files(
 
     Args:
         read: input files, as in :data:`Read`.
-        rules: rules of the split.
-        seed: first random seed to try.
         folder: output folder, created if needed.
         written_as: output format, a key of ``FORMATS``.
         similarity: name of the class similarity, and a function from R and S class indices to (R, S) similarities.

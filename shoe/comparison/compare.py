@@ -304,11 +304,9 @@ def compare(
         runs: at least two runs on the same images and ground truth.
         resamples: number of bootstrap resamples of the images; 0 for no intervals and tests. By default 1,000, or more
             if many models are compared.
-        seed: random seed of the resamples.
         allow_different: whether signatures may differ. If so, only protocols that all runs share are compared, and
             tests rank the entries of two models by the rules of the first run.
         engine: executor of the resampling, which does not change results.
-        progress: progress callback that takes a text.
 
     Raises:
         InputError: if images, ground truths or classes of the runs differ, or if their signatures differ.
@@ -370,7 +368,6 @@ def mean_differences(
     """Return the mean AP of two models for groups of classes, sorted by descending gain of the second model.
 
     Args:
-        names: name of each group.
         group, truths: (K,) index into ``names``, and number of ground truths, of each class.
         before, after: (K,) AP of the first and the second model; NaN for classes outside the mean.
     """

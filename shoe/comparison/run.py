@@ -94,7 +94,6 @@ class Run:
     """Saved results of one scoring of one model.
 
     Attributes:
-        signature: signature of the metrics, as in the report.
         facts: metadata: version of shoe; dataset, split and hashes of the ground truth; how the predictions were read,
             their number and their hash (``predictions-sha``); similarity map and its hash.
         images, classes: images of the ground truth in its order, and classes of the dataset. Entries contain indices

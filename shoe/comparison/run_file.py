@@ -119,12 +119,7 @@ class StoredColumn(msgspec.Struct):
 
 
 class ColumnWriter:
-    """Collector of the columns of a run, in which equal columns are stored once.
-
-    Attributes:
-        columns: format of each column.
-        contents: content of each column, as bytes.
-    """
+    """Collector of the columns of a run, in which equal columns are stored once."""
 
     def __init__(self) -> None:
         self.columns: list[StoredColumn] = []
@@ -207,8 +202,6 @@ def check_signature(text: str, facts: Mapping[str, str], *options: Mapping[str, 
     """Raise ValueError if a signature does not match the metadata and the options of a run.
 
     Args:
-        text: signature.
-        facts: metadata of the run.
         options: settings of the protocols in the signature, in its order.
         strict: whether the signature belongs to one exact-label protocol, and therefore contains no similarity map.
     """

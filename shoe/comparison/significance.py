@@ -163,7 +163,6 @@ def rank_intervals(figure: str, values: Sequence[float], resamples: Floats) -> l
 
     Args:
         figure: key of the metric, which decides whether high or low values are better.
-        values: (n,) values of the metric.
         resamples: (n, R) values under the same R draws of images; NaN if there was nothing to measure.
 
     >>> draws = np.array([[0.5, 0.6, 0.7], [0.1, 0.2, 0.3], [0.1, 0.2, 0.3]])
@@ -293,9 +292,6 @@ class Statistics:
     """Confidence intervals and tests for several runs.
 
     Attributes:
-        images: number of images.
-        resamples: number of resamples.
-        seed: random seed.
         estimates: estimates by run name and key of the metric. Metrics without a value, and metrics that are equal in
             all resamples, are left out; empty with fewer than FEWEST_FOR_INTERVALS resamples.
         differences: one difference per metric and pair of runs that both have a value.

@@ -178,7 +178,6 @@ class PairSums(NamedTuple):
     """Sums for each pair of R raters, (R, R), over the items that both raters rated.
 
     Attributes:
-        items: number of items.
         number: sum of the weights of items.
         total: weighted sum of the row rater's ratings.
         squares: weighted sum of the squares of the row rater's ratings.
@@ -221,12 +220,7 @@ class PairSums(NamedTuple):
 
 
 def quadratic_weighted_kappa(a: NDArray[Any], b: NDArray[Any], weight: Floats | None = None) -> float | None:
-    """Return Cohen's kappa with squared distances of two columns of ratings (SHOE supplement, section 5.3).
-
-    Args:
-        a: (n,) ratings.
-        b: (n,) ratings of the same items.
-        weight: (n,) weights of items.
+    """Return Cohen's kappa with squared distances of two columns of ratings, with (n,) weights (SHOE supplement 5.3).
 
     Returns:
         Kappa, at most 1; None if all ratings are equal, or for fewer than two items (kappa of one item is always 0).
@@ -359,7 +353,6 @@ def nearest_measures(closeness: Floats, weight: Floats | None = None, resamples:
     Args:
         closeness: (N, K) 1 - absolute difference between measure and human rating, per item.
         weight: (N,) weights of items, with mean 1; None for equal weights.
-        resamples: number of bootstrap samples.
 
     Returns:
         (K,) weighted mean closeness, and the (K,) mask of measures that are not significantly worse than the best.

@@ -79,7 +79,6 @@ class ErrorAnalysis:
     classes with its first fix.
 
     Attributes:
-        task: predictions and ground truth.
         variant: settings of ``paper`` or ``released``.
         choice: rule for choosing one of several possible fix targets, ``seeded`` or ``greedy`` (variant ``paper``).
         seed, seeds: first random seed and number of seeds for ``seeded``. Deltas, steps and the count of missed ground
@@ -340,7 +339,6 @@ class ErrorExample:
     """One error: a wrong prediction, or a missed ground truth.
 
     Attributes:
-        image: image name.
         size: annotated width and height of the image; (0, 0) if unknown.
         predicted: wrong prediction; None for missed ground truth.
         score: confidence of the prediction; None for missed ground truth.

@@ -323,7 +323,6 @@ def score_sweep(
     pair remains if one of its triplets remains.
 
     Args:
-        thresholds: minimum scores.
         analysis: error analysis of the model's triplets, for mAP; None for no mAP.
 
     Raises:

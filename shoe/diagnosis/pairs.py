@@ -55,8 +55,6 @@ class NegativeAp:
     Attributes:
         all_points: area under the envelope of the precision-recall curve; None without negative pairs.
         diag: AP as in the toolbox, at most 101/110 (protocols.md 8.8); None without negative pairs.
-        pairs: number of predicted pairs.
-        negatives: number of negative pairs.
     """
 
     all_points: float | None
@@ -234,7 +232,6 @@ class PairDiagnosis(PairResults):
     """Diagnosis of a file of pairs without triplets and verbs.
 
     Attributes:
-        localised: predicted pairs, matched with the ground truth.
         facts: signature entries on how the pairs were read.
     """
 

@@ -91,7 +91,6 @@ def groups(table: Interactions, label: Indices | Ints, threshold: float) -> Indi
     also contains triplets that are connected by a chain of near duplicates.
 
     Args:
-        label: (n,) label of each triplet.
         threshold: continuous IoU, 0..1.
     """
     from scipy.sparse import coo_array

@@ -118,7 +118,6 @@ class Lexicon:
 
     Attributes:
         label: short name for signatures and messages.
-        title: full name with version.
         language: language code of two or three letters.
         about: source, licence, and number of records of the source that were left out.
         digest: 8 hex digits of a hash of the content.

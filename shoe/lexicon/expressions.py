@@ -38,7 +38,6 @@ class Sense(NamedTuple):
     """Synset that an expression may mean.
 
     Attributes:
-        synset: ID of the synset.
         lemma: lemma by which the synset was found.
         reason: rule that led to the synset, in a few words.
         weight: weight 0..1; below 1 if the expression names only a kind or a part of the sense.

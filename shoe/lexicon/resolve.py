@@ -44,8 +44,6 @@ def match_labels(words: Sequence[str], labels: Sequence[str], part: Part) -> NDA
 
     Args:
         words: W predicted words; :data:`~shoe.lexicon.text.ALTERNATIVES` separates alternatives.
-        labels: L labels of the dataset.
-        part: "verb" or "object".
 
     Returns:
         (W,) index of the label of each word, -1 without a matching label. Exact matches are preferred to inflections.

@@ -159,7 +159,6 @@ def ids_in(text: bytes, starts: Indices, ends: Indices) -> Ints:
     The ID is -1 for text that is not the first name (:func:`names_of`) of a sense. Fast for tens of thousands of names.
 
     Args:
-        text: content of a file.
         starts: (n,) first byte of each name.
         ends: (n,) byte after each name.
     """

@@ -37,12 +37,10 @@ class DetectorConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
 
     Attributes:
         model: name on the hub, or a folder.
-        revision: revision on the hub.
         threshold: minimum score of a box; low by default, because pair rules have their own threshold.
         words: words for which a zero-shot detector searches; not used by a detector with fixed classes.
         device: device that runs the model; ``auto`` is a GPU if available, else the CPU.
         dtype: precision of weights and computations.
-        batch_size: number of images per batch.
     """
 
     model: str
@@ -58,9 +56,7 @@ class Detector(LocalModel):
     """Object detector. Its weights are loaded when the first image is processed.
 
     Attributes:
-        config: settings of the detector.
         labels: classes of the detector, or the words for which a zero-shot detector searches.
-        is_zero_shot: whether the detector is a zero-shot detector.
         by: all settings on which the boxes depend, as JSON.
     """
 
@@ -157,7 +153,6 @@ def detect_all(
 
     Args:
         pictures: images in which objects are detected, unless their detections are in the file or in ``known``.
-        path: file of detections.
         progress: callback that takes the number of finished images.
         known: detections of the same detector from other files, which are copied.
     """

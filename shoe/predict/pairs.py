@@ -175,7 +175,6 @@ class Pairs:
         records: pairs per image, in the order of the images.
         boxes: settings of the detector, as JSON.
         rule: name of the pair rule; "file" for pairs from a file.
-        settings: pair rule.
     """
 
     records: Sequence[Paired]

@@ -61,7 +61,6 @@ class WrittenCounts:
     """Counts of predictions and answers when a prediction file is written.
 
     Attributes:
-        predictions: number of predictions.
         refused: number of answers that are refusals.
         unread: number of answers about pairs that are empty or contain none of the expected words or letters.
         scores: number of predictions for each score.
@@ -90,7 +89,6 @@ def write_scored(
 
     Args:
         answers: answers to one kind of question, grouped by pair.
-        scoring: settings for the computation of scores.
         sizes: size of each image of the run.
         by: all settings, as JSON, for the first line of the file; None for no such line.
 

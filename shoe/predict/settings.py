@@ -33,7 +33,6 @@ class AskSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
     Attributes:
         rounds: number of option orders in which a question is asked; confidences are averaged over the orders.
-        seed: random seed for the option orders.
     """
 
     rounds: Annotated[int, msgspec.Meta(ge=1, le=26)] = 2
@@ -45,14 +44,11 @@ class PredictionSettings:
     """All settings of a run of ``shoe predict``.
 
     Attributes:
-        benchmark: benchmark with the classes.
         names: names that belong to the labels and IDs in files of detections.
         detector: settings of the detector; None if boxes or pairs are read from a file, or if no boxes are needed.
         rule, pairing: name and settings of the pair rule.
-        visual: settings of the visual prompts.
         way: kind of question, with its prompt.
         model: settings of the vision-language model.
-        scoring: settings for the computation of scores.
     """
 
     benchmark: Benchmark

@@ -141,9 +141,6 @@ def read_image_labels(
     """Return the (K, m) ``ImageLabel`` of K classes in m images.
 
     Args:
-        path: path of ``anno.mat``.
-        images: names of the m images.
-        classes: the K classes.
         benchmark: benchmark whose class table has the class order of the file.
 
     Raises:

@@ -38,9 +38,6 @@ def read_typed(path: str | Path, data: bytes, kind: type[T], place: Callable[[An
     """Parse JSON into a type.
 
     Args:
-        path: file path, for messages.
-        data: content of the file.
-        kind: type of the result.
         place: callback that returns the name of a record in a list, given the document, index and record.
 
     Raises:
@@ -138,10 +135,8 @@ def explain_error(
     """Return an InputError for a JSON document of another type: with record, field, value found and value expected.
 
     Args:
-        path: file path.
         error: error of msgspec, which contains the position in the document.
         document: document as plain values.
-        kind: expected type of the document.
         place: callback that returns the name of a record in a list, given its index and content.
         record: name of the record if the document is a record or part of a record.
         field: name of the field or column if the document is a field.

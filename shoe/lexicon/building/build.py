@@ -114,8 +114,6 @@ class Defect:
     """Defect of some concepts of a source, such as a missing gloss.
 
     Attributes:
-        what: description of the defect.
-        count: number of concepts, names or relations with the defect.
         examples: IDs or names of at most five of these.
     """
 
@@ -231,7 +229,6 @@ class BuiltLexicon:
     """Result of compiling a source.
 
     Attributes:
-        content: content of the compiled file.
         concepts: number of concepts of the source that are in the lexicon.
         left_out: number of records left out, by reason.
     """

@@ -89,13 +89,10 @@ class LexiconSize:
     """Size of a lexicon.
 
     Attributes:
-        nouns: number of noun concepts.
-        verbs: number of verb concepts.
         words: number of lemmas, counted once per part of speech.
         named: number of concepts with at least one word.
         glosses: number of concepts with a definition in the file.
         linked: number of concepts with an ID in another lexicon.
-        relations: number of hypernym relations.
         kinds: the eight most frequent (kind, count); a kind is a lexicographer file or semantic type.
     """
 

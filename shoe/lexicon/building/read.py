@@ -30,7 +30,6 @@ class Concept(NamedTuple):
     Attributes:
         id: ID in the source, and name of the concept in maps.
         names: words for the concept, the preferred word first.
-        pos: part of speech.
         gloss: definition; "" without a definition.
         parents: IDs of the direct hypernyms.
         kind: lexicographer file or semantic type in the source; "" for none.
@@ -53,9 +52,7 @@ class Source:
     """Words and concepts read from a file.
 
     Attributes:
-        path: path of the file, for messages.
         title: title of the lexicon, with version.
-        concepts: concepts of the file.
         language: language code of the names.
         licence: licence of the content; "" if the file does not state a licence.
         forms: base forms of each inflected form, per part of speech.
@@ -117,8 +114,6 @@ def parse_xml(
     """Parse XML, and call a function at the start and the end of each element.
 
     Args:
-        path: path of the file, for messages.
-        data: content of the file.
         start: callback for a start tag, with name, attributes and line; if None, parsing stops at the first element.
         end: callback for an end tag, with name of the element and its text, without the text of child elements.
 
@@ -555,7 +550,6 @@ def read_source(path: Path, form: str | None = None, language: str | None = None
     """Read the words and concepts of a file, which may be gzip-compressed, or of a folder of UMLS files.
 
     Args:
-        path: path of the file or folder.
         form: format, one of ``FORMATS``; detected if None.
         language: language to read from a file in several languages, or language of a file that does not state it.
 
