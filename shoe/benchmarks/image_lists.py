@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
@@ -109,18 +109,29 @@ def write_image_lists(
     id_of = np.empty(len(benchmark.objects), np.int64)
     id_of[benchmark.object_order] = list(benchmark.object_ids)
     lists = BoxLists.from_table(table, int(id_of[benchmark.objects.index(_PERSON)]), id_of[table.object])
-    boxes = [[int(x) if x.is_integer() else x for x in box] for box in lists.boxes]
-    keys = ("subject_id", "object_id", *numbers)
-    values = list(zip(lists.human, lists.object, *(column.tolist() for column in numbers.values()), strict=True))
+    lists = replace(lists, boxes=[[int(x) if x.is_integer() else x for x in box] for box in lists.boxes])
+    values = zip(*(column.tolist() for column in numbers.values()), strict=True)
+    more = [dict(zip(numbers, triplet, strict=True)) for triplet in values]
+    write_box_lists(table, path, lists, tuple(ListedImage.__struct_fields__), more)
+
+
+def write_box_lists(
+    table: Interactions, path: str | Path, lists: BoxLists, keys: Sequence[str], more: Sequence[Mapping[str, Any]]
+) -> None:
+    """Write the JSON file of some box lists, one line per image.
+
+    Args:
+        keys: keys of an image's name, boxes and triplets.
+        more: further keys of each of the n triplets, with their values.
+    """
     with atomic_write(path) as stream:
         stream.write(b"[")
         for i, name in enumerate(table.images):
             own, rows = slice(*lists.offsets[i : i + 2]), slice(*table.offsets[i : i + 2])
-            labelled = zip(boxes[own], lists.labels[own], strict=True)
-            record = {
-                "file_name": name,
-                "annotations": [{"bbox": box, "category_id": label} for box, label in labelled],
-                "hoi_annotation": [dict(zip(keys, triplet, strict=True)) for triplet in values[rows]],
-            }
+            labelled = zip(lists.boxes[own], lists.labels[own], strict=True)
+            boxes = [{"bbox": box, "category_id": label} for box, label in labelled]
+            pairs = zip(lists.human[rows], lists.object[rows], more[rows], strict=True)
+            triplets = [{"subject_id": human, "object_id": object_, **rest} for human, object_, rest in pairs]
+            record = dict(zip(keys, (name, boxes, triplets), strict=True))
             stream.write((b",\n" if i else b"\n") + msgspec.json.encode(record))
         stream.write(b"\n]\n")

@@ -27,7 +27,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from math import isnan
+from math import comb, isnan
 from typing import NamedTuple
 
 import numpy as np
@@ -310,7 +310,7 @@ class Statistics:
     @property
     def too_few(self) -> str | None:
         """Reason why no difference can be significant: "images" or "resamples" if there are too few, else None."""
-        pairs = max(1, pairs_of(len(self.estimates)))
+        pairs = max(1, comb(len(self.estimates), 2))
         if pairs * lowest_randomisation(self.images) >= LEVEL:
             return "images"
         return "resamples" if pairs / (1 + self.resamples) >= LEVEL else None
@@ -319,11 +319,6 @@ class Statistics:
     def has_intervals(self) -> bool:
         """Whether there are enough resamples for intervals."""
         return self.resamples >= FEWEST_FOR_INTERVALS
-
-
-def pairs_of(models: int) -> int:
-    """Return the number of pairs of models."""
-    return models * (models - 1) // 2
 
 
 def lowest_randomisation(images: int) -> float:
@@ -337,7 +332,7 @@ def lowest_randomisation(images: int) -> float:
 
 def fewest_resamples(models: int) -> int:
     """Return the minimum number of resamples with which a difference can be significant after Holm's correction."""
-    return round(pairs_of(models) / LEVEL)
+    return round(comb(models, 2) / LEVEL)
 
 
 def usual_resamples(models: int) -> int:

@@ -64,11 +64,6 @@ class RoleTruth:
         """(p,) mask of persons that were not annotated."""
         return np.asarray(self.labels.min(axis=1, initial=0) < 0)
 
-    @property
-    def has_role(self) -> Mask:
-        """(p, R) mask of roles that have a box."""
-        return self.role >= 0
-
     def select_images(self, keep: Indices) -> RoleTruth:
         """Return the annotations of the images with the ascending indices ``keep``."""
         counts = np.diff(self.box_offsets)
