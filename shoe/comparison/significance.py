@@ -77,7 +77,6 @@ class Draws:
     """Shared data of all batches: runs, number of resamples and seed, with a cache for consecutive batches."""
 
     def __init__(self, runs: Sequence[Run], resamples: int, seed: int) -> None:
-        """Prepare draws for runs of the same images, ground truth and protocols."""
         self._runs, self._resamples, self._seed = runs, resamples, seed
         self._prepared: tuple[tuple[int, ...], Resampler] | None = None
         self._random: dict[tuple[bool, int], Counts] = {}
@@ -350,8 +349,7 @@ def statistics(
     """Return confidence intervals and tests for several runs.
 
     The runs have the same images, ground truth and protocols, and distinct names. ``resamples`` is the number of
-    bootstrap samples of the images, and of random swaps in the permutation test of each pair of runs. ``engine``
-    executes the resampling without changing results, and ``progress`` is a progress callback.
+    bootstrap samples of the images, and of random swaps in the permutation test of each pair of runs.
     """
     images = len(runs[0].images)
     figures = [run.figures() for run in runs]

@@ -320,10 +320,7 @@ def score_sweep(
 
     The score of a pair from a separate file is the lower detection score of its two boxes; a triplet has the score of
     its pair. If pairs come from triplets, detection scores are unknown: the score of a triplet is its confidence, and a
-    pair remains if one of its triplets remains.
-
-    Args:
-        analysis: error analysis of the model's triplets, for mAP; None for no mAP.
+    pair remains if one of its triplets remains. ``analysis`` is as for :func:`nms_sweep`.
 
     Raises:
         InputError: if pairs from a separate file have no detection scores, or do not contain the pair of a triplet.

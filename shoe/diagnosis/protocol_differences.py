@@ -383,10 +383,7 @@ class Explained(Document, frozen=True):
 def explain(report: Report, watch: Watch = iter) -> Explained:
     """Return an explanation of the different mAP values of the same predictions under exact-label protocols.
 
-    Args:
-        report: report with the protocols to compare: the first protocol is compared with each other protocol.
-        watch: function that wraps the iterable of sets of rules, to show progress; see
-            :func:`shoe.diagnosis.protocol_differences.scorings` for their number.
+    ``watch`` is as for :func:`differences`, and :func:`scorings` returns the number of sets of rules.
     """
     task, protocols = report.task, [result.options for result in report.strict_results]
     signed = {

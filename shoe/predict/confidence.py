@@ -17,9 +17,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import exp
 from typing import Any, NamedTuple
 
-from shoe.core.errors import OptionError, unknown_name
+from shoe.core.errors import unknown_name
 from shoe.llm.errors import REFUSALS
-from shoe.predict.questions import LETTERS, YES_NO
+from shoe.predict.questions import LETTERS
 from shoe.predict.records import Alternative, Answer, Token
 
 REFUSED = "refused"
@@ -146,12 +146,6 @@ def phrase_confidence(answer: Answer, policy: str) -> float | None:
     return exp(PHRASES[policy](logprobs)) if logprobs else None
 
 
-def yes_confidence(answer: Answer) -> float | None:
-    """Return P(yes) / (P(yes) + P(no)) at the beginning of an answer; None if no stored token spells "yes" or "no"."""
-    shares = word_shares(answer, YES_NO)
-    return None if shares is None else shares[0]
-
-
 def letter_confidences(answers: Iterable[Answer]) -> dict[str, float] | None:
     """Return the relative probability of each option, by option, averaged over answers with different option orders.
 
@@ -191,14 +185,3 @@ def spells(text: str, word: str) -> bool:
     """
     bare = text.strip(_AROUND)
     return bare == word or (len(word) > 1 and bare.lower() == word.lower())
-
-
-def check_probabilities(answers: Iterable[Answer], policy: str, where: str) -> None:
-    """Raise OptionError, naming the file ``where``, if a policy needs token probabilities that an answer lacks."""
-    all_answers = list(answers)
-    without = sum(answer.tokens is None for answer in all_answers)
-    if policy != NONE and without:
-        raise OptionError(
-            f"{where}: {without:,} of {len(all_answers):,} answers have no token probabilities, which confidence "
-            f"{policy!r} needs: use an endpoint that returns logprobs, or confidence 'none'"
-        )

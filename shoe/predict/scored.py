@@ -25,12 +25,10 @@ from shoe.predict.confidence import (
     REFUSED,
     beginning,
     check_policy,
-    check_probabilities,
     letter_confidences,
     phrase_confidence,
     spells,
     word_shares,
-    yes_confidence,
 )
 from shoe.predict.questions import LETTERS, YES_NO, verbs_of
 from shoe.predict.records import Answer, Pair, first_line, write_lines
@@ -104,7 +102,12 @@ def write_scored(
     way = ways.pop() if ways else "phrase"
     check_policy(scoring.policy, way)
     accepted = [answer for answer in all_answers if answer.finish != REFUSED]
-    check_probabilities(accepted, scoring.policy, str(path))
+    without = sum(answer.tokens is None for answer in accepted)
+    if scoring.policy != NONE and without:
+        raise OptionError(
+            f"{path}: {without:,} of {len(accepted):,} answers have no token probabilities, which confidence "
+            f"{scoring.policy!r} needs: use an endpoint that returns logprobs, or confidence 'none'"
+        )
     first: dict[str, Any] = {}
     if by is not None:
         first = {"form": _FORM, "says": sentence(by), "by": {"shoe": __version__, **by}}
@@ -189,9 +192,9 @@ def _yes_confidences(
 
     Answers without "yes" or "no" are left out, and are counted in ``written``.
     """
-    confidences = {answer.verb: yes_confidence(answer) for answer in answers}
-    known = {verb: share for verb, share in confidences.items() if share is not None}
-    written.unread += len(confidences) - len(known)
+    shares = {answer.verb: word_shares(answer, YES_NO) for answer in answers}
+    known = {verb: found[0] for verb, found in shares.items() if found is not None}
+    written.unread += len(shares) - len(known)
     if known and NO_INTERACTION in verbs_of(pair.object, benchmark):
         return {**known, NO_INTERACTION: prod(1 - share for share in known.values())}
     return dict(known)

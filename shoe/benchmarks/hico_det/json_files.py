@@ -57,10 +57,7 @@ class _Document(Struct, gc=False):
 
 
 def read_instances(path: str | Path, data: bytes, _benchmark: Benchmark, _split: str | None) -> Rows:
-    """Return the triplets in a file of fredzzhang/hicodet, with its lists of words, and image sizes if present.
-
-    ``data`` is the content of the file. Raises InputError naming the image and field that break the format.
-    """
+    """Return the triplets in a file of fredzzhang/hicodet, with its lists of words, and image sizes if present."""
     document = read_typed(
         path, data, _Document, lambda document, number, _: f"image {quote(document['filenames'][number])}"
     )
@@ -127,14 +124,13 @@ class _Hoi(ListedTriplet, gc=False):
 
 
 class _PpdmImage(ListedImage, gc=False):
-    hoi_annotation: Annotated[list[_Hoi], Meta(extra={"item": "triplet"})]
+    hoi_annotation: Annotated[list[_Hoi], Meta(extra={"item": "triplet"})]  # type: ignore[assignment]  # a list is read
 
 
 def read_ppdm(path: str | Path, data: bytes, benchmark: Benchmark, _split: str | None) -> Rows:
     """Read a file of PPDM or QPIC, whose verb and HOI IDs are in the order of the benchmark's class table.
 
-    ``data`` is the content of the file. Training images with triplets that refer to missing boxes are only listed in
-    ``left_out``. Raises InputError naming the image and field that break the format.
+    Training images with triplets that refer to missing boxes are only listed in ``left_out``.
     """
     numbering = benchmark.classes
     records = read_typed(path, data, list[_PpdmImage], named_record())
@@ -230,10 +226,7 @@ def is_hake(data: bytes) -> bool:
 
 
 def read_hake(path: str | Path, data: bytes, benchmark: Benchmark, _split: str | None) -> Rows:
-    """Return the triplets in a file of HAKE, with image sizes; size 0 for images without triplets.
-
-    ``data`` is the content of the file. Raises InputError naming the image and field that break the format.
-    """
+    """Return the triplets in a file of HAKE, with image sizes; size 0 for images without triplets."""
     document = parse_json(path, _unpacked(data))
     images: list[str] = []
     entries: list[_HakeImage] = []

@@ -57,10 +57,7 @@ class _Image(Struct, gc=False):
 
 
 def read_annotations(path: str | Path, data: bytes, benchmark: Benchmark, _split: str | None) -> Rows:
-    """Return the triplets in SWIG-HOI's annotations, with the image IDs if the file has one for each image.
-
-    ``data`` is the content of the file. Raises InputError naming the image and field that break the format.
-    """
+    """Return the triplets in SWIG-HOI's annotations, with the image IDs if the file has one for each image."""
     records = read_typed(path, data, list[_Image], named_record())
     verbs = list(benchmark.verb_names or ())
     images = [record.file_name for record in records]

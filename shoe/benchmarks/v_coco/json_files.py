@@ -133,10 +133,7 @@ class _Document(Struct, gc=False):
 
 
 def read_pairs_json(path: str | Path, data: bytes, benchmark: Benchmark, _split: str | None) -> Rows:
-    """Return the triplets in a file of fredzzhang/vcoco, which has no annotations by person and no image sizes.
-
-    ``data`` is the content of the file. Raises InputError naming the image and field that break the format.
-    """
+    """Return the triplets in a file of fredzzhang/vcoco, which has no annotations by person and no image sizes."""
     document = read_typed(path, data, _Document, named_record())
     entries = document.annotations
     names = [entry.file_name for entry in entries]
@@ -185,10 +182,7 @@ PAIRS_FORMAT = TruthFormat(
 
 
 def read_qpic_json(path: str | Path, data: bytes, benchmark: Benchmark, _split: str | None) -> Rows:
-    """Return the triplets and the annotations by person in a file of QPIC's converter, which has no image sizes.
-
-    ``data`` is the content of the file. Raises InputError naming the image and field that break the format.
-    """
+    """Return the triplets and the annotations by person in a file of QPIC's converter, which has no image sizes."""
     records = read_typed(path, data, list[ListedImage], named_record())
     names = [record.file_name for record in records]
     boxes, triplets = [record.annotations for record in records], [record.hoi_annotation for record in records]

@@ -56,8 +56,7 @@ class _Instances(Struct, gc=False):
 def read_official(path: str | Path, data: bytes, benchmark: Benchmark, _split: str | None) -> Rows:
     """Return the triplets and the annotations by person in official annotations, with image sizes.
 
-    ``data`` is the content of the file; COCO's file is read from the folder of ``path`` or its parent. Raises
-    InputError naming the action and field that break the format, or COCO's file if it is missing.
+    COCO's file is read from the folder of ``path`` or its parent.
     """
     actions = benchmark.actions
     in_file = read_typed(path, data, list[_Action], named_record("action", "action_name"))

@@ -176,10 +176,6 @@ def read_obo(path: str, data: bytes, language: str | None) -> Source:
 
     Terms that are obsolete or have no name are left out. Imports of the file are not fetched. ``language`` is the
     language of the names (default "en").
-
-    Raises:
-        MissingExtraError: if fastobo is not installed.
-        InputError: if the file is not valid OBO.
     """
     try:
         import fastobo
@@ -217,10 +213,6 @@ def read_rdf(path: str, data: bytes, language: str | None) -> Source:
     The ID of a concept is the last part of its IRI, or the whole IRI if several concepts share the last part.
     Labels in languages other than ``language`` (default "en"), deprecated concepts, and concepts without a label are
     left out. Imports are not fetched, and entities are not expanded.
-
-    Raises:
-        MissingExtraError: if pyoxigraph is not installed.
-        InputError: if the file is not valid RDF.
     """
     try:
         from pyoxigraph import NamedNode, RdfFormat, parse
@@ -287,11 +279,8 @@ _OFFSET = re.compile(r"^omw-[\w-]+-(\d{8})-([nv])$")
 def read_lmf(path: str, data: bytes, language: str | None) -> Source:
     """Read the nouns and verbs of a wordnet in a WN-LMF file.
 
-    ``language`` selects the wordnet in a file with several wordnets; None for a file with one wordnet.
-
-    Raises:
-        InputError: if the file is not valid WN-LMF.
-        OptionError: unless exactly one wordnet in the file has the language.
+    ``language`` selects the wordnet in a file with several wordnets; None for a file with one wordnet. Raises
+    OptionError unless exactly one wordnet in the file has the language.
     """
     reader = _LmfReader(path, language)
     parse_xml(path, data, reader.start, reader.end)
@@ -407,9 +396,6 @@ def read_rrf(path: Path, language: str | None) -> Source:
     Suppressed names, definitions and relations, and names in other languages than ``language`` (default "en"), are left
     out. The preferred name of a concept comes first. Parents are read from PAR and reversed CHD relations; the kind is
     the first semantic type.
-
-    Raises:
-        InputError: for an invalid record, with file and line.
     """
     language = language or "en"
     wanted = _LANGUAGES.get(language, language.upper())
@@ -459,9 +445,6 @@ def read_tab(path: str, data: bytes) -> Source:
     """Read an OMW table: a header line, then lines of "OFFSET-POS <tab> LANGUAGE:lemma <tab> WORD".
 
     Lines of other kinds, such as definitions, are ignored. Words that are neither nouns nor verbs are left out.
-
-    Raises:
-        InputError: for an invalid line, with its number.
     """
     first, *lines = text_lines(path, data) or [""]
     title, language, _, licence, *_ = [*first.removeprefix("#").strip().split("\t"), "", "", "", ""]
@@ -497,9 +480,6 @@ def read_table(path: Path, language: str | None) -> Source:
 
     The columns are those of ``COLUMNS``; id and names are required, and a concept without pos is a noun. ``language``
     is the language of the names (default "en").
-
-    Raises:
-        InputError: for an invalid column or value, with line and field.
     """
     header, *rows = delimited_rows(path)
     for column in header:
@@ -554,7 +534,7 @@ def read_source(path: Path, form: str | None = None, language: str | None = None
         language: language to read from a file in several languages, or language of a file that does not state it.
 
     Raises:
-        InputError: if the file cannot be read.
+        InputError: for a file that cannot be read, or with the record that breaks the format.
         OptionError: for an unknown format.
         MissingExtraError: if a required library is not installed.
     """
