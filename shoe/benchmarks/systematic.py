@@ -290,12 +290,6 @@ class SystematicSplit:
     seed: int = 0
     tries: int = 1
 
-    def in_training(self, combinations: Combinations) -> Mask:
-        """Return a (C,) mask of the combinations that training images show."""
-        shown = np.zeros((len(self.train.verbs), len(self.train.objects)), bool)
-        shown[self.train.verb, self.train.object] = True
-        return shown[combinations.verb, combinations.object]
-
 
 def split_systematically(
     table: Interactions,
@@ -488,7 +482,9 @@ def split_files(
     hoi = dataset.classes.of[combinations.verb, combinations.object].astype(np.int64)
     of_combinations = similar(hoi, hoi) if rules.by_similarity else None
     made = split_systematically(table, rules, seed, combinations=combinations, similarity=of_combinations)
-    shown = made.in_training(combinations)
+    in_training = np.zeros((len(table.verbs), len(table.objects)), bool)
+    in_training[made.train.verb, made.train.object] = True
+    shown = in_training[combinations.verb, combinations.object]
     nearest = similar(hoi[made.held_out], hoi[shown]).max(axis=1, initial=0)
     try:
         folder.mkdir(parents=True, exist_ok=True)

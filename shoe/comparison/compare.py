@@ -94,16 +94,6 @@ def _protocols(run: Run) -> list[str]:
     return [*(each.options.protocol for each in run.strict), *(each.options.protocol for each in run.by_person)]
 
 
-def protocols_left_out(runs: Sequence[Run], shared: Sequence[Run]) -> list[str]:
-    """Return one line per protocol of ``runs`` that is missing in ``shared``, with the runs not scored by it."""
-    lines = []
-    for name in dict.fromkeys(name for run in runs for name in _protocols(run)):
-        if name not in _protocols(shared[0]):
-            without = ", ".join(run.name for run in runs if name not in _protocols(run))
-            lines.append(f"{name} is not in the table, because it was not scored for {without}")
-    return lines
-
-
 def check_truth(a: Run, b: Run) -> None:
     """Raise InputError if two runs have different images, ground truths or classes."""
     for name in _OF_TRUTH:
@@ -327,7 +317,13 @@ def compare(
     shared = shared_protocols(runs)
     resamples = usual_resamples(len(runs)) if resamples is None else resamples
     tested = statistics(shared, resamples, seed, engine, progress) if resamples else None
-    return Comparison(tuple(shared), tested, (*unlike, *protocols_left_out(runs, shared)))
+    without = {name: [r.name for r in runs if name not in _protocols(r)] for run in runs for name in _protocols(run)}
+    unlike += [
+        f"{name} is not in the table, because it was not scored for {', '.join(models)}"
+        for name, models in without.items()
+        if models
+    ]
+    return Comparison(tuple(shared), tested, tuple(unlike))
 
 
 def single_run(run: Run, *, resamples: int | None = None, seed: int = 0) -> Comparison:

@@ -80,7 +80,8 @@ class Counted:
         """Return the sums of one or more models on M ``images``; ``tau`` are their matches at other thresholds."""
         from scipy.sparse import hstack
 
-        versions = Versions.from_levels(tau, images)
+        known = tuple(each for each in tau if each is not None)
+        versions = Versions(known if len(known) == len(models) else (), images)  # a model may lack other thresholds
         own = [versions.own(model) for model in range(len(models))]
         parts = [_sums(len(own[i]), versions.entries(i, each)) for i, each in enumerate(models)]
         joined = {name: hstack([part[name] for part in parts], format="csr") for name in parts[0]}

@@ -144,12 +144,6 @@ class Versions:
     levels: tuple[TauLevels, ...]
     images: int
 
-    @classmethod
-    def from_levels(cls, levels: Sequence[TauLevels | None], images: int) -> Versions:
-        """Return the versions; the threshold is the same under all weights if a model lacks other thresholds."""
-        known = tuple(each for each in levels if each is not None)
-        return cls(known if len(known) == len(levels) else (), images)
-
     def entries(self, model: int, f1: F1Entries) -> F1Entries:
         """Return the matches of a model by version: first those at its own threshold, then the other versions."""
         if not self.levels:

@@ -454,16 +454,13 @@ _COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """The n triplets of a file with m images, in file order and with boxes as in the file.
+    """The n triplets of a file with m images, in file order; fields that are not listed are as in Interactions.
 
     Attributes:
-        images: names of the m images.
         image: (n,) index into ``images``.
         human_boxes, object_boxes: (n, 4) box coordinates as in the file, in any box convention.
         verbs, objects: vocabularies of words; if the file has class IDs, the names of the classes.
-        verb, object: (n,) indices into ``verbs`` and ``objects``.
         score: (n,) confidence, NaN if missing; None if the file has no scores.
-        sizes: (m, 2) width and height; 0 if unknown.
         coordinates: (m,) ``Coordinates`` of each image, or one value for all images.
         loose: (n,) mask of triplets from raw model replies, whose boxes may have no area; None if there are none.
         place: callback that returns the name of a triplet's record for messages, given its row index.

@@ -129,7 +129,6 @@ def localise(
     """Return the predicted pairs matched with the pairs of the ground truth.
 
     Args:
-        rules: counting rules for pairs, by default those of the papers' toolbox.
         no_interaction: ``exclude`` or ``keep`` true pairs whose only class is no_interaction.
         triplets: task of the triplets that the pairs come from, whose IoUs are reused; None for other pairs.
 

@@ -290,7 +290,6 @@ def diagnose_pairs(
 
     Args:
         no_interaction: ``exclude`` or ``keep`` ground-truth pairs whose only class is no_interaction.
-        rules: counting rules for pairs, by default those of the papers' toolbox.
 
     Raises:
         OptionError: if ``no_interaction`` has another value.

@@ -40,7 +40,6 @@ class DetectorConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
         threshold: minimum score of a box; low by default, because pair rules have their own threshold.
         words: words for which a zero-shot detector searches; not used by a detector with fixed classes.
         device: device that runs the model; ``auto`` is a GPU if available, else the CPU.
-        dtype: precision of weights and computations.
     """
 
     model: str

@@ -30,7 +30,7 @@ def parse_with_nan(path: str | Path, data: bytes, line: int | None = None) -> An
     """Parse JSON in which numbers may be NaN or Infinity, as in Python's ``json``; else as :func:`parse_json`."""
     if b"NaN" in data or b"Infinity" in data:
         with suppress(ValueError, RecursionError):  # parse_json reports the error
-            return json.loads(data, parse_int=_int_or_float)
+            return json.loads(data, parse_int=lambda digits: (int if len(digits) < _LONGEST_INT else float)(digits))
     return parse_json(path, data, line)
 
 
@@ -56,10 +56,6 @@ def encode(value: Any, *, readable: bool = False) -> bytes:
     """Return a value as JSON: on one line, or if ``readable``, indented by two spaces with a final line break."""
     data = msgspec.json.encode(value)
     return msgspec.json.format(data, indent=2) + b"\n" if readable else data
-
-
-def _int_or_float(digits: str) -> float:
-    return int(digits) if len(digits) < _LONGEST_INT else float(digits)
 
 
 def _syntax_error(path: str | Path, data: bytes, error: Exception, line: int | None = None) -> InputError:
