@@ -33,6 +33,7 @@ class AskSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
     Attributes:
         rounds: number of option orders in which a question is asked; confidences are averaged over the orders.
+        seed: random seed for the option orders.
     """
 
     rounds: Annotated[int, msgspec.Meta(ge=1, le=26)] = 2

@@ -130,7 +130,7 @@ def parse_xml(
 
     def began(name: str, attributes: Attributes) -> None:
         if start is None:
-            raise _Begun
+            raise StopIteration
         texts.append([])
         start(name, attributes, parser.CurrentLineNumber)
 
@@ -144,17 +144,13 @@ def parse_xml(
     parser.CharacterDataHandler = lambda text: texts[-1].append(text)
     try:
         parser.Parse(data, True)
-    except _Begun:
+    except StopIteration:
         return
     except expat.ExpatError as error:
         record = f"line {error.lineno}"
         raise InputError(path, record=record, found=expat.errors.messages[error.code], expected="XML") from None
     except (ValueError, LookupError) as error:
         raise InputError(path, found=str(error), expected="XML") from None
-
-
-class _Begun(Exception):  # noqa: N818 - it ends reading, and is no error
-    pass
 
 
 # OBO through fastobo, OWL and SKOS through pyoxigraph (extra ``lexicon``): ontologies' names, definitions, parents.

@@ -50,6 +50,7 @@ class BackendConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         revision: revision of the model on the hub; "" for the default revision.
         most_tokens: maximum number of tokens of an answer.
         top: number of likeliest tokens per position whose log probabilities are recorded.
+        price: price of tokens; None if unknown.
     """
 
     kind: ClassVar[str]

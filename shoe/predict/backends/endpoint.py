@@ -31,6 +31,7 @@ class Endpoint(BackendConfig, frozen=True, kw_only=True):
         logprobs: whether token probabilities are requested; by default, if the confidence is not ``none``.
         parameters: further parameters of each request, which override the default parameters. The value null removes a
             default parameter.
+        limits: limits on the number and rate of requests.
     """
 
     kind: ClassVar[str] = "endpoint"

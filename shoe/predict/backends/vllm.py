@@ -23,6 +23,7 @@ class VLLM(BackendConfig, frozen=True, kw_only=True):
     """Settings of a model in vLLM's offline engine.
 
     Attributes:
+        dtype: precision of weights and computations.
         batch_size: number of questions passed to the engine together; the engine divides them into batches.
         pictures: maximum number of images per question.
         engine: further arguments of ``vllm.LLM`` (``{"tensor_parallel_size": 4, "max_model_len": 8192}``).
