@@ -92,17 +92,6 @@ class Action:
     roles: tuple[str, ...]
     instruments: frozenset[str] = frozenset()
 
-    def role_of(self, object_: str) -> str:
-        """Return the role, "instr" or "obj", of an object category in this action; the action must have a role.
-
-        >>> hit = Action("hit", "hitting", ("instr", "obj"), frozenset({"tennis_racket"}))
-        >>> hit.role_of("tennis_racket"), hit.role_of("sports_ball")
-        ('instr', 'obj')
-        """
-        if len(self.roles) == 1:
-            return self.roles[0]
-        return "instr" if object_ in self.instruments else "obj"
-
 
 @dataclass(frozen=True)
 class Actions:
@@ -145,9 +134,10 @@ class Actions:
 
     def entry_of(self, action: int, object_: str) -> int:
         """Return the index into ``entries`` of an action with an object category; -1 for an action without roles."""
-        if not self.all[action].roles:
-            return -1
-        return self.entries.index((action, self.all[action].role_of(object_)))
+        roles = self.all[action].roles
+        if len(roles) > 1:
+            roles = ("instr" if object_ in self.all[action].instruments else "obj",)
+        return self.entries.index((action, roles[0])) if roles else -1
 
     def verb_ids(
         self, verbs: Sequence[str], objects: Sequence[str], verb: NDArray[np.integer], object_: NDArray[np.integer]

@@ -242,13 +242,10 @@ def without_auxiliaries(words: list[str]) -> list[str]:
         if words[start] in text.AUXILIARIES and bases(words[start], "verb"):
             verb = start
         start += 1
-    return words[verb:] if start and not _begins_a_verb(words[start]) else words[start:]
-
-
-def _begins_a_verb(word: str) -> bool:
-    """Return whether a word is a verb form or ends in -ing or -ed, and is no preposition or determiner."""
-    verb = bool(bases(word, "verb")) or word.endswith(("ing", "ed"))
-    return verb and word not in text.PREPOSITIONS | text.DETERMINERS
+    if not start:
+        return words
+    may_be_verb = bases(words[start], "verb") or words[start].endswith(("ing", "ed"))
+    return words[start if may_be_verb and words[start] not in text.PREPOSITIONS | text.DETERMINERS else verb :]
 
 
 def is_adverb(word: str) -> bool:

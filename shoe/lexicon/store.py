@@ -147,10 +147,8 @@ def ids_of(names: Iterable[str]) -> Ints:
     return ids
 
 
-@per_lexicon(64)
-def listed_ids(names: tuple[str, ...]) -> Ints:
-    """Return the (n,) IDs of senses from their names, cached: for repeated lists of names; see :func:`ids_of`."""
-    return ids_of(names)
+listed_ids: Callable[[tuple[str, ...]], Ints] = per_lexicon(64)(ids_of)
+"""Function that returns the IDs of senses as :func:`ids_of` does, cached: for repeated lists of names."""
 
 
 def ids_in(text: bytes, starts: Indices, ends: Indices) -> Ints:

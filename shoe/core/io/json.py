@@ -59,7 +59,9 @@ def encode(value: Any, *, readable: bool = False) -> bytes:
 
 
 def _syntax_error(path: str | Path, data: bytes, error: Exception, line: int | None = None) -> InputError:
-    if isinstance(error, UnicodeDecodeError) or not _is_utf_8(data):  # msgspec 0.23 reports a syntax error
+    try:
+        data.decode()
+    except UnicodeDecodeError:  # for which msgspec 0.23 reports a syntax error
         return InputError(path, found="bytes that are not UTF-8", expected="JSON")
     if isinstance(error, RecursionError):
         return InputError(path, found="too deeply nested lists", expected="JSON")
@@ -74,13 +76,6 @@ def _syntax_error(path: str | Path, data: bytes, error: Exception, line: int | N
     lines = before.decode("utf-8", "replace").split("\n")
     where = f"line {line or len(lines)}, column {len(lines[-1]) + 1}"
     return InputError(path, record=where, found=found, expected="JSON", hint=hint)
-
-
-def _is_utf_8(data: bytes) -> bool:
-    with suppress(UnicodeDecodeError):
-        data.decode()
-        return True
-    return False
 
 
 # Types of JSON values. ``Meta(extra=...)`` has words for error messages: ``expected`` describes a valid value, and
