@@ -277,7 +277,6 @@ class SystematicSplit:
     """A systematic generalisation split.
 
     Attributes:
-        train, test: annotations of the training part and of the test part.
         held_out: (C,) mask of the test combinations.
         dropped: (m,) mask of the images that are in neither part.
         tries: number of seeds that were tried, including the last one.

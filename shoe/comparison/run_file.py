@@ -97,7 +97,6 @@ class StoredColumn(msgspec.Struct):
 
     Attributes:
         type: NumPy name of the type of the numbers or codes.
-        length: number of elements of the column.
         table: number of 64-bit values in the table, stored before the codes; None without a table.
     """
 

@@ -18,7 +18,7 @@ from shoe.benchmarks.protocols import DIAG
 from shoe.benchmarks.truth import GroundTruth
 from shoe.core.arrays import Floats, Indices, Mask, as_bits, first_equal, first_of_each, index_in_group
 from shoe.core.documents import Count, Document, Fraction
-from shoe.core.errors import InputError, OptionError, unknown_name
+from shoe.core.errors import InputError, unknown_name
 from shoe.core.interactions import Interactions
 from shoe.core.roles import no_boxes
 from shoe.diagnosis.analysis import ErrorAnalysis
@@ -297,39 +297,28 @@ def nms_sweep(
     Args:
         thresholds: maximum overlaps, 0 to 1.
         analysis: error analysis of the model's triplets, for mAP; None for no mAP.
-
-    Raises:
-        OptionError: if a threshold is out of range.
     """
-    for threshold in thresholds:
-        if not 0 <= threshold <= 1:
-            raise OptionError(f"NMS threshold: found {threshold:g}, expected 0 to 1")
-    lowest = min(thresholds, default=1.0)
-
-    def suppressed(table: Interactions) -> Callable[[float], Mask]:
-        return Suppression(table, np.arange(len(table)), lowest).kept
-
-    return _sweep("nms", localised, thresholds, analysis, suppressed)
+    lowest = min(thresholds)
+    return _sweep(
+        "nms", localised, thresholds, analysis, lambda table: Suppression(table, np.arange(len(table)), lowest).kept
+    )
 
 
 def score_sweep(
     localised: Localised, thresholds: Sequence[float] = SCORE_THRESHOLDS, analysis: ErrorAnalysis | None = None
 ) -> Sweep:
-    """Return the metrics of the pairs whose score is at least each threshold.
+    """Return the metrics of the pairs, which have scores, whose score is at least each threshold.
 
     The score of a pair from a separate file is the lower detection score of its two boxes; a triplet has the score of
     its pair. If pairs come from triplets, detection scores are unknown: the score of a triplet is its confidence, and a
     pair remains if one of its triplets remains. ``analysis`` is as for :func:`nms_sweep`.
 
     Raises:
-        InputError: if pairs from a separate file have no detection scores, or do not contain the pair of a triplet.
+        InputError: if pairs from a separate file do not contain the pair of a triplet.
     """
     pairs = localised.pairs
     if pairs.triplets is not None:
         return _sweep("score", localised, thresholds, analysis, lambda table: _from(table.score))
-    if not pairs.detected:
-        found, expected = "pairs without detection scores", "h_score and o_score for each pair"
-        raise InputError("pairs", found=found, expected=expected)
 
     def of_detection(table: Interactions) -> Callable[[float], Mask]:
         if table is pairs.table or analysis is None:

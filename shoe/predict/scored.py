@@ -24,13 +24,12 @@ from shoe.predict.confidence import (
     NONE,
     REFUSED,
     beginning,
-    check_policy,
     letter_confidences,
     phrase_confidence,
     spells,
     word_shares,
 )
-from shoe.predict.questions import LETTERS, YES_NO, verbs_of
+from shoe.predict.questions import LETTERS, WHOLE, YES_NO, verbs_of
 from shoe.predict.records import Answer, Pair, first_line, write_lines
 from shoe.version import __version__
 
@@ -59,7 +58,6 @@ class WrittenCounts:
     """Counts of predictions and answers when a prediction file is written.
 
     Attributes:
-        refused: number of answers that are refusals.
         unread: number of answers about pairs that are empty or contain none of the expected words or letters.
         scores: number of predictions for each score.
     """
@@ -91,16 +89,10 @@ def write_scored(
         by: all settings, as JSON, for the first line of the file; None for no such line.
 
     Raises:
-        OptionError: if ``scoring.policy`` does not apply to this kind of question, or needs token probabilities that
-            the answers do not have.
+        OptionError: if ``scoring.policy`` needs token probabilities that the answers do not have.
         InputError: if the file cannot be written.
     """
     all_answers = list(answers)
-    ways = {answer.way for answer in all_answers}
-    if len(ways) > 1:
-        raise OptionError(f"answers: found several kinds of questions ({', '.join(sorted(ways))}), expected one kind")
-    way = ways.pop() if ways else "phrase"
-    check_policy(scoring.policy, way)
     accepted = [answer for answer in all_answers if answer.finish != REFUSED]
     without = sum(answer.tokens is None for answer in accepted)
     if scoring.policy != NONE and without:
@@ -112,7 +104,7 @@ def write_scored(
     if by is not None:
         first = {"form": _FORM, "says": sentence(by), "by": {"shoe": __version__, **by}}
     written = WrittenCounts(refused=len(all_answers) - len(accepted))
-    if way == "image":
+    if all_answers and all_answers[0].way == WHOLE:
         written.scores = _write_whole(accepted, Path(path), sizes, benchmark, first)
         written.predictions = written.scores.total()
     else:

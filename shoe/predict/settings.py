@@ -48,8 +48,6 @@ class PredictionSettings:
         names: names that belong to the labels and IDs in files of detections.
         detector: settings of the detector; None if boxes or pairs are read from a file, or if no boxes are needed.
         rule, pairing: name and settings of the pair rule.
-        way: kind of question, with its prompt.
-        model: settings of the vision-language model.
     """
 
     benchmark: Benchmark

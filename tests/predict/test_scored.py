@@ -133,8 +133,6 @@ def test_the_same_answers_score_by_any_policy(tmp_path: Path) -> None:
 
     write_scored(said, path, Scoring("none"), SIZES, HICO)
     assert [json.loads(line).get("verb") for line in path.read_text().splitlines()] == ["ride", None]
-    with pytest.raises(OptionError, match="unknown confidence for yes-no 'mean'"):
-        write_scored(said, path, Scoring("mean"), SIZES, HICO)
     with pytest.raises(OptionError, match="1 of 3 answers have no token probabilities, which confidence 'yes' needs"):
         write_scored([*said, answer("yes-no", "yes", verb="pet")], path, Scoring("yes"), SIZES, HICO)
 
