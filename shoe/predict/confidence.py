@@ -17,7 +17,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import exp
 from typing import Any, NamedTuple
 
-from shoe.core.errors import unknown_name
 from shoe.llm.errors import REFUSALS
 from shoe.predict.questions import LETTERS
 from shoe.predict.records import Alternative, Answer, Token
@@ -125,12 +124,6 @@ POLICIES: Mapping[str, tuple[str, ...]] = {
     "image": (NONE,),
 }
 """Names of the policies by kind of question, the default first."""
-
-
-def check_policy(name: str, way: str) -> None:
-    """Raise OptionError if ``name`` is not a policy for the kind of question ``way``."""
-    if name not in POLICIES[way]:
-        raise unknown_name(f"confidence for {way}", name, POLICIES[way])
 
 
 def phrase_confidence(answer: Answer, policy: str) -> float | None:
