@@ -26,8 +26,7 @@ from benchmarks.shared import Row, print_cells
 from shoe.demo import PREDICTIONS, TRUTH
 from shoe.engines import engine_of
 from shoe.engines.base import Engine
-from shoe.engines.ray_cluster import Cluster
-from shoe.engines.ray_connection import connect
+from shoe.engines.ray_cluster import Cluster, connect
 from shoe.llm.budget import Budget
 from shoe.llm.ledger import Ledger
 from shoe.llm.ledger_writer import writing

@@ -17,9 +17,8 @@ from shoe.benchmarks.classes import ClassSplit, HoiClasses
 from shoe.benchmarks.pairs import single_pair_images
 from shoe.core.arrays import Indices, Mask
 from shoe.core.documents import Document
-from shoe.core.interactions import Interactions
+from shoe.core.interactions import Interactions, Rows
 from shoe.core.io.json import parse_json, read_typed
-from shoe.core.rows import Rows
 
 if TYPE_CHECKING:
     from shoe.benchmarks.protocol_options import StrictOptions
@@ -54,8 +53,6 @@ class Card:
 
     Attributes:
         title: name as in papers, and a short description.
-        papers: papers of the dataset and of its evaluation.
-        licence: licence and terms of use.
         files: files that users can download; shoe downloads nothing.
         notes: remarks on the sizes and scores of the dataset, one line each.
     """
@@ -86,7 +83,6 @@ class Action:
 
     Attributes:
         name: name as in the official files.
-        gerund: -ing form of the verb.
         roles: "instr" and "obj" in the official order; empty for an action without an object.
         instruments: for an action with both roles, the object categories that have the role "instr".
     """
@@ -96,24 +92,12 @@ class Action:
     roles: tuple[str, ...]
     instruments: frozenset[str] = frozenset()
 
-    def role_of(self, object_: str) -> str:
-        """Return the role, "instr" or "obj", of an object category in this action; the action must have a role.
-
-        >>> hit = Action("hit", "hitting", ("instr", "obj"), frozenset({"tennis_racket"}))
-        >>> hit.role_of("tennis_racket"), hit.role_of("sports_ball")
-        ('instr', 'obj')
-        """
-        if len(self.roles) == 1:
-            return self.roles[0]
-        return "instr" if object_ in self.instruments else "obj"
-
 
 @dataclass(frozen=True)
 class Actions:
     """The A actions of a benchmark, in the order of its official files.
 
     Attributes:
-        all: the A actions.
         left_out: name of the role entry that papers often exclude from the mean; "" if there is none.
     """
 
@@ -150,9 +134,10 @@ class Actions:
 
     def entry_of(self, action: int, object_: str) -> int:
         """Return the index into ``entries`` of an action with an object category; -1 for an action without roles."""
-        if not self.all[action].roles:
-            return -1
-        return self.entries.index((action, self.all[action].role_of(object_)))
+        roles = self.all[action].roles
+        if len(roles) > 1:
+            roles = ("instr" if object_ in self.all[action].instruments else "obj",)
+        return self.entries.index((action, roles[0])) if roles else -1
 
     def verb_ids(
         self, verbs: Sequence[str], objects: Sequence[str], verb: NDArray[np.integer], object_: NDArray[np.integer]

@@ -136,11 +136,9 @@ def labels_of_words(
     """Return the (n,) index into the dataset's ``labels`` of each triplet's word; raise InputError for other words.
 
     Args:
-        path: file path, for messages.
         part: "verb" or "object".
         index: (n,) index of each triplet's word in ``words``; only words that occur in it must be labels.
         words: vocabulary of the file.
-        labels: labels of the dataset.
         place: callback that returns the name of a triplet, given its row.
         limit: text appended to the description of the labels in the message.
         match: callback that returns a label index for each word that equals no label; -1 if no label matches.

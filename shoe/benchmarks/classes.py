@@ -140,8 +140,6 @@ def parse_classes(text: str, name: str, source: str | Path = "class table") -> H
     Args:
         text: lines of verb, object, gerund, WordNet 3.0 names of the verb's and the object's sense ("" for none), and
             "rare", "unseen" (not in the training set), "unscored" (not in the test set either) or "".
-        name: name of the benchmark.
-        source: file path, for messages.
 
     Raises:
         InputError: naming the first line with another format; or for a class twice, or no classes.

@@ -1,19 +1,62 @@
-"""Writer of JSON files in the style of QPIC: a list of images with boxes, and triplets that refer to boxes by index."""
+"""JSON files in the style of QPIC: a list of images with boxes, and triplets that refer to boxes by index."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
+from typing import Annotated, Any
 
 import msgspec
 import numpy as np
+from msgspec import Meta, Struct
 from numpy.typing import NDArray
 
 from shoe.benchmarks.base import Benchmark
-from shoe.core.arrays import Indices
+from shoe.core.arrays import Floats, Indices
 from shoe.core.interactions import Interactions
 from shoe.core.io.files import atomic_write
+from shoe.core.io.json import BoxOrText, WholeOrText
+
+
+class ListedBox(Struct, gc=False):
+    """Box of an image in a file, with its category ID."""
+
+    bbox: BoxOrText
+    category_id: WholeOrText
+
+
+class ListedTriplet(Struct, gc=False):
+    """Triplet in a file: indices of its boxes among those of the image, and verb ID."""
+
+    subject_id: WholeOrText
+    object_id: WholeOrText
+    category_id: WholeOrText
+
+
+class ListedImage(Struct, gc=False):
+    """Image in a file, with its boxes and triplets."""
+
+    file_name: str
+    annotations: Annotated[list[ListedBox], Meta(extra={"item": "box"})]
+    hoi_annotation: Annotated[list[ListedTriplet], Meta(extra={"item": "triplet"})]
+
+
+def columns_of_lists(
+    boxes: Sequence[Sequence[Any]], triplets: Sequence[Sequence[Any]], *fields: str
+) -> tuple[Indices, Floats, Indices, Indices, list[Indices]]:
+    """Return the columns of the boxes (with ``bbox`` and ``category_id``) and of the triplets of m images.
+
+    Returns:
+        (m,) number of boxes; (b, 4) boxes; (b,) category IDs; (n,) image of each triplet; (n,) values of each field.
+    """
+    counts, size = (np.array([len(each) for each in lists], np.int64) for lists in (boxes, triplets))
+    every, hois = list(chain.from_iterable(boxes)), list(chain.from_iterable(triplets))
+    corners = np.array([box.bbox for box in every], np.float64).reshape(-1, 4)
+    category = np.array([box.category_id for box in every], np.float64).astype(np.int64)
+    columns = [np.array([getattr(hoi, name) for hoi in hois], np.float64).astype(np.int64) for name in fields]
+    return counts, corners, category, np.repeat(np.arange(len(size)), size), columns
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -22,7 +65,6 @@ class BoxLists:
 
     Attributes:
         offsets: (m + 1,) the boxes of image i are entries offsets[i] to offsets[i + 1] of the lists.
-        boxes: x1, y1, x2, y2 of each box.
         labels: category ID of each box.
         human, object: (n,) index of each triplet's boxes within its image.
     """
@@ -67,18 +109,29 @@ def write_image_lists(
     id_of = np.empty(len(benchmark.objects), np.int64)
     id_of[benchmark.object_order] = list(benchmark.object_ids)
     lists = BoxLists.from_table(table, int(id_of[benchmark.objects.index(_PERSON)]), id_of[table.object])
-    boxes = [[int(x) if x.is_integer() else x for x in box] for box in lists.boxes]
-    keys = ("subject_id", "object_id", *numbers)
-    values = list(zip(lists.human, lists.object, *(column.tolist() for column in numbers.values()), strict=True))
+    lists = replace(lists, boxes=[[int(x) if x.is_integer() else x for x in box] for box in lists.boxes])
+    values = zip(*(column.tolist() for column in numbers.values()), strict=True)
+    more = [dict(zip(numbers, triplet, strict=True)) for triplet in values]
+    write_box_lists(table, path, lists, tuple(ListedImage.__struct_fields__), more)
+
+
+def write_box_lists(
+    table: Interactions, path: str | Path, lists: BoxLists, keys: Sequence[str], more: Sequence[Mapping[str, Any]]
+) -> None:
+    """Write the JSON file of some box lists, one line per image.
+
+    Args:
+        keys: keys of an image's name, boxes and triplets.
+        more: further keys of each of the n triplets, with their values.
+    """
     with atomic_write(path) as stream:
         stream.write(b"[")
         for i, name in enumerate(table.images):
             own, rows = slice(*lists.offsets[i : i + 2]), slice(*table.offsets[i : i + 2])
-            labelled = zip(boxes[own], lists.labels[own], strict=True)
-            record = {
-                "file_name": name,
-                "annotations": [{"bbox": box, "category_id": label} for box, label in labelled],
-                "hoi_annotation": [dict(zip(keys, triplet, strict=True)) for triplet in values[rows]],
-            }
+            labelled = zip(lists.boxes[own], lists.labels[own], strict=True)
+            boxes = [{"bbox": box, "category_id": label} for box, label in labelled]
+            pairs = zip(lists.human[rows], lists.object[rows], more[rows], strict=True)
+            triplets = [{"subject_id": human, "object_id": object_, **rest} for human, object_, rest in pairs]
+            record = dict(zip(keys, (name, boxes, triplets), strict=True))
             stream.write((b",\n" if i else b"\n") + msgspec.json.encode(record))
         stream.write(b"\n]\n")

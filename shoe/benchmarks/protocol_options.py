@@ -63,8 +63,6 @@ def option(
     """Return the dataclass field of an option.
 
     Args:
-        default: default value.
-        what: description in the documentation.
         values: allowed values, if only some members of the enumeration are allowed.
         range: lowest and highest value of a number.
         quiet: whether signatures omit the option if it has its default value, because signatures published before the

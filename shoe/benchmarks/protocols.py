@@ -135,8 +135,6 @@ def choose(
     Args:
         names: protocols, at most one of them semantic; ``all`` stands for ``shoe`` and all protocols of the benchmark.
         assignments: ``NAME=VALUE`` settings that change options of the semantic and the exact-label protocols.
-        strict: exact-label protocols of the benchmark by name.
-        roles: protocols of the benchmark by person, by name.
         image_labels: whether the ground truth has image-level labels; if not, protocols of the known-object setting use
             the annotated boxes.
 
@@ -265,8 +263,6 @@ def sign(
     Args:
         facts: metadata that affect scores besides the options: ``GroundTruth.signature_fields()``, the similarity map
             and its hash, and how predictions were read.
-        strict: exact-label protocol or protocol by person, if one was applied.
-        semantic: semantic protocol, if one was applied.
         protocols: protocols of the benchmark by name, for :meth:`Signature.short`.
     """
     items = {"shoe": __version__, **facts}

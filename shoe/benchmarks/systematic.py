@@ -38,10 +38,7 @@ SOURCE = "Takemoto et al., HICO-DET-SG and V-COCO-SG; seeds and program of Fujit
 def published_splits(dataset: str, ratio: float, seeds: Sequence[int]) -> dict[str, Callable[[], ClassSplit]]:
     """Return one function per published split, by split name ("sg1", "sg2", ...); each function builds its split.
 
-    Args:
-        dataset: name of the benchmark.
-        ratio: fraction of the combinations for training.
-        seeds: random seed of each split.
+    ``ratio`` is the fraction of the combinations for training, and ``seeds`` the random seed of each split.
     """
     return {f"sg{number}": partial(_published, dataset, ratio, seed, number) for number, seed in enumerate(seeds, 1)}
 
@@ -65,10 +62,8 @@ def file_order(data: Benchmark) -> Indices:
     object_number = object_number[: len(data.classes.objects)]
     verb_number = np.argsort(data.verb_order)[:, None]
     if data.actions.all:  # an action has a number for each role, and an object has one of the roles
-        number = {pair: i for i, pair in enumerate(data.actions.numbered)}
-        action = [data.actions.names.index(verb) for verb in data.classes.verbs]
-        rows = [[number[a, data.actions.entry_of(a, o)] for o in data.classes.objects] for a in action]
-        verb_number = np.array(rows, np.int64)
+        every = np.indices((len(data.classes.verbs), len(data.classes.objects)))
+        verb_number = data.actions.verb_ids(data.classes.verbs, data.classes.objects, *every)
     return object_number * (int(verb_number.max()) + 1) + verb_number
 
 
@@ -282,10 +277,8 @@ class SystematicSplit:
     """A systematic generalisation split.
 
     Attributes:
-        train, test: annotations of the training part and of the test part.
         held_out: (C,) mask of the test combinations.
         dropped: (m,) mask of the images that are in neither part.
-        seed: random seed of the split.
         tries: number of seeds that were tried, including the last one.
     """
 
@@ -295,12 +288,6 @@ class SystematicSplit:
     dropped: Mask
     seed: int = 0
     tries: int = 1
-
-    def in_training(self, combinations: Combinations) -> Mask:
-        """Return a (C,) mask of the combinations that training images show."""
-        shown = np.zeros((len(self.train.verbs), len(self.train.objects)), bool)
-        shown[self.train.verb, self.train.object] = True
-        return shown[combinations.verb, combinations.object]
 
 
 def split_systematically(
@@ -476,8 +463,6 @@ def split_files(
 
     Args:
         read: input files, as in :data:`Read`.
-        rules: rules of the split.
-        seed: first random seed to try.
         folder: output folder, created if needed.
         written_as: output format, a key of ``FORMATS``.
         similarity: name of the class similarity, and a function from R and S class indices to (R, S) similarities.
@@ -496,7 +481,9 @@ def split_files(
     hoi = dataset.classes.of[combinations.verb, combinations.object].astype(np.int64)
     of_combinations = similar(hoi, hoi) if rules.by_similarity else None
     made = split_systematically(table, rules, seed, combinations=combinations, similarity=of_combinations)
-    shown = made.in_training(combinations)
+    in_training = np.zeros((len(table.verbs), len(table.objects)), bool)
+    in_training[made.train.verb, made.train.object] = True
+    shown = in_training[combinations.verb, combinations.object]
     nearest = similar(hoi[made.held_out], hoi[shown]).max(axis=1, initial=0)
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -18,12 +18,11 @@ from shoe.benchmarks.checks import labels_of_words, refuse_other_benchmarks, tri
 from shoe.benchmarks.classes import ClassSplit, HoiClasses
 from shoe.core.arrays import Indices, Ints, Mask
 from shoe.core.errors import InputError, OptionError, did_you_mean, pluralize, quote, unknown_name
-from shoe.core.interactions import Interactions, image_index
+from shoe.core.interactions import Interactions, Rows, image_index
 from shoe.core.io.files import describe_content, read_bytes
 from shoe.core.io.json import describe_value, parse_json
 from shoe.core.io.native import notes_of_native, read_native
 from shoe.core.roles import RoleTruth
-from shoe.core.rows import Rows
 
 _HELD_OUT = "held_out"
 PART = "part"

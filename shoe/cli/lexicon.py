@@ -13,7 +13,7 @@ from shoe.cli.output import refuse_overwrite
 from shoe.core.errors import InputError, OptionError, printable, quote
 
 if TYPE_CHECKING:
-    from shoe.lexicon.building.source import Source
+    from shoe.lexicon.building.read import Source
 
 app = typer.Typer(help="Build, inspect and compare lexicons that replace WordNet.")
 _Lexicon = Annotated[str, Argument(metavar="LEXICON", help="File of a compiled lexicon, or 'wordnet'.")]

@@ -25,8 +25,8 @@ def resolve(
     from shoe.lexicon.expressions import POS, Part
     from shoe.lexicon.phrases.parse import LONGEST_PHRASE
     from shoe.lexicon.resolve import resolve as candidates_of
+    from shoe.lexicon.store import glosses as read_glosses
     from shoe.lexicon.text import ALTERNATIVES
-    from shoe.lexicon.wordnet import glosses as read_glosses
     from shoe.report.similarity import split_of
     from shoe.report.text import aligned
 

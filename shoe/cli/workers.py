@@ -74,8 +74,7 @@ def open_cluster(engine: Engine | None, gpus: float, models: int = 1) -> Iterato
     Raises:
         ShoeError: if the cluster does not answer, or has fewer GPUs than ``gpus``.
     """
-    from shoe.engines.ray_cluster import Cluster, Ray
-    from shoe.engines.ray_connection import connect
+    from shoe.engines.ray_cluster import Cluster, Ray, connect
 
     if not isinstance(engine, Ray):
         yield None

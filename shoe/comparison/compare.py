@@ -94,16 +94,6 @@ def _protocols(run: Run) -> list[str]:
     return [*(each.options.protocol for each in run.strict), *(each.options.protocol for each in run.by_person)]
 
 
-def protocols_left_out(runs: Sequence[Run], shared: Sequence[Run]) -> list[str]:
-    """Return one line per protocol of ``runs`` that is missing in ``shared``, with the runs not scored by it."""
-    lines = []
-    for name in dict.fromkeys(name for run in runs for name in _protocols(run)):
-        if name not in _protocols(shared[0]):
-            without = ", ".join(run.name for run in runs if name not in _protocols(run))
-            lines.append(f"{name} is not in the table, because it was not scored for {without}")
-    return lines
-
-
 def check_truth(a: Run, b: Run) -> None:
     """Raise InputError if two runs have different images, ground truths or classes."""
     for name in _OF_TRUTH:
@@ -304,11 +294,9 @@ def compare(
         runs: at least two runs on the same images and ground truth.
         resamples: number of bootstrap resamples of the images; 0 for no intervals and tests. By default 1,000, or more
             if many models are compared.
-        seed: random seed of the resamples.
         allow_different: whether signatures may differ. If so, only protocols that all runs share are compared, and
             tests rank the entries of two models by the rules of the first run.
         engine: executor of the resampling, which does not change results.
-        progress: progress callback that takes a text.
 
     Raises:
         InputError: if images, ground truths or classes of the runs differ, or if their signatures differ.
@@ -329,7 +317,13 @@ def compare(
     shared = shared_protocols(runs)
     resamples = usual_resamples(len(runs)) if resamples is None else resamples
     tested = statistics(shared, resamples, seed, engine, progress) if resamples else None
-    return Comparison(tuple(shared), tested, (*unlike, *protocols_left_out(runs, shared)))
+    without = {name: [r.name for r in runs if name not in _protocols(r)] for run in runs for name in _protocols(run)}
+    unlike += [
+        f"{name} is not in the table, because it was not scored for {', '.join(models)}"
+        for name, models in without.items()
+        if models
+    ]
+    return Comparison(tuple(shared), tested, tuple(unlike))
 
 
 def single_run(run: Run, *, resamples: int | None = None, seed: int = 0) -> Comparison:
@@ -370,7 +364,6 @@ def mean_differences(
     """Return the mean AP of two models for groups of classes, sorted by descending gain of the second model.
 
     Args:
-        names: name of each group.
         group, truths: (K,) index into ``names``, and number of ground truths, of each class.
         before, after: (K,) AP of the first and the second model; NaN for classes outside the mean.
     """

@@ -14,9 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoe.benchmarks.classes import SEEN, UNSEEN
-from shoe.comparison.by_class import ByClass, mean_over_each
-from shoe.comparison.ranked import Counts, Ranked
-from shoe.comparison.run import HARMONIC_MEAN, PART, PARTS, SEMANTIC, Run
+from shoe.comparison.ranked import ByClass, Counts, Ranked, mean_over_each
+from shoe.comparison.run import HARMONIC_MEAN, PART, PARTS, SEMANTIC, RoleRun, Run, SemanticRun, StrictRun
 from shoe.comparison.tau import TauLevels, Versions
 from shoe.core.arrays import Floats, Mask, numbers_at, random_numbers
 from shoe.core.statistics import ROUNDING
@@ -81,7 +80,8 @@ class Counted:
         """Return the sums of one or more models on M ``images``; ``tau`` are their matches at other thresholds."""
         from scipy.sparse import hstack
 
-        versions = Versions.from_levels(tau, images)
+        known = tuple(each for each in tau if each is not None)
+        versions = Versions(known if len(known) == len(models) else (), images)  # a model may lack other thresholds
         own = [versions.own(model) for model in range(len(models))]
         parts = [_sums(len(own[i]), versions.entries(i, each)) for i, each in enumerate(models)]
         joined = {name: hstack([part[name] for part in parts], format="csr") for name in parts[0]}
@@ -225,28 +225,21 @@ class Resampler:
         images = len(runs[0].images)
         self._lists: dict[str, tuple[tuple[str, ...], Ranked]] = {}
         for same in zip(*(run.strict for run in runs), strict=True):
-            self._add(
-                f"strict:{same[0].options.protocol}",
-                PARTS,
-                Ranked.from_entries(images, *(each.entries for each in same)),
-            )
+            self._add(f"strict:{same[0].options.protocol}", PARTS, images, same)
         for own in zip(*(run.by_person for run in runs), strict=True):
-            key, ranked = (
-                f"roles:{own[0].options.protocol}",
-                Ranked.from_entries(images, *(each.entries for each in own)),
-            )
-            self._add(key, (PARTS[0], "", ""), ranked)
+            self._add(f"roles:{own[0].options.protocol}", (PARTS[0], "", ""), images, own)
         semantic = [run.semantic for run in runs if run.semantic is not None]
         self._counted: tuple[Counted, Counted] | None = None
         if len(semantic) == len(runs):
-            self._add(
-                "semantic", (SEMANTIC[0], "", ""), Ranked.from_entries(images, *(each.entries for each in semantic))
-            )
+            self._add("semantic", (SEMANTIC[0], "", ""), images, semantic)
             tau = [each.tau for each in semantic]
             f1, best = [each.f1 for each in semantic], [each.best for each in semantic]
             self._counted = Counted.from_entries(images, *f1, tau=tau), Counted.from_entries(images, *best)
 
-    def _add(self, key: str, names: tuple[str, ...], ranked: Ranked) -> None:
+    def _add(
+        self, key: str, names: tuple[str, ...], images: int, same: Sequence[StrictRun | RoleRun | SemanticRun]
+    ) -> None:
+        ranked = Ranked.from_entries(images, *(each.entries for each in same))
         self._lists[key] = (*names, *map(PART.format, ranked.parts)), ranked
 
     def under(self, weights: Counts, batch: int = 0) -> Measured:

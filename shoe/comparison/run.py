@@ -21,7 +21,7 @@ from shoe.benchmarks.protocols import RoleOptions, Signature
 from shoe.comparison.tau import TauLevels
 from shoe.core.errors import pluralize
 from shoe.core.interactions import Interactions
-from shoe.scoring.entries import ClassScores, Entries, F1Entries, F1Figures, Means, harmonic_mean
+from shoe.scoring.entries import ClassScores, Entries, F1Entries, harmonic_mean
 from shoe.scoring.evidence.draws import Interval
 from shoe.scoring.evidence.facts import Spread
 from shoe.scoring.roles import person_matches, role_entries
@@ -94,7 +94,6 @@ class Run:
     """Saved results of one scoring of one model.
 
     Attributes:
-        signature: signature of the metrics, as in the report.
         facts: metadata: version of shoe; dataset, split and hashes of the ground truth; how the predictions were read,
             their number and their hash (``predictions-sha``); similarity map and its hash.
         images, classes: images of the ground truth in its order, and classes of the dataset. Entries contain indices
@@ -196,7 +195,8 @@ class Run:
         found: dict[str, float | None] = {}
         for each in self.strict:
             protocol, entries, scores = each.options.protocol, each.entries, each.entries.scores()
-            found |= strict_figures(protocol, scores.means(entries.rare, entries.unseen))
+            means = scores.means(entries.rare, entries.unseen)
+            found |= {f"strict:{protocol}:{part}": value for part, value in zip(PARTS, means, strict=True)}
             found |= _part_figures(f"strict:{protocol}", scores, entries)
         for by_person in self.by_person:
             key, entries = f"roles:{by_person.options.protocol}", by_person.entries
@@ -205,21 +205,13 @@ class Run:
             found |= _part_figures(key, scores, entries)
         if self.semantic is not None:
             entries, scores = self.semantic.entries, self.semantic.entries.scores()
-            means, best = scores.means(entries.rare, entries.unseen), self.semantic.best.figures().mf1
-            found |= semantic_figures(means, self.semantic.f1.figures(), best)
+            values = asdict(self.semantic.f1.figures()) | {
+                "map": scores.means(entries.rare, entries.unseen).map,
+                "mf1_best_tau": self.semantic.best.figures().mf1,
+            }
+            found |= {f"semantic:{name}": values[name] for name in SEMANTIC}
             found |= _part_figures("semantic", scores, entries)
         return found
-
-
-def strict_figures(protocol: str, means: Means) -> dict[str, float | None]:
-    """Return the means of an exact-label protocol by keys such as "strict:PROTOCOL:rare"."""
-    return {f"strict:{protocol}:{part}": value for part, value in zip(PARTS, means, strict=True)}
-
-
-def semantic_figures(means: Means, f1: F1Figures, mf1_best_tau: float | None) -> dict[str, float | None]:
-    """Return the metrics of SHOE by keys such as "semantic:map"."""
-    values = {"map": means.map, "mf1_best_tau": mf1_best_tau} | asdict(f1)
-    return {f"semantic:{name}": values[name] for name in SEMANTIC}
 
 
 def _part_figures(prefix: str, scores: ClassScores, entries: Entries) -> dict[str, float | None]:

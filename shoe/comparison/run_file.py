@@ -70,12 +70,6 @@ def open_archive(path: str | Path, head: str) -> Iterator[zipfile.ZipFile]:
             yield archive
 
 
-def check_total(archive: zipfile.ZipFile, total: int) -> None:
-    """Raise ValueError if ``total``, the size of the unpacked columns, exceeds 200 MB and 32 times the file size."""
-    if total > (limit := max(_OF_ANY, _RATIO * sum(member.compress_size for member in archive.infolist()))):
-        raise ValueError(f"columns of {total / 1e6:,.0f} MB, expected at most {limit / 1e6:,.0f} in a file of its size")
-
-
 def read_member(archive: zipfile.ZipFile, name: str, length: int) -> bytes:
     """Return the content of an archive member; raise ValueError without unpacking if its length is not ``length``."""
     if archive.getinfo(name).file_size != length:
@@ -103,7 +97,6 @@ class StoredColumn(msgspec.Struct):
 
     Attributes:
         type: NumPy name of the type of the numbers or codes.
-        length: number of elements of the column.
         table: number of 64-bit values in the table, stored before the codes; None without a table.
     """
 
@@ -125,12 +118,7 @@ class StoredColumn(msgspec.Struct):
 
 
 class ColumnWriter:
-    """Collector of the columns of a run, in which equal columns are stored once.
-
-    Attributes:
-        columns: format of each column.
-        contents: content of each column, as bytes.
-    """
+    """Collector of the columns of a run, in which equal columns are stored once."""
 
     def __init__(self) -> None:
         self.columns: list[StoredColumn] = []
@@ -202,30 +190,17 @@ _LONGEST = 500
 _FACTS = ("shoe", "data", "split", "images", "truths", "truth-sha", "class-list", "class-list-sha", *OF_RUN)
 
 
-class DamagedError(ValueError):
-    """Invalid content of a saved run; the message describes the content."""
-
-
-def check_facts(facts: Mapping[str, str]) -> None:
-    """Raise DamagedError if an item of the metadata is missing or is not plain text."""
-    if (missing := next((name for name in _FACTS if name not in facts), None)) is not None:
-        raise DamagedError(f"metadata without {missing}")
-    check_plain("fact", [*facts, *facts.values()])
-
-
 def check_plain(noun: str, texts: Iterable[str]) -> None:
-    """Raise DamagedError if a text is not printable or too long; ``noun`` names the kind of text in the message."""
+    """Raise ValueError if a text is not printable or too long; ``noun`` names the kind of text in the message."""
     for text in texts:
         if not text.isprintable() or len(text) > _LONGEST:
-            raise DamagedError(f"invalid {noun} {quote(text)}: must be plain text of at most {_LONGEST} characters")
+            raise ValueError(f"invalid {noun} {quote(text)}: must be plain text of at most {_LONGEST} characters")
 
 
 def check_signature(text: str, facts: Mapping[str, str], *options: Mapping[str, str], strict: bool = False) -> None:
-    """Raise DamagedError if a signature does not match the metadata and the options of a run.
+    """Raise ValueError if a signature does not match the metadata and the options of a run.
 
     Args:
-        text: signature.
-        facts: metadata of the run.
         options: settings of the protocols in the signature, in its order.
         strict: whether the signature belongs to one exact-label protocol, and therefore contains no similarity map.
     """
@@ -234,37 +209,37 @@ def check_signature(text: str, facts: Mapping[str, str], *options: Mapping[str, 
     for each in options:
         items |= each
     if text != str(Signature(tuple(items.items()))):
-        raise DamagedError("a signature that differs from its metadata and options")
+        raise ValueError("a signature that differs from its metadata and options")
 
 
 def check_run(run: Run) -> None:
-    """Raise DamagedError if the content of a run is invalid or inconsistent."""
+    """Raise ValueError if the content of a run is invalid or inconsistent."""
     if not run.all_parts:
-        raise DamagedError("no protocol in the run")
+        raise ValueError("no protocol in the run")
     protocols = [each.options.protocol for each in run.strict]
     protocols += [each.options.protocol for each in run.by_person]
     check_plain("protocol", protocols + ([run.semantic.options.protocol] if run.semantic else []))
     if len(set(protocols)) < len(protocols) or any(":" in name for name in protocols):
-        raise DamagedError("a protocol that occurs twice or has a colon in its name")
+        raise ValueError("a protocol that occurs twice or has a colon in its name")
     if len(set(run.images)) < len(run.images):
-        raise DamagedError("an image that occurs twice")
+        raise ValueError("an image that occurs twice")
     counts = {"images": len(run.images), "class-list": len(run.classes)}
     counts |= {} if run.truth is None else {"truths": len(run.truth[0])}
     for name, number in counts.items():
         if run.facts[name] != str(number):
-            raise DamagedError(f"{quote(run.facts[name])} {name} in the metadata, but {number} in the data")
+            raise ValueError(f"{quote(run.facts[name])} {name} in the metadata, but {number} in the data")
     if not run.facts["predictions"].isdecimal():
-        raise DamagedError(f"{quote(run.facts['predictions'])} as number of predictions in the metadata")
+        raise ValueError(f"{quote(run.facts['predictions'])} as number of predictions in the metadata")
     if run.classes.digest != run.facts["class-list-sha"]:
-        raise DamagedError("a class table different from the one recorded in its metadata")
+        raise ValueError("a class table different from the one recorded in its metadata")
     split = {"class-split": run.class_split.name, "class-split-sha": run.class_split.digest} if run.class_split else {}
     if any(run.facts.get(name) != split.get(name) for name in ("class-split", "class-split-sha")):
-        raise DamagedError("a class split different from the one recorded in its metadata")
+        raise ValueError("a class split different from the one recorded in its metadata")
     if run.semantic is not None and run.absent:
-        raise DamagedError("semantic results that are marked as absent")
+        raise ValueError("semantic results that are marked as absent")
     for part in run.parts.values():
         if run.truth and not all(map(np.array_equal, run.truth, (part.truth_category, part.truth_image))):
-            raise DamagedError("ground truths that differ between the protocols")
+            raise ValueError("ground truths that differ between the protocols")
     check_plain("name", [run.name])
     for each in run.by_person:
         check_plain("action", [*each.names, each.left_out])
@@ -274,11 +249,11 @@ def check_run(run: Run) -> None:
     if run.spread is not None:
         check_plain("rater", run.spread.raters)
         if len(run.spread.raters) < 2 or not all(0 <= value <= 1 for value in run.spread.raters.values()):
-            raise DamagedError("fewer than two raters, or a SHOE-mAP by rater outside the range 0 to 1")
+            raise ValueError("fewer than two raters, or a SHOE-mAP by rater outside the range 0 to 1")
     if run.interval is not None:
         ends = [pair for pair in (run.interval.map, run.interval.mf1) if pair is not None]
         if run.interval.unrated_pairs < 0 or not all(low <= high and isfinite(high - low) for low, high in ends):
-            raise DamagedError("an interval with invalid ends")
+            raise ValueError("an interval with invalid ends")
 
 
 SUFFIX = ".shoe"
@@ -352,7 +327,10 @@ def write_run(run: Run, path: str | Path) -> None:
     def put(entries: Entries | F1Entries, names: tuple[str, ...]) -> dict[str, int]:
         return {name: writer.add(getattr(entries, name)) for name in names}
 
-    strict = [_Strict(str(each.signature), settings(each.options), put(each.entries, _ENTRIES)) for each in run.strict]
+    def stored(each: StrictRun | RoleRun) -> tuple[str, dict[str, str], dict[str, int]]:
+        return str(each.signature), settings(each.options), put(each.entries, _ENTRIES)
+
+    strict = [_Strict(*stored(each)) for each in run.strict]
     semantic = split = None
     if (own := run.semantic) is not None:
         matchings = (put(each, _F1) for each in (own.f1, own.best, own.above_delta))
@@ -379,16 +357,7 @@ def write_run(run: Run, path: str | Path) -> None:
         raters=run.spread.raters if run.spread else None,
         interval=run.interval,
         class_split=split,
-        by_person=[
-            _ByPerson(
-                str(each.signature),
-                settings(each.options),
-                put(each.entries, _ENTRIES),
-                list(each.names),
-                each.left_out,
-            )
-            for each in run.by_person
-        ],
+        by_person=[_ByPerson(*stored(each), list(each.names), each.left_out) for each in run.by_person],
     )
     contents = {_HEAD: msgspec.json.encode(head)}
     contents |= {_COLUMN.format(number): content for number, content in enumerate(writer.contents)}
@@ -424,10 +393,13 @@ def read_run(path: str | Path) -> Run:
                 found_version, hint = quote(version), "score the predictions again with `shoe score --save`"
                 raise InputError(path, field="shoe_run", found=found_version, expected=f"version {_VERSION}", hint=hint)
             head = msgspec.json.decode(data, type=_Head)
-            check_total(archive, sum(stored.unpacked for stored in head.columns))
+            total = sum(stored.unpacked for stored in head.columns)
+            if total > (limit := max(_OF_ANY, _RATIO * sum(member.compress_size for member in archive.infolist()))):
+                size, most = f"{total / 1e6:,.0f} MB", f"{limit / 1e6:,.0f}"
+                raise ValueError(f"columns of {size}, expected at most {most} in a file of its size")
             names = [_COLUMN.format(number) for number in range(len(head.columns))]
             if sorted(archive.namelist()) != sorted([_HEAD, *names]):
-                raise DamagedError("archive members that differ from the list in the header")
+                raise ValueError("archive members that differ from the list in the header")
             columns = [
                 read_column(stored, read_member(archive, name, stored.size))
                 for name, stored in zip(names, head.columns, strict=True)
@@ -435,30 +407,23 @@ def read_run(path: str | Path) -> Run:
         run = _run(head, columns)
         check_run(run)
     except OptionError as error:
-        raise InputError(
-            path, found=str(error), expected="a known name", hint="the run may be from a later version of shoe"
-        ) from None
-    except InputError as error:
-        if error.source == str(path):
-            raise
-        raise _damaged(path, str(error)) from None
-    except (ValueError, msgspec.DecodeError, zipfile.BadZipFile) as error:
-        raise _damaged(path, str(error)) from None
+        hint = "the run may be from a later version of shoe"
+        raise InputError(path, found=str(error), expected="a known name", hint=hint) from None
     except Exception as error:  # the parsers of a damaged archive raise errors of many types
-        raise _damaged(path, type(error).__name__) from None
+        if isinstance(error, InputError) and error.source == str(path):
+            raise
+        described = isinstance(error, InputError | ValueError | msgspec.DecodeError | zipfile.BadZipFile)
+        found = f"a damaged or edited run: {error if described else type(error).__name__}"
+        raise InputError(path, found=found, expected="a run written by `shoe score --save`") from None
     return run
 
 
-def _damaged(path: str | Path, problem: str) -> InputError:
-    return InputError(
-        path, found=f"a damaged or edited run: {problem}", expected="a run written by `shoe score --save`"
-    )
-
-
 def _run(head: _Head, columns: list[Any]) -> Run:
-    check_facts(head.facts)
+    if (missing := next((name for name in _FACTS if name not in head.facts), None)) is not None:
+        raise ValueError(f"metadata without {missing}")
+    check_plain("fact", [*head.facts, *head.facts.values()])
     if head.classes.count("\n") > _MOST_CLASSES:
-        raise DamagedError(f"more than {_MOST_CLASSES:,} classes")
+        raise ValueError(f"more than {_MOST_CLASSES:,} classes")
     classes = parse_classes(head.classes, head.facts["data"])
     protocols = _protocols(classes.name)
     split = _class_split(head.class_split, len(classes)) if head.class_split else None
@@ -469,14 +434,14 @@ def _run(head: _Head, columns: list[Any]) -> Run:
     def column(name: str, number: int, categories: int = 0, images: int = len(head.images)) -> Any:
         values = columns[number]
         if (values.dtype.kind == "f") != (name in ("score", *_FRACTIONS)):
-            raise DamagedError(f"values of an unexpected type for {name}")
+            raise ValueError(f"values of an unexpected type for {name}")
         if "category" in name:
             return check_range(values, -1 if name.startswith("unmatched") else 0, categories)
         if values.dtype.kind == "i":
             whole = check_range(values, 0, _HIGHEST.get(name, images))
             return whole.astype(bool) if name == _F1_FLAG else whole
         if not np.isfinite(values).all():
-            raise DamagedError(f"a number for {name} that is not finite")
+            raise ValueError(f"a number for {name} that is not finite")
         return check_range(values, 0, np.nextafter(1, 2)) if name in _FRACTIONS else values
 
     def table(names: tuple[str, ...], numbers: dict[str, int], *most: int) -> dict[str, Any]:
@@ -509,7 +474,7 @@ def _run(head: _Head, columns: list[Any]) -> Run:
         known = benchmark(classes.name).role_protocols.values()  # protocols without settings that users can change
         options = next((options for options in known if settings(options) == stored.options), None)
         if options is None:
-            raise DamagedError(f"settings that do not occur in any protocol by person of {classes.name}")
+            raise ValueError(f"settings that do not occur in any protocol by person of {classes.name}")
         check_signature(stored.signature, head.facts, stored.options, strict=True)
         names, number = tuple(stored.names), len(stored.names)
         ranked = Entries(
@@ -531,7 +496,7 @@ def _run(head: _Head, columns: list[Any]) -> Run:
         images, versions = len(head.images), table(_VERSIONS, numbers)
         fraction, kept, total = (column(name, numbers[name]) for name in ("fraction", "kept", "total"))
         if (len(fraction), len(kept), len(total)) != (LEVELS, LEVELS * images, images):
-            raise DamagedError("thresholds that do not fit the images")
+            raise ValueError("thresholds that do not fit the images")
         none, added = np.zeros(0, np.int64), table(_F1[:-2], of_f1, len(classes), len(versions["image"]))
         f1 = replace(own, **added, truth_category=none, truth_image=none)
         return TauLevels(fraction, kept.reshape(LEVELS, images).cumsum(axis=0), total, **versions, f1=f1)

@@ -5,7 +5,7 @@
   images, so the mean over resamples differs from the metric. The 2.5 and 97.5 % percentiles of the deviations of the
   resamples from their mean are therefore added to the metric. The result is an interval for the mean of the metric over
   test sets of this size. Deviations of classes with few images are too small in resamples, and are scaled up
-  (:mod:`shoe.comparison.by_class`; docs/guides/compare.md has results of ``scripts/bootstrap-coverage``). Miss rates
+  (:mod:`shoe.comparison.ranked`; docs/guides/compare.md has results of ``scripts/bootstrap-coverage``). Miss rates
   have bootstrap-t intervals, and every resample has its own threshold tau (:mod:`shoe.comparison.tau`).
 - **Paired bootstrap test.** All models share the same draws. p is the fraction of resamples whose difference deviates
   from the mean difference of all resamples by at least the observed difference (the shift method: Noreen 1989; Riezler
@@ -27,7 +27,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from math import isnan
+from math import comb, isnan
 from typing import NamedTuple
 
 import numpy as np
@@ -77,7 +77,6 @@ class Draws:
     """Shared data of all batches: runs, number of resamples and seed, with a cache for consecutive batches."""
 
     def __init__(self, runs: Sequence[Run], resamples: int, seed: int) -> None:
-        """Prepare draws for runs of the same images, ground truth and protocols."""
         self._runs, self._resamples, self._seed = runs, resamples, seed
         self._prepared: tuple[tuple[int, ...], Resampler] | None = None
         self._random: dict[tuple[bool, int], Counts] = {}
@@ -163,7 +162,6 @@ def rank_intervals(figure: str, values: Sequence[float], resamples: Floats) -> l
 
     Args:
         figure: key of the metric, which decides whether high or low values are better.
-        values: (n,) values of the metric.
         resamples: (n, R) values under the same R draws of images; NaN if there was nothing to measure.
 
     >>> draws = np.array([[0.5, 0.6, 0.7], [0.1, 0.2, 0.3], [0.1, 0.2, 0.3]])
@@ -293,9 +291,6 @@ class Statistics:
     """Confidence intervals and tests for several runs.
 
     Attributes:
-        images: number of images.
-        resamples: number of resamples.
-        seed: random seed.
         estimates: estimates by run name and key of the metric. Metrics without a value, and metrics that are equal in
             all resamples, are left out; empty with fewer than FEWEST_FOR_INTERVALS resamples.
         differences: one difference per metric and pair of runs that both have a value.
@@ -314,7 +309,7 @@ class Statistics:
     @property
     def too_few(self) -> str | None:
         """Reason why no difference can be significant: "images" or "resamples" if there are too few, else None."""
-        pairs = max(1, pairs_of(len(self.estimates)))
+        pairs = max(1, comb(len(self.estimates), 2))
         if pairs * lowest_randomisation(self.images) >= LEVEL:
             return "images"
         return "resamples" if pairs / (1 + self.resamples) >= LEVEL else None
@@ -323,11 +318,6 @@ class Statistics:
     def has_intervals(self) -> bool:
         """Whether there are enough resamples for intervals."""
         return self.resamples >= FEWEST_FOR_INTERVALS
-
-
-def pairs_of(models: int) -> int:
-    """Return the number of pairs of models."""
-    return models * (models - 1) // 2
 
 
 def lowest_randomisation(images: int) -> float:
@@ -341,7 +331,7 @@ def lowest_randomisation(images: int) -> float:
 
 def fewest_resamples(models: int) -> int:
     """Return the minimum number of resamples with which a difference can be significant after Holm's correction."""
-    return round(pairs_of(models) / LEVEL)
+    return round(comb(models, 2) / LEVEL)
 
 
 def usual_resamples(models: int) -> int:
@@ -359,8 +349,7 @@ def statistics(
     """Return confidence intervals and tests for several runs.
 
     The runs have the same images, ground truth and protocols, and distinct names. ``resamples`` is the number of
-    bootstrap samples of the images, and of random swaps in the permutation test of each pair of runs. ``engine``
-    executes the resampling without changing results, and ``progress`` is a progress callback.
+    bootstrap samples of the images, and of random swaps in the permutation test of each pair of runs.
     """
     images = len(runs[0].images)
     figures = [run.figures() for run in runs]

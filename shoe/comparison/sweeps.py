@@ -51,7 +51,6 @@ class Point:
     """Metrics of M models under one setting.
 
     Attributes:
-        setting: option and value.
         figures: one value per model for each metric: "map", "mf1" and, for the option "threshold", "strict". None if
             the value cannot be measured. Metrics that the option cannot change are absent.
     """

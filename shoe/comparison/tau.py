@@ -57,7 +57,7 @@ class TauLevels:
     def from_scorer(cls, scorer: Scorer) -> TauLevels | None:
         """Return the matches at thresholds around that of a scorer; None if all resamples keep the same predictions."""
         rows, options = scorer.rows, scorer.options
-        if options.tau_by != "dataset" or not len(rows):
+        if options.tau_by != "dataset":
             return None
         images, score = len(scorer.task.truth.interactions.images), scorer.task.predictions.score[rows]
         image = scorer.task.image[rows]
@@ -88,13 +88,13 @@ class TauLevels:
                 found.append((here, np.flatnonzero(changed), scorer.f1_entries(matches)))
         return cls(fraction, kept, total, *_versions(found, images)) if found else None
 
-    def of_own(self, images: int) -> tuple[Indices, Indices]:
-        """Return the (M,) first and stop of the ranges of thresholds with the matches at the run's own threshold."""
+    def ranges(self, images: int) -> tuple[Indices, Indices]:
+        """Return the (M + v,) first and stop thresholds of the M images at the own threshold, and of the v versions."""
         first, stop = np.zeros(images, np.int64), np.full(images, LEVELS)
         above = self.first > OWN
         np.maximum.at(first, self.image[~above], self.stop[~above])
         np.minimum.at(stop, self.image[above], self.first[above])
-        return first, stop
+        return np.concatenate([first, self.first]), np.concatenate([stop, self.stop])
 
 
 def _versions(
@@ -144,12 +144,6 @@ class Versions:
     levels: tuple[TauLevels, ...]
     images: int
 
-    @classmethod
-    def from_levels(cls, levels: Sequence[TauLevels | None], images: int) -> Versions:
-        """Return the versions; the threshold is the same under all weights if a model lacks other thresholds."""
-        known = tuple(each for each in levels if each is not None)
-        return cls(known if len(known) == len(levels) else (), images)
-
     def entries(self, model: int, f1: F1Entries) -> F1Entries:
         """Return the matches of a model by version: first those at its own threshold, then the other versions."""
         if not self.levels:
@@ -192,8 +186,7 @@ class Versions:
         chosen = enough.argmax(axis=0)
         parts = []
         for each, own, i in zip(self.levels, of_model, index, strict=True):
-            level, (first, stop) = i[chosen], each.of_own(self.images)
+            level, (first, stop) = i[chosen], each.ranges(self.images)
             of = np.concatenate([np.arange(self.images), each.image])
-            first, stop = np.concatenate([first, each.first]), np.concatenate([stop, each.stop])
             parts.append(np.where((first[:, None] <= level) & (level < stop[:, None]), own[of], 0))
         return np.concatenate(parts)

@@ -84,7 +84,6 @@ def best_of_each(group: NDArray[np.integer], score: Floats, most: int, *, revers
     Args:
         group: (n,) index of each row's group.
         score: (n,) finite numbers.
-        most: largest number of rows per group.
         reverse_ties: prefer later rows among equal scores; by default earlier rows.
     """
     sizes = np.bincount(group, minlength=1)

@@ -77,8 +77,6 @@ class OverlapRule:
     """Criterion for matching two human-object pairs: min(human IoU, object IoU) reaches the threshold.
 
     Attributes:
-        overlap: how areas are computed.
-        threshold: IoU threshold.
         inclusive: whether an IoU equal to the threshold is sufficient.
     """
 

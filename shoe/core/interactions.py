@@ -1,4 +1,4 @@
-"""Table of human-object interactions, for ground truth and predictions.
+"""Table of human-object interactions, for ground truth and predictions, and the columns from which readers make it.
 
 Rows are triplets (human box, object box, verb, object, score), grouped by image. Verbs and objects are stored as
 indices into two vocabularies. A table is validated once, when it is built from columns.
@@ -7,19 +7,19 @@ indices into two vocabularies. A table is validated once, when it is built from 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from dataclasses import field as dataclass_field
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from shoe.core.arrays import Floats, Ints, Mask
+from shoe.core.arrays import Floats, Indices, Ints, Mask
 from shoe.core.boxes import Coordinates
 from shoe.core.errors import InputError, quote, unknown_name
-from shoe.core.roles import RolePredictions
+from shoe.core.roles import RolePredictions, RoleTruth
 
 # Validation of columns. All functions raise InputError for the first invalid row. In its message, ``source`` is the
 # file name, ``field`` the name of the column, and ``name(row)`` the name of a row.
@@ -443,3 +443,64 @@ def _index_of_unique(names: Sequence[str]) -> dict[str, int]:
 def _stem(name: str) -> str:
     base = name.replace("\\", "/").rsplit("/", 1)[-1]
     return base.rsplit(".", 1)[0] if "." in base[1:] else base
+
+
+_COLUMNS = (
+    *("images", "image", "human_boxes", "object_boxes", "verbs", "objects", "verb", "object"),
+    *("score", "sizes", "coordinates"),
+)
+"""Fields that :class:`Rows` and :class:`Interactions` share."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """The n triplets of a file with m images, in file order; fields that are not listed are as in Interactions.
+
+    Attributes:
+        image: (n,) index into ``images``.
+        human_boxes, object_boxes: (n, 4) box coordinates as in the file, in any box convention.
+        verbs, objects: vocabularies of words; if the file has class IDs, the names of the classes.
+        score: (n,) confidence, NaN if missing; None if the file has no scores.
+        coordinates: (m,) ``Coordinates`` of each image, or one value for all images.
+        loose: (n,) mask of triplets from raw model replies, whose boxes may have no area; None if there are none.
+        place: callback that returns the name of a triplet's record for messages, given its row index.
+        left_out: names of images that could not be used.
+        numbers: (m,) IDs by which prediction files refer to images; None if they use names.
+        conventions: names of the box conventions (as in ``--boxes``) that the file itself states; empty if the
+            convention of the format holds for all rows.
+        convention: (n,) indices into ``conventions``.
+        fixed: indices of conventions that the user cannot override, such as that of location tokens.
+        annotated: ground truth per person for the same images, or None.
+        detected: predictions per person, or None.
+    """
+
+    images: Sequence[str]
+    image: Indices
+    human_boxes: Floats
+    object_boxes: Floats
+    verbs: Sequence[str]
+    objects: Sequence[str]
+    verb: Indices
+    object: Indices
+    score: Floats | None = None
+    sizes: Floats | None = None
+    coordinates: NDArray[np.uint8] | Coordinates = Coordinates.CONTINUOUS
+    loose: Mask | None = None
+    place: Callable[[int], str] | None = None
+    left_out: tuple[str, ...] = ()
+    numbers: Indices | None = None
+    conventions: Sequence[str] = ()
+    convention: Indices | None = None
+    fixed: Collection[int] = ()
+    annotated: RoleTruth | None = None
+    detected: RolePredictions | None = None
+
+    @classmethod
+    def from_table(cls, table: Interactions) -> Self:
+        """Return the columns of a table; fields that a table does not have are left at their defaults."""
+        return cls(**{name: getattr(table, name) for name in _COLUMNS})
+
+    def table(self, source: str | Path) -> Interactions:
+        """Return the validated table; boxes must be x1, y1, x2, y2. Raises as :meth:`Interactions.from_columns`."""
+        table = Interactions.from_columns(**{name: getattr(self, name) for name in _COLUMNS}, source=source)
+        return table if self.detected is None else replace(table, roles=self.detected)

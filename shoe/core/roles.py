@@ -64,11 +64,6 @@ class RoleTruth:
         """(p,) mask of persons that were not annotated."""
         return np.asarray(self.labels.min(axis=1, initial=0) < 0)
 
-    @property
-    def has_role(self) -> Mask:
-        """(p, R) mask of roles that have a box."""
-        return self.role >= 0
-
     def select_images(self, keep: Indices) -> RoleTruth:
         """Return the annotations of the images with the ascending indices ``keep``."""
         counts = np.diff(self.box_offsets)
@@ -150,12 +145,10 @@ class RolePredictions:
         """Return one person box per human-object pair of n triplets, with the pair's highest score for each action.
 
         Args:
-            images: image names.
             record: (n,) ID of each triplet's box pair, unique over all images, in any order.
             image: (n,) index into ``images``.
             human_boxes: (n, 4) x1, y1, x2, y2.
             object_boxes: (n, 4) x1, y1, x2, y2.
-            action: (n,) index of the action.
             entry: (n,) index of the pair of action and role, 0 to R - 1; -1 for an action without object.
             score: (n,) confidence.
             size: (A, R), the number of actions and of pairs of action and role.

@@ -178,7 +178,6 @@ class PairSums(NamedTuple):
     """Sums for each pair of R raters, (R, R), over the items that both raters rated.
 
     Attributes:
-        items: number of items.
         number: sum of the weights of items.
         total: weighted sum of the row rater's ratings.
         squares: weighted sum of the squares of the row rater's ratings.
@@ -221,12 +220,7 @@ class PairSums(NamedTuple):
 
 
 def quadratic_weighted_kappa(a: NDArray[Any], b: NDArray[Any], weight: Floats | None = None) -> float | None:
-    """Return Cohen's kappa with squared distances of two columns of ratings (SHOE supplement, section 5.3).
-
-    Args:
-        a: (n,) ratings.
-        b: (n,) ratings of the same items.
-        weight: (n,) weights of items.
+    """Return Cohen's kappa with squared distances of two columns of ratings, with (n,) weights (SHOE supplement 5.3).
 
     Returns:
         Kappa, at most 1; None if all ratings are equal, or for fewer than two items (kappa of one item is always 0).
@@ -285,33 +279,23 @@ def interval_around(value: float, apart: Floats, level: float = 0.95) -> Interva
     return Interval(value + min(low, 0.0), value + max(high, 0.0))
 
 
-def fisher_interval(correlation: float, n: float, level: float = 0.95) -> Interval | None:
-    """Return the confidence interval of a correlation over n items by Fisher's z; standard error 1 / sqrt(n - 3).
+def fisher_interval(correlation: float, n: float, level: float = 0.95, *, ranks: bool = False) -> Interval | None:
+    """Return the confidence interval of a correlation over n items by Fisher's z; None for n <= 3.
 
-    None for n <= 3. The interval of a correlation of 1 or -1 has length 0.
+    The variance of z is 1 / (n - 3), or if ``ranks``, for Spearman's correlation rho, (1 + rho^2 / 2) / (n - 3) (Bonett
+    and Wright 2000). The interval of a correlation of 1 or -1 has length 0.
 
     >>> [round(x, 3) for x in fisher_interval(0.799, 500)]
     [0.765, 0.829]
     """
-    return _z_interval(correlation, 1.0, n, level)
-
-
-def bonett_wright_interval(correlation: float, n: float, level: float = 0.95) -> Interval | None:
-    """Return the confidence interval of Spearman's correlation over n items; None for n <= 3.
-
-    Fisher's z with variance (1 + rho^2 / 2) / (n - 3) (Bonett and Wright 2000); length 0 for rho = 1 or -1.
-    """
-    return _z_interval(correlation, 1 + correlation**2 / 2, n, level)
-
-
-def _z_interval(correlation: float, factor: float, n: float, level: float) -> Interval | None:
     from scipy.stats import norm
 
     if n <= 3:
         return None
     if abs(correlation) == 1:
         return Interval(correlation, correlation)
-    reach = float(norm.ppf((1 + level) / 2)) * np.sqrt(factor / (n - 3))
+    variance = (1 + correlation**2 / 2 if ranks else 1) / (n - 3)
+    reach = float(norm.ppf((1 + level) / 2)) * np.sqrt(variance)
     low, high = np.tanh(np.arctanh(correlation) + np.array([-reach, reach]))
     return Interval(float(low), float(high))
 
@@ -359,7 +343,6 @@ def nearest_measures(closeness: Floats, weight: Floats | None = None, resamples:
     Args:
         closeness: (N, K) 1 - absolute difference between measure and human rating, per item.
         weight: (N,) weights of items, with mean 1; None for equal weights.
-        resamples: number of bootstrap samples.
 
     Returns:
         (K,) weighted mean closeness, and the (K,) mask of measures that are not significantly worse than the best.

@@ -18,9 +18,8 @@ from shoe.core.errors import OptionError, unknown_name
 from shoe.core.interactions import Interactions
 from shoe.core.public import Drawn, Rows, as_drawing, as_lines, as_table
 from shoe.core.roles import NO_BOX, RoleTruth, Single
-from shoe.diagnosis.analysis import ErrorAnalysis
+from shoe.diagnosis.analysis import ErrorAnalysis, ErrorExample, Shown, examples
 from shoe.diagnosis.error_types import ERRORS, ROLE_FLOW, VARIANTS, ErrorType, Variant, does
-from shoe.diagnosis.examples import ErrorExample, Shown, examples
 from shoe.diagnosis.localisation import Localised, PairRules, localise
 from shoe.diagnosis.pairs import (
     NEEDS,
@@ -97,7 +96,7 @@ def _truths(truth: GroundTruth, roles: RoleTruth, classes: HoiClasses) -> Intera
     """Return a ground-truth table with one row per person, action of the person and role of the action."""
     person, entry = np.nonzero(does(roles, truth.benchmark.actions))
     boxes = roles.boxes[roles.role[person, entry]].astype(np.float64)
-    boxes[~roles.has_role[person, entry]] = NO_BOX
+    boxes[roles.role[person, entry] < 0] = NO_BOX
     images = truth.interactions.images
     image = np.repeat(np.arange(len(images)), np.diff(roles.offsets))[person]
     humans, sizes = roles.person_boxes[person].astype(np.float64), truth.interactions.sizes

@@ -201,8 +201,6 @@ def assign_by_person(scope: Scope, roles: RoleTruth, rule: OverlapRule) -> Assig
     Args:
         scope: scope of a task by role: classes are entries (actions with a role) of the benchmark, and ground truths
             are those of :func:`shoe.diagnosis.diagnose.by_role`.
-        roles: annotated persons, with the boxes of their roles.
-        rule: IoU rule for matching boxes.
     """
     table = scope.task.predictions
     human, object_ = table.human_boxes[scope.prediction], table.object_boxes[scope.prediction]
@@ -290,7 +288,6 @@ class Errors:
 
     Attributes:
         types: (p,) ``ErrorType`` of each prediction before any fix.
-        targets: function that returns the fix targets.
     """
 
     scope: Scope
@@ -310,7 +307,6 @@ class Error:
     Attributes:
         name: name in files, such as "human_box".
         label: name for readers, such as "human box".
-        meaning: description.
         fix: oracle, which returns the state after the errors are fixed or removed.
     """
 

@@ -1,25 +1,32 @@
-"""Pair localisation: matching of human-object pairs regardless of their interaction (IJCV paper 4.1).
+"""Pair localisation: matching of human-object pairs regardless of their interaction (IJCV paper 4.1), and its curves.
 
 Predicted pairs come from a file of pairs, or are the distinct pairs of triplets. Boxes match if their IoU is at least
 0.5, as in the toolbox, because the papers name no threshold for pairs. Options determine how multiple matches are
 counted (:class:`PairRules`; protocols.md 8.7).
 """
 
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+from msgspec.structs import asdict
 from numpy.typing import NDArray
 
+from shoe.benchmarks.checks import triplet_name
 from shoe.benchmarks.protocols import DIAG
 from shoe.benchmarks.truth import GroundTruth
 from shoe.core.arrays import Floats, Indices, Mask, as_bits, first_equal, first_of_each, index_in_group
 from shoe.core.documents import Count, Document, Fraction
-from shoe.core.errors import unknown_name
+from shoe.core.errors import InputError, unknown_name
+from shoe.core.interactions import Interactions
 from shoe.core.roles import no_boxes
+from shoe.diagnosis.analysis import ErrorAnalysis
+from shoe.diagnosis.error_types import ErrorType, before_fixes
 from shoe.diagnosis.scope import Overlaps, Scope, near_in_image, overlaps
-from shoe.predictions.pair_predictions import Pairs
-from shoe.scoring.matching.repeats import greedily_kept
+from shoe.predictions.pair_predictions import Pairs, find_pairs
+from shoe.scoring.entries import Means
+from shoe.scoring.matching.repeats import Suppression, greedily_kept
 from shoe.scoring.matching.task import Boxes, Origin, Task
 
 CHOICES = {"pairs": ("index", "merged"), "precision": ("first-match", "one-to-one", "gt-count")}
@@ -122,7 +129,6 @@ def localise(
     """Return the predicted pairs matched with the pairs of the ground truth.
 
     Args:
-        rules: counting rules for pairs, by default those of the papers' toolbox.
         no_interaction: ``exclude`` or ``keep`` true pairs whose only class is no_interaction.
         triplets: task of the triplets that the pairs come from, whose IoUs are reused; None for other pairs.
 
@@ -227,3 +233,149 @@ def _share_found(found: Indices, counted: Mask) -> float | None:
 
 def _share(part: int, whole: int) -> float | None:
     return part / whole if whole else None
+
+
+# Curves of pair localisation and mAP when pairs are removed by overlap or by score.
+#
+# The papers test in this way whether pairs are the bottleneck (IJCV paper 5.3, Tables 3 and 4; first version, Tables 5
+# and 6), with one threshold per table, which they do not report. Boxes are compared only once for a whole curve.
+
+NMS_THRESHOLDS = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1)
+"""Maximum overlaps of a pair with a better-scored pair; at 1, no pair is removed."""
+SCORE_THRESHOLDS = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.7)
+"""Minimum scores of predictions; at 0, no prediction with a score from 0 to 1 is removed."""
+
+
+class _PairsAndMap(PairFigures, frozen=True, kw_only=True):
+    map: Fraction | None = None
+    map_rare: Fraction | None = None
+    map_non_rare: Fraction | None = None
+
+
+class SweepPoint(_PairsAndMap, frozen=True):
+    """Metrics of the pairs that remain at one threshold.
+
+    Attributes:
+        map, map_rare, map_non_rare: mAP of the triplets that remain, under the variant of the error analysis; None
+            without an error analysis of triplets.
+    """
+
+    threshold: float
+
+
+class Sweep(Document, frozen=True):
+    """Curve of metrics over the thresholds of one criterion.
+
+    Attributes:
+        by: criterion that removes pairs: ``nms`` for the overlap with a better-scored pair, ``detection`` for the lower
+            detection score of a pair's boxes, or ``score`` for the score of a triplet, which includes the interaction.
+        points: metrics per threshold, in the order of the thresholds.
+    """
+
+    by: str
+    points: tuple[SweepPoint, ...]
+
+
+def sweeps(localised: Localised, analysis: ErrorAnalysis | None) -> tuple[Sweep, ...]:
+    """Return the sweeps by NMS and, if pairs have scores, by score; with mAP if ``analysis`` is given."""
+    made = [nms_sweep(localised, analysis=analysis)]
+    if localised.pairs.triplets is not None or localised.pairs.detected:
+        made.append(score_sweep(localised, analysis=analysis))
+    return tuple(made)
+
+
+def nms_sweep(
+    localised: Localised, thresholds: Sequence[float] = NMS_THRESHOLDS, analysis: ErrorAnalysis | None = None
+) -> Sweep:
+    """Return the metrics after non-maximum suppression (NMS) of pairs at several overlap thresholds.
+
+    The overlap is human IoU * sqrt(object IoU), as in CDN (protocols.md 2.2, ``shoe.scoring.matching.repeats``). If the
+    pairs come from triplets, NMS is applied to triplets of equal verb and object, and the pairs of the remaining
+    triplets remain; mAP is then that of the option ``strict.nms``. Pairs from a separate file are compared with pairs
+    of equal object label, ranked by detection score, or in file order without scores.
+
+    Args:
+        thresholds: maximum overlaps, 0 to 1.
+        analysis: error analysis of the model's triplets, for mAP; None for no mAP.
+    """
+    lowest = min(thresholds)
+    return _sweep(
+        "nms", localised, thresholds, analysis, lambda table: Suppression(table, np.arange(len(table)), lowest).kept
+    )
+
+
+def score_sweep(
+    localised: Localised, thresholds: Sequence[float] = SCORE_THRESHOLDS, analysis: ErrorAnalysis | None = None
+) -> Sweep:
+    """Return the metrics of the pairs, which have scores, whose score is at least each threshold.
+
+    The score of a pair from a separate file is the lower detection score of its two boxes; a triplet has the score of
+    its pair. If pairs come from triplets, detection scores are unknown: the score of a triplet is its confidence, and a
+    pair remains if one of its triplets remains. ``analysis`` is as for :func:`nms_sweep`.
+
+    Raises:
+        InputError: if pairs from a separate file do not contain the pair of a triplet.
+    """
+    pairs = localised.pairs
+    if pairs.triplets is not None:
+        return _sweep("score", localised, thresholds, analysis, lambda table: _from(table.score))
+
+    def of_detection(table: Interactions) -> Callable[[float], Mask]:
+        if table is pairs.table or analysis is None:
+            return _from(table.score)
+        rows, pair = analysis.scope.prediction, find_pairs(pairs, table)
+        lost = rows[pair[rows] < 0]
+        if len(lost):
+            record = triplet_name((table.images, table.image.astype(np.int64)), int(lost[0]))
+            found, expected = "no pair with exactly the same boxes and object", "the pairs of all triplets"
+            raise InputError("pairs", record=record, found=found, expected=expected)
+        return _from(np.append(pairs.table.score, np.nan)[pair])
+
+    return _sweep("detection", localised, thresholds, analysis, of_detection)
+
+
+def _from(score: Floats) -> Callable[[float], Mask]:
+    return lambda threshold: score >= threshold
+
+
+Thinned = Callable[[Interactions], Callable[[float], Mask]]
+"""Function that prepares a table, and returns a function from a threshold to the (n,) mask of the rows that remain."""
+
+
+def _sweep(
+    by: str, localised: Localised, thresholds: Sequence[float], analysis: ErrorAnalysis | None, thinned: Thinned
+) -> Sweep:
+    pairs = localised.pairs
+    table = pairs.table if pairs.triplets is None else pairs.triplets
+    kept = thinned(table)
+    triplets = table if analysis is None else analysis.task.predictions
+    kept_triplets = kept if triplets is table else thinned(triplets)
+    means_of = None if analysis is None else _means_of_some(analysis)
+    points = []
+    for threshold in thresholds:
+        rows = np.flatnonzero(mask := kept(threshold))
+        first = np.full(len(pairs.table), -1, np.int64)  # row that is left of each pair, -1 if none is
+        of_row = rows if pairs.of_triplet is None else pairs.of_triplet[rows]
+        first[of_row[::-1]] = rows[::-1]  # what is written last stays
+        found = asdict(pair_figures(localised, first))
+        if means_of is not None:
+            found |= means_of(mask if kept_triplets is kept else kept_triplets(threshold))._asdict()
+        points.append(SweepPoint(threshold, **found))
+    return Sweep(by, tuple(points))
+
+
+def _means_of_some(analysis: ErrorAnalysis) -> Callable[[Mask], Means]:
+    """Return a function that computes the mean AP from the predictions in an (n,) mask of rows.
+
+    Each prediction keeps its ground truth, because this does not depend on the other predictions.
+    """
+    scope, types = analysis.scope, analysis.assigned.types
+    right = np.flatnonzero((types == ErrorType.TRUE_POSITIVE) | (types == ErrorType.DUPLICATE))
+    truth = analysis.assigned.target[right]
+
+    def means(kept_rows: Mask) -> Means:
+        kept = kept_rows[scope.prediction]
+        found_by = scope.best_of(right[kept[right]], truth[kept[right]])
+        return analysis.means_after(replace(before_fixes(found_by, len(kept)), kept=kept))
+
+    return means

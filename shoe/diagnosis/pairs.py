@@ -17,10 +17,9 @@ from shoe.core.errors import InputError, unknown_name
 from shoe.core.interactions import Interactions
 from shoe.diagnosis.analysis import ErrorAnalysis
 from shoe.diagnosis.error_types import ErrorType
-from shoe.diagnosis.localisation import Localised, PairFigures, PairRules, localise, pair_figures
+from shoe.diagnosis.localisation import Localised, PairFigures, PairRules, Sweep, localise, pair_figures, sweeps
 from shoe.diagnosis.record import AllPairs, ModelFigures
 from shoe.diagnosis.scope import Scope
-from shoe.diagnosis.sweeps import Sweep, sweeps
 from shoe.predictions.pair_predictions import Pairs
 from shoe.scoring.average_precision import average_precision
 from shoe.scoring.entries import AveragingRule, Entries, mean_over
@@ -56,8 +55,6 @@ class NegativeAp:
     Attributes:
         all_points: area under the envelope of the precision-recall curve; None without negative pairs.
         diag: AP as in the toolbox, at most 101/110 (protocols.md 8.8); None without negative pairs.
-        pairs: number of predicted pairs.
-        negatives: number of negative pairs.
     """
 
     all_points: float | None
@@ -235,7 +232,6 @@ class PairDiagnosis(PairResults):
     """Diagnosis of a file of pairs without triplets and verbs.
 
     Attributes:
-        localised: predicted pairs, matched with the ground truth.
         facts: signature entries on how the pairs were read.
     """
 
@@ -294,7 +290,6 @@ def diagnose_pairs(
 
     Args:
         no_interaction: ``exclude`` or ``keep`` ground-truth pairs whose only class is no_interaction.
-        rules: counting rules for pairs, by default those of the papers' toolbox.
 
     Raises:
         OptionError: if ``no_interaction`` has another value.

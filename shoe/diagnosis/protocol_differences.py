@@ -91,7 +91,6 @@ def groups(table: Interactions, label: Indices | Ints, threshold: float) -> Indi
     also contains triplets that are connected by a chain of near duplicates.
 
     Args:
-        label: (n,) label of each triplet.
         threshold: continuous IoU, 0..1.
     """
     from scipy.sparse import coo_array
@@ -259,7 +258,18 @@ def differences(task: Task, protocols: Sequence[StrictOptions], watch: Watch = i
     """
     plans = [(other, *_mixtures(protocols[0], other)) for other in protocols[1:]]
     wanted = dict.fromkeys(options for _, _, mixtures in plans for options in mixtures)
-    found = _measure(task, list(wanted), watch)
+    found: dict[StrictOptions, Measured] = {}
+    last = entries = None
+    for options in watch(sorted(wanted, key=lambda options: repr(_early(options)))):
+        early = _early(options)
+        if entries is None or early != last:  # options with equal entries follow each other and share the entries
+            last, entries, ranked = early, strict_entries(task, options), {}
+        rule, truths = AveragingRule.from_options(options), entries.truths
+        if rule.ap not in ranked:
+            columns = entries.category, entries.score, entries.credit
+            ranked[rule.ap] = ranked_lists(*columns, truths, rule.ap, rule.ties, rule.epsilon)
+        scores = ClassScores.from_lists(ranked[rule.ap], truths, entries.counted, rule, entries.unseen)
+        found[options] = scores.means(entries.rare, entries.unseen), np.where(scores.in_mean, scores.ap, np.nan)
     return [
         _difference(task, protocols[0], other, names, [found[options] for options in mixtures])
         for other, names, mixtures in plans
@@ -278,23 +288,6 @@ def _mixtures(before: StrictOptions, after: StrictOptions) -> tuple[list[str], l
         replace(neutral, **{name: getattr(after, name) for i, name in enumerate(names) if mask >> i & 1})
         for mask in range(2 ** len(names))
     ]
-
-
-def _measure(task: Task, wanted: Sequence[StrictOptions], watch: Watch) -> dict[StrictOptions, Measured]:
-    """Return the scores under each set of rules. Sets with equal entries are scored in sequence and share entries."""
-    found: dict[StrictOptions, Measured] = {}
-    last = entries = None
-    for options in watch(sorted(wanted, key=lambda options: repr(_early(options)))):
-        early = _early(options)
-        if entries is None or early != last:
-            last, entries, ranked = early, strict_entries(task, options), {}
-        rule, truths = AveragingRule.from_options(options), entries.truths
-        if rule.ap not in ranked:
-            columns = entries.category, entries.score, entries.credit
-            ranked[rule.ap] = ranked_lists(*columns, truths, rule.ap, rule.ties, rule.epsilon)
-        scores = ClassScores.from_lists(ranked[rule.ap], truths, entries.counted, rule, entries.unseen)
-        found[options] = scores.means(entries.rare, entries.unseen), np.where(scores.in_mean, scores.ap, np.nan)
-    return found
 
 
 def _early(options: StrictOptions) -> StrictOptions:
@@ -384,10 +377,7 @@ class Explained(Document, frozen=True):
 def explain(report: Report, watch: Watch = iter) -> Explained:
     """Return an explanation of the different mAP values of the same predictions under exact-label protocols.
 
-    Args:
-        report: report with the protocols to compare: the first protocol is compared with each other protocol.
-        watch: function that wraps the iterable of sets of rules, to show progress; see
-            :func:`shoe.diagnosis.protocol_differences.scorings` for their number.
+    ``watch`` is as for :func:`differences`, and :func:`scorings` returns the number of sets of rules.
     """
     task, protocols = report.task, [result.options for result in report.strict_results]
     signed = {

@@ -6,9 +6,8 @@ import msgspec
 
 from shoe.core.documents import Count, Document, Fraction, Gain
 from shoe.diagnosis.analysis import ErrorAnalysis
-from shoe.diagnosis.localisation import PairFigures
+from shoe.diagnosis.localisation import PairFigures, Sweep
 from shoe.diagnosis.semantics import Related, SemanticDiagnosis
-from shoe.diagnosis.sweeps import Sweep
 from shoe.diagnosis.vocabulary_gap import VocabularyGap
 from shoe.scoring.entries import Means
 

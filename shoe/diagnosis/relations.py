@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from shoe.core.arrays import Indices, Ints, Mask
 from shoe.core.documents import Document, Fraction
 from shoe.core.interactions import Interactions
-from shoe.lexicon.constructions import with_ancestors
-from shoe.lexicon.expressions import Part
+from shoe.lexicon.expressions import Part, with_ancestors
 from shoe.lexicon.resolve import ObjectWords, resolve
 from shoe.lexicon.store import ids_of, lexicon, names_of, per_lexicon
 from shoe.scoring.hoi_similarity import HoiSimilarity
@@ -87,7 +86,6 @@ class PredictedWords:
         part: "verb" or "object".
         labels, synsets: C words of the classes, and their WordNet senses; "" for no_interaction.
         row: (K,) index in ``labels`` of each class.
-        words: W predicted words.
         table: similarities of the words to the classes.
         relation: (C, W) int8 ``Relation`` of each word to each word of a class.
         sense: (C, W) sense of the predicted word in that relation, or -1 if no sense was looked up.
@@ -152,9 +150,7 @@ def word_relations(
 
     Args:
         table: (C, W) similarities of the words, with the rated senses.
-        part: "verb" or "object".
         class_synsets: C names of the senses of the classes; "" for no_interaction.
-        words: W predicted words.
         object_words: rule for the senses of object phrases with which ``table`` was computed.
 
     Returns:

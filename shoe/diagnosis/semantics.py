@@ -141,7 +141,6 @@ class SemanticDiagnosis:
 
     Attributes:
         analysis: error analysis with exact labels, which defines the errors.
-        source: similarity of words.
         options: options of the semantic protocol. ``no_interaction`` must be that of the analysis.
         most: maximum number of confusions in the vocabulary gap.
     """

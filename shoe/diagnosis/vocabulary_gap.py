@@ -390,10 +390,8 @@ def vocabulary_gap(
 
     Args:
         tables: predictions and ground truths of the diagnosis, with at least one ground truth.
-        scorer: scorer with the similarity map.
         matches: matches of ``scorer`` for SHOE-mAP.
         lists: cache of the average precision of classes.
-        words: predicted verbs and predicted objects.
         most: maximum number of confusions in the result.
     """
 
@@ -477,7 +475,6 @@ class _GainsByWord:
     """Gains of the h matches that get credit for a similar verb (or object).
 
     Attributes:
-        words: predicted verbs (or objects).
         truth: (h,) ground truth of each match.
         cell: (h,) flat index of the confusion (word of the class, predicted word) in the table of ``words``, ascending.
         gain: (h,) gain of the match due to this confusion, descending within a confusion.

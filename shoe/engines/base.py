@@ -40,7 +40,6 @@ class Engine:
         An exception in ``work`` is raised here and ends the iteration. If a worker dies, its keys are processed again.
 
         Args:
-            work: function to call.
             keys: distinct, picklable keys.
             shared: first argument of all calls, sent to each worker once; it must not be modified.
 
@@ -113,8 +112,6 @@ class Job(Generic[S, K, R]):
     """Function, shared data and active lexicon that every worker receives.
 
     Attributes:
-        work: function of the shared data and a key.
-        shared: first argument of all calls.
         lexicon: lexicon that is active during the work; by default the one that is active when the job is created.
     """
 

@@ -19,7 +19,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from shoe.lexicon.text import substitutions
+from shoe.lexicon.text import ENDINGS
 
 # Names of senses (``ride.v.01``) as 64-bit keys, computed for tens of thousands of names at once. The keys of all names
 # of WordNet 3.0 are distinct (checked by a test), so equal keys mean equal names.
@@ -118,7 +118,6 @@ class Lexicon:
 
     Attributes:
         label: short name for signatures and messages.
-        title: full name with version.
         language: language code of two or three letters.
         about: source, licence, and number of records of the source that were left out.
         digest: 8 hex digits of a hash of the content.
@@ -149,7 +148,7 @@ class Lexicon:
         self.concepts = self
         if wordnet and header.get("concepts") == wordnet.digest:
             self.concepts, arrays = wordnet, wordnet.arrays | arrays
-        self._endings: dict[Pos, list[list[str]]] | None = header.get("endings")
+        self._endings: dict[str, list[list[str]]] = header.get("endings") or ENDINGS
         self._kinds: dict[str, Callable[[int], str]] = {}
         self.arrays: dict[str, NDArray[Any]] = arrays
         self.nouns = int(arrays["nouns"][0])
@@ -271,9 +270,7 @@ class Lexicon:
         if not word:
             return []
         if (bases := self.exceptions[pos].get(word)) is None:
-            ends = self._endings
-            own = [word.removesuffix(old) + new for old, new in ends[pos] if word.endswith(old)] if ends else []
-            bases = substitutions(word, pos) if ends is None else own
+            bases = [word.removesuffix(old) + new for old, new in self._endings[pos] if word.endswith(old)]
         return [form for form in dict.fromkeys([word, *bases]) if self.has(form, pos)]
 
     @cached_property

@@ -16,8 +16,18 @@ from numpy.typing import NDArray
 
 from shoe.core.errors import unknown_name
 from shoe.lexicon import text
-from shoe.lexicon.constructions import constructions
-from shoe.lexicon.expressions import KIND, LONGEST_EXPRESSION, POS, Part, Sense, bases, distinct, find, with_head
+from shoe.lexicon.expressions import (
+    KIND,
+    LONGEST_EXPRESSION,
+    POS,
+    Part,
+    Sense,
+    bases,
+    constructions,
+    distinct,
+    find,
+    with_head,
+)
 from shoe.lexicon.store import lexicon, per_lexicon, wordnet
 from shoe.lexicon.text import noun_forms, verb_forms
 
@@ -34,8 +44,6 @@ def match_labels(words: Sequence[str], labels: Sequence[str], part: Part) -> NDA
 
     Args:
         words: W predicted words; :data:`~shoe.lexicon.text.ALTERNATIVES` separates alternatives.
-        labels: L labels of the dataset.
-        part: "verb" or "object".
 
     Returns:
         (W,) index of the label of each word, -1 without a matching label. Exact matches are preferred to inflections.
@@ -234,13 +242,10 @@ def without_auxiliaries(words: list[str]) -> list[str]:
         if words[start] in text.AUXILIARIES and bases(words[start], "verb"):
             verb = start
         start += 1
-    return words[verb:] if start and not _begins_a_verb(words[start]) else words[start:]
-
-
-def _begins_a_verb(word: str) -> bool:
-    """Return whether a word is a verb form or ends in -ing or -ed, and is no preposition or determiner."""
-    verb = bool(bases(word, "verb")) or word.endswith(("ing", "ed"))
-    return verb and word not in text.PREPOSITIONS | text.DETERMINERS
+    if not start:
+        return words
+    may_be_verb = bases(words[start], "verb") or words[start].endswith(("ing", "ed"))
+    return words[start if may_be_verb and words[start] not in text.PREPOSITIONS | text.DETERMINERS else verb :]
 
 
 def is_adverb(word: str) -> bool:

@@ -1,4 +1,4 @@
-"""Active lexicon of the process: the shipped WordNet 3.0 or another lexicon."""
+"""Active lexicon of the process: the shipped WordNet 3.0 or another lexicon; names and definitions of its senses."""
 
 import copyreg
 import hashlib
@@ -8,20 +8,22 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache, lru_cache, wraps
 from pathlib import Path
-from typing import ParamSpec, TypeVar, cast
+from typing import Any, ParamSpec, TypeVar, cast
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from shoe.core.arrays import Indices, Ints
-from shoe.core.errors import InputError
+from shoe.core.errors import InputError, OptionError, quote
 from shoe.lexicon import ENVIRONMENT
 from shoe.lexicon.compiled import Lexicon as Lexicon
 from shoe.lexicon.compiled import Pos as Pos
 from shoe.lexicon.compiled import keys_in, keys_of
 
 _FILE = Path(__file__).parent / "data" / "wordnet.bin"
+_TEXTS = _FILE.with_name("wordnet_texts.npz")
+"""Definitions and sense keys of WordNet 3.0's noun and verb synsets; ``scripts/build-lexicon`` writes the file."""
 MAGIC = b"SHOELEX1"
 _SEAL = 32
 _P = ParamSpec("_P")
@@ -145,10 +147,8 @@ def ids_of(names: Iterable[str]) -> Ints:
     return ids
 
 
-@per_lexicon(64)
-def listed_ids(names: tuple[str, ...]) -> Ints:
-    """Return the (n,) IDs of senses from their names, cached: for repeated lists of names; see :func:`ids_of`."""
-    return ids_of(names)
+listed_ids: Callable[[tuple[str, ...]], Ints] = per_lexicon(64)(ids_of)
+"""Function that returns the IDs of senses as :func:`ids_of` does, cached: for repeated lists of names."""
 
 
 def ids_in(text: bytes, starts: Indices, ends: Indices) -> Ints:
@@ -157,7 +157,6 @@ def ids_in(text: bytes, starts: Indices, ends: Indices) -> Ints:
     The ID is -1 for text that is not the first name (:func:`names_of`) of a sense. Fast for tens of thousands of names.
 
     Args:
-        text: content of a file.
         starts: (n,) first byte of each name.
         ends: (n,) byte after each name.
     """
@@ -176,3 +175,42 @@ def name_ranks(ids: Ints) -> Indices:
     rank = np.zeros(len(lexicon()), np.int64)
     rank[sorted(distinct.tolist(), key=lexicon().name)] = np.arange(len(distinct))
     return rank[ids]
+
+
+def glosses(names: list[str]) -> dict[str, str]:
+    """Return {name: definition} of synsets of the active lexicon, without examples.
+
+    If the active lexicon is not WordNet and has no definition for a synset, the value is "".
+
+    Args:
+        names: names of noun and verb synsets, such as "ride.v.01"; an unknown name raises OptionError.
+    """
+    store = lexicon()
+    for name in names:
+        if store.synset(name) < 0:
+            raise OptionError(f"{quote(name)} is not a sense of {store.title}, such as {store.example()}")
+    if not store.is_wordnet:
+        return {name: store.gloss(store.synset(name)) or "" for name in names}
+    return {name: _definitions()[store.synset(name)] for name in names}
+
+
+@cache
+def sense_keys() -> dict[str, int]:
+    """Return {sense key: synset ID} of WordNet ("ride%2:38:00::": lemma, part of speech, file number, lexical ID)."""
+    base, lexical = wordnet(), _array("lexical_id").tolist()
+    files = base.arrays["lexname"].tolist()
+    members = ((lemma, synset) for synset in range(len(base)) for lemma in base.lemmas(synset))
+    return {
+        f"{lemma}%{1 if synset < base.nouns else 2}:{files[synset]:02}:{number:02}::": synset
+        for (lemma, synset), number in zip(members, lexical, strict=True)
+    }
+
+
+@cache
+def _definitions() -> list[str]:
+    return _array("gloss").tobytes().decode().split("\n")
+
+
+def _array(name: str) -> NDArray[Any]:
+    with np.load(_TEXTS) as file:
+        return np.asarray(file[name])

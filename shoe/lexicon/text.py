@@ -5,7 +5,6 @@ import unicodedata
 from functools import cache, lru_cache
 from itertools import takewhile
 from pathlib import Path
-from typing import Literal
 
 LONGEST_LABEL = 200
 """Longest label in characters; longer texts are not looked up."""
@@ -100,7 +99,7 @@ _DETACHMENTS = {
     "n": "s: ses:s ves:f xes:x zes:z ches:ch shes:sh men:man ies:y",
     "v": "s: ies:y es:e es: ed:e ed: ing:e ing:",
 }
-_SUBSTITUTIONS = {pos: [rule.split(":") for rule in rules.split()] for pos, rules in _DETACHMENTS.items()}
+ENDINGS = {pos: [rule.split(":") for rule in rules.split()] for pos, rules in _DETACHMENTS.items()}
 _VOWELS = frozenset("aeiou")
 _AMERICAN = [
     (re.compile(pattern), replacement)
@@ -114,11 +113,6 @@ _AMERICAN = [
         (r"(?<=.)[ao]e", "e"),
     ]
 ]
-
-
-def substitutions(form: str, pos: Literal["n", "v"]) -> list[str]:
-    """Return the possible base forms of an inflected form by morphy's suffix rules, whether or not such words exist."""
-    return [form.removesuffix(old) + new for old, new in _SUBSTITUTIONS[pos] if form.endswith(old)]
 
 
 def undoubled(form: str) -> str:

@@ -22,8 +22,7 @@ from shoe.core.errors import MissingExtraError, OptionError
 from shoe.core.io.files import data_folder
 from shoe.core.statistics import quadratic_weighted_kappa, spearman
 from shoe.lexicon.expressions import POS, Part
-from shoe.lexicon.store import lexicon, names_of
-from shoe.lexicon.wordnet import glosses
+from shoe.lexicon.store import glosses, lexicon, names_of
 from shoe.maps.planning import INVISIBLE, is_tagged, within
 from shoe.similarity import RatedPairs, SimilarityMap, write_map
 from shoe.similarity.ensemble import HIGHEST

@@ -17,9 +17,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import exp
 from typing import Any, NamedTuple
 
-from shoe.core.errors import OptionError, unknown_name
 from shoe.llm.errors import REFUSALS
-from shoe.predict.questions import LETTERS, YES_NO
+from shoe.predict.questions import LETTERS
 from shoe.predict.records import Alternative, Answer, Token
 
 REFUSED = "refused"
@@ -127,12 +126,6 @@ POLICIES: Mapping[str, tuple[str, ...]] = {
 """Names of the policies by kind of question, the default first."""
 
 
-def check_policy(name: str, way: str) -> None:
-    """Raise OptionError if ``name`` is not a policy for the kind of question ``way``."""
-    if name not in POLICIES[way]:
-        raise unknown_name(f"confidence for {way}", name, POLICIES[way])
-
-
 def phrase_confidence(answer: Answer, policy: str) -> float | None:
     """Return the confidence in a phrase by a policy, 0 to 1; None without token probabilities or text.
 
@@ -144,12 +137,6 @@ def phrase_confidence(answer: Answer, policy: str) -> float | None:
     """
     logprobs = [token.logprob for token in text_tokens(answer)]
     return exp(PHRASES[policy](logprobs)) if logprobs else None
-
-
-def yes_confidence(answer: Answer) -> float | None:
-    """Return P(yes) / (P(yes) + P(no)) at the beginning of an answer; None if no stored token spells "yes" or "no"."""
-    shares = word_shares(answer, YES_NO)
-    return None if shares is None else shares[0]
 
 
 def letter_confidences(answers: Iterable[Answer]) -> dict[str, float] | None:
@@ -191,14 +178,3 @@ def spells(text: str, word: str) -> bool:
     """
     bare = text.strip(_AROUND)
     return bare == word or (len(word) > 1 and bare.lower() == word.lower())
-
-
-def check_probabilities(answers: Iterable[Answer], policy: str, where: str) -> None:
-    """Raise OptionError, naming the file ``where``, if a policy needs token probabilities that an answer lacks."""
-    all_answers = list(answers)
-    without = sum(answer.tokens is None for answer in all_answers)
-    if policy != NONE and without:
-        raise OptionError(
-            f"{where}: {without:,} of {len(all_answers):,} answers have no token probabilities, which confidence "
-            f"{policy!r} needs: use an endpoint that returns logprobs, or confidence 'none'"
-        )

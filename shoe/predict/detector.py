@@ -58,9 +58,7 @@ class Detector(LocalModel):
     """Object detector. Its weights are loaded when the first image is processed.
 
     Attributes:
-        config: settings of the detector.
         labels: classes of the detector, or the words for which a zero-shot detector searches.
-        is_zero_shot: whether the detector is a zero-shot detector.
         by: all settings on which the boxes depend, as JSON.
     """
 
@@ -157,7 +155,6 @@ def detect_all(
 
     Args:
         pictures: images in which objects are detected, unless their detections are in the file or in ``known``.
-        path: file of detections.
         progress: callback that takes the number of finished images.
         known: detections of the same detector from other files, which are copied.
     """

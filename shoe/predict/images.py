@@ -42,7 +42,6 @@ class Picture:
 
     Attributes:
         name: file name, without folders.
-        path: path of the file.
         digest: hash of the file content, as 32 hex digits.
         width, height: size in pixels after the EXIF rotation.
     """

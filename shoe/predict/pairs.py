@@ -15,7 +15,7 @@ from shoe.benchmarks.base import Benchmark
 from shoe.benchmarks.truth import GroundTruth
 from shoe.core.arrays import Floats, Indices, Mask
 from shoe.core.boxes import Overlap, iou
-from shoe.core.errors import InputError, OptionError, did_you_mean, pluralize, quote, unknown_name
+from shoe.core.errors import InputError, OptionError, did_you_mean, pluralize, quote
 from shoe.core.interactions import Interactions, image_index
 from shoe.core.io.files import unreadable_error
 from shoe.core.io.json import Box, ImageName, Whole
@@ -80,13 +80,6 @@ ABOUT = {
 USUAL = "upt"
 _DIGEST_BYTES = 8
 _NO_RULE = PairRule()
-
-
-def rule_named(name: str) -> PairRule:
-    """Return the pair rule with a name; raise OptionError if the name is unknown."""
-    if name not in RULES:
-        raise unknown_name("pair rule", name, RULES)
-    return RULES[name]
 
 
 def paired(detected: Detected, rule: PairRule) -> Paired:
@@ -175,7 +168,6 @@ class Pairs:
         records: pairs per image, in the order of the images.
         boxes: settings of the detector, as JSON.
         rule: name of the pair rule; "file" for pairs from a file.
-        settings: pair rule.
     """
 
     records: Sequence[Paired]

@@ -27,7 +27,6 @@ class Files:
     """Paths of the files of a run or of one shard.
 
     Attributes:
-        detections, pairs, answers: files of the detections, the pairs and the raw answers.
         folder: folder with the files of shards and of workers on a cluster, which this run merges.
         whole: for a shard, the files of the run without shards, which the shard only reads; else None.
     """

@@ -45,7 +45,6 @@ class Question:
 
     Attributes:
         pictures: images that are shown before the text, in this order.
-        text: text of the question.
         system: system prompt with instructions; "" for no system prompt.
         words: expected first words of the answer, such as ("yes", "no"). Local back ends record their probabilities.
         prompt: digest of the prompt file.
@@ -151,7 +150,6 @@ class Way:
         instructions: system prompt; "" for no system prompt.
         question: template of the text of the user.
         rounds: number of option orders in which a question with letters is asked.
-        seed: random seed for the option orders.
     """
 
     name: str

@@ -183,7 +183,6 @@ class Alternative(Struct, frozen=True, array_like=True, gc=False):
     """Possible token at one position of an answer.
 
     Attributes:
-        text: text of the token.
         logprob: natural logarithm of the raw probability, before temperature, penalties and truncation.
         id: index in the model's vocabulary; -1 if unknown.
     """
@@ -207,7 +206,6 @@ class Answer(Struct, frozen=True, kw_only=True):
 
     Attributes:
         key: hash of image, boxes, prompt, model and decoding settings, as 32 hex digits.
-        image: file name of the image.
         pair: pair about which the question is asked; None for a question about the whole image.
         way: kind of question: "phrase", "yes-no", "letters" or "image".
         verb: verb in a yes-no question; "" for other questions.

@@ -24,15 +24,12 @@ from shoe.predict.confidence import (
     NONE,
     REFUSED,
     beginning,
-    check_policy,
-    check_probabilities,
     letter_confidences,
     phrase_confidence,
     spells,
     word_shares,
-    yes_confidence,
 )
-from shoe.predict.questions import LETTERS, YES_NO, verbs_of
+from shoe.predict.questions import LETTERS, WHOLE, YES_NO, verbs_of
 from shoe.predict.records import Answer, Pair, first_line, write_lines
 from shoe.version import __version__
 
@@ -61,8 +58,6 @@ class WrittenCounts:
     """Counts of predictions and answers when a prediction file is written.
 
     Attributes:
-        predictions: number of predictions.
-        refused: number of answers that are refusals.
         unread: number of answers about pairs that are empty or contain none of the expected words or letters.
         scores: number of predictions for each score.
     """
@@ -90,28 +85,26 @@ def write_scored(
 
     Args:
         answers: answers to one kind of question, grouped by pair.
-        scoring: settings for the computation of scores.
         sizes: size of each image of the run.
         by: all settings, as JSON, for the first line of the file; None for no such line.
 
     Raises:
-        OptionError: if ``scoring.policy`` does not apply to this kind of question, or needs token probabilities that
-            the answers do not have.
+        OptionError: if ``scoring.policy`` needs token probabilities that the answers do not have.
         InputError: if the file cannot be written.
     """
     all_answers = list(answers)
-    ways = {answer.way for answer in all_answers}
-    if len(ways) > 1:
-        raise OptionError(f"answers: found several kinds of questions ({', '.join(sorted(ways))}), expected one kind")
-    way = ways.pop() if ways else "phrase"
-    check_policy(scoring.policy, way)
     accepted = [answer for answer in all_answers if answer.finish != REFUSED]
-    check_probabilities(accepted, scoring.policy, str(path))
+    without = sum(answer.tokens is None for answer in accepted)
+    if scoring.policy != NONE and without:
+        raise OptionError(
+            f"{path}: {without:,} of {len(accepted):,} answers have no token probabilities, which confidence "
+            f"{scoring.policy!r} needs: use an endpoint that returns logprobs, or confidence 'none'"
+        )
     first: dict[str, Any] = {}
     if by is not None:
         first = {"form": _FORM, "says": sentence(by), "by": {"shoe": __version__, **by}}
     written = WrittenCounts(refused=len(all_answers) - len(accepted))
-    if way == "image":
+    if all_answers and all_answers[0].way == WHOLE:
         written.scores = _write_whole(accepted, Path(path), sizes, benchmark, first)
         written.predictions = written.scores.total()
     else:
@@ -191,9 +184,9 @@ def _yes_confidences(
 
     Answers without "yes" or "no" are left out, and are counted in ``written``.
     """
-    confidences = {answer.verb: yes_confidence(answer) for answer in answers}
-    known = {verb: share for verb, share in confidences.items() if share is not None}
-    written.unread += len(confidences) - len(known)
+    shares = {answer.verb: word_shares(answer, YES_NO) for answer in answers}
+    known = {verb: found[0] for verb, found in shares.items() if found is not None}
+    written.unread += len(shares) - len(known)
     if known and NO_INTERACTION in verbs_of(pair.object, benchmark):
         return {**known, NO_INTERACTION: prod(1 - share for share in known.values())}
     return dict(known)

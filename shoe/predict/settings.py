@@ -13,11 +13,11 @@ from shoe.benchmarks.base import Benchmark
 from shoe.core.errors import OptionError, quote, unknown_name
 from shoe.core.io.json import parse_json
 from shoe.predict.backends import BackendConfig, backend_of
-from shoe.predict.confidence import NONE, POLICIES, check_policy
+from shoe.predict.confidence import NONE, POLICIES
 from shoe.predict.detection_files import PERSON, Names, read_names, usual_names
 from shoe.predict.detector import DetectorConfig
 from shoe.predict.images import Picture
-from shoe.predict.pairs import PairRule, rule_named
+from shoe.predict.pairs import RULES, PairRule
 from shoe.predict.questions import TOKENS, WHOLE, Question, Way
 from shoe.predict.records import Paired
 from shoe.predict.scored import Scoring
@@ -45,14 +45,9 @@ class PredictionSettings:
     """All settings of a run of ``shoe predict``.
 
     Attributes:
-        benchmark: benchmark with the classes.
         names: names that belong to the labels and IDs in files of detections.
         detector: settings of the detector; None if boxes or pairs are read from a file, or if no boxes are needed.
         rule, pairing: name and settings of the pair rule.
-        visual: settings of the visual prompts.
-        way: kind of question, with its prompt.
-        model: settings of the vision-language model.
-        scoring: settings for the computation of scores.
     """
 
     benchmark: Benchmark
@@ -128,7 +123,9 @@ def parse_settings(
     if not math.isfinite(power):
         raise OptionError(f"--detector-power: found {power:g}, expected a number")
     policy = confidence or POLICIES[way][0]
-    check_policy(policy, way)
+    for noun, name, known in (("pair rule", rule, RULES), (f"confidence for {way}", policy, POLICIES[way])):
+        if name not in known:
+            raise unknown_name(noun, name, known)
     words = [PERSON, *(name for name in benchmark.objects if name != PERSON)]
     defaults = {"model": detector, "words": [word.replace("_", " ") for word in words]}
     kind, usual = backend_of(backend), {"model": model, "most_tokens": TOKENS[way]}
@@ -140,7 +137,7 @@ def parse_settings(
         names=read_names(labels, benchmark) if labels else usual_names(benchmark),
         detector=configured(DetectorConfig, "detector", defaults, given["detector"]) if detector else None,
         rule=rule,
-        pairing=configured(PairRule, "pairs", msgspec.to_builtins(rule_named(rule)), given["pairs"]),
+        pairing=configured(PairRule, "pairs", msgspec.to_builtins(RULES[rule]), given["pairs"]),
         visual=configured(Visual, "visual", {"marks": marks_named(visual)}, given["visual"]),
         way=questions,
         model=config,

@@ -33,10 +33,9 @@ from shoe.benchmarks.base import Benchmark
 from shoe.benchmarks.classes import NO_INTERACTION, HoiClasses
 from shoe.core.arrays import Bits, Floats, Indices, as_bits, first_equal, first_of_run, group_equal_rows, index_in_group
 from shoe.core.errors import InputError, did_you_mean, quote
-from shoe.core.interactions import Interactions, image_index
+from shoe.core.interactions import Interactions, Rows, image_index
 from shoe.core.io.files import describe_content, read_bytes
 from shoe.core.io.json import Box, Finite, ImageName, Whole
-from shoe.core.rows import Rows
 from shoe.lexicon.resolve import match_labels
 from shoe.predictions.boxes.conventions import Convention, parse_convention
 from shoe.predictions.notes import ReadNotes

@@ -10,8 +10,7 @@ import numpy as np
 from shoe.core.arrays import Floats, Indices, Mask
 from shoe.core.boxes import Coordinates
 from shoe.core.errors import InputError, flag, pluralize, quote, unknown_name
-from shoe.core.interactions import Interactions, apply_bad_boxes, check_boxes, check_scores, image_index
-from shoe.core.rows import Rows
+from shoe.core.interactions import Interactions, Rows, apply_bad_boxes, check_boxes, check_scores, image_index
 from shoe.lexicon import text
 from shoe.predictions.boxes.check import BoxReport, check_box_convention
 from shoe.predictions.boxes.conventions import Convention, Conventions, are_valid, valid_conventions

@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 from itertools import combinations
+from math import comb
 
 from shoe.comparison.compare import Column, Comparison
-from shoe.comparison.significance import LEVEL, Difference, Statistics, better, fewest_resamples, pairs_of
+from shoe.comparison.significance import LEVEL, Difference, Statistics, better, fewest_resamples
 from shoe.core.errors import pluralize
 from shoe.report.text import percent, points
 
@@ -73,7 +74,7 @@ def _too_few(statistics: Statistics | None) -> list[str]:
         return []
     models, of_images = len(statistics.estimates), statistics.too_few == "images"
     number = pluralize(statistics.images, "image") if of_images else f"{statistics.resamples:,}"
-    pairs = pluralize(pairs_of(models), "pair")
+    pairs = pluralize(comb(models, 2), "pair")
     line = f"tests      too few {statistics.too_few} to tell: with {number} and {pairs} of models "
     more = "" if of_images else f"; --resamples {fewest_resamples(models)} or more"
     return [f"{line}no corrected p can be below {LEVEL:g}{more}"]
@@ -99,7 +100,7 @@ def _tests(found: Comparison, most_pairs: int) -> list[str]:
     if found.statistics is None:
         return []
     columns = [column for column in found.columns if column.figure in (found.compared or ())] or found.columns[:1]
-    if pairs_of(len(found.runs)) <= most_pairs:
+    if comb(len(found.runs), 2) <= most_pairs:
         others = [column for column in found.columns if column not in columns]
         return [_pair(found, found.statistics, pair, columns, others) for pair in combinations(found.names, 2)]
     return [_summary(found, found.statistics, column) for column in columns] if found.statistics.too_few is None else []
@@ -168,7 +169,7 @@ def _uncertainty(found: Comparison) -> list[str]:
     if (made := found.statistics) is not None:
         line = f"images     {pluralize(made.resamples, 'resample')}: "
         line += "95 % intervals over images" if made.has_intervals else "too few for intervals"
-        if pairs := pairs_of(len(found.runs)):
+        if pairs := comb(len(found.runs), 2):
             line += (
                 "; p is the larger p-value of a paired bootstrap and a paired randomisation test, with Holm's "
                 f"correction over {pluralize(pairs, 'pair')} of models"

@@ -13,12 +13,11 @@ from shoe.core.errors import pluralize, printable
 from shoe.diagnosis.analysis import ErrorAnalysis
 from shoe.diagnosis.diagnose import Diagnosis
 from shoe.diagnosis.error_types import ERRORS, GROUPS, NAMES
-from shoe.diagnosis.localisation import PairFigures
+from shoe.diagnosis.localisation import PairFigures, Sweep
 from shoe.diagnosis.pairs import PairDiagnosis
 from shoe.diagnosis.record import ModelFigures
 from shoe.diagnosis.relations import Relation
 from shoe.diagnosis.semantics import Related, SemanticDiagnosis, WrongWords
-from shoe.diagnosis.sweeps import Sweep
 from shoe.diagnosis.vocabulary_gap import ConfusionExample, VocabularyGap
 from shoe.report.text import decimals, percent, points, print_line, print_more, table, table_of_models, words
 

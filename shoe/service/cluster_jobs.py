@@ -27,9 +27,8 @@ import numpy as np
 
 from shoe.core.errors import ShoeError, printable
 from shoe.core.io.files import atomic_write
-from shoe.engines.ray_cluster import Cluster, Lease, is_locked
-from shoe.engines.ray_connection import Connection as RayConnection
-from shoe.engines.ray_connection import connect
+from shoe.engines.ray_cluster import Cluster, Lease, connect, is_locked
+from shoe.engines.ray_cluster import Connection as RayConnection
 from shoe.service.process import DONE, Child, Done, End, Failed, Task
 from shoe.service.requests import files_of, map_of
 from shoe.version import __version__

@@ -8,8 +8,7 @@ from shoe.benchmarks.classes import HoiClasses
 from shoe.benchmarks.protocol_options import SemanticOptions
 from shoe.core.documents import Document, Fraction, Rating
 from shoe.core.errors import OptionError, quote, unknown_name
-from shoe.lexicon.constructions import done_with, preposition_weights
-from shoe.lexicon.expressions import KIND, RARE, Part, Sense, is_rare
+from shoe.lexicon.expressions import KIND, RARE, Part, Sense, done_with, is_rare, preposition_weights
 from shoe.lexicon.phrases.parse import best_reading
 from shoe.lexicon.resolve import match_labels
 from shoe.lexicon.store import ids_of, lexicon

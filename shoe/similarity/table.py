@@ -15,8 +15,7 @@ from shoe.core.arrays import Floats, Indices, Ints, Mask
 from shoe.core.errors import OptionError, quote, unknown_name
 from shoe.core.public import check_argument_types
 from shoe.lexicon import text
-from shoe.lexicon.constructions import done_with, preposition_weights
-from shoe.lexicon.expressions import KIND, POS, RARE, Part, Sense, is_rare
+from shoe.lexicon.expressions import KIND, POS, RARE, Part, Sense, done_with, is_rare, preposition_weights
 from shoe.lexicon.resolve import match_labels, resolve
 from shoe.lexicon.store import ids_of, lexicon
 from shoe.similarity.whole_interactions import WholeRatings

@@ -277,7 +277,7 @@ def _reference(study: StudyRatings, *, items_alone: bool) -> Reference | None:
         items=len(ours),
         spearman=rank_correlation,
         fisher=None if rho is None else statistics.fisher_interval(rho, number),
-        bonett_wright=None if rho is None else statistics.bonett_wright_interval(rho, number),
+        bonett_wright=None if rho is None else statistics.fisher_interval(rho, number, ranks=True),
         bootstrap=None if rho is None else statistics.spearman_bootstrap(ours, theirs, weight),
         p=None if rho is None else statistics.spearman_permutation_p(ours, theirs, weight),
         agreement=figure_of(likeness, table.first.shape, "share"),

@@ -11,7 +11,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from shoe.benchmarks.base import Benchmark
 from shoe.core.arrays import Indices, random_numbers
-from shoe.lexicon.wordnet import glosses
+from shoe.lexicon.store import glosses
 from shoe.similarity import Similarity
 from shoe.similarity.ensemble import HIGHEST
 from shoe.study.ratings import SENSES

@@ -10,7 +10,7 @@ import shoe
 from shoe.benchmarks.base import Benchmark, TruthFormat
 from shoe.benchmarks.classes import ClassSplit, parse_classes
 from shoe.benchmarks.protocol_options import StrictOptions
-from shoe.core.rows import Rows
+from shoe.core.interactions import Rows
 
 CLASSES = """verb\tobject\tgerund\tverb_synset\tobject_synset\trare
 hold\tcup\tholding\thold.v.02\tcup.n.01\t

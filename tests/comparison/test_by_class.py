@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from shoe.benchmarks.protocol_options import Interpolation, Ties
-from shoe.comparison.by_class import ByClass
-from shoe.comparison.ranked import Ranked
+from shoe.comparison.ranked import ByClass, Ranked
 from shoe.comparison.resampling import drawn_images
 from shoe.core.arrays import Floats, Indices
 from shoe.scoring.entries import AveragingRule, Entries

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoe.benchmarks.protocol_options import Interpolation, Ties
-from shoe.comparison.by_class import ByClass
-from shoe.comparison.ranked import Ranked
+from shoe.comparison.ranked import ByClass, Ranked
 from shoe.comparison.resampling import (
     Counted,
     Measured,
@@ -19,7 +18,7 @@ from shoe.comparison.resampling import (
     drawn_images,
     random_swaps,
 )
-from shoe.comparison.run import Run, semantic_figures, strict_figures
+from shoe.comparison.run import Run
 from shoe.core.arrays import Indices
 from shoe.scoring.entries import AveragingRule, Entries
 from tests.comparison.samples import OPTIONS, run_of, scenes_of
@@ -30,10 +29,9 @@ def of_images(run: Run, index: Indices) -> dict[str, float | None]:
     """Figures of some images of a run, by the slow way."""
     semantic = run.semantic
     assert semantic is not None
-    strict = strict_figures("qpic", run.strict[0].entries.take_images(index).means())
-    f1 = semantic.f1.take_images(index).figures()
-    best = semantic.best.take_images(index).figures().mf1
-    return strict | semantic_figures(semantic.entries.take_images(index).means(), f1, best)
+    strict = tuple(replace(each, entries=each.entries.take_images(index)) for each in run.strict)
+    parts = {name: getattr(semantic, name).take_images(index) for name in ("entries", "f1", "best")}
+    return replace(run, strict=strict, semantic=replace(semantic, **parts)).figures()
 
 
 def entries(rng: np.random.Generator, images: int, levels: int, rule: AveragingRule) -> Entries:

@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shoe
-from shoe.comparison.run import Run, digest_of, semantic_figures, strict_figures
+from shoe.comparison.run import SEMANTIC, Run, digest_of
 from shoe.demo import PREDICTIONS, TRUTH
-from shoe.scoring.entries import F1Figures, Means
 from shoe.scoring.score import Report
 from tests.comparison.samples import OPTIONS, report_of, run_of, scenes_of
 from tests.examples import examples
@@ -19,10 +18,10 @@ from tests.examples import examples
 def figures_of(report: Report) -> dict[str, float | None]:
     found: dict[str, float | None] = {}
     for each in report.strict_results:
-        found |= strict_figures(each.options.protocol, Means(each.map, each.map_rare, each.map_non_rare))
+        values = {"full": each.map, "rare": each.map_rare, "non_rare": each.map_non_rare}
+        found |= {f"strict:{each.options.protocol}:{part}": value for part, value in values.items()}
     if (result := report.semantic) is not None:
-        f1 = F1Figures(result.mf1, result.gt_miss_rate, result.prediction_miss_rate, result.no_overlap_rate)
-        found |= semantic_figures(Means(result.map, None, None), f1, result.mf1_best_tau)
+        found |= {f"semantic:{name}": getattr(result, name) for name in SEMANTIC}
     return found
 
 

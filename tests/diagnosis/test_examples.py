@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
+from shoe.diagnosis.analysis import ErrorExample, Shown, examples
 from shoe.diagnosis.error_types import ERRORS, ErrorType
-from shoe.diagnosis.examples import ErrorExample, Shown, examples
 from tests.diagnosis.by_hand import AWAY, O1, O2, P1, P2, diagnosed, image
 from tests.oracles.model import ImageScene, Triplet
 from tests.report.figures.models import diagnosed as demo

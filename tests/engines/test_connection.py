@@ -65,7 +65,7 @@ def test_another_version_of_shoe_is_said(cluster: str, tmp_path: Path) -> None:
 def test_another_version_of_ray_is_said(cluster: str, tmp_path: Path) -> None:
     program = (
         "import ray; ray.__version__ = '1.2.3'; from shoe.core.errors import ShoeError\n"
-        "from shoe.engines.ray_connection import connect\n"
+        "from shoe.engines.ray_cluster import connect\n"
         "try:\n    connect({cluster!r}).__enter__()\nexcept ShoeError as error:\n    print(error)"
     )
     done = subprocess.run(
@@ -113,7 +113,7 @@ GPUS = """
 from ray.cluster_utils import Cluster as Machines
 from shoe.core.errors import OptionError
 from shoe.engines.ray_cluster import Cluster
-from shoe.engines.ray_connection import connect
+from shoe.engines.ray_cluster import connect
 machines = Machines()
 machines.add_node(num_cpus=1, object_store_memory=100_000_000)
 for _ in range(2):

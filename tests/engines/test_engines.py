@@ -41,7 +41,7 @@ def engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
         return
     if find_spec("ray") is None:
         pytest.skip("Ray is not installed: pip install 'shoe-eval[ray]'")
-    from shoe.engines.ray_connection import connect
+    from shoe.engines.ray_cluster import connect
 
     with connect():
         yield engine_of("ray")

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoe.benchmarks import benchmark
-from shoe.lexicon.constructions import preposition_weights, relation
+from shoe.lexicon.expressions import preposition_weights, relation
 
 VERBS = benchmark("hico-det").classes.verbs
 

@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from shoe.core.errors import OptionError
-from shoe.lexicon.store import lexicon
-from shoe.lexicon.wordnet import glosses, sense_keys
+from shoe.lexicon.store import glosses, lexicon, sense_keys
 
 
 def test_a_definition_needs_no_file_of_wordnet() -> None:

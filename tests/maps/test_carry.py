@@ -9,7 +9,7 @@ from shoe.benchmarks.classes import class_table, parse_classes, read_classes
 from shoe.core.errors import ShoeError
 from shoe.lexicon.building.build import build
 from shoe.lexicon.building.compare import wordnet_numbers
-from shoe.lexicon.building.source import Concept, Source
+from shoe.lexicon.building.read import Concept, Source
 from shoe.lexicon.compiled import Lexicon
 from shoe.lexicon.expressions import Part
 from shoe.lexicon.store import names_of, use_lexicon, wordnet

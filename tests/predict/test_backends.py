@@ -12,8 +12,8 @@ from shoe.predict.backends import BACKENDS, BackendConfig, backend_of
 from shoe.predict.backends.endpoint import Endpoint
 from shoe.predict.backends.transformers import Prefix, Transformers
 from shoe.predict.backends.vllm import VLLM
-from shoe.predict.confidence import yes_confidence
-from shoe.predict.questions import Question
+from shoe.predict.confidence import word_shares
+from shoe.predict.questions import YES_NO, Question
 from shoe.predict.records import Answer
 from tests.predict import tiny_models
 from tests.predict.asking import Noise, questions
@@ -110,8 +110,8 @@ def test_words_have_their_probability_however_unlikely(model: Path, tmp_path: Pa
     settings = {"model": str(model), "most_tokens": 1}
     few = [one for one in answered(tmp_path / "a", Transformers(top=1, **settings)) if one.way == "yes-no"]  # type: ignore[arg-type]
     all_ = [one for one in answered(tmp_path / "b", Transformers(top=400, **settings)) if one.way == "yes-no"]  # type: ignore[arg-type]
-    shares = [yes_confidence(one) for one in few]
-    assert shares == pytest.approx([yes_confidence(one) for one in all_], abs=CLOSE)
+    shares = [(word_shares(one, YES_NO) or [0.0])[0] for one in few]
+    assert shares == pytest.approx([(word_shares(one, YES_NO) or [1.0])[0] for one in all_], abs=CLOSE)
     assert len(set(shares)) == len(shares)
 
 

@@ -1,5 +1,8 @@
 """Pair rules on boxes worked out by hand, and how many true pairs they leave within reach."""
 
+from pathlib import Path
+from typing import Any
+
 import msgspec
 import pytest
 from hypothesis import given
@@ -10,8 +13,9 @@ from shoe.benchmarks.truth import GroundTruth
 from shoe.core.errors import OptionError
 from shoe.core.interactions import Interactions
 from shoe.diagnosis.pairs import diagnose_pairs
-from shoe.predict.pairs import ABOUT, RULES, PairRule, pair_recall, paired, rule_named
+from shoe.predict.pairs import ABOUT, RULES, PairRule, pair_recall, paired
 from shoe.predict.records import Detected, Detection
+from shoe.predict.settings import parse_settings
 from shoe.predictions.pair_predictions import read_pairs
 from tests.examples import examples
 
@@ -63,9 +67,13 @@ def test_pairs_come_by_product_of_scores() -> None:
 
 def test_rules_are_named_and_explained() -> None:
     assert ABOUT.keys() == RULES.keys()
-    assert rule_named("upt") is RULES["upt"]
+    options: dict[str, Any] = {"model": "m", "backend": "endpoint", "detections": Path("a"), "visual": "boxes"}
+    options |= {"benchmark": HICO, "way": "yes-no"}
     with pytest.raises(OptionError, match="did you mean upt"):
-        rule_named("utp")
+        parse_settings(**options, rule="utp")
+    with pytest.raises(OptionError, match="unknown confidence for yes-no 'mean'"):
+        parse_settings(**options, rule="upt", confidence="mean")
+    assert parse_settings(**options, rule="upt").pairing == RULES["upt"]
 
 
 def test_a_picture_without_boxes_has_no_pairs() -> None:

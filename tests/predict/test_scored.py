@@ -20,9 +20,9 @@ from shoe.predict.confidence import (
     letter_confidences,
     phrase_confidence,
     read_completion,
-    yes_confidence,
+    word_shares,
 )
-from shoe.predict.questions import LETTERS, WAYS, Question, Shown, Way, orders, verbs_of
+from shoe.predict.questions import LETTERS, WAYS, YES_NO, Question, Shown, Way, orders, verbs_of
 from shoe.predict.records import Alternative, Answer, Pair, Token
 from shoe.predict.scored import Scoring, write_scored
 from tests.predict.asking import Noise
@@ -63,8 +63,8 @@ def test_a_phrase_is_as_sure_as_its_tokens() -> None:
 )
 def test_yes_is_its_share_of_yes_and_no(told: list[tuple[str, float]], share: float | None) -> None:
     begins = token(told[0][0], *told)
-    found = yes_confidence(answer("yes-no", told[0][0], token("\n", ("\n", 1.0)), begins))
-    assert found == (None if share is None else pytest.approx(share))
+    found = word_shares(answer("yes-no", told[0][0], token("\n", ("\n", 1.0)), begins), YES_NO)
+    assert found == (None if share is None else pytest.approx([share, 1 - share]))
 
 
 def test_letters_are_averaged_over_orders() -> None:
@@ -133,8 +133,6 @@ def test_the_same_answers_score_by_any_policy(tmp_path: Path) -> None:
 
     write_scored(said, path, Scoring("none"), SIZES, HICO)
     assert [json.loads(line).get("verb") for line in path.read_text().splitlines()] == ["ride", None]
-    with pytest.raises(OptionError, match="unknown confidence for yes-no 'mean'"):
-        write_scored(said, path, Scoring("mean"), SIZES, HICO)
     with pytest.raises(OptionError, match="1 of 3 answers have no token probabilities, which confidence 'yes' needs"):
         write_scored([*said, answer("yes-no", "yes", verb="pet")], path, Scoring("yes"), SIZES, HICO)
 

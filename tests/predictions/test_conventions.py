@@ -7,8 +7,7 @@ import pytest
 
 from shoe.benchmarks import DEFAULT, benchmark
 from shoe.core.errors import InputError
-from shoe.core.interactions import Interactions
-from shoe.core.rows import Rows
+from shoe.core.interactions import Interactions, Rows
 from shoe.predictions.boxes.conventions import Convention, parse_convention
 from shoe.predictions.notes import ReadNotes
 from shoe.predictions.source import Source

@@ -10,8 +10,7 @@ import pytest
 import shoe
 from shoe.benchmarks import benchmark
 from shoe.benchmarks.truth import GroundTruth
-from shoe.core.interactions import Interactions
-from shoe.core.rows import Rows
+from shoe.core.interactions import Interactions, Rows
 from shoe.lexicon.expressions import Part
 from shoe.scoring.score import Report
 from tests.oracles.meaning import Similarity

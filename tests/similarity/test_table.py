@@ -17,8 +17,7 @@ from shoe.benchmarks import benchmark
 from shoe.benchmarks.classes import NO_INTERACTION
 from shoe.benchmarks.protocol_options import SemanticOptions
 from shoe.benchmarks.protocols import SEMANTIC
-from shoe.lexicon.constructions import preposition_weights
-from shoe.lexicon.expressions import Part, Sense
+from shoe.lexicon.expressions import Part, Sense, preposition_weights
 from shoe.lexicon.resolve import ObjectWords, match_labels, resolve
 from shoe.lexicon.store import ids_of, lexicon
 from shoe.similarity import (

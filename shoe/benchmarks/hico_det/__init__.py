@@ -1,7 +1,7 @@
 """HICO-DET benchmark: classes, IDs and image names in files, ground truth formats, splits and protocols."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
@@ -76,14 +76,11 @@ _FOLDER = Path(__file__).parent
 # verbs all of whose classes are unseen. The file numbers classes from 1, in the order of the class table.
 
 
-def zero_shot_splits(classes: Callable[[], HoiClasses]) -> dict[str, Callable[[], ClassSplit]]:
-    """Return one function per zero-shot split, by name, that loads the split; ``classes`` loads the class table."""
-    path = _FOLDER / "zero_shot.json"
-    return {name: partial(_split, name, entry, classes) for name, entry in parse_json(path, path.read_bytes()).items()}
+_ZERO_SHOT = parse_json("zero_shot.json", (_FOLDER / "zero_shot.json").read_bytes())
 
 
-def _split(name: str, entry: Mapping[str, Any], classes: Callable[[], HoiClasses]) -> ClassSplit:
-    table = classes()
+def _zero_shot_split(name: str, entry: Mapping[str, Any]) -> ClassSplit:
+    table = _classes()
     if "classes" in entry:
         unseen = np.array(entry["classes"]) - 1
     else:
@@ -153,7 +150,8 @@ BENCHMARK = Benchmark(
     object_numbers="COCO",
     splits=("test2015", "train2015"),
     subsets=SUBSETS | {"single-hoi": _single_hoi},
-    class_splits=zero_shot_splits(_classes) | published_splits("hico-det", 0.9, (368, 680, 750)),
+    class_splits={name: partial(_zero_shot_split, name, entry) for name, entry in _ZERO_SHOT.items()}
+    | published_splits("hico-det", 0.9, (368, 680, 750)),
     marks=re.compile(rb"HICO_(?:test|train)2015_\d{8}"),
     read_image_labels=read_image_labels,
     protocols=PROTOCOLS,

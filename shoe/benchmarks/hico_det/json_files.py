@@ -29,12 +29,11 @@ from shoe.benchmarks.checks import (
     objects_of,
     triplet_name,
 )
-from shoe.benchmarks.image_lists import write_image_lists
+from shoe.benchmarks.image_lists import ListedImage, ListedTriplet, columns_of_lists, write_image_lists
 from shoe.core.boxes import CommonCoordinates, Coordinates, convert_boxes
 from shoe.core.errors import InputError, quote
-from shoe.core.interactions import Interactions
-from shoe.core.io.json import Box, BoxOrText, Whole, WholeOrText, explain_error, parse_json, read_typed
-from shoe.core.rows import Rows
+from shoe.core.interactions import Interactions, Rows
+from shoe.core.io.json import Box, Whole, WholeOrText, explain_error, parse_json, read_typed
 
 _Boxes = Annotated[list[Box], Meta(extra={"item": "triplet"})]
 _Numbers = Annotated[list[Whole], Meta(extra={"item": "triplet"})]
@@ -58,10 +57,7 @@ class _Document(Struct, gc=False):
 
 
 def read_instances(path: str | Path, data: bytes, _benchmark: Benchmark, _split: str | None) -> Rows:
-    """Return the triplets in a file of fredzzhang/hicodet, with its lists of words, and image sizes if present.
-
-    ``data`` is the content of the file. Raises InputError naming the image and field that break the format.
-    """
+    """Return the triplets in a file of fredzzhang/hicodet, with its lists of words, and image sizes if present."""
     document = read_typed(
         path, data, _Document, lambda document, number, _: f"image {quote(document['filenames'][number])}"
     )
@@ -123,44 +119,26 @@ INSTANCES_FORMAT = TruthFormat(
 _TEST = "test2015"
 
 
-class _Box(Struct, gc=False):
-    bbox: BoxOrText
-    category_id: WholeOrText
-
-
-class _Hoi(Struct, gc=False):
-    subject_id: WholeOrText
-    object_id: WholeOrText
-    category_id: WholeOrText
+class _Hoi(ListedTriplet, gc=False):
     hoi_category_id: WholeOrText = 0
 
 
-class _PpdmImage(Struct, gc=False):
-    file_name: str
-    annotations: Annotated[list[_Box], Meta(extra={"item": "box"})]
-    hoi_annotation: Annotated[list[_Hoi], Meta(extra={"item": "triplet"})]
+class _PpdmImage(ListedImage, gc=False):
+    hoi_annotation: Annotated[list[_Hoi], Meta(extra={"item": "triplet"})]  # type: ignore[assignment]  # a list is read
 
 
 def read_ppdm(path: str | Path, data: bytes, benchmark: Benchmark, _split: str | None) -> Rows:
     """Read a file of PPDM or QPIC, whose verb and HOI IDs are in the order of the benchmark's class table.
 
-    ``data`` is the content of the file. Training images with triplets that refer to missing boxes are only listed in
-    ``left_out``. Raises InputError naming the image and field that break the format.
+    Training images with triplets that refer to missing boxes are only listed in ``left_out``.
     """
     numbering = benchmark.classes
     records = read_typed(path, data, list[_PpdmImage], named_record())
     images = [record.file_name for record in records]
     is_test = np.array([_TEST in name for name in images], bool)
-    counts = np.array([len(record.annotations) for record in records], np.int64)
-    image = np.repeat(np.arange(len(images)), [len(record.hoi_annotation) for record in records])
-    boxes = list(chain.from_iterable(record.annotations for record in records))
-    hois = list(chain.from_iterable(record.hoi_annotation for record in records))
-    corners = np.array([box.bbox for box in boxes], np.float64).reshape(-1, 4)
-    category = np.array([box.category_id for box in boxes], np.float64).astype(np.int64)
-    human, target, verb, hoi = (
-        np.array([getattr(hoi, field) for hoi in hois], np.float64).astype(np.int64)
-        for field in ("subject_id", "object_id", "category_id", "hoi_category_id")
-    )
+    boxes, hois = [record.annotations for record in records], [record.hoi_annotation for record in records]
+    fields = ("subject_id", "object_id", "category_id", "hoi_category_id")
+    counts, corners, category, image, (human, target, verb, hoi) = columns_of_lists(boxes, hois, *fields)
     usable = np.ones(len(images), bool)
     for field, index in (("subject_id", human), ("object_id", target)):
         outside = index >= counts[image]
@@ -248,10 +226,7 @@ def is_hake(data: bytes) -> bool:
 
 
 def read_hake(path: str | Path, data: bytes, benchmark: Benchmark, _split: str | None) -> Rows:
-    """Return the triplets in a file of HAKE, with image sizes; size 0 for images without triplets.
-
-    ``data`` is the content of the file. Raises InputError naming the image and field that break the format.
-    """
+    """Return the triplets in a file of HAKE, with image sizes; size 0 for images without triplets."""
     document = parse_json(path, _unpacked(data))
     images: list[str] = []
     entries: list[_HakeImage] = []

@@ -16,9 +16,9 @@ from shoe.benchmarks.base import Benchmark, ImageLabel, TruthFormat
 from shoe.benchmarks.classes import HoiClasses
 from shoe.core.boxes import Coordinates
 from shoe.core.errors import InputError, OptionError, quote
+from shoe.core.interactions import Rows
 from shoe.core.io.files import read_bytes
 from shoe.core.io.matlab import is_matlab, load_matlab, matrix, number, records, text, whole_number
-from shoe.core.rows import Rows
 
 _VARIABLES = {"test2015": "bbox_test", "train2015": "bbox_train"}
 _CORNERS = ("x1", "y1", "x2", "y2")
@@ -141,9 +141,6 @@ def read_image_labels(
     """Return the (K, m) ``ImageLabel`` of K classes in m images.
 
     Args:
-        path: path of ``anno.mat``.
-        images: names of the m images.
-        classes: the K classes.
         benchmark: benchmark whose class table has the class order of the file.
 
     Raises:

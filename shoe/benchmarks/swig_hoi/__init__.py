@@ -9,7 +9,6 @@ import gzip
 import re
 from dataclasses import replace
 from functools import cache
-from itertools import chain
 from pathlib import Path
 from typing import Annotated
 
@@ -19,13 +18,14 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from shoe.benchmarks.base import Benchmark, TruthFormat, plain_image_name, read_card
 from shoe.benchmarks.checks import check_boxes, check_range, named_record, objects_of
 from shoe.benchmarks.classes import SEEN, UNSEEN, ClassSplit, HoiClasses, class_table, parse_classes
+from shoe.benchmarks.image_lists import columns_of_lists
 from shoe.benchmarks.protocol_options import Interpolation, StrictOptions, Ties
 from shoe.benchmarks.protocols import DIAG
 from shoe.core.arrays import Indices
 from shoe.core.boxes import CommonCoordinates, Overlap
 from shoe.core.errors import InputError, quote
+from shoe.core.interactions import Rows
 from shoe.core.io.json import Box, Whole, read_typed
-from shoe.core.rows import Rows
 
 # Annotations in the form that THID and INP-CC read, such as ``swig_test_1000.json``.
 #
@@ -57,28 +57,19 @@ class _Image(Struct, gc=False):
 
 
 def read_annotations(path: str | Path, data: bytes, benchmark: Benchmark, _split: str | None) -> Rows:
-    """Return the triplets in SWIG-HOI's annotations, with the image IDs if the file has one for each image.
-
-    ``data`` is the content of the file. Raises InputError naming the image and field that break the format.
-    """
+    """Return the triplets in SWIG-HOI's annotations, with the image IDs if the file has one for each image."""
     records = read_typed(path, data, list[_Image], named_record())
     verbs = list(benchmark.verb_names or ())
     images = [record.file_name for record in records]
-    counts = np.array([len(record.box_annotations) for record in records], np.int64)
-    image = np.repeat(np.arange(len(images)), [len(record.hoi_annotations) for record in records])
-    boxes = list(chain.from_iterable(record.box_annotations for record in records))
-    hois = list(chain.from_iterable(record.hoi_annotations for record in records))
-    human, target, action = (
-        np.array([getattr(hoi, field) for hoi in hois], np.int64) for field in ("subject_id", "object_id", "action_id")
-    )
+    boxes, hois = [record.box_annotations for record in records], [record.hoi_annotations for record in records]
+    fields = ("subject_id", "object_id", "action_id")
+    counts, corners, category, image, (human, target, action) = columns_of_lists(boxes, hois, *fields)
     for field, index in (("subject_id", human), ("object_id", target)):
         check_boxes(path, (images, image), field, index, counts)
     check_range(path, (images, image), "action_id", action, len(verbs))
-    category = np.array([box.category_id for box in boxes], np.int64)
     known = f"0 to {len(benchmark.object_of_id) - 1}, an object of SWIG-HOI"
     object_ = objects_of(path, images, counts, category, benchmark.object_of_id, known)
     first = (np.cumsum(counts) - counts)[image]
-    corners = np.array([box.bbox for box in boxes], np.float64).reshape(-1, 4)
     return Rows(
         images=images,
         image=image,

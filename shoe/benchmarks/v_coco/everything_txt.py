@@ -17,16 +17,13 @@ from shoe.benchmarks.base import Benchmark, TruthFormat
 from shoe.benchmarks.checks import named_images
 from shoe.benchmarks.v_coco.json_files import AnnotatedPersons
 from shoe.core.errors import InputError, quote
-from shoe.core.rows import Rows
+from shoe.core.interactions import Rows
 
 _START = re.compile(rb"\s*#\s*\d+\s*\n\s*\S+\.(?:jpg|png)\s*\n\s*\d+\s+\d+\s*\n", re.IGNORECASE)
 
 
 def read_everything(path: str | Path, data: bytes, benchmark: Benchmark, _split: str | None) -> Rows:
-    """Return the triplets and the annotations by person in a file of ``vcoco_everything``, with image sizes.
-
-    ``data`` is the content of the file. Raises InputError naming the line that breaks the format.
-    """
+    """Return the triplets and the annotations by person in a file of ``vcoco_everything``, with image sizes."""
     lines = _Lines(path, data)
     objects = benchmark.object_order
     # IDs from 1: all actions with their first role, then those with a second role.

@@ -20,13 +20,12 @@ from shoe.benchmarks.checks import (
     objects_of,
     triplet_name,
 )
-from shoe.benchmarks.image_lists import write_image_lists
+from shoe.benchmarks.image_lists import ListedImage, columns_of_lists, write_image_lists
 from shoe.core.arrays import Floats, Indices, Mask
 from shoe.core.errors import InputError, quote
-from shoe.core.interactions import Interactions
-from shoe.core.io.json import Box, BoxOrText, Whole, WholeOrText, read_typed
+from shoe.core.interactions import Interactions, Rows
+from shoe.core.io.json import Box, Whole, read_typed
 from shoe.core.roles import RoleTruth
-from shoe.core.rows import Rows
 
 _PERSON = "person"
 
@@ -134,10 +133,7 @@ class _Document(Struct, gc=False):
 
 
 def read_pairs_json(path: str | Path, data: bytes, benchmark: Benchmark, _split: str | None) -> Rows:
-    """Return the triplets in a file of fredzzhang/vcoco, which has no annotations by person and no image sizes.
-
-    ``data`` is the content of the file. Raises InputError naming the image and field that break the format.
-    """
+    """Return the triplets in a file of fredzzhang/vcoco, which has no annotations by person and no image sizes."""
     document = read_typed(path, data, _Document, named_record())
     entries = document.annotations
     names = [entry.file_name for entry in entries]
@@ -185,39 +181,13 @@ PAIRS_FORMAT = TruthFormat(
 # x1 + width, y1 + height. Only persons with an action count as annotated.
 
 
-class _Box(Struct, gc=False):
-    bbox: BoxOrText
-    category_id: WholeOrText
-
-
-class _Annotation(Struct, gc=False):
-    subject_id: WholeOrText
-    object_id: WholeOrText
-    category_id: WholeOrText
-
-
-class _QpicImage(Struct, gc=False):
-    file_name: str
-    annotations: Annotated[list[_Box], Meta(extra={"item": "box"})]
-    hoi_annotation: Annotated[list[_Annotation], Meta(extra={"item": "triplet"})]
-
-
 def read_qpic_json(path: str | Path, data: bytes, benchmark: Benchmark, _split: str | None) -> Rows:
-    """Return the triplets and the annotations by person in a file of QPIC's converter, which has no image sizes.
-
-    ``data`` is the content of the file. Raises InputError naming the image and field that break the format.
-    """
-    records = read_typed(path, data, list[_QpicImage], named_record())
+    """Return the triplets and the annotations by person in a file of QPIC's converter, which has no image sizes."""
+    records = read_typed(path, data, list[ListedImage], named_record())
     names = [record.file_name for record in records]
-    counts = np.array([len(record.annotations) for record in records], np.int64)
-    image = np.repeat(np.arange(len(names)), [len(record.hoi_annotation) for record in records])
-    boxes = list(chain.from_iterable(record.annotations for record in records))
-    annotations = list(chain.from_iterable(record.hoi_annotation for record in records))
-    category = np.array([box.category_id for box in boxes], np.float64).astype(np.int64)
-    person, target, verb = (
-        np.array([getattr(annotation, field) for annotation in annotations], np.float64).astype(np.int64)
-        for field in ("subject_id", "object_id", "category_id")
-    )
+    boxes, triplets = [record.annotations for record in records], [record.hoi_annotation for record in records]
+    fields = ("subject_id", "object_id", "category_id")
+    counts, corners, category, image, (person, target, verb) = columns_of_lists(boxes, triplets, *fields)
     place = (names, image)
     numbered = np.array(benchmark.actions.numbered, np.int64)
     check_range(path, place, "category_id", verb, len(numbered))
@@ -238,9 +208,9 @@ def read_qpic_json(path: str | Path, data: bytes, benchmark: Benchmark, _split: 
         images=named_images(path, benchmark.image_name, names),
         sizes=np.zeros((len(names), 2)),
         counts=counts,
-        boxes=np.array([box.bbox for box in boxes], np.float64).reshape(-1, 4),
+        boxes=corners,
         object=objects,
-        left_out=np.zeros(len(boxes), bool),
+        left_out=np.zeros(len(corners), bool),
         listed=np.unique(first + person),
         person=first + person,
         action=action,

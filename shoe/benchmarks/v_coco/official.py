@@ -17,9 +17,9 @@ from shoe.benchmarks.checks import named_images, named_record, objects_of
 from shoe.benchmarks.v_coco.json_files import AnnotatedPersons
 from shoe.core.arrays import Indices
 from shoe.core.errors import InputError, quote
+from shoe.core.interactions import Rows
 from shoe.core.io.files import read_bytes
 from shoe.core.io.json import Finite, Whole, read_typed
-from shoe.core.rows import Rows
 
 INSTANCES = "instances_vcoco_all_2014.json"
 
@@ -56,8 +56,7 @@ class _Instances(Struct, gc=False):
 def read_official(path: str | Path, data: bytes, benchmark: Benchmark, _split: str | None) -> Rows:
     """Return the triplets and the annotations by person in official annotations, with image sizes.
 
-    ``data`` is the content of the file; COCO's file is read from the folder of ``path`` or its parent. Raises
-    InputError naming the action and field that break the format, or COCO's file if it is missing.
+    COCO's file is read from the folder of ``path`` or its parent.
     """
     actions = benchmark.actions
     in_file = read_typed(path, data, list[_Action], named_record("action", "action_name"))
@@ -80,18 +79,16 @@ def read_official(path: str | Path, data: bytes, benchmark: Benchmark, _split: s
         for role, target_ids in zip(known.roles, targets, strict=True):
             has_box = target_ids != 0
             target = np.full(len(does), -1, np.int64)
-            target[has_box] = _rows(
-                path, home, f"role_object_id ({role})", row, target_ids[has_box].tolist(), known.name
-            )
+            field = f"role_object_id ({role})"
+            target[has_box] = _rows(path, home, field, row, target_ids[has_box].tolist(), known.name)
             blocks.append(_columns(persons[does], number, entry_of[number, role], target))
         if not known.roles:
             blocks.append(_columns(persons[does], number, -1, np.full(len(does), -1, np.int64)))
     person, action_, entry, target = np.concatenate(blocks, axis=1)
-    image_of = {number: i for i, number in enumerate(ids)}
     corners = np.array([one.bbox for one in instances], np.float64).reshape(-1, 4)
     corners[:, 2:] += corners[:, :2]
     image_names = named_images(path, benchmark.image_name, ids)
-    counts = np.bincount([image_of[int(one.image_id)] for one in instances], minlength=len(ids))
+    counts = np.bincount(np.searchsorted(ids, [int(one.image_id) for one in instances]), minlength=len(ids))
     category = np.array([one.category_id for one in instances], np.int64)
     categories = "one of COCO's 80 category ids, between 1 and 90"
     ignored = np.array([one.ignore == 1 or one.area <= 0 for one in instances], bool)
@@ -151,13 +148,8 @@ def _check(
         found = ", ".join(action.role_name) or "none"
         raise InputError(path, record=record, field="role_name", found=found, expected=expected)
     if action.image_id != image_id or action.ann_id != ann_id:
-        raise InputError(
-            path,
-            record=record,
-            field="ann_id",
-            found="other persons",
-            expected="the same persons as in all other actions",
-        )
+        expected = "the same persons as in all other actions"
+        raise InputError(path, record=record, field="ann_id", found="other persons", expected=expected)
     if len(action.image_id) != n or len(action.label) != n:
         raise InputError(path, record=record, field="label", found=f"{len(action.label)} values", expected=str(n))
     if len(action.role_object_id) != n * len(action.role_name):

@@ -159,7 +159,9 @@ def atomic_write(path: str | Path) -> Iterator[IO[bytes]]:
                 yield stream
                 stream.flush()
                 os.fsync(stream.fileno())
-            os.chmod(temporary, stat.S_IMODE(target.stat().st_mode) if target.exists() else 0o666 & ~_umask())
+            mask = os.umask(0)  # can only be read by changing it
+            os.umask(mask)
+            os.chmod(temporary, stat.S_IMODE(target.stat().st_mode) if target.exists() else 0o666 & ~mask)
             os.replace(temporary, target)
         except BaseException:
             os.unlink(temporary)
@@ -173,12 +175,6 @@ def write_text(path: str | Path, text: str) -> None:
     """Write a text file atomically in UTF-8; raises the errors of :func:`atomic_write`."""
     with atomic_write(path) as stream:
         stream.write(text.encode())
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 _PACKAGE = Path(__file__).parents[2]

@@ -30,7 +30,7 @@ def parse_with_nan(path: str | Path, data: bytes, line: int | None = None) -> An
     """Parse JSON in which numbers may be NaN or Infinity, as in Python's ``json``; else as :func:`parse_json`."""
     if b"NaN" in data or b"Infinity" in data:
         with suppress(ValueError, RecursionError):  # parse_json reports the error
-            return json.loads(data, parse_int=_int_or_float)
+            return json.loads(data, parse_int=lambda digits: (int if len(digits) < _LONGEST_INT else float)(digits))
     return parse_json(path, data, line)
 
 
@@ -38,9 +38,6 @@ def read_typed(path: str | Path, data: bytes, kind: type[T], place: Callable[[An
     """Parse JSON into a type.
 
     Args:
-        path: file path, for messages.
-        data: content of the file.
-        kind: type of the result.
         place: callback that returns the name of a record in a list, given the document, index and record.
 
     Raises:
@@ -61,12 +58,10 @@ def encode(value: Any, *, readable: bool = False) -> bytes:
     return msgspec.json.format(data, indent=2) + b"\n" if readable else data
 
 
-def _int_or_float(digits: str) -> float:
-    return int(digits) if len(digits) < _LONGEST_INT else float(digits)
-
-
 def _syntax_error(path: str | Path, data: bytes, error: Exception, line: int | None = None) -> InputError:
-    if isinstance(error, UnicodeDecodeError) or not _is_utf_8(data):  # msgspec 0.23 reports a syntax error
+    try:
+        data.decode()
+    except UnicodeDecodeError:  # for which msgspec 0.23 reports a syntax error
         return InputError(path, found="bytes that are not UTF-8", expected="JSON")
     if isinstance(error, RecursionError):
         return InputError(path, found="too deeply nested lists", expected="JSON")
@@ -81,13 +76,6 @@ def _syntax_error(path: str | Path, data: bytes, error: Exception, line: int | N
     lines = before.decode("utf-8", "replace").split("\n")
     where = f"line {line or len(lines)}, column {len(lines[-1]) + 1}"
     return InputError(path, record=where, found=found, expected="JSON", hint=hint)
-
-
-def _is_utf_8(data: bytes) -> bool:
-    with suppress(UnicodeDecodeError):
-        data.decode()
-        return True
-    return False
 
 
 # Types of JSON values. ``Meta(extra=...)`` has words for error messages: ``expected`` describes a valid value, and
@@ -138,10 +126,8 @@ def explain_error(
     """Return an InputError for a JSON document of another type: with record, field, value found and value expected.
 
     Args:
-        path: file path.
         error: error of msgspec, which contains the position in the document.
         document: document as plain values.
-        kind: expected type of the document.
         place: callback that returns the name of a record in a list, given its index and content.
         record: name of the record if the document is a record or part of a record.
         field: name of the field or column if the document is a field.

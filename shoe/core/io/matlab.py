@@ -231,7 +231,6 @@ def cell_file(
     written at once.
 
     Args:
-        name: name of the variable.
         shape: rows and columns of the array.
         filled: (c,) ascending indices of the non-empty cells, in column-major order.
         matrices: contents of the c non-empty cells.

@@ -103,7 +103,6 @@ def read_xlsx(path: str | Path, data: bytes = b"") -> tuple[list[dict[str, Any]]
     Empty rows and columns without a heading are left out. Dates become text.
 
     Args:
-        path: file path.
         data: content of the file; by default, the file is read.
 
     Raises:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass
 from functools import cache
+from graphlib import CycleError, TopologicalSorter
 from itertools import accumulate, chain
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 
 from shoe.core.errors import InputError, quote
 from shoe.lexicon.building.compare import wordnet_numbers
-from shoe.lexicon.building.source import Source
+from shoe.lexicon.building.read import Source
 from shoe.lexicon.compiled import LONGEST_NAME, PARTS, Pos, keys_of
 from shoe.lexicon.resolve import ENGLISH
 from shoe.lexicon.store import MAGIC, sealed, wordnet
@@ -113,8 +114,6 @@ class Defect:
     """Defect of some concepts of a source, such as a missing gloss.
 
     Attributes:
-        what: description of the defect.
-        count: number of concepts, names or relations with the defect.
         examples: IDs or names of at most five of these.
     """
 
@@ -150,24 +149,16 @@ def ordered(parents: Mapping[str, tuple[str, ...]]) -> tuple[dict[str, int], tup
     concept ID to its parents; parents that are not keys are ignored. Concepts on or below a cycle have no depth. The
     cycle is a tuple of IDs with the first ID repeated at the end; it is empty without cycles.
     """
-    waiting = {id_: sum(parent in parents for parent in set(above)) for id_, above in parents.items()}
-    below: dict[str, list[str]] = {}
-    for id_, above in parents.items():
-        for parent in dict.fromkeys(above):
-            below.setdefault(parent, []).append(id_)
-    depth = {id_: 0 for id_, count in waiting.items() if not count}
-    for id_ in (queue := list(depth)):
-        for child in below.get(id_, ()):
-            waiting[child] -= 1
-            if not waiting[child]:
-                depth[child] = 1 + max(depth[parent] for parent in parents[child] if parent in depth)
-                queue.append(child)
-    if len(depth) == len(parents):
-        return depth, ()
-    path = [next(id_ for id_ in parents if id_ not in depth)]
-    while path.count(path[-1]) < 2:
-        path.append(next(p for p in parents[path[-1]] if p in parents and p not in depth))
-    return depth, tuple(path[path.index(path[-1]) :])
+    known = {id_: [parent for parent in above if parent in parents] for id_, above in parents.items()}
+    sorter, depth, cycle = TopologicalSorter(known), dict[str, int](), ()
+    try:
+        sorter.prepare()
+    except CycleError as error:  # concepts that are not on or below a cycle still become ready
+        cycle = tuple(reversed(error.args[1]))
+    while ready := sorter.get_ready():
+        depth |= {id_: max((1 + depth[parent] for parent in known[id_]), default=0) for id_ in ready}
+        sorter.done(*ready)
+    return depth, cycle
 
 
 def check_parents(source: Source, *, break_cycles: bool) -> dict[str, tuple[str, ...]]:
@@ -238,7 +229,6 @@ class BuiltLexicon:
     """Result of compiling a source.
 
     Attributes:
-        content: content of the compiled file.
         concepts: number of concepts of the source that are in the lexicon.
         left_out: number of records left out, by reason.
     """

@@ -8,10 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
-from shoe.lexicon.building.source import Concept, Source
+from shoe.lexicon.building.read import Concept, Source
 from shoe.lexicon.compiled import Lexicon
-from shoe.lexicon.store import wordnet
-from shoe.lexicon.wordnet import sense_keys
+from shoe.lexicon.store import sense_keys, wordnet
 
 _FILE = Path(__file__).parents[1] / "data" / "wordnet_ids.npz"
 
@@ -90,13 +89,10 @@ class LexiconSize:
     """Size of a lexicon.
 
     Attributes:
-        nouns: number of noun concepts.
-        verbs: number of verb concepts.
         words: number of lemmas, counted once per part of speech.
         named: number of concepts with at least one word.
         glosses: number of concepts with a definition in the file.
         linked: number of concepts with an ID in another lexicon.
-        relations: number of hypernym relations.
         kinds: the eight most frequent (kind, count); a kind is a lexicographer file or semantic type.
     """
 

@@ -1,13 +1,382 @@
-"""Readers of source files for lexicons; the format is detected from the file name and the first bytes."""
+"""Source of a lexicon, concepts with names and inflected forms of words, and its readers.
 
-from collections.abc import Callable, Iterator
+The format is detected from the file name and the first bytes. XML entities are refused, because they can expand or load
+other files.
+"""
+
+import io
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any, NamedTuple, NoReturn, Self
+from xml.parsers import expat
 
-from shoe.core.errors import InputError, did_you_mean, pluralize, quote, unknown_name
+from shoe.core.errors import InputError, MissingExtraError, OptionError, did_you_mean, pluralize, quote, unknown_name
 from shoe.core.io.files import read_bytes
 from shoe.core.io.spreadsheets import delimited_rows
-from shoe.lexicon.building.ontologies import read_lmf, read_obo, read_rdf
-from shoe.lexicon.building.source import KINDS, Concept, Source, text_lines
+from shoe.lexicon.compiled import Pos
+
+NOUN: Pos = "n"
+VERB: Pos = "v"
+KINDS: dict[str, Pos] = {"": NOUN, "n": NOUN, "noun": NOUN, "object": NOUN, "v": VERB, "verb": VERB}
+"""Part of speech for each text in tables; empty text is a noun."""
+
+
+class Concept(NamedTuple):
+    """A concept of a source.
+
+    Attributes:
+        id: ID in the source, and name of the concept in maps.
+        names: words for the concept, the preferred word first.
+        gloss: definition; "" without a definition.
+        parents: IDs of the direct hypernyms.
+        kind: lexicographer file or semantic type in the source; "" for none.
+        links: IDs in other lexicons ("ili:i35545", "key:ride%2:38:00::", "wn30:01955984-v").
+        where: record of the concept in the file, for messages.
+    """
+
+    id: str
+    names: tuple[str, ...]
+    pos: Pos = NOUN
+    gloss: str = ""
+    parents: tuple[str, ...] = ()
+    kind: str = ""
+    links: tuple[str, ...] = ()
+    where: str = ""
+
+
+@dataclass(slots=True)
+class Source:
+    """Words and concepts read from a file.
+
+    Attributes:
+        title: title of the lexicon, with version.
+        language: language code of the names.
+        licence: licence of the content; "" if the file does not state a licence.
+        forms: base forms of each inflected form, per part of speech.
+        order: concept IDs of each (name, part of speech), most frequent sense first; {} if the file states no order.
+        left_out: number of records left out, by reason.
+    """
+
+    path: str
+    title: str
+    concepts: list[Concept]
+    language: str = "en"
+    licence: str = ""
+    forms: dict[Pos, dict[str, list[str]]] = field(default_factory=lambda: {"n": {}, "v": {}})
+    order: dict[tuple[str, Pos], list[str]] = field(default_factory=dict)
+    left_out: dict[str, int] = field(default_factory=dict)
+
+    def leave_out(self, reason: str, number: int = 1) -> None:
+        """Add ``number`` to the count of records left out for a reason."""
+        if number:
+            self.left_out[reason] = self.left_out.get(reason, 0) + number
+
+    def with_verbs(self, kinds: frozenset[str]) -> Self:
+        """Return a copy of the source in which all concepts with a kind in ``kinds`` are verbs.
+
+        Raises:
+            OptionError: for a kind that does not occur in the source.
+        """
+        for unknown in sorted(kinds - {c.kind for c in self.concepts}):
+            expected = f"a lexicographer file or semantic type that occurs in {self.path}"
+            raise OptionError(f"--verbs: found {quote(unknown)}, expected {expected}")
+        return replace(self, concepts=[c._replace(pos=VERB) if c.kind in kinds else c for c in self.concepts])
+
+
+def text_lines(path: str, data: bytes) -> list[str]:
+    """Return the lines of UTF-8 text, without empty lines at the end; [] for empty text.
+
+    Lines end only at LF or CRLF, because definitions may contain other line separators.
+
+    Raises:
+        InputError: if the bytes are not UTF-8.
+    """
+    try:
+        text = data.decode("utf-8").replace("\r\n", "\n").rstrip("\n")
+    except UnicodeDecodeError as error:
+        record = f"line {1 + data.count(10, 0, error.start)}"
+        raise InputError(path, record=record, found="bytes that are not UTF-8", expected="text in UTF-8") from None
+    return text.split("\n") if text else []
+
+
+Attributes = dict[str, str]
+
+
+def parse_xml(
+    path: str,
+    data: bytes,
+    start: Callable[[str, Attributes, int], None] | None = None,
+    end: Callable[[str, str], None] | None = None,
+) -> None:
+    """Parse XML, and call a function at the start and the end of each element.
+
+    Args:
+        start: callback for a start tag, with name, attributes and line; if None, parsing stops at the first element.
+        end: callback for an end tag, with name of the element and its text, without the text of child elements.
+
+    Raises:
+        InputError: for malformed XML or a declared entity, with the line.
+    """
+    parser = expat.ParserCreate()
+    parser.buffer_text = True
+    texts: list[list[str]] = [[]]
+
+    def declared(name: str, *_: object) -> NoReturn:
+        found, expected = f"a declaration of the entity {quote(name)}", "XML without entity declarations"
+        raise InputError(path, record=f"line {parser.CurrentLineNumber}", found=found, expected=expected)
+
+    def began(name: str, attributes: Attributes) -> None:
+        if start is None:
+            raise StopIteration
+        texts.append([])
+        start(name, attributes, parser.CurrentLineNumber)
+
+    def ended(name: str) -> None:
+        text = "".join(texts.pop())
+        if end is not None:
+            end(name, text)
+
+    parser.EntityDeclHandler = declared
+    parser.StartElementHandler, parser.EndElementHandler = began, ended
+    parser.CharacterDataHandler = lambda text: texts[-1].append(text)
+    try:
+        parser.Parse(data, True)
+    except StopIteration:
+        return
+    except expat.ExpatError as error:
+        record = f"line {error.lineno}"
+        raise InputError(path, record=record, found=expat.errors.messages[error.code], expected="XML") from None
+    except (ValueError, LookupError) as error:
+        raise InputError(path, found=str(error), expected="XML") from None
+
+
+# OBO through fastobo, OWL and SKOS through pyoxigraph (extra ``lexicon``): ontologies' names, definitions, parents.
+
+_SKOS = "http://www.w3.org/2004/02/skos/core#"
+_RDFS = "http://www.w3.org/2000/01/rdf-schema#"
+_OWL = "http://www.w3.org/2002/07/owl#"
+_OBO = "http://www.geneontology.org/formats/oboInOwl#"
+_NAMES = (f"{_SKOS}prefLabel", f"{_RDFS}label", f"{_SKOS}altLabel", f"{_OBO}hasExactSynonym")
+_GLOSSES = (f"{_SKOS}definition", "http://purl.obolibrary.org/obo/IAO_0000115", f"{_RDFS}comment")
+_PARENTS = (f"{_SKOS}broader", f"{_RDFS}subClassOf")
+_TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
+_RDF_FORMATS = {".ttl": "TURTLE", ".nt": "N_TRIPLES"}
+_BASE = "file:///"  # of relative IRIs; only the last part of an IRI is used
+
+
+def read_obo(path: str, data: bytes, language: str | None) -> Source:
+    """Read the terms of an OBO file as nouns: names and exact synonyms become names, is_a relations become parents.
+
+    Terms that are obsolete or have no name are left out. Imports of the file are not fetched. ``language`` is the
+    language of the names (default "en").
+    """
+    try:
+        import fastobo
+    except ImportError:
+        raise MissingExtraError("reading OBO", "lexicon") from None
+    text_lines(path, data)
+    try:
+        document = fastobo.load(io.BytesIO(data))
+    except (ValueError, SyntaxError) as error:
+        found = " ".join(str(error).split())[:200]
+        record = f"line {error.lineno}" if isinstance(error, SyntaxError) and error.lineno else None
+        raise InputError(path, record=record, found=found, expected="an OBO file") from None
+    source = Source(path, Path(path).name.partition(".")[0], [], language or "en")
+    for frame in document:
+        if not isinstance(frame, fastobo.term.TermFrame):
+            continue
+        said: dict[str, list[Any]] = {}
+        for clause in frame:
+            said.setdefault(clause.raw_tag(), []).append(clause)
+        if "name" not in said or any(clause.obsolete for clause in said.get("is_obsolete", ())):
+            source.leave_out("terms that are obsolete or have no name")
+            continue
+        exact = (one.synonym.desc for one in said.get("synonym", ()) if one.synonym.scope == "EXACT")
+        names = tuple(dict.fromkeys([said["name"][0].name, *exact]))
+        gloss = str(said["def"][0].definition) if "def" in said else ""
+        parents = tuple(dict.fromkeys(str(one.term) for one in said.get("is_a", ())))
+        kind = str(said["namespace"][0].namespace) if "namespace" in said else ""
+        source.concepts.append(Concept(str(frame.id), names, "n", gloss, parents, kind, where=f"term {frame.id}"))
+    return source
+
+
+def read_rdf(path: str, data: bytes, language: str | None) -> Source:
+    """Read SKOS concepts or OWL classes as nouns: labels become names, broader concepts and superclasses parents.
+
+    The ID of a concept is the last part of its IRI, or the whole IRI if several concepts share the last part.
+    Labels in languages other than ``language`` (default "en"), deprecated concepts, and concepts without a label are
+    left out. Imports are not fetched, and entities are not expanded.
+    """
+    try:
+        from pyoxigraph import NamedNode, RdfFormat, parse
+    except ImportError:
+        raise MissingExtraError("reading OWL and SKOS", "lexicon") from None
+    kind = _RDF_FORMATS.get(Path(path.removesuffix(".gz")).suffix.lower(), "RDF_XML")
+    if kind == "RDF_XML":
+        parse_xml(path, data)
+    said: dict[str, dict[str, list[Any]]] = {}  # of each address, by predicate
+    try:
+        for triple in parse(data, format=getattr(RdfFormat, kind), base_iri=_BASE, lenient=True):
+            if isinstance(triple.subject, NamedNode):
+                said.setdefault(triple.subject.value, {}).setdefault(triple.predicate.value, []).append(triple.object)
+    except (ValueError, SyntaxError) as error:
+        raise InputError(path, found=" ".join(str(error).split())[:200], expected="RDF in XML or Turtle") from None
+    language = language or "en"
+    nodes = [
+        node
+        for kind in (f"{_SKOS}Concept", f"{_OWL}Class")
+        for node in sorted(node for node, of in said.items() if any(type_.value == kind for type_ in of.get(_TYPE, ())))
+        if not any(value.value in ("true", "1") for value in said[node].get(f"{_OWL}deprecated", ()))
+    ]
+    for node, of in list(said.items()):
+        for narrower in of.get(f"{_SKOS}narrower", ()):
+            said.setdefault(narrower.value, {}).setdefault(_PARENTS[0], []).append(NamedNode(node))
+    often = Counter(map(_last, nodes))
+    ids = {node: _last(node) if often[_last(node)] == 1 else node for node in nodes}
+    source = Source(path, Path(path).name.partition(".")[0], [], language)
+    for node in nodes:
+        if not (names := tuple(dict.fromkeys(_texts(said[node], _NAMES, language)))):
+            source.leave_out("concepts without a name in the language")
+            continue
+        gloss = next(_texts(said[node], _GLOSSES, language), "")
+        listed = (parent for predicate in _PARENTS for parent in said[node].get(predicate, ()))
+        above = {parent.value for parent in listed if isinstance(parent, NamedNode)}
+        parents = tuple(sorted(ids.get(parent, _last(parent)) for parent in above))
+        source.concepts.append(Concept(ids[node], names, gloss=gloss, parents=parents, where=node))
+    return source
+
+
+def _last(address: str) -> str:
+    return address.rstrip("/#").replace("#", "/").rpartition("/")[2]
+
+
+def _texts(values: dict[str, list[Any]], predicates: Iterable[str], language: str) -> Iterator[str]:
+    from pyoxigraph import Literal
+
+    for predicate in predicates:
+        said = (text for text in values.get(predicate, ()) if isinstance(text, Literal))
+        said = (text for text in said if (text.language or language).split("-")[0] == language)
+        yield from sorted(" ".join(text.value.split()) for text in said)
+
+
+# WN-LMF: exchange format of the Global WordNet Association (Open English WordNet, Open Multilingual Wordnet).
+
+_PARENT = ("hypernym", "instance_hypernym")
+_POS: dict[str, Pos] = {"n": "n", "v": "v"}
+# Open English WordNet writes sense keys as XML ids: so its scripts/wordnet.py.
+_ESCAPES = {"lb": "(", "rb": ")", "ap": "'", "sl": "/", "cn": ":", "cm": ",", "ex": "!", "pl": "+", "pc": "%"}
+_ESCAPE = re.compile(f"-(?:({'|'.join(_ESCAPES)})|u((?!D[89A-F])[0-9A-F]{{4}}|[0-9A-F]{{5}}))-")
+_OFFSET = re.compile(r"^omw-[\w-]+-(\d{8})-([nv])$")
+
+
+def read_lmf(path: str, data: bytes, language: str | None) -> Source:
+    """Read the nouns and verbs of a wordnet in a WN-LMF file.
+
+    ``language`` selects the wordnet in a file with several wordnets; None for a file with one wordnet. Raises
+    OptionError unless exactly one wordnet in the file has the language.
+    """
+    reader = _LmfReader(path, language)
+    parse_xml(path, data, reader.start, reader.end)
+    return reader.source()
+
+
+class _LmfReader:
+    """Callbacks of :func:`parse_xml` that collect the elements of a WN-LMF file."""
+
+    def __init__(self, path: str, language: str | None) -> None:
+        self.path, self.language = path, language
+        self.lexicons: list[Attributes] = []
+        self.made, self.root, self.taken = Source(path, "", []), "", True
+        self.entry: tuple[str, Pos] | None = None
+        self.synset: tuple[Attributes, int] | None = None
+        self.gloss, self.parents = "", list[str]()
+        self.names: dict[str, list[str]] = {}
+        self.keys: dict[str, list[str]] = {}
+        self.synsets: list[tuple[Attributes, str, tuple[str, ...], int]] = []
+
+    def start(self, name: str, attributes: Attributes, line: int) -> None:
+        if not self.root:
+            self.root = name
+            if name != "LexicalResource":
+                raise InputError(self.path, found=f"the element {quote(name)}", expected="LexicalResource")
+        elif name == "Lexicon":
+            self.taken = self.language in (None, attributes.get("language"))
+            if self.taken:
+                self.lexicons.append(attributes)
+        elif not self.taken:
+            return
+        elif name == "Lemma":
+            pos = _POS.get(attributes.get("partOfSpeech", ""))
+            self.entry = (self.attribute(attributes, "writtenForm", name, line), pos) if pos else None
+            self.made.leave_out("words that are neither nouns nor verbs", not pos)
+        elif name == "Form" and self.entry:
+            form, (lemma, pos) = self.attribute(attributes, "writtenForm", name, line), self.entry
+            self.made.forms[pos].setdefault(form, []).append(lemma)
+        elif name == "Sense" and self.entry:
+            synset = self.attribute(attributes, "synset", name, line)
+            self.names.setdefault(synset, []).append(self.entry[0])
+            self.made.order.setdefault(self.entry, []).append(synset)
+            if key := attributes.get("dc:identifier") or sense_key(attributes.get("id", "")):
+                self.keys.setdefault(synset, []).append(f"key:{key}")
+        elif name == "Synset":
+            self.synset, self.gloss, self.parents = (attributes, line), "", []
+        elif name == "SynsetRelation" and attributes.get("relType") in _PARENT:
+            self.parents.append(self.attribute(attributes, "target", name, line))
+
+    def end(self, name: str, text: str) -> None:
+        if not self.taken:
+            return
+        if name == "Definition" and not self.gloss:
+            self.gloss = " ".join(text.split())
+        elif name == "LexicalEntry":
+            self.entry = None
+        elif name == "Synset" and self.synset is not None:
+            attributes, line = self.synset
+            self.synsets.append((attributes, self.gloss, tuple(self.parents), line))
+
+    def attribute(self, attributes: Attributes, wanted: str, name: str, line: int) -> str:
+        """Return the value of the attribute ``wanted`` of element ``name``; raise InputError if it is missing."""
+        if not (value := attributes.get(wanted, "").strip()):
+            found, expected = f"no {wanted}", f"the attribute {wanted}"
+            raise InputError(self.path, record=f"line {line}", field=name, found=found, expected=expected)
+        return value
+
+    def source(self) -> Source:
+        """Return the source made from all collected elements."""
+        if len(self.lexicons) != 1:
+            languages = [lexicon.get("language", "?") for lexicon in self.lexicons]
+            found = f"wordnets in the languages {', '.join(languages)}" if languages else "no wordnet"
+            expected = "one wordnet: select it with `--language`"
+            raise OptionError(f"{self.path}: found {found}, expected {expected}")
+        about, made = self.lexicons[0], self.made
+        for synset, gloss, parents, line in self.synsets:
+            if (pos := _POS.get(synset.get("partOfSpeech", ""))) is None:
+                made.leave_out("concepts that are neither nouns nor verbs")
+                continue
+            id_ = self.attribute(synset, "id", "Synset", line)
+            links = [f"ili:{ili}"] if (ili := synset.get("ili", "")) not in ("", "in") else []
+            links += [f"wn30:{offset[1]}-{offset[2]}"] if (offset := _OFFSET.match(id_)) else []
+            names = tuple(dict.fromkeys(self.names.get(id_, ())))
+            linked = tuple(dict.fromkeys([*links, *self.keys.get(id_, ())]))
+            lexfile = synset.get("lexfile", "")
+            made.concepts.append(Concept(id_, names, pos, gloss, parents, lexfile, linked, f"line {line}"))
+        made.title = f"{about.get('label', 'a wordnet')} {about.get('version', '')}".strip()
+        made.language, made.licence = about.get("language", "en"), about.get("license", "")
+        return made
+
+
+def sense_key(id_: str) -> str:
+    """Return the sense key "ride%2:38:00::" for an Open English WordNet ID "oewn-ride__2.38.00.."; "" for other IDs."""
+    lemma, mark, rest = id_.partition("__")
+    if not mark or "-" not in lemma or rest.count(".") != 4:
+        return ""
+    escaped = lemma.partition("-")[2]
+    plain = _ESCAPE.sub(lambda found: _ESCAPES[found[1]] if found[1] else chr(int(found[2], 16)), escaped)
+    return f"{plain}%{rest.replace('.', ':')}"
+
 
 # UMLS Metathesaurus in Rich Release Format (UMLS Reference Manual, chapter 3): MRCONSO, MRDEF, MRREL, MRSTY. Their
 # licence forbids redistribution; the tests use synthetic files of the same layout.
@@ -23,9 +392,6 @@ def read_rrf(path: Path, language: str | None) -> Source:
     Suppressed names, definitions and relations, and names in other languages than ``language`` (default "en"), are left
     out. The preferred name of a concept comes first. Parents are read from PAR and reversed CHD relations; the kind is
     the first semantic type.
-
-    Raises:
-        InputError: for an invalid record, with file and line.
     """
     language = language or "en"
     wanted = _LANGUAGES.get(language, language.upper())
@@ -75,9 +441,6 @@ def read_tab(path: str, data: bytes) -> Source:
     """Read an OMW table: a header line, then lines of "OFFSET-POS <tab> LANGUAGE:lemma <tab> WORD".
 
     Lines of other kinds, such as definitions, are ignored. Words that are neither nouns nor verbs are left out.
-
-    Raises:
-        InputError: for an invalid line, with its number.
     """
     first, *lines = text_lines(path, data) or [""]
     title, language, _, licence, *_ = [*first.removeprefix("#").strip().split("\t"), "", "", "", ""]
@@ -113,9 +476,6 @@ def read_table(path: Path, language: str | None) -> Source:
 
     The columns are those of ``COLUMNS``; id and names are required, and a concept without pos is a noun. ``language``
     is the language of the names (default "en").
-
-    Raises:
-        InputError: for an invalid column or value, with line and field.
     """
     header, *rows = delimited_rows(path)
     for column in header:
@@ -166,12 +526,11 @@ def read_source(path: Path, form: str | None = None, language: str | None = None
     """Read the words and concepts of a file, which may be gzip-compressed, or of a folder of UMLS files.
 
     Args:
-        path: path of the file or folder.
         form: format, one of ``FORMATS``; detected if None.
         language: language to read from a file in several languages, or language of a file that does not state it.
 
     Raises:
-        InputError: if the file cannot be read.
+        InputError: for a file that cannot be read, or with the record that breaks the format.
         OptionError: for an unknown format.
         MissingExtraError: if a required library is not installed.
     """

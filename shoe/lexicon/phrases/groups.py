@@ -1,7 +1,7 @@
 """Grouping of clauses: clauses that state interactions of one pair, and clauses that only describe the scene."""
 
 from shoe.lexicon import text
-from shoe.lexicon.constructions import is_kind
+from shoe.lexicon.expressions import is_kind
 from shoe.lexicon.phrases.noun_phrases import (
     MATERIAL,
     Clause,

@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from itertools import pairwise
 
-from shoe.lexicon.constructions import are_alike, is_kind
-from shoe.lexicon.expressions import bases
+from shoe.lexicon.expressions import are_alike, bases, is_kind
 from shoe.lexicon.phrases.groups import (
     are_rivals,
     fits_reply,

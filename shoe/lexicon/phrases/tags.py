@@ -3,7 +3,7 @@
 import re
 
 from shoe.lexicon import text
-from shoe.lexicon.constructions import is_kind
+from shoe.lexicon.expressions import is_kind
 from shoe.lexicon.phrases.noun_phrases import MATERIAL, Noun, is_body_part, senses_of
 from shoe.lexicon.phrases.words import (
     ADJ,

@@ -372,7 +372,6 @@ class VisionModel(LocalModel):
     """Vision-language model with its processor, loaded from the hub or from a folder."""
 
     def __init__(self, config: Transformers) -> None:
-        """Load the model and its processor."""
         super().__init__(config, f"model {quote(config.model)}", "predict")
         self._top, self._most = config.top, config.most_tokens
         self._batch_size, self._dtype = config.batch_size, config.dtype

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from shoe.core.arrays import Floats, Indices, Mask
 from shoe.core.boxes import Coordinates
 from shoe.core.errors import OptionError, quote, unknown_name
-from shoe.core.rows import Rows
+from shoe.core.interactions import Rows
 
 # Resizing rules of model preprocessors. ``smart`` is the rule of Qwen2-VL's image processor (``smart_resize`` in
 # transformers, image_processing_qwen2_vl.py): both sides become multiples of a factor, and the image is first scaled if

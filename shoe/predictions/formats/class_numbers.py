@@ -14,10 +14,9 @@ from shoe.benchmarks.base import Benchmark
 from shoe.benchmarks.checks import check_boxes, triplet_name
 from shoe.core.arrays import Indices
 from shoe.core.errors import InputError, quote
-from shoe.core.interactions import Interactions
+from shoe.core.interactions import Interactions, Rows
 from shoe.core.io.files import atomic_write
 from shoe.core.io.json import Box, Number, Whole, describe_value, explain_error
-from shoe.core.rows import Rows
 from shoe.predictions.numbering import INTERACTIONS, labels_of_ids
 from shoe.predictions.record_fields import hoi_classes_of, image_names
 from shoe.predictions.source import Source

@@ -22,10 +22,9 @@ from numpy.typing import NDArray
 from shoe.benchmarks.base import Benchmark
 from shoe.core.arrays import Floats, Indices, Mask
 from shoe.core.errors import InputError, MissingExtraError, quote
-from shoe.core.interactions import Interactions
+from shoe.core.interactions import Interactions, Rows
 from shoe.core.io.files import atomic_write
 from shoe.core.io.json import ImageName, Number, NumberOrText, describe_value, explain_error
-from shoe.core.rows import Rows
 from shoe.predictions.record_fields import image_names
 from shoe.predictions.source import Source
 from shoe.predictions.vlm.boxes import YES_OR_NO, corner_of, layout_of, verdict_of

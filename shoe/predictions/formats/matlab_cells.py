@@ -16,10 +16,9 @@ import numpy as np
 from shoe.benchmarks.base import Benchmark
 from shoe.core.arrays import Floats, Indices
 from shoe.core.errors import InputError, quote
-from shoe.core.interactions import Interactions
+from shoe.core.interactions import Interactions, Rows
 from shoe.core.io.files import atomic_write, read_bytes
 from shoe.core.io.matlab import cell_file, is_matlab, load_matlab, matrix
-from shoe.core.rows import Rows
 from shoe.predictions.record_fields import hoi_classes_of
 from shoe.predictions.source import Source
 

@@ -15,20 +15,18 @@ from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, Generic, TypeVar
 
-import msgspec
 import numpy as np
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from shoe.benchmarks import DEFAULT, benchmark
 from shoe.benchmarks.base import Benchmark
 from shoe.benchmarks.checks import PlaceOf, box_name, check_boxes, triplet_name
-from shoe.benchmarks.image_lists import BoxLists
+from shoe.benchmarks.image_lists import BoxLists, write_box_lists
 from shoe.core.arrays import Floats, Indices, Mask
-from shoe.core.interactions import Interactions
-from shoe.core.io.files import atomic_write, read_bytes
+from shoe.core.interactions import Interactions, Rows
+from shoe.core.io.files import read_bytes
 from shoe.core.io.json import Box, BoxOrText, Finite, ImageName, Number, Whole, WholeOrText
 from shoe.core.roles import RolePredictions
-from shoe.core.rows import Rows
 from shoe.predictions.numbering import INTERACTIONS, OBJECTS, VERBS, labels_of_ids, numberings, own_name
 from shoe.predictions.record_fields import image_names, labels_of, optional_column
 from shoe.predictions.roles import stated_entries, without_roles
@@ -301,22 +299,8 @@ def write_qpic(table: Interactions, path: str | Path, benchmark: Benchmark) -> N
         number = np.where(stated >= 0, np.array([number_of[e] for e in range(len(actions.entries))])[stated], number)
     else:
         number = np.argsort(benchmark.verb_order)[verb]
-    ids = number.tolist()
-    scores = [{} if score != score else {"score": score} for score in table.score.tolist()]
-    with atomic_write(path) as stream:
-        stream.write(b"[")
-        for i, name in enumerate(table.images):
-            box_rows, rows = slice(*lists.offsets[i : i + 2]), slice(*table.offsets[i : i + 2])
-            record = {
-                "filename": name,
-                "predictions": [
-                    {"bbox": b, "category_id": c}
-                    for b, c in zip(lists.boxes[box_rows], lists.labels[box_rows], strict=True)
-                ],
-                _HOIS: [
-                    {"subject_id": s, "object_id": o, "category_id": v, **p}
-                    for s, o, v, p in zip(lists.human[rows], lists.object[rows], ids[rows], scores[rows], strict=True)
-                ],
-            }
-            stream.write((b",\n" if i else b"\n") + msgspec.json.encode(record))
-        stream.write(b"\n]\n")
+    more = [
+        {"category_id": verb_id} if score != score else {"category_id": verb_id, "score": score}
+        for verb_id, score in zip(number.tolist(), table.score.tolist(), strict=True)
+    ]
+    write_box_lists(table, path, lists, ("filename", "predictions", _HOIS), more)

@@ -12,9 +12,8 @@ from shoe.benchmarks.base import Benchmark
 from shoe.benchmarks.checks import benchmark_of_truth
 from shoe.core.boxes import Coordinates
 from shoe.core.errors import InputError, OptionError, closest_names, flag, printable, quote, unknown_name
-from shoe.core.interactions import Interactions
+from shoe.core.interactions import Interactions, Rows
 from shoe.core.io.files import describe_content
-from shoe.core.rows import Rows
 from shoe.predictions import vlm
 from shoe.predictions.formats import class_numbers, flat_columns, matlab_cells, qpic, v_coco
 from shoe.predictions.formats.flat_columns import COLUMNS, columns_in

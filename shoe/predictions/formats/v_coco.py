@@ -14,10 +14,10 @@ import numpy as np
 
 from shoe.core.arrays import Floats
 from shoe.core.errors import InputError, quote
+from shoe.core.interactions import Rows
 from shoe.core.io.json import describe_value
 from shoe.core.io.pickles import CacheRecord
 from shoe.core.roles import RolePredictions, Single
-from shoe.core.rows import Rows
 from shoe.predictions.record_fields import image_names
 from shoe.predictions.source import Source
 

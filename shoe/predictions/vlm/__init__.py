@@ -17,10 +17,9 @@ import msgspec
 
 from shoe.benchmarks.base import Benchmark
 from shoe.core.errors import InputError, quote
-from shoe.core.interactions import Interactions
+from shoe.core.interactions import Interactions, Rows
 from shoe.core.io.files import atomic_write, read_bytes
 from shoe.core.io.json import describe_value, parse_json
-from shoe.core.rows import Rows
 from shoe.predictions.source import Source
 from shoe.predictions.vlm.images import is_file_name
 from shoe.predictions.vlm.items import interactions_in

@@ -9,8 +9,8 @@ import numpy as np
 
 from shoe.core.arrays import Floats
 from shoe.core.errors import InputError, quote
+from shoe.core.interactions import Rows
 from shoe.core.io.json import describe_value
-from shoe.core.rows import Rows
 from shoe.lexicon.text import ALTERNATIVES
 from shoe.predictions.source import Source
 from shoe.predictions.vlm.box_marks import is_person, verb_likeness

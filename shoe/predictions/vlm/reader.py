@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 
 from shoe.core.errors import InputError, quote
+from shoe.core.interactions import Rows
 from shoe.core.io.json import describe_value
-from shoe.core.rows import Rows
 from shoe.predictions.notes import TWO, ReadNotes
 from shoe.predictions.source import Source
 from shoe.predictions.vlm.answers import Answer, best_answer, caption_interactions, context_fields

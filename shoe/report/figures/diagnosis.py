@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from shoe.diagnosis.analysis import ErrorAnalysis
 from shoe.diagnosis.diagnose import Diagnosis
 from shoe.diagnosis.error_types import ERRORS, GROUPS
+from shoe.diagnosis.localisation import Sweep, SweepPoint
 from shoe.diagnosis.pairs import PairDiagnosis
 from shoe.diagnosis.semantics import SemanticDiagnosis
-from shoe.diagnosis.sweeps import Sweep, SweepPoint
 from shoe.report.diagnosis import SWEEPS, Models
 from shoe.report.figures import style
 from shoe.report.figures.style import (

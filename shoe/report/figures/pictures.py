@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from shoe.core.errors import MissingExtraError
 from shoe.core.io.files import atomic_write
-from shoe.diagnosis.analysis import ErrorAnalysis
+from shoe.diagnosis.analysis import ErrorAnalysis, ErrorExample, Shown, examples
 from shoe.diagnosis.error_types import ERRORS
-from shoe.diagnosis.examples import ErrorExample, Shown, examples
 from shoe.report.figures.style import BLUE, GREY, INK, ORANGE, in_font, make_folder
 
 if TYPE_CHECKING:

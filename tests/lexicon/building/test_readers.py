@@ -15,9 +15,7 @@ from hypothesis import strategies as st
 
 from shoe.core.errors import InputError, ShoeError
 from shoe.lexicon.building.build import build
-from shoe.lexicon.building.ontologies import sense_key
-from shoe.lexicon.building.read import read_source
-from shoe.lexicon.building.source import Concept, Source
+from shoe.lexicon.building.read import Concept, Source, read_source, sense_key
 from shoe.lexicon.compiled import Lexicon
 from shoe.lexicon.resolve import lexicon_metadata, resolve
 from shoe.lexicon.store import load_lexicon, use_lexicon

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from PIL import Image, ImageDraw
 
 from shoe.core.errors import InputError
+from shoe.diagnosis.analysis import ErrorExample, Shown
 from shoe.diagnosis.error_types import ERRORS
-from shoe.diagnosis.examples import ErrorExample, Shown
 from shoe.report.figures import pictures
 from shoe.report.figures.pictures import (
     HEIGHT,
