@@ -20,11 +20,10 @@ from shoe.lexicon.store import lexicon, per_lexicon
 
 
 def preposition_weights(classes: Sequence[str], verbs: Sequence[str]) -> Floats:
-    """Return the (C, W) agreement 0..1 between the spatial relations of the verbs of C classes and W predicted verbs.
+    """Return the (C, W) agreement 0..1 of the spatial prepositions in C class verbs with those in W predicted verbs.
 
     For example, "standing near" agrees by 0.5 with stand_under. Agreement is 1 if a verb has no spatial preposition, or
-    preposition_pairs.tsv has no such pair. Of several alternatives in a predicted verb, the alternative with the
-    highest agreement counts.
+    preposition_pairs.tsv does not list the pair. Of several alternatives in a predicted verb, the best one counts.
     """
     of_class = [relation(label) for label in classes]
     weights = np.ones((len(classes), len(verbs)))
@@ -67,9 +66,9 @@ _NOUN_SENSES = 3  # only the first count: almost any noun could be a tool in a r
 
 
 def constructions(words: Sequence[str]) -> list[Sense]:
-    """Return the senses of the constructions that match a predicate, given as lower-case words.
+    """Return the senses that a table of constructions (verb, noun, preposition) gives for a predicate.
 
-    If the first word is a preposition, the verb is "be".
+    ``words`` are the lower-case words of the predicate. If the first word is a preposition, the verb is "be".
     """
     if not words:
         return []
@@ -111,7 +110,7 @@ def is_kind(word: str, noun: str) -> bool:
 
 
 def are_alike(thing: str, other: str) -> bool:
-    """Return whether ``thing`` may mean ``other``: an unknown noun, a synonym, or a noun as general as a hypernym."""
+    """Return whether the noun ``thing`` may denote what ``other`` does: it is unknown, a synonym or more general."""
     store = lexicon()
     found = (bases(word.replace(" ", "_"), "object") or bases(word.split()[-1], "object") for word in (thing, other))
     a, b = ({sense for base in each for sense in store.senses(base, "n").tolist()} for each in found)

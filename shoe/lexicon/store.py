@@ -147,14 +147,14 @@ def ids_of(names: Iterable[str]) -> Ints:
 
 @per_lexicon(64)
 def listed_ids(names: tuple[str, ...]) -> Ints:
-    """Return the (n,) IDs of senses from their names, cached: for repeated lists of names; see :func:`ids_of`."""
+    """Return :func:`ids_of` of a tuple of names, cached for the 64 latest tuples of each lexicon."""
     return ids_of(names)
 
 
 def ids_in(text: bytes, starts: Indices, ends: Indices) -> Ints:
     """Return the (n,) IDs of senses in the active lexicon whose names are byte ranges of a text.
 
-    The ID is -1 for text that is not the first name (:func:`names_of`) of a sense. Fast for tens of thousands of names.
+    The ID is -1 for text that is not the name which :func:`names_of` returns for a sense. Fast for many names.
 
     Args:
         text: content of a file.
