@@ -58,7 +58,7 @@ class _Document(Struct, gc=False):
 
 
 def read_instances(path: str | Path, data: bytes, _benchmark: Benchmark, _split: str | None) -> Rows:
-    """Return the triplets in a file of fredzzhang/hicodet, with its lists of words, and image sizes if present.
+    """Return the triplets in a file of fredzzhang/hicodet, with its vocabularies, and image sizes if it has them.
 
     ``data`` is the content of the file. Raises InputError naming the image and field that break the format.
     """
@@ -142,10 +142,10 @@ class _PpdmImage(Struct, gc=False):
 
 
 def read_ppdm(path: str | Path, data: bytes, benchmark: Benchmark, _split: str | None) -> Rows:
-    """Read a file of PPDM or QPIC, whose verb and HOI IDs are in the order of the benchmark's class table.
+    """Return the triplets in a file of PPDM or QPIC, whose verb and HOI IDs are in the order of the class table.
 
-    ``data`` is the content of the file. Training images with triplets that refer to missing boxes are only listed in
-    ``left_out``. Raises InputError naming the image and field that break the format.
+    ``data`` is the content of the file. A training image with a triplet that refers to a missing box is left out, and
+    only named in ``left_out``. Raises InputError naming the image and field that break the format.
     """
     numbering = benchmark.classes
     records = read_typed(path, data, list[_PpdmImage], named_record())
