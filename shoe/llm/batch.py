@@ -326,7 +326,7 @@ class BatchPass:
                 return
             self._waits_for_room = False
             for started in self._running if len(self._running) > 1 else ():
-                started.beside = True  # before their states are fetched, which may show that all have ended
+                started.overlapped = True  # before their states are fetched, which may show that all have ended
             if any(self._look(started) for started in list(self._running)):
                 between = _FIRST_LOOK
             else:
@@ -486,7 +486,7 @@ class BatchPass:
         It may be sent again if the endpoint's queue was full, or if it rejected ``response_format``.
         """
         message = next((message for _, message in batch.problems if message), "no reason given")
-        if any(code in _QUEUE_FULL for code, _ in batch.problems) and started.beside:
+        if any(code in _QUEUE_FULL for code, _ in batch.problems) and started.overlapped:
             # The queue of the endpoint is full until another batch ends.
             self._queue_full = bool(self._running)
             return True

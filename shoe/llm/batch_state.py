@@ -67,7 +67,7 @@ class Started:
         batch: ID of the batch, if known.
         found: by (key, attempt), a request with this question alone, for each question of the batch that was also found
             among the requests of this run.
-        beside: whether another batch was running at any time during this batch.
+        overlapped: whether another batch was running at any time during this batch.
     """
 
     digest: str
@@ -75,7 +75,7 @@ class Started:
     file: str | None = None
     batch: str | None = None
     found: dict[Name, Request] = field(default_factory=dict)
-    beside: bool = False
+    overlapped: bool = False
 
     @property
     def found_all(self) -> bool:

@@ -153,7 +153,7 @@ def role_entries(task: Task, found: PersonMatches, options: RoleOptions) -> Entr
     does = found.truth.labels == 1
     rows, scores, credits_ = [], [], []
     for action, entry in pairs:
-        score = found.said.agent[:, action] if entry < 0 else found.said.score[:, entry]
+        score = found.predictions.agent[:, action] if entry < 0 else found.predictions.score[:, entry]
         ranked = order[~np.isnan(score[order])]
         credit = np.zeros(len(score))
         if does[:, action].any():

@@ -81,13 +81,13 @@ class LearnedPart:
         return np.asarray(means[self.levels_of(class_senses, senses)])
 
 
-def sample_ratings(ratings: NDArray[np.floating], levels: NDArray[np.integer], luck: Floats) -> Indices:
+def sample_ratings(ratings: NDArray[np.floating], levels: NDArray[np.integer], deviates: Floats) -> Indices:
     """Return (n,) ratings 0..4 sampled for n pairs from the rating distributions of their levels.
 
     Args:
         ratings: (L, 5) fraction of each rating 0..4 per level.
         levels: (n,) level of each pair.
-        luck: (n,) standard normal deviates. A deviate at the p-quantile of the normal distribution gives the
+        deviates: (n,) standard normal deviates. A deviate at the p-quantile of the normal distribution gives the
             p-quantile of the level's rating distribution.
     """
     from statistics import NormalDist  # for intervals alone
@@ -99,7 +99,7 @@ def sample_ratings(ratings: NDArray[np.floating], levels: NDArray[np.integer], l
 
     # Deviates below which the rating is lower than 1, 2, 3 and 4, per level.
     ends = np.array([[normal_quantile(p) for p in row] for row in ratings.cumsum(axis=1)[:, :-1].tolist()])
-    return np.asarray(np.add.reduce([luck >= end[levels] for end in ends.T], dtype=np.int64))
+    return np.asarray(np.add.reduce([deviates >= end[levels] for end in ends.T], dtype=np.int64))
 
 
 def packed(levels: Indices) -> NDArray[np.uint8]:

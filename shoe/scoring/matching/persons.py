@@ -21,7 +21,7 @@ class PersonMatches:
     """Annotated person with the largest box overlap for each of n predictions, even if the overlap is small.
 
     Attributes:
-        said: predictions by person.
+        predictions: predictions by person.
         truth: annotated persons.
         image: (n,) image of each prediction in the ground truth; -1 if unknown there.
         person: (n,) annotated person with the largest IoU (the first if equal); -1 on an image without persons.
@@ -29,7 +29,7 @@ class PersonMatches:
         empty: (b,) whether each predicted role box stands for "no box": all zeros, or all NaN.
     """
 
-    said: RolePredictions
+    predictions: RolePredictions
     truth: RoleTruth
     image: Ints
     person: Indices
@@ -60,10 +60,10 @@ class PersonMatches:
         ``rows`` are predictions of persons who do the action; ``entry`` is the index of action and role. If the person
         has no annotated box for the role, an empty box is right in scenario "1", and any box in scenario "2".
         """
-        annotated, predicted = self.truth.role[self.person[rows], entry], self.said.role[rows, entry]
+        annotated, predicted = self.truth.role[self.person[rows], entry], self.predictions.role[rows, entry]
         fits: Mask = self.empty[predicted] if scenario == "1" else np.ones(len(rows), bool)
         known = np.flatnonzero(annotated >= 0)
-        iou = overlaps(self.truth.boxes[annotated[known]], self.said.boxes[predicted[known]], rule.overlap)
+        iou = overlaps(self.truth.boxes[annotated[known]], self.predictions.boxes[predicted[known]], rule.overlap)
         fits[known] = rule.is_reached(iou.astype(np.float64))
         return fits
 
