@@ -43,7 +43,7 @@ class DatasetList(Document, frozen=True):
 
 
 class ClassCounts(Document, frozen=True):
-    """Numbers of classes, verbs, objects, rare classes and no_interaction classes in a class table."""
+    """Number of classes, verbs, objects, rare classes and no_interaction classes in a class table."""
 
     all: Count
     verbs: Count

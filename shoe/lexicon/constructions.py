@@ -42,7 +42,7 @@ def done_with(classes: Sequence[str]) -> Mask:
 
 @lru_cache(maxsize=10_000)
 def relation(verb: str) -> str:
-    """Return the first spatial relation after the verb of a phrase: "on" for "sitting on top of"; "" without one."""
+    """Return the first spatial relation in a verb phrase, as a preposition: "on" for "sitting on top of"; else ""."""
     words, relations = text.tokens(text.plain(verb[: text.LONGEST_LABEL])), _relations()
     spans = ("_".join(words[start : start + size]) for start in range(1, len(words)) for size in (3, 2, 1))
     return next((relations[span] for span in spans if relations.get(span)), "")

@@ -149,7 +149,7 @@ _EMPTY = _SKIPPED | text.PREPOSITIONS | text.PARTICLES | text.CONJUNCTIONS | tex
 
 
 def singular(word: str) -> str:
-    """Return a word without a final -s, but with -ss ("glass"); for words in definitions and words looked up there."""
+    """Return a word without a final -s, except after another s ("glass"); used to compare words with definitions."""
     return word[:-1] if word.endswith("s") and not word.endswith("ss") else word
 
 

@@ -77,7 +77,7 @@ def tokens(text: str) -> list[str]:
 
 
 def says_no_interaction(words: list[str]) -> bool:
-    """Return whether the words start with no, non or not, then interaction or interacting; or with nointeraction."""
+    """Return whether the words start like "no interaction": no, non or not, and interaction or interacting."""
     denied = words[:1] in (["no"], ["non"], ["not"]) and words[1:2] in (["interaction"], ["interacting"])
     return denied or words[:1] == ["nointeraction"]
 

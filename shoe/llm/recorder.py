@@ -75,7 +75,7 @@ class Progress:
         self._console.print(line, markup=False, highlight=False, soft_wrap=True)
 
     def show(self, tallies: Sequence[Tally]) -> None:
-        """Update the bars; without bars, print a line per tally with questions every ``SECONDS_BETWEEN_LINES``."""
+        """Update the bars; without bars, print a line per model that has questions every ``SECONDS_BETWEEN_LINES``."""
         for tally in tallies:
             if tally.name not in self._task:
                 self._task[tally.name] = self._bars.add_task(printable(tally.name), total=None, facts="")

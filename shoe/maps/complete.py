@@ -171,10 +171,11 @@ def complete(
 
     Args:
         similarity: map to start from; the completed map has the same ensemble.
+        task: predictions, and the ground truth to score them against.
+        rate: function that sends pairs to the raters and returns their ratings.
         raters: raters whose ratings ``rate`` returns, in the order of its columns.
         out: folder of the completed map, written after every round; not written if nothing is rated.
         tolerance: width of the interval, in units of SHOE-mAP, at which the completion ends.
-        rate: function that sends pairs to the raters and returns their ratings.
         purpose: data that identify the predictions. A completion by the same raters for the same purpose is continued.
         budget: limit of requests and cost in this run, which ``rate`` must update and enforce; the remaining cost
             limits the number of pairs per round.

@@ -134,7 +134,7 @@ def identity_of(config: RaterConfig) -> dict[str, Any]:
 
 
 def reading_of(config: RaterConfig) -> dict[str, Any]:
-    """Return the settings that affect only the conversion of answers to ratings; answer keys do not depend on them."""
+    """Return a rater's settings that affect only how answers become ratings; answer keys do not depend on these."""
     return _settings(config, "reads")
 
 

@@ -81,7 +81,7 @@ class Problems:
 
     @property
     def rows(self) -> Indices:
-        """(P, 14) regions of each problem, positives first."""
+        """(P, 14) index of each region of each problem, positives first."""
         return np.hstack([self.positives, self.negatives])
 
     @cached_property

@@ -149,11 +149,11 @@ def best_pairs_first(
 ) -> Outcomes:
     """Return the possible outcomes of the assignment ``best-first``.
 
-    Pair a is always better than pair b in three cases: the lowest sigma of a is above the highest sigma of b; the two
-    are equal and a has the higher rank; or both pairs have the same ``kind``, so that their sigmas are equal, and a has
-    the higher rank. A pair that is always better than all other pairs of its prediction can only lose its place to a
-    better pair of its ground truth. The ground truth is therefore always matched, and never in a worse pair. The same
-    holds with ground truths and predictions exchanged. Pairs excluded in this way are not compared again.
+    Pair a is always better than pair b in three cases: its lowest sigma is above b's highest sigma; its lowest sigma
+    equals b's highest sigma and a has the higher rank; or both pairs have the same ``kind``, so that their sigmas are
+    equal, and a has the higher rank. A pair that is always better than all other pairs of its prediction can only lose
+    its place to a better pair of its ground truth. The ground truth is therefore always matched, and never in a worse
+    pair. The same holds with ground truths and predictions exchanged. Excluded pairs are not compared again.
 
     Args:
         pairs: candidates, without pairs that are never similar enough to match.
@@ -312,7 +312,8 @@ class OpenScore:
         scorer: scorer in which unrated pairs are 0.
         imputation: similarities with lower and upper bounds.
         matches: possible matches.
-        today, other: false positives under today's map, and under the guess for unrated pairs.
+        today: false positives with the similarities of today's map.
+        other: false positives if unrated pairs have guessed similarities.
     """
 
     scorer: Scorer

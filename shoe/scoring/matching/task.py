@@ -69,7 +69,7 @@ class Overlaps:
         return Overlaps(self.truth[keep], self.prediction[keep], self.human[keep], self.object[keep])
 
     def reaching(self, rule: OverlapRule) -> Overlaps:
-        """Return the pairs in which human IoU and object IoU both pass an overlap rule."""
+        """Return the pairs whose human IoU and object IoU both reach the threshold of an overlap rule."""
         return self.select(rule.is_reached(self.human) & rule.is_reached(self.object))
 
 
