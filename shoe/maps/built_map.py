@@ -154,7 +154,7 @@ class RaterRun(Document, frozen=True):
 
 
 class BuildRun(Document, frozen=True):
-    """Number of requests and cost of this run.
+    """Number of requests in this run, and their cost.
 
     Attributes:
         stopped_by: reason for an early end: "requests", "cost", "interrupted" or "failed"; absent if there was none.

@@ -125,7 +125,7 @@ class MapDiff(Document, frozen=True):
         return {"verb": self.verbs, "object": self.objects}
 
     def with_glosses(self) -> Self:
-        """Return a copy of the comparison that also contains the definitions of the senses in ``largest``."""
+        """Return a copy in which each element of ``largest`` also has WordNet's definitions of its two senses."""
         pairs = (pair for part in self.parts.values() for pair in part.largest)
         names = sorted({name for pair in pairs for name in (pair.class_synset, pair.synset)})
         defined = glosses(names)

@@ -34,7 +34,7 @@ class HumanRatings:
         pairs: (N, 2) IDs of the class sense and the other sense of each pair, by part of speech; interactions have a
             pair of verb senses and a pair of object senses.
         values: (N,) mean rating of each pair, divided by 4: 0 to 1.
-        lines: number of ratings.
+        lines: number of ratings, one per line of the table.
     """
 
     kind: HumanKind

@@ -73,7 +73,7 @@ class TiedList:
         return math.prod(math.perm(group.size, len(group.credit)) for group in self.groups)
 
     def listed(self) -> tuple[Floats, Floats]:
-        """Return ranks and credits of the entries with credit, both (orders, entries), for every possible order."""
+        """Return ranks and credits, both (orders, entries), of the entries with credit in every possible order."""
         if not self.groups:
             return self.rank[None], self.credit[None]
         positions = [np.array(list(permutations(range(group.size), len(group.credit)))) for group in self.groups]

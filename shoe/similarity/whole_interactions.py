@@ -51,7 +51,7 @@ class WholeRatings:
 
     @cached_property
     def columns(self) -> list[tuple[dict[str, int], Ints]]:
-        """Per column of ``rows``: dict from each distinct word to an index, and (m,) this index in each row."""
+        """Per column of ``rows``: {word: index} of its distinct words, and the (m,) word index of each row."""
         found: list[tuple[dict[str, int], Ints]] = []
         for names in zip(*self.rows, strict=True) if self.rows else [()] * len(_NAMES):
             number = {name: index for index, name in enumerate(dict.fromkeys(names))}

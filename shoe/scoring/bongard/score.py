@@ -465,8 +465,8 @@ def score_problems(
     """Score predictions on Bongard problems.
 
     Predictions are for whole images, with any words. The soft oracle uses ``classes`` and ``similarity``; the paper's
-    oracle uses ``votes`` ("image" or "detection"). ``counting`` says which predictions count in a picture. With
-    ``images_in_predictions``, problems are left out unless the predictions list all of their fourteen images.
+    oracle uses ``votes`` ("image" or "detection", see :func:`oracle`). ``counting`` says which predictions count in a
+    picture. With ``images_in_predictions``, only problems with all fourteen images in the predictions are scored.
 
     Raises:
         InputError: if the predictions list no image, or with ``images_in_predictions`` not all images of any problem.

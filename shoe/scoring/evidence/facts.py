@@ -291,8 +291,8 @@ class Wording(Document, frozen=True):
         verb, object: comparison with the verb and the object of ``compared_with``.
         count: number of predictions.
         matched: number of predictions matched with a ground truth for SHOE-mAP.
-        earned: sum of the similarities of these matches, without matches of an exact class; 1 is a full ground truth.
-        lost: sum of 1 - similarity over these matches; 1 is a full ground truth.
+        earned: credit gained: sum of the similarities in these matches, except matches whose words equal the class.
+        lost: credit lost: sum of 1 - similarity over these matches.
         nearest_class: most similar class, "verb object".
         similarity: similarity to ``nearest_class``, 0..1.
         compared_with: most frequent class of the matched ground truths, or ``nearest_class`` without a match.
