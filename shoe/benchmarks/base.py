@@ -35,8 +35,8 @@ class CardFile(Document, frozen=True):
 
     Attributes:
         name: file name.
-        holds: name of the published split in the file, or ``IMAGE_LABELS``. Of files with equal ``holds``, users need
-            only one.
+        holds: name of the published split in the file, or ``IMAGE_LABELS``. Of several files with the same value, users
+            need only one.
         purpose: purpose for which the file is needed.
         place: download location, and the licence of the file if it differs from that of the dataset.
     """
@@ -54,7 +54,7 @@ class Card:
     Attributes:
         title: name as in papers, and a short description.
         files: files that users can download; shoe downloads nothing.
-        notes: remarks on the sizes and scores of the dataset, one line each.
+        notes: remarks about the dataset, such as its sizes and usual scores, one line each.
     """
 
     title: str
@@ -95,7 +95,7 @@ class Action:
 
 @dataclass(frozen=True)
 class Actions:
-    """The A actions of a benchmark, in the order of its official files.
+    """The A actions of a benchmark that is scored by person (V-COCO), in the order of its official files.
 
     Attributes:
         left_out: name of the role entry that papers often exclude from the mean; "" if there is none.
@@ -119,12 +119,12 @@ class Actions:
 
     @cached_property
     def entry_names(self) -> tuple[str, ...]:
-        """Names of the R entries, such as "hit-instr"."""
+        """Names of the R (action, role) entries, such as "hit-instr"."""
         return tuple(f"{self.names[action]}-{role}" for action, role in self.entries)
 
     @cached_property
     def numbered(self) -> tuple[tuple[int, int], ...]:
-        """(action index, entry index) of each verb ID in files; an action without roles has one ID and entry -1."""
+        """(action index, index into ``entries``) of each verb ID in files; an action without roles has index -1."""
         entry_of = {pair: entry for entry, pair in enumerate(self.entries)}
         return tuple(
             (number, entry_of.get((number, role), -1))
@@ -190,7 +190,7 @@ class TruthFormat:
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """Published size of a split: some of the counts images, empty_images, triplets and classes, and their source."""
+    """Published size of a split: source, and some of the counts images, empty_images, triplets and classes by name."""
 
     counts: Mapping[str, int]
     source: str
@@ -222,8 +222,8 @@ class Benchmark:
         image_example: example of an image name, for messages.
         test_images: callback that returns the names of the test images, in the order that is used by prediction files
             without image names.
-        load_object_ids: callback that loads the object names by object ID, in the order of the object indices (from 0)
-            that some formats use; if absent, IDs count from 0 in the order of the class table.
+        load_object_ids: callback that loads the object names by object ID, in the order in which some formats count
+            objects from 0; if absent, IDs count from 0 in the order of the class table.
         object_numbers: name of the numbering of object IDs, for messages, such as "COCO".
         verb_names: verbs in the order of their IDs in files, from 0; if absent, the verbs of the class table. A verb
             without a class is -1 in ``verb_order``.
@@ -231,7 +231,8 @@ class Benchmark:
         class_splits: loaders of its splits of classes by name; masks are in the order of ``classes``.
         usual_class_split: name of the default class split, if there is one.
         subsets: functions by name that return (m,) whether an image belongs to the subset.
-        read_image_labels: reads (K, m) int8 ``ImageLabel``, given path, image names, classes and benchmark.
+        read_image_labels: callback that reads (K, m) int8 ``ImageLabel`` of K classes in m images, given path, image
+            names, classes and benchmark.
         protocols: strict protocols by name.
         about: one-line description of each protocol.
         default_protocols: names of the default protocols of triplets.
@@ -285,7 +286,7 @@ class Benchmark:
 
     @cached_property
     def object_ids(self) -> Mapping[int, str]:
-        """Object names by object ID, in the order of the 0-based object indices in files."""
+        """Object names by object ID, in the order in which files that use no IDs count objects from 0."""
         return self.load_object_ids() if self.load_object_ids else dict(enumerate(self.classes.objects))
 
     @cached_property

@@ -29,7 +29,7 @@ def triplet_name(place_of: PlaceOf, row: int) -> str:
 
 
 def named_images(path: str | Path, name: Callable[[object], str], values: Iterable[object]) -> list[str]:
-    """Return the image name of each value, by ``name`` (Benchmark.image_name); raise InputError for other values."""
+    """Return the image name ``name(value)`` of each value in a file; raise InputError if ``name`` raises ValueError."""
     names = []
     for number, value in enumerate(values):
         try:
@@ -51,7 +51,7 @@ def named_record(kind: str = "image", key: str = "file_name") -> Callable[[objec
 
 
 def list_lengths(path: str | Path, names: Sequence[str], records: Sequence[object], *fields: str) -> Indices:
-    """Return the (m,) length of the lists of each image; raise InputError unless it is equal for all ``fields``."""
+    """Return the (m,) length of the lists in each image's record; raise InputError unless all ``fields`` agree."""
     counts, *others = (np.array([len(getattr(record, field)) for record in records], np.int64) for field in fields)
     for field, lengths in zip(fields[1:], others, strict=True):
         if (lengths != counts).any():
@@ -63,7 +63,7 @@ def list_lengths(path: str | Path, names: Sequence[str], records: Sequence[objec
 
 
 def joined_boxes(lists: Iterable[list[Box]], count: int) -> Floats:
-    """Return the ``count`` boxes in the ``lists`` of all images as a (count, 4) array, in the same order."""
+    """Join the box lists of all images, ``count`` boxes together, to a (count, 4) array in the same order."""
     numbers = chain.from_iterable(chain.from_iterable(lists))
     return np.fromiter(numbers, np.float64, 4 * count).reshape(-1, 4)
 
@@ -71,7 +71,7 @@ def joined_boxes(lists: Iterable[list[Box]], count: int) -> Floats:
 def check_range(
     path: str | Path, place_of: PlaceOf, field: str, index: Indices, size: int, first: int = 0, meaning: str = ""
 ) -> None:
-    """Raise InputError unless indices are ``first`` to ``first + size - 1``; ``meaning`` is appended to the message."""
+    """Raise InputError, whose text ends with ``meaning``, unless indices are ``first`` to ``first + size - 1``."""
     wrong = (index < first) | (index >= first + size)
     if wrong.any():
         row = int(np.argmax(wrong))
@@ -82,9 +82,10 @@ def check_range(
 def check_boxes(
     path: str | Path, place_of: PlaceOf, field: str, index: Indices, counts: Indices, wrong: Mask | None = None
 ) -> None:
-    """Raise InputError unless each index is the index, counted from 0, of a box in the image of its triplet.
+    """Raise InputError unless each of n triplets has the index, from 0, of a box in its image.
 
-    ``wrong``, an (n,) mask of invalid indices, replaces this rule if given.
+    ``index`` are the (n,) box indices, ``counts`` the number of boxes of each image. ``wrong``, an (n,) mask of invalid
+    indices, replaces the rule if given.
     """
     limit = counts[place_of[1]]
     wrong = (index < 0) | (index >= limit) if wrong is None else wrong
@@ -101,7 +102,7 @@ def check_boxes(
 
 
 def box_name(images: Sequence[str], counts: Indices, box: int) -> str:
-    """Return the name of a box for messages, given its index among the boxes of all images (``counts`` boxes each)."""
+    """Return the name of a box for messages, given its index among all boxes; images have ``counts`` boxes each."""
     image = int(np.searchsorted(np.cumsum(counts), box, side="right"))
     return f"image {quote(images[image])}: box {box - int(counts[:image].sum())}"
 
@@ -140,7 +141,7 @@ def labels_of_words(
         index: (n,) index of each triplet's word in ``words``; only words that occur in it must be labels.
         words: vocabulary of the file.
         place: callback that returns the name of a triplet, given its row.
-        limit: text appended to the description of the labels in the message.
+        limit: text appended to the description of the labels in the error message.
         match: callback that returns a label index for each word that equals no label; -1 if no label matches.
     """
     position = {label: i for i, label in enumerate(labels)}

@@ -34,7 +34,7 @@ class HoiClasses:
         object_synsets: WordNet 3.0 name of the object's sense of each class.
         rare: (K,) whether a class has fewer than 10 training pairs, or is rare by the dataset's own definition.
         unseen: (K,) whether a class has no training pair; such a class is neither rare nor non-rare.
-        scored: (K,) whether the test set is scored on the class.
+        scored: (K,) whether predictions for the test set are scored on the class.
         of: (verbs, objects) class index of each combination of verb and object; -1 if it is not a class.
         digest: 8 hex digits of the SHA-256 of the table.
         study_senses: WordNet 3.0 name of the sense by ("verb" or "object", name), for senses that differ between the
@@ -62,12 +62,12 @@ class HoiClasses:
 
     @property
     def verb_sense(self) -> Ints:
-        """(K,) ID of the verb's sense in the active lexicon; -1 for none, OptionError if the lexicon lacks it."""
+        """(K,) ID of the verb's sense of each class; -1 for none, OptionError if the active lexicon lacks a sense."""
         return _sense_ids(self.verb_synsets)
 
     @property
     def object_sense(self) -> Ints:
-        """(K,) ID of the object's sense in the active lexicon; -1 for none, OptionError if the lexicon lacks it."""
+        """(K,) ID of the object's sense of each class; -1 for none, OptionError if the active lexicon lacks a sense."""
         return _sense_ids(self.object_synsets)
 
     @property
@@ -76,7 +76,7 @@ class HoiClasses:
         return [f"{self.verbs[v]} {self.objects[o]}" for v, o in zip(self.verb, self.object, strict=True)]
 
     def columns_of(self, hoi: Indices) -> dict[str, Any]:
-        """Return columns of ``Rows`` for (n,) class indices: ``verbs``, ``objects``, (n,) ``verb`` and ``object``."""
+        """Return ``verbs``, ``objects``, and (n,) ``verb`` and ``object`` of n classes, as arguments of ``Rows``."""
         verb, object_ = self.verb[hoi].astype(np.int64), self.object[hoi].astype(np.int64)
         return {"verbs": self.verbs, "objects": self.objects, "verb": verb, "object": object_}
 
@@ -104,7 +104,7 @@ class HoiClasses:
 
 
 def read_classes(path: str | Path, usual: HoiClasses) -> HoiClasses:
-    """Read a class table that replaces ``usual``, the class table of a benchmark, and keep the name of ``usual``.
+    """Read a class table to use instead of ``usual``, the class table of a benchmark; it gets the name of ``usual``.
 
     Raises:
         InputError: if the file cannot be read, a line has another format, two labels differ only in case or separators,
@@ -275,7 +275,7 @@ class ClassSplit:
     def within(self, own: HoiClasses, classes: HoiClasses) -> ClassSplit:
         """Return the split for the class table ``classes``, given the table ``own`` for which the masks were made.
 
-        Classes are matched by label; classes of ``classes`` that are not in ``own`` are in no part.
+        Classes are matched by label. A class that is only in ``classes`` is in no part.
         """
         if own is classes:
             return self

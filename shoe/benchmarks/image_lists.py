@@ -104,7 +104,7 @@ def write_image_lists(
 ) -> None:
     """Write a JSON file with the distinct boxes and the triplets of each image; box coordinates are not converted.
 
-    ``numbers``: additional keys of the n triplets, each with its (n,) values.
+    ``numbers`` contains further fields of the triplets: (n,) values by the name of the field.
     """
     id_of = np.empty(len(benchmark.objects), np.int64)
     id_of[benchmark.object_order] = list(benchmark.object_ids)

@@ -39,10 +39,10 @@ def overlapping_triplets(table: Interactions, label: NDArray[np.integer], iou: f
 
 
 def merge_pairs(table: Interactions, iou: float) -> Indices:
-    """Merge n triplets into box pairs, and return the (n,) row of the first triplet in the pair of each triplet.
+    """Merge n triplets into human-object pairs; return, for each triplet, the row of the first triplet in its pair.
 
-    Triplets are processed in file order. A triplet joins the first pair with the same object word whose first triplet
-    has an IoU of at least ``iou``, 0 to 1, in both boxes.
+    Triplets are processed in file order. A triplet joins the first pair on its image with the same object word if, with
+    the first triplet of the pair, both boxes have an IoU of at least ``iou``, 0 to 1. Otherwise it starts a new pair.
     """
     leader = np.arange(len(table))
     for row, before in zip(*(rows.tolist() for rows in overlapping_triplets(table, table.object, iou)), strict=True):
@@ -54,8 +54,8 @@ def merge_pairs(table: Interactions, iou: float) -> Indices:
 def single_pair_images(table: Interactions, iou: float = 0.8) -> Mask:
     """Return an (m,) mask of the images whose triplets all belong to a single pair; False for images without triplets.
 
-    With 0.8 these are 3,920 images and 575 classes of HICO-DET's test set: the count of classes that the SHOE paper's
-    supplement gives for its "single HOI" subset, which it does not define further.
+    With an IoU of 0.8, these are 3,920 images of HICO-DET's test set with 575 classes. The SHOE paper's supplement also
+    gives 575 classes for its "single HOI" subset, which it does not define further.
     """
     is_pair = merge_pairs(table, iou) == np.arange(len(table))
     pairs = np.bincount(table.image[is_pair], minlength=len(table.images))

@@ -60,7 +60,7 @@ def option(
     range: tuple[float, float] | None = None,  # noqa: A002
     quiet: bool = False,
 ) -> Any:
-    """Return the dataclass field of an option.
+    """Return a dataclass field for an option of a protocol.
 
     Args:
         values: allowed values, if only some members of the enumeration are allowed.
@@ -277,9 +277,10 @@ def changes(options: Any, usual: Any) -> dict[str, str]:
 
 
 def changed(options: Family, assignments: Iterable[str]) -> Family:
-    """Return a copy of the options with those ``NAME=VALUE`` settings applied that are of their family.
+    """Return a copy of the options with ``NAME=VALUE`` settings applied.
 
-    The families are semantic and strict (``strict.NAME``). Of settings of the other family, only the name is checked.
+    Names with the prefix ``strict.`` belong to :class:`StrictOptions`, others to :class:`SemanticOptions`. Settings for
+    the other class are not applied; only their names are checked.
 
     >>> changed(SemanticOptions(), ["delta=0.25", "strict.cap=100"]).delta
     0.25

@@ -174,9 +174,9 @@ def shortest(
     *,
     image_labels: bool = False,
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the shortest names and settings for which :func:`choose` returns the same options, and raise its errors.
+    """Return the fewest protocol names and settings with which :func:`choose` returns the same options.
 
-    Settings that have the default value are left out, and the last of repeated settings counts.
+    Default values are left out; of repeated settings, the last counts. Arguments and errors are as for :func:`choose`.
 
     >>> shortest(["shoe"], ["tau=0.40", "sense=max", "delta=0.5", "tau=0.3"], {})
     (('shoe',), ('sense=max', 'tau=0.3'))
@@ -219,7 +219,7 @@ class Signature:
 
     @classmethod
     def parse(cls, text: str, protocols: Mapping[str, Any] | None = None) -> Signature:
-        """Parse the text of a signature; ``protocols``, by name, are only for :meth:`short`.
+        """Parse the text of a signature; ``protocols`` are the benchmark's protocols by name, only for :meth:`short`.
 
         >>> str(Signature.parse("shoe:1.0|data:hico-det"))
         'shoe:1.0|data:hico-det'

@@ -43,7 +43,7 @@ class DatasetList(Document, frozen=True):
 
 
 class ClassCounts(Document, frozen=True):
-    """Numbers of classes, verbs, objects, rare classes and no_interaction classes in a class table."""
+    """Number of classes, verbs, objects, rare classes and no_interaction classes in a class table."""
 
     all: Count
     verbs: Count
@@ -131,7 +131,7 @@ class BoxPairs(Document, frozen=True):
 
 
 class Differs(Document, frozen=True):
-    """A count of the file, and the differing published count."""
+    """A count of a ground truth file, and the published count, which differs."""
 
     found: Count
     published: Count
@@ -147,7 +147,7 @@ class Published(Document, frozen=True):
 
 
 class Recounted(Document, frozen=True):
-    """Number of classes that are rare by training-set counts, and whether the class table has the same rare classes."""
+    """Number of classes that are rare by training-set counts, and whether these are the rare classes of the table."""
 
     classes: Count
     as_listed: bool
@@ -252,13 +252,13 @@ def compare_with_published(data: Benchmark, split: str, counts: Mapping[str, int
     """Compare the counts of a file with the published counts of its split.
 
     Args:
-        split: name of the split without the part after "/". If several published splits have this name ("train2015" and
-            "train2015, HAKE"), or no published split has it, the split with equal numbers of images and triplets is
-            used.
+        split: name of the split; "/" and the text after it are ignored. If several published splits have this name
+            ("train2015" and "train2015, HAKE"), or none has it, the published split with the file's numbers of images
+            and triplets is used.
         counts: counts of the file, as :func:`sizes` returns them.
 
     Returns:
-        The comparison, or None if no published split has this name or size.
+        The comparison, or None if no published split has this name or these numbers.
     """
     split, size = split.partition("/")[0], [counts["images"], counts["triplets"]]
     known = [name for name in data.published if name.partition(",")[0] == split] or list(data.published)
@@ -274,7 +274,7 @@ def compare_with_published(data: Benchmark, split: str, counts: Mapping[str, int
 
 
 def statistics(file: str, truth: GroundTruth) -> DatasetStats:
-    """Return the number of triplets and images per class, verb and object, also if 0, the most triplets first.
+    """Return the number of triplets and images per class, verb and object, 0 included, sorted by triplets, most first.
 
     ``file`` is the file name to report.
     """

@@ -56,7 +56,7 @@ def _published(dataset: str, ratio: float, seed: int, number: int) -> ClassSplit
 
 
 def file_order(data: Benchmark) -> Indices:
-    """Return (V, O) sort keys that sort the combinations of V verbs and O objects in the order of annotation files."""
+    """Return (V, O) sort keys of the combinations of V verbs and O objects: by object ID, then by verb ID in files."""
     object_number = np.empty(len(data.objects), np.int64)
     object_number[data.object_order] = np.arange(len(data.object_order))
     object_number = object_number[: len(data.classes.objects)]
@@ -95,7 +95,7 @@ class SplitRules(Document, frozen=True, omit_defaults=False):
     Attributes:
         ratio: fraction of the combinations for training, above 0 and below 1; their number is rounded down.
         verify: rule for the minimum number of training combinations of each object and verb, a key of ``VERIFY``.
-        draw: sampling of test combinations, one of ``DRAWS``.
+        draw: way in which test combinations are sampled, one of ``DRAWS``.
         mixed: use of images that show training and test combinations, one of ``MIXED``.
         empty: use of images without triplets, one of ``EMPTY``.
         min_similarity, max_similarity: bounds of the similarity of each test combination to the most similar training
@@ -183,8 +183,8 @@ class _Sample:
 class Draw:
     """Sampler of test combinations of a table.
 
-    Combinations are shuffled by NumPy's ``RandomState``, which is equal in all versions. Combinations with similarities
-    above the maximum form a group. A group is sampled as a whole, at the position of its first member in the list.
+    Combinations are shuffled by NumPy's ``RandomState``, which is equal in all versions. Combinations whose similarity
+    is above the rules' maximum form a group, which is sampled as a whole, at the position of its first member.
     """
 
     def __init__(
@@ -223,7 +223,7 @@ class Draw:
             self._sides.append((lack, index, need))
 
     def by_seed(self, seed: int, wanted: int) -> tuple[Mask | None, str]:
-        """Sample ``wanted`` combinations with one seed; return their (C,) mask and "", or None and why it failed."""
+        """Sample ``wanted`` combinations by a seed; return their (C,) mask and "", or None and the cause of failure."""
         order = np.random.RandomState(seed).permutation(len(self._group))
         if self._rules.draw == "uniform":
             drawn = self._with(self._none, order[:wanted])
@@ -298,7 +298,7 @@ def split_systematically(
     combinations: Combinations | None = None,
     similarity: Floats | None = None,
 ) -> SystematicSplit:
-    """Split a table into a training and a test part, so that the test part has only combinations that training lacks.
+    """Split a table into a training part and a test part; no combination of verb and object is in both.
 
     Args:
         table: annotations of all images, from the original training and test sets.
@@ -400,11 +400,11 @@ class Shared(Document, frozen=True):
 
 
 class Partners(Document, frozen=True):
-    """Number of objects that occur with a single verb, or of verbs that occur with a single object.
+    """Number of objects that occur with a single verb, or number of verbs that occur with a single object.
 
     Attributes:
-        all: number in all images.
-        train: number in training images.
+        all: this number in all images.
+        train: this number in training images.
         absent: number of objects (or verbs) that do not occur in training images.
     """
 
@@ -414,7 +414,7 @@ class Partners(Document, frozen=True):
 
 
 class Single(Document, frozen=True):
-    """Number of objects with a single verb, and of verbs with a single object."""
+    """Objects that occur with a single verb, and verbs that occur with a single object."""
 
     objects_of_one_verb: Partners
     verbs_of_one_object: Partners

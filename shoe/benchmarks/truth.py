@@ -90,8 +90,8 @@ class GroundTruth:
         roles: annotations by person, if the benchmark is scored by person and the file has them.
         class_split: parts of the classes with separate scores; None if no class split is used.
         image_numbers: (m,) IDs by which prediction files refer to images; None if they use names.
-        excluded: reason for each image of the file that this part of the ground truth excludes, by image name.
-        cut: what is missing of the published split, for reports; "" if nothing is missing or no counts are published.
+        excluded: reason why an image of the file is not scored, by image name; empty for the whole file.
+        cut: text that says what is missing of the published split; "" if nothing is missing or no counts are published.
     """
 
     interactions: Interactions
@@ -156,7 +156,7 @@ class GroundTruth:
         return digest.hexdigest()[:8]
 
     def names_of(self, images: tuple[str, ...]) -> tuple[str, ...]:
-        """Return ``images`` with image IDs (as text) replaced by names in the ground truth; others are unchanged."""
+        """Return ``images`` with each image ID (as text) replaced by the image's name; other texts are unchanged."""
         if self.image_numbers is None:
             return images
         known = frozenset(self.interactions.images)
@@ -221,7 +221,7 @@ def read_truth_file(
     image_labels: str | Path | None = None,
     split: str | None = None,
 ) -> GroundTruth:
-    """Read ground truth without explaining other kinds of file; arguments as in ``shoe.read_ground_truth``.
+    """Read ground truth, like ``shoe.read_ground_truth``, but without a hint for files of other kinds in the error.
 
     The split of the result is the image split that contains all images, else the name of the file; "/part" is appended
     if images or triplets of the published split are missing.

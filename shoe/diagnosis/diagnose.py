@@ -104,7 +104,7 @@ def _truths(truth: GroundTruth, roles: RoleTruth, classes: HoiClasses) -> Intera
 
 
 def _predictions(found: PersonMatches, classes: HoiClasses) -> Interactions:
-    said = found.said
+    said = found.predictions
     ignored = np.append(found.truth.ignored, False)[found.person]
     record, entry = np.nonzero(~np.isnan(said.score) & ~ignored[:, None])
     box = said.role[record, entry]

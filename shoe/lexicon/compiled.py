@@ -122,7 +122,7 @@ class Lexicon:
         about: source, licence, and number of records of the source that were left out.
         digest: 8 hex digits of a hash of the content.
         spaced: whether blanks separate words in this language.
-        passed_over: function words that are skipped in look-ups, such as articles.
+        passed_over: function words, such as articles, that are not looked up alone.
         concepts: lexicon that defines the synsets: this lexicon, or WordNet 3.0 if this lexicon only adds words to
             WordNet's synsets.
         nouns: number of noun synsets, which is also the ID of the first verb synset.
@@ -190,7 +190,7 @@ class Lexicon:
         return self._tag_count[slice(0) if number < 0 else self._group(number, pos)].astype(np.int32)
 
     def adjective_first(self, lemma: str) -> bool:
-        """Return whether a lemma is an adjective at least as often as a noun in WordNet's tagged texts ("brown")."""
+        """Return whether a lemma is at least as often an adjective as a noun in WordNet's tagged texts ("brown")."""
         number = self._find(lemma)
         return number >= 0 and bool(self._adjective_first[number >> 3] >> (7 - (number & 7)) & 1)
 
@@ -213,7 +213,10 @@ class Lexicon:
         return [self._lemma(self._doing_verb[place]) for place in found]
 
     def defined(self, phrase: str) -> list[int]:
-        """Return the IDs of verb synsets whose definition, in canonical words, is ``phrase`` or contains that noun."""
+        """Return the IDs of verb synsets whose definition is ``phrase``, or contains ``phrase`` as a noun.
+
+        Definitions and phrase are compared in canonical words, see :func:`shoe.lexicon.resolve.canonical`.
+        """
         key, definitions = definition_key(phrase), self._definition
         found = range(bisect_left(definitions, key), bisect_right(definitions, key))
         return [self._definition_sense[place] for place in found]

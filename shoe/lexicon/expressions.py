@@ -35,14 +35,14 @@ _RARE_SHARE = 0.05
 
 
 class Sense(NamedTuple):
-    """Synset that an expression may mean.
+    """One synset that an expression may mean.
 
     Attributes:
         lemma: lemma by which the synset was found.
         reason: rule that led to the synset, in a few words.
         weight: weight 0..1; below 1 if the expression names only a kind or a part of the sense.
-        own: whether the sense belongs to a lemma of the expression, in any spelling. Senses from other aliases,
-            definitions and constructions are added by shoe; they do not count for a label of the dataset or with
+        own: whether the sense belongs to a lemma equal to the expression, in any spelling. Other senses, from aliases,
+            definitions and constructions, are added by shoe; they do not count for a label of the dataset or with
             ``partial=full``.
     """
 
@@ -61,8 +61,8 @@ class Sense(NamedTuple):
 def find(words: list[str], part: Part, spelled: str = "") -> list[Sense]:
     """Return the senses of an expression: first from the table of aliases, then from the lexicon, in all spellings.
 
-    American spellings are tried only if the words as given have no sense. The list is empty for unknown expressions,
-    and for more than five words unless ``spelled`` is a lemma.
+    American spellings are tried only if the words as given have no sense. The list is empty for an unknown expression,
+    and for an expression of more than five words unless ``spelled`` is a lemma.
 
     Args:
         words: words of the expression, in lower case.
@@ -169,7 +169,7 @@ def _lemmas(words: list[str], part: Part, spelled: str) -> list[str]:
 
 
 def with_head(words: list[str], head: str, part: Part) -> list[str]:
-    """Return an expression with ``head`` instead of its head: the last word of an object, the first word of a verb."""
+    """Return an expression's words with its head replaced: the last word of an object, the first word of a verb."""
     return [*words[:-1], head] if part == "object" else [head, *words[1:]]
 
 

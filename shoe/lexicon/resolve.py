@@ -98,9 +98,9 @@ ENGLISH = "en"
 def senses_of(words: Sequence[str], part: Part, spelled: str) -> list[Sense]:
     """Return the senses of a whole expression, or if it is unknown, of the longest known expressions in it.
 
-    For an object, the senses of all known expressions are pooled, as in SHOE's paper; for a verb, only the first known
-    expression counts. Function words (articles, auxiliaries) are skipped unless they are part of an expression.
-    ``spelled`` is the whole expression with underscores for blanks.
+    For an object, the senses of all known expressions in it are combined, as in SHOE's paper; for a verb, only the
+    first known expression counts. Function words (articles, auxiliaries) are skipped unless they are part of a known
+    expression. ``spelled`` is the whole expression with underscores for blanks.
     """
     store = lexicon()
     whole = _of(spelled, part)
@@ -157,7 +157,7 @@ _EMPTY = _SKIPPED | text.PREPOSITIONS | text.PARTICLES | text.CONJUNCTIONS | tex
 
 
 def singular(word: str) -> str:
-    """Return a word without a final -s; applied to definitions and to words looked up in definitions."""
+    """Return a word without a final -s, except after another s ("glass"); used to compare words with definitions."""
     return word[:-1] if word.endswith("s") and not word.endswith("ss") else word
 
 
@@ -181,7 +181,7 @@ def canonical(words: Sequence[str]) -> list[str]:
 
 
 def defined_by(words: Sequence[str]) -> list[Sense]:
-    """Return the verb senses whose definition equals a predicate, then those whose definition contains a noun of it."""
+    """Return the verb senses whose definition equals a predicate, then the senses whose definition has a noun of it."""
     phrases = [" ".join(canonical([base, *words[1:]])) for base in bases(words[0], "verb")]
     reasons = {phrase: f'definition "{phrase}"' for phrase in phrases if " " in phrase}
     store = lexicon()
@@ -335,7 +335,7 @@ def _may_be_literal(words: list[str], lemma: str) -> bool:
 
 
 def because(senses: Iterable[Sense], why: str) -> list[Sense]:
-    """Return the senses with ``why`` put before the reason of each sense, or in place of the reason "as written"."""
+    """Return the senses with ``why`` put before each sense's reason; the reason "as written" is replaced by ``why``."""
     return [s._replace(reason=why if s.reason == "as written" else f"{why}, {s.reason}") for s in senses]
 
 

@@ -154,7 +154,7 @@ listed_ids: Callable[[tuple[str, ...]], Ints] = per_lexicon(64)(ids_of)
 def ids_in(text: bytes, starts: Indices, ends: Indices) -> Ints:
     """Return the (n,) IDs of senses in the active lexicon whose names are byte ranges of a text.
 
-    The ID is -1 for text that is not the first name (:func:`names_of`) of a sense. Fast for tens of thousands of names.
+    The ID is -1 for text that is not the name which :func:`names_of` returns for a sense. Fast for many names.
 
     Args:
         starts: (n,) first byte of each name.

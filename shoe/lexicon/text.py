@@ -48,7 +48,7 @@ _QUOTES = str.maketrans("‘’ʼ`´", "'''''")
 
 
 def alternatives(word: str) -> list[str]:
-    """Return the alternatives in a predicted verb or object, best first, at most three; [word] without a separator."""
+    """Return the first three alternatives in a predicted verb or object, separated by " / "; [word] if there is one."""
     return word.split(ALTERNATIVES)[:_MOST_ALTERNATIVES]
 
 
@@ -76,18 +76,18 @@ def tokens(text: str) -> list[str]:
 
 
 def says_no_interaction(words: list[str]) -> bool:
-    """Return whether the words start like "no interaction": no, non or not, then interaction or interacting."""
+    """Return whether the words start like "no interaction": no, non or not, and interaction or interacting."""
     denied = words[:1] in (["no"], ["non"], ["not"]) and words[1:2] in (["interaction"], ["interacting"])
     return denied or words[:1] == ["nointeraction"]
 
 
 def names_no_action(words: list[str]) -> bool:
-    """Return whether the words stand for no action in place of a verb: "none", "N/A", "no relation"."""
+    """Return whether the words, in the place of a verb, mean that there is no action: "none", "N/A", "no relation"."""
     return words in _NO_ACTION
 
 
 def denies(words: list[str]) -> bool:
-    """Return whether the words deny an action, as in "not ride" and "is not riding"; not "not interacting", a label."""
+    """Return whether the words deny an action, like "is not riding"; False for the label "not interacting"."""
     before_verb = takewhile((AUXILIARIES | NEGATIONS).__contains__, words)
     return not NEGATIONS.isdisjoint(before_verb) and not says_no_interaction(words)
 
@@ -171,7 +171,7 @@ def _doubled(base: str) -> list[str]:
 
 @lru_cache(maxsize=10_000)
 def american(word: str) -> tuple[str, ...]:
-    """Return possible American spellings that differ from a word, whether or not such words exist; () if none does."""
+    """Return possible American spellings that differ from a word; these words may not exist, and () means none."""
     listed = _spellings()
     if word in listed:
         return (listed[word],)

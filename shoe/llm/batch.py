@@ -82,8 +82,8 @@ def _id(place: Endpoint, response: Any) -> str:
 class BatchApi:
     """Client of the Batch API of one endpoint, which uses the openai SDK.
 
-    Methods repeat failed requests. They raise StoppedError if the run ends first, and ShoeError if no try can succeed
-    or all tries have failed.
+    Methods repeat failed calls. They raise StoppedError if the run ends before a call succeeds, and ShoeError if no
+    attempt can succeed or all attempts have failed.
     """
 
     def __init__(
@@ -117,7 +117,7 @@ class BatchApi:
     def start(self, file: str, digest: str, once: str, others: Collection[str]) -> str:
         """Start a batch, and return its ID.
 
-        If the response to an earlier attempt of this call was lost, the batch is looked up by its digest first.
+        If an attempt is repeated because its response was lost, a batch that has started is looked up by its digest.
 
         Args:
             file: ID of the uploaded file of requests.
@@ -152,11 +152,11 @@ class BatchApi:
         return self._call(create)
 
     def begun(self, others: Collection[str], wanted: Collection[str]) -> dict[str, str]:
-        """Return the ID of the newest batch of each digest; empty if the endpoint cannot list batches.
+        """Return the ID of the newest batch at the endpoint for each digest; {} if the endpoint cannot list batches.
 
-        Only batches of shoe among the newest 1,000 are included, without batches in ``others`` (IDs). A new batch may
-        be missing in the list at first. So the list is fetched repeatedly, for up to ``LISTS_LAG`` seconds, until it
-        contains all ``wanted`` digests or the run ends.
+        Only batches started by shoe among the newest 1,000 are included, without the IDs in ``others``. A new batch may
+        be missing in the endpoint's list at first. So the list is fetched repeatedly, for up to ``LISTS_LAG`` seconds,
+        until it contains all ``wanted`` digests or the run ends.
         """
         return self._call(lambda: self._begun(others, wanted))
 
@@ -185,7 +185,7 @@ class BatchApi:
         }
 
     def look(self, batch: str) -> BatchState | None:
-        """Return the state of a batch; None after ``DENIED_IN_A_ROW`` responses that there is no such batch."""
+        """Return the state of the batch with this ID; None after ``DENIED_IN_A_ROW`` responses that there is none."""
         import openai
 
         unknown = 0
@@ -280,7 +280,7 @@ _QUEUE_FULL = ("token_limit_exceeded", "request_limit_exceeded")
 
 
 class BatchPass:
-    """All batches of one model in one run."""
+    """Sending of all requests to one model in one run, by OpenAI's Batch API."""
 
     def __init__(
         self, place: Endpoint, chat: Chat, limits: Limits, recorder: Recorder, *, requests_per_batch: int, batches: int
@@ -326,7 +326,7 @@ class BatchPass:
                 return
             self._waits_for_room = False
             for started in self._running if len(self._running) > 1 else ():
-                started.beside = True  # before their states are fetched, which may show that all have ended
+                started.overlapped = True  # before their states are fetched, which may show that all have ended
             if any(self._look(started) for started in list(self._running)):
                 between = _FIRST_LOOK
             else:
@@ -486,7 +486,7 @@ class BatchPass:
         It may be sent again if the endpoint's queue was full, or if it rejected ``response_format``.
         """
         message = next((message for _, message in batch.problems if message), "no reason given")
-        if any(code in _QUEUE_FULL for code, _ in batch.problems) and started.beside:
+        if any(code in _QUEUE_FULL for code, _ in batch.problems) and started.overlapped:
             # The queue of the endpoint is full until another batch ends.
             self._queue_full = bool(self._running)
             return True

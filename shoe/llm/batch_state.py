@@ -58,15 +58,16 @@ Event = _Prepared | _Uploaded | _Begun | _Ended
 
 @dataclass(slots=True)
 class Started:
-    """A batch that is running, or may be running.
+    """A batch that was started or may have been started, and has not ended.
 
     Attributes:
         digest: hash of the batch's requests.
         requests: (key, attempt) of each question, by custom ID of the request.
         file: ID of the uploaded file, if known.
         batch: ID of the batch, if known.
-        found: requests read in this run whose questions are in the batch, one single-question request per question.
-        beside: whether another batch was running at any time during this batch.
+        found: by (key, attempt), a request with this question alone, for each question of the batch that was also found
+            among the requests of this run.
+        overlapped: whether another batch was running at any time during this batch.
     """
 
     digest: str
@@ -74,7 +75,7 @@ class Started:
     file: str | None = None
     batch: str | None = None
     found: dict[Name, Request] = field(default_factory=dict)
-    beside: bool = False
+    overlapped: bool = False
 
     @property
     def found_all(self) -> bool:
@@ -82,13 +83,13 @@ class Started:
         return len(self.found) == sum(map(len, self.requests.values()))
 
     def open_request(self, custom_id: str) -> Request | None:
-        """Return a request with the questions of ``custom_id`` that belong to this run; None if no question does."""
+        """Return a request with those questions under ``custom_id`` that belong to this run; None if there are none."""
         return _together([self.found[name] for name in self.requests[custom_id] if name in self.found])
 
     def request(self, custom_id: str) -> Request | None:
-        """Return the request with a custom ID; None if not all its questions belong to this run.
+        """Return the request with a custom ID; None unless all its questions belong to this run.
 
-        The answer cannot be parsed for only some of the questions, because the IDs in the answer may then differ.
+        An answer cannot be parsed for only some of its questions, because their IDs depend on the other questions.
         """
         return self.open_request(custom_id) if all(name in self.found for name in self.requests[custom_id]) else None
 
@@ -116,17 +117,17 @@ class Supply:
         self._again.append(request)
 
     def hold(self, started: Started) -> None:
-        """Leave out the questions of a batch from now on, and collect those that are read in ``started.found``."""
+        """Leave the questions of a batch out of the queue, and store them in ``started.found`` when they are read."""
         self._batch_of.update((name, started) for names in started.requests.values() for name in names)
 
     def release(self, started: Started) -> None:
-        """Stop leaving out the questions of a batch."""
+        """Stop leaving the questions of a batch out of the queue."""
         for names in started.requests.values():
             for name in names:
                 self._batch_of.pop(name, None)
 
     def find(self, enough: Callable[[], bool]) -> None:
-        """Read requests ahead, to fill ``found`` of the batches, until ``enough()`` is True or no request is left."""
+        """Read requests ahead, which fills ``found`` of held batches, until ``enough()`` is True or none is left."""
         while not enough() and (request := self._next()):
             self._waiting.append(request)
 

@@ -52,7 +52,7 @@ class Usage(NamedTuple):
 
 
 def usage_of(raw: Mapping[str, Any]) -> Usage | None:
-    """Return the tokens reported in a raw answer (output 0 if missing); None if input is missing or one is invalid."""
+    """Return the token counts in a raw answer, missing output as 0; None if input is missing or a count is invalid."""
     usage = raw.get("usage")
     if not isinstance(usage, dict):
         return None
@@ -113,8 +113,8 @@ class Budget:
     def reserve(self, cost: float) -> bool | None:
         """Reserve one request with its largest possible cost; return True if the budget suffices.
 
-        Return False if it does not, which ends the run, or if the run is ending already, and None if it may suffice
-        after a request in flight is answered.
+        Return None if the budget may suffice after a request in flight is answered. Return False if it does not
+        suffice, which ends the run, or if the run is ending already.
         """
         with self._lock:
             if self.reason is not None:
@@ -142,8 +142,8 @@ class Budget:
         """Reserve a part of the budget, for at most ``requests`` attempts and ``cost``, until :meth:`take_back`.
 
         Returns:
-            A new budget with at most these limits, and without the limits that this budget lacks. None if the run is
-            ending, or nothing is left at present; if then no request is in flight, this ends the run.
+            A new budget with at most these limits; a limit that this budget does not have is None. Return None if the
+            run is ending, or if nothing is left, which ends the run unless requests are in flight.
         """
         with self._lock:
             left = None if self.max_requests is None else self.max_requests - self.requests
@@ -162,7 +162,7 @@ class Budget:
             return part
 
     def take_back(self, part: "Budget") -> None:
-        """Return a leased part to this budget, and add its used requests and cost."""
+        """End a lease: add the requests and the cost of ``part`` to this budget, and free its unused rest."""
         with self._lock:
             self._in_flight -= 1
             self.requests += part.requests - (part.max_requests or 0)

@@ -41,7 +41,7 @@ class _Pending:
 
 
 class Pass:
-    """One pass over the requests to one model at an endpoint."""
+    """One pass over the requests to one model at an endpoint, with concurrent requests."""
 
     def __init__(self, place: Endpoint, chat: Chat, limits: Limits, recorder: Recorder) -> None:
         self._place, self._chat, self._limits, self._recorder = place, chat, limits, recorder

@@ -20,7 +20,7 @@ _BETWEEN = r"(?:\\+[nrt]|[\s\\\"'+,.…-]){0,16}"
 
 
 class Secrets:
-    """Secrets to be removed from texts: plain, split, reversed, escaped, in hexadecimal or in base64."""
+    """Secrets to be removed from texts, also if they are split, reversed, escaped, in hexadecimal or in base64."""
 
     def __init__(self, *keys: str) -> None:
         """Collect keys, and credentials of proxies in environment variables, if they have at least 8 characters."""
@@ -92,7 +92,7 @@ class Endpoint:
     """An OpenAI-compatible endpoint.
 
     Attributes:
-        who: user of the endpoint, the prefix of messages ("rater 'qwen'").
+        who: prefix of error messages, which names the user of the endpoint ("rater 'qwen'").
         base_url: URL of the endpoint, without a slash at the end; its query is part of every request.
         key_variable: name of the environment variable with the API key; empty if no key is needed.
         key: API key; "" before :meth:`open`.
@@ -135,7 +135,7 @@ class Endpoint:
         return replace(self, key=values.get(self.key_variable, ""), headers=headers)
 
     def shown(self, text: str) -> str:
-        """Return a text from the endpoint as one line of at most 300 characters for a message, without secrets."""
+        """Return a text from the endpoint, without secrets, as one line of at most 300 characters for a message."""
         return printable(self.secrets.shown(text), longest=_LONGEST_MESSAGE)
 
     def __str__(self) -> str:
@@ -161,9 +161,9 @@ def address(context: str, base_url: str, api_key_env: str, headers: Mapping[str,
 
 
 def named(variable: str) -> str:
-    """Return "environment variable NAME" for a message, or words without the name if it is not in capitals.
+    """Return "environment variable NAME" for a message; the name is left out if it is not in capitals.
 
-    Such a name may be the API key itself, entered in the wrong field.
+    A name that is not in capitals may be the API key itself, entered in the wrong field.
     """
     return f"environment variable {variable}" if variable.isupper() else "the environment variable in api_key_env"
 

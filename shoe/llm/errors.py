@@ -35,7 +35,7 @@ class Transient(Exception):  # noqa: N818 (it is handled, not shown)
     """Failure of one attempt after which the same request may succeed.
 
     Attributes:
-        kind: kind of the failure: "429", "500", "timeout", "dropped", "empty", ...
+        kind: HTTP status or name of the failure: "429", "500", "timeout", "dropped", "empty", ...
         detail: the endpoint's error message, without secrets.
         retry_after: seconds to wait, as requested by the endpoint.
         overload: whether fewer concurrent requests may avoid the failure.
@@ -135,7 +135,7 @@ def _content(body: bytes) -> Any:
 
 
 def is_shallow(value: Any, levels: int = 250) -> bool:
-    """Return whether parsed JSON has at most ``levels`` nested levels; more would reach Python's recursion limit."""
+    """Return whether parsed JSON has at most ``levels`` nested levels; more could exceed Python's recursion limit."""
     items = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     return levels >= 0 and all(is_shallow(item, levels - 1) for item in items)
 
@@ -171,7 +171,7 @@ def http_error(
 
 
 def words_of(body: bytes) -> tuple[str, str]:
-    """Return (message, code) of an error response, code "" if missing; the message is the body if that is not JSON."""
+    """Return (message, code) from the JSON of an error response, or (body, "") if the body is not JSON."""
     try:
         content = msgspec.json.decode(body)
     except RecursionError:

@@ -65,10 +65,10 @@ def as_keys(joined: bytes) -> Keys:
 
 
 class Index:
-    """State of each question, by key, computed from the answers in their order of arrival; 25 bytes per question.
+    """Table of the state of each question, by key, computed from the answers in order of arrival.
 
     The first answer counts if it could be parsed, or if it is the refusal of a request with only this question.
-    Otherwise the second answer counts. Later answers are ignored.
+    Otherwise the second answer counts. Later answers are ignored. A question needs 25 bytes of memory.
     """
 
     def __init__(self) -> None:
@@ -77,7 +77,7 @@ class Index:
         self._added: list[tuple[Keys, States]] = []
 
     def add(self, keys: Keys, states: States) -> None:
-        """Add n answers, in order of arrival; ``states`` are their values or negative states."""
+        """Add n answers, in order of arrival; ``states`` are the values 0 to 127 or negative :class:`State` of each."""
         self._added.append((keys, states))
 
     def forget(self, states: Sequence[State]) -> None:
@@ -165,7 +165,8 @@ class Ledger:
         path: path of the file, which need not exist.
         identity: JSON with ``model`` and all other settings that the answers depend on.
         parse: parser of answers.
-        base: path of another ledger, whose lines are treated as if they preceded this ledger's; it is read only once.
+        base: path of another ledger, whose lines count as if they stood before the lines of this ledger; it is read
+            only once. None for no other ledger.
         events: all events read so far, oldest first.
     """
 
@@ -181,7 +182,7 @@ class Ledger:
     _undecided_before: set[bytes] = field(default_factory=set, init=False)
 
     def exists(self) -> bool:
-        """Return whether the ledger's file, or that of its base, exists."""
+        """Return whether the ledger's file exists, or the file of its base."""
         return self.path.exists() or (self.base is not None and self.base.exists())
 
     def states(self, keys: Keys) -> States:
@@ -190,7 +191,7 @@ class Ledger:
 
     @property
     def asking_again(self) -> list[str]:
-        """States ("unparsable", "refused") whose questions an unfinished command started to send again; else empty."""
+        """States ("unparsable", "refused") whose questions an unfinished command is sending again; [] without one."""
         events = [event for event in self.events if event["event"] in (ASK_AGAIN, ASKED_AGAIN)]
         return events[-1].get("states", []) if events else []
 
@@ -315,7 +316,7 @@ def answers(path: Path, latest: int | None = None) -> Iterator[dict[str, Any]]:
 
 
 def canonical(value: Any) -> bytes:
-    """Return the canonical JSON that is hashed: sorted names, no spaces, paths as text, and 1e+16 instead of 1e16."""
+    """Return a value as canonical JSON, for hashing: sorted names, no spaces, paths as text, 1e+16 instead of 1e16."""
     return msgspec.json.encode(_with_exponent_signs(value), order="sorted", enc_hook=str)
 
 
@@ -331,7 +332,7 @@ def _with_exponent_signs(value: Any) -> Any:
 
 
 def comparable(identity: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an identity without what cannot change a usable answer: address, batches or not, and limits of tokens."""
+    """Return an identity without settings that cannot change a usable answer: URL, use of batches, token limits."""
     found = {name: value for name, value in identity.items() if name != "base_url"}
     for name, left_out in (("settings", ("base_url",)), ("sampling", BOUNDS)):
         if name in found:
@@ -340,12 +341,12 @@ def comparable(identity: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def address_in(identity: Mapping[str, Any]) -> str:
-    """Return the address in the header of a ledger of an earlier version of shoe; "" if there is no address."""
+    """Return the URL of the endpoint in ``identity``, where earlier versions of shoe stored it; "" without a URL."""
     return str(identity.get("base_url") or dict(identity.get("settings") or {}).get("base_url") or "")
 
 
 def ledgers_of(paths: Iterable[Path], identity: Mapping[str, Any]) -> list[tuple[Path, dict[str, Any]]]:
-    """Return those of some files that are ledgers of the same rater, with their identities, the largest first."""
+    """Return the files that are ledgers of the rater with this identity, with their identities, largest file first."""
     found = []
     for path in paths:
         with suppress(OSError, ValueError, KeyError, TypeError, AttributeError), path.open("rb") as stream:

@@ -48,7 +48,7 @@ class Writer:
     def append(self, line: bytes) -> None:
         """Append a line; raise InputError if the line cannot be written. The ledger is then unchanged.
 
-        The error is also raised once when the disk becomes full; the line was then written into the reserved space.
+        When the disk becomes full, the line is written into reserved space, and the error is raised once nevertheless.
         """
         with self._changed:
             if self._error is not None:
@@ -126,7 +126,7 @@ class Writer:
 def writing(
     path: Path, identity: Mapping[str, Any], stopping: Callable[[], bool], say: Callable[[str], None]
 ) -> Iterator[Writer | None]:
-    """Yield a writer of a ledger as soon as no other process writes it; yield None if stopped before.
+    """Yield a writer of a ledger as soon as no other process writes it; yield None if ``stopping`` returns True before.
 
     Args:
         path: path of the ledger, which is created if absent, with its folder.
@@ -272,9 +272,9 @@ _EVENT, _KEYS = b'{"event"', b'{"keys":["'
 
 
 def parts_of(path: Path) -> list[Path]:
-    """Return the paths of the ledgers of the same name in subfolders of this ledger's folder, the deepest first.
+    """Return the paths of files in subfolders of a ledger's folder that have the ledger's name, the deepest first.
 
-    These are ledgers of shards and workers. Links to folders are followed, and each folder is visited once. Raise
+    These are the ledgers of shards and workers. Links to folders are followed, and each folder is visited once. Raise
     InputError if a folder cannot be read.
     """
     parts: list[Path] = []
@@ -306,7 +306,7 @@ def merge(
         identity: settings in the header of all these ledgers.
         parse: parser of the answers, by which the lines are checked.
         say: callback that takes one line for the user if another process must be waited for.
-        beside: path in whose subfolders the other ledgers are, see :func:`parts_of`; ``path`` by default.
+        beside: path of the ledger in whose folder's subfolders the others are (:func:`parts_of`); ``path`` by default.
 
     Raises:
         InputError: if a ledger is damaged, is of another model or contains events; or if the disk is full.

@@ -29,7 +29,7 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         concurrency: largest number of requests in flight; the actual number is adapted to the endpoint.
         requests_per_minute, tokens_per_minute: rate limits; None for no limit.
         timeout: time limit of an attempt, in seconds.
-        tries: number of attempts per request in one run; attempts during an outage do not count.
+        tries: largest number of attempts per request in one run; attempts during an outage do not count.
         outage: longest outage, in seconds, of an endpoint that has answered before; a longer outage ends the run.
     """
 
@@ -58,7 +58,7 @@ class Bucket:
         self._paid_until = 0.0
 
     def spend(self, amount: float) -> float:
-        """Spend an amount; return the seconds to wait before it may be used, 0 for up to one second's amount."""
+        """Spend an amount; return the seconds to wait before it may be used (0 up to the rate of one second)."""
         if self._per_second is None:
             return 0.0
         now = monotonic()
@@ -73,7 +73,7 @@ class Bucket:
 
 
 class Gate:
-    """Gate that admits the requests of one event loop, within the limits of an endpoint."""
+    """Gate that admits requests of one asyncio event loop within the limits of an endpoint."""
 
     def __init__(self, limits: Limits) -> None:
         self.window, self.in_flight, self.answered = 1.0, 0, False
@@ -141,7 +141,7 @@ class Gate:
         self.back_off()
 
     def record_answer(self) -> None:
-        """Record an answer, and raise the allowed number of concurrent requests if it was fully used."""
+        """Record an answer, and raise the allowed number of concurrent requests if all of them were in use."""
         self.answered = True
         self._failed_in_a_row = 0
         self._doubling = self._doubling or self.is_out

@@ -75,7 +75,7 @@ class Progress:
         self._console.print(line, markup=False, highlight=False, soft_wrap=True)
 
     def show(self, tallies: Sequence[Tally]) -> None:
-        """Update the bars; without bars, print a line per tally with questions every ``SECONDS_BETWEEN_LINES``."""
+        """Update the bars; without bars, print a line per model that has questions every ``SECONDS_BETWEEN_LINES``."""
         for tally in tallies:
             if tally.name not in self._task:
                 self._task[tally.name] = self._bars.add_task(printable(tally.name), total=None, facts="")
@@ -110,9 +110,9 @@ def wait_with_progress(
 ) -> None:
     """Wait for the threads of a run, and show its progress; Ctrl-C ends the run like a used-up budget.
 
-    It waits for the event ``ended``, set by the last thread, instead of joining threads: after Ctrl-C, Thread.join may
-    return too early (in Python 3.11). A second Ctrl-C raises KeyboardInterrupt; if the run is ``quiet``, which means
-    that it sends no requests, the first does.
+    The last thread sets the event ``ended``; threads are not joined, because after Ctrl-C, Thread.join may return too
+    early (in Python 3.11). A second Ctrl-C raises KeyboardInterrupt. If the run is ``quiet``, which means that it sends
+    no requests, the first Ctrl-C does.
     """
     interrupted = quiet
     while not ended.is_set():
@@ -144,11 +144,11 @@ class Tally:
     Attributes:
         name: name of the model in messages.
         total: number of questions to send; each repeat and each second attempt counts.
-        done: number of these questions that are answered.
+        done: number of questions answered in this run.
         known: number of questions answered in earlier runs.
         requests: number of attempts, retries included.
-        retries: number of attempts after a failed attempt at the same questions.
-        failures: number of attempts without an answer, by kind.
+        retries: number of attempts that repeat a failed attempt.
+        failures: number of attempts without an answer, by kind of failure.
         input_tokens, output_tokens, cost: sums over all attempts, as reported in answers or estimated.
         waiting: whether the model waits for another process to end.
     """
@@ -174,7 +174,7 @@ class Terms:
         price: price of tokens.
         sampling: parameters of the requests, which may limit the length of answers.
         asks: whether requests are sent to an endpoint; False for a local model, which costs nothing.
-        hint: end of the error message about unusable answers.
+        hint: advice at the end of the error message about unusable answers.
         model: name of the model in requests, with which the name in answers is compared; "" for no comparison.
         address: URL of the endpoint, which is stored with each answer; "" for a local model.
     """
@@ -187,7 +187,7 @@ class Terms:
     address: str = ""
 
     def most(self, request: Request) -> float:
-        """Return an upper bound of the cost of one attempt, from its size and the longest possible answer."""
+        """Return an upper bound of the cost of one attempt, from the request's size and the longest possible answer."""
         return most_usage(self.sampling, request.size(), len(request.keys)).cost(self.price)
 
 
@@ -198,8 +198,9 @@ class LedgerRecorder:
     Attributes:
         ledger: reader of the ledger, with the events of earlier runs.
         writer: writer of this ledger.
+        budget: budget of the run.
         tally: counts of the model, which are updated.
-        wordless: number of latest attempts in a row without a usable answer.
+        wordless: number of attempts without a usable answer since the latest usable answer.
         answered: whether there has been a usable answer.
         say: callback that takes a line for the user.
     """
@@ -270,7 +271,7 @@ class LedgerRecorder:
     def failure(self, request: Request, kind: str, detail: str = "", usage: Usage | None = None) -> None:
         """Write an attempt without an answer to the ledger, and book its cost; raise InputError if this fails.
 
-        Without `usage`, the cost is the reserved cost if the endpoint may charge for this kind of failure, else 0.
+        Without ``usage``, the cost is the reserved cost if the endpoint may charge for this kind of failure, else 0.
         """
         self.writer.append(failure_line(request, kind, detail))
         self._settle(request, usage or (None if kind in _MAYBE_CHARGED else Usage(0, 0)), answered=False)

@@ -50,7 +50,7 @@ class Request:
         return self._payload
 
     def about(self) -> Mapping[str, Any]:
-        """Return what the request is about (such as image and pair), or {}: the ledger stores it with the answer."""
+        """Return JSON that the ledger stores with the answer, such as the image and the pair; {} if there is none."""
         return self._about
 
     def characters(self) -> int:
@@ -83,8 +83,8 @@ class Chat:
         sampling: parameters that are passed to the endpoint unchanged; fields in ``OURS`` are not allowed.
         response_format: JSON schema of answers, if the endpoint supports it; None for plain text. It is the same for
             all requests, because endpoints compile each new schema.
-        rounds: number of times that unusable answers were discarded; it makes the idempotency keys of repeated
-            requests differ.
+        rounds: number of times that unusable answers were discarded; it is part of idempotency keys, so that the keys
+            of repeated requests differ.
     """
 
     model: str
@@ -100,8 +100,8 @@ class Chat:
     def once(self, request: Request, structured: bool, hollow: int = 0) -> str:
         """Return the idempotency key of a request, 32 hex digits.
 
-        It depends on ``hollow``, the number of responses without content so far, because an endpoint may return the
-        same response again for the same key.
+        The key depends on ``hollow``, the number of responses without content so far, because an endpoint may return
+        the same response again for the same key.
         """
         data = request.key + bytes([request.attempt, structured])
         if self.rounds or hollow:
@@ -118,7 +118,7 @@ class Recorder(Protocol):
     """Interface of a thread-safe recorder of answers and failures."""
 
     def answer(self, request: Request, raw: Mapping[str, Any]) -> None:
-        """Store a raw answer, JSON as received, so that it is not lost if the process ends; raise InputError if not."""
+        """Store a raw answer, JSON as received, so that it outlives the process; raise InputError if this fails."""
 
     def failure(self, request: Request, kind: str, detail: str = "", usage: Usage | None = None) -> None:
         """Store a failed attempt: kind of the failure ("429", "timeout", ...), error message, and reported tokens."""
@@ -126,12 +126,12 @@ class Recorder(Protocol):
     def may_ask(self, request: Request) -> bool | None:
         """Reserve one request in the budget; return True if the request may be sent.
 
-        Return False if the budget is used up, so that no further request may be sent, and None if it may suffice after
-        a request in flight is answered.
+        Return None if the budget may suffice after a request in flight is answered, and False if it is used up, so that
+        no further request may be sent.
         """
 
     def remember(self, event: Mapping[str, Any]) -> None:
-        """Store an event that a later run needs, such as the ID of a started batch; return when it is on the disk."""
+        """Store an event that a later run needs, such as the ID of a started batch; return once it is on the disk."""
 
     def remembered(self) -> list[Mapping[str, Any]]:
         """Return all events, of this and earlier runs, oldest first."""

@@ -121,7 +121,7 @@ def backoff(attempt: int, failed: Transient) -> float:
     """Return the seconds to wait after a failed attempt: random from 0 to min(0.5 * 2^(attempt-1), 60).
 
     With this "full jitter", requests that failed together are not repeated together. If the endpoint requested a longer
-    ``retry_after``, this is the result.
+    pause, ``failed.retry_after``, this pause is returned.
     """
     longest = min(_FIRST_WAIT * 2 ** min(attempt - 1, 10), _LONGEST_WAIT)
     return max(random.uniform(0, longest), failed.retry_after or 0.0)  # noqa: S311 - no secret

@@ -55,10 +55,10 @@ class BatchResult:
 
     Attributes:
         answers: (key of the request, raw answer) per answer.
-        failures: (key, kind, detail, usage) per attempt without an answer.
+        failures: (key of the request, kind, detail, usage) per attempt without an answer; see ``Recorder.failure``.
         requests, spent: number of attempts, and their cost.
         reason: reason for an early end: the budget of the batch or a cancellation; None if there was no such reason.
-        is_complete: whether the worker itself returned the result, without such a reason; False for a dead worker.
+        is_complete: whether the worker itself returned the result, and did not end early; False for a dead worker.
         error: error after which no further request can succeed, or None.
         end: size of the worker's ledger after the batch, in bytes.
     """
@@ -74,7 +74,7 @@ class BatchResult:
 
 
 class Worker:
-    """Worker that sends batches of requests; each batch has a part of the run's budget."""
+    """Worker process of a Ray cluster that sends batches of requests; each batch has a part of the run's budget."""
 
     def __init__(self, job: Job, path: Path) -> None:
         """Create a worker for a job; ``path`` is the path of the worker's ledger."""
@@ -97,9 +97,10 @@ class Worker:
         return self.renew(0.0)
 
     def renew(self, time: float) -> float:
-        """Extend the worker's lease, given the time that the worker returned last, and return its present time.
+        """Extend the worker's lease, without which the worker exits, and return the worker's present time.
 
-        Times are in seconds of the worker's own clock; see :meth:`shoe.engines.ray_cluster.Lease.renew`.
+        ``time`` is the time that the worker returned last. Times are in seconds of the worker's own clock; see
+        :meth:`shoe.engines.ray_cluster.Lease.renew`.
         """
         return self._lease.renew(time)
 
@@ -205,7 +206,7 @@ class WorkerHandle:
         since: time at which the worker got the batch.
         alive: time of the worker's latest reply.
         heartbeat: Ray reference to the reply to the latest heartbeat.
-        is_seen: whether the lock of the ledger is visible on this machine.
+        is_seen: whether this machine sees the lock of the worker's ledger, and so when the worker has exited.
     """
 
     actor: Any

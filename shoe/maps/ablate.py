@@ -26,8 +26,8 @@ class Subset(Document, frozen=True):
 
     Attributes:
         raters: names of the raters in the subset, in the map's order.
-        rated: number of verb pairs ("verbs") and object pairs ("objects") that at least one of the raters rated.
-        map, mf1: SHOE-mAP and SHOE-mF1 with this subset; None if there are no predictions or no such score.
+        rated: number of verb pairs ("verbs") and object pairs ("objects") that at least one rater of the subset rated.
+        map, mf1: SHOE-mAP and SHOE-mF1 with this subset; None if no predictions are scored, or if undefined.
         human: agreement with human ratings, per kind of human ratings.
     """
 
@@ -145,7 +145,7 @@ def ablate(
     """Compute scores and human agreement of a map for every non-empty subset of its raters.
 
     Args:
-        report: score with all raters, which is computed again with each subset; None to compute no scores.
+        report: report of predictions scored with all raters; they are scored again with each subset. None: no scores.
         human: human ratings, at most one entry per kind.
         track: function that yields the elements of the list of subsets and shows the progress.
 

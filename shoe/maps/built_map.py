@@ -39,11 +39,11 @@ def check_asked(raters: Raters) -> None:
 
 
 def write_whole(folder: Path, similarity: SimilarityMap, raters: Raters, outcome: Outcome, planned: WholePlan) -> None:
-    """Write a copy of a map with the ratings of whole interactions of a run, and the map's own of other interactions.
+    """Write a copy of a map that also has the ratings of whole interactions from a run.
 
-    An earlier map in the folder is replaced. Each rater of the interactions gets a new column unless the map has a
-    column of its name. Raise InputError if the folder cannot be written, and OptionError if a new rater has the name of
-    a different rater of the map.
+    The run's ratings replace the map's ratings of the same pairs of interactions. An earlier map in the folder is
+    replaced. Each rater of the run gets a new column unless the map has a column of its name. Raise InputError if the
+    folder cannot be written, and OptionError if a map's rater of this name has another model.
     """
     new = list(raters_of(raters, outcome))
     columns = all_columns(similarity, new)
@@ -81,13 +81,13 @@ MARK = "built"
 
 
 class PartPlan(Document, frozen=True):
-    """Pairs of one part of a map that a run was to rate.
+    """Pairs that a run was to rate, of one part of a map: verbs, objects or interactions.
 
     Attributes:
         rule: rule by which the pairs were selected.
-        rows: number of pairs in the map.
-        questions: number of questions.
-        unanswered: number of answers that are still missing, summed over the columns.
+        rows: number of (class sense, sense) pairs in the map.
+        questions: number of questions for a rater; two class senses are one question, although they are two pairs.
+        unanswered: number of answers that are still missing, summed over the map's columns.
     """
 
     rule: str
@@ -102,10 +102,10 @@ class Prefilter(Document, frozen=True):
     Attributes:
         rater: name of the first rater.
         zeros: number of pairs that the first rater rated 0.
-        sample: number of these pairs in the sample.
+        sample: number of these pairs that the other raters rate nevertheless.
         seed: random seed of the sample.
-        disagreement: per column of the other raters, number of rated pairs in the sample (rated) and of pairs rated 1
-            or more (not_zero), their fraction (share) and its interval_95; columns without ratings are left out.
+        disagreement: for each column of the other raters, number of sampled pairs that are rated (rated) and that are
+            rated 1 or more (not_zero), their ratio (share) and its interval_95; columns without ratings are left out.
         share_in_the_paper: lowest and highest fraction of pairs rated 1 or more in the SHOE paper's sample.
     """
 
@@ -118,12 +118,12 @@ class Prefilter(Document, frozen=True):
 
 
 class Account(Document, frozen=True, kw_only=True):
-    """Plan and completeness of a run.
+    """Plan of a run, and whether it is complete; a part is "verbs", "objects" or "interactions".
 
     Attributes:
         complete: whether all questions have a final answer.
-        plan: planned pairs, per part.
-        prefilter: error of the prefilter, per part; absent if no prefilter was used.
+        plan: planned pairs by part.
+        prefilter: test of the prefilter by part; absent if no prefilter was used.
     """
 
     complete: bool
@@ -132,7 +132,7 @@ class Account(Document, frozen=True, kw_only=True):
 
 
 class Column(Document, frozen=True):
-    """Number of questions in each state for one column of a map: rated, refused, unparsable, unrated, not_asked."""
+    """Number of questions for one column of a map by state: rated, refused, unparsable, unrated, not_asked."""
 
     name: str
     verbs: dict[str, Count] | None = None
@@ -154,7 +154,7 @@ class RaterRun(Document, frozen=True):
 
 
 class BuildRun(Document, frozen=True):
-    """Number of requests and cost of this run.
+    """Number of requests in this run, and their cost.
 
     Attributes:
         stopped_by: reason for an early end: "requests", "cost", "interrupted" or "failed"; absent if there was none.
@@ -175,7 +175,7 @@ class MapBuilt(Account, frozen=True, kw_only=True):
 
     @classmethod
     def from_outcome(cls, raters: Raters, outcome: Outcome, budget: Budget, rules: Rules) -> Self:
-        """Return the JSON document of a run; ``rules`` are the selection rules of the plans."""
+        """Return a run as a JSON document; ``rules`` are the rules by which pairs were selected, per part."""
         columns = [
             Column(name, **{f"{part}s": states_of(rated, column) for part, rated in outcome.parts.items()})
             for column, name in enumerate(raters.columns)
@@ -189,7 +189,7 @@ class MapBuilt(Account, frozen=True, kw_only=True):
 
 
 def check_place(folder: Path, mark: str = MARK) -> None:
-    """Check that a map may be written to a folder; unfinished maps of killed processes are completed or deleted first.
+    """Raise an error unless a map may be written to a folder; unfinished maps of killed processes are handled first.
 
     The folder must be new or empty, or contain a map of an earlier run, whose map.json has the key ``mark``. Raise
     InputError if it contains anything else or cannot be written, and OptionError if its name is no valid name of a map.
@@ -233,7 +233,7 @@ def write_built(folder: Path, dataset: str, raters: Raters, outcome: Outcome, ru
 
 
 def account(raters: Raters, outcome: Outcome, rules: Rules) -> Account:
-    """Return the plan and completeness of a run, and the error of its prefilter."""
+    """Return the plan of a run, whether it is complete, and the test of its prefilter."""
     plan, prefilter = {}, {}
     for part, rated in outcome.parts.items():
         plan[f"{part}s"] = PartPlan(rules[part], len(rated.plan.synset), len(rated.plan), int(unanswered(rated).sum()))
@@ -248,7 +248,7 @@ def account(raters: Raters, outcome: Outcome, rules: Rules) -> Account:
 
 
 def unanswered(rated: Rated) -> np.typing.NDArray[np.int64]:
-    """Return the number of questions without a final answer in each of C columns of a map, (C,)."""
+    """Return the (C,) number of questions without a final answer in each of C columns of a map."""
     count: np.typing.NDArray[np.int64] = (rated.asked & pending(rated.states)).sum(axis=0)
     return count
 
@@ -259,7 +259,7 @@ def is_complete(outcome: Outcome) -> bool:
 
 
 def states_of(rated: Rated, column: int) -> dict[str, int]:
-    """Return the number of questions of a column by state: rated, refused, unparsable, unrated and not_asked."""
+    """Return the number of questions for a column by state: rated, refused, unparsable, unrated (open), not_asked."""
     asked, states = rated.asked[:, column], rated.states[:, column]
     counts = {
         "rated": states >= 0,

@@ -54,10 +54,10 @@ class CompletionRound(Document, frozen=True):
 
     Attributes:
         map: SHOE-mAP with the map after the round.
-        map_interval: lowest and highest possible SHOE-mAP, if an unmatched prediction may be a false positive of its
-            present class or of one other class.
-        matches_interval: lowest and highest SHOE-mAP if every unmatched prediction is a false positive of its present
-            class.
+        map_interval: lowest and highest possible SHOE-mAP, if an unmatched prediction may be a false positive of the
+            class most similar today or of one other class.
+        matches_interval: lowest and highest possible SHOE-mAP if every unmatched prediction is a false positive of the
+            class most similar today.
         asked: number of questions in this round; two class senses of the dataset are one question for both directions.
         rated: number of questions with a rating so far, including earlier runs for the same purpose.
         unanswered: number of questions without a valid answer so far.
@@ -85,7 +85,7 @@ class Completion:
     """Result of completing a map.
 
     Attributes:
-        rounds: states before the first round and after each round.
+        rounds: states of the map before the first round and after each round.
         why: reason for the end.
     """
 
@@ -98,8 +98,8 @@ class CompletedPairs(Document, frozen=True):
 
     Attributes:
         unanswered: number of pairs without a valid answer.
-        whole_build: number of pairs that a map for the whole dataset would rate.
-        looked_up: number of pairs that a map for these predictions would rate.
+        whole_build: number of pairs that would be rated to build a map for the whole dataset.
+        looked_up: number of pairs that would be rated to build a map for all words of these predictions.
     """
 
     rated: Count
@@ -132,7 +132,7 @@ class MapCompleted(Document, frozen=True, kw_only=True):
     def from_completion(
         cls, completion: Completion, tolerance: float, whole_build: int, looked_up: int, out: Path
     ) -> Self:
-        """Return the JSON document of a completion; arguments are attributes of the document and of its ``pairs``."""
+        """Return a completion as a JSON document; the arguments become attributes of it and of its ``pairs``."""
         last = completion.rounds[-1]
         return cls(
             out=str(out) if last.rated else None,
@@ -171,14 +171,16 @@ def complete(
 
     Args:
         similarity: map to start from; the completed map has the same ensemble.
+        task: predictions, and the ground truth to score them against.
+        rate: function that sends pairs to the raters and returns their ratings.
         raters: raters whose ratings ``rate`` returns, in the order of its columns.
         out: folder of the completed map, written after every round; not written if nothing is rated.
         tolerance: width of the interval, in units of SHOE-mAP, at which the completion ends.
         purpose: data that identify the predictions. A completion by the same raters for the same purpose is continued.
-        budget: budget of ``rate`` in this run, which ``rate`` must update and enforce; the remaining cost limits the
-            number of pairs per round.
+        budget: limit of requests and cost in this run, which ``rate`` must update and enforce; the remaining cost
+            limits the number of pairs per round.
         known: function like ``rate`` that only returns stored answers. Pairs without a valid answer in earlier runs
-            are rated again if ``known`` omits them; if it is None, none of these pairs is rated again.
+            are rated again if ``known`` omits them; if ``known`` is None, these pairs are not rated again.
         show: progress callback, called with the state after every round.
 
     Raises:
@@ -234,9 +236,10 @@ class Look(NamedTuple):
     """Score of predictions with a map, and its bounds over all possible values of unrated pairs.
 
     Attributes:
-        open_score: data about the dependence of the score on unrated pairs; None if it does not depend on any.
-        interval, matches: bounds of the score, see :class:`CompletionRound`.
-        today: (K,) lowest and (K,) highest average precision of K classes, with the present classes of false positives.
+        open_score: possible matches and false positives if unrated pairs were rated; None if no score can change.
+        interval, matches: ``map_interval`` and ``matches_interval`` of :class:`CompletionRound`.
+        today: (K,) lowest and (K,) highest average precision of K classes, if each unmatched prediction is a false
+            positive of the class most similar today.
     """
 
     score: float

@@ -19,7 +19,7 @@ _NAME = r"^(?!(class_)?synset$)[A-Za-z0-9][A-Za-z0-9_.:-]{0,39}$"
 
 
 def setting(meaning: str, *, key: bool = True, reads: bool = False, **bounds: Any) -> msgspec.Meta:
-    """Return the description of a field of raters.toml that only one kind of rater has, as an annotation of the field.
+    """Return an annotation that describes a field of raters.toml which only one kind of rater has.
 
     Args:
         meaning: description for users.
@@ -45,8 +45,8 @@ class Backend(Protocol):
         """Parse a raw answer about the questions with the IDs ``ids``; a pure function of its arguments.
 
         Returns:
-            Per ID, a rating 0 to 4; or if the rater declined, ``State.REFUSED`` (``State.REFUSED_TOGETHER`` if there
-            are several IDs); or ``State.UNPARSED_ONCE`` if the answer contains no valid rating of the pair.
+            For each ID, a rating 0 to 4, or a negative state. If the rater declined: ``State.REFUSED``, or
+            ``State.REFUSED_TOGETHER`` for several IDs. Without a valid rating of the pair: ``State.UNPARSED_ONCE``.
         """
 
 
@@ -95,7 +95,7 @@ class RaterConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
         raise NotImplementedError
 
     def identity(self) -> Mapping[str, Any]:
-        """Return further data, as JSON, that the answers depend on, such as the hash of a file; {} by default."""
+        """Return data besides the settings that the answers depend on, such as the hash of a file; {} by default."""
         return {}
 
 
@@ -116,7 +116,7 @@ def _settings(config: RaterConfig, use: str) -> dict[str, Any]:
 
 
 def identity_of(config: RaterConfig) -> dict[str, Any]:
-    """Return, as JSON, the settings of a rater that its answers depend on; without prompts, pairs, secrets and address.
+    """Return, as JSON, the settings of a rater that its answers depend on, without prompts, pairs, API key and URL.
 
     See :func:`shoe.llm.ledger.comparable` for what else is left out.
     """
@@ -134,7 +134,7 @@ def identity_of(config: RaterConfig) -> dict[str, Any]:
 
 
 def reading_of(config: RaterConfig) -> dict[str, Any]:
-    """Return the settings that affect only the conversion of answers to ratings; answer keys do not depend on them."""
+    """Return a rater's settings that affect only how answers become ratings; answer keys do not depend on these."""
     return _settings(config, "reads")
 
 

@@ -105,7 +105,7 @@ class Carried:
         kept: number of pairs after.
         without_class: number of pairs whose class sense has no counterpart in the other lexicon.
         without_sense: number of pairs whose other sense has no counterpart, or the same counterpart as the class sense.
-        met: number of pairs that were merged into a pair with the same two counterparts.
+        met: number of pairs that were merged into another pair, because both senses have the same counterparts.
         classes_lost: names of the class senses without a counterpart.
     """
 
@@ -215,9 +215,10 @@ _PRIVATE = re.compile(
 
 
 def publish(map_name: str, similarity: SimilarityMap, folder: Path) -> list[str]:
-    """Copy a map to a new folder without private texts in map.json; return one line per text that was removed or kept.
+    """Copy a map to a new folder, without texts in map.json that may be private.
 
-    If the model of a rater is a path, its last part remains. Raise InputError if the folder is not empty or writable.
+    If the model of a rater is a path, its last part remains. Return one line of text per text that was removed or kept.
+    Raise InputError if the folder is not empty or not writable.
     """
     check_is_new(folder)
     lines: list[str] = []

@@ -22,10 +22,10 @@ _MOVES = 10
 
 
 class ValueDifference(Document, frozen=True):
-    """A pair of senses with different values in two maps.
+    """A pair of senses that has different values in map a and in map b.
 
     Attributes:
-        a, b: value of the pair in each map.
+        a, b: value of the pair in map a and in map b, 0 to 1.
         lemmas: words of both senses, as "mount, hop on".
         glosses: WordNet's definitions of both senses, if requested.
     """
@@ -58,11 +58,11 @@ class PartDiff(Document, frozen=True, kw_only=True):
 
 
 class ClassMove(Document, frozen=True):
-    """A class whose average precision differs between two maps.
+    """A class whose average precision differs between map a and map b.
 
     Attributes:
         ground_truths: number of ground truths of the class.
-        a, b: average precision with each map.
+        a, b: average precision with map a and with map b.
     """
 
     label: str
@@ -124,7 +124,7 @@ class MapDiff(Document, frozen=True):
         return {"verb": self.verbs, "object": self.objects}
 
     def with_glosses(self) -> Self:
-        """Return a copy of the comparison that also contains the definitions of the senses in ``largest``."""
+        """Return a copy in which each element of ``largest`` also has WordNet's definitions of its two senses."""
         pairs = (pair for part in self.parts.values() for pair in part.largest)
         names = sorted({name for pair in pairs for name in (pair.class_synset, pair.synset)})
         defined = glosses(names)
@@ -165,7 +165,7 @@ def _compare_part(a: SimilarityMap, b: SimilarityMap, part: Part) -> PartDiff:
 
 
 def lemmas_of(synset: str) -> str:
-    """Return the words of a synset, given its name, as one text: "mount, hop on, ..."."""
+    """Return the lemmas of a synset, given its name, as one text: "mount, hop on"."""
     words = lexicon()
     return ", ".join(lemma.replace("_", " ") for lemma in words.lemmas(words.synset(synset)))
 

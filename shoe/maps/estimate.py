@@ -43,7 +43,7 @@ class Range(Document, frozen=True):
         return cls(value, value, value)
 
     def each(self, change: Callable[..., float], *others: Range) -> Range:
-        """Return the range of an increasing function of this and other ranges: its low, likely and high values."""
+        """Apply an increasing function to this range and ``others``: to all low, all likely, and all high values."""
         return Range(*map(change, *((one.low, one.likely, one.high) for one in (self, *others))))
 
     def __mul__(self, other: Range | float) -> Range:
@@ -80,8 +80,8 @@ class Progress(NamedTuple):
     """Measurements from a rater's stored answers.
 
     Attributes:
-        answered: number of final answers to the plan's questions, per part; each repeat counts.
-        zeros: number of these answers that are 0, per part; used for the first rater only.
+        answered: number of final answers to the planned questions, by part ("verb", ...); each repeat counts.
+        zeros: number of final answers that are 0, by part; used for the first rater only.
         tokens_per_char: input tokens per character of a prompt; None if not measured.
         answer_tokens: output tokens per pair; None if not measured.
     """
@@ -161,7 +161,7 @@ class BuildEstimate(Document, frozen=True):
 
 
 def measured_progress(raters: Raters, outcome: Outcome) -> dict[str, Progress]:
-    """Return the counts of stored answers and of zeros, and the tokens that were used, by the rater's name."""
+    """Return measurements from the stored answers of each rater, by its name: answers, zeros and tokens used."""
     progress: dict[str, Progress] = {}
     for session in raters.sessions:
         states = {part: rated.states[:, session.columns] for part, rated in outcome.parts.items()}

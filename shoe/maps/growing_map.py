@@ -133,7 +133,7 @@ class Draft:
         return count
 
     def write(self, folder: Path) -> SimilarityMap:
-        """Write the map to a folder, in place of an earlier map, and return it as loaded from there."""
+        """Write the map to a folder, replacing an earlier map, and return the map loaded from this folder."""
         names = {
             part: sorted(sorted(names_of(divmod(question, len(lexicon())))) for question in questions)
             for part, questions in self.unanswered.items()
@@ -160,7 +160,7 @@ def _questions(pairs: Sequence[Sequence[str]]) -> set[int]:
 
 
 def widen(pairs: RatedPairs, columns: Sequence[int], raters: int) -> RatedPairs:
-    """Return the pairs with their ratings moved to ``columns`` of ``raters`` columns; other columns are unrated."""
+    """Return the pairs with ``raters`` rating columns: their ratings in ``columns``, and no ratings in the others."""
     return RatedPairs(pairs.class_sense, pairs.sense, in_columns(pairs.ratings, columns, raters))
 
 
@@ -184,10 +184,10 @@ def _merge(pairs: RatedPairs, new: RatedPairs, columns: Sequence[int]) -> RatedP
 
 
 def begun(similarity: SimilarityMap, folder: Path) -> SimilarityMap:
-    """Return the map in a folder if it is ``similarity`` or its completion; ``similarity`` for a new or empty folder.
+    """Return the map to continue from: the map in a folder, or ``similarity`` if the folder is new or empty.
 
-    Unfinished maps of killed processes in this place are completed or deleted first. Raise InputError if the folder
-    contains an invalid map, or anything else.
+    Raise InputError if the folder contains anything but ``similarity`` or a completion of it. Unfinished maps of killed
+    processes in the folder's place are completed or deleted first.
     """
     clear_leftovers(folder)
     if not (folder / ABOUT).is_file():
@@ -203,9 +203,9 @@ def begun(similarity: SimilarityMap, folder: Path) -> SimilarityMap:
 
 
 def all_columns(similarity: SimilarityMap, raters: Sequence[Rater]) -> list[Rater]:
-    """Return the map's raters, followed by those of ``raters`` that the map does not have.
+    """Return the map's raters, followed by the elements of ``raters`` whose names the map does not have.
 
-    Raise OptionError if a new rater has the name of a different rater of the map.
+    Raise OptionError if an element has the name of a rater of the map with another model.
     """
     known = {rater.name: rater for rater in similarity.raters}
     for rater in raters:

@@ -31,10 +31,10 @@ class HumanRatings:
 
     Attributes:
         kind: "verbs", "objects" or "interactions".
-        pairs: (N, 2) IDs of the class sense and the other sense of each pair, per part of speech of the kind; whole
-            interactions have both parts of speech.
+        pairs: (N, 2) IDs of the class sense and the other sense of each pair, by part of speech; interactions have a
+            pair of verb senses and a pair of object senses.
         values: (N,) mean rating of each pair, divided by 4: 0 to 1.
-        lines: number of ratings.
+        lines: number of ratings, one per line of the table.
     """
 
     kind: HumanKind
@@ -49,7 +49,7 @@ class HumanAgreement(Document, frozen=True):
     Attributes:
         pairs: number of human-rated pairs for which the map has a value.
         agreement: 1 - mean absolute difference between the map's values and the human values, all 0 to 1.
-        pearson, spearman: correlation of these values.
+        pearson, spearman: correlation of the map's values and the human values.
         among_best: whether the agreement is not significantly lower than that of the best map compared; absent if not
             tested, because the map has a value for less than half of the pairs or there is no other map.
     """
@@ -68,7 +68,8 @@ def read_human_ratings(path: Path) -> list[HumanRatings]:
     interaction of the class. Senses are WordNet names (ride.v.01), and ratings are numbers from 0 to 4. A pair may have
     several lines, for example one per person. Raise InputError with the file, line and field if the table is invalid.
 
-    Return one element for interactions; or one for verb pairs and one for object pairs, if there are such pairs.
+    Return a list of one element for a table of interactions, otherwise one element for verb pairs and one for object
+    pairs, if the table has such pairs.
     """
     header, *rows = delimited_rows(path)
     if header not in (_PAIR, _INTERACTION):
@@ -98,10 +99,10 @@ def read_human_ratings(path: Path) -> list[HumanRatings]:
 
 
 def values_beside(human: HumanRatings, similarity: SimilarityMap, columns: Sequence[int]) -> Floats:
-    """Return the (N,) values, 0 to 1, of the human-rated pairs under a map with only the raters in ``columns``.
+    """Return the (N,) values, 0 to 1, of the human-rated pairs in a map, using only the map's raters in ``columns``.
 
-    The value of a sense with itself is 1; the value of another pair that none of these raters rated is NaN. The value
-    of a whole interaction combines those of verb and object as protocol ``shoe`` does.
+    The value of a sense with itself is 1. Other pairs without a rating by these raters are NaN. The value of a whole
+    interaction combines the value of the verbs and the value of the objects as protocol ``shoe`` does.
     """
     of_parts, voices = [], similarity.rater_weights.select(columns)
     for part, pairs in human.pairs.items():

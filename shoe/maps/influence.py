@@ -65,16 +65,18 @@ class _Side:
 
 
 def by_credit(open_score: OpenScore, bounds: tuple[Floats, Floats], askable: Wanted, most: int) -> dict[Part, Mask]:
-    """Select pairs on which the matches and their credit depend.
+    """Select unrated pairs of senses on which the matches and their credit depend, to rate them next.
 
     Args:
-        bounds: (K,) lowest and (K,) highest average precision of classes, with the present classes of false positives.
+        open_score: possible matches and false positives if unrated pairs were rated.
+        bounds: (K,) lowest and (K,) highest average precision of K classes, if each unmatched prediction is a false
+            positive of the class most similar today.
         askable: unrated pairs that a rater may answer.
         most: number of pairs to select; it may be exceeded slightly.
 
     Returns:
-        Per part of speech, (C, S) mask of the selected pairs. They account for half of the interval's width, and are at
-        least ``LEAST`` pairs if so many are available.
+        (C, S) mask of the selected pairs, by part of speech. The pairs account for half of the interval's width, and
+        are at least ``LEAST`` pairs if so many are available.
     """
     sides = _sides(open_score, askable)
     truth, prediction, share = on_matches(open_score, bounds)
@@ -92,10 +94,10 @@ def by_credit(open_score: OpenScore, bounds: tuple[Floats, Floats], askable: Wan
 
 
 def by_false_positives(open_score: OpenScore, askable: Wanted, most: int) -> dict[Part, Mask]:
-    """Select pairs whose guessed values change the class of which an unmatched prediction is a false positive.
+    """Select unrated pairs whose guessed values change the class in which an unmatched prediction counts as false.
 
-    If a tenth of WordNet's measure has too few ratings for a guess, pairs of such tenths are selected instead.
-    Arguments and return value are as for :func:`by_credit`, but there is no smallest number of pairs.
+    Guesses are made per bin of Wu-Palmer similarity (ten bins). If a bin has too few ratings for a guess, pairs of such
+    bins are selected instead. Arguments and return value are as for :func:`by_credit`, without a smallest number.
     """
     sides = _sides(open_score, askable)
     unfounded = {part: _to_guess_by(side) for part, side in sides.items()}
@@ -126,9 +128,9 @@ def by_false_positives(open_score: OpenScore, askable: Wanted, most: int) -> dic
 def on_matches(open_score: OpenScore, bounds: tuple[Floats, Floats]) -> tuple[Indices, Indices, Floats]:
     """Divide the width of the interval of SHOE-mAP among the p possible matches; ``bounds`` as for :func:`by_credit`.
 
-    The part of a ground truth is divided among its open matches: those whose similarity a rating could change. Without
-    any such match, it depends on other ground truths of the image, as false positives do, and is divided among all open
-    matches of the image. Return (p,) index of the ground truth, (p,) row of the prediction, and (p,) part of the width,
+    A match is open if a rating could change its similarity. The width caused by a ground truth is divided among its
+    open matches. If it has none, the width is divided among all open matches of the image, as the width caused by false
+    positives is. Return the (p,) index of the ground truth, (p,) row of the prediction, and (p,) width of each match,
     in units of SHOE-mAP.
     """
     scorer, matches, today = open_score.scorer, open_score.matches, open_score.today

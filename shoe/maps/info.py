@@ -54,7 +54,7 @@ _NAMED = 8
 
 
 class RatedPart(Document, frozen=True):
-    """Number of pairs of one part of speech that a rater rated and did not rate, and of each rating 0 to 4."""
+    """Number of pairs of one part of speech that a rater rated, did not rate, and rated 0, 1, 2, 3 and 4."""
 
     rated: Count
     missing: Count
@@ -125,7 +125,7 @@ class MapInfo(Document, frozen=True):
 
     @property
     def parts(self) -> dict[Part, PartInfo]:
-        """Description of the rated verb pairs and of the rated object pairs."""
+        """Description of the verb pairs and of the object pairs, by part of speech."""
         return {"verb": self.verbs, "object": self.objects}
 
 

@@ -34,8 +34,8 @@ class Disagreement:
     """Disagreement of one rater with the first rater, on a sample of pairs that the first rater rated 0.
 
     Attributes:
-        rated: number of pairs of the sample that the rater rated.
-        not_zero: number of pairs of the sample that the rater rated 1 or more.
+        rated: number of sampled pairs that the rater rated.
+        not_zero: number of sampled pairs that the rater rated 1 or more.
     """
 
     rated: int
@@ -48,7 +48,7 @@ class Disagreement:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """95 % confidence interval (low, high) of ``share`` for all zeros (Wilson score interval, 1927)."""
+        """95 % Wilson score interval (low, high) of ``share`` for all pairs that the first rater rated 0."""
         from scipy.stats import binomtest
 
         found = binomtest(self.not_zero, self.rated).proportion_ci(method="wilson")
@@ -66,7 +66,7 @@ class Rated:
         sampled: (s,) indices of the questions that the first rater rated 0 and the other raters rate as a sample; None
             if there is no prefilter.
         zeros: number of questions that the first rater rated 0.
-        disagreements: disagreement with the first rater, by column of the other raters, except columns without ratings.
+        disagreements: disagreement with the first rater, by the name of each other column that has ratings.
     """
 
     plan: Plan
@@ -96,8 +96,8 @@ def rate(
     """Rate the pairs of some plans with all raters, until everything is rated or the budget is used up.
 
     Ctrl-C ends the run like a used-up budget; ``budget.reason`` is then "interrupted". ``sample`` is the number of
-    zeros of the first rater that the other raters rate as a sample; by default, that of raters.toml. Return all stored
-    answers to questions of the plans, including those of earlier runs.
+    pairs rated 0 by the first rater that the other raters rate nevertheless; by default, the number in raters.toml.
+    Return all stored answers to questions of the plans, also from earlier runs.
 
     Raises:
         ShoeError: if a rater cannot continue; answers to its running requests are stored first.
@@ -124,8 +124,8 @@ def rate_pairs(
 ) -> dict[Part, RatedPairs]:
     """Rate some pairs of synsets with all raters; the prefilter of raters.toml applies.
 
-    ``pairs`` are (class synset, synset) names, per part of speech; pairs of a synset with itself are ignored, and an
-    unknown name raises OptionError. Return, per part of speech, the pairs with one column of ratings per name in
+    ``pairs`` are (class synset, synset) names, by part of speech; pairs of a synset with itself are ignored, and an
+    unknown name raises OptionError. Return the pairs, by part of speech, with one column of ratings per name in
     ``raters.columns``. A pair without any rating is omitted if a later run may still get an answer.
     """
     plans = {part: plan_pairs(part, names) for part, names in pairs.items()}
@@ -238,8 +238,8 @@ def apply_prefilter(states: NDArray[np.int8]) -> tuple[Mask, Mask]:
     """Return (n,) whether the other raters get each of n questions, and (n,) whether the question is a zero.
 
     A question is a zero if the first rater rated it 0 in all repeats. The other raters get a question if the first
-    rater rated it above 0 in any repeat, or if all its answers are final and it is not a zero (such as a refusal).
-    ``states`` are the (n, repeats) states of the first rater's answers.
+    rater rated it above 0 in any repeat, or if all answers of the first rater are final and it is no zero, for example
+    because of a refusal. ``states`` are the (n, repeats) states of the first rater's answers.
     """
     zero: Mask = (states == 0).all(axis=1)
     passed_on: Mask = (states > 0).any(axis=1) | ~(zero | pending(states).any(axis=1))
@@ -247,10 +247,10 @@ def apply_prefilter(states: NDArray[np.int8]) -> tuple[Mask, Mask]:
 
 
 def sample_zeros(plan: Plan, zeros: Indices, count: int, seed: int) -> Indices:
-    """Return the indices of ``count`` randomly drawn zeros, ascending; all zeros if there are not more.
+    """Return ``count`` random elements of ``zeros``, ascending; all elements if there are not more.
 
-    ``zeros`` are the indices of the questions in the plan that the first rater rated 0. Whether a pair is drawn before
-    another pair depends only on the random seed and on the names of their senses.
+    ``zeros`` are the indices of the questions in the plan that the first rater rated 0. The order of the draws depends
+    only on the random seed and on the names of the senses of each pair.
     """
     if len(zeros) <= count:
         return zeros

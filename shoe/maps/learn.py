@@ -47,7 +47,7 @@ _NO_PATH = 99
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PairFeatures:
-    """Features of the pairs of C class senses and S senses.
+    """Features for training, of the pairs of C class senses and S senses.
 
     Attributes:
         fixed: (C, S) features that do not depend on ratings, by name.
@@ -65,8 +65,8 @@ class PairFeatures:
     def from_ratings(self, ratings: Grid) -> dict[str, Grid]:
         """Return the (C, S) features, by name, that are computed from (C, S) ratings 0 to 4, such as mean ratings.
 
-        Only "class mean" uses a pair's own rating. NaN marks unrated pairs in ``ratings``, and undefined features in
-        the result.
+        Features of a pair use the ratings of other pairs; only "class mean" includes the pair's own rating. NaN marks
+        unrated pairs in ``ratings``, and undefined features in the result.
         """
         is_rated = ~np.isnan(ratings)
         known, rated = np.where(is_rated, ratings, 0).astype(np.float32), is_rated.astype(np.float32)
@@ -114,7 +114,7 @@ _FROM_SAME_CLASS = ("class mean", "relatives", "support of relatives", "similar 
 def pair_features(part: Part, classes: Ints, senses: Ints) -> PairFeatures:
     """Compute the features that do not depend on ratings, for pairs of C class senses and S senses.
 
-    ``senses`` are the IDs of the S senses, ascending, including the C class senses.
+    ``classes`` are the IDs of the C class senses; ``senses`` are the IDs of the S senses, ascending, with the classes.
     """
     from scipy.sparse import csr_array
 
@@ -262,9 +262,10 @@ class SuspectClass(Document, frozen=True):
 
     Attributes:
         synset: WordNet name of the class sense.
-        unrated_share: fraction of the unrated senses with a predicted mean rating of at least 0.5, which gives credit.
-        rated_share: fraction of the rated senses with a rating of at least 0.5, after adding one such sense and one
-            sense without credit.
+        unrated_share: fraction of the senses not rated with the class whose predicted mean rating is at least 0.5 (of
+            4), which gives credit.
+        rated_share: fraction of the senses rated with the class whose rating is at least 0.5, after adding one sense
+            with credit and one sense without.
     """
 
     synset: str
@@ -277,8 +278,8 @@ class PartLearned(Document, frozen=True):
 
     Attributes:
         classes, senses: number of class senses and of senses in the table.
-        by_sense: accuracy on held-out senses.
-        by_class: accuracy on held-out classes.
+        by_sense: accuracy for senses without any rating in the training data.
+        by_class: accuracy for classes without any rating in the training data.
         suspect_classes: classes whose unrated share is more than twice their rated share, highest ratio first.
     """
 
@@ -364,8 +365,8 @@ class RatingGrid:
     def cross_validate(self, fold: Indices, exclude: Callable[[Mask], Mask] = lambda test: test) -> Floats:
         """Return the (m,) predicted mean ratings of all rated pairs, each by trees trained on the other folds.
 
-        ``fold`` is the (m,) fold of each pair. ``exclude`` maps the (m,) mask of test pairs to the (m,) mask of all
-        pairs that are excluded from training.
+        ``fold`` is the (m,) fold of each pair. The callback ``exclude`` maps the (m,) mask of test pairs to the (m,)
+        mask of all pairs excluded from training.
         """
         predictions = np.zeros(len(self.pairs))
         for number in range(_FOLDS):
@@ -409,8 +410,7 @@ def _learn_part(
 def suspect_classes(classes: Ints, predicted: Floats, ratings: NDArray[np.floating]) -> list[SuspectClass]:
     """Return the classes whose predictions are too high, highest ratio first.
 
-    The ratio is the fraction of unrated senses with a prediction of at least 0.5, divided by the fraction of rated
-    senses with a rating of at least 0.5 (one sense added on either side); classes with a ratio above 2 are returned.
+    The ratio is ``unrated_share`` / ``rated_share`` (:class:`SuspectClass`); classes with a ratio above 2 are returned.
     ``predicted`` are the (C, S) predicted mean ratings, ``ratings`` the (C, S) ratings, 0 to 4; NaN for unrated pairs.
     """
     is_rated, name = ~np.isnan(ratings), lexicon().name
@@ -508,7 +508,7 @@ def _candidates(part: Part, classes: Ints) -> Ints:
 
 
 def teach(map: str, progress: Callable[[str], None] = lambda _: None) -> MapLearned:  # noqa: A002 - as elsewhere
-    """Train on a map's ratings, and write predicted ratings into the map's folder, for use with unrated pairs.
+    """Train on a map's ratings, and write the predicted ratings of its pairs into the map's folder.
 
     Return the size of the prediction table and its validation, per part of speech, as written to map.json.
 

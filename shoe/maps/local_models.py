@@ -91,7 +91,7 @@ class LocalModel:
 
     @contextmanager
     def loading(self) -> Iterator[None]:
-        """Context for loading: one thread at a time; an error is raised as an OptionError with a one-line message."""
+        """Return a context for loading: one thread at a time, and an error becomes an OptionError of one line."""
         from safetensors import SafetensorError
 
         refusals = (AttributeError, ImportError, KeyError, OSError, RuntimeError, TypeError, ValueError)
@@ -108,12 +108,12 @@ def first_line(error: Exception) -> str:
 
 
 def files_of(model: str) -> dict[str, str]:
-    """Return {"files": fingerprint of the files} if ``model`` is a folder; {} for a model on the hub."""
+    """Return {"files": :func:`fingerprint`} if ``model`` is a folder; {} for a model on the Hugging Face Hub."""
     return {"files": fingerprint(Path(model))} if Path(model).is_dir() else {}
 
 
 def fingerprint(folder: Path) -> str:
-    """Return a fingerprint (16 hex digits) of a model's files: of names, sizes, and first and last megabyte of each.
+    """Return a hash (16 hex digits) of the names, the sizes, and the first and last megabyte of a model's files.
 
     It changes if other weights are stored under the same name. Hidden files and subfolders are ignored.
     """

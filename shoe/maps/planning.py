@@ -55,9 +55,9 @@ MIXED = frozenset({"verb.change", "verb.competition", "verb.creation", "verb.per
 def object_neighbours(classes: Synsets, steps: int = STEPS) -> tuple[Indices, Synsets]:
     """Return the senses to compare with each of C object classes: nearby visible senses, and all class senses.
 
-    A sense is near a class if at most ``steps`` hypernym or hyponym links are between them. ``classes`` are the (C,)
-    IDs of the class senses. Return the (n,) index of the class and (n,) ID of the sense of each of the n pairs to
-    compare, sorted by class, including the pair of a class sense with itself.
+    A sense is nearby if at most ``steps`` hypernym or hyponym links are between class and sense, and visible unless its
+    lexicographer file is in :data:`INVISIBLE`. ``classes`` are the (C,) IDs of the class senses. Return n pairs: (n,)
+    index of the class and (n,) ID of the sense, sorted by class, with the pair of a class sense and itself.
     """
     owner, nearby = within(classes, steps)
     words = lexicon()
@@ -90,8 +90,8 @@ def is_tagged(sense: int, part: Part) -> bool:
 def within(synsets: Synsets, steps: int) -> tuple[Indices, Synsets]:
     """Return all senses that are at most ``steps`` hypernym or hyponym links from each of S synsets.
 
-    These are (n,) index into ``synsets``, ascending, and (n,) ID of a sense near this synset. Each synset is near
-    itself.
+    Return n pairs as the (n,) index into ``synsets``, ascending, and the (n,) ID of a sense near this synset. Each
+    synset is near itself.
     """
     first, neighbour = _links()
     found = frontier = distinct(_join(np.arange(len(synsets)), synsets))
@@ -215,9 +215,9 @@ def plan_needed(
 def needed_senses(
     predictions: Sequence[Interactions], object_words: ObjectWords = "phrase-first"
 ) -> dict[Part, Synsets]:
-    """Return the IDs of all candidate senses of the predicted words, per part of speech, ascending.
+    """Return the IDs of all senses that the predicted words may have, ascending, by part of speech.
 
-    Words in the vocabulary of a table that no triplet uses are left out.
+    Words that no triplet of a prediction table uses are left out.
     """
     found: dict[Part, Synsets] = {}
     for part in POS:
@@ -229,7 +229,7 @@ def needed_senses(
 
 
 def plan_pairs(part: Part, pairs: Sequence[tuple[str, str]]) -> Plan:
-    """Return the plan of (class synset, synset) pairs, given by name, without duplicates and pairs of equal synsets.
+    """Return the plan of (class synset, synset) pairs, given by name; duplicates and equal synsets are left out.
 
     Raise OptionError if a name is not the name of a synset of this part of speech.
     """
@@ -296,7 +296,7 @@ _PLAIN_WORDS = re.compile(r"[\w ,.&'’()/+-]{1,60}")
 
 
 def is_refused(words: str) -> bool:
-    """Return whether words may steer a rater: they are too long, contain control or markup characters, or a rating."""
+    """Return whether words might manipulate a rater: too long, or with control or markup characters or a rating."""
     return not _PLAIN_WORDS.fullmatch(words) or read_text(words, [""])[0] >= 0
 
 
@@ -304,8 +304,8 @@ def plan_whole(classes: HoiClasses, predictions: Sequence[Interactions], similar
     """Plan the comparison of whole predicted interactions with the interaction classes that they may match.
 
     A predicted verb and object are compared with each class that is similar enough for a match, under protocol ``shoe``
-    with ``similarity``, except with no_interaction and with the class of exactly these labels. The same map selects the
-    sense of each word.
+    with ``similarity``, except with no_interaction and with the class that has these words as labels. The map
+    ``similarity`` also selects the sense of each word.
     """
     verbs = sorted({normalize_word(word) for table in predictions for word in table.verbs} - {""})
     objects = sorted({normalize_word(word) for table in predictions for word in table.objects} - {""})

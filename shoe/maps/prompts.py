@@ -35,7 +35,7 @@ class SenseText:
     gloss: str
 
     def encoded(self) -> bytes:
-        """Return the canonical JSON of the text, from which answer keys are computed."""
+        """Return the text as canonical JSON, from which answer keys are computed."""
         return canonical({"gloss": self.gloss, "lemmas": self.lemmas, "name": self.name})
 
 
@@ -53,7 +53,7 @@ class Interaction(SenseText):
         return cls(name, verb.lemmas + object.lemmas, gloss, verb, object)
 
     def encoded(self) -> bytes:
-        """Return the canonical JSON of the verb's and the object's texts, from which answer keys are computed."""
+        """Return the texts of verb and object as canonical JSON, from which answer keys are computed."""
         return b"[%b,%b]" % (self.verb.encoded(), self.object.encoded())
 
 
@@ -64,9 +64,9 @@ class Question:
     Attributes:
         key: 16-byte digest of everything that can change the answer.
         part: "verb", "object" or "interaction".
-        first: the sense of the pair whose name sorts first; if the pair is two interactions, that of the class.
+        first: of two senses, the sense whose name sorts first; of two interactions, the interaction of the class.
         second: the other sense or interaction of the pair.
-        attempt: 1, or 2 if the first answer contained no rating; equal for all questions of a group.
+        attempt: 1, or 2 if the first answer contained no rating; equal for all questions of one request.
     """
 
     key: bytes
@@ -111,8 +111,8 @@ def key_maker(
     """Return a function that computes the answer key of a pair of senses.
 
     The key is a 16-byte digest of the canonical JSON ``{"part", "prompt", "rater", "repeat", "senses": [first,
-    second]}``. Everything except the senses is hashed only once. The function takes the pair's first and second sense,
-    each encoded with :meth:`SenseText.encoded`.
+    second]}``, of which everything except the senses is hashed only once. The returned function takes the first and
+    the second sense of a pair, each encoded with :meth:`SenseText.encoded`.
 
     Args:
         identity: identity of the rater, see :func:`shoe.maps.config.identity_of`.
@@ -145,9 +145,9 @@ class Rendered(NamedTuple):
     """Text of one request.
 
     Attributes:
-        system: the instructions.
-        user: the question.
-        ids: ID of each pair; the question contains the IDs if it uses the form for several pairs.
+        system: text of the system message, the instructions.
+        user: text of the user message, the question.
+        ids: ID of each pair; ``user`` contains the IDs only in the form for several pairs.
     """
 
     system: str
@@ -161,6 +161,7 @@ class Prompt:
 
     Attributes:
         digest: first 16 hex digits of the text's SHA-256.
+        one, several, pair: templates of a question about one pair, about several pairs, and of each of these pairs.
         overheads: number of characters of ``one``, ``several`` and ``pair`` with empty fields.
     """
 
@@ -191,7 +192,7 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class Prompts:
-    """Prompts for verbs, for objects, and for whole interactions (the direct baseline of the SHOE paper)."""
+    """Prompts for pairs of verbs, of objects, and of whole interactions (the SHOE paper's direct baseline)."""
 
     verb: Prompt
     object: Prompt
@@ -216,7 +217,7 @@ class Prompts:
     def render(self, group: Sequence[Question], *, several: bool) -> Rendered:
         """Return the text of a request about a group of questions, all of the same part.
 
-        ``several`` selects the form for several pairs, which has IDs; it is required for more than one question.
+        ``several`` selects the prompt's form for several pairs, which has IDs; it is required for several questions.
         """
         prompt, ids = self.prompt_for(group[0].part), ids_of([question.key for question in group])
         pairs = [_fill_in("first", question.first) | _fill_in("second", question.second) for question in group]
@@ -242,8 +243,8 @@ class Group(Request):
     def __init__(self, questions: Sequence[Question], prompts: Prompts | None = None, *, several: bool = False) -> None:
         """Create a request.
 
-        ``prompts`` are the prompts from which its text is made; None for a rater that reads no prompts. ``several``
-        selects the form for several pairs, which is possible for a single pair, too.
+        ``prompts`` are the prompts from which the request's text is made; None for a rater that reads no prompts.
+        ``several`` selects the prompt's form for several pairs, which is possible for a single pair, too.
         """
         super().__init__(b"".join(question.key for question in questions), {}, attempt=questions[0].attempt)
         self.questions, self._prompts, self._several = questions, prompts, several
@@ -259,7 +260,7 @@ class Group(Request):
         return ids_of(self.keys)
 
     def payload(self) -> Mapping[str, Any]:
-        """Return the chat messages of the request, as ``{"messages": [...]}``; a second attempt has ``SECOND_TIME``."""
+        """Return ``{"messages": [system, user]}`` for the chat API; a second attempt ends with ``SECOND_TIME``."""
         assert self._prompts is not None, "only raters with prompts send requests to an endpoint"  # noqa: S101
         system, user, _ = self._prompts.render(self.questions, several=self._several)
         content = user if self.attempt == 1 else f"{user}\n\n{SECOND_TIME}"
@@ -320,10 +321,10 @@ def read_prompt(path: Path, sections: Sequence[str] = ()) -> tuple[str, str, dic
 
 
 def check_fields(path: Path, section: str, text: str, fields: Sequence[str]) -> None:
-    """Raise InputError if the text of a prompt's section lacks one of the given fields, or has another field.
+    """Raise InputError unless the text of a prompt's section has exactly the given fields.
 
-    ``section`` is the name of the section, for the message; ``fields`` are names without the dollar sign. The error is
-    also raised if a dollar sign is not escaped.
+    ``section`` is the name of the section, for the error message; ``fields`` are names without the dollar sign. The
+    error is also raised if a dollar sign is not escaped.
     """
     template = Template(text)
     if not template.is_valid():

@@ -104,16 +104,16 @@ class RaterSession:
     def merge(self, say: Callable[[str], None]) -> int:
         """Move the answers in the ledgers of other processes to this ledger; return the number of added lines.
 
-        The other ledgers are deleted. See :func:`shoe.llm.ledger_writer.merge` for ``say`` and errors.
+        The other ledgers are then deleted. See :func:`shoe.llm.ledger_writer.merge` for ``say`` and errors.
         """
         return merge(self.ledger.path, self.ledger.identity, self.ledger.parse, say)
 
     def ask_again(self, states: Sequence[str], say: Callable[[str], None]) -> None:
         """Discard stored answers in some states, so that their questions are sent again.
 
-        Nothing changes if the rater reads no prompts or has no ledger, or if the latest run has already discarded
-        answers in the same states and has not finished. ``states`` are "unparsable", "refused" or both; empty to
-        discard no answers from now on. ``say`` takes one line for the user if another process writes the ledger.
+        ``states`` are "unparsable", "refused" or both. Nothing changes if the rater reads no prompts or has no ledger,
+        or if an unfinished run has already discarded answers in these states; empty ``states`` mark the run as
+        finished. ``say`` takes one line for the user if another process writes the ledger.
         """
         if not self.ledger.path.exists() or not self.config.prompted:
             return
@@ -153,7 +153,7 @@ class RaterSession:
         return self.ledger.exists() or bool(self._earlier)
 
     def addresses(self) -> Counter[str]:
-        """Return the number of stored answers by the address of the endpoint that gave them."""
+        """Return the number of stored answers by the URL of the endpoint that gave them."""
         return Counter(
             entry.get("address") or address_in(ledger.identity)
             for ledger in (self.ledger, *self._earlier)
@@ -165,9 +165,9 @@ class RaterSession:
     ) -> list[NDArray[np.int8]]:
         """Send the questions without an answer to the rater, and return all its answers.
 
-        ``wanted`` are plans, each with the indices of n of its questions. Return, per plan, the (n, repeats) rating, 0
-        to 4, of each question in each repeat, or a negative :class:`~shoe.llm.ledger.State`. Raise ShoeError if the
-        rater cannot continue, or the ledger cannot be read or written.
+        ``wanted`` are plans, each with the indices of n of its questions. Return one (n, repeats) array per plan: the
+        rating 0 to 4 of each question in each repeat, or a negative :class:`~shoe.llm.ledger.State`. Raise ShoeError if
+        the rater cannot continue, or the ledger cannot be read or written.
         """
         for ledger in self._earlier:
             ledger.refresh()
@@ -309,11 +309,11 @@ class Raters:
                 )
 
     def ask_again(self, states: Sequence[str], say: Callable[[str], None]) -> None:
-        """Discard all raters' stored answers in ``states``; see :meth:`RaterSession.ask_again`."""
+        """Discard stored answers of all raters in some states, as :meth:`RaterSession.ask_again` does for one rater."""
         for session in self.sessions:
             session.ask_again(states, say)
 
     @property
     def columns(self) -> list[str]:
-        """Names of all raters' columns in a map."""
+        """Names of the columns of all raters in a map; a rater has one column per repeat."""
         return [column for session in self.sessions for column in session.config.columns]

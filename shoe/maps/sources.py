@@ -96,8 +96,8 @@ def merge(folder: Path, names: Sequence[str]) -> SimilarityMap:
     """Merge maps and tables into one map with the columns of all their raters, and return the merged map.
 
     It contains every pair that at least one source contains; a rating is missing if the rater did not rate the pair.
-    Neither the order of the sources nor merging them in several steps changes more than the order of the columns. The
-    ensemble is that of the maps if all maps have the same ensemble, else "mean".
+    The order of the sources, and merging in several steps, changes only the order of the columns. If all maps have the
+    same ensemble, the merged map has it, too; otherwise its ensemble is "mean".
 
     Args:
         folder: folder of the merged map; it must not exist or must be empty.
@@ -174,8 +174,8 @@ def check_same_part(
 ) -> None:
     """Raise InputError with the first line of a table whose two senses are not both verbs or both nouns.
 
-    ``class_sense`` and ``sense`` are the (n,) sense IDs in the two columns; ``first_line`` is the number of their first
-    line. ``path`` is the path of the table, for the message.
+    ``class_sense`` and ``sense`` are the (n,) sense IDs in the two columns; ``first_line`` is the line number of the
+    first ID. ``path`` is the path of the table, for the error message.
     """
     verb = class_sense >= lexicon().nouns
     for row in np.flatnonzero(verb != (sense >= lexicon().nouns))[:1].tolist():

@@ -23,7 +23,7 @@ _PAIRS = 128
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Group:
-    """``size`` tied entries of unequal credit, below ``above`` other entries; ``credit`` are the credits above 0."""
+    """``size`` tied entries of unequal credit, below ``above`` other entries; ``credit``: their credits above 0."""
 
     above: int
     size: int
@@ -73,7 +73,7 @@ class TiedList:
         return math.prod(math.perm(group.size, len(group.credit)) for group in self.groups)
 
     def listed(self) -> tuple[Floats, Floats]:
-        """Return ranks and credits of the entries with credit, both (orders, entries), for every possible order."""
+        """Return ranks and credits, both (orders, entries), of the entries with credit in every possible order."""
         if not self.groups:
             return self.rank[None], self.credit[None]
         positions = [np.array(list(permutations(range(group.size), len(group.credit)))) for group in self.groups]
@@ -81,7 +81,7 @@ class TiedList:
         return self._matrix([p[w] for p, w in zip(positions, which, strict=True)])
 
     def drawn(self, list_number: int) -> tuple[Floats, Floats]:
-        """Return ranks and credits as :meth:`listed`, of random orders (seed: ``list_number``) and mirrored orders."""
+        """Return ranks and credits like :meth:`listed`, for random orders (seed: ``list_number``), also reversed."""
         positions = []
         for number, group in enumerate(self.groups):
             drawn = _distinct_positions((list_number << 16) + number, group.size, len(group.credit))
@@ -267,9 +267,9 @@ def ranked_lists(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FixedRanking:
-    """Entries that are ranked once and then scored after some entries are removed or moved to another class.
+    """Ranking of p entries of K classes, reused to score them after some are removed or moved to another class.
 
-    There are p entries and K classes. The oracles of the error analysis use this class.
+    The error analysis uses it to compute AP after one type of error is corrected.
 
     Attributes:
         rank: (p,) rank of each entry among all, from 0.
@@ -300,13 +300,13 @@ class FixedRanking:
         return cls(rank, ranked, own * len(rank) + rank[ranked], np.searchsorted(own, np.arange(classes + 1)))
 
     def false_before(self, false: Mask) -> NDArray[np.int32]:
-        """Return the (r + 1,) number of entries of the (p,) mask before each position in ``ranked``."""
+        """Return the (r + 1,) number of false entries before each position in ``ranked``; ``false`` is a (p,) mask."""
         before = np.zeros(len(self.ranked) + 1, np.int32)
         np.cumsum(false[self.ranked], out=before[1:])
         return before
 
     def position(self, category: NDArray[np.integer], rank: Indices) -> Indices:
-        """Return the positions in ``ranked`` where entries of given classes and ranks are, or would be inserted."""
+        """Return the position in ``ranked`` at which an entry of each class and rank is, or would be inserted."""
         return np.searchsorted(self.keys, category * np.int64(len(self.rank)) + rank)
 
     def lists(

@@ -37,7 +37,7 @@ def minus(a: float | None, b: float | None) -> float | None:
 
 
 class PartMean(Document, frozen=True, kw_only=True):
-    """Means over a part of the classes, None without a class; ``classes`` is the number of classes in the mean."""
+    """Mean AP over a part of the classes (None without a class), and the number of classes in this mean."""
 
     map: Fraction | None = None
     classes: Count
@@ -68,8 +68,8 @@ class AveragingRule:
         truthless_count: whether classes without ground truth are in the mean, with AP 0.
         skip_without_hit: whether classes with entries but without credit are left out of the mean.
         parts_need_entries: whether classes without entries are left out of the means of rare and non-rare classes.
-        unseen_apart: whether classes that the training set lacks are left out of the mean over all classes, but not
-            out of the means over parts.
+        unseen_apart: whether classes without training examples are left out of the mean over all classes, but not out
+            of the means over parts.
     """
 
     ap: Interpolation
@@ -96,7 +96,10 @@ class AveragingRule:
         )
 
     def in_mean(self, truths: Indices, counted: Mask) -> Mask:
-        """Return (K,) whether a class is in the mean, from its number of ground truths and whether it is evaluated."""
+        """Return (K,) whether each class may be in the mean.
+
+        ``truths`` is the (K,) number of ground truths per class, ``counted`` the (K,) mask of evaluated classes.
+        """
         return counted if self.truthless_count else counted & (truths > 0)
 
 
@@ -116,7 +119,7 @@ class ClassScores(RankedLists):
     def from_lists(
         cls, lists: RankedLists, truths: Indices, counted: Mask, rule: AveragingRule, unseen: Mask
     ) -> ClassScores:
-        """Return the scores with the classes that enter the means.
+        """Add to ``lists`` which classes enter the means.
 
         Args:
             lists: average precision of every class.
@@ -232,9 +235,9 @@ def truths_per_class(category: NDArray[np.integer], counted: Mask) -> Indices:
 
 
 def rows_of_images(image: NDArray[np.integer], index: Indices) -> tuple[Indices, Indices]:
-    """Return the rows on the images in ``index``, in its order, and the position in ``index`` of each row's image.
+    """Return the rows of the images in ``index``, image by image, and the position in ``index`` of each row's image.
 
-    ``image`` is the (n,) image of each row; an image that is listed twice yields its rows twice.
+    ``image`` is the (n,) image of each row. If an image is twice in ``index``, its rows are returned twice.
     """
     count = np.bincount(image, minlength=int(index.max(initial=-1)) + 1)
     which, position = expand((np.cumsum(count) - count)[index], count[index])

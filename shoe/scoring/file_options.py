@@ -56,7 +56,7 @@ class ScoringOptions:
         )
 
     def part(self, truth: GroundTruth, tables: Sequence[Interactions]) -> GroundTruth:
-        """Return the ground truth reduced to the ``subset`` and, if requested, to images that all ``tables`` list."""
+        """Return the images to score: those of ``subset`` and, with ``images_in_predictions``, in all ``tables``."""
         if self.subset is not None:
             truth = truth.subset(self.subset)
         return truth.within(*(table.images for table in tables)) if self.images_in_predictions else truth
@@ -75,7 +75,7 @@ class ScoringOptions:
         )
 
     def report(self, predictions: Path, progress: Callable[[str], None] = lambda _: None) -> tuple[Report, ReadNotes]:
-        """Return report and reading notes of a prediction file; the callback ``progress`` receives each step's name."""
+        """Score a prediction file; return the report and notes on reading. ``progress`` receives each step's name."""
         progress("reading")
         truth = self.truth()
         table, notes = self.read(predictions, truth)

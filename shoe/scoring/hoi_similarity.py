@@ -23,7 +23,7 @@ from shoe.similarity.whole_interactions import WholeRatings, normalize_word
 
 @dataclass(frozen=True, eq=False)
 class WholeSimilarity:
-    """Rated similarities of m whole interactions; each compares a class with a predicted verb and object.
+    """Rated similarities of m pairs of a class and a predicted interaction (verb and object), each rated as a whole.
 
     Attributes:
         keys: (m,) class, verb and object of each comparison as one number, ascending.
@@ -42,7 +42,7 @@ class WholeSimilarity:
     def from_ratings(
         cls, rated: WholeRatings, values: Floats, classes: HoiClasses, verbs: Sequence[str], objects: Sequence[str]
     ) -> WholeSimilarity:
-        """Return rated similarities, prepared for look-up; pairs of a class and its own labels are left out.
+        """Return the rated similarities that concern the classes; pairs of a class and its own labels are left out.
 
         Args:
             rated: pairs of interactions that raters compared.
@@ -75,7 +75,7 @@ class WholeSimilarity:
     def found(
         self, hoi: NDArray[np.integer], verb: NDArray[np.integer], object_: NDArray[np.integer]
     ) -> tuple[Mask, Floats]:
-        """Return a mask of rated (class, verb, object) combinations, and their similarity; index arrays broadcast."""
+        """Return whether each (class, verb, object) is rated, and the similarity if it is; index arrays broadcast."""
         of_verb, of_object = self.verb[verb], self.object[object_]
         wanted = np.where((of_verb >= 0) & (of_object >= 0), _keys(of_verb, of_object, hoi, self.shape), -1)
         if not len(self.keys):
@@ -114,10 +114,11 @@ class HoiSimilarity:
         verbs, objects: similarity of the classes' verbs (objects), as rows, to predicted words, as columns.
         verb_row, object_row: (K,) row of each class in ``verbs`` and ``objects``.
         rated_verbs, rated_objects: (words,) whether each predicted word could be compared with at least one class.
-        how: rule that combines the two similarities.
-        weight: weight of the verb in that rule, 0..1.
+        how: rule that combines verb similarity and object similarity.
+        weight: weight of the verb in this rule, 0..1.
         source: map or measure behind the similarities; None if only tables were given.
-        verb_senses, object_senses: sense ID of each table row, -1 for none; empty without ``source``.
+        verb_senses, object_senses: sense ID of each row of ``verbs`` and ``objects``, -1 for none; empty without
+            ``source``.
         whole: ratings of whole interactions, which take precedence over the tables; None if not used.
     """
 
@@ -190,7 +191,7 @@ class HoiSimilarity:
 
     @cached_property
     def meanings(self) -> tuple[Ints, Ints]:
-        """(verb words,) and (object words,) group of each word; equally similar words form a group."""
+        """(verb words,) and (object words,) group ID of each word; a group is equally similar to every class."""
         verbs, objects = self.verbs.values.T, self.objects.values.T
         if self.whole is not None:  # words in rated whole interactions are in groups of their own
             verbs = np.column_stack([verbs, self.whole.verb])
@@ -198,7 +199,7 @@ class HoiSimilarity:
         return _equal_rows(verbs), _equal_rows(objects)
 
     def sigma(self, hoi: NDArray[np.integer], verb: NDArray[np.integer], object_: NDArray[np.integer]) -> Floats:
-        """Return the similarity 0..1 of classes to predicted words; the arguments are indices, and broadcast."""
+        """Return the similarity 0..1 of classes ``hoi`` to predicted words; arguments are indices that broadcast."""
         sigma = combine(
             _looked_up(self.verbs.values, self.verb_row[hoi], verb),
             _looked_up(self.objects.values, self.object_row[hoi], object_),
@@ -214,14 +215,14 @@ class HoiSimilarity:
         allowed: Indices,
         known: tuple[Indices, Floats] | None = None,
     ) -> tuple[Indices, Floats]:
-        """Return the (n,) most similar allowed class per prediction, of equals the first, and the (n,) similarity.
+        """Return the (n,) allowed class most similar to each prediction (the first if equal), and the (n,) similarity.
 
         Args:
             verb: (n,) predicted verb words.
             object_: (n,) predicted object words.
             allowed: classes, ascending.
-            known: (n,) an allowed class, and the (n,) similarity to use for it instead of the computed value; both
-                must be the same for predictions of the same words.
+            known: (n,) one allowed class per prediction, and the (n,) similarity to use for this class instead of the
+                computed value. Predictions of the same words must have the same class and similarity here.
         """
         words = self.objects.values.shape[1]
         pairs, which = _distinct(verb.astype(np.int64) * words + object_, self.verbs.values.shape[1] * words)
@@ -277,9 +278,9 @@ class HoiSimilarity:
         verb: NDArray[np.integer],
         object_: NDArray[np.integer],
     ) -> tuple[Indices, Floats]:
-        """Return the (n,) class of the most similar ground truth on each prediction's image, and the (n,) similarity.
+        """Return the (n,) class most similar to each prediction, and the (n,) similarity 0..1.
 
-        Of equally similar classes, the first in the class table is taken.
+        Candidates are the classes annotated on its image. Of equally similar classes, the first in the table is taken.
 
         Args:
             hoi: (t,) class of each ground truth.

@@ -18,7 +18,7 @@ from shoe.scoring.matching.task import Task
 
 
 class OfAction(Document, frozen=True):
-    """Average precision of an action, or of an action with a role.
+    """Average precision of one action, or of one action with a role (V-COCO).
 
     Attributes:
         ap: average precision.
@@ -30,7 +30,7 @@ class OfAction(Document, frozen=True):
 
 
 class ByPerson(Document, frozen=True, kw_only=True):
-    """Metrics of one protocol by person, with its signature.
+    """Metrics of one protocol that ranks predictions per person and action (V-COCO), with its signature.
 
     Attributes:
         signature: signature of these metrics.
@@ -82,11 +82,11 @@ class RoleResult:
 
     @property
     def in_mean(self) -> Mask:
-        """(E,) whether each entry is in the mean."""
+        """(E,) whether each entry is in the mean ``map``: whether it has ground truth."""
         return ~np.isnan(self.ap)
 
     def signed(self, signature: Signature) -> ByPerson:
-        """Return the metrics as in ``shoe score --json``."""
+        """Return the metrics with a signature, in the form of ``shoe score --json``."""
         return ByPerson(
             signature=str(signature),
             protocol=self.options.protocol,
@@ -112,7 +112,7 @@ def role_scores(task: Task, protocols: Sequence[RoleOptions]) -> tuple[RoleResul
 
 
 def person_matches(task: Task, truth: RoleTruth, protocols: Iterable[RoleOptions]) -> dict[Overlap, PersonMatches]:
-    """Return the matched persons of a task for each way of computing box areas that the protocols use."""
+    """Return the predictions of a task matched with annotated persons, by each box area formula of the protocols."""
     return {each: PersonMatches.from_task(task, truth, each) for each in {options.overlap for options in protocols}}
 
 
@@ -135,14 +135,14 @@ def role_score(task: Task, found: PersonMatches, options: RoleOptions) -> RoleRe
 
 
 def role_names(actions: Actions, options: RoleOptions) -> tuple[tuple[str, ...], str]:
-    """Return the names of a protocol's entries, and the entry that ``map_without`` leaves out ("" for none)."""
+    """Return the names of a protocol's entries, and the name of the entry that ``map_without`` omits ("" for none)."""
     return (actions.names, "") if options.scenario == "agent" else (actions.entry_names, actions.left_out)
 
 
 def role_entries(task: Task, found: PersonMatches, options: RoleOptions) -> Entries:
     """Return the entries that a protocol by person ranks; a category is an action, or an action with a role.
 
-    ``found`` are the persons of the task, matched with the protocol's way of computing box areas.
+    ``found`` are the persons of the task, matched with the protocol's box area formula.
     """
     actions = task.truth.benchmark.actions
     order = _official_order(found, task.truth.interactions.images)
@@ -153,7 +153,7 @@ def role_entries(task: Task, found: PersonMatches, options: RoleOptions) -> Entr
     does = found.truth.labels == 1
     rows, scores, credits_ = [], [], []
     for action, entry in pairs:
-        score = found.said.agent[:, action] if entry < 0 else found.said.score[:, entry]
+        score = found.predictions.agent[:, action] if entry < 0 else found.predictions.score[:, entry]
         ranked = order[~np.isnan(score[order])]
         credit = np.zeros(len(score))
         if does[:, action].any():
@@ -184,7 +184,7 @@ def role_rule(options: RoleOptions) -> AveragingRule:
 
 
 def role_parts(names: tuple[str, ...], left_out: str) -> dict[str, Mask]:
-    """Return an (E,) mask of the entries except ``left_out``, by the name of this part; {} without ``left_out``."""
+    """Return {"without-NAME": (E,) mask of all entries except NAME} for ``left_out`` NAME; {} if that is ""."""
     return {f"without-{left_out}": np.array([name != left_out for name in names], bool)} if left_out else {}
 
 

@@ -38,7 +38,10 @@ _NAMES_SHOWN = 3
 
 
 def warnings(task: Task, boxes: BoxReport, numbering: Sequence[str]) -> list[str]:
-    """Return the warnings about bad predictions, cut ground truth, boxes, class IDs, missing images and words."""
+    """Return warnings about bad predictions, boxes, class IDs, missing images, words, and incomplete ground truth.
+
+    ``boxes`` is the result of the check of box conventions; ``numbering`` are the warnings about class IDs.
+    """
     cut = task.truth.cut
     lines = [f"truth: the file has {cut}: scores are not comparable with scores on the whole split"] if cut else []
     read = [*_bad(task), *boxes.lines(), *numbering]
@@ -56,7 +59,7 @@ def _bad(task: Task) -> list[str]:
 
 
 def coverage(task: Task) -> str | None:
-    """Return a warning about ground-truth images without predictions; None if all images have predictions."""
+    """Return a warning if some or all images of the ground truth have no predictions, otherwise None."""
     by_person = task.predictions.roles
     if not len(task.predictions) and not (by_person and len(by_person)):
         return NOTHING
@@ -83,7 +86,7 @@ def coverage(task: Task) -> str | None:
 
 
 def exchanged(task: Task) -> list[str]:
-    """Return a warning, or an empty list, if most predicted verbs are object names and most objects are verbs."""
+    """Return one warning if most predicted verbs are object names and most objects are verbs, else an empty list."""
     table, classes = task.predictions, task.truth.classes
     if 2 * int((task.verb_label >= 0).sum()) >= len(table.verbs):
         return []
@@ -95,7 +98,10 @@ def exchanged(task: Task) -> list[str]:
 
 
 def empty_words(task: Task, unparsed: int = 0) -> list[str]:
-    """Return a warning, or an empty list, if predictions, except ``unparsed`` phrases, have an empty verb or object."""
+    """Return one warning if predictions have an empty verb or object, else an empty list.
+
+    ``unparsed`` is the number of such predictions that come from unparsed phrases; these do not count.
+    """
     table, blank = task.predictions, np.zeros(len(task.predictions), bool)
     for words, index in ((table.verbs, table.verb), (table.objects, table.object)):
         blank |= np.isin(index, [i for i, word in enumerate(words) if not word.strip()])
@@ -104,7 +110,7 @@ def empty_words(task: Task, unparsed: int = 0) -> list[str]:
 
 
 def left_out(task: Task) -> list[str]:
-    """Return a warning per reason for which images of the predictions are not scored; an empty list without any."""
+    """Return one warning per reason why images of the predictions are not scored; empty if all are scored."""
     names, excluded = task.unknown_images, task.truth.excluded
     reasons = [*excluded.values(), "not in the ground truth"]
     sizes = np.diff(task.predictions.offsets)[task.truth_image < 0]
@@ -124,7 +130,7 @@ _INVERTED, _INVERTED_IN_CLASS, _DEVIATIONS = 0.4, 0.45, 3.5
 
 
 def inverted(task: Task, options: StrictOptions) -> list[str]:
-    """Return a warning, or an empty list, if true positives mostly have lower scores than false positives.
+    """Return one warning if true positives mostly have lower scores than false positives, else an empty list.
 
     The area under the ROC curve (AUC) counts pairs of a true and a false positive: all pairs, and pairs of the same
     class. It is about 0.5 for a model that scores at random; its variance is then that of van Elteren's test (1960).
@@ -269,7 +275,7 @@ class Report:
 
     @cached_property
     def warnings(self) -> list[str]:
-        """Warnings to read before the metrics: boxes that do not fit, images left out or without predictions, ..."""
+        """Warnings to read before the metrics, about boxes that do not fit, images without predictions and the like."""
         return [
             *(self.notes.urgent() if self.notes else []),
             *(inverted(self.task, self.strict.options) if self.strict else []),
@@ -284,7 +290,7 @@ class Report:
         return lines + [line for line in self.notes.lines() if line not in lines] if self.notes else lines
 
     def figures(self) -> Figures:
-        """Return the metrics: those of ``shoe score --json`` without intervals, values by rater, and explanations."""
+        """Return the metrics as in ``shoe score --json``, without intervals, values by rater, and explanations."""
         results = self.strict_results if len(self.strict_results) > 1 else ()
         return Figures(
             signature=str(self.signature),
@@ -344,7 +350,7 @@ class Report:
 
     @property
     def predicted(self) -> int:
-        """Number of predictions: triplets, or persons if the file names no object categories."""
+        """Number of predicted triplets; if there are none, number of predicted persons (V-COCO)."""
         by_person = self.predictions.roles
         return len(self.predictions) or (0 if by_person is None else len(by_person))
 
@@ -436,20 +442,20 @@ def score_by(
 
 
 def reading_facts(predictions: Interactions, notes: ReadNotes | None) -> dict[str, str]:
-    """Return the items of signatures on how predictions were read."""
+    """Return the signature fields that say how predictions were read: box coordinates, fields of notes, bad boxes."""
     bad = " + ".join(f"{rule} {count}" for rule, count in sorted(predictions.bad.items()))
     facts = {"coordinates": coordinate_names(predictions)} | ({} if notes is None else notes.signature_fields)
     return facts | ({"bad-boxes": bad} if bad else {})
 
 
 def coordinate_names(predictions: Interactions) -> str:
-    """Return the name of a table's box coordinates for signatures, like "continuous"; "+" joins several names."""
+    """Return the names of a table's box coordinates for signatures, joined by "+"; "none" for an empty table."""
     kinds = np.flatnonzero(np.bincount(predictions.coordinates)).tolist()
     return "+".join(Coordinates(kind).name.lower().replace("_", "-") for kind in kinds) or "none"
 
 
 def unfit_scores(predictions: Interactions) -> str | None:
-    """Return a message with reason and remedy if a score is outside 0..1 (then no semantic metrics), else None."""
+    """Return None if all scores are in 0..1, otherwise a message why SHOE metrics are missing, and what to do."""
     low, high = float(predictions.score.min(initial=0.0)), float(predictions.score.max(initial=1.0))
     if low >= 0 and high <= 1:
         return None

@@ -22,11 +22,11 @@ _ROUNDING = 1e-9
 
 
 def confident(task: Task, rows: Indices, ranked: Mask, options: SemanticOptions) -> Indices:
-    """Return those of the (r,) ``rows`` whose predictions pass the threshold tau (Algorithm 2, line 2; A22).
+    """Return the ``rows`` whose predictions pass the threshold tau (Algorithm 2, line 2; docs/protocols.md A22).
 
-    The option ``tau-by`` says whether tau is a score, or the fraction of predictions with the lowest scores that is
-    removed from the whole data set or from each image. Only the predictions in the (r,) mask ``ranked`` decide at which
-    score this fraction ends; without such predictions, all rows pass.
+    With ``tau-by=score``, tau is the lowest score. Otherwise, tau is the fraction of predictions with the lowest scores
+    that is removed, from the whole data set or from each image. Only predictions in the (r,) mask ``ranked`` count for
+    the score at which this fraction ends; without such predictions, all rows pass.
     """
     tau, score = options.tau, task.predictions.score[rows]
     if options.tau_by == "score":
@@ -45,7 +45,10 @@ def confident(task: Task, rows: Indices, ranked: Mask, options: SemanticOptions)
 
 
 def participants(task: Task, similarities: HoiSimilarity, options: SemanticOptions) -> Indices:
-    """Return the ascending rows of evaluated predictions: on known images and kept by options (words, cap, NMS)."""
+    """Return the ascending rows of evaluated predictions, which are on known images and pass all options.
+
+    Options remove predictions of no_interaction, of unrated words, beyond the cap per image, or suppressed by NMS.
+    """
     predictions, classes = task.predictions, task.truth.classes
     keep = task.image >= 0
     if options.no_interaction == "exclude":
@@ -98,7 +101,7 @@ class Scorer:
     def __init__(
         self, task: Task, similarities: HoiSimilarity, options: SemanticOptions, near: Overlaps | None = None
     ) -> None:
-        """Prepare a task; if ``near`` of another scorer of this task and options is given, no boxes are compared."""
+        """Prepare a task; boxes are not compared if ``near`` of a scorer with the same task and options is given."""
         truth, classes = task.truth, task.truth.classes
         self.task, self.similarities, self.options = task, similarities, options
         self.hoi = truth.hoi
@@ -132,7 +135,7 @@ class Scorer:
 
     @property
     def map_rows(self) -> Indices:
-        """Ascending rows of the predictions for SHOE-mAP: all evaluated, or only scores of at least ``map-tau``."""
+        """Ascending rows of the predictions for SHOE-mAP: evaluated ones, and with ``map-tau`` at least this score."""
         tau = self.options.map_tau
         return self.rows if tau is None else self.rows[self.task.predictions.score[self.rows] >= tau]
 
@@ -201,7 +204,7 @@ class Scorer:
 
     @cached_property
     def counts_for_tau(self) -> Mask:
-        """(n,) whether both words of each prediction have a sense or are labels; other words do not move tau."""
+        """(n,) whether each prediction counts in computing the tau threshold: both words are labels or have a sense."""
         task, words = self.task, self.task.predictions
         tables = self.similarities.verbs, self.similarities.objects
         known = [
@@ -215,7 +218,7 @@ class Scorer:
 
     @cached_property
     def overlaps_truth(self) -> Mask:
-        """(n,) whether both boxes of each prediction overlap an evaluated ground-truth pair, whatever the words."""
+        """(n,) whether both boxes of each prediction overlap the boxes of an evaluated ground truth with any labels."""
         pairs = self.task.overlaps(self.options.coordinates, self.options.rule)
         found = np.zeros(len(self.task.predictions), bool)
         found[pairs.prediction[self.counted[self.hoi[pairs.truth]]]] = True
@@ -246,7 +249,7 @@ class Scorer:
         return AveragingRule.from_options(self.options).in_mean(self.truths, self.counted)
 
     def sigma_of(self, pairs: Overlaps, similarities: HoiSimilarity) -> Floats:
-        """Return the (c,) similarity of the ground truth and the prediction of each pair under ``similarities``."""
+        """Return the (c,) similarity between ground truth and prediction in each pair, taken from ``similarities``."""
         words, row = self.task.predictions, pairs.prediction
         return similarities.sigma(self.hoi[pairs.truth], words.verb[row], words.object[row])
 
@@ -332,7 +335,7 @@ class Scorer:
         return ByContent(self.task.truth.interactions), ByContent(self.task.predictions)
 
     def criteria(self, pairs: Overlaps, sigma: Floats) -> list[Floats]:
-        """Return (c,) values by which ``best-first`` ranks pairs: similarity, then those of ``sigma-ties``."""
+        """Return (c,) arrays by which ``best-first`` ranks pairs: the similarity, then tie-breaks of ``sigma-ties``."""
         score = self.task.predictions.score[pairs.prediction]
         match self.options.sigma_ties:
             case "confidence":
@@ -359,9 +362,9 @@ class Scorer:
     def nearest(self, rows: Indices, similarities: HoiSimilarity, scope: FpScope) -> tuple[Indices, Floats]:
         """Return the (r,) class most similar to each prediction in ``rows``, and the (r,) similarity to this class.
 
-        Candidates are all evaluated classes, or those annotated on the prediction's image (``scope``); -1 without a
-        candidate. An unmatched prediction can be a false positive of this class (Algorithm 1, lines 23-30;
-        A7).
+        Candidates are all evaluated classes ("dataset"), or the evaluated classes annotated on the prediction's image
+        ("image"); -1 without a candidate. An unmatched prediction can be a false positive of this class (Algorithm 1,
+        lines 23-30; A7).
         """
         verb, object_ = self.task.predictions.verb[rows], self.task.predictions.object[rows]
         nearest, sigma = np.full(len(rows), -1, np.int64), np.zeros(len(rows))
@@ -383,9 +386,9 @@ class Scorer:
         return nearest, sigma
 
     def entries(self, matches: Matches) -> Entries:
-        """Return the entries of Algorithm 1, lines 32-40, as (score, credit).
+        """Return the ranked entries for SHOE-mAP (Algorithm 1, lines 32-40).
 
-        They are (score, sigma) for a match, (0, 0) for a missed ground truth, and (score, 0) for a false positive.
+        (score, credit) is (score, sigma) for a match, (0, 0) for a missed ground truth, (score, 0) if a false positive.
         """
         score, matched = self.task.predictions.score, np.flatnonzero(matches.prediction >= 0)
         # False positives of a class without ground truth change nothing: its AP is 0 or not in the mean.
@@ -403,7 +406,7 @@ class Scorer:
         )
 
     def entries_of(self, truth: Indices, score: Floats, credit: Floats, false: Indices, category: Indices) -> Entries:
-        """Return the entries of all classes.
+        """Return entries that may have credit, followed by false positives.
 
         Args:
             truth: (e,) ground truth of each entry that may have credit.

@@ -27,14 +27,14 @@ class Semantic(Document, frozen=True, kw_only=True):
         mf1: SHOE-mF1.
         mf1_best_tau: SHOE-mF1 at the confidence threshold with the highest SHOE-mF1 (``tau-by=best``).
         gt_miss_rate: fraction of ground truths without a match, in the matching for mF1.
-        prediction_miss_rate: fraction of predictions without a match, of all that tau keeps.
-        no_overlap_rate: fraction of predictions whose boxes overlap no ground-truth pair, of all that tau keeps.
+        prediction_miss_rate: fraction of the predictions kept by tau that have no match.
+        no_overlap_rate: fraction of the predictions kept by tau whose boxes overlap no ground-truth pair.
         above_delta: ``mf1`` and the miss rates if a match must be more similar than delta (``min-sigma=delta``); under
             the published rule, a prediction of the right object with any verb can match.
         classes: number of classes in the mean of ``map``.
         tied_share: fraction of ranked predictions whose score equals the score of another prediction of the class.
-        components_share: only with ``compare=interactions``: fraction of the inexact matches and false positives behind
-            ``map`` without a rating of the whole interaction, so that verb and object were compared separately.
+        components_share: only with ``compare=interactions``: fraction of the inexact matches and false positives of
+            ``map`` in which verb and object were compared separately, because the whole interaction has no rating.
         parts: means over each part of the class split, by name.
         harmonic_mean: harmonic mean of the SHOE-mAP of seen and unseen classes.
         tau_readings: SHOE-mF1 and the miss rates for each value of the option ``tau-by``.

@@ -179,10 +179,10 @@ def true_positives(task: Task, entries: Indices, options: StrictOptions) -> Indi
 
 
 def best_with_first_copies(image: NDArray[np.integer], score: Floats, most: int) -> Indices:
-    """Return the indices of the ``most`` best rows per image, cut as in GEN-VLKT's evaluator (docs/protocols.md 2.3).
+    """Return the indices of the ``most`` best rows per image, chosen as in GEN-VLKT (docs/protocols.md 2.3).
 
-    Each kept score selects the first row of its image with this score. Of several rows with equal scores, the first is
-    therefore returned several times and the others are lost. Rows are sorted by image, then from best to worst score.
+    A bug of its evaluator is reproduced: of several rows with equal scores on an image, the first is returned several
+    times, and the others are lost. Indices are sorted by image, then from best to worst score.
     """
     order = np.lexsort((np.arange(len(image)), -score, image))
     new = first_of_each(image[order]) | first_of_each(score[order])

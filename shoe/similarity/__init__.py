@@ -42,7 +42,7 @@ OF_DATASET = "dataset"
 
 @dataclass(frozen=True, slots=True)
 class WordNetSimilarity(Similarity):
-    """A measure on WordNet's graph; see :func:`shoe.similarity.wordnet.wordnet_values`.
+    """Similarity computed from WordNet's graph; see :func:`shoe.similarity.wordnet.wordnet_values`.
 
     Attributes:
         name: "identity", "path" or "wup".
@@ -66,7 +66,8 @@ def load_similarity(name_or_folder: str | Path, ensemble: str = "mean") -> Simil
     """Load a similarity map, or create a similarity that is computed from WordNet; shipped maps are cached.
 
     Args:
-        name_or_folder: shipped map ("hico-det"), folder of a map, "identity", "path", "wup" or "neighbourhood".
+        name_or_folder: name of a shipped map ("hico-det"), folder of a map, or a similarity that is computed from
+            WordNet: "identity", "path", "wup" or "neighbourhood".
         ensemble: how a map's raters are combined: "mean", "median", "majority" or "majority-mean".
 
     Raises:
@@ -90,8 +91,8 @@ def similarity_for(benchmark: Benchmark, name_or_folder: str | Path | Similarity
     """Return the similarity to use for a benchmark.
 
     Args:
-        name_or_folder: "dataset" for the benchmark's own map, or an argument of :func:`load_similarity`. A loaded
-            similarity is returned unchanged, except that a map is returned with the given ensemble.
+        name_or_folder: "dataset" for the benchmark's own map, a name or folder as for :func:`load_similarity`, or a
+            loaded similarity. This is returned unchanged, except that a map is returned with the given ensemble.
         ensemble: how a map's raters are combined; see :func:`load_similarity`.
     """
     if isinstance(name_or_folder, SimilarityMap) and name_or_folder.ensemble != ensemble:

@@ -47,10 +47,10 @@ class RaterWeights:
         return RaterWeights(tuple(self.weights[c] for c in columns), tuple(self.omits[c] for c in columns))
 
     def mask_omissions(self, ratings: Ratings) -> Ratings:
-        """Return (n, R) ratings in which zeros that count as omissions are replaced by -1; a copy only if needed.
+        """Return the (n, R) ratings with -1 in place of each 0 that counts as an omission; a copy only if needed.
 
-        A 0 of a rater with ``omits`` is an omission if another rater rated the pair: with any rating, or above 0 if the
-        other rater also has ``omits``.
+        A 0 of a rater with ``omits`` is an omission if a rater without ``omits`` rated the pair, or if another rater
+        with ``omits`` rated it above 0.
         """
         if not any(self.omits):
             return ratings
@@ -135,7 +135,7 @@ def combine(verb: Floats, object: Floats, how: str, weight: float) -> Floats:  #
     """Return the similarity of interactions from the similarities of verbs and objects; the arrays broadcast.
 
     Human ratings of whole interactions agree with the arithmetic mean in 85.73 %, with the geometric mean in 84.29 %
-    and with the minimum in 84.01 % (SHOE; protocols, section 10.1).
+    and with the minimum in 84.01 % (SHOE paper; docs/protocols.md, section 10.1).
 
     Args:
         verb, object: similarity of the verbs and of the objects, 0..1.

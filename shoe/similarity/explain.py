@@ -76,10 +76,9 @@ def explanations(
     """Return explanations of the similarity of a class and a prediction, both given as text.
 
     Args:
-        a: class: name of a sense (ride.v.01), word of a class (ride), or interaction (ride horse).
-        b: prediction: word (straddling) or interaction (straddle pony).
-        part: "verb" or "object": what the word ``a`` is, if it can be both. ``a`` and ``b`` are then single words, not
-            interactions.
+        a: the class, as the name of a sense (ride.v.01), a word of a class (ride), or an interaction (ride horse).
+        b: the prediction, as a word (straddling) or an interaction (straddle pony).
+        part: "verb" or "object": part of speech of ``a`` and ``b``, which are then single words, not interactions.
 
     Returns:
         If ``a`` and ``b`` are interactions: the explanation of the verbs and the explanation of the objects, and True.
@@ -133,11 +132,11 @@ def _explain(similarity: Similarity, classes: HoiClasses, of: _ClassSense, word:
 
 
 def reason_of(candidate: Sense, part: Part, of: tuple[str, str], word: str, options: SemanticOptions) -> str:
-    """Return the rule by which a word leads to a sense, with the reasons for a weight of the sense below 1.
+    """Return, as text, the rule by which a word leads to a sense, and why the sense counts less than 1, if it does.
 
     Args:
-        candidate: possible sense of the word.
-        of: word of the class, and name of its sense.
+        candidate: possible sense of the word, with the rule.
+        of: word of the class to which the word is compared, and name of the class's sense.
         word: predicted word.
         options: semantic options; ``partial`` and ``sense`` determine which weights apply.
     """

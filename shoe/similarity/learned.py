@@ -40,13 +40,13 @@ _KINDS = {"classes": "<i4", "senses": "<i4", "levels": "<u1", "ratings": "<f4", 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LearnedPart:
-    """Predictions for the pairs of C class senses and S senses of one part of speech.
+    """Predicted ratings of the pairs of C class senses and S senses of one part of speech.
 
     Attributes:
         classes: (C,) IDs of the class senses.
         senses: (S,) IDs of the other senses, ascending.
-        levels: (S, ceil(C / 2)) level 0 to 15 of each pair, two per byte: column k has class 2 k in its lower four bits
-            and class 2 k + 1 in its upper four bits (:func:`packed`).
+        levels: (S, ceil(C / 2)) level 0 to 15 of the predicted rating of each pair, two per byte: column k has class
+            2 k in its lower four bits and class 2 k + 1 in its upper four bits (:func:`packed`).
         ratings: (16, 5) fraction of each rating 0 to 4 per level; the mean rating increases with the level.
         shared: (2,) fractions of the variance of the prediction errors (as normal deviates) that are common to all
             pairs of a class, and to all pairs of a sense.
@@ -59,7 +59,7 @@ class LearnedPart:
     shared: NDArray[np.float32]
 
     def levels_of(self, class_senses: Ints, senses: Ints) -> NDArray[np.int8]:
-        """Return the (C, S) level of each pair of senses; -1 for a class that is not in the table."""
+        """Return the (C, S) level of each pair: -1 if the class is not in the table, 0 if the other sense is not."""
         column = np.full(len(lexicon()) + 1, -1, np.int32)  # the last is of the class without a sense, -1
         column[self.classes] = np.arange(len(self.classes))
         row = np.searchsorted(self.senses, senses)
@@ -74,20 +74,21 @@ class LearnedPart:
     def expected(self, class_senses: Ints, senses: Ints) -> Floats:
         """Return the (C, S) mean predicted ratings divided by 4, 0..1; NaN for a class that is not in the table.
 
-        Mean ratings below 0.5 count as 0; otherwise the maximum over a word's many senses would be above 0 by chance.
+        Mean ratings (0 to 4) below 0.5 count as 0; otherwise the maximum over a word's senses would exceed 0 by chance.
         """
         means = self.ratings @ np.arange(HIGHEST + 1.0)
         means = np.append(np.where(means < CREDIT_FROM, 0, means) / HIGHEST, np.nan)
         return np.asarray(means[self.levels_of(class_senses, senses)])
 
 
-def sample_ratings(ratings: NDArray[np.floating], levels: NDArray[np.integer], luck: Floats) -> Indices:
+def sample_ratings(ratings: NDArray[np.floating], levels: NDArray[np.integer], deviates: Floats) -> Indices:
     """Return (n,) ratings 0..4 sampled for n pairs from the rating distributions of their levels.
 
     Args:
         ratings: (L, 5) fraction of each rating 0..4 per level.
         levels: (n,) level of each pair.
-        luck: (n,) standard normal deviates; a rating is the quantile of its level's distribution at the deviate.
+        deviates: (n,) standard normal deviates. A deviate at the p-quantile of the normal distribution gives the
+            p-quantile of the level's rating distribution.
     """
     from statistics import NormalDist  # for intervals alone
 
@@ -98,11 +99,11 @@ def sample_ratings(ratings: NDArray[np.floating], levels: NDArray[np.integer], l
 
     # Deviates below which the rating is lower than 1, 2, 3 and 4, per level.
     ends = np.array([[normal_quantile(p) for p in row] for row in ratings.cumsum(axis=1)[:, :-1].tolist()])
-    return np.asarray(np.add.reduce([luck >= end[levels] for end in ends.T], dtype=np.int64))
+    return np.asarray(np.add.reduce([deviates >= end[levels] for end in ends.T], dtype=np.int64))
 
 
 def packed(levels: Indices) -> NDArray[np.uint8]:
-    """Return (S, C) levels 0 to 15 packed as (S, ceil(C / 2)) bytes: the even column in the lower four bits."""
+    """Return (S, C) levels 0 to 15 packed as (S, ceil(C / 2)) bytes, even columns in the lower four bits."""
     even = np.pad(levels.astype(np.uint8), ((0, 0), (0, levels.shape[1] % 2)))
     return even[:, ::2] | even[:, 1::2] << np.uint8(4)
 
@@ -153,7 +154,7 @@ def read_learned(path: Path, digest: str) -> Learned:
 
 
 def learned_bytes(learned: Learned) -> bytes:
-    """Return the bytes of a file with predictions per part of speech, which :func:`read_learned` reads."""
+    """Return predictions per part of speech as the content of a file that :func:`read_learned` reads."""
     listed, parts, offset = [], [], 0
     for part, of_part in learned.items():
         for name, kind in _KINDS.items():

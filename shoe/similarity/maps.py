@@ -68,7 +68,7 @@ class Extended(msgspec.Struct, frozen=True):
 
 
 class UsedLexicon(msgspec.Struct, frozen=True):
-    """Name and digest of the lexicon that defines the rated senses; WordNet 3.0 has no such entry."""
+    """Name and digest of the lexicon that defines the rated senses; absent in map.json if it is WordNet 3.0."""
 
     name: _Name
     digest: Annotated[str, _described("the digest of the lexicon, 8 hex digits")]
@@ -85,7 +85,7 @@ class RaterEntry(msgspec.Struct, frozen=True):
 
 
 class Header(msgspec.Struct, frozen=True):
-    """Fields of every map.json; ``format`` is informative only."""
+    """Checked fields of a map.json, some of them optional; ``format`` is informative only."""
 
     version: Annotated[Literal[1], _described(f"{VERSION}, the version supported by this release of shoe")]
     name: _Name
@@ -361,7 +361,10 @@ def is_map(name_or_folder: str | Path) -> bool:
 
 
 def no_map_error(name_or_folder: str | Path, what: str, known: Iterable[str]) -> ShoeError:
-    """Return an InputError for a path that is no map; else the error for an unknown ``what``, with ``known`` names."""
+    """Return the error for a map that was not found: InputError if the path exists, else that the name is unknown.
+
+    ``what`` is a noun for the name in the message, such as "map"; ``known`` are the valid names, for a suggestion.
+    """
     if not os.path.exists(name_or_folder):
         return unknown_name(what, str(name_or_folder), known)
     found = "a folder without map.json" if os.path.isdir(name_or_folder) else "a file"
@@ -454,9 +457,9 @@ def write_map(
 
 
 def clear_leftovers(folder: Path) -> None:
-    """Check that a map can be written to ``folder``, and clean up after killed processes that wrote this map.
+    """Check that a map can be written to ``folder``, and handle temporary folders of killed processes that wrote it.
 
-    A complete map in their temporary folders is moved to its place; an incomplete map is deleted.
+    If a temporary folder contains a complete map, the map is moved to ``folder``; otherwise it is deleted.
 
     Raises:
         InputError: if no map can be written to the folder.
@@ -530,9 +533,9 @@ def _unwritable(folder: Path, error: OSError) -> InputError:
 
 
 def check_is_new(folder: Path) -> None:
-    """Raise InputError if the folder of a new map is not empty, is a file, has an unprintable name or is not writable.
+    """Raise InputError unless ``folder`` is missing or empty, is writable, and has a printable name.
 
-    Also clean up after killed processes; see :func:`clear_leftovers`.
+    Also move or delete unfinished maps of killed processes; see :func:`clear_leftovers`.
     """
     if not Path(os.path.realpath(folder)).name.isprintable():
         raise InputError(quote(str(folder)), found="unprintable characters", expected="a printable folder name")

@@ -27,10 +27,10 @@ _FILE = Path(__file__).with_name("neighbourhood.tsv")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Neighbourhood(Similarity):
-    """Similarity map with predictions by WordNet relation for unrated pairs.
+    """Similarity map in which unrated pairs have values predicted from the WordNet relation of the two senses.
 
     Attributes:
-        source: the map. If a pair is unrated, the rating of the reversed pair is used.
+        source: the map. If a pair is unrated, the rating of the reversed pair is used before any prediction.
     """
 
     source: Similarity

@@ -32,7 +32,8 @@ _TAB, _NEWLINE, _ZERO, _LAST = (ord(character) for character in "\t\n0~")
 class RatedPairs:
     """m rated pairs of senses of one part of speech, each pair once.
 
-    In a map, pairs are sorted by both names (:meth:`by_name`), so that all pairs of a class sense are consecutive rows.
+    In a map, pairs are sorted by the names of class sense and sense (:meth:`by_name`), so that all pairs of a class
+    sense are consecutive rows.
 
     Attributes:
         class_sense: (m,) ID of the class sense of each pair in the compiled lexicon.
@@ -63,11 +64,11 @@ class RatedPairs:
         return RatedPairs(self.class_sense[rows], self.sense[rows], self.ratings[rows])
 
     def by_name(self) -> RatedPairs:
-        """Return the pairs sorted by both names."""
+        """Return the pairs sorted by the name of the class sense, then by the name of the other sense."""
         return self[np.lexsort((name_ranks(self.sense), name_ranks(self.class_sense)))]
 
     def names(self) -> list[tuple[str, str]]:
-        """Return the (class synset, synset) names of each pair."""
+        """Return the names of the class sense and of the other sense of each pair."""
         return list(zip(names_of(self.class_sense), names_of(self.sense), strict=True))
 
     def join_raters(self, other: RatedPairs) -> RatedPairs:

@@ -28,7 +28,7 @@ _IDENTICAL = 2.0
 
 
 class Basis(IntEnum):
-    """Basis of the similarity value of a class and a word."""
+    """Origin of the similarity value of a class and a word, such as a rating or equal spelling."""
 
     UNRESOLVED = 0
     """The word has no sense in the lexicon; the value is 0."""
@@ -197,14 +197,14 @@ def similarity_table(
         class_words: words of the C classes, such as "ride".
         words: W distinct predicted words, as written in the prediction file.
         options: options of the protocol. ``object_words``: how an object of several words is resolved. ``sense``: which
-            sense of a word counts: the best sense for each class ("likely": rare senses have a lower weight), the first
-            sense, or one sense for all classes, which has the highest value for any class. ``unrated``: value of an
-            unrated pair of senses ("drop" counts as "zero" here; the scorer leaves such cells out). ``partial``:
+            sense of a word counts: the sense most similar to each class ("likely": rare senses have a lower weight),
+            the first sense, or one sense for all classes, which has the highest value for any class. ``unrated``: value
+            of an unrated pair of senses ("drop" counts as "zero" here; the scorer leaves such pairs out). ``partial``:
             whether a partial match counts less, or only the own senses of words count. ``direction``: whether only
             ratings of (class sense, sense) count, or also ratings of the reversed pair; if both are rated, their mean
-            counts. ``alternatives``: similarity of several words for one verb or object; only one of them counts under
-            ``sense`` "one".
-        labels: all labels of the dataset, whose own senses alone count; ``class_words`` if None.
+            counts. ``alternatives``: how a predicted verb or object that names several words ("ride or hold") is
+            compared; only one of the words counts under ``sense`` "one".
+        labels: all labels of the dataset; for these words, only their own senses count. ``class_words`` if None.
 
     Returns:
         The table, with classes in the order of ``class_senses`` and words in the order of ``words``. For alternatives,
@@ -315,7 +315,7 @@ def _single_words(
 def word_senses(
     part: Part, words: Sequence[str], options: SemanticOptions, labels: Sequence[str], most: int | None = None
 ) -> tuple[Ints, Indices, Floats, Indices, Indices]:
-    """Return the senses of W words that count, at most ``most`` senses per word (None: all); see `counted_senses`.
+    """Return the senses that count for W words, at most ``most`` per word (None: all); see :func:`counted_senses`.
 
     Returns:
         synsets: (S,) IDs of all senses, ascending.
@@ -337,8 +337,8 @@ def counted_senses(
 ) -> list[tuple[Sense, ...]]:
     """Return the senses of each word that count in scoring, best first.
 
-    Senses that shoe adds to those of a word's lemmas do not count with ``partial=full``, and never count for a word
-    that is one of ``labels``: "board" would otherwise be similar to ride.
+    Senses that shoe adds to the senses of a word's lemmas do not count with ``partial=full``, and never count for a
+    word that is one of ``labels``: "board" would otherwise be similar to ride.
     """
     found = [resolve(word, part, options.object_words).candidates for word in words]
     own = np.full(len(words), options.partial == "full") | (match_labels(words, labels, part) >= 0)

@@ -24,7 +24,7 @@ _SCEPTICS = 5  # prior ratings per bin, equal to WordNet's value, added to the r
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SenseLookups:
-    """Pairs of C class senses and the S senses of W words.
+    """Pairs of C class senses and the S senses of W predicted words, and which of the pairs are unrated.
 
     Attributes:
         class_senses: (C,) IDs of the class senses; -1 for no_interaction, which has no pairs.
@@ -62,22 +62,25 @@ class SenseLookups:
         return cls(part, class_senses, synsets, senses, weights, first, count, unrated)
 
     def pairs(self, row: Indices, word: Indices) -> tuple[Indices, Indices, Indices]:
-        """Return the unrated pairs of senses of n cells; a cell combines a class sense and a word.
+        """Return the m unrated pairs of senses in n comparisons of a class sense with a word.
 
         Args:
-            row: (n,) index of each cell's class sense.
-            word: (n,) index of each cell's word.
+            row: (n,) index of the class sense in each comparison.
+            word: (n,) index of the word in each comparison.
 
         Returns:
-            (m,) index of the cell of each unrated pair, 0 to n - 1; (m,) index of the class sense; (m,) index of the
-            other sense in ``synsets``.
+            Of each unrated pair, (m,) index of the comparison, 0 to n - 1; (m,) index of the class sense; (m,) index
+            of the other sense in ``synsets``.
         """
         cell, index = expand(self.first[word], self.count[word])
         sense, unrated = self.senses[index], self.unrated[row[cell], self.senses[index]]
         return cell[unrated], row[cell[unrated]], sense[unrated]
 
     def highest(self, values: Floats) -> Floats:
-        """Return the (C, W) highest of (C, S) values * weights over each word's senses; 0 for a word without senses."""
+        """Return the (C, W) highest weighted value over each word's senses; 0 for a word without senses.
+
+        ``values`` are (C, S) values of class senses and ``synsets``; they are multiplied by ``weights``.
+        """
         found = np.zeros((len(self.class_senses), len(self.count)))
         words = np.flatnonzero(self.count)
         if len(words):
@@ -105,9 +108,9 @@ class ImputedBase(Similarity):
 class ImputedSimilarity(ImputedBase):
     """Similarity map with imputed values for unrated pairs.
 
-    The imputed value is either a constant or a cautious value, which few ratings are expected to exceed. For cautious
-    values, pairs are grouped into ten bins by Wu-Palmer similarity. The cautious value of a bin is the 95 % quantile of
-    its ratings, and at least the value of the bin below. Single ratings can exceed it.
+    The imputed value is either a constant or a cautious value. For cautious values, pairs are grouped into ten bins by
+    Wu-Palmer similarity. The cautious value of a bin is the 95 % quantile of its ratings, and at least the value of the
+    bin below, so that few unrated pairs are expected to have a higher rating.
 
     Attributes:
         source: map whose unrated pairs get values.

@@ -33,16 +33,16 @@ Row = tuple[str, str, str, str]
 
 
 def normalize_word(word: str) -> str:
-    """Return a predicted word as written in the table: in lower case, without accents, with single blanks."""
+    """Return a predicted word as written in tables of whole interactions: lower case, no accents, single blanks."""
     return text.spelled(text.plain(word)).replace("_", " ")
 
 
 @dataclass(frozen=True, eq=False)
 class WholeRatings:
-    """Ratings of m pairs of a class and a predicted interaction; each pair occurs once.
+    """Ratings of m pairs of a class and a predicted interaction, each rated as a whole; each pair occurs once.
 
     Attributes:
-        rows: class verb, class object, predicted verb and predicted object of each pair.
+        rows: m tuples (class verb, class object, predicted verb, predicted object).
         ratings: (m, R) int8 ratings 0..4 by R raters; -1 if the rater has not rated the pair.
     """
 
@@ -51,7 +51,7 @@ class WholeRatings:
 
     @cached_property
     def columns(self) -> list[tuple[dict[str, int], Ints]]:
-        """Per column of ``rows``: the index of each distinct word, and the (m,) indices of the words in the rows."""
+        """Per column of ``rows``: {word: index} of its distinct words, and the (m,) word index of each row."""
         found: list[tuple[dict[str, int], Ints]] = []
         for names in zip(*self.rows, strict=True) if self.rows else [()] * len(_NAMES):
             number = {name: index for index, name in enumerate(dict.fromkeys(names))}
@@ -97,14 +97,16 @@ class WholeFile:
 
 
 def format_whole(pairs: WholeRatings, raters: Sequence[str]) -> bytes:
-    """Return the content of the table with sorted rows; ``raters`` are the names of the rating columns."""
+    """Return the table of whole interactions as bytes, with sorted rows; ``raters`` are names of rating columns."""
     ratings = (["" if rating == MISSING else str(rating) for rating in row] for row in pairs.ratings.tolist())
     lines = sorted("\t".join((*row, *of_row)) for row, of_row in zip(pairs.rows, ratings, strict=True))
     return "".join(f"{line}\n" for line in ["\t".join((*_NAMES, *raters)), *lines]).encode()
 
 
 def parse_whole(content: bytes, source: Path, raters: Sequence[str]) -> WholeRatings:
-    """Parse and check a table; ``raters`` are the expected rating columns, ``source`` is the path for messages.
+    """Parse and check a table of whole interactions; ``source`` is its path, for error messages.
+
+    ``raters`` are the names of the expected rating columns.
 
     Raises:
         InputError: for the first invalid line, with its number.

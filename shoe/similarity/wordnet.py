@@ -108,7 +108,7 @@ def _to_simulated_root(synsets: Ints) -> Steps:
 
 @per_lexicon(None)
 def steps_up(synset: int) -> dict[int, int]:
-    """Return {synset: fewest steps} from a sense up to each direct or indirect hypernym, and 0 to the sense itself."""
+    """Return the fewest steps from a sense up to each direct or indirect hypernym, by its ID; 0 to the sense itself."""
     found = {synset: 0}
     for hypernym in lexicon().hypernyms(synset).tolist():
         for ancestor, steps in steps_up(hypernym).items():

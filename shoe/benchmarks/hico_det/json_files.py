@@ -128,7 +128,7 @@ class _PpdmImage(ListedImage, gc=False):
 
 
 def read_ppdm(path: str | Path, data: bytes, benchmark: Benchmark, _split: str | None) -> Rows:
-    """Read a file of PPDM or QPIC, whose verb and HOI IDs are in the order of the benchmark's class table.
+    """Return the triplets in a file of PPDM or QPIC, whose verb and HOI IDs are in the order of the class table.
 
     Training images with triplets that refer to missing boxes are only listed in ``left_out``.
     """

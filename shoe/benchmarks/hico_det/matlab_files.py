@@ -28,8 +28,8 @@ _DAMAGE = (KeyError, IndexError, TypeError, ValueError, AttributeError, Overflow
 def read_bbox_mat(path: str | Path, data: bytes, benchmark: Benchmark, split: str | None) -> Rows:
     """Return the triplets in one split of the file: the requested split, by default the test split if the file has it.
 
-    Invisible interactions are ignored. A training image is only listed in ``left_out``, as by QPIC, if one of its
-    triplets refers to a box that the file does not have.
+    Interactions marked as invisible are ignored. A training image with a triplet that refers to a missing box is left
+    out, as by QPIC, and only named in ``left_out``.
 
     Raises:
         InputError: naming the image that breaks the format.

@@ -32,7 +32,7 @@ _PERSON = "person"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AnnotatedPersons:
-    """The b boxes of m images, and q annotations of actions.
+    """The b boxes of m images, and q annotations of a person's action.
 
     Attributes:
         sizes: (m, 2) image width and height; 0 if the file has none.
@@ -40,7 +40,7 @@ class AnnotatedPersons:
         boxes: (b, 4) x1, y1, x1 + width, y1 + height.
         object: (b,) category, an index into the benchmark's objects.
         left_out: (b,) whether the official evaluation leaves a box out, besides boxes without area.
-        listed: indices of the boxes of annotated persons, with or without an action.
+        listed: indices of the boxes of annotated persons, including persons without an action.
         person: (q,) index of the person's box.
         action: (q,) index of the action.
         entry: (q,) index of the action's role in ``Actions.entries``; -1 for an action without roles.
@@ -60,7 +60,7 @@ class AnnotatedPersons:
     target: Indices
 
     def rows(self, benchmark: Benchmark) -> Rows:
-        """Return the triplets that have both boxes, with the annotations by person in ``annotated``."""
+        """Return the triplets in which both boxes exist, with the annotations by person in the field ``annotated``."""
         actions = benchmark.actions
         pair = np.flatnonzero(self.target >= 0)
         image = np.repeat(np.arange(len(self.images)), self.counts)
@@ -220,7 +220,7 @@ def read_qpic_json(path: str | Path, data: bytes, benchmark: Benchmark, _split: 
 
 
 def write_qpic_json(table: Interactions, path: str | Path, benchmark: Benchmark) -> None:
-    """Write triplets in the format that :func:`read_qpic_json` reads; a table has no actions without an object."""
+    """Write triplets in the format that :func:`read_qpic_json` reads, without actions that have no object."""
     classes = benchmark.classes
     verb = benchmark.actions.verb_ids(classes.verbs, classes.objects, table.verb, table.object)
     write_image_lists(table, path, benchmark, {"category_id": verb})

@@ -41,7 +41,7 @@ def in_buckets(lemmas: Iterable[str]) -> list[str]:
 
 
 def word_arrays(senses: Mapping[tuple[str, Pos], Sequence[int]], members: Sequence[Sequence[str]]) -> Arrays:
-    """Return the arrays of a compiled file for lemmas and their senses, by name; tag counts and adjective marks are 0.
+    """Return, by name, a compiled file's arrays for lemmas and their senses; tag counts and adjective marks are 0.
 
     Args:
         senses: concept IDs of each (lemma, part of speech), most frequent sense first.
@@ -77,15 +77,15 @@ def text_bytes(text: str) -> NDArray[np.uint8]:
 
 
 def texts(kind: str, values: Sequence[str]) -> Arrays:
-    """Return the arrays {kind}_length and {kind}_text for ``values``, one text per concept."""
+    """Return the arrays "KIND_length" and "KIND_text" of a compiled file that store ``values``, a text per concept."""
     return {f"{kind}_length": lengths([text.encode() for text in values]), f"{kind}_text": text_bytes("".join(values))}
 
 
 def pack(arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any] | None = None) -> bytes:
-    """Return the bytes of a compiled file: magic, header length, header, then the arrays, 8-aligned.
+    """Return the content of a compiled file: magic, header length, header, then the arrays, 8-aligned.
 
-    The header contains name, type, offset and length of each array, and the metadata in ``facts``. The digest covers
-    the arrays except the keys, which are computed from names, and the metadata except name, title and "about".
+    The header contains name, type, offset and length of each array, the metadata ``facts``, and a digest of both. The
+    digest covers neither the array "key", which is computed from names, nor the metadata name, title and about.
     """
     table, parts, size, counted = [], [], 0, 0
     for name, array in arrays.items():
@@ -143,11 +143,11 @@ def check_ids(source: Source) -> None:
 
 
 def ordered(parents: Mapping[str, tuple[str, ...]]) -> tuple[dict[str, int], tuple[str, ...]]:
-    """Return the depth of each concept, and one cycle of parents.
+    """Return the depth of each concept, and one cycle of parents (empty if there is none).
 
     The depth is 0 for a concept without parents, else 1 + the depth of its deepest parent. ``parents`` maps each
-    concept ID to its parents; parents that are not keys are ignored. Concepts on or below a cycle have no depth. The
-    cycle is a tuple of IDs with the first ID repeated at the end; it is empty without cycles.
+    concept ID to its parents; parents that are not keys are ignored. Concepts on or below a cycle are missing in the
+    depths. The cycle is a tuple of IDs with the first ID repeated at the end.
     """
     known = {id_: [parent for parent in above if parent in parents] for id_, above in parents.items()}
     sorter, depth, cycle = TopologicalSorter(known), dict[str, int](), ()
@@ -164,8 +164,8 @@ def ordered(parents: Mapping[str, tuple[str, ...]]) -> tuple[dict[str, int], tup
 def check_parents(source: Source, *, break_cycles: bool) -> dict[str, tuple[str, ...]]:
     """Return {concept ID: parents}, with only existing parents of the same part of speech.
 
-    Other relations are left out. If ``break_cycles`` is true, one relation of each cycle is left out, too. Relations
-    that are left out are counted in ``source.left_out``.
+    If ``break_cycles`` is true, one relation of each cycle of parents is left out, too. All relations that are left out
+    are counted in ``source.left_out``.
 
     Raises:
         InputError: for a cycle, unless ``break_cycles`` is true, or for a concept more than 250 levels below its root.
@@ -195,7 +195,7 @@ def check_parents(source: Source, *, break_cycles: bool) -> dict[str, tuple[str,
 
 
 def find_defects(source: Source) -> list[Defect]:
-    """Return the types of defect that a source has, in a fixed order, the most severe first; [] without defects."""
+    """Return one element per type of defect that a source has, the most severe type first; [] without defects."""
     all_ = source.concepts
     ids, pos = Counter(c.id for c in all_), {c.id: c.pos for c in all_}
     has_child = {parent for c in all_ for parent in c.parents}

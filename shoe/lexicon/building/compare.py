@@ -33,8 +33,8 @@ def wordnet_numbers(links: Iterable[Sequence[str]]) -> list[int]:
 def match_concepts(one: Lexicon, other: Lexicon) -> list[int]:
     """Return the ID in ``other`` of each concept of ``one``; -1 if ``other`` has no equal concept.
 
-    If one of the lexicons is WordNet 3.0, concepts are matched by links to WordNet, and several synsets may match the
-    same concept. Otherwise they are matched by shared links, or else by equal names.
+    If a lexicon is WordNet 3.0, concepts are matched by links to WordNet, and several synsets may match the same
+    concept. Other lexicons are matched by shared links, and concepts without such links by equal names.
     """
     if one.concepts is other.concepts:
         return list(range(len(one)))
@@ -123,7 +123,7 @@ def lexicon_size(lexicon: Lexicon) -> LexiconSize:
 
 
 def to_source(lexicon: Lexicon) -> Source:
-    """Return the concepts of a compiled lexicon as a source, without inflected forms, order of senses and licence."""
+    """Return the concepts of a compiled lexicon as a :class:`Source` without inflected forms, sense order, licence."""
     name = lexicon.name
     concepts = [
         Concept(
@@ -150,7 +150,7 @@ class Difference:
 
 
 def differences(one: Source, other: Source) -> list[Difference]:
-    """Return the types of difference that occur between concepts with equal IDs, and the IDs in only one source."""
+    """Return one element per type of difference, such as other names for the same ID; [] for equal sources."""
     a, b = ({concept.id: concept for concept in source.concepts} for source in (one, other))
     both = [id_ for id_ in a if id_ in b]
     found = [

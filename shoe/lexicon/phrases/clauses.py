@@ -382,5 +382,5 @@ class _Reader(NounReader):
 
 
 def sentence_of(words: list[str], tags: str) -> Sentence:
-    """Parse words, each with a one-letter tag, into clauses, and nouns and prepositional phrases outside clauses."""
+    """Parse the words of a phrase; ``tags`` has one letter per word (:class:`~shoe.lexicon.phrases.words.Tag`)."""
     return _Reader(words, tags).read()

@@ -18,11 +18,11 @@ from shoe.lexicon.phrases.words import base_of, table, word_of
 
 
 def accompanies(main: Clause, other: Clause) -> bool:
-    """Return whether ``other``, a clause with an -ing form, states a second interaction of the person of ``main``.
+    """Return whether ``other``, a clause with an -ing form, states a second interaction of the person in ``main``.
 
     This holds if ``other`` starts with "while", or if it directly follows ``main`` and no other noun of ``main`` can be
-    its subject. It does not hold for passives, for clauses in different sentences, or if ``other`` has no object or
-    only scenery, clothing, a pronoun or a body part as object.
+    its subject. It does not hold for passives, for clauses in different sentences, or if the object of ``other`` is
+    missing, scenery, clothing, a pronoun or a body part.
     """
     thing, doer = other.object, main.subject is None or main.subject.person
     if not doer or main.passive or main.verb[0] == "being" or main.sentence != other.sentence:
@@ -37,7 +37,7 @@ def accompanies(main: Clause, other: Clause) -> bool:
 
 
 def is_fronted(clause: Clause) -> bool:
-    """Return whether a clause is subordinate, ``apart`` and has no subject before it: "while eating, she ..."."""
+    """Return whether a clause is subordinate and precedes its subject: "while eating" in "while eating, she ..."."""
     return clause.kind == "subordinate" and clause.apart and clause.subject is None
 
 
@@ -75,9 +75,9 @@ _AWAY = text.PARTICLES - {"on"} | {"around"}
 
 
 def group_of(clauses: list[Clause], best: int, reply: ReplyObjects) -> list[int]:
-    """Return the indices of the clauses that state interactions of one pair together with clause ``best``.
+    """Return the indices of the clauses that state interactions of the same human-object pair as clause ``best``.
 
-    The indices ascend and include ``best``; clauses before their subject ("while holding a rope, she ...") come last.
+    The indices ascend and include ``best``; an earlier clause before its subject ("while eating, she ...") comes last.
     """
     group = [best]
     told = [i for i, clause in enumerate(clauses) if i == best or not clause.borne]
@@ -92,7 +92,7 @@ def group_of(clauses: list[Clause], best: int, reply: ReplyObjects) -> list[int]
 
 
 def are_rivals(first: Clause, second: Clause) -> bool:
-    """Return whether two clauses with different objects are equally likely to state the interaction."""
+    """Return whether it is uncertain which of two clauses states the interaction, for example with other objects."""
     aimed = second.kind == "infinitive" and first.direct and second.object is not None and first.use is None
     aimed = aimed and base_of(first.verb[0]) not in table("teaching")
     alike = first.kind == second.kind and not (second.linked or second.apart)
@@ -186,7 +186,7 @@ def is_before(first: Clause, second: Clause) -> bool:
 
 
 def poses(first: Clause, second: Clause) -> bool:
-    """Return whether ``first`` states a posture, and ``second``, in another sentence or after "while", an action."""
+    """Return whether ``first`` states a posture and ``second`` an action, in a later sentence or after "while"."""
     posed = base_of(first.verb[0]) in table("posture") and first.object is not None and not first.direct
     return posed and second.apart and second.direct
 
@@ -205,14 +205,14 @@ def _does(clause: Clause) -> bool:
 
 
 def is_nearby(clause: Clause) -> bool:
-    """Return whether a clause only states nearness or cover: "stands behind a counter", "covered by a blanket"."""
+    """Return whether a clause only states where something is: "stands behind a counter", "covered by a blanket"."""
     posed = not clause.direct and base_of(clause.verb[0]) in table("posture")
     comes = clause.direct and clause.object is not None and base_of(clause.verb[0]) in table("approach")
     return clause.borne or comes or (posed and "_".join(clause.verb[1:]) in table("nearby"))
 
 
 def is_immaterial(clause: Clause) -> bool:
-    """Return whether a clause has a prepositional object without an action on it, such as "listens to music"."""
+    """Return whether a clause has a prepositional object on which nobody acts, such as "listens to music"."""
     thing = clause.object
     if thing is None or clause.direct or thing.head in table("looker"):
         return thing is not None and not clause.direct
@@ -221,7 +221,7 @@ def is_immaterial(clause: Clause) -> bool:
 
 
 def sets_scene(first: Clause, second: Clause) -> bool:
-    """Return whether ``first`` describes a thing, and ``second`` an action of a person: "it is wet, she dries it"."""
+    """Return whether ``first`` describes a thing and ``second`` a person's action: "it is wet", "she dries it"."""
     thing, person = first.subject, second.subject
     if thing is None or thing.person or is_body_part(thing) or person is None or not person.person or second.passive:
         return False
@@ -242,7 +242,7 @@ def is_bare(clause: Clause) -> bool:
 
 
 def fits_reply(clause: Clause, reply: ReplyObjects) -> bool:
-    """Return whether an object of a clause, the subject of a passive, or the implied object is in the reply."""
+    """Return whether the model's reply names an object of a clause, its passive subject, or its implied object."""
     nouns = [clause.object, clause.second, *(each.noun for each in clause.attached if not each.noun.none)]
     nouns += [clause.subject] if clause.passive else []
     named = any(is_in_reply(noun, reply) for noun in nouns if noun is not None)

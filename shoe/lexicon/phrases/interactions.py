@@ -40,7 +40,7 @@ from shoe.lexicon.phrases.words import base_of, gerund, is_expression, table, ve
 
 
 def ranks_of(clauses: Sequence[Clause], reply: ReplyObjects) -> list[float]:
-    """Return a rank per clause; the clause with the lowest rank states the interaction."""
+    """Return a rank for each clause; the clause with the lowest rank most likely states the interaction."""
     ranks = [_rank(clause, reply) for clause in clauses]
     for k, (first, second) in enumerate(pairwise(clauses)):
         ranks[k] += 5 * (second.kind == "infinitive" and _leads_to(first, second))
@@ -244,8 +244,9 @@ _SHAPELESS = frozenset(f"noun.{name}" for name in ("communication", "possession"
 def candidate_without_inner(clause: Clause, inner: Noun) -> Candidate | None:
     """Return the candidate (doing tricks on, skateboard) for "doing tricks on a skateboard", or None.
 
-    ``inner`` is the direct object, which is part of the action ("tricks"); the object of the candidate is the noun of a
-    later preposition ("skateboard"). A direct object without shape ("money", "mud") stays the first object.
+    ``inner`` is the direct object ("tricks"). If it is not part of the action, or no preposition with a thing follows,
+    the result is None. Otherwise the candidate's object is that thing ("skateboard"), except that a direct object
+    without shape ("money", "mud") stays the first alternative.
     """
     brought = [Attached("of", inner.of)] if inner.of is not None else clause.attached
     brought = [a for a in brought if "_".join(a.preposition.split()) not in table("nearby").keys() | table("at_time")]
@@ -259,7 +260,7 @@ def candidate_without_inner(clause: Clause, inner: Noun) -> Candidate | None:
 
 
 def verbs_with(clause: Clause, attached: Attached) -> list[str]:
-    """Return the alternative verb phrases for the noun of a preposition: "cutting with", "cutting cake with"."""
+    """Return the verb phrases for the noun after a preposition: ["cutting with", "cutting cake with"] for a knife."""
     if clause.object is None:
         return [f"{clause.verb[0]} {attached.preposition}"]
     whole = " ".join([*clause.verb, *clause.object.words, attached.preposition])
@@ -279,7 +280,7 @@ def verbs_with(clause: Clause, attached: Attached) -> list[str]:
 
 
 def may_be_object(attached: Attached) -> bool:
-    """Return whether the noun can be the object of an interaction: "hits a ball with a bat", "gives tea to a boy"."""
+    """Return whether the noun after a preposition can be an object: "hits a ball with a bat", "gives tea to a boy"."""
     preposition, noun = attached
     if noun.none or is_scenery(noun) or is_body_part(noun) or noun.person:
         return noun.person and preposition == "to" and not noun.none and noun.head not in table("pronoun")
@@ -346,8 +347,8 @@ MOST_ALTERNATIVES = 3
 def candidates(sentence: Sentence, reply: ReplyObjects) -> list[list[Candidate]]:
     """Return groups of candidates, best group first; [] if no interaction is found, or all are negated.
 
-    The sentence states all interactions of one group; the groups are alternatives. Clauses of ``sentence`` are changed
-    in place: pronouns are resolved, and shared objects and negations are added.
+    The candidates of one group are interactions that the sentence states together; groups are alternatives. Clauses of
+    ``sentence`` are changed in place: pronouns are resolved, and shared objects and negations are added.
     """
     for clause in sentence.clauses:
         clause.negated |= any(reply.object and a.noun.none and is_in_reply(a.noun, reply) for a in clause.attached)

@@ -53,7 +53,10 @@ _BRACKETS = "|<>()[]{}\"'`. "
 
 
 class Fields(NamedTuple):
-    """Verb and object of a phrase in a notation; ``sure`` is false if it may be a list of words ("ride, horse")."""
+    """Verb and object of a phrase in a notation like "(man, ride, horse)".
+
+    ``sure`` is false if the phrase may instead be a list of words ("ride, horse").
+    """
 
     verb: str
     object: str

@@ -40,7 +40,10 @@ class ReplyObjects(NamedTuple):
 
 @lru_cache(maxsize=20_000)
 def reply_objects(object_: str | None, known: tuple[str, ...]) -> ReplyObjects:
-    """Return the objects of a reply: ``object_``, or else the box labels ``known``, without persons if possible."""
+    """Return the objects of a reply: ``object_``, its object field, or else ``known``, its box labels.
+
+    Persons are left out if other objects remain.
+    """
     words = [object_] if object_ else list(dict.fromkeys(known))
     heads = {word: tokens[-1] for word in words if (tokens := text.tokens(text.plain(word)))}
     things = [word for word, head in heads.items() if not word_of(head).person] or list(heads)
@@ -49,7 +52,7 @@ def reply_objects(object_: str | None, known: tuple[str, ...]) -> ReplyObjects:
 
 
 def is_in_reply(noun: Noun, reply: ReplyObjects) -> bool:
-    """Return whether the noun, the noun after its "of", its owner or a noun joined by "and" is in the reply."""
+    """Return whether the reply names the noun, the noun after its "of", its owner, or a noun joined to it by "and"."""
     parts = [noun, noun.of, noun.owner, *noun.also]
     return any(has_head_in_reply(part, reply) for part in parts if part is not None)
 
@@ -63,8 +66,8 @@ def has_head_in_reply(noun: Noun, reply: ReplyObjects) -> bool:
 def names_known(noun: Noun, reply: ReplyObjects) -> list[str]:
     """Return the names of a noun, best first; see :func:`names`.
 
-    If the noun is not in the reply, but the noun after its "of" or its owner is, this name comes first: "aircraft" for
-    "wing of an aircraft".
+    If the reply does not name the noun, but the noun after its "of" or its owner, this other noun comes first:
+    "aircraft" for "wing of an aircraft".
     """
     known = [part for part in (noun.of, noun.owner) if part is not None and has_head_in_reply(part, reply)]
     whole = has_head_in_reply(noun, reply) or noun.head in text.WORD_CLASSES["measures"]
@@ -125,7 +128,7 @@ class Clause:
         negated: whether the clause is negated.
         passive: whether the verb is in the passive.
         linked: "and", "or", "but" or "," between this clause and the clause before; "" without such a word.
-        apart: whether the clause starts a later sentence, or follows "while", "as", "when" or "whereas".
+        apart: whether the clause starts a later sentence, or starts with "while", "as", "when" or "whereas".
         sentence: index of the sentence, from 0.
         topic: antecedent of a relative clause ("the bike that he rides").
         use: purpose clause of "use" ("using a knife to cut a cake").
@@ -158,7 +161,7 @@ class Clause:
 
 
 class Sentence(NamedTuple):
-    """Clauses of a sentence in order; nouns, and prepositional phrases (``loose``), outside clauses."""
+    """Parse of a sentence: clauses in order, nouns outside clauses, and prepositional phrases outside (``loose``)."""
 
     clauses: list[Clause]
     nouns: list[Noun]
@@ -203,7 +206,7 @@ def is_body_part(noun: Noun) -> bool:
 
 
 def is_inner(noun: Noun) -> bool:
-    """Return whether a noun, as direct object, is part of the action and not its object: "time", "hand"."""
+    """Return whether a noun, as direct object, belongs to the action and is not acted on: "time", "hand"."""
     if noun.owner is not None or noun.person or noun.head in text.WORD_CLASSES["measures"]:
         return False
     senses = senses_of(noun.head)
@@ -263,7 +266,10 @@ class NounReader:
         return self.tags[self.at + offset]
 
     def noun_phrase(self) -> Noun | None:
-        """Return the noun phrase at the current word, and advance past it; None without a noun; "nobody" for "no"."""
+        """Return the noun phrase at the current word, and advance past it; None if there is no noun.
+
+        Words such as "no" without a noun are returned as the person "nobody".
+        """
         words: list[str] = []
         owner: Noun | None = None
         headed = none = person = its = False

@@ -40,11 +40,11 @@ def denies_interaction(part: str) -> bool:
 
 
 def no_interaction_candidates(part: str, reply: ReplyObjects, beside: Sequence[str] = ()) -> list[list[Candidate]]:
-    """Return one group with the no_interaction candidate of ``part`` of a phrase; [] if no object is found.
+    """Return one group with one candidate, (no_interaction, object), for ``part`` of a phrase; [] without an object.
 
-    The object is that of the reply; else a thing in the part ("dog" in "no interaction between the man and the dog");
+    The object is the reply's object; else a thing in the part ("dog" in "no interaction between the man and the dog");
     else a thing in ``beside``, the words of other sentences ("None. The chair is in the background."); else a person
-    after the denial.
+    named after the denial.
     """
     if reply.object:
         return [[Candidate([NO_INTERACTION], [reply.object])]]
@@ -62,7 +62,7 @@ def no_interaction_candidates(part: str, reply: ReplyObjects, beside: Sequence[s
 
 
 def nouns_of(words: list[str], tags: str) -> list[Noun]:
-    """Return all noun phrases of words with their tags, except unspecific noun phrases such as "any object"."""
+    """Return all noun phrases of tagged words, except unspecific noun phrases such as "any object"."""
     sentence = sentence_of(words, tags)
     found = [*sentence.nouns, *(attached.noun for attached in sentence.loose)]
     for clause in sentence.clauses:
@@ -140,7 +140,7 @@ class PhraseInteractions:
     Attributes:
         interactions: one reading per interaction; empty if no interaction is found. A verb or object may consist of
             alternatives joined by " / ", the best first. The object is "" for an action without an object ("he is
-            swimming"); such a reading is doubtful.
+            swimming"); ``doubtful`` is then true.
         doubtful: whether the split into verb and object is uncertain.
         denied: whether the phrase denies interactions and ``interactions`` is empty. "No interaction" with a named
             object is a reading with verb no_interaction, not a denial.
@@ -196,7 +196,7 @@ def interactions(
         phrase: sentence, sentence fragment or triplet, in English.
         verb: verb from another field of the reply; only the object is then taken from the phrase.
         object: object from another field of the reply; only the verb is then taken from the phrase.
-        known: labels of the boxes in the reply; nouns of the phrase that are among them are preferred as the object.
+        known: labels of the boxes in the reply; a noun of the phrase that is also such a label is preferred as object.
     """
     if verb is not None:
         part = fields_or_sentence(phrase)

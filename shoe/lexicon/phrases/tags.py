@@ -58,7 +58,7 @@ _BEFORE = re.compile(r"E[^K]*K|.*[WS]")
 
 
 def belongs_to_gerund(place: Context) -> bool:
-    """Return whether the noun at ``place`` is the object of the -ing form after it: "horse" in "is horse riding"."""
+    """Return whether the noun at ``place`` is the object of the following -ing form: "horse" in "is horse riding"."""
     words, i, tags, *_ = place
     if not tags or place.after != ING or not is_incorporated(words, i):
         return False

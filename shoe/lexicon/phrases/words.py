@@ -19,7 +19,7 @@ def table(kind: str) -> dict[str, str]:
 
 @cache
 def patterns(kind: str) -> str:
-    """Return a regular expression that matches any of the patterns of a kind in ``phrase_words.tsv``."""
+    """Return one regular expression of all patterns in ``phrase_words.tsv`` whose first column is ``kind``."""
     return "|".join(words for where, words, _ in text.table_rows("phrase_words.tsv") if where == kind)
 
 
@@ -72,13 +72,13 @@ def word_of(word: str) -> Word:
 
 @lru_cache(maxsize=20_000)
 def is_expression(words: tuple[str, ...], part: Part) -> bool:
-    """Return whether the words form an expression in the lexicon or the aliases, such as "dining table"."""
+    """Return whether the lexicon or the table of aliases has the words as one expression, such as "dining table"."""
     return bool(find(list(words), part)) and "_".join(words) not in table("not_compound")
 
 
 @lru_cache(maxsize=20_000)
 def base_of(word: str) -> str:
-    """Return the most likely base form of a verb form; for unknown verbs, the word without -ing."""
+    """Return the most likely base form of a verb form; for unknown verbs, a guess from the ending -ing or -ed."""
     return next(iter(verb_bases(word)), undoubled(word) or word.removesuffix("ing"))
 
 
@@ -210,7 +210,7 @@ def is_incorporated(words: list[str], i: int) -> bool:
 
 
 def is_modifier(word: str) -> bool:
-    """Return whether a word is an adjective or unknown, and not a verb form, function word, adverb or ""."""
+    """Return whether a word may modify a noun: an adjective or unknown word, no verb form, adverb or function word."""
     known = word_of(word) if word and word not in closed_classes() and not is_adverb(word) else None
     return known is not None and (known.adjective or not known.noun) and not known.forms
 
@@ -251,7 +251,7 @@ class Context(NamedTuple):
         i: index of the word.
         tags: tags of the words before index ``i``.
         known: parts of speech that the word can have.
-        before: tag of the last preceding word that is not an adverb.
+        before: tag of the nearest preceding word that is not an adverb.
         after: tag of the next word, without regard to its context.
         noun: tag of the word if it is used as a noun: NOUN or PERSON.
     """

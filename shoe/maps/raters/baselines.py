@@ -58,7 +58,7 @@ class Measured:
     thresholds: tuple[float, ...]
 
     def rate(self, groups: Iterator[Group], recorder: Recorder) -> None:
-        """Answer groups of questions, and pass the answers to the recorder, until all are answered or the run ends."""
+        """Answer groups of questions, and pass the answers to the recorder, until none is left or the run ends."""
         for group in groups:
             if recorder.stopping or not recorder.may_ask(group):
                 return
@@ -112,8 +112,8 @@ class Predicted(Similarity):
     def values(self, part: Part, class_senses: Ints, senses: Ints) -> Floats:
         """Return the (C, S) predicted similarity of C senses and S senses.
 
-        A map has predictions for pairs of one of its class senses and any sense. In a pair of this table, the first or
-        the second sense may be that class sense; if both are not, the value is 0.
+        The map has predictions for pairs of a class sense and any sense. Here, the class sense may be the first or the
+        second sense of a pair; if neither is a class sense of the map, the value is 0.
         """
         found = self.source.predicted(part, class_senses, senses)
         back = self.source.predicted(part, senses, class_senses)
@@ -183,7 +183,7 @@ class _Cosines:
 
 
 def text_of(sense: SenseText) -> str:
-    """Return the text of a sense that is encoded: its lemmas and its gloss."""
+    """Return the text of a sense from which its vector is computed: its lemmas and its gloss."""
     return f"{', '.join(sense.lemmas)}: {sense.gloss}"
 
 

@@ -73,11 +73,11 @@ def check(config: RaterConfig, thresholds: Sequence[float] = ()) -> None:
 def batches(items: Iterable[tuple[Item, Sequence[int]]], size: int) -> Iterator[tuple[int, list[tuple[Item, Any]]]]:
     """Group token sequences by padded length, in batches of ``size`` sequences; the last of a length may be smaller.
 
-    With :func:`padded`, the array shape depends only on a sequence's own length. So its result does not depend on the
-    other sequences of the batch. ``items`` are pairs (item, tokens); the item is yielded with the tokens.
+    ``items`` are pairs (item, tokens). With :func:`padded`, the array shape depends only on a sequence's own length. So
+    the model's result for a sequence does not depend on the other sequences of the batch.
 
     Yields:
-        The padded length, and the (item, tokens) of each sequence of the batch.
+        The padded length, and the (item, tokens) pairs of the batch.
     """
     waiting: defaultdict[int, list[tuple[Item, Any]]] = defaultdict(list)
     for item, tokens in items:
@@ -90,7 +90,7 @@ def batches(items: Iterable[tuple[Item, Sequence[int]]], size: int) -> Iterator[
 
 
 def padded(sequences: Sequence[Sequence[int]], size: int, length: int, padding: int, side: str) -> Mapping[str, Tokens]:
-    """Return token sequences as arrays of shape (size, length), padded to this length.
+    """Return token sequences as arrays of shape (size, length), each sequence padded to ``length`` tokens.
 
     Args:
         sequences: 1 to ``size`` token sequences; if there are fewer, the remaining rows repeat the first sequence.

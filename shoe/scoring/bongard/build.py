@@ -36,7 +36,7 @@ class Concepts:
         object: (C,) index of the object among the objects of the classes.
         of: (K,) concept of each class; -1 for no_interaction classes.
         verbs: C sets of verbs: the verbs of the classes in each concept.
-        part_of: (C, C) whether the lexicon says that the second concept implies the first, both of the same object.
+        part_of: (C, C) whether the second concept implies the first, as sipping implies drinking; same object only.
     """
 
     actions: tuple[str, ...]
@@ -171,7 +171,7 @@ class Curation:
 
 
 class Step(Document, frozen=True):
-    """Number of concepts that have regions, number of regions, and number of labels after a step of the curation."""
+    """Number of concepts with regions, of regions, and of labels (a region has one or more) after a curation step."""
 
     step: str
     concepts: Count
@@ -252,7 +252,7 @@ def curate(truth: GroundTruth, similarity: Similarity, how: Curation) -> Curated
 
 
 def without(found: Curated, concepts: Mask, name: str) -> Curated:
-    """Return a copy without the regions of the (C,) masked concepts, and with the counts of this step, ``name``."""
+    """Return a copy without the regions of the (C,) masked concepts; the step ``name`` is added to its counts."""
     keep = ~concepts[found.concept]
     columns: dict[str, Any] = {
         field: getattr(found.regions, field)[keep]
@@ -300,7 +300,8 @@ class Sampling:
     """Options for sampling problems.
 
     Attributes:
-        overlap: a problem is rejected if it shares this number of images with an accepted problem.
+        seed: random seed.
+        overlap: a problem is rejected if it shares at least this number of images with an accepted problem.
         most: maximum number of problems per concept; the published algorithm has no such limit.
         rejections: number of consecutive rejections after which sampling for a concept ends.
     """
@@ -427,7 +428,7 @@ _VERBS, _OBJECTS = 1 << 29, (1 << 29) + (1 << 28)
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """Words that training problems show.
+    """Verbs and objects that training problems may show.
 
     Attributes:
         verbs, objects: verbs and objects of the training concepts.
@@ -440,21 +441,21 @@ class Seen:
 
     @classmethod
     def in_problems(cls, problems: Problems) -> Seen:
-        """Return the words of the concepts of training problems, in any pairs; a merged action is several verbs."""
+        """Return the words in training problems, with all pairs allowed; a merged action is split into its verbs."""
         concepts = problems.concepts
         verbs = frozenset(verb for action, _ in concepts for verb in action.split(OR))
         return cls(verbs, frozenset(object_ for _, object_ in concepts))
 
     @classmethod
     def in_classes(cls, classes: HoiClasses, seen: Mask) -> Seen:
-        """Return the words and pairs of the (K,) seen classes of a split."""
+        """Return the words and pairs of the seen classes of a split; ``seen`` is a (K,) mask of the classes."""
         words = zip(classes.verb[seen].tolist(), classes.object[seen].tolist(), strict=True)
         pairs = frozenset((classes.verbs[v], classes.objects[o]) for v, o in words)
         return cls(frozenset(verb for verb, _ in pairs), frozenset(object_ for _, object_ in pairs), pairs)
 
     @classmethod
     def holding_out(cls, classes: HoiClasses, share: float, seed: int) -> Seen:
-        """Return all verbs and objects of a dataset except a random fraction ``share`` of both, held out by a seed."""
+        """Return the words of a dataset without a random fraction ``share`` of the verbs and of the objects."""
         return cls(_kept(classes.verbs, share, _VERBS + seed), _kept(classes.objects, share, _OBJECTS + seed))
 
     def groups(self, concepts: Concepts, objects: tuple[str, ...]) -> Indices:
@@ -465,7 +466,7 @@ class Seen:
         return np.where([0 < k < 1 for k in known], -1, number)
 
     def trains(self, concepts: Concepts, objects: tuple[str, ...]) -> Mask:
-        """Return (C,) whether training may show each concept: all words are seen, and all their pairs are allowed."""
+        """Return (C,) whether training may show each concept: its words are seen, and its word pairs are allowed."""
         pairs = ({(verb, objects[o]) for verb in of} for of, o in zip(concepts.verbs, concepts.object, strict=True))
         together = np.array([self.pairs is None or each <= self.pairs for each in pairs], bool)
         trained: Mask = together & (self.groups(concepts, objects) == 0)

@@ -81,7 +81,7 @@ class Problems:
 
     @property
     def rows(self) -> Indices:
-        """(P, 14) regions of each problem, positives first."""
+        """(P, 14) index of each region of each problem, positives first."""
         return np.hstack([self.positives, self.negatives])
 
     @cached_property
@@ -98,7 +98,7 @@ class Problems:
 
     @property
     def concepts(self) -> list[tuple[str, str]]:
-        """(action, object) of each distinct concept that the problems have, sorted by the indices of both."""
+        """(action, object) of each distinct concept in the problems, sorted by action index, then by object index."""
         verb, object_ = np.divmod(self._concepts[0], max(1, len(self.regions.objects)))
         return [(self.regions.verbs[v], self.regions.objects[o]) for v, o in zip(verb, object_, strict=True)]
 

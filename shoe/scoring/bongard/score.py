@@ -41,7 +41,8 @@ class Counting:
 
     Attributes:
         region: "crop" for predictions that lie in the crop, "image" for all predictions of the image.
-        top: number of predictions with the highest scores that count per picture, plus ties with the last of them.
+        top: number of predictions that count per picture, those with the highest scores; predictions that tie with the
+            last of these also count.
         min_score: lowest score of a prediction that counts.
     """
 
@@ -320,16 +321,19 @@ class Accuracy:
 def accuracy(problems: Problems, answers: Answers) -> Accuracy:
     """Return the accuracy of the answers to ``problems``, which must not be empty.
 
-    In the example, the positive query of the only problem is answered correctly, and the negative query is not.
+    In the example, an oracle answers "yes" to both queries of one problem. This is right for the positive query only.
 
     >>> import numpy as np
     >>> from shoe.scoring.bongard.score import Answers
     >>> from shoe.scoring.bongard.problems import Problems, Regions
-    >>> boxes, zeros = np.zeros((2, 4)), np.zeros(2, np.int32)
-    >>> verb, words = np.arange(2, dtype=np.int32), (("ride", "feed"), ("horse",))
-    >>> regions = Regions(("a.jpg",), zeros, boxes, boxes, boxes, verb, zeros, *words)
-    >>> one = Problems(regions, np.zeros((1, 7), int), np.ones((1, 7), int), ("seen_obj_seen_act",), zeros[:1])
-    >>> accuracy(one, Answers.from_masks(np.array([[True, True]]), np.array([True]), np.array([True]))).average
+    >>> boxes, first, ride_feed = np.zeros((2, 4)), np.zeros(2, np.int32), np.arange(2, dtype=np.int32)
+    >>> words = {"verb": ride_feed, "object": first, "verbs": ("ride", "feed"), "objects": ("horse",)}
+    >>> regions = Regions(("a.jpg",), image=first, crops=boxes, human_boxes=boxes, object_boxes=boxes, **words)
+    >>> positives, negatives = np.zeros((1, 7), int), np.ones((1, 7), int)
+    >>> problem = Problems(regions, positives, negatives, groups=("seen_obj_seen_act",), group=first[:1])
+    >>> found = np.array([True])
+    >>> answers = Answers.from_masks(yes=np.array([[True, True]]), detected=found, left=found)
+    >>> accuracy(problem, answers).average
     0.5
     """
     groups, drawn = {}, []
@@ -359,7 +363,7 @@ class BongardReport:
     """Accuracy of both oracles on a detector's predictions.
 
     Attributes:
-        problems, concepts, images: number of answered problems, of their concepts and of their images.
+        problems, concepts, images: number of scored problems, and of the concepts and images in these problems.
         named_images: number of these images that the predictions list.
         oracle, soft_oracle: accuracy of the paper's oracle, and of the oracle by meaning.
         signature: signature of these metrics.
@@ -406,7 +410,7 @@ class OracleScore(Document, frozen=True, kw_only=True):
 
     @classmethod
     def from_accuracy(cls, found: Accuracy) -> OracleScore:
-        """Return the JSON document of an accuracy."""
+        """Return an accuracy as a JSON document."""
         groups = [
             GroupScore(
                 group=name,
@@ -435,7 +439,7 @@ class BongardScore(Document, frozen=True):
 
     @classmethod
     def from_report(cls, report: BongardReport) -> BongardScore:
-        """Return the JSON document of a report."""
+        """Return a report as a JSON document."""
         return cls(
             signature=str(report.signature),
             problems=report.problems,
@@ -461,8 +465,8 @@ def score_problems(
     """Score predictions on Bongard problems.
 
     Predictions are for whole images, with any words. The soft oracle uses ``classes`` and ``similarity``; the paper's
-    oracle uses ``votes`` ("image" or "detection"). ``counting`` says which predictions count in a picture. With
-    ``images_in_predictions``, problems are left out unless the predictions list all of their fourteen images.
+    oracle uses ``votes`` ("image" or "detection", see :func:`oracle`). ``counting`` says which predictions count in a
+    picture. With ``images_in_predictions``, only problems with all fourteen images in the predictions are scored.
 
     Raises:
         InputError: if the predictions list no image, or with ``images_in_predictions`` not all images of any problem.

@@ -174,10 +174,11 @@ class AuditGains(Document, frozen=True):
 
 
 class Attacked(Document, frozen=True):
-    """Metrics after one attack under one protocol, and their changes.
+    """Effect of one attack under one protocol.
 
     Attributes:
-        figures, gains: metrics after the attack, and their changes.
+        figures: metrics after the attack.
+        gains: changes of the metrics by the attack.
         variant: amount and score of the lines that the attack added; empty for an attack without variants.
     """
 

@@ -25,7 +25,7 @@ from shoe.scoring.scorer import Scorer
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outcomes:
-    """Possible outcomes of matching c candidate pairs of t ground truths and n predictions.
+    """Possible results of matching t ground truths with n predictions (c candidate pairs) if some pairs are unrated.
 
     Attributes:
         possible: (c,) whether each pair may be matched.
@@ -44,16 +44,16 @@ class Outcomes:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PossibleMatches:
-    """Possible matches of an evaluation; t ground truths, u predictions that may be unmatched, c pairs.
+    """Possible matches of an evaluation, with t ground truths and u predictions that may be unmatched.
 
     Attributes:
-        pairs: candidates that may be similar enough to match.
-        outcomes: possible outcomes of matching them.
+        pairs: candidate pairs of a ground truth and a prediction that may be similar enough to match.
+        outcomes: possible results of matching these pairs.
         number: (t,) number of possible matches.
-        first, last: (t,) highest and lowest score of possible matches.
+        first, last: (t,) highest and lowest prediction score of possible matches; -inf and inf without a match.
         most: (t,) highest sigma of possible matches; 0 without a possible match.
         unmatched: (u,) predictions that may be unmatched, ascending.
-        surely: (u,) whether each of these predictions is always unmatched.
+        surely: (u,) whether each prediction in ``unmatched`` is always unmatched.
     """
 
     pairs: Overlaps
@@ -110,10 +110,10 @@ class PossibleMatches:
 
 
 def any_maximal(pairs: Overlaps, low: Floats, certain: Mask, truths: int, predictions: int) -> Outcomes:
-    """Return the possible outcomes if matching may be any maximal matching; this covers every assignment rule.
+    """Return the possible outcomes if every maximal matching is allowed; this covers every assignment rule.
 
-    A matching is maximal if no pair can be added. A ground truth is sure to be matched if one of its
-    ``certain`` pairs has a prediction with no other candidate ground truth.
+    A matching is maximal if no pair can be added. A ground truth is always matched if one of its ``certain`` pairs has
+    a prediction without another candidate ground truth.
 
     Args:
         pairs: candidates, without pairs that are never similar enough to match.
@@ -149,18 +149,18 @@ def best_pairs_first(
 ) -> Outcomes:
     """Return the possible outcomes of the assignment ``best-first``.
 
-    Pair a is always better than pair b in three cases: the lowest sigma of a is above the highest sigma of b; the two
-    are equal and a has the higher rank; or both pairs have the same ``kind``, so that their sigmas are equal, and a has
-    the higher rank. A pair that is always better than all other pairs of its prediction can only lose its place to a
-    better pair of its ground truth. The ground truth is therefore always matched, and never in a worse pair. The same
-    holds with ground truths and predictions exchanged. Pairs excluded in this way are not compared again.
+    Pair a is always better than pair b in three cases: its lowest sigma is above b's highest sigma; its lowest sigma
+    equals b's highest sigma and a has the higher rank; or both pairs have the same ``kind``, so that their sigmas are
+    equal, and a has the higher rank. A pair that is always better than all other pairs of its prediction can only lose
+    its place to a better pair of its ground truth. The ground truth is therefore always matched, and never in a worse
+    pair. The same holds with ground truths and predictions exchanged. Excluded pairs are not compared again.
 
     Args:
         pairs: candidates, without pairs that are never similar enough to match.
         low, high: (c,) lowest and highest sigma of each pair.
         certain: (c,) whether each pair is always similar enough.
         rank: (c,) distinct numbers that decide between pairs of equal sigma, the higher rank first.
-        kind: (c,) number that is the same for pairs of one class and the same words.
+        kind: (c,) number that is equal for pairs with the same class and the same predicted words.
         truths, predictions: number of ground truths, t, and of predictions, n.
     """
     every = _CandidatePairs(pairs.truth, pairs.prediction, low, np.where(certain, low, -np.inf), high, rank, kind)
@@ -291,9 +291,9 @@ def false_positives(scorer: Scorer, similarities: HoiSimilarity, unmatched: Indi
 
 
 def other_class(scorer: Scorer, guess: HoiSimilarity, unmatched: Indices, today: FalsePositives) -> FalsePositives:
-    """Return the false positives if unrated pairs have the values of ``guess``.
+    """Return the class in which each unmatched prediction counts as a false positive if unrated pairs are guessed.
 
-    The nearest class of ``today`` keeps its similarity; otherwise a guess that raises all classes would hide that
+    The nearest class in ``today`` keeps today's similarity; otherwise a guess that raises all classes would hide that
     another class may become the nearest. With ``fp-scope=image``, all similarities are those of the guess.
     """
     if scorer.options.fp_scope != "dataset" or not scorer.counted.any():
@@ -312,7 +312,8 @@ class OpenScore:
         scorer: scorer in which unrated pairs are 0.
         imputation: similarities with lower and upper bounds.
         matches: possible matches.
-        today, other: false positives under today's map, and under the guess for unrated pairs.
+        today: false positives with the similarities of today's map.
+        other: false positives if unrated pairs have guessed similarities.
     """
 
     scorer: Scorer
@@ -323,14 +324,14 @@ class OpenScore:
 
     @classmethod
     def from_scorer(cls, scorer: Scorer, imputation: Imputation, rows: Indices) -> OpenScore:
-        """Evaluate the predictions in ``rows``; the scorer must use ``imputation.low``, and ``near`` of today's map."""
+        """Evaluate the predictions in ``rows``; ``scorer`` must use ``imputation.low`` and ``near`` of today's map."""
         matches = PossibleMatches.from_scorer(scorer, imputation, rows)
         today = false_positives(scorer, imputation.today, matches.unmatched)
         other = other_class(scorer, imputation.guess, matches.unmatched, today)
         return cls(scorer, imputation, matches, today, other)
 
     def mean_bounds(self, ap: tuple[Floats, Floats]) -> list[float | None]:
-        """Return SHOE-mAP from the (K,) lowest and from the (K,) highest average precisions."""
+        """Return the lowest and the highest SHOE-mAP, from the (K,) lowest and the (K,) highest AP of each class."""
         return [mean_over(values, self.scorer.in_mean) for values in ap]
 
 

@@ -40,7 +40,7 @@ class ScoreBin(Document, frozen=True):
     """Predictions whose scores lie between two bounds.
 
     Attributes:
-        low, high: bounds; the upper bound belongs to the bin.
+        low, high: lower and upper bound of the scores; only the upper bound belongs to the bin.
         predictions: number of predictions.
         score, right: mean score and mean credit; None without predictions.
     """
@@ -63,7 +63,7 @@ class Calibration(Document, frozen=True):
             is outside 0..1.
         error: expected calibration error: mean over predictions of the difference between mean score and mean credit of
             the prediction's bin.
-        tied_share: fraction of predictions whose score equals the score of another prediction of the class.
+        tied_share: fraction of predictions whose score equals the score of another prediction of the same class.
         bins: bins of the reliability diagram, from 0 to 1.
     """
 
@@ -131,13 +131,14 @@ class Evidence:
 
     Attributes:
         resolution: resolution of predicted words; None without SHOE.
-        wordings: the 10 predicted words that lost most credit and the 10 that gained most, without labels of the
-            dataset.
+        wordings: the 10 predicted (verb, object) wordings that lost most credit and the 10 that gained most, without
+            wordings that are classes of the dataset.
         tau: SHOE-mF1 and the miss rates for each value of ``tau-by``; empty without SHOE.
         by_nearest_seen: mAP of unseen classes by similarity to the nearest seen class; empty without a class split or
             without a map.
         orders: lowest and highest mAP of the protocols that depend on the order of the file; empty if not requested.
-        interval, spread: predictive intervals, and SHOE-mAP by single raters; None if not requested or not applicable.
+        interval: 90 % predictive intervals of the SHOE metrics if all pairs were rated.
+        spread: SHOE-mAP by single raters. Both are None if not requested or not applicable.
     """
 
     profile: Profile
@@ -151,10 +152,9 @@ class Evidence:
 
     @classmethod
     def from_report(cls, report: Report, *, bounds: bool = False) -> Evidence:
-        """Collect the explanations of a score.
+        """Collect the explanations of a report.
 
-        ``bounds`` adds the effect of the order of equal scores, the confidence interval and the spread, for which the
-        predictions are scored several times.
+        With ``bounds``, the predictions are scored several more times for ``orders``, ``interval`` and ``spread``.
         """
         orders: dict[str, tuple[float, float]] = {}
         interval = spread = None

@@ -47,13 +47,13 @@ from shoe.similarity.unrated import ImputedBase, ImputedSimilarity, SenseLookups
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Imputation:
-    """A map's similarities to a task's words, as they are and with imputed values.
+    """Similarities of classes to the predicted words of a task, with and without imputed values of unrated pairs.
 
     Attributes:
-        today: similarities with unrated pairs treated by the options.
+        today: similarities of the map, with unrated pairs treated as the protocol's options say.
         low, high: similarities with the lowest and with the highest possible value of every pair of class and word.
         guess: similarities with unrated pairs predicted from WordNet and the rated pairs.
-        verbs, objects: pairs of senses behind the values.
+        verbs, objects: pairs of verb senses, and of object senses, that determine these similarities.
     """
 
     today: HoiSimilarity
@@ -71,7 +71,7 @@ class Imputation:
 
 
 def imputation_of(task: Task, today: HoiSimilarity, options: SemanticOptions) -> Imputation | None:
-    """Return the imputed similarities of a task; None if no pair can be unrated, or if there are no bounds."""
+    """Return the imputed similarities of a task; None if no pair can be unrated, without source, or if unrated=drop."""
     source = today.source
     if source is None or options.unrated == "drop":
         return None
@@ -137,14 +137,14 @@ Shares = NDArray[np.floating]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SensePairs:
-    """Pairs of a class sense and a sense of a predicted word, of one part of speech.
+    """Pairs of a class sense and a sense of a predicted word, both of one part of speech.
 
     Attributes:
         class_senses: (C,) sense IDs of classes.
-        synsets: (S,) sense IDs of words, ascending.
-        kind: (C, S) row of ``_KINDS`` of each pair.
-        unrated: (C, S) whether each pair is unrated, behind a match, and could count.
-        rated: (n, 3) kind, level and word of each rated pair.
+        synsets: (S,) sense IDs of predicted words, ascending.
+        kind: (C, S) category of each pair by its use in the predictions, a row of ``_KINDS``.
+        unrated: (C, S) whether each pair is unrated, and a rating could change the similarity of a match.
+        rated: (n, 3) kind, level of the predicted rating, and word of each rated pair.
         found: (n,) rating of each rated pair, 0..4.
         word: (S,) first word that has each sense.
     """
@@ -163,8 +163,8 @@ class SensePairs:
     ) -> SensePairs:
         """Collect all pairs; if a word has the class's own sense, the word's other senses are ignored.
 
-        ``learned`` predicts each rated pair without using its rating. ``row`` and ``word`` are the (n,) class sense and
-        word of each combination behind a match.
+        ``source`` has the ratings; ``learned`` predicts each rated pair without using its rating. ``row`` and ``word``
+        are the (n,) class sense and predicted word of each comparison that matches need.
         """
         level = learned.levels_of(lookups.class_senses, lookups.synsets)
         same = lookups.class_senses[:, None] == lookups.synsets
@@ -196,7 +196,7 @@ class SensePairs:
         )
 
     def looked_up(self, class_senses: Ints, senses: Ints) -> tuple[Indices, Indices]:
-        """Return the (n,) kind and (n,) word of n pairs of sense IDs; a sense without a word counts as a new word."""
+        """Return the (n,) kind and (n,) word of n pairs of sense IDs; for unknown pairs, 0 and a word of its own."""
         row, column = np.full((2, len(lexicon())), -1)
         row[self.class_senses], column[self.synsets] = np.arange(len(self.class_senses)), np.arange(len(self.synsets))
         at = row[class_senses], column[senses]
@@ -206,7 +206,7 @@ class SensePairs:
         return kind, word
 
     def tilted(self, ratings: Shares, rng: np.random.Generator) -> Floats:
-        """Return (kinds, L, 5) rating probabilities, from (L, 5) by level, fitted to randomly weighted words."""
+        """Return (kinds, L, 5) rating probabilities: ``ratings`` (L, 5) by level, fitted to randomly weighted words."""
         kind, level, word = self.rated.T
         weight = rng.standard_exponential(int(word.max(initial=0)) + 1)[word]
         number = np.zeros((len(_KINDS), len(ratings)))
@@ -278,13 +278,13 @@ class Interval:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Drawn(ImputedBase):
-    """A map whose unrated pairs have random ratings.
+    """A map in which unrated pairs have random ratings, drawn from predicted distributions.
 
     Attributes:
         source: map with unrated pairs.
         learned: predicted distributions of ratings.
-        pairs: pairs that the file looks up.
-        seed: number of the draw.
+        pairs: pairs of senses that the predictions need, by part of speech.
+        seed: number of the draw, which determines the random ratings.
     """
 
     source: Similarity
@@ -328,7 +328,7 @@ class Drawn(ImputedBase):
 def interval(report: Report) -> Interval | None:
     """Return the predictive intervals of the SHOE metrics if all pairs were rated.
 
-    Returns None if the map has no predicted ratings, if all pairs used are rated, or under ``unrated=drop``, because
+    Return None without SHOE, without predicted ratings, if all pairs used are rated, or under ``unrated=drop``, because
     this option makes the evaluated predictions depend on the ratings. Takes DRAWS times as long as scoring.
     """
     similarities, result = report.similarities, report.semantic
@@ -348,7 +348,7 @@ def interval(report: Report) -> Interval | None:
 
 
 def rescored(scorer: Scorer, similarity: Similarity) -> tuple[float | None, float | None]:
-    """Return SHOE-mAP and SHOE-mF1 of a scorer's task under another similarity, without comparing boxes again."""
+    """Return SHOE-mAP and SHOE-mF1 (0..1, or None) of a scorer's task under another similarity."""
     return figures_of(scorer.under(HoiSimilarity.from_task(scorer.task, similarity, scorer.options)))
 
 

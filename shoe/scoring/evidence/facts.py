@@ -102,8 +102,8 @@ class Spread:
 def spread(report: Report) -> Spread | None:
     """Return SHOE-mAP under each single rater of the map; None without a map of several raters, or without a value.
 
-    Raters who share no rated pair with another rater are left out, because their score would equal that of the
-    ensemble. Takes one to two times as long as scoring.
+    Raters who share no rated pair with another rater are left out, because their SHOE-mAP would equal the SHOE-mAP of
+    all raters together. Takes one to two times as long as scoring.
     """
     task, similarities = report.task, report.similarities
     if report.semantic is None or similarities is None or not isinstance(similarities.source, SimilarityMap):
@@ -136,7 +136,7 @@ def single_rater_map(similarity: SimilarityMap, column: int) -> SimilarityMap:
 
 
 def tau_readings(report: Report) -> dict[str, F1Figures]:
-    """Return SHOE-mF1 and the miss rates under each value of the option ``tau-by`` (A22); empty without SHOE."""
+    """Return SHOE-mF1 and miss rates by value of the option ``tau-by`` (docs/protocols.md A22); empty without SHOE."""
     if report.semantic is None or report.similarities is None:
         return {}
     scorer = Scorer(report.task, report.similarities, report.semantic.options, report.semantic.near)
@@ -181,7 +181,7 @@ class Words(Document, frozen=True):
 
 
 class Resolution(Document, frozen=True, kw_only=True):
-    """Basis of the similarities of matches, as fractions of all comparisons of verbs and objects.
+    """Origin of the similarities in matches: fractions of the verb and object comparisons, two per match.
 
     Attributes:
         verbs, objects: resolution of the predicted words.
@@ -189,7 +189,7 @@ class Resolution(Document, frozen=True, kw_only=True):
         fallback_share: fraction based on equal spelling, or on WordNet's graph under ``unrated=wup``.
         learned_share: fraction based on predicted ratings; predictions nearer to 0 than to 1 count 0.
         unrated_share: fraction that counted 0 because nobody rated the pair, or because the word has no sense.
-        basis: fraction per ``Basis``; empty without a match.
+        basis: fraction by the name of the ``Basis`` in lower case; empty without a match.
     """
 
     verbs: Words
@@ -291,8 +291,8 @@ class Wording(Document, frozen=True):
         verb, object: comparison with the verb and the object of ``compared_with``.
         count: number of predictions.
         matched: number of predictions matched with a ground truth for SHOE-mAP.
-        earned: sum of the similarities of these matches, except matches with equal labels, in ground truths.
-        lost: sum of 1 - similarity over these matches, in ground truths.
+        earned: credit gained: sum of the similarities in these matches, except matches whose words equal the class.
+        lost: credit lost: sum of 1 - similarity over these matches.
         nearest_class: most similar class, "verb object".
         similarity: similarity to ``nearest_class``, 0..1.
         compared_with: most frequent class of the matched ground truths, or ``nearest_class`` without a match.
@@ -313,8 +313,8 @@ class Wording(Document, frozen=True):
 def wordings(report: Report, most: int | None = None) -> tuple[Wording, ...]:
     """Return the distinct (verb, object) words of predictions, ordered by lost or gained credit; empty without SHOE.
 
-    ``most`` limits the number and leaves out words that are labels of classes: half of the words returned lost most
-    credit, and the remaining words gained most.
+    With ``most``, return at most this number, without words that name a class: the words that lost most credit (half of
+    ``most``), then the words that gained most.
 
     Example:
         >>> import shoe, shoe.demo
@@ -405,7 +405,7 @@ class Nearest:
     """Most similar seen class of each of u unseen classes.
 
     Attributes:
-        unseen, seen: (u,) unseen classes, and the most similar seen class of each, of equals the first.
+        unseen, seen: (u,) unseen classes, and the seen class most similar to each (the first if equally similar).
         similarity: (u,) similarity 0..1 of the two classes; see :func:`~shoe.scoring.hoi_similarity.class_similarity`.
     """
 
@@ -414,7 +414,10 @@ class Nearest:
     similarity: Floats
 
     def by_similarity(self, ap: Mapping[str, Floats]) -> list[Range]:
-        """Return the mean AP of unseen classes per range of similarity; ``ap`` is (K,) by protocol, NaN is ignored."""
+        """Return the mean AP of the unseen classes in each range of similarity to the nearest seen class.
+
+        ``ap`` contains the (K,) AP per class by the name of the protocol; NaN is left out of the mean.
+        """
         ranges = []
         for low, high in pairwise(EDGES):
             inside = (self.similarity >= low) & ((self.similarity < high) | (high == EDGES[-1]))
@@ -443,9 +446,9 @@ class Range(Document, frozen=True, rename={"low": "from", "high": "to"}):
 def nearest_seen(
     split: ClassSplit, classes: HoiClasses, similarity: Similarity, options: SemanticOptions | None = None
 ) -> Nearest | None:
-    """Return the most similar seen class of each unseen class, both among the scored classes.
+    """Return the seen class most similar to each unseen class; classes that are not scored are ignored.
 
-    Returns None for a split without seen and unseen classes, or if no seen or no unseen class is scored.
+    Return None for a split without seen and unseen classes, or if no seen or no unseen class is scored.
     """
     if not {SEEN, UNSEEN} <= split.parts.keys():
         return None

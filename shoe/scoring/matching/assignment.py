@@ -26,8 +26,8 @@ def assign(
     Args:
         truth, prediction: (c,) ground truth and prediction of each candidate pair, ascending in this order.
         sigma: (c,) similarity of each pair.
-        preference: (c,) value that decides between pairs of equal sigma: the higher value first, then the lower row of
-            the prediction.
+        preference: (c,) value that decides between pairs of equal sigma: the higher value wins, and if it is equal, the
+            lower row of the prediction.
         image: (t,) image of each ground truth, ascending.
         turn: (t,) index of each ground truth among the ground truths of its image.
         score: (c,) confidence of each pair's prediction.
@@ -112,7 +112,7 @@ _PASSES = 4
 
 @dataclass(frozen=True, eq=False)
 class ByContent:
-    """Callable that ranks triplets of one image by their words and boxes alone."""
+    """Callable that ranks triplets of one image by words, then boxes, so that the order of the file does not matter."""
 
     table: Interactions
 
@@ -151,7 +151,7 @@ def best_first(
 
     Args:
         truth, prediction: (c,) ground truth, ascending, and prediction of each candidate pair.
-        criteria: (c,) values of each pair, higher is better; the first that differs decides.
+        criteria: one or more (c,) arrays, higher is better; the first array in which two pairs differ decides.
         truth_order: callable that ranks ground truths of one image; decides between equal pairs of one prediction.
         prediction_order: callable that ranks predictions of one image; decides between equal pairs of one ground truth.
 

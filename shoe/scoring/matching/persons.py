@@ -21,14 +21,15 @@ class PersonMatches:
     """Annotated person with the largest box overlap for each of n predictions, even if the overlap is small.
 
     Attributes:
-        said, truth: predictions by person, and annotated persons.
+        predictions: predictions by person.
+        truth: annotated persons.
         image: (n,) image of each prediction in the ground truth; -1 if unknown there.
-        person: (n,) annotated person, of equals the first; -1 on an image without persons.
+        person: (n,) annotated person with the largest IoU (the first if equal); -1 on an image without persons.
         iou: (n,) IoU of the two person boxes.
         empty: (b,) whether each predicted role box stands for "no box": all zeros, or all NaN.
     """
 
-    said: RolePredictions
+    predictions: RolePredictions
     truth: RoleTruth
     image: Ints
     person: Indices
@@ -54,15 +55,15 @@ class PersonMatches:
         return cls(said, truth, image, person, best, empty)
 
     def role_fits(self, rows: Indices, entry: int, rule: OverlapRule, scenario: str) -> Mask:
-        """Return (r,) whether the predicted box of a role is right, for prediction ``rows`` of persons with the action.
+        """Return (r,) whether each predicted box of a role is right: whether it overlaps the person's annotated box.
 
-        ``entry`` is the index of the action and role. If the person has no annotated box for the role, an empty box is
-        right in scenario "1", and any box in "2".
+        ``rows`` are predictions of persons who do the action; ``entry`` is the index of action and role. If the person
+        has no annotated box for the role, an empty box is right in scenario "1", and any box in scenario "2".
         """
-        annotated, predicted = self.truth.role[self.person[rows], entry], self.said.role[rows, entry]
+        annotated, predicted = self.truth.role[self.person[rows], entry], self.predictions.role[rows, entry]
         fits: Mask = self.empty[predicted] if scenario == "1" else np.ones(len(rows), bool)
         known = np.flatnonzero(annotated >= 0)
-        iou = overlaps(self.truth.boxes[annotated[known]], self.said.boxes[predicted[known]], rule.overlap)
+        iou = overlaps(self.truth.boxes[annotated[known]], self.predictions.boxes[predicted[known]], rule.overlap)
         fits[known] = rule.is_reached(iou.astype(np.float64))
         return fits
 
@@ -83,6 +84,6 @@ def overlaps(a: Single, b: Single, overlap: Overlap) -> Single:
 
 
 def role_predictions(task: Task) -> RolePredictions:
-    """Return the predictions by person, from the file if it has them, otherwise derived from the triplets."""
+    """Return the predictions by person: those of the file, or if it has none, predictions derived from its triplets."""
     table = task.predictions
     return roles_of_triplets(table, task.truth.benchmark) if table.roles is None else table.roles

@@ -27,16 +27,16 @@ _COMPARISONS_AT_ONCE = 1 << 17
 
 
 def pair_nms(table: Interactions, rows: Indices, threshold: float) -> Indices:
-    """Return those of the (r,) rows, in their order, that pair-wise NMS keeps; see :class:`Suppression`."""
+    """Return the rows that pair-wise NMS keeps, in the order of the (r,) ``rows``; see :class:`Suppression`."""
     return rows[Suppression(table, rows, threshold).kept(threshold)]
 
 
 class Suppression:
     """Pair-wise NMS of rows of a table, for any threshold of at least ``lowest`` (CDN; docs/protocols.md 2.2).
 
-    Pairs of one image, verb and object are ranked by score, of equals the first row first. A pair is kept if, with
-    every better pair that was kept, human IoU times the square root of object IoU (of inclusive pixels) is at most the
-    threshold.
+    Pairs with the same image, verb and object are ranked by score; equal scores keep the order of the rows. The overlap
+    of two pairs is human IoU times the square root of object IoU (of inclusive pixels). A pair is kept if its overlap
+    with every better kept pair is at most the threshold.
     """
 
     def __init__(self, table: Interactions, rows: Indices, lowest: float) -> None:
@@ -72,7 +72,7 @@ class Suppression:
 
 
 def greedily_kept(later: Indices, earlier: Indices, index: Indices) -> Mask:
-    """Return (n,) whether each element is kept; elements close to an earlier kept element of a group are removed.
+    """Return (n,) whether each element is kept; an element close to an earlier kept element of its group is removed.
 
     Args:
         later, earlier: (c,) later and earlier element of each pair of close elements in a group.
@@ -91,9 +91,9 @@ def greedily_kept(later: Indices, earlier: Indices, index: Indices) -> Mask:
 
 
 def repeated(table: Interactions, rows: Indices) -> Indices:
-    """Return those of the (r,) ascending ``rows`` whose triplet repeats the triplet of another row.
+    """Return the rows, of the (r,) ascending ``rows``, whose triplet repeats another row: same image, boxes and words.
 
-    Of equal triplets, the triplet with the highest score (of equals the first row) is the original and not returned.
+    Of equal triplets, the row with the highest score (the first row if scores are equal) is the original, not a repeat.
     """
     words = table.verb[rows] * np.int64(len(table.objects)) + table.object[rows]
     # Two coordinates and the words distinguish most triplets; only the others are compared in full.
@@ -127,8 +127,8 @@ def near_repeats(
     Args:
         table: predictions.
         rows: (r,) ascending rows.
-        wanted: (n,) rows to test.
-        verb_meaning, object_meaning: (words,) a number that is equal for words of the same meaning.
+        wanted: (n,) mask of the rows to test, over all rows of the table.
+        verb_meaning, object_meaning: (words,) number of each word's meaning, equal for words of the same meaning.
         coordinates: box convention for the comparison.
         rule: overlap that both boxes must reach.
     """

@@ -63,13 +63,13 @@ class Overlaps:
         return len(self.truth)
 
     def select(self, keep: Mask | Indices) -> Overlaps:
-        """Return the pairs selected by a mask or by ascending indices."""
+        """Return the pairs selected by the mask or the ascending indices ``keep``."""
         if keep.dtype == bool and keep.all():
             return self
         return Overlaps(self.truth[keep], self.prediction[keep], self.human[keep], self.object[keep])
 
     def reaching(self, rule: OverlapRule) -> Overlaps:
-        """Return the pairs whose human boxes and object boxes both pass an overlap rule."""
+        """Return the pairs whose human IoU and object IoU both reach the threshold of an overlap rule."""
         return self.select(rule.is_reached(self.human) & rule.is_reached(self.object))
 
 
@@ -88,8 +88,8 @@ def overlaps(
         predictions: boxes of the predictions.
         first, count: (m,) first row and number of the predictions on each image of the ground truth.
         rule: overlap that human and object boxes must reach.
-        labels: (t,) and (n,) object labels of ground truths and predictions. If given, one box is enough: human boxes
-            that reach the overlap, or object boxes that reach it and have the same label.
+        labels: (t,) and (n,) object labels of ground truths and predictions. If given, a pair passes if its human boxes
+            reach the overlap, or if its object boxes reach it and have the same label.
     """
     # Room for all pairs: unwritten memory costs nothing, and no array has to be copied.
     most = int((np.diff(truth.table.offsets) * count).sum())
@@ -162,7 +162,7 @@ class _Compared(NamedTuple):
 
 
 class Origin(NamedTuple):
-    """Task from which another task was derived, so that overlaps are taken over and not computed again.
+    """Task from which another task was derived; its box overlaps are reused.
 
     Attributes:
         task: original task, with the same images.
@@ -230,10 +230,10 @@ class Task:
         return tuple(self.predictions.images[i] for i in np.flatnonzero(self.truth_image < 0).tolist())
 
     def check_images(self) -> None:
-        """Raise an error if predictions and ground truth have no image in common.
+        """Raise an error if no image of the predictions is in the ground truth; an empty side is no error.
 
         Raises:
-            InputError: with an example of an image name from both sides.
+            InputError: with one image name of the predictions and one of the ground truth.
         """
         known, unknown = self.truth.interactions.images, self.unknown_images
         if known and unknown and len(unknown) == len(self.predictions.images):
@@ -257,17 +257,17 @@ class Task:
 
     @cached_property
     def verb_label(self) -> Ints:
-        """(verb words,) the dataset's verb that equals each predicted word, -1 for none."""
+        """(verb words,) index of the dataset's verb that equals each predicted word, -1 for none."""
         return match_labels(self.predictions.verbs, self.truth.classes.verbs, "verb")
 
     @cached_property
     def object_label(self) -> Ints:
-        """(object words,) the dataset's object that equals each predicted word, -1 for none."""
+        """(object words,) index of the dataset's object that equals each predicted word, -1 for none."""
         return match_labels(self.predictions.objects, self.truth.classes.objects, "object")
 
     @property
     def labelled_words(self) -> tuple[int, int]:
-        """Number of different predicted words that are labels of the dataset, and number of all, verbs and objects."""
+        """Number of distinct predicted words (verbs plus objects) that are labels of the dataset, and of all words."""
         table, benchmark = self.predictions, self.truth.benchmark
         verb, target = np.unique(table.verb), np.unique(table.object)
         is_label = self.verb_label[verb] >= 0
@@ -277,12 +277,12 @@ class Task:
 
     @cached_property
     def hoi(self) -> Ints:
-        """(n,) class that each prediction names exactly, -1 for none."""
+        """(n,) class whose verb and object labels equal the words of each prediction, -1 for none."""
         class_of = np.pad(self.truth.classes.of, ((0, 1), (0, 1)), constant_values=-1)
         return class_of[self.verb_label[self.predictions.verb], self.object_label[self.predictions.object]]
 
     def overlaps(self, coordinates: CommonCoordinates, rule: OverlapRule) -> Overlaps:
-        """Return the (ground truth, prediction) pairs per image with overlapping human boxes and object boxes.
+        """Return the pairs of a ground truth and a prediction of one image whose human and object boxes both overlap.
 
         Labels are ignored. Results are cached per box convention and area formula. Boxes are compared again only for a
         lower threshold.
@@ -290,10 +290,10 @@ class Task:
         return self._cached(coordinates, rule).reaching(rule)
 
     def either_overlaps(self, coordinates: CommonCoordinates, rule: OverlapRule) -> tuple[Overlaps, Mask, Mask]:
-        """Return the pairs of one image whose human boxes or object boxes overlap, and two (c,) masks of the pairs.
+        """Return c (ground truth, prediction) pairs of one image, and two (c,) masks of the pairs.
 
-        The masks say whether the human boxes overlap, and whether the object boxes overlap and have the same label. The
-        pairs may include some without any overlap.
+        The first mask says whether the human boxes overlap, the second whether the object boxes overlap and have the
+        same label. Every pair with one of the two is returned, and perhaps some pairs with neither.
         """
         pairs = self._cached(coordinates, rule, either=True)
         truth, predictions = self._objects
@@ -301,11 +301,9 @@ class Task:
         return pairs, rule.is_reached(pairs.human), object_
 
     def exact_overlaps(self, coordinates: CommonCoordinates, rule: OverlapRule) -> Overlaps:
-        """Return the overlapping pairs of a prediction and a ground truth with equal image and class.
+        """Return the pairs as :meth:`overlaps`, but only if prediction and ground truth have the same class.
 
-        The pairs are sorted by prediction, then by ground truth.
-
-        This is faster than :meth:`overlaps`, and cached in the same way.
+        The pairs are sorted by prediction, then by ground truth. This is faster, and cached in the same way.
         """
         return self._cached(coordinates, rule, exact=True).reaching(rule)
 
