@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from shoe.benchmarks.protocol_options import At, FpScope, SemanticOptions, TauBy, Ties
-from shoe.core.arrays import Floats, Indices, Mask, best_of_each, distinct, one_of_each
+from shoe.core.arrays import Floats, Indices, Mask, best_of_each, distinct, number_distinct
 from shoe.scoring.entries import AveragingRule, Entries, F1Entries, F1Rule, mean_over
 from shoe.scoring.hoi_similarity import HoiSimilarity
 from shoe.scoring.matching.assignment import ByContent, assign, best_first, in_order
@@ -235,9 +235,29 @@ class Scorer:
         return self._false_of(options.f1_fp_scope, options.f1_delta_at)
 
     def _false_of(self, scope: FpScope, at: At) -> Indices:
+        # The class most similar to an unmatched prediction, of all evaluated classes or of those annotated on its image
+        # (``scope``), if similar enough (Algorithm 1, lines 23-30; A7). Predictions of the same words (on an image) have
+        # the same class, which is looked up once.
         false_of = np.full(len(self.task.predictions), -1, np.int64)
-        nearest, sigma = self.nearest(self.rows, self.similarities, scope)
-        false_of[self.rows] = np.where(self.reaches_delta(sigma, at), nearest, -1)
+        if not self.counted.any():
+            return false_of
+        verb, object_, which = self.task.word_pairs
+        which = which.take(self.rows)
+        if scope == "dataset":
+            nearest, sigma = self.similarities.nearest_class(verb, object_, np.flatnonzero(self.counted))
+        else:
+            words, images, classes = len(verb), len(self.task.truth.interactions.images), len(self.counted)
+            cells, which = number_distinct(self.task.image[self.rows] * np.int64(words) + which, images * words)
+            image, pair = np.divmod(cells, max(words, 1))
+            labels = distinct(self.truth_image[self.truth_rows] * classes + self.hoi[self.truth_rows])
+            offsets = np.searchsorted(labels, np.arange(images + 1) * classes)
+            count = np.diff(offsets)[image]
+            near, nearest, sigma = np.flatnonzero(count), np.full(len(cells), -1, np.int64), np.zeros(len(cells))
+            words_of = verb[pair[near]], object_[pair[near]]
+            nearest[near], sigma[near] = self.similarities.nearest_truth(
+                labels % classes, offsets[image[near]], count[near], *words_of
+            )
+        false_of[self.rows] = np.where(self.reaches_delta(sigma, at), nearest, -1).take(which)
         return false_of
 
     @property
@@ -260,9 +280,11 @@ class Scorer:
         if options.repeats == "charged" and not self.prefers_originals:
             takes_part[repeated(task.predictions, np.flatnonzero(near & takes_part))] = False
         if options.repeats == "near":
-            meanings = self.similarities.meanings
-            copies = near_repeats(task.predictions, self.rows, near, *meanings, options.coordinates, options.rule)
-            takes_part[copies] = False
+            verb, object_, which = task.word_pairs
+            of_verb, of_object = self.similarities.meanings
+            meaning = of_verb[verb] * np.int64(of_object.max(initial=0) + 1) + of_object[object_]
+            rule = options.coordinates, options.rule
+            takes_part[near_repeats(task.predictions, self.rows, near, meaning.take(which), *rule)] = False
         keep = takes_part[pairs.prediction]
         return pairs.select(keep & self.counted[self.hoi[pairs.truth]])
 
@@ -355,32 +377,6 @@ class Scorer:
                 return pairs.iou
             case "index":
                 return np.zeros(len(pairs))
-
-    def nearest(self, rows: Indices, similarities: HoiSimilarity, scope: FpScope) -> tuple[Indices, Floats]:
-        """Return the (r,) class most similar to each prediction in ``rows``, and the (r,) similarity to this class.
-
-        Candidates are all evaluated classes, or those annotated on the prediction's image (``scope``); -1 without a
-        candidate. An unmatched prediction can be a false positive of this class (Algorithm 1, lines 23-30;
-        A7).
-        """
-        verb, object_ = self.task.predictions.verb[rows], self.task.predictions.object[rows]
-        nearest, sigma = np.full(len(rows), -1, np.int64), np.zeros(len(rows))
-        if not self.counted.any():
-            return nearest, sigma
-        if scope == "dataset":
-            return similarities.nearest_class(verb, object_, np.flatnonzero(self.counted))
-        image, images = self.task.image[rows], len(self.task.truth.interactions.images)
-        classes = len(self.counted)
-        labels = distinct(self.truth_image[self.truth_rows] * classes + self.hoi[self.truth_rows])
-        offsets = np.searchsorted(labels, np.arange(images + 1) * classes)
-        first, count = offsets[:-1][image], np.diff(offsets)[image]
-        near = np.flatnonzero(count > 0)
-        words = image[near] * np.int64(len(self.task.predictions.verbs)) + verb[near]
-        some, which = one_of_each(words * len(self.task.predictions.objects) + object_[near])
-        some = near[some]
-        found = similarities.nearest_truth(labels % classes, first[some], count[some], verb[some], object_[some])
-        nearest[near], sigma[near] = (values[which] for values in found)
-        return nearest, sigma
 
     def entries(self, matches: Matches) -> Entries:
         """Return the entries of Algorithm 1, lines 32-40, as (score, credit).
