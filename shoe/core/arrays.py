@@ -83,22 +83,23 @@ def number_distinct(keys: Indices, most: int) -> tuple[Indices, Indices]:
 
     Args:
         keys: (n,) integers from 0 to ``most`` - 1.
-        most: number of possible keys. If there are few, they are marked in a table instead of sorted.
+        most: number of possible keys. If there are few, they are marked in a table, which is faster than sorting.
     """
-    index = np.empty(most if most <= _LARGEST_TABLE else len(keys), np.int64)
-    if most <= _LARGEST_TABLE:
-        used = np.zeros(most, bool)
-        used[keys] = True
-        found = np.flatnonzero(used)
-        index[found] = np.arange(len(found))
-        return found, index.take(keys)
-    order = stable_order(keys)
-    new = first_of_each(keys[order])
-    index[order] = np.cumsum(new) - 1
-    return keys[order[new]], index
+    if most > _TABLE_PER_KEY * len(keys):
+        order = stable_order(keys)
+        new = first_of_each(keys[order])
+        index = np.empty(len(keys), np.int64)
+        index[order] = np.cumsum(new) - 1
+        return keys[order[new]], index
+    used = np.zeros(most, bool)
+    used[keys] = True
+    found = np.flatnonzero(used)
+    number = np.empty(most, np.int32)
+    number[found] = np.arange(len(found))
+    return found, number.take(keys).astype(np.int64)
 
 
-_LARGEST_TABLE = 1 << 24
+_TABLE_PER_KEY = 16
 
 
 def best_of_each(group: NDArray[np.integer], score: Floats, most: int, *, reverse_ties: bool = False) -> Indices:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -115,9 +116,11 @@ class Scorer:
 
     def above_delta(self) -> Scorer:
         """Return a scorer of the same task that only matches pairs more similar than delta (``min-sigma=delta``)."""
-        strict = Scorer(self.task, self.similarities, replace(self.options, min_sigma="delta"), self.near)
-        for shared in ("map_false_of", "f1_false_of", "overlaps_truth", "counts_for_tau"):
-            setattr(strict, shared, getattr(self, shared))  # independent of the option
+        strict = copy(self)  # with all cached values: only the pairs depend on the option
+        strict.__dict__.pop("_rows_of_best_f1", None)
+        strict.options = replace(self.options, min_sigma="delta")
+        keep = strict.may_match(self.sigma)
+        strict.pairs, strict.sigma = self.pairs.select(keep), self.sigma[keep]
         return strict
 
     def under(self, similarities: HoiSimilarity) -> Scorer:
@@ -167,6 +170,7 @@ class Scorer:
         """Yield mF1 of the predictions in ``rows`` with at least each score in ``lowest``, which ascends."""
         score, classes = self.task.predictions.score, len(self.truths)
         of_pair, image, rule = score[self.pairs.prediction], self.truth_image, F1Rule.from_options(self.options)
+        image_of_pair = image[self.pairs.truth]
         prediction, sigma = np.full(len(self.hoi), -1), np.zeros(len(self.hoi))
         again = np.ones(len(self.task.truth.interactions.images), bool)
         # (scores, K + 1) number of rows with at least each score that would be false positives of no class and each.
@@ -180,7 +184,7 @@ class Scorer:
             if (prediction >= 0).any():
                 again[:] = False
                 again[image[(prediction >= 0) & (score[prediction] < least)]] = True
-            keep = again[image[self.pairs.truth]] & (of_pair >= least)
+            keep = np.flatnonzero(again[image_of_pair] & (of_pair >= least))
             pairs, found = self._chosen(self.pairs.select(keep), self.sigma[keep])
             prediction[again[image]] = -1
             prediction[pairs.truth], sigma[pairs.truth] = pairs.prediction, found
@@ -236,28 +240,27 @@ class Scorer:
 
     def _false_of(self, scope: FpScope, at: At) -> Indices:
         # The class most similar to an unmatched prediction, of all evaluated classes or of those annotated on its image
-        # (``scope``), if similar enough (Algorithm 1, lines 23-30; A7). Predictions of the same words (on an image) have
-        # the same class, which is looked up once.
+        # (``scope``), if similar enough (Algorithm 1, lines 23-30; A7). Predictions of the same words (on one image)
+        # have the same class.
         false_of = np.full(len(self.task.predictions), -1, np.int64)
         if not self.counted.any():
             return false_of
         verb, object_, which = self.task.word_pairs
-        which = which.take(self.rows)
         if scope == "dataset":
             nearest, sigma = self.similarities.nearest_class(verb, object_, np.flatnonzero(self.counted))
         else:
-            words, images, classes = len(verb), len(self.task.truth.interactions.images), len(self.counted)
-            cells, which = number_distinct(self.task.image[self.rows] * np.int64(words) + which, images * words)
-            image, pair = np.divmod(cells, max(words, 1))
+            image, pair, which = self.task.words_by_image
+            image, classes = self.task.truth_image[image], len(self.counted)
             labels = distinct(self.truth_image[self.truth_rows] * classes + self.hoi[self.truth_rows])
-            offsets = np.searchsorted(labels, np.arange(images + 1) * classes)
-            count = np.diff(offsets)[image]
-            near, nearest, sigma = np.flatnonzero(count), np.full(len(cells), -1, np.int64), np.zeros(len(cells))
-            words_of = verb[pair[near]], object_[pair[near]]
+            offsets = np.searchsorted(labels, np.arange(len(self.task.truth.interactions.images) + 1) * classes)
+            count = np.where(image >= 0, np.diff(offsets)[image], 0)
+            near, nearest, sigma = np.flatnonzero(count), np.full(len(pair), -1, np.int64), np.zeros(len(pair))
+            words = verb[pair[near]], object_[pair[near]]
             nearest[near], sigma[near] = self.similarities.nearest_truth(
-                labels % classes, offsets[image[near]], count[near], *words_of
+                labels % classes, offsets[image[near]], count[near], *words
             )
-        false_of[self.rows] = np.where(self.reaches_delta(sigma, at), nearest, -1).take(which)
+        found = np.where(self.reaches_delta(sigma, at), nearest, -1)
+        false_of[self.rows] = found.take(which if len(self.rows) == len(which) else which[self.rows])
         return false_of
 
     @property
@@ -280,11 +283,15 @@ class Scorer:
         if options.repeats == "charged" and not self.prefers_originals:
             takes_part[repeated(task.predictions, np.flatnonzero(near & takes_part))] = False
         if options.repeats == "near":
-            verb, object_, which = task.word_pairs
             of_verb, of_object = self.similarities.meanings
-            meaning = of_verb[verb] * np.int64(of_object.max(initial=0) + 1) + of_object[object_]
+            (verb, object_, _), (image, pair, which) = task.word_pairs, task.words_by_image
+            meanings = np.int64(of_object.max(initial=0) + 1)
+            meaning = number_distinct(of_verb[verb] * meanings + of_object[object_], len(of_verb) * int(meanings))[1]
+            group = number_distinct(
+                image * np.int64(len(verb)) + meaning[pair], len(task.predictions.images) * len(verb)
+            )[1]
             rule = options.coordinates, options.rule
-            takes_part[near_repeats(task.predictions, self.rows, near, meaning.take(which), *rule)] = False
+            takes_part[near_repeats(task.predictions, self.rows, near, group.take(which), *rule)] = False
         keep = takes_part[pairs.prediction]
         return pairs.select(keep & self.counted[self.hoi[pairs.truth]])
 

@@ -1,7 +1,6 @@
 """Repeated predictions (equal or nearly equal boxes and words of one image), and pair-wise NMS."""
 
 import numpy as np
-from numpy.typing import NDArray
 
 from shoe.core.arrays import (
     Floats,
@@ -9,7 +8,6 @@ from shoe.core.arrays import (
     Mask,
     as_bits,
     blocks,
-    descending_order,
     expand,
     first_of_each,
     group_equal_rows,
@@ -113,7 +111,7 @@ def near_repeats(
     table: Interactions,
     rows: Indices,
     wanted: Mask,
-    meaning: NDArray[np.integer],
+    group: Indices,
     coordinates: CommonCoordinates,
     rule: OverlapRule,
 ) -> Indices:
@@ -126,16 +124,20 @@ def near_repeats(
         table: predictions.
         rows: (r,) ascending rows.
         wanted: (n,) rows to test.
-        meaning: (n,) a number that is equal for predictions whose words have the same meaning.
+        group: (n,) number from 0 that is equal for predictions of one image whose words have the same meaning.
         coordinates: box convention for the comparison.
         rule: overlap that both boxes must reach.
     """
-    group = table.image[rows] * np.int64(meaning.max(initial=0) + 1) + meaning[rows]
-    order = stable_order(group)
-    if ((np.diff(table.score[rows[order]]) > 0) & (np.diff(group[order]) == 0)).any():
-        # Most files list the predictions of an image by score, but not this one.
-        order = descending_order(table.score[rows])
-        order = order[stable_order(group[order])]
+    # Most groups have one row, or none that is wanted.
+    tested = np.zeros(int(group.max(initial=0)) + 1, bool)
+    tested[group[rows[wanted[rows]]]] = True
+    rows = rows[(tested & (np.bincount(group[rows], minlength=len(tested)) > 1))[group[rows]]]
+    group, score = group[rows], table.score[rows]
+    if ((np.diff(score) > 0) & (np.diff(table.image[rows]) == 0)).any():
+        by_score = np.argsort(-score)
+        order = by_score[stable_order(group[by_score])]
+    else:  # most files list the predictions of an image by score
+        order = stable_order(group)
     rows, group = rows[order], group[order]
     same = (np.diff(group) == 0) & (np.diff(table.score[rows]) == 0)
     tied = np.flatnonzero(np.append(same, False) | np.append(False, same)) if len(rows) else rows

@@ -279,11 +279,29 @@ class Task:
 
     @cached_property
     def word_pairs(self) -> tuple[Indices, Indices, Indices]:
-        """(w,) verb word and (w,) object word of the distinct pairs of words, and the (n,) index of each prediction's."""
+        """(w,) verb and (w,) object words of the distinct pairs of words, and the (n,) pair of each prediction."""
         table, objects = self.predictions, max(len(self.predictions.objects), 1)
         keys = table.verb * np.int64(objects) + table.object
         found, which = number_distinct(keys, max(len(table.verbs), 1) * objects)
         return *np.divmod(found, objects), which
+
+    @cached_property
+    def words_by_image(self) -> tuple[Indices, Indices, Indices]:
+        """(k,) image of the predictions and (k,) pair of words of each distinct combination, and the (n,) combinations.
+
+        They are in the order of images, then pairs of words.
+        """
+        table, (verb, _, which) = self.predictions, self.word_pairs
+        words, image = np.int64(max(len(verb), 1)), table.image
+        found, combination, size = [np.zeros(0, np.int64)], np.empty(len(which), np.int64), 0
+        # A few images at a time, so that the table of possible combinations fits in the processor's cache.
+        for begin in range(0, len(table.images), step := max(1, int(_PAIRS_AT_ONCE * 8 // words))):
+            rows = slice(table.offsets[begin], table.offsets[min(begin + step, len(table.images))])
+            keys, index = number_distinct((image[rows] - begin) * words + which[rows], step * int(words))
+            combination[rows] = index + size
+            found.append(keys + begin * words)
+            size += len(keys)
+        return *np.divmod(np.concatenate(found), words), combination
 
     @cached_property
     def hoi(self) -> Ints:
