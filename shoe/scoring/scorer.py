@@ -239,29 +239,42 @@ class Scorer:
         return self._false_of(options.f1_fp_scope, options.f1_delta_at)
 
     def _false_of(self, scope: FpScope, at: At) -> Indices:
-        # The class most similar to an unmatched prediction, of all evaluated classes or of those annotated on its image
-        # (``scope``), if similar enough (Algorithm 1, lines 23-30; A7). Predictions of the same words (on one image)
-        # have the same class.
         false_of = np.full(len(self.task.predictions), -1, np.int64)
-        if not self.counted.any():
-            return false_of
-        verb, object_, which = self.task.word_pairs
-        if scope == "dataset":
-            nearest, sigma = self.similarities.nearest_class(verb, object_, np.flatnonzero(self.counted))
-        else:
-            image, pair, which = self.task.words_by_image
-            image, classes = self.task.truth_image[image], len(self.counted)
-            labels = distinct(self.truth_image[self.truth_rows] * classes + self.hoi[self.truth_rows])
-            offsets = np.searchsorted(labels, np.arange(len(self.task.truth.interactions.images) + 1) * classes)
-            count = np.where(image >= 0, np.diff(offsets)[image], 0)
-            near, nearest, sigma = np.flatnonzero(count), np.full(len(pair), -1, np.int64), np.zeros(len(pair))
-            words = verb[pair[near]], object_[pair[near]]
-            nearest[near], sigma[near] = self.similarities.nearest_truth(
-                labels % classes, offsets[image[near]], count[near], *words
-            )
+        nearest, sigma, which = self._nearest(self.similarities, scope)
         found = np.where(self.reaches_delta(sigma, at), nearest, -1)
         false_of[self.rows] = found.take(which if len(self.rows) == len(which) else which[self.rows])
         return false_of
+
+    def nearest(self, rows: Indices, similarities: HoiSimilarity, scope: FpScope) -> tuple[Indices, Floats]:
+        """Return the (r,) class most similar to each prediction in ``rows``, and the (r,) similarity to this class.
+
+        Candidates are all evaluated classes, or those annotated on the prediction's image (``scope``); -1 without a
+        candidate. An unmatched prediction can be a false positive of this class (Algorithm 1, lines 23-30;
+        A7).
+        """
+        nearest, sigma, which = self._nearest(similarities, scope)
+        return nearest[which[rows]], sigma[which[rows]]
+
+    def _nearest(self, similarities: HoiSimilarity, scope: FpScope) -> tuple[Indices, Floats, Indices]:
+        """Return the classes and similarities of :meth:`nearest` for k kinds of predictions, and the (n,) kinds.
+
+        Predictions of the same words (on one image) are of the same kind, which is looked up once.
+        """
+        verb, object_, which = self.task.word_pairs
+        if scope == "dataset" and self.counted.any():
+            return *similarities.nearest_class(verb, object_, np.flatnonzero(self.counted)), which
+        image, pair, which = self.task.words_by_image
+        images, classes = len(self.task.truth.interactions.images), len(self.counted)
+        labels = distinct(self.truth_image[self.truth_rows] * classes + self.hoi[self.truth_rows])
+        offsets = np.searchsorted(labels, np.arange(images + 1) * classes)
+        of_image = self.task.truth_image[image]
+        count = np.append(np.diff(offsets), 0)[of_image]  # unknown images, index -1, have no class
+        near, nearest, sigma = np.flatnonzero(count), np.full(len(pair), -1, np.int64), np.zeros(len(pair))
+        words = verb[pair[near]], object_[pair[near]]
+        nearest[near], sigma[near] = similarities.nearest_truth(
+            labels % classes, offsets[of_image[near]], count[near], *words
+        )
+        return nearest, sigma, which
 
     @property
     def in_mean(self) -> Mask:
