@@ -40,6 +40,7 @@ from shoe.benchmarks.truth import GroundTruth, read_truth_file
 from shoe.benchmarks.v_coco import ROLE_PROTOCOLS as BY_PERSON
 from shoe.comparison.run import Run
 from shoe.comparison.significance import statistics
+from shoe.core.arrays import index_in_group
 from shoe.core.interactions import Interactions
 from shoe.core.io.native import read_native
 from shoe.demo import PREDICTIONS, TRUTH
@@ -55,6 +56,7 @@ from shoe.similarity import load_similarity
 PROCESS_REPEATS = 15
 COMPARISONS, RESAMPLES = 2, 1000
 PROFILE_LINES = 14
+GROWTH = (0.25, 0.5, 1.0)
 EVERY_NTH_IMAGE = 10
 """The slow oracle is timed on every tenth image."""
 
@@ -191,6 +193,42 @@ def _oracle(truth: GroundTruth, detector: Interactions, kind: str) -> float:
         return semantic(scenes, truth.classes, verb, noun, {"ties": "input"})
 
     return len(detector) / median(timed(work, 3))
+
+
+def growth(folder: str) -> list[Row]:
+    """Score a quarter, a half and all of the images, predictions per image and classes, and fit exponents.
+
+    For fewer classes, all rows are relabelled, so that only the number of classes that occur changes.
+    """
+    truth, detector, _ = tables(folder)
+    classes, hoi = truth.classes, Task(detector, truth).hoi
+
+    def images(part: float) -> tuple[GroundTruth, Interactions]:
+        kept = np.arange(round(len(detector.images) * part))
+        return replace(truth, interactions=truth.interactions.select_images(kept)), detector.select_images(kept)
+
+    def predictions(part: float) -> tuple[GroundTruth, Interactions]:
+        count = np.diff(detector.offsets)
+        return truth, detector.select(index_in_group(count) < np.repeat(np.round(count * part), count))
+
+    def occurring(part: float) -> tuple[GroundTruth, Interactions]:
+        t, p = (each % round(len(classes) * part) for each in (truth.hoi, hoi))
+        table = replace(truth.interactions, verb=classes.verb[t], object=classes.object[t])
+        words = replace(detector, verbs=classes.verbs, objects=classes.objects)
+        return replace(truth, interactions=table), replace(words, verb=classes.verb[p], object=classes.object[p])
+
+    found = []
+    for what, part in (("images", images), ("predictions per image", predictions), ("classes", occurring)):
+        for protocol in ("hico-det", "shoe"):
+            seconds = []
+            for size in GROWTH:
+                made, made_predictions = part(size)
+                work = lambda: score(made_predictions, made, protocols=[protocol])  # noqa: B023, E731
+                seconds.append(min(timed(work, clock=process_time)))
+                found.append(Row(f"score, {protocol}, {size:.0%} of the {what}", seconds[-1], "s"))
+            exponent = np.polyfit(np.log(GROWTH), np.log(seconds), 1)[0]
+            found.append(Row(f"  exponent of the growth with {what}", float(exponent), ""))
+    return found
 
 
 def comparison(folder: str) -> list[Row]:

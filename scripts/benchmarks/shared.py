@@ -8,6 +8,7 @@ import resource
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
@@ -65,6 +66,12 @@ def fresh(module: str, function: str, *arguments: object, **options: object) -> 
         code += f"json.dump(found, open({str(file)!r}, 'w'))"
         subprocess.run([sys.executable, "-c", code], check=True, env=environment())
         return json.loads(file.read_text())
+
+
+def measured(module: str, function: str, folder: str, **options: object) -> list[Row]:
+    """Run a stage in this process, and return its rows and the peak memory of the process."""
+    rows = getattr(import_module(f"benchmarks.{module}"), function)(folder, **options)
+    return [*rows, Row(f"peak memory of {function.replace('_', '-')}", peak_memory(), "MB")]
 
 
 def environment() -> dict[str, str]:

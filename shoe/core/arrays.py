@@ -78,6 +78,30 @@ def distinct(values: Indices) -> Indices:
     return ascending[first_of_each(ascending)]
 
 
+def number_distinct(keys: Indices, most: int) -> tuple[Indices, Indices]:
+    """Return the distinct values of n keys in ascending order, and the (n,) index of each key among them.
+
+    Args:
+        keys: (n,) integers from 0 to ``most`` - 1.
+        most: number of possible keys. If there are few, they are marked in a table, which is faster than sorting.
+    """
+    if most > _TABLE_PER_KEY * len(keys):
+        order = stable_order(keys)
+        new = first_of_each(keys[order])
+        index = np.empty(len(keys), np.int64)
+        index[order] = np.cumsum(new) - 1
+        return keys[order[new]], index
+    used = np.zeros(most, bool)
+    used[keys] = True
+    found = np.flatnonzero(used)
+    number = np.empty(most, np.int32)
+    number[found] = np.arange(len(found))
+    return found, number.take(keys).astype(np.int64)
+
+
+_TABLE_PER_KEY = 16
+
+
 def best_of_each(group: NDArray[np.integer], score: Floats, most: int, *, reverse_ties: bool = False) -> Indices:
     """Return the indices of the rows with the ``most`` highest scores of each group, ascending.
 
@@ -168,31 +192,6 @@ def maybe_equal(columns: Sequence[Bits]) -> Indices:
     order = np.argsort(hashes[rows])
     same = np.flatnonzero(hashes[rows[order[1:]]] == hashes[rows[order[:-1]]])
     return distinct(rows[np.concatenate([order[same], order[same + 1]])])
-
-
-def hash_buckets(numbers: Indices) -> tuple[Indices, int]:
-    """Return a bucket for each of n integers, and the number of buckets; equal integers are in the same bucket.
-
-    Few buckets hold different integers. Grouping by bucket is several times as fast as sorting.
-    """
-    return _buckets(_hashes([numbers.view(np.uint64)]))
-
-
-def one_of_each(numbers: Indices) -> tuple[Indices, Indices]:
-    """Return the indices of k elements that include each distinct value, and the (n,) index into these of an equal one.
-
-    Faster than ``np.unique``: the k elements are in no order, and a value may occur among them more than once.
-    """
-    bucket, buckets = hash_buckets(numbers)
-    number = np.arange(len(numbers), dtype=np.int32)
-    chosen = np.zeros(buckets, np.int32)
-    chosen[bucket] = number
-    of_each = chosen[bucket]
-    of_each = np.where(numbers[of_each] == numbers, of_each, number)
-    kept = np.flatnonzero(of_each == number)
-    index = np.zeros(len(numbers), np.int64)
-    index[kept] = np.arange(len(kept))
-    return kept, index[of_each]
 
 
 def _buckets(hashes: Bits) -> tuple[Indices, int]:

@@ -326,7 +326,7 @@ class Interactions:
 
     def _reordered(self, order: NDArray[np.integer]) -> Interactions:
         fields = ("human_boxes", "object_boxes", "verb", "object", "score")
-        return replace(self, **{name: getattr(self, name)[order] for name in fields})
+        return replace(self, **{name: getattr(self, name).take(order, axis=0) for name in fields})
 
     def select(self, rows: NDArray[np.bool_] | NDArray[np.integer]) -> Interactions:
         """Return the table with only the triplets ``rows`` (a mask, or ascending row indices) and with all images."""

@@ -152,12 +152,15 @@ class SharedLists:
         """Return the same means as ``entries.means()``; AP of ranked lists not yet cached is computed and cached."""
         truths, order = entries.truths, stable_order(entries.category)
         ends = np.cumsum(np.bincount(entries.category, minlength=len(truths))).tolist()
-        score, credit = entries.score[order], entries.credit[order]
+        score, credit = entries.score.take(order), entries.credit.take(order)
         keys = {}
         for k in np.flatnonzero(truths > 0).tolist():
             part = slice(ends[k - 1] if k else 0, ends[k])
-            digest = blake2b(score[part].tobytes() + credit[part].tobytes(), digest_size=16).digest()
-            keys[k] = (k, int(truths[k]), digest)
+            positive = np.flatnonzero(credit[part])  # most entries have no credit
+            digest = blake2b(digest_size=16)
+            for column in (score[part], positive, credit[part][positive]):
+                digest.update(column.data)
+            keys[k] = (k, int(truths[k]), digest.digest())
         new = [k for k, key in keys.items() if key not in self._known]
         fresh = np.zeros_like(entries.counted)
         fresh[new] = True

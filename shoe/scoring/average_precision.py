@@ -219,7 +219,7 @@ def ranked_lists(
     by_class = stable_order(category)
     entries = np.bincount(category, minlength=classes)
     ends = np.cumsum(entries)
-    score, credit = score[by_class], credit[by_class]
+    score, credit = score.take(by_class), credit.take(by_class)
     values, error, recall = np.zeros((3, classes))
     tied, ties_matter = 0, False
     certain: list[tuple[int, Floats, Floats]] = []

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from shoe.benchmarks.classes import HoiClasses
 from shoe.benchmarks.protocol_options import SemanticOptions
-from shoe.core.arrays import Floats, Indices, Ints, Mask, blocks, expand
+from shoe.core.arrays import Floats, Indices, Ints, Mask, blocks, expand, number_distinct
 from shoe.core.errors import OptionError, quote
 from shoe.lexicon.expressions import Part
 from shoe.lexicon.resolve import match_labels, resolve
@@ -102,8 +102,6 @@ def _index(positions: Mapping[str, int], names: Iterable[str]) -> Ints:
 
 _CELLS = 1 << 20
 """Number of similarities computed at once (8 MB)."""
-_LARGEST_BITMAP = 1 << 24
-"""Largest number of possible keys for which a bitmap is used instead of sorting."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -225,7 +223,7 @@ class HoiSimilarity:
                 computed value. Predictions of the same words must have the same class and similarity here.
         """
         words = self.objects.values.shape[1]
-        pairs, which = _distinct(verb.astype(np.int64) * words + object_, self.verbs.values.shape[1] * words)
+        pairs, which = number_distinct(verb.astype(np.int64) * words + object_, self.verbs.values.shape[1] * words)
         if known is None:
             nothing = np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0)
             known_pairs, hoi, sigma = self._nearest_of_pairs.get(allowed.tobytes(), nothing)
@@ -303,18 +301,6 @@ class HoiSimilarity:
 def _equal_rows(words: Floats) -> Ints:
     group: dict[bytes, int] = {}
     return np.array([group.setdefault(word.tobytes(), len(group)) for word in words], np.int32)
-
-
-def _distinct(keys: Indices, size: int) -> tuple[Indices, Indices]:
-    if size > _LARGEST_BITMAP:
-        distinct, which = np.unique(keys, return_inverse=True)
-        return distinct, which
-    used = np.zeros(size, bool)
-    used[keys] = True
-    distinct = np.flatnonzero(used)
-    index = np.zeros(size, np.int32)
-    index[distinct] = np.arange(len(distinct))
-    return distinct, index[keys].astype(np.int64)
 
 
 def _senses(senses: Ints, words: Sequence[str]) -> tuple[list[tuple[int, str]], Indices]:

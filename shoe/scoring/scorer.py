@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from shoe.benchmarks.protocol_options import At, FpScope, SemanticOptions, TauBy, Ties
-from shoe.core.arrays import Floats, Indices, Mask, best_of_each, distinct, one_of_each
+from shoe.core.arrays import Floats, Indices, Mask, best_of_each, distinct, number_distinct
 from shoe.scoring.entries import AveragingRule, Entries, F1Entries, F1Rule, mean_over
 from shoe.scoring.hoi_similarity import HoiSimilarity
 from shoe.scoring.matching.assignment import ByContent, assign, best_first, in_order
@@ -118,9 +119,11 @@ class Scorer:
 
     def above_delta(self) -> Scorer:
         """Return a scorer of the same task that only matches pairs more similar than delta (``min-sigma=delta``)."""
-        strict = Scorer(self.task, self.similarities, replace(self.options, min_sigma="delta"), self.near)
-        for shared in ("map_false_of", "f1_false_of", "overlaps_truth", "counts_for_tau"):
-            setattr(strict, shared, getattr(self, shared))  # independent of the option
+        strict = copy(self)  # with all cached values: only the pairs depend on the option
+        strict.__dict__.pop("_rows_of_best_f1", None)
+        strict.options = replace(self.options, min_sigma="delta")
+        keep = strict.may_match(self.sigma)
+        strict.pairs, strict.sigma = self.pairs.select(keep), self.sigma[keep]
         return strict
 
     def under(self, similarities: HoiSimilarity) -> Scorer:
@@ -170,6 +173,7 @@ class Scorer:
         """Yield mF1 of the predictions in ``rows`` with at least each score in ``lowest``, which ascends."""
         score, classes = self.task.predictions.score, len(self.truths)
         of_pair, image, rule = score[self.pairs.prediction], self.truth_image, F1Rule.from_options(self.options)
+        image_of_pair = image[self.pairs.truth]
         prediction, sigma = np.full(len(self.hoi), -1), np.zeros(len(self.hoi))
         again = np.ones(len(self.task.truth.interactions.images), bool)
         # (scores, K + 1) number of rows with at least each score that would be false positives of no class and each.
@@ -183,7 +187,7 @@ class Scorer:
             if (prediction >= 0).any():
                 again[:] = False
                 again[image[(prediction >= 0) & (score[prediction] < least)]] = True
-            keep = again[image[self.pairs.truth]] & (of_pair >= least)
+            keep = np.flatnonzero(again[image_of_pair] & (of_pair >= least))
             pairs, found = self._chosen(self.pairs.select(keep), self.sigma[keep])
             prediction[again[image]] = -1
             prediction[pairs.truth], sigma[pairs.truth] = pairs.prediction, found
@@ -239,9 +243,41 @@ class Scorer:
 
     def _false_of(self, scope: FpScope, at: At) -> Indices:
         false_of = np.full(len(self.task.predictions), -1, np.int64)
-        nearest, sigma = self.nearest(self.rows, self.similarities, scope)
-        false_of[self.rows] = np.where(self.reaches_delta(sigma, at), nearest, -1)
+        nearest, sigma, which = self._nearest(self.similarities, scope)
+        found = np.where(self.reaches_delta(sigma, at), nearest, -1)
+        false_of[self.rows] = found.take(which if len(self.rows) == len(which) else which[self.rows])
         return false_of
+
+    def nearest(self, rows: Indices, similarities: HoiSimilarity, scope: FpScope) -> tuple[Indices, Floats]:
+        """Return the (r,) class most similar to each prediction in ``rows``, and the (r,) similarity to this class.
+
+        Candidates are all evaluated classes, or those annotated on the prediction's image (``scope``); -1 without a
+        candidate. An unmatched prediction can be a false positive of this class (Algorithm 1, lines 23-30;
+        A7).
+        """
+        nearest, sigma, which = self._nearest(similarities, scope)
+        return nearest[which[rows]], sigma[which[rows]]
+
+    def _nearest(self, similarities: HoiSimilarity, scope: FpScope) -> tuple[Indices, Floats, Indices]:
+        """Return the classes and similarities of :meth:`nearest` for k kinds of predictions, and the (n,) kinds.
+
+        Predictions of the same words (on one image) are of the same kind, which is looked up once.
+        """
+        verb, object_, which = self.task.word_pairs
+        if scope == "dataset" and self.counted.any():
+            return *similarities.nearest_class(verb, object_, np.flatnonzero(self.counted)), which
+        image, pair, which = self.task.words_by_image
+        images, classes = len(self.task.truth.interactions.images), len(self.counted)
+        labels = distinct(self.truth_image[self.truth_rows] * classes + self.hoi[self.truth_rows])
+        offsets = np.searchsorted(labels, np.arange(images + 1) * classes)
+        of_image = self.task.truth_image[image]
+        count = np.append(np.diff(offsets), 0)[of_image]  # unknown images, index -1, have no class
+        near, nearest, sigma = np.flatnonzero(count), np.full(len(pair), -1, np.int64), np.zeros(len(pair))
+        words = verb[pair[near]], object_[pair[near]]
+        nearest[near], sigma[near] = similarities.nearest_truth(
+            labels % classes, offsets[of_image[near]], count[near], *words
+        )
+        return nearest, sigma, which
 
     @property
     def in_mean(self) -> Mask:
@@ -263,9 +299,15 @@ class Scorer:
         if options.repeats == "charged" and not self.prefers_originals:
             takes_part[repeated(task.predictions, np.flatnonzero(near & takes_part))] = False
         if options.repeats == "near":
-            meanings = self.similarities.meanings
-            copies = near_repeats(task.predictions, self.rows, near, *meanings, options.coordinates, options.rule)
-            takes_part[copies] = False
+            of_verb, of_object = self.similarities.meanings
+            (verb, object_, _), (image, pair, which) = task.word_pairs, task.words_by_image
+            meanings = np.int64(of_object.max(initial=0) + 1)
+            meaning = number_distinct(of_verb[verb] * meanings + of_object[object_], len(of_verb) * int(meanings))[1]
+            group = number_distinct(
+                image * np.int64(len(verb)) + meaning[pair], len(task.predictions.images) * len(verb)
+            )[1]
+            rule = options.coordinates, options.rule
+            takes_part[near_repeats(task.predictions, self.rows, near, group.take(which), *rule)] = False
         keep = takes_part[pairs.prediction]
         return pairs.select(keep & self.counted[self.hoi[pairs.truth]])
 
@@ -358,32 +400,6 @@ class Scorer:
                 return pairs.iou
             case "index":
                 return np.zeros(len(pairs))
-
-    def nearest(self, rows: Indices, similarities: HoiSimilarity, scope: FpScope) -> tuple[Indices, Floats]:
-        """Return the (r,) class most similar to each prediction in ``rows``, and the (r,) similarity to this class.
-
-        Candidates are all evaluated classes ("dataset"), or the evaluated classes annotated on the prediction's image
-        ("image"); -1 without a candidate. An unmatched prediction can be a false positive of this class (Algorithm 1,
-        lines 23-30; A7).
-        """
-        verb, object_ = self.task.predictions.verb[rows], self.task.predictions.object[rows]
-        nearest, sigma = np.full(len(rows), -1, np.int64), np.zeros(len(rows))
-        if not self.counted.any():
-            return nearest, sigma
-        if scope == "dataset":
-            return similarities.nearest_class(verb, object_, np.flatnonzero(self.counted))
-        image, images = self.task.image[rows], len(self.task.truth.interactions.images)
-        classes = len(self.counted)
-        labels = distinct(self.truth_image[self.truth_rows] * classes + self.hoi[self.truth_rows])
-        offsets = np.searchsorted(labels, np.arange(images + 1) * classes)
-        first, count = offsets[:-1][image], np.diff(offsets)[image]
-        near = np.flatnonzero(count > 0)
-        words = image[near] * np.int64(len(self.task.predictions.verbs)) + verb[near]
-        some, which = one_of_each(words * len(self.task.predictions.objects) + object_[near])
-        some = near[some]
-        found = similarities.nearest_truth(labels % classes, first[some], count[some], verb[some], object_[some])
-        nearest[near], sigma[near] = (values[which] for values in found)
-        return nearest, sigma
 
     def entries(self, matches: Matches) -> Entries:
         """Return the ranked entries for SHOE-mAP (Algorithm 1, lines 32-40).

@@ -158,7 +158,8 @@ def best_first(
     Returns:
         Ascending indices of the chosen pairs.
     """
-    held = np.full(int(prediction.max(initial=-1)) + 1, -1)
+    held = np.empty(int(prediction.max(initial=-1)) + 1, np.int64)
+    held[prediction] = -1
     first, count = runs(truth)
     group = np.repeat(np.arange(len(first)), count)
     refused = np.zeros(len(truth), bool)
@@ -196,7 +197,7 @@ def best_first(
     for pair in left[order].tolist():
         if held[prediction[pair]] < 0 and not matched[group[pair]]:
             held[prediction[pair]], matched[group[pair]] = pair, True
-    return np.sort(held[held >= 0])
+    return np.flatnonzero(held[prediction] == np.arange(len(prediction)))
 
 
 def in_order(

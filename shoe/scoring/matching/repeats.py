@@ -5,15 +5,12 @@ import numpy as np
 from shoe.core.arrays import (
     Floats,
     Indices,
-    Ints,
     Mask,
     as_bits,
     blocks,
-    descending_order,
     expand,
     first_of_each,
     group_equal_rows,
-    hash_buckets,
     maybe_equal,
     runs,
     stable_order,
@@ -21,7 +18,7 @@ from shoe.core.arrays import (
 from shoe.core.boxes import CommonCoordinates, Overlap, OverlapRule, iou
 from shoe.core.interactions import Interactions
 from shoe.scoring.matching.assignment import ByContent
-from shoe.scoring.matching.task import Boxes
+from shoe.scoring.matching.task import BoxColumns, Boxes
 
 _COMPARISONS_AT_ONCE = 1 << 17
 
@@ -114,8 +111,7 @@ def near_repeats(
     table: Interactions,
     rows: Indices,
     wanted: Mask,
-    verb_meaning: Ints,
-    object_meaning: Ints,
+    group: Indices,
     coordinates: CommonCoordinates,
     rule: OverlapRule,
 ) -> Indices:
@@ -127,41 +123,45 @@ def near_repeats(
     Args:
         table: predictions.
         rows: (r,) ascending rows.
-        wanted: (n,) mask of the rows to test, over all rows of the table.
-        verb_meaning, object_meaning: (words,) number of each word's meaning, equal for words of the same meaning.
+        wanted: (n,) rows to test.
+        group: (n,) number from 0 that is equal for predictions of one image whose words have the same meaning.
         coordinates: box convention for the comparison.
         rule: overlap that both boxes must reach.
     """
-    meanings = np.int64(object_meaning.max(initial=0)) + 1
-    group = verb_meaning[table.verb[rows]] * meanings + object_meaning[table.object[rows]]
-    group += table.image[rows] * (np.int64(verb_meaning.max(initial=0)) + 1) * meanings
     # Most groups have one row, or none that is wanted.
-    bucket, buckets = hash_buckets(group)
-    tested = np.zeros(buckets, bool)
-    tested[bucket[wanted[rows]]] = True
-    keep = (tested & (np.bincount(bucket, minlength=buckets) > 1))[bucket]
-    rows, group = rows[keep], group[keep]
-    order = descending_order(table.score[rows])
-    order = order[stable_order(group[order])]
+    tested = np.zeros(int(group.max(initial=0)) + 1, bool)
+    tested[group[rows[wanted[rows]]]] = True
+    rows = rows[(tested & (np.bincount(group[rows], minlength=len(tested)) > 1))[group[rows]]]
+    group, score = group[rows], table.score[rows]
+    if ((np.diff(score) > 0) & (np.diff(table.image[rows]) == 0)).any():
+        by_score = np.argsort(-score)
+        order = by_score[stable_order(group[by_score])]
+    else:  # most files list the predictions of an image by score
+        order = stable_order(group)
     rows, group = rows[order], group[order]
     same = (np.diff(group) == 0) & (np.diff(table.score[rows]) == 0)
     tied = np.flatnonzero(np.append(same, False) | np.append(False, same)) if len(rows) else rows
     by_content = np.lexsort((ByContent(table)(rows[tied]), -table.score[rows[tied]], group[tied]))
     rows[tied] = rows[tied][by_content]
+    # Rows after the last wanted row of their group decide nothing.
+    start, count = runs(group)
+    position = np.arange(len(rows))
+    last = np.maximum.reduceat(np.where(wanted[rows], position, -1), start) if len(rows) else start
+    kept = position <= np.repeat(last, count)
+    rows, group = rows[kept], group[kept]
     boxes, repeats = Boxes(table, coordinates), np.zeros(len(rows), bool)
-    humans, objects = boxes.human(rows), boxes.object(rows)
+    humans = BoxColumns(boxes.human(rows), rule.overlap)
+    objects = BoxColumns(boxes.object(rows), rule.overlap)
     left = np.arange(len(rows))
     while len(left):
         # The best remaining row of each group is no repeat; rows close to it are repeats.
         start, count = runs(group[left])
-        open_ = np.logical_or.reduceat(wanted[rows[left]], start)
-        best, count = left[start[open_]], count[open_] - 1
-        later = left[expand(start[open_] + 1, count)[1]]
-
-        earlier = np.repeat(best, count)
-        close = rule.is_reached(iou(humans[later], humans[earlier], rule.overlap))
+        best, later = np.repeat(left[start], count), left
+        compared = best != later
+        best, later = best[compared], later[compared]
+        close = rule.is_reached(humans.iou(later, humans, best))
         near = np.flatnonzero(close)
-        close[near] = rule.is_reached(iou(objects[later[near]], objects[earlier[near]], rule.overlap))
+        close[near] = rule.is_reached(objects.iou(later[near], objects, best[near]))
         repeats[later[close]] = True
         left = later[~close]
     return np.sort(rows[repeats])

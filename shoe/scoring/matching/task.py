@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from shoe.benchmarks.truth import GroundTruth
-from shoe.core.arrays import Floats, Indices, Ints, Mask, blocks, expand, first_of_each
+from shoe.core.arrays import Floats, Indices, Ints, Mask, blocks, expand, first_of_each, number_distinct
 from shoe.core.boxes import CommonCoordinates, Overlap, OverlapRule, area, convert_boxes, iou
 from shoe.core.errors import InputError, check_kind, quote
 from shoe.core.interactions import Interactions, image_index
@@ -29,14 +29,15 @@ class Boxes:
 
     def human(self, rows: Indices | slice) -> Floats:
         """Return the (r, 4) human boxes of the given rows; a slice is not copied if no conversion is needed."""
-        return self._converted(self.table.human_boxes[rows], rows)
+        return self._converted(self.table.human_boxes, rows)
 
     def object(self, rows: Indices | slice) -> Floats:
         """Return the (r, 4) object boxes of the given rows."""
-        return self._converted(self.table.object_boxes[rows], rows)
+        return self._converted(self.table.object_boxes, rows)
 
     def _converted(self, boxes: Floats, rows: Indices | slice) -> Floats:
         coordinates = self.table.triplet_coordinates
+        boxes = boxes[rows] if isinstance(rows, slice) else boxes.take(rows, axis=0)  # faster than an index
         return convert_boxes(boxes, coordinates if len(coordinates) == 1 else coordinates[rows], self.coordinates)
 
 
@@ -66,7 +67,8 @@ class Overlaps:
         """Return the pairs selected by the mask or the ascending indices ``keep``."""
         if keep.dtype == bool and keep.all():
             return self
-        return Overlaps(self.truth[keep], self.prediction[keep], self.human[keep], self.object[keep])
+        rows = np.flatnonzero(keep) if keep.dtype == bool else keep
+        return Overlaps(self.truth[rows], self.prediction[rows], self.human[rows], self.object[rows])
 
     def reaching(self, rule: OverlapRule) -> Overlaps:
         """Return the pairs whose human IoU and object IoU both reach the threshold of an overlap rule."""
@@ -96,12 +98,12 @@ def overlaps(
     indices, values = np.empty((2, most), np.int64), np.empty((2, most))
     size = 0
     for rows, block, t, p in _blocks(truth.table.offsets, first, count):
-        humans = _Pairs(truth.human(rows), predictions.human(block), rule.overlap)
-        objects = _Pairs(truth.object(rows), predictions.object(block), rule.overlap)
-        human = humans.iou(t, p)
+        humans = [BoxColumns(boxes, rule.overlap) for boxes in (truth.human(rows), predictions.human(block))]
+        objects = [BoxColumns(boxes, rule.overlap) for boxes in (truth.object(rows), predictions.object(block))]
+        human = humans[0].iou(t, humans[1], p)
         reached = rule.is_reached(human)
         near = np.flatnonzero(reached if labels is None else reached | (labels[0][rows][t] == labels[1][block][p]))
-        object_ = objects.iou(t[near], p[near])
+        object_ = objects[0].iou(t[near], objects[1], p[near])
         enough = np.flatnonzero(
             rule.is_reached(object_) if labels is None else reached[near] | rule.is_reached(object_)
         )
@@ -139,18 +141,18 @@ def _blocks(
         yield slice(offsets[start], offsets[end]), block, t, p
 
 
-class _Pairs:
-    """Two sets of boxes, stored by column so that arithmetic runs over contiguous memory."""
+class BoxColumns:
+    """Boxes stored by column, so that arithmetic runs over contiguous memory."""
 
-    def __init__(self, a: Floats, b: Floats, overlap: Overlap) -> None:
-        self.columns = np.ascontiguousarray(a.T), np.ascontiguousarray(b.T)
-        self.areas = area(a, overlap), area(b, overlap)
-        self.overlap = overlap
+    def __init__(self, boxes: Floats, overlap: Overlap) -> None:
+        """Store (n, 4) ``boxes``, whose overlap with other boxes is computed by the rule ``overlap``."""
+        self.overlap, self.columns = overlap, np.ascontiguousarray(boxes.T)
+        self.areas = area(self.columns.T, overlap)
 
-    def iou(self, i: Indices, j: Indices) -> Floats:
-        """Return the (c,) IoU of boxes ``i`` of the first set with boxes ``j`` of the second set."""
-        a, b = np.take(self.columns[0], i, axis=1), np.take(self.columns[1], j, axis=1)
-        return iou(a.T, b.T, self.overlap, (self.areas[0][i], self.areas[1][j]))
+    def iou(self, rows: Indices, other: BoxColumns, others: Indices) -> Floats:
+        """Return the (c,) IoU of (c,) ``rows`` of these boxes with the rows ``others`` of the boxes ``other``."""
+        a, b = self.columns.take(rows, axis=1), other.columns.take(others, axis=1)
+        return iou(a.T, b.T, self.overlap, (self.areas[rows], other.areas[others]))
 
 
 class _Compared(NamedTuple):
@@ -276,10 +278,37 @@ class Task:
         return int(is_label.sum() + (self.object_label[target] >= 0).sum()), len(verb) + len(target)
 
     @cached_property
+    def word_pairs(self) -> tuple[Indices, Indices, Indices]:
+        """(w,) verb and (w,) object words of the distinct pairs of words, and the (n,) pair of each prediction."""
+        table, objects = self.predictions, max(len(self.predictions.objects), 1)
+        keys = table.verb * np.int64(objects) + table.object
+        found, which = number_distinct(keys, max(len(table.verbs), 1) * objects)
+        return *np.divmod(found, objects), which
+
+    @cached_property
+    def words_by_image(self) -> tuple[Indices, Indices, Indices]:
+        """(k,) image of the predictions and (k,) pair of words of each distinct combination, and the (n,) combinations.
+
+        They are in the order of images, then pairs of words.
+        """
+        table, (verb, _, which) = self.predictions, self.word_pairs
+        words, image = np.int64(max(len(verb), 1)), table.image
+        found, combination, size = [np.zeros(0, np.int64)], np.empty(len(which), np.int64), 0
+        # A few images at a time, so that the table of possible combinations fits in the processor's cache.
+        for begin in range(0, len(table.images), step := max(1, int(_PAIRS_AT_ONCE * 8 // words))):
+            rows = slice(table.offsets[begin], table.offsets[min(begin + step, len(table.images))])
+            keys, index = number_distinct((image[rows] - begin) * words + which[rows], step * int(words))
+            combination[rows] = index + size
+            found.append(keys + begin * words)
+            size += len(keys)
+        return *np.divmod(np.concatenate(found), words), combination
+
+    @cached_property
     def hoi(self) -> Ints:
         """(n,) class whose verb and object labels equal the words of each prediction, -1 for none."""
         class_of = np.pad(self.truth.classes.of, ((0, 1), (0, 1)), constant_values=-1)
-        return class_of[self.verb_label[self.predictions.verb], self.object_label[self.predictions.object]]
+        verb, object_, which = self.word_pairs
+        return class_of[self.verb_label[verb], self.object_label[object_]].take(which)
 
     def overlaps(self, coordinates: CommonCoordinates, rule: OverlapRule) -> Overlaps:
         """Return the pairs of a ground truth and a prediction of one image whose human and object boxes both overlap.
