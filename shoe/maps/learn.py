@@ -7,6 +7,7 @@ ratings of pairs with about the same held-out prediction.
 """
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -16,6 +17,7 @@ import numpy as np
 from msgspec import to_builtins
 from numpy.typing import NDArray
 
+from shoe.benchmarks import benchmark
 from shoe.core.arrays import Floats, Indices, Ints, Mask
 from shoe.core.documents import Count, Document
 from shoe.core.errors import MissingExtraError, OptionError
@@ -25,10 +27,11 @@ from shoe.lexicon.expressions import POS, Part
 from shoe.lexicon.store import lexicon, names_of
 from shoe.lexicon.wordnet import glosses
 from shoe.maps.planning import INVISIBLE, is_tagged, within
-from shoe.similarity import RatedPairs, SimilarityMap, write_map
-from shoe.similarity.ensemble import HIGHEST
+from shoe.similarity import SimilarityMap, write_map
+from shoe.similarity.ensemble import HIGHEST, MISSING
 from shoe.similarity.learned import CREDIT_FROM, LearnedPart, learned_bytes, packed, sample_ratings
 from shoe.similarity.maps import shipped_maps
+from shoe.similarity.pairs import pair_keys
 from shoe.similarity.wordnet import steps_up, wordnet_values
 
 # Features of a pair: distances in WordNet's graph, names, glosses, and the ratings of other pairs. Except for the class
@@ -41,7 +44,6 @@ _TOPICS = 128
 """Dimensions of the space in which glosses are compared."""
 _GLOSS_SQUARINGS = 3
 """Number of times that the cosine similarity of two glosses is squared before it weights a rating (3: power of 8)."""
-_CHUNK = 1024
 _NO_PATH = 99
 """Number of steps between two senses if neither is a hypernym of the other, at any distance."""
 
@@ -63,18 +65,18 @@ class PairFeatures:
     relatives: Any
     rows: Ints
 
-    def from_ratings(self, ratings: Grid) -> dict[str, Grid]:
+    def from_ratings(self, ratings: Grid, needed: Mask) -> dict[str, Grid]:
         """Return the (C, S) features, by name, that are computed from (C, S) ratings 0 to 4, such as mean ratings.
 
         Only "class mean" uses a pair's own rating. NaN marks unrated pairs in ``ratings``, and undefined features in
-        the result.
+        the result. The features of pairs outside the (C, S) mask ``needed`` are not complete.
         """
         is_rated = ~np.isnan(ratings)
         known, rated = np.where(is_rated, ratings, 0).astype(np.float32), is_rated.astype(np.float32)
         between = known[:, self.rows]
         weights: Grid = np.maximum(between, between.T) ** 2  # weight of a class for another: their squared rating
         np.fill_diagonal(weights, 0)
-        by_gloss, gloss_support = self._mean_by_gloss(known, rated)
+        by_gloss, gloss_support = self._mean_by_gloss(ratings, needed)
         relative_support = (self.relatives @ rated.T).T
         return {
             "sense mean": _ratio(known.sum(0)[None] - known, rated.sum(0)[None] - rated),
@@ -89,20 +91,16 @@ class PairFeatures:
             "support of glosses": _zero_as_nan(gloss_support),
         }
 
-    def _mean_by_gloss(self, known: Grid, rated: Grid) -> tuple[Grid, Grid]:
-        """Return (C, S) mean rating, with the same class, of senses with similar glosses; and (C, S) total weight.
-
-        ``known`` are the (C, S) ratings, 0 for unrated pairs; ``rated`` is 1 for rated pairs and 0 for unrated pairs.
-        """
-        columns = np.flatnonzero(rated.any(axis=0))
-        total, weight = np.zeros_like(known), np.zeros_like(known)
-        for start in range(0, known.shape[1], _CHUNK):
-            chunk = slice(start, start + _CHUNK)
-            closeness = np.maximum(self.vectors[columns] @ self.vectors[chunk].T, 0)
+    def _mean_by_gloss(self, ratings: Grid, needed: Mask) -> tuple[Grid, Grid]:
+        """Return (C, S) mean rating, with the same class, of senses with similar glosses; and (C, S) total weight."""
+        total, weight = np.zeros_like(ratings), np.zeros_like(ratings)
+        for row, known in enumerate(ratings):
+            rated, columns = np.flatnonzero(~np.isnan(known)), np.flatnonzero(needed[row])
+            closeness = np.maximum(self.vectors[columns] @ self.vectors[rated].T, 0)
             for _ in range(_GLOSS_SQUARINGS):  # the power 8 of float32 is slow for values near 0
                 np.square(closeness, out=closeness)
-            closeness[columns[:, None] == np.arange(known.shape[1])[chunk]] = 0
-            total[:, chunk], weight[:, chunk] = known[:, columns] @ closeness, rated[:, columns] @ closeness
+            closeness[columns[:, None] == rated] = 0
+            total[row, columns], weight[row, columns] = closeness @ known[rated], closeness.sum(axis=1)
         return _ratio(total, weight), weight
 
 
@@ -225,6 +223,12 @@ _FOLDS = 4
 _LEVELS = 16
 _SEED = 0
 _STEPS = 5
+_MOST_PAIRS = 40_000_000
+"""Largest number of pairs of a class and a predicted noun sense; larger tables consider fewer than ``_STEPS`` links."""
+_LARGEST = 4_000_000
+"""Largest number of pairs in a table that distinguishes mean ratings below ``_MIN_MEAN``."""
+_FEWEST = 100
+"""Smallest number of training pairs of a class; see ``RatingGrid``."""
 _MIN_MEAN = 0.2
 """Senses are written to the table if their predicted mean rating with at least one class reaches this, 0 to 4."""
 _HIGHEST_RATIO = 2
@@ -299,22 +303,32 @@ class MapLearned(Document, frozen=True):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RatingGrid:
-    """Training data of one part of speech: m rated pairs in a grid of C class senses and S senses.
+    """Training data of one part of speech: m pairs in a grid of C class senses and S senses.
+
+    A class with some rated pairs, but fewer than ``_FEWEST``, also has random unrated pairs with senses of other
+    lexicographer files, which are assumed to be rated 0. Raters saw only the most similar senses of such a class.
+    Without the assumed pairs, trees would predict that all senses are as similar to the class as these.
 
     Attributes:
         values: (m,) combined rating of each pair, 0 to 4.
         shares: (m, 5) weighted fraction of the raters that gave a pair each rating 0 to 4.
+        rated: (m,) mask of the rated pairs; all other pairs are assumed to be 0.
+        own: (m,) mask of the pairs that the map itself rates, and not only the map that it extends.
         classes, senses: (C,) IDs of the class senses, and (S,) IDs of the senses.
         row, column: (m,) row and column of each pair in the grid.
+        predicted_classes: (P,) IDs of the class senses whose ratings the map needs: those of its dataset and of its own
+            pairs.
     """
 
-    pairs: RatedPairs
     values: Floats
     shares: Floats
+    rated: Mask
+    own: Mask
     classes: Ints
     senses: Ints
     row: Indices
     column: Indices
+    predicted_classes: Ints
     features: PairFeatures
 
     @classmethod
@@ -324,7 +338,10 @@ class RatingGrid:
         pairs = pairs[pairs.rated]
         if not len(pairs):
             raise OptionError(f"map {similarity.name} has no rated {part} pair to learn from")
-        classes = np.unique(pairs.class_sense)
+        inherited = len(similarity.raters) - len(similarity.own_raters)
+        own = (pairs.ratings[:, inherited:] != MISSING).any(axis=1)
+        predicted_classes = np.union1d(np.unique(pairs.class_sense[own]), _dataset_senses(similarity, part))
+        classes = np.union1d(pairs.class_sense, predicted_classes).astype(np.int32)
         senses = np.union1d(_candidates(part, classes), np.union1d(pairs.sense, classes)).astype(np.int32)
         counted = similarity.rater_weights.mask_omissions(pairs.ratings)
         weights = np.array(similarity.rater_weights.weights)
@@ -332,22 +349,37 @@ class RatingGrid:
         shares = shares / shares.sum(axis=1, keepdims=True)
         values = similarity.pair_values(part)[similarity.tables[part].rated] * HIGHEST
         row, column = np.searchsorted(classes, pairs.class_sense), np.searchsorted(senses, pairs.sense)
-        return cls(pairs, values, shares, classes, senses, row, column, pair_features(part, classes, senses))
+        features = pair_features(part, classes, senses)
+        other_row, other_column = _assumed_zeros(row, column, features.fixed["same file"])
+        zeros = np.zeros(len(other_row))
+        return cls(
+            np.append(values, zeros),
+            np.concatenate([shares, np.tile(np.eye(HIGHEST + 1)[0], (len(zeros), 1))]),
+            np.append(np.ones(len(row), bool), zeros > 0),
+            np.append(own, zeros > 0),
+            classes,
+            senses,
+            np.append(row, other_row),
+            np.append(column, other_column),
+            predicted_classes,
+            features,
+        )
 
     def ratings(self, rows: Indices) -> Grid:
-        """Return the (C, S) ratings 0 to 4 of the rated pairs with indices ``rows``; NaN for all other pairs."""
+        """Return the (C, S) ratings 0 to 4 of the pairs with indices ``rows``; NaN for all other pairs."""
         grid = np.full((len(self.classes), len(self.senses)), np.nan, np.float32)
         grid[self.row[rows], self.column[rows]] = self.values[rows]
         return grid
 
-    def train(self, rows: Indices) -> Callable[[Indices, Indices], Floats]:
-        """Train gradient-boosted trees on the rated pairs with indices ``rows``.
+    def train(self, rows: Indices, needed: Mask) -> Callable[[Indices, Indices], Floats]:
+        """Train gradient-boosted trees on the pairs with indices ``rows``.
 
-        Return a function that maps (n,) rows and (n,) columns of the grid to (n,) predicted mean ratings, 0 to 4.
+        Return a function that maps (n,) rows and (n,) columns of the grid to (n,) predicted mean ratings, 0 to 4. The
+        (C, S) mask ``needed`` contains these pairs, and the training pairs.
         """
         from sklearn.ensemble import HistGradientBoostingRegressor
 
-        by_name = {**self.features.fixed, **self.features.from_ratings(self.ratings(rows))}
+        by_name = {**self.features.fixed, **self.features.from_ratings(self.ratings(rows), needed)}
         names = list(by_name)
         categories = [index for index, name in enumerate(names) if name.startswith("file")]
         trees = HistGradientBoostingRegressor(categorical_features=categories, early_stopping=False, **_TREES)
@@ -362,18 +394,49 @@ class RatingGrid:
         trees.fit(known, self.values[rows])
         return lambda row, column: np.clip(trees.predict(features(row, column)), 0, HIGHEST)
 
-    def cross_validate(self, fold: Indices, exclude: Callable[[Mask], Mask] = lambda test: test) -> Floats:
-        """Return the (m,) predicted mean ratings of all rated pairs, each by trees trained on the other folds.
+    def with_reversed(self, test: Mask) -> Mask:
+        """Return the (m,) mask of the pairs in ``test`` and of their reversed pairs, which have the same rating."""
+        classes, senses = self.classes[self.row], self.senses[self.column]
+        mask: Mask = test | np.isin(pair_keys(senses, classes), pair_keys(classes[test], senses[test]))
+        return mask
+
+    def cross_validate(self, fold: Indices, exclude: Callable[[Mask], Mask]) -> Floats:
+        """Return the (m,) predicted mean ratings of all pairs, each by trees trained on the other folds.
 
         ``fold`` is the (m,) fold of each pair. ``exclude`` maps the (m,) mask of test pairs to the (m,) mask of all
         pairs that are excluded from training.
         """
-        predictions = np.zeros(len(self.pairs))
+        predictions, needed = np.zeros(len(self.row)), np.zeros((len(self.classes), len(self.senses)), bool)
+        needed[self.row, self.column] = True
         for number in range(_FOLDS):
             test = fold == number
-            predict = self.train(np.flatnonzero(~exclude(test)))
+            predict = self.train(np.flatnonzero(~exclude(test)), needed)
             predictions[test] = predict(self.row[test], self.column[test])
         return predictions
+
+
+def _dataset_senses(similarity: SimilarityMap, part: Part) -> Ints:
+    """Return the IDs of the class senses of a map's dataset, with second senses; none if the dataset is unknown."""
+    seconds = similarity.second_senses.get(part, {})
+    senses: Ints = np.array([*seconds, *seconds.values()], np.int32)
+    with suppress(OptionError):
+        classes = benchmark(similarity.dataset).classes
+        own = classes.verb_sense if part == "verb" else classes.object_sense
+        senses = np.append(senses, own[own >= 0])
+    return np.unique(senses)
+
+
+def _assumed_zeros(row: Indices, column: Indices, same_file: Grid) -> tuple[Indices, Indices]:
+    """Return the rows and columns of the pairs that are assumed to be rated 0; see :class:`RatingGrid`."""
+    rng, free = np.random.default_rng(_SEED), same_file == 0
+    free[row, column] = False
+    counts = np.bincount(row, minlength=len(free))
+    few = np.flatnonzero((counts > 0) & (counts < _FEWEST))
+    drawn = [
+        rng.choice(np.flatnonzero(free[of]), min(_FEWEST - counts[of], int(free[of].sum())), replace=False)
+        for of in few.tolist()
+    ]
+    return np.repeat(few, [len(each) for each in drawn]), np.concatenate([*drawn, few[:0]])
 
 
 def _learn_part(
@@ -382,7 +445,7 @@ def _learn_part(
     grid = RatingGrid.from_map(similarity, part)
     progress(f"{part}s: predicting held-out senses")
     sense_fold = np.random.default_rng(_SEED).integers(0, _FOLDS, len(grid.senses))
-    by_sense = grid.cross_validate(sense_fold[grid.column])
+    by_sense = grid.cross_validate(sense_fold[grid.column], grid.with_reversed)
     progress(f"{part}s: predicting held-out classes")
     class_fold = np.random.default_rng(_SEED).permutation(len(grid.classes)) % _FOLDS
     fold_of_sense = np.full(len(lexicon()), -1, np.int64)
@@ -390,20 +453,24 @@ def _learn_part(
 
     def in_either_role(test: Mask) -> Mask:
         # Ratings of a held-out class's own sense with other classes would reveal it, so these are excluded as well.
-        excluded: Mask = test | (fold_of_sense[grid.pairs.sense] == class_fold[grid.row[test][:1]])
+        excluded: Mask = test | (fold_of_sense[grid.senses[grid.column]] == class_fold[grid.row[test][:1]])
         return excluded
 
     by_class = grid.cross_validate(class_fold[grid.row], in_either_role)
     progress(f"{part}s: training on all pairs")
-    predict = grid.train(np.arange(len(grid.pairs)))
-    row, column = np.indices((len(grid.classes), len(grid.senses))).reshape(2, -1)
-    predicted = predict(row, column).reshape(len(grid.classes), -1)
+    predict = grid.train(np.arange(len(grid.row)), np.ones((len(grid.classes), len(grid.senses)), bool))
+    column = np.arange(len(grid.senses))
+    predicted = np.stack([predict(np.full(len(column), row), column) for row in range(len(grid.classes))])
     # The table has the held-out predictions of rated pairs, from which score intervals estimate the accuracy.
-    predicted[grid.row, grid.column] = by_sense
+    predicted[grid.row[grid.rated], grid.column[grid.rated]] = by_sense[grid.rated]
+    for first, second in similarity.second_senses.get(part, {}).items():
+        of_class, visible = np.searchsorted(grid.classes, [first, second])
+        predicted[of_class] = np.maximum(predicted[of_class], predicted[visible])
     table = _quantise(predicted, grid, by_sense)
-    validations = _validate(by_sense, grid.values), _validate(by_class, grid.values)
-    credit, ratings = table.expected(grid.classes, grid.senses) * HIGHEST, grid.ratings(np.arange(len(grid.pairs)))
-    suspects = suspect_classes(grid.classes, credit, ratings)
+    own, classes = grid.own, grid.predicted_classes
+    validations = _validate(by_sense[own], grid.values[own]), _validate(by_class[own], grid.values[own])
+    ratings = grid.ratings(np.flatnonzero(grid.rated))[np.searchsorted(grid.classes, classes)]
+    suspects = suspect_classes(classes, table.expected(classes, grid.senses) * HIGHEST, ratings)
     return table, PartLearned(len(table.classes), len(table.senses), *validations, suspects)
 
 
@@ -429,20 +496,24 @@ def suspect_classes(classes: Ints, predicted: Floats, ratings: NDArray[np.floati
 def _quantise(predicted: Floats, grid: RatingGrid, held_out: Floats) -> LearnedPart:
     """Return the prediction table: the level of each pair, and the distribution of real ratings of each level.
 
-    ``predicted`` are the (C, S) predicted mean ratings, ``held_out`` the (m,) held-out predictions of rated pairs.
+    ``predicted`` are the (C, S) predicted mean ratings, ``held_out`` the (m,) held-out predictions of the grid's pairs.
     """
     from sklearn.isotonic import IsotonicRegression
 
+    predicted = predicted[np.searchsorted(grid.classes, grid.predicted_classes)]
     middles = HIGHEST * ((np.arange(_LEVELS) + 0.5) / _LEVELS) ** 2
-    at_least = [np.ones(_LEVELS)]
+    at_least, shares = [np.ones(_LEVELS)], grid.shares[grid.rated]
     for rating in range(1, HIGHEST + 1):
         regression = IsotonicRegression(y_min=0, y_max=1, out_of_bounds="clip")
-        at_least.append(regression.fit(held_out, grid.shares[:, rating:].sum(axis=1)).predict(middles))
+        at_least.append(regression.fit(held_out[grid.rated], shares[:, rating:].sum(axis=1)).predict(middles))
     ratings = np.maximum(-np.diff(np.stack([*at_least, np.zeros(_LEVELS)]), axis=0).T, 0)
     level = _levels(predicted)
-    kept = ((ratings @ np.arange(HIGHEST + 1))[level] >= _MIN_MEAN).any(axis=0)
+    is_low = (ratings @ np.arange(HIGHEST + 1))[level] < _MIN_MEAN
+    kept = ~is_low.all(axis=0)
+    if level.size > _LARGEST:
+        level[is_low] = 0
     levels, unknown = packed(level[:, kept].T), np.zeros(2, np.float32)
-    table = LearnedPart(grid.classes, grid.senses[kept], levels, ratings.astype(np.float32), shared=unknown)
+    table = LearnedPart(grid.predicted_classes, grid.senses[kept], levels, ratings.astype(np.float32), shared=unknown)
     return replace(table, shared=_shared_error(table, grid, held_out))
 
 
@@ -458,17 +529,17 @@ def _shared_error(table: LearnedPart, grid: RatingGrid, held_out: Floats) -> NDA
     Ratings are simulated with several fractions; the result is the fraction for which the correlation of the simulated
     errors equals the correlation of the real errors.
     """
-    rng, level = np.random.default_rng(_SEED), _levels(held_out)
+    rng, level, rated = np.random.default_rng(_SEED), _levels(held_out[grid.rated]), grid.rated
     means = (table.ratings @ np.arange(HIGHEST + 1.0))[level]
     fractions = []
-    for group in (grid.row, grid.column):
+    for group in (grid.row[rated], grid.column[rated]):
         simulated = []
         for share in _SHARES:
             deviates = np.sqrt(share) * rng.standard_normal(group.max() + 1)[group]
             deviates += np.sqrt(1 - share) * rng.standard_normal(len(group))
             errors = np.asarray(sample_ratings(table.ratings, level, deviates) - means)
             simulated.append(_error_correlation(errors, group))
-        observed = _error_correlation(grid.values - means, group)
+        observed = _error_correlation(grid.values[rated] - means, group)
         fractions.append(np.interp(observed, np.maximum.accumulate(simulated), _SHARES))
     return np.array(fractions, np.float32)
 
@@ -499,13 +570,18 @@ def _validate(predicted: Floats, values: Floats) -> Validation:
 def _candidates(part: Part, classes: Ints) -> Ints:
     """Return the IDs of the senses whose ratings are predicted, ascending: for verbs, all verb senses.
 
-    For objects: noun senses at most ``_STEPS`` links from a class, and visible noun senses with a tag count above 0.
+    For objects: noun senses at most ``_STEPS`` links from a class, and visible noun senses with a tag count above 0;
+    fewer links if there would be more than ``_MOST_PAIRS`` pairs.
     """
     store = lexicon()
     if part == "verb":
         return np.arange(store.nouns, len(store), dtype=np.int32)
     used = [s for s in range(store.nouns) if store.lexname(s) not in INVISIBLE and is_tagged(s, "object")]
-    return np.union1d(within(classes, _STEPS)[1], used).astype(np.int32)
+    by_steps = (np.union1d(within(classes, steps)[1], used).astype(np.int32) for steps in range(_STEPS, 0, -1))
+    found = next(by_steps)
+    while len(found) * len(classes) > _MOST_PAIRS:
+        found = next(by_steps)
+    return found
 
 
 def teach(map: str, progress: Callable[[str], None] = lambda _: None) -> MapLearned:  # noqa: A002 - as elsewhere
@@ -530,11 +606,12 @@ def teach(map: str, progress: Callable[[str], None] = lambda _: None) -> MapLear
         data_folder("similarity_maps") / map if map in shipped_maps() else Path(map),
         name=similarity.name,
         dataset=similarity.dataset,
-        raters=similarity.raters,
-        pairs=similarity.tables,
+        raters=similarity.own_raters,
+        pairs=similarity.own_tables,
         ensemble=similarity.about["ensemble"],
         prose=similarity.provenance,
         learned=(learned_bytes({part: table for part, (table, _) in parts.items()}), to_builtins(result)),
         whole=similarity.whole_ratings,
+        extends=similarity.base,
     )
     return result
