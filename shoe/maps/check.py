@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from shoe.core.arrays import Floats, Ints
+from shoe.core.arrays import Floats, Ints, Mask
 from shoe.core.documents import Count, Document, Fraction
 from shoe.lexicon.expressions import Part
 from shoe.lexicon.store import lexicon, names_of
@@ -108,7 +108,7 @@ def _check_part(similarity: SimilarityMap, part: Part) -> PartCheck:
     surprising: list[SurprisingPair] = []
     for start in range(0, len(classes), _CHUNK):
         chunk = classes[start : start + _CHUNK]
-        values = _values(similarity, part, chunk, senses)
+        values, is_rated = _values(similarity, part, chunk, senses)
         for sense, row in zip(chunk.tolist(), values, strict=True):
             kinds = {position[sense]}
             frontier = [sense]
@@ -120,9 +120,9 @@ def _check_part(similarity: SimilarityMap, part: Part) -> PartCheck:
             parents = store.hypernyms(sense).tolist()
             above += [row[position[parent]] for parent in parents if parent in position]
             beside += row[sorted({column for of in parents for column in children[of]} - {position[sense]})].tolist()
-        surprising += _surprising(similarity, part, chunk, senses, values)
+        surprising += _surprising(similarity, part, chunk, senses, np.where(is_rated, values, np.nan))
     surprising.sort(key=lambda pair: -abs(pair.rating - pair.expected))
-    both = _values(similarity, part, classes, classes)
+    both, _ = _values(similarity, part, classes, classes)
     widest = np.argsort(shares)[::-1][:3].tolist()
     return PartCheck(
         len(classes),
@@ -135,28 +135,27 @@ def _check_part(similarity: SimilarityMap, part: Part) -> PartCheck:
     )
 
 
-def _values(similarity: SimilarityMap, part: Part, classes: Ints, senses: Ints) -> Floats:
-    """Return the (C, S) ratings, or else predicted ratings, 0 to 4; NaN for pairs with neither."""
+def _values(similarity: SimilarityMap, part: Part, classes: Ints, senses: Ints) -> tuple[Floats, Mask]:
+    """Return the (C, S) ratings, or else predicted ratings, 0 to 4, NaN for neither; and the mask of rated pairs."""
     rated, predicted = similarity.values(part, classes, senses), similarity.predicted(part, classes, senses)
-    return HIGHEST * (rated if predicted is None else np.where(np.isnan(rated), predicted, rated))
+    is_rated = ~np.isnan(rated)
+    return HIGHEST * (rated if predicted is None else np.where(is_rated, rated, predicted)), is_rated
 
 
 def _surprising(
-    similarity: SimilarityMap, part: Part, classes: Ints, senses: Ints, values: Floats
+    similarity: SimilarityMap, part: Part, classes: Ints, senses: Ints, ratings: Floats
 ) -> list[SurprisingPair]:
-    """Return the pairs of a chunk of classes that are furthest from expectation; ``values`` are their (C, S) values."""
+    """Return the pairs of a chunk of classes that are furthest from expectation, from (C, S) ratings or NaN."""
     learned = similarity.learned[part] if similarity.learned else None
     if learned is None:
         expected = HIGHEST * wordnet_values("wup", part, classes, senses)
     else:
         expected = (learned.ratings @ np.arange(HIGHEST + 1.0))[learned.levels_of(classes, senses)]
-    rated = ~np.isnan(similarity.values(part, classes, senses)) & (classes[:, None] != senses)
-    distance = np.where(rated, np.abs(values - expected), -1)
-    row, column = np.unravel_index(np.argsort(distance, axis=None)[: -_SHOWN - 1 : -1], distance.shape)
-    kept = distance[row, column] >= 0
-    row, column = row[kept], column[kept]
+    row, column = np.nonzero(~np.isnan(ratings) & (classes[:, None] != senses))
+    furthest = np.argsort(-np.abs(ratings - expected)[row, column], kind="stable")[:_SHOWN]
+    row, column = row[furthest], column[furthest]
     names = zip(names_of(classes[row]), names_of(senses[column]), strict=True)
-    figures = zip(values[row, column].tolist(), expected[row, column].tolist(), strict=True)
+    figures = zip(ratings[row, column].tolist(), expected[row, column].tolist(), strict=True)
     return [SurprisingPair(*name, *figure) for name, figure in zip(names, figures, strict=True)]
 
 

@@ -340,14 +340,19 @@ class SimilarityMap(Similarity):
     def values(self, part: Part, class_senses: Ints, senses: Ints) -> Floats:
         """Return the (C, S) ensemble values 0..1 of pairs of senses: NaN for unrated pairs, 1 for a sense with itself.
 
-        The value of a class with a second sense is the higher of the values of both senses. Raises OptionError if the
-        active lexicon is not ``concepts``.
+        The value of a class with a second sense is the higher of the values of both senses; the pair counts as unrated
+        if the second sense is unrated and has a higher prediction. Raises OptionError if the active lexicon is not
+        ``concepts``.
         """
         found, seconds = self._values(part, class_senses, senses), self.second_senses.get(part, {})
         rows = np.flatnonzero(np.isin(class_senses, list(seconds)))
         if len(rows):
             visible = np.array([seconds[sense] for sense in class_senses[rows].tolist()], np.int32)
-            found[rows] = np.fmax(found[rows], self._values(part, visible, senses))
+            of_visible = self._values(part, visible, senses)
+            found[rows] = np.fmax(found[rows], of_visible)
+            if self.learned:
+                is_higher = self.learned[part].expected(visible, senses) > found[rows]
+                found[rows] = np.where(np.isnan(of_visible) & is_higher, np.nan, found[rows])
         return found
 
     def _values(self, part: Part, class_senses: Ints, senses: Ints) -> Floats:

@@ -77,6 +77,19 @@ def test_a_rating_counts_in_either_direction(tmp_path: Path, hico: SimilarityMap
     assert [len(each.own_tables["object"]) for each in (one_way, either)] == [2, 2]
 
 
+def test_a_prediction_for_the_second_sense_counts_if_it_is_higher() -> None:
+    """SWIG-HOI's crop.n.05 is the stock of a whip; images show plants."""
+    swig = load_similarity("swig-hoi")
+    senses = "object", ids_of(["crop.n.05"]), ids_of(["cover_crop.n.01", "crop.n.02", "whip.n.01"])
+    assert np.isnan(swig.values(*senses)).tolist() == [[True, False, False]]
+    predicted = swig.predicted(*senses)
+    assert predicted is not None
+    assert predicted[0, 0] > 0.7
+    assert swig.values(*senses)[0, 1] == 1
+    (value,), _ = swig.of_words("object", [("crop.n.05", "crop")], ["cover crop"])
+    assert value[0] > 0.7
+
+
 def test_a_class_is_as_similar_as_the_more_similar_of_its_two_senses(tmp_path: Path, hico: SimilarityMap) -> None:
     plain = _extending(tmp_path / "plain", hico, either_direction=True)
     seconds = {"object": {"donkey.n.01": "domestic_ass.n.01"}}
