@@ -14,7 +14,7 @@ from shoe.core.errors import OptionError, printable, quote
 from shoe.core.statistics import pearson, quadratic_weighted_kappa
 from shoe.lexicon.expressions import POS, Part
 from shoe.lexicon.store import ids_of
-from shoe.maps.check import MapCheck, check_map
+from shoe.maps.check import PartCheck, check_map
 from shoe.similarity import SimilarityMap
 from shoe.similarity.ensemble import HIGHEST, MISSING, Ratings
 
@@ -112,7 +112,7 @@ class MapInfo(Document, frozen=True):
     Attributes:
         provenance: further fields of map.json.
         warnings: problems of the map, such as classes without ratings; one line per problem.
-        check: plausibility check of the map's values; absent unless requested.
+        check: plausibility check of the map's values, of "verbs" and of "objects"; absent unless requested.
     """
 
     name: str
@@ -124,7 +124,7 @@ class MapInfo(Document, frozen=True):
     objects: PartInfo
     provenance: dict[str, Any]
     warnings: list[str]
-    check: MapCheck | None = None
+    check: dict[str, PartCheck] | None = None
 
     @property
     def parts(self) -> dict[Part, PartInfo]:
@@ -150,8 +150,7 @@ def describe(similarity: SimilarityMap, check: bool = False) -> MapInfo:
         raters.append(RaterInfo(*said, *rated))
     named = similarity.name, similarity.dataset, similarity.digest, similarity.ensemble
     warnings, checked = _warnings(similarity, parts, raters), check_map(similarity) if check else None
-    for part, found in checked.parts.items() if checked else ():
-        warnings += found.problems(part)
+    warnings += [line for found in (checked or {}).values() for line in found.problems]
     return MapInfo(*named, raters, parts["verb"], parts["object"], similarity.provenance, warnings, checked)
 
 

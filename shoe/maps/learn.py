@@ -65,18 +65,17 @@ class PairFeatures:
     relatives: Any
     rows: Ints
 
-    def from_ratings(self, ratings: Grid, needed: Mask) -> dict[str, Grid]:
+    def from_ratings(self, ratings: Grid) -> dict[str, Grid]:
         """Return the (C, S) features, by name, that are computed from (C, S) ratings 0 to 4, such as mean ratings.
 
         Only "class mean" uses a pair's own rating. NaN marks unrated pairs in ``ratings``, and undefined features in
-        the result. The features of pairs outside the (C, S) mask ``needed`` are not complete.
+        the result.
         """
         is_rated = ~np.isnan(ratings)
         known, rated = np.where(is_rated, ratings, 0).astype(np.float32), is_rated.astype(np.float32)
         between = known[:, self.rows]
         weights: Grid = np.maximum(between, between.T) ** 2  # weight of a class for another: their squared rating
         np.fill_diagonal(weights, 0)
-        by_gloss, gloss_support = self._mean_by_gloss(ratings, needed)
         relative_support = (self.relatives @ rated.T).T
         return {
             "sense mean": _ratio(known.sum(0)[None] - known, rated.sum(0)[None] - rated),
@@ -87,21 +86,22 @@ class PairFeatures:
             "class mean": np.broadcast_to(_ratio(known.sum(1)[:, None], rated.sum(1)[:, None]), known.shape),
             "relatives": _ratio((self.relatives @ known.T).T, relative_support),
             "support of relatives": _zero_as_nan(relative_support),
-            "similar glosses": by_gloss,
-            "support of glosses": _zero_as_nan(gloss_support),
         }
 
-    def _mean_by_gloss(self, ratings: Grid, needed: Mask) -> tuple[Grid, Grid]:
-        """Return (C, S) mean rating, with the same class, of senses with similar glosses; and (C, S) total weight."""
-        total, weight = np.zeros_like(ratings), np.zeros_like(ratings)
-        for row, known in enumerate(ratings):
-            rated, columns = np.flatnonzero(~np.isnan(known)), np.flatnonzero(needed[row])
-            closeness = np.maximum(self.vectors[columns] @ self.vectors[rated].T, 0)
+    def by_gloss(self, ratings: Grid, row: Indices, column: Indices) -> dict[str, Grid]:
+        """Return two (n,) features, by name, of n pairs: ratings of the same class with senses of similar glosses.
+
+        These are the mean of such ratings, without the pair's own rating, and their total weight.
+        """
+        total, weight = np.zeros((2, len(row)), np.float32)
+        for of in np.unique(row).tolist():
+            pairs, rated = np.flatnonzero(row == of), np.flatnonzero(~np.isnan(ratings[of]))
+            closeness = np.maximum(self.vectors[column[pairs]] @ self.vectors[rated].T, 0)
             for _ in range(_GLOSS_SQUARINGS):  # the power 8 of float32 is slow for values near 0
                 np.square(closeness, out=closeness)
-            closeness[columns[:, None] == rated] = 0
-            total[row, columns], weight[row, columns] = closeness @ known[rated], closeness.sum(axis=1)
-        return _ratio(total, weight), weight
+            closeness[column[pairs][:, None] == rated] = 0
+            total[pairs], weight[pairs] = closeness @ ratings[of, rated], closeness.sum(axis=1)
+        return {"similar glosses": _ratio(total, weight), "support of glosses": _zero_as_nan(weight)}
 
 
 _FROM_SAME_SENSE = ("sense mean", "similar classes", "support of classes")
@@ -222,9 +222,9 @@ def _ratio(total: Grid, weight: Grid) -> Grid:
 _FOLDS = 4
 _LEVELS = 16
 _SEED = 0
-_STEPS = 5
-_MOST_PAIRS = 40_000_000
-"""Largest number of pairs of a class and a predicted noun sense; larger tables consider fewer than ``_STEPS`` links."""
+_STEPS, _FEWER_STEPS = 5, 3
+_MANY = 500
+"""Number of object classes from which ratings are predicted only within ``_FEWER_STEPS`` links of a class."""
 _LARGEST = 4_000_000
 """Largest number of pairs in a table that distinguishes mean ratings below ``_MIN_MEAN``."""
 _FEWEST = 100
@@ -306,13 +306,11 @@ class RatingGrid:
     """Training data of one part of speech: m pairs in a grid of C class senses and S senses.
 
     A class with some rated pairs, but fewer than ``_FEWEST``, also has random unrated pairs with senses of other
-    lexicographer files, which are assumed to be rated 0. Raters saw only the most similar senses of such a class.
-    Without the assumed pairs, trees would predict that all senses are as similar to the class as these.
+    lexicographer files, which are assumed to be rated 0, because raters saw only the most similar senses of the class.
 
     Attributes:
-        values: (m,) combined rating of each pair, 0 to 4.
-        shares: (m, 5) weighted fraction of the raters that gave a pair each rating 0 to 4.
-        rated: (m,) mask of the rated pairs; all other pairs are assumed to be 0.
+        values: (m,) combined rating of each pair, 0 to 4; the n rated pairs first.
+        shares: (n, 5) weighted fraction of the raters that gave a pair each rating 0 to 4.
         own: (m,) mask of the pairs that the map itself rates, and not only the map that it extends.
         classes, senses: (C,) IDs of the class senses, and (S,) IDs of the senses.
         row, column: (m,) row and column of each pair in the grid.
@@ -322,7 +320,6 @@ class RatingGrid:
 
     values: Floats
     shares: Floats
-    rated: Mask
     own: Mask
     classes: Ints
     senses: Ints
@@ -338,9 +335,8 @@ class RatingGrid:
         pairs = pairs[pairs.rated]
         if not len(pairs):
             raise OptionError(f"map {similarity.name} has no rated {part} pair to learn from")
-        inherited = len(similarity.raters) - len(similarity.own_raters)
-        own = (pairs.ratings[:, inherited:] != MISSING).any(axis=1)
-        predicted_classes = np.union1d(np.unique(pairs.class_sense[own]), _dataset_senses(similarity, part))
+        own = (pairs.ratings[:, similarity.inherited :] != MISSING).any(axis=1)
+        predicted_classes = np.union1d(pairs.class_sense[own], _dataset_senses(similarity, part)).astype(np.int32)
         classes = np.union1d(pairs.class_sense, predicted_classes).astype(np.int32)
         senses = np.union1d(_candidates(part, classes), np.union1d(pairs.sense, classes)).astype(np.int32)
         counted = similarity.rater_weights.mask_omissions(pairs.ratings)
@@ -350,20 +346,10 @@ class RatingGrid:
         values = similarity.pair_values(part)[similarity.tables[part].rated] * HIGHEST
         row, column = np.searchsorted(classes, pairs.class_sense), np.searchsorted(senses, pairs.sense)
         features = pair_features(part, classes, senses)
-        other_row, other_column = _assumed_zeros(row, column, features.fixed["same file"])
-        zeros = np.zeros(len(other_row))
-        return cls(
-            np.append(values, zeros),
-            np.concatenate([shares, np.tile(np.eye(HIGHEST + 1)[0], (len(zeros), 1))]),
-            np.append(np.ones(len(row), bool), zeros > 0),
-            np.append(own, zeros > 0),
-            classes,
-            senses,
-            np.append(row, other_row),
-            np.append(column, other_column),
-            predicted_classes,
-            features,
-        )
+        zeros = _assumed_zeros(row, column, features.fixed["same file"])
+        row, column = np.concatenate([np.stack([row, column]), zeros], axis=1)
+        values, own = (np.pad(each, (0, len(row) - len(pairs))) for each in (values, own))
+        return cls(values, shares, own, classes, senses, row, column, predicted_classes, features)
 
     def ratings(self, rows: Indices) -> Grid:
         """Return the (C, S) ratings 0 to 4 of the pairs with indices ``rows``; NaN for all other pairs."""
@@ -371,21 +357,22 @@ class RatingGrid:
         grid[self.row[rows], self.column[rows]] = self.values[rows]
         return grid
 
-    def train(self, rows: Indices, needed: Mask) -> Callable[[Indices, Indices], Floats]:
+    def train(self, rows: Indices) -> Callable[[Indices, Indices], Floats]:
         """Train gradient-boosted trees on the pairs with indices ``rows``.
 
-        Return a function that maps (n,) rows and (n,) columns of the grid to (n,) predicted mean ratings, 0 to 4. The
-        (C, S) mask ``needed`` contains these pairs, and the training pairs.
+        Return a function that maps (n,) rows and (n,) columns of the grid to (n,) predicted mean ratings, 0 to 4.
         """
         from sklearn.ensemble import HistGradientBoostingRegressor
 
-        by_name = {**self.features.fixed, **self.features.from_ratings(self.ratings(rows), needed)}
-        names = list(by_name)
+        ratings = self.ratings(rows)
+        by_name = {**self.features.fixed, **self.features.from_ratings(ratings)}
+        names = [*by_name, "similar glosses", "support of glosses"]
         categories = [index for index, name in enumerate(names) if name.startswith("file")]
         trees = HistGradientBoostingRegressor(categorical_features=categories, early_stopping=False, **_TREES)
 
         def features(row: Indices, column: Indices) -> NDArray[np.float32]:
-            return np.stack([values[row, column] for values in by_name.values()], axis=1)
+            by_gloss = self.features.by_gloss(ratings, row, column)
+            return np.stack([*(by_name[name][row, column] for name in by_name), *by_gloss.values()], axis=1)
 
         known = features(self.row[rows], self.column[rows])
         chance = np.random.default_rng(_SEED).random((2, len(rows)))
@@ -397,8 +384,7 @@ class RatingGrid:
     def with_reversed(self, test: Mask) -> Mask:
         """Return the (m,) mask of the pairs in ``test`` and of their reversed pairs, which have the same rating."""
         classes, senses = self.classes[self.row], self.senses[self.column]
-        mask: Mask = test | np.isin(pair_keys(senses, classes), pair_keys(classes[test], senses[test]))
-        return mask
+        return np.asarray(test | np.isin(pair_keys(senses, classes), pair_keys(classes[test], senses[test])))
 
     def cross_validate(self, fold: Indices, exclude: Callable[[Mask], Mask]) -> Floats:
         """Return the (m,) predicted mean ratings of all pairs, each by trees trained on the other folds.
@@ -406,37 +392,31 @@ class RatingGrid:
         ``fold`` is the (m,) fold of each pair. ``exclude`` maps the (m,) mask of test pairs to the (m,) mask of all
         pairs that are excluded from training.
         """
-        predictions, needed = np.zeros(len(self.row)), np.zeros((len(self.classes), len(self.senses)), bool)
-        needed[self.row, self.column] = True
+        predictions = np.zeros(len(self.row))
         for number in range(_FOLDS):
             test = fold == number
-            predict = self.train(np.flatnonzero(~exclude(test)), needed)
+            predict = self.train(np.flatnonzero(~exclude(test)))
             predictions[test] = predict(self.row[test], self.column[test])
         return predictions
 
 
-def _dataset_senses(similarity: SimilarityMap, part: Part) -> Ints:
+def _dataset_senses(similarity: SimilarityMap, part: Part) -> list[int]:
     """Return the IDs of the class senses of a map's dataset, with second senses; none if the dataset is unknown."""
-    seconds = similarity.second_senses.get(part, {})
-    senses: Ints = np.array([*seconds, *seconds.values()], np.int32)
+    senses = [sense for pair in similarity.second_senses.get(part, {}).items() for sense in pair]
     with suppress(OptionError):
         classes = benchmark(similarity.dataset).classes
-        own = classes.verb_sense if part == "verb" else classes.object_sense
-        senses = np.append(senses, own[own >= 0])
-    return np.unique(senses)
+        senses += (classes.verb_sense if part == "verb" else classes.object_sense).tolist()
+    return [sense for sense in senses if sense >= 0]
 
 
-def _assumed_zeros(row: Indices, column: Indices, same_file: Grid) -> tuple[Indices, Indices]:
-    """Return the rows and columns of the pairs that are assumed to be rated 0; see :class:`RatingGrid`."""
+def _assumed_zeros(row: Indices, column: Indices, same_file: Grid) -> Indices:
+    """Return the (2, k) rows and columns of the pairs that are assumed to be rated 0; see :class:`RatingGrid`."""
     rng, free = np.random.default_rng(_SEED), same_file == 0
     free[row, column] = False
     counts = np.bincount(row, minlength=len(free))
     few = np.flatnonzero((counts > 0) & (counts < _FEWEST))
-    drawn = [
-        rng.choice(np.flatnonzero(free[of]), min(_FEWEST - counts[of], int(free[of].sum())), replace=False)
-        for of in few.tolist()
-    ]
-    return np.repeat(few, [len(each) for each in drawn]), np.concatenate([*drawn, few[:0]])
+    drawn = [(of, rng.permutation(np.flatnonzero(free[of]))[: _FEWEST - counts[of]]) for of in few.tolist()]
+    return np.array([(of, each) for of, columns in drawn for each in columns], np.int64).reshape(-1, 2).T
 
 
 def _learn_part(
@@ -458,18 +438,19 @@ def _learn_part(
 
     by_class = grid.cross_validate(class_fold[grid.row], in_either_role)
     progress(f"{part}s: training on all pairs")
-    predict = grid.train(np.arange(len(grid.row)), np.ones((len(grid.classes), len(grid.senses)), bool))
+    predict = grid.train(np.arange(len(grid.row)))
     column = np.arange(len(grid.senses))
     predicted = np.stack([predict(np.full(len(column), row), column) for row in range(len(grid.classes))])
     # The table has the held-out predictions of rated pairs, from which score intervals estimate the accuracy.
-    predicted[grid.row[grid.rated], grid.column[grid.rated]] = by_sense[grid.rated]
+    rated = len(grid.shares)
+    predicted[grid.row[:rated], grid.column[:rated]] = by_sense[:rated]
     for first, second in similarity.second_senses.get(part, {}).items():
         of_class, visible = np.searchsorted(grid.classes, [first, second])
         predicted[of_class] = np.maximum(predicted[of_class], predicted[visible])
     table = _quantise(predicted, grid, by_sense)
     own, classes = grid.own, grid.predicted_classes
     validations = _validate(by_sense[own], grid.values[own]), _validate(by_class[own], grid.values[own])
-    ratings = grid.ratings(np.flatnonzero(grid.rated))[np.searchsorted(grid.classes, classes)]
+    ratings = grid.ratings(np.arange(rated))[np.searchsorted(grid.classes, classes)]
     suspects = suspect_classes(classes, table.expected(classes, grid.senses) * HIGHEST, ratings)
     return table, PartLearned(len(table.classes), len(table.senses), *validations, suspects)
 
@@ -502,10 +483,10 @@ def _quantise(predicted: Floats, grid: RatingGrid, held_out: Floats) -> LearnedP
 
     predicted = predicted[np.searchsorted(grid.classes, grid.predicted_classes)]
     middles = HIGHEST * ((np.arange(_LEVELS) + 0.5) / _LEVELS) ** 2
-    at_least, shares = [np.ones(_LEVELS)], grid.shares[grid.rated]
+    at_least, rated = [np.ones(_LEVELS)], len(grid.shares)
     for rating in range(1, HIGHEST + 1):
         regression = IsotonicRegression(y_min=0, y_max=1, out_of_bounds="clip")
-        at_least.append(regression.fit(held_out[grid.rated], shares[:, rating:].sum(axis=1)).predict(middles))
+        at_least.append(regression.fit(held_out[:rated], grid.shares[:, rating:].sum(axis=1)).predict(middles))
     ratings = np.maximum(-np.diff(np.stack([*at_least, np.zeros(_LEVELS)]), axis=0).T, 0)
     level = _levels(predicted)
     is_low = (ratings @ np.arange(HIGHEST + 1))[level] < _MIN_MEAN
@@ -529,17 +510,18 @@ def _shared_error(table: LearnedPart, grid: RatingGrid, held_out: Floats) -> NDA
     Ratings are simulated with several fractions; the result is the fraction for which the correlation of the simulated
     errors equals the correlation of the real errors.
     """
-    rng, level, rated = np.random.default_rng(_SEED), _levels(held_out[grid.rated]), grid.rated
+    rng, rated = np.random.default_rng(_SEED), len(grid.shares)
+    level = _levels(held_out[:rated])
     means = (table.ratings @ np.arange(HIGHEST + 1.0))[level]
     fractions = []
-    for group in (grid.row[rated], grid.column[rated]):
+    for group in (grid.row[:rated], grid.column[:rated]):
         simulated = []
         for share in _SHARES:
             deviates = np.sqrt(share) * rng.standard_normal(group.max() + 1)[group]
             deviates += np.sqrt(1 - share) * rng.standard_normal(len(group))
             errors = np.asarray(sample_ratings(table.ratings, level, deviates) - means)
             simulated.append(_error_correlation(errors, group))
-        observed = _error_correlation(grid.values[rated] - means, group)
+        observed = _error_correlation(grid.values[:rated] - means, group)
         fractions.append(np.interp(observed, np.maximum.accumulate(simulated), _SHARES))
     return np.array(fractions, np.float32)
 
@@ -570,18 +552,15 @@ def _validate(predicted: Floats, values: Floats) -> Validation:
 def _candidates(part: Part, classes: Ints) -> Ints:
     """Return the IDs of the senses whose ratings are predicted, ascending: for verbs, all verb senses.
 
-    For objects: noun senses at most ``_STEPS`` links from a class, and visible noun senses with a tag count above 0;
-    fewer links if there would be more than ``_MOST_PAIRS`` pairs.
+    For objects: noun senses at most ``_STEPS`` links from a class (``_FEWER_STEPS`` for ``_MANY`` classes), and visible
+    noun senses with a tag count above 0.
     """
     store = lexicon()
     if part == "verb":
         return np.arange(store.nouns, len(store), dtype=np.int32)
     used = [s for s in range(store.nouns) if store.lexname(s) not in INVISIBLE and is_tagged(s, "object")]
-    by_steps = (np.union1d(within(classes, steps)[1], used).astype(np.int32) for steps in range(_STEPS, 0, -1))
-    found = next(by_steps)
-    while len(found) * len(classes) > _MOST_PAIRS:
-        found = next(by_steps)
-    return found
+    steps = _STEPS if len(classes) < _MANY else _FEWER_STEPS
+    return np.union1d(within(classes, steps)[1], used).astype(np.int32)
 
 
 def teach(map: str, progress: Callable[[str], None] = lambda _: None) -> MapLearned:  # noqa: A002 - as elsewhere
@@ -606,12 +585,12 @@ def teach(map: str, progress: Callable[[str], None] = lambda _: None) -> MapLear
         data_folder("similarity_maps") / map if map in shipped_maps() else Path(map),
         name=similarity.name,
         dataset=similarity.dataset,
-        raters=similarity.own_raters,
+        raters=similarity.raters[similarity.inherited :],
         pairs=similarity.own_tables,
         ensemble=similarity.about["ensemble"],
         prose=similarity.provenance,
         learned=(learned_bytes({part: table for part, (table, _) in parts.items()}), to_builtins(result)),
         whole=similarity.whole_ratings,
-        extends=similarity.base,
+        extends=SimilarityMap.load(similarity.about["extends"]["name"]) if similarity.inherited else None,
     )
     return result

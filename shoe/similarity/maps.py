@@ -34,7 +34,7 @@ from shoe.similarity.ensemble import HIGHEST, MISSING, RaterWeights, check_ensem
 from shoe.similarity.learned import FILE as LEARNED
 from shoe.similarity.learned import Learned, LearnedFile
 from shoe.similarity.pairs import RatedPairs, format_table, read_table
-from shoe.similarity.table import Similarity
+from shoe.similarity.table import Similarity, known_senses
 from shoe.similarity.whole_interactions import FILE as WHOLE
 from shoe.similarity.whole_interactions import WholeFile, WholeRatings, format_whole
 
@@ -88,7 +88,6 @@ class Header(msgspec.Struct, frozen=True):
     """Fields of every map.json; ``format`` is informative only.
 
     With ``either_direction``, a rating in the extended map also counts for the reversed pair, unless that is rated.
-    ``second_senses`` contains the second sense of some class senses; see :class:`SimilarityMap`.
     """
 
     version: Annotated[Literal[1], _described(f"{VERSION}, the version supported by this release of shoe")]
@@ -194,7 +193,7 @@ class SimilarityMap(Similarity):
         about: content of map.json, with provenance and licence.
         learned_file: file of predicted ratings, or None.
         whole_file: file of rated whole interactions, or None.
-        base: shipped map that the map extends, or None; its raters come first.
+        inherited: number of raters of the extended map, which come first.
         second_senses: second sense of some class senses, as IDs, per part of speech. The similarity to such a class is
             the higher of the similarities to both senses.
         concepts: lexicon whose senses were rated.
@@ -209,7 +208,7 @@ class SimilarityMap(Similarity):
     about: dict[str, Any] = field(repr=False)
     learned_file: LearnedFile | None = None
     whole_file: WholeFile | None = None
-    base: SimilarityMap | None = field(default=None, repr=False)
+    inherited: int = 0
     second_senses: Mapping[Part, Mapping[int, int]] = field(default_factory=dict, repr=False)
     concepts: Lexicon = field(default_factory=lambda: lexicon().concepts, repr=False)
 
@@ -243,10 +242,12 @@ class SimilarityMap(Similarity):
         how = check_ensemble(ensemble or header.ensemble)
         learned = LearnedFile(folder / LEARNED, header.learned.sha256) if header.learned else None
         whole = WholeFile(folder / WHOLE, wholes.sha256, names, tuple(range(len(names)))) if wholes else None
-        seconds = {part: _second_senses(folder / ABOUT, listed) for part, listed in header.second_senses.items()}
-        made = cls(
-            header.name, header.dataset, tuple(raters), tables, digests, how, about, learned, whole, None, seconds
-        )
+        seconds = {
+            part: dict(zip(*(known_senses(part, list(n)).tolist() for n in (pairs, pairs.values())), strict=True))
+            for part, pairs in header.second_senses.items()
+        }
+        named = header.name, header.dataset, tuple(raters)
+        made = cls(*named, tables, digests, how, about, learned, whole, second_senses=seconds)
         return made._extending(folder / ABOUT, header.extends, header.either_direction) if header.extends else made
 
     def _extending(self, path: Path, of: Extended, either_direction: bool) -> SimilarityMap:
@@ -256,33 +257,27 @@ class SimilarityMap(Similarity):
             found = f"{quote(of.name)} ({base.digest if base else 'not shipped'})"
             raise InputError(path, field="extends", found=found, expected=f"the shipped map {of.name} ({of.digest})")
         digests = {part: f"{base.digests[part]}{digest}" for part, digest in self.digests.items()}
-        tables = base.tables
-        if either_direction:
-            digests = {part: f"{digest} either direction" for part, digest in digests.items()}
-            seconds = {part: list(self.second_senses.get(part, {}).values()) for part in FILES}
-            classes = {part: np.append(self.tables[part].class_sense, seconds[part]) for part in FILES}
-            tables = {part: table.add_reversed(classes[part]) for part, table in tables.items()}
+        tables = dict(base.tables)
+        for part in FILES if either_direction else ():
+            digests[part] += " in either direction"
+            seconds = list(self.second_senses.get(part, {}).values())
+            tables[part] = tables[part].add_reversed(np.append(self.tables[part].class_sense, seconds))
         return replace(
             self,
             raters=base.raters + self.raters,
             tables={part: tables[part].join_raters(table) for part, table in self.tables.items()},
             digests={part: hashlib.sha256(joined.encode()).hexdigest() for part, joined in digests.items()},
             learned_file=self.learned_file or base.learned_file,
-            base=base,
+            inherited=len(base.raters),
+            second_senses={**base.second_senses, **self.second_senses},
         )
-
-    @property
-    def own_raters(self) -> tuple[Rater, ...]:
-        """Raters of the map's own tables: without those of the extended map."""
-        return self.raters[len(self.base.raters) if self.base else 0 :]
 
     @property
     def own_tables(self) -> dict[Part, RatedPairs]:
         """Pairs in the map's own tables, with the ratings of its own raters: without those of the extended map."""
-        if self.base is None:
+        if not self.inherited:
             return self.tables
-        first = len(self.base.raters)
-        own = {part: replace(table, ratings=table.ratings[:, first:]) for part, table in self.tables.items()}
+        own = {part: replace(table, ratings=table.ratings[:, self.inherited :]) for part, table in self.tables.items()}
         return {part: table[table.rated] for part, table in own.items()}
 
     @property
@@ -293,7 +288,7 @@ class SimilarityMap(Similarity):
         counts = "" if own == equal else f"Voices(weights={own.weights}, omits={own.omits})"
         learned = self.learned_file.sha256 if self.learned_file else ""
         whole = self.whole_file.sha256 if self.whole_file else ""
-        seconds = str(sorted(self.about["second_senses"].items())) if self.second_senses else ""
+        seconds = str(self.second_senses) if self.second_senses else ""
         content = "".join(self.digests[part] for part in FILES) + counts + learned + whole + seconds
         return hashlib.sha256(content.encode()).hexdigest()[:8]
 
@@ -340,9 +335,8 @@ class SimilarityMap(Similarity):
     def values(self, part: Part, class_senses: Ints, senses: Ints) -> Floats:
         """Return the (C, S) ensemble values 0..1 of pairs of senses: NaN for unrated pairs, 1 for a sense with itself.
 
-        The value of a class with a second sense is the higher of the values of both senses; the pair counts as unrated
-        if the second sense is unrated and has a higher prediction. Raises OptionError if the active lexicon is not
-        ``concepts``.
+        If a class has a second sense, the higher value of both counts; the pair counts as unrated if the second sense
+        is unrated and has a higher prediction. Raises OptionError if the active lexicon is not ``concepts``.
         """
         found, seconds = self._values(part, class_senses, senses), self.second_senses.get(part, {})
         rows = np.flatnonzero(np.isin(class_senses, list(seconds)))
@@ -398,16 +392,6 @@ class SimilarityMap(Similarity):
             digests[part] = hashlib.sha256(kept.encode()).hexdigest()
         whole = self.whole_file.with_raters(columns) if self.whole_file else None
         return replace(self, raters=raters, tables=tables, digests=digests, learned_file=None, whole_file=whole)
-
-
-def _second_senses(path: Path, listed: Mapping[str, str]) -> dict[int, int]:
-    """Return the {sense: second sense} IDs of names in map.json; InputError for a name without a sense."""
-    ids = ids_of([*listed, *listed.values()]).tolist()
-    if -1 in ids:
-        name = [*listed, *listed.values()][ids.index(-1)]
-        expected = f"names of {lexicon().title} synsets"
-        raise InputError(path, field="second_senses", found=quote(name), expected=expected)
-    return dict(zip(ids[: len(listed)], ids[len(listed) :], strict=True))
 
 
 @cache

@@ -31,16 +31,17 @@ def test_features_from_the_same_class_do_not_reveal_a_rating() -> None:
         {}, vectors / np.linalg.norm(vectors, axis=1)[:, None], relatives, np.arange(3, dtype=np.int32)
     )
     ratings = np.where(rng.random((3, 12)) < 0.7, rng.integers(0, 5, (3, 12)), np.nan).astype(np.float32)
-    everywhere = np.ones(ratings.shape, bool)
-    found = features.from_ratings(ratings, everywhere)
+    found = features.from_ratings(ratings)
     assert np.ptp(found["class mean"], axis=1).tolist() == [0, 0, 0]
     assert found["class mean"][:, 0] == pytest.approx(np.nanmean(ratings, axis=1))
     for row, column in np.argwhere(~np.isnan(ratings)):
         changed = ratings.copy()
         changed[row, column] = 4 - changed[row, column]
-        for name in ("relatives", "similar glosses", "sense mean"):
-            now = features.from_ratings(changed, everywhere)[name][row, column]
+        for name in ("relatives", "sense mean"):
+            now = features.from_ratings(changed)[name][row, column]
             assert now == pytest.approx(found[name][row, column], nan_ok=True), name
+        by_gloss = [features.by_gloss(each, np.array([row]), np.array([column])) for each in (ratings, changed)]
+        assert by_gloss[0] == by_gloss[1]
 
 
 def test_glosses_weigh_by_the_eighth_power_of_their_similarity() -> None:
@@ -48,22 +49,10 @@ def test_glosses_weigh_by_the_eighth_power_of_their_similarity() -> None:
     cosines = np.array([1, 0.9, 0.5], np.float32)
     vectors = np.stack([cosines, np.sqrt(1 - cosines**2)], axis=1)
     features = PairFeatures({}, vectors, sparse.csr_array(np.zeros((3, 3), np.float32)), np.zeros(1, np.int32))
-    found = features.from_ratings(np.array([[np.nan, 3, 1]], np.float32), np.ones((1, 3), bool))
+    found = features.by_gloss(np.array([[np.nan, 3, 1]], np.float32), np.zeros(1, int), np.zeros(1, int))
     weights = 0.9**8, 0.5**8
-    assert found["support of glosses"][0, 0] == pytest.approx(sum(weights), rel=1e-5)
-    assert found["similar glosses"][0, 0] == pytest.approx((3 * weights[0] + weights[1]) / sum(weights), rel=1e-5)
-
-
-def test_features_of_pairs_that_are_not_needed_do_not_change_the_others() -> None:
-    sparse = pytest.importorskip("scipy.sparse")
-    rng = np.random.default_rng(1)
-    vectors = rng.random((9, 3), np.float32)
-    features = PairFeatures({}, vectors, sparse.csr_array(np.eye(9, dtype=np.float32)), np.arange(2, dtype=np.int32))
-    ratings = np.where(rng.random((2, 9)) < 0.6, rng.integers(0, 5, (2, 9)), np.nan).astype(np.float32)
-    needed = rng.random((2, 9)) < 0.5
-    whole, part = (features.from_ratings(ratings, mask) for mask in (np.ones((2, 9), bool), needed))
-    for name in whole:
-        assert part[name][needed] == pytest.approx(whole[name][needed], rel=1e-5, nan_ok=True), name
+    assert found["support of glosses"][0] == pytest.approx(sum(weights), rel=1e-5)
+    assert found["similar glosses"][0] == pytest.approx((3 * weights[0] + weights[1]) / sum(weights), rel=1e-5)
 
 
 def test_a_class_with_few_rated_pairs_has_assumed_zeros_in_other_files() -> None:

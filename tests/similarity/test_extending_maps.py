@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from shoe.benchmarks import benchmark
-from shoe.core.errors import InputError
+from shoe.core.errors import InputError, OptionError
 from shoe.core.io.files import data_folder
 from shoe.lexicon.expressions import POS, Part
 from shoe.lexicon.store import ids_of
@@ -103,7 +103,7 @@ def test_a_class_is_as_similar_as_the_more_similar_of_its_two_senses(tmp_path: P
     assert made.digest != plain.digest
     again = _extending(tmp_path / "again", hico, **made.provenance)
     assert (again.second_senses, again.digest) == (made.second_senses, made.digest)
-    with pytest.raises(InputError, match=r"second_senses: found 'donkey.n.09'"):
+    with pytest.raises(OptionError, match=r"sense 'donkey.n.09': expected the name of a noun sense"):
         _extending(tmp_path / "no", hico, second_senses={"object": {"donkey.n.01": "donkey.n.09"}})
 
 

@@ -88,9 +88,8 @@ def info(
     Example: shoe map info hico-det --check
 
     Agreement of two raters is computed on the pairs that both rated. Coverage is the number of synsets rated with each
-    class sense of the dataset. Classes without any rating are listed in a warning. --check warns of classes that are
-    similar to far more senses than the others, of values that depend on the order of two class senses, and of hypernyms
-    that are less similar than siblings. It lists the 20 pairs whose rating is furthest from expectation.
+    class sense of the dataset. Classes without any rating are listed in a warning. --check warns of implausible values
+    (docs/maps.md) and lists the 20 pairs of each part of speech whose rating is furthest from expectation.
     """
     from shoe.maps.info import describe
     from shoe.report.maps import print_info
