@@ -80,12 +80,12 @@ def test_a_rating_counts_in_either_direction(tmp_path: Path, hico: SimilarityMap
 def test_a_prediction_for_the_second_sense_counts_if_it_is_higher() -> None:
     """SWIG-HOI's crop.n.05 is the stock of a whip; images show plants."""
     swig = load_similarity("swig-hoi")
-    senses = "object", ids_of(["crop.n.05"]), ids_of(["cover_crop.n.01", "crop.n.02", "whip.n.01"])
-    assert np.isnan(swig.values(*senses)).tolist() == [[True, False, False]]
-    predicted = swig.predicted(*senses)
+    senses = ids_of(["crop.n.05"]), ids_of(["cover_crop.n.01", "crop.n.02", "whip.n.01"])
+    assert np.isnan(swig.values("object", *senses)).tolist() == [[True, False, False]]
+    predicted = swig.predicted("object", *senses)
     assert predicted is not None
     assert predicted[0, 0] > 0.7
-    assert swig.values(*senses)[0, 1] == 1
+    assert swig.values("object", *senses)[0, 1] == 1
     (value,), _ = swig.of_words("object", [("crop.n.05", "crop")], ["cover crop"])
     assert value[0] > 0.7
 
