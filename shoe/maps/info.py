@@ -14,6 +14,7 @@ from shoe.core.errors import OptionError, printable, quote
 from shoe.core.statistics import pearson, quadratic_weighted_kappa
 from shoe.lexicon.expressions import POS, Part
 from shoe.lexicon.store import ids_of
+from shoe.maps.check import PartCheck, check_map
 from shoe.similarity import SimilarityMap
 from shoe.similarity.ensemble import HIGHEST, MISSING, Ratings
 
@@ -111,6 +112,7 @@ class MapInfo(Document, frozen=True):
     Attributes:
         provenance: further fields of map.json.
         warnings: problems of the map, such as classes without ratings; one line per problem.
+        check: plausibility check of the map's values, of "verbs" and of "objects"; absent unless requested.
     """
 
     name: str
@@ -122,6 +124,7 @@ class MapInfo(Document, frozen=True):
     objects: PartInfo
     provenance: dict[str, Any]
     warnings: list[str]
+    check: dict[str, PartCheck] | None = None
 
     @property
     def parts(self) -> dict[Part, PartInfo]:
@@ -129,8 +132,8 @@ class MapInfo(Document, frozen=True):
         return {"verb": self.verbs, "object": self.objects}
 
 
-def describe(similarity: SimilarityMap) -> MapInfo:
-    """Return the contents of a map: its raters, pairs, coverage and warnings."""
+def describe(similarity: SimilarityMap, check: bool = False) -> MapInfo:
+    """Return the contents of a map: its raters, pairs, coverage and warnings; and a plausibility check if ``check``."""
     synsets: dict[Part, Sequence[str]] = {}
     with suppress(OptionError):
         classes = benchmark(similarity.dataset).classes
@@ -146,8 +149,9 @@ def describe(similarity: SimilarityMap) -> MapInfo:
         said = rater.name, rater.model, rater.note, dict(rater.details), rater.weight, rater.omits
         raters.append(RaterInfo(*said, *rated))
     named = similarity.name, similarity.dataset, similarity.digest, similarity.ensemble
-    warnings = _warnings(similarity, parts, raters)
-    return MapInfo(*named, raters, parts["verb"], parts["object"], similarity.provenance, warnings)
+    warnings, checked = _warnings(similarity, parts, raters), check_map(similarity) if check else None
+    warnings += [line for found in (checked or {}).values() for line in found.problems]
+    return MapInfo(*named, raters, parts["verb"], parts["object"], similarity.provenance, warnings, checked)
 
 
 def _part(similarity: SimilarityMap, part: Part, synsets: Sequence[str] | None) -> PartInfo:

@@ -7,6 +7,7 @@ ratings of pairs with about the same held-out prediction.
 """
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -16,6 +17,7 @@ import numpy as np
 from msgspec import to_builtins
 from numpy.typing import NDArray
 
+from shoe.benchmarks import benchmark
 from shoe.core.arrays import Floats, Indices, Ints, Mask
 from shoe.core.documents import Count, Document
 from shoe.core.errors import MissingExtraError, OptionError
@@ -24,10 +26,11 @@ from shoe.core.statistics import quadratic_weighted_kappa, spearman
 from shoe.lexicon.expressions import POS, Part
 from shoe.lexicon.store import glosses, lexicon, names_of
 from shoe.maps.planning import INVISIBLE, is_tagged, within
-from shoe.similarity import RatedPairs, SimilarityMap, write_map
-from shoe.similarity.ensemble import HIGHEST
+from shoe.similarity import SimilarityMap, write_map
+from shoe.similarity.ensemble import HIGHEST, MISSING
 from shoe.similarity.learned import CREDIT_FROM, LearnedPart, learned_bytes, packed, sample_ratings
 from shoe.similarity.maps import shipped_maps
+from shoe.similarity.pairs import pair_keys
 from shoe.similarity.wordnet import steps_up, wordnet_values
 
 # Features of a pair: distances in WordNet's graph, names, glosses, and the ratings of other pairs. Except for the class
@@ -40,7 +43,6 @@ _TOPICS = 128
 """Dimensions of the space in which glosses are compared."""
 _GLOSS_SQUARINGS = 3
 """Number of times that the cosine similarity of two glosses is squared before it weights a rating (3: power of 8)."""
-_CHUNK = 1024
 _NO_PATH = 99
 """Number of steps between two senses if neither is a hypernym of the other, at any distance."""
 
@@ -73,7 +75,6 @@ class PairFeatures:
         between = known[:, self.rows]
         weights: Grid = np.maximum(between, between.T) ** 2  # weight of a class for another: their squared rating
         np.fill_diagonal(weights, 0)
-        by_gloss, gloss_support = self._mean_by_gloss(known, rated)
         relative_support = (self.relatives @ rated.T).T
         return {
             "sense mean": _ratio(known.sum(0)[None] - known, rated.sum(0)[None] - rated),
@@ -84,25 +85,22 @@ class PairFeatures:
             "class mean": np.broadcast_to(_ratio(known.sum(1)[:, None], rated.sum(1)[:, None]), known.shape),
             "relatives": _ratio((self.relatives @ known.T).T, relative_support),
             "support of relatives": _zero_as_nan(relative_support),
-            "similar glosses": by_gloss,
-            "support of glosses": _zero_as_nan(gloss_support),
         }
 
-    def _mean_by_gloss(self, known: Grid, rated: Grid) -> tuple[Grid, Grid]:
-        """Return (C, S) mean rating, with the same class, of senses with similar glosses; and (C, S) total weight.
+    def by_gloss(self, ratings: Grid, row: Indices, column: Indices) -> dict[str, Grid]:
+        """Return two (n,) features, by name, of n pairs: ratings of the same class with senses of similar glosses.
 
-        ``known`` are the (C, S) ratings, 0 for unrated pairs; ``rated`` is 1 for rated pairs and 0 for unrated pairs.
+        These are the mean of such ratings, without the pair's own rating, and their total weight.
         """
-        columns = np.flatnonzero(rated.any(axis=0))
-        total, weight = np.zeros_like(known), np.zeros_like(known)
-        for start in range(0, known.shape[1], _CHUNK):
-            chunk = slice(start, start + _CHUNK)
-            closeness = np.maximum(self.vectors[columns] @ self.vectors[chunk].T, 0)
+        total, weight = np.zeros((2, len(row)), np.float32)
+        for of in np.unique(row).tolist():
+            pairs, rated = np.flatnonzero(row == of), np.flatnonzero(~np.isnan(ratings[of]))
+            closeness = np.maximum(self.vectors[column[pairs]] @ self.vectors[rated].T, 0)
             for _ in range(_GLOSS_SQUARINGS):  # the power 8 of float32 is slow for values near 0
                 np.square(closeness, out=closeness)
-            closeness[columns[:, None] == np.arange(known.shape[1])[chunk]] = 0
-            total[:, chunk], weight[:, chunk] = known[:, columns] @ closeness, rated[:, columns] @ closeness
-        return _ratio(total, weight), weight
+            closeness[column[pairs][:, None] == rated] = 0
+            total[pairs], weight[pairs] = closeness @ ratings[of, rated], closeness.sum(axis=1)
+        return {"similar glosses": _ratio(total, weight), "support of glosses": _zero_as_nan(weight)}
 
 
 _FROM_SAME_SENSE = ("sense mean", "similar classes", "support of classes")
@@ -223,7 +221,13 @@ def _ratio(total: Grid, weight: Grid) -> Grid:
 _FOLDS = 4
 _LEVELS = 16
 _SEED = 0
-_STEPS = 5
+_STEPS, _FEWER_STEPS = 5, 3
+_MANY = 500
+"""Number of object classes from which ratings are predicted only within ``_FEWER_STEPS`` links of a class."""
+_LARGEST = 4_000_000
+"""Largest number of pairs in a table that distinguishes mean ratings below ``_MIN_MEAN``."""
+_FEWEST = 100
+"""Smallest number of training pairs of a class; see ``RatingGrid``."""
 _MIN_MEAN = 0.2
 """Senses are written to the table if their predicted mean rating with at least one class reaches this, 0 to 4."""
 _HIGHEST_RATIO = 2
@@ -299,22 +303,29 @@ class MapLearned(Document, frozen=True):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RatingGrid:
-    """Training data of one part of speech: m rated pairs in a grid of C class senses and S senses.
+    """Training data of one part of speech: m pairs in a grid of C class senses and S senses.
+
+    A class with some rated pairs, but fewer than ``_FEWEST``, also has random unrated pairs with senses of other
+    lexicographer files, which are assumed to be rated 0, because raters saw only the most similar senses of the class.
 
     Attributes:
-        values: (m,) combined rating of each pair, 0 to 4.
-        shares: (m, 5) weighted fraction of the raters that gave a pair each rating 0 to 4.
+        values: (m,) combined rating of each pair, 0 to 4; the n rated pairs first.
+        shares: (n, 5) weighted fraction of the raters that gave a pair each rating 0 to 4.
+        own: (m,) mask of the pairs that the map itself rates, and not only the map that it extends.
         classes, senses: (C,) IDs of the class senses, and (S,) IDs of the senses.
         row, column: (m,) row and column of each pair in the grid.
+        predicted_classes: (P,) IDs of the class senses whose ratings the map needs: those of its dataset and of its own
+            pairs.
     """
 
-    pairs: RatedPairs
     values: Floats
     shares: Floats
+    own: Mask
     classes: Ints
     senses: Ints
     row: Indices
     column: Indices
+    predicted_classes: Ints
     features: PairFeatures
 
     @classmethod
@@ -324,7 +335,9 @@ class RatingGrid:
         pairs = pairs[pairs.rated]
         if not len(pairs):
             raise OptionError(f"map {similarity.name} has no rated {part} pair to learn from")
-        classes = np.unique(pairs.class_sense)
+        own = (pairs.ratings[:, similarity.inherited :] != MISSING).any(axis=1)
+        predicted_classes = np.union1d(pairs.class_sense[own], _dataset_senses(similarity, part)).astype(np.int32)
+        classes = np.union1d(pairs.class_sense, predicted_classes).astype(np.int32)
         senses = np.union1d(_candidates(part, classes), np.union1d(pairs.sense, classes)).astype(np.int32)
         counted = similarity.rater_weights.mask_omissions(pairs.ratings)
         weights = np.array(similarity.rater_weights.weights)
@@ -332,28 +345,34 @@ class RatingGrid:
         shares = shares / shares.sum(axis=1, keepdims=True)
         values = similarity.pair_values(part)[similarity.tables[part].rated] * HIGHEST
         row, column = np.searchsorted(classes, pairs.class_sense), np.searchsorted(senses, pairs.sense)
-        return cls(pairs, values, shares, classes, senses, row, column, pair_features(part, classes, senses))
+        features = pair_features(part, classes, senses)
+        zeros = _assumed_zeros(row, column, features.fixed["same file"])
+        row, column = np.concatenate([np.stack([row, column]), zeros], axis=1)
+        values, own = (np.pad(each, (0, len(row) - len(pairs))) for each in (values, own))
+        return cls(values, shares, own, classes, senses, row, column, predicted_classes, features)
 
     def ratings(self, rows: Indices) -> Grid:
-        """Return the (C, S) ratings 0 to 4 of the rated pairs with indices ``rows``; NaN for all other pairs."""
+        """Return the (C, S) ratings 0 to 4 of the pairs with indices ``rows``; NaN for all other pairs."""
         grid = np.full((len(self.classes), len(self.senses)), np.nan, np.float32)
         grid[self.row[rows], self.column[rows]] = self.values[rows]
         return grid
 
     def train(self, rows: Indices) -> Callable[[Indices, Indices], Floats]:
-        """Train gradient-boosted trees on the rated pairs with indices ``rows``.
+        """Train gradient-boosted trees on the pairs with indices ``rows``.
 
         Return a function that maps (n,) rows and (n,) columns of the grid to (n,) predicted mean ratings, 0 to 4.
         """
         from sklearn.ensemble import HistGradientBoostingRegressor
 
-        by_name = {**self.features.fixed, **self.features.from_ratings(self.ratings(rows))}
-        names = list(by_name)
+        ratings = self.ratings(rows)
+        by_name = {**self.features.fixed, **self.features.from_ratings(ratings)}
+        names = [*by_name, "similar glosses", "support of glosses"]
         categories = [index for index, name in enumerate(names) if name.startswith("file")]
         trees = HistGradientBoostingRegressor(categorical_features=categories, early_stopping=False, **_TREES)
 
         def features(row: Indices, column: Indices) -> NDArray[np.float32]:
-            return np.stack([values[row, column] for values in by_name.values()], axis=1)
+            by_gloss = self.features.by_gloss(ratings, row, column)
+            return np.stack([*(by_name[name][row, column] for name in by_name), *by_gloss.values()], axis=1)
 
         known = features(self.row[rows], self.column[rows])
         chance = np.random.default_rng(_SEED).random((2, len(rows)))
@@ -362,18 +381,42 @@ class RatingGrid:
         trees.fit(known, self.values[rows])
         return lambda row, column: np.clip(trees.predict(features(row, column)), 0, HIGHEST)
 
-    def cross_validate(self, fold: Indices, exclude: Callable[[Mask], Mask] = lambda test: test) -> Floats:
-        """Return the (m,) predicted mean ratings of all rated pairs, each by trees trained on the other folds.
+    def with_reversed(self, test: Mask) -> Mask:
+        """Return the (m,) mask of the pairs in ``test`` and of their reversed pairs, which have the same rating."""
+        classes, senses = self.classes[self.row], self.senses[self.column]
+        return np.asarray(test | np.isin(pair_keys(senses, classes), pair_keys(classes[test], senses[test])))
+
+    def cross_validate(self, fold: Indices, exclude: Callable[[Mask], Mask]) -> Floats:
+        """Return the (m,) predicted mean ratings of all pairs, each by trees trained on the other folds.
 
         ``fold`` is the (m,) fold of each pair. The callback ``exclude`` maps the (m,) mask of test pairs to the (m,)
         mask of all pairs excluded from training.
         """
-        predictions = np.zeros(len(self.pairs))
+        predictions = np.zeros(len(self.row))
         for number in range(_FOLDS):
             test = fold == number
             predict = self.train(np.flatnonzero(~exclude(test)))
             predictions[test] = predict(self.row[test], self.column[test])
         return predictions
+
+
+def _dataset_senses(similarity: SimilarityMap, part: Part) -> list[int]:
+    """Return the IDs of the class senses of a map's dataset, with second senses; none if the dataset is unknown."""
+    senses = [sense for pair in similarity.second_senses.get(part, {}).items() for sense in pair]
+    with suppress(OptionError):
+        classes = benchmark(similarity.dataset).classes
+        senses += (classes.verb_sense if part == "verb" else classes.object_sense).tolist()
+    return [sense for sense in senses if sense >= 0]
+
+
+def _assumed_zeros(row: Indices, column: Indices, same_file: Grid) -> Indices:
+    """Return the (2, k) rows and columns of the pairs that are assumed to be rated 0; see :class:`RatingGrid`."""
+    rng, free = np.random.default_rng(_SEED), same_file == 0
+    free[row, column] = False
+    counts = np.bincount(row, minlength=len(free))
+    few = np.flatnonzero((counts > 0) & (counts < _FEWEST))
+    drawn = [(of, rng.permutation(np.flatnonzero(free[of]))[: _FEWEST - counts[of]]) for of in few.tolist()]
+    return np.array([(of, each) for of, columns in drawn for each in columns], np.int64).reshape(-1, 2).T
 
 
 def _learn_part(
@@ -382,7 +425,7 @@ def _learn_part(
     grid = RatingGrid.from_map(similarity, part)
     progress(f"{part}s: predicting held-out senses")
     sense_fold = np.random.default_rng(_SEED).integers(0, _FOLDS, len(grid.senses))
-    by_sense = grid.cross_validate(sense_fold[grid.column])
+    by_sense = grid.cross_validate(sense_fold[grid.column], grid.with_reversed)
     progress(f"{part}s: predicting held-out classes")
     class_fold = np.random.default_rng(_SEED).permutation(len(grid.classes)) % _FOLDS
     fold_of_sense = np.full(len(lexicon()), -1, np.int64)
@@ -390,20 +433,25 @@ def _learn_part(
 
     def in_either_role(test: Mask) -> Mask:
         # Ratings of a held-out class's own sense with other classes would reveal it, so these are excluded as well.
-        excluded: Mask = test | (fold_of_sense[grid.pairs.sense] == class_fold[grid.row[test][:1]])
+        excluded: Mask = test | (fold_of_sense[grid.senses[grid.column]] == class_fold[grid.row[test][:1]])
         return excluded
 
     by_class = grid.cross_validate(class_fold[grid.row], in_either_role)
     progress(f"{part}s: training on all pairs")
-    predict = grid.train(np.arange(len(grid.pairs)))
-    row, column = np.indices((len(grid.classes), len(grid.senses))).reshape(2, -1)
-    predicted = predict(row, column).reshape(len(grid.classes), -1)
+    predict = grid.train(np.arange(len(grid.row)))
+    column = np.arange(len(grid.senses))
+    predicted = np.stack([predict(np.full(len(column), row), column) for row in range(len(grid.classes))])
     # The table has the held-out predictions of rated pairs, from which score intervals estimate the accuracy.
-    predicted[grid.row, grid.column] = by_sense
+    rated = len(grid.shares)
+    predicted[grid.row[:rated], grid.column[:rated]] = by_sense[:rated]
+    for first, second in similarity.second_senses.get(part, {}).items():
+        of_class, visible = np.searchsorted(grid.classes, [first, second])
+        predicted[of_class] = np.maximum(predicted[of_class], predicted[visible])
     table = _quantise(predicted, grid, by_sense)
-    validations = _validate(by_sense, grid.values), _validate(by_class, grid.values)
-    credit, ratings = table.expected(grid.classes, grid.senses) * HIGHEST, grid.ratings(np.arange(len(grid.pairs)))
-    suspects = suspect_classes(grid.classes, credit, ratings)
+    own, classes = grid.own, grid.predicted_classes
+    validations = _validate(by_sense[own], grid.values[own]), _validate(by_class[own], grid.values[own])
+    ratings = grid.ratings(np.arange(rated))[np.searchsorted(grid.classes, classes)]
+    suspects = suspect_classes(classes, table.expected(classes, grid.senses) * HIGHEST, ratings)
     return table, PartLearned(len(table.classes), len(table.senses), *validations, suspects)
 
 
@@ -428,20 +476,24 @@ def suspect_classes(classes: Ints, predicted: Floats, ratings: NDArray[np.floati
 def _quantise(predicted: Floats, grid: RatingGrid, held_out: Floats) -> LearnedPart:
     """Return the prediction table: the level of each pair, and the distribution of real ratings of each level.
 
-    ``predicted`` are the (C, S) predicted mean ratings, ``held_out`` the (m,) held-out predictions of rated pairs.
+    ``predicted`` are the (C, S) predicted mean ratings, ``held_out`` the (m,) held-out predictions of the grid's pairs.
     """
     from sklearn.isotonic import IsotonicRegression
 
+    predicted = predicted[np.searchsorted(grid.classes, grid.predicted_classes)]
     middles = HIGHEST * ((np.arange(_LEVELS) + 0.5) / _LEVELS) ** 2
-    at_least = [np.ones(_LEVELS)]
+    at_least, rated = [np.ones(_LEVELS)], len(grid.shares)
     for rating in range(1, HIGHEST + 1):
         regression = IsotonicRegression(y_min=0, y_max=1, out_of_bounds="clip")
-        at_least.append(regression.fit(held_out, grid.shares[:, rating:].sum(axis=1)).predict(middles))
+        at_least.append(regression.fit(held_out[:rated], grid.shares[:, rating:].sum(axis=1)).predict(middles))
     ratings = np.maximum(-np.diff(np.stack([*at_least, np.zeros(_LEVELS)]), axis=0).T, 0)
     level = _levels(predicted)
-    kept = ((ratings @ np.arange(HIGHEST + 1))[level] >= _MIN_MEAN).any(axis=0)
+    is_low = (ratings @ np.arange(HIGHEST + 1))[level] < _MIN_MEAN
+    kept = ~is_low.all(axis=0)
+    if level.size > _LARGEST:
+        level[is_low] = 0
     levels, unknown = packed(level[:, kept].T), np.zeros(2, np.float32)
-    table = LearnedPart(grid.classes, grid.senses[kept], levels, ratings.astype(np.float32), shared=unknown)
+    table = LearnedPart(grid.predicted_classes, grid.senses[kept], levels, ratings.astype(np.float32), shared=unknown)
     return replace(table, shared=_shared_error(table, grid, held_out))
 
 
@@ -457,17 +509,18 @@ def _shared_error(table: LearnedPart, grid: RatingGrid, held_out: Floats) -> NDA
     Ratings are simulated with several fractions; the result is the fraction for which the correlation of the simulated
     errors equals the correlation of the real errors.
     """
-    rng, level = np.random.default_rng(_SEED), _levels(held_out)
+    rng, rated = np.random.default_rng(_SEED), len(grid.shares)
+    level = _levels(held_out[:rated])
     means = (table.ratings @ np.arange(HIGHEST + 1.0))[level]
     fractions = []
-    for group in (grid.row, grid.column):
+    for group in (grid.row[:rated], grid.column[:rated]):
         simulated = []
         for share in _SHARES:
             deviates = np.sqrt(share) * rng.standard_normal(group.max() + 1)[group]
             deviates += np.sqrt(1 - share) * rng.standard_normal(len(group))
             errors = np.asarray(sample_ratings(table.ratings, level, deviates) - means)
             simulated.append(_error_correlation(errors, group))
-        observed = _error_correlation(grid.values - means, group)
+        observed = _error_correlation(grid.values[:rated] - means, group)
         fractions.append(np.interp(observed, np.maximum.accumulate(simulated), _SHARES))
     return np.array(fractions, np.float32)
 
@@ -498,13 +551,15 @@ def _validate(predicted: Floats, values: Floats) -> Validation:
 def _candidates(part: Part, classes: Ints) -> Ints:
     """Return the IDs of the senses whose ratings are predicted, ascending: for verbs, all verb senses.
 
-    For objects: noun senses at most ``_STEPS`` links from a class, and visible noun senses with a tag count above 0.
+    For objects: noun senses at most ``_STEPS`` links from a class (``_FEWER_STEPS`` for ``_MANY`` classes), and visible
+    noun senses with a tag count above 0.
     """
     store = lexicon()
     if part == "verb":
         return np.arange(store.nouns, len(store), dtype=np.int32)
     used = [s for s in range(store.nouns) if store.lexname(s) not in INVISIBLE and is_tagged(s, "object")]
-    return np.union1d(within(classes, _STEPS)[1], used).astype(np.int32)
+    steps = _STEPS if len(classes) < _MANY else _FEWER_STEPS
+    return np.union1d(within(classes, steps)[1], used).astype(np.int32)
 
 
 def teach(map: str, progress: Callable[[str], None] = lambda _: None) -> MapLearned:  # noqa: A002 - as elsewhere
@@ -529,11 +584,12 @@ def teach(map: str, progress: Callable[[str], None] = lambda _: None) -> MapLear
         data_folder("similarity_maps") / map if map in shipped_maps() else Path(map),
         name=similarity.name,
         dataset=similarity.dataset,
-        raters=similarity.raters,
-        pairs=similarity.tables,
+        raters=similarity.raters[similarity.inherited :],
+        pairs=similarity.own_tables,
         ensemble=similarity.about["ensemble"],
         prose=similarity.provenance,
         learned=(learned_bytes({part: table for part, (table, _) in parts.items()}), to_builtins(result)),
         whole=similarity.whole_ratings,
+        extends=SimilarityMap.load(similarity.about["extends"]["name"]) if similarity.inherited else None,
     )
     return result

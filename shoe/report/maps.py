@@ -11,6 +11,7 @@ from rich.text import Text
 from shoe.core.errors import printable
 from shoe.maps.ablate import MapAblate, SizeSpreads, Spreads, Subset, SubsetSpread
 from shoe.maps.built_map import states_of, unanswered
+from shoe.maps.check import PartCheck
 from shoe.maps.complete import CompletedPairs, Completion, CompletionRound, Why
 from shoe.maps.diff import MapDiff
 from shoe.maps.estimate import Estimate, Range
@@ -57,8 +58,26 @@ def print_info(similarity: SimilarityMap, info: MapInfo, to: Console) -> None:
             print_line(to, f"{part}s with the fewest rated pairs: {senses}")
     for line in _prose_lines(similarity.provenance):
         print_line(to, line)
+    if info.check:
+        _print_check(info.check, to)
     for line in info.warnings:
         print_line(to, f"warning: {line}", style="yellow")
+
+
+def _print_check(check: dict[str, PartCheck], to: Console) -> None:
+    made = table("check", "classes", "similar to: median", "most", "both directions", "hypernyms", "siblings")
+    pairs = table("most surprising pairs: class", "other sense", "rating", "expected", names=2)
+    for part, found in check.items():
+        shares = found.median_share, max(found.broad_classes.values(), default=None)
+        means = (decimals(mean, 2) for mean in (found.asymmetry, found.hypernyms, found.siblings))
+        made.add_row(part, count(found.classes), *map(percent, shares), *means)
+        for pair in found.surprising:
+            synsets = words(pair.class_synset), words(pair.synset)
+            pairs.add_row(*synsets, decimals(pair.rating, 2), decimals(pair.expected, 2))
+    to.print(made)
+    print_line(to, "similar to: % of the senses with a value of at least 0.5 of 4, per class, without hyponyms")
+    print_line(to, "both directions: mean difference of two class senses; hypernyms, siblings: mean value, 0 to 4")
+    to.print(pairs)
 
 
 def _rater_table(info: MapInfo) -> Table:

@@ -64,12 +64,12 @@ class LearnedPart:
         column[self.classes] = np.arange(len(self.classes))
         row = np.searchsorted(self.senses, senses)
         there = np.append(self.senses, -1)[row] == senses
-        two = self.levels[np.where(there, row, 0)].T
-        # One row per class of the table, then one for classes that are not in the table.
-        known = np.full((2 * len(two) + 1, len(senses)), -1, np.int8)
-        known[:-1:2], known[1::2] = two & 15, two >> 4
-        known[:-1, ~there] = 0
-        return known[column[class_senses]]
+        columns = column[class_senses]
+        two = self.levels[np.where(there, row, 0)][:, columns // 2].T
+        known = np.where(columns[:, None] % 2 == 1, two >> 4, two & 15).astype(np.int8)
+        known[:, ~there] = 0
+        known[columns < 0] = -1
+        return known
 
     def expected(self, class_senses: Ints, senses: Ints) -> Floats:
         """Return the (C, S) mean predicted ratings divided by 4, 0..1; NaN for a class that is not in the table.

@@ -34,7 +34,7 @@ from shoe.similarity.ensemble import HIGHEST, MISSING, RaterWeights, check_ensem
 from shoe.similarity.learned import FILE as LEARNED
 from shoe.similarity.learned import Learned, LearnedFile
 from shoe.similarity.pairs import RatedPairs, format_table, read_table
-from shoe.similarity.table import Similarity
+from shoe.similarity.table import Similarity, known_senses
 from shoe.similarity.whole_interactions import FILE as WHOLE
 from shoe.similarity.whole_interactions import WholeFile, WholeRatings, format_whole
 
@@ -85,7 +85,10 @@ class RaterEntry(msgspec.Struct, frozen=True):
 
 
 class Header(msgspec.Struct, frozen=True):
-    """Checked fields of a map.json, some of them optional; ``format`` is informative only."""
+    """Fields of every map.json; ``format`` is informative only.
+
+    With ``either_direction``, a rating in the extended map also counts for the reversed pair, unless that is rated.
+    """
 
     version: Annotated[Literal[1], _described(f"{VERSION}, the version supported by this release of shoe")]
     name: _Name
@@ -98,6 +101,8 @@ class Header(msgspec.Struct, frozen=True):
     learned: _File | None = None
     interactions: _File | None = None
     extends: Extended | None = None
+    either_direction: bool = False
+    second_senses: dict[Literal["verb", "object"], dict[str, str]] = {}
     lexicon: UsedLexicon | None = None
     format: Any = ""
 
@@ -188,6 +193,9 @@ class SimilarityMap(Similarity):
         about: content of map.json, with provenance and licence.
         learned_file: file of predicted ratings, or None.
         whole_file: file of rated whole interactions, or None.
+        inherited: number of raters of the extended map, which come first.
+        second_senses: second sense of some class senses, as IDs, per part of speech. The similarity to such a class is
+            the higher of the similarities to both senses.
         concepts: lexicon whose senses were rated.
     """
 
@@ -200,6 +208,8 @@ class SimilarityMap(Similarity):
     about: dict[str, Any] = field(repr=False)
     learned_file: LearnedFile | None = None
     whole_file: WholeFile | None = None
+    inherited: int = 0
+    second_senses: Mapping[Part, Mapping[int, int]] = field(default_factory=dict, repr=False)
     concepts: Lexicon = field(default_factory=lambda: lexicon().concepts, repr=False)
 
     @classmethod
@@ -232,23 +242,43 @@ class SimilarityMap(Similarity):
         how = check_ensemble(ensemble or header.ensemble)
         learned = LearnedFile(folder / LEARNED, header.learned.sha256) if header.learned else None
         whole = WholeFile(folder / WHOLE, wholes.sha256, names, tuple(range(len(names)))) if wholes else None
-        made = cls(header.name, header.dataset, tuple(raters), tables, digests, how, about, learned, whole)
-        return made._extending(folder / ABOUT, header.extends) if header.extends else made
+        seconds = {
+            part: dict(zip(*(known_senses(part, list(n)).tolist() for n in (pairs, pairs.values())), strict=True))
+            for part, pairs in header.second_senses.items()
+        }
+        named = header.name, header.dataset, tuple(raters)
+        made = cls(*named, tables, digests, how, about, learned, whole, second_senses=seconds)
+        return made._extending(folder / ABOUT, header.extends, header.either_direction) if header.extends else made
 
-    def _extending(self, path: Path, of: Extended) -> SimilarityMap:
+    def _extending(self, path: Path, of: Extended, either_direction: bool) -> SimilarityMap:
         """Return the map with the raters of the extended shipped map first; ``of`` is the map.json entry "extends"."""
         base = self.load(of.name) if of.name in shipped_maps() else None
         if base is None or base.digest != of.digest:
             found = f"{quote(of.name)} ({base.digest if base else 'not shipped'})"
             raise InputError(path, field="extends", found=found, expected=f"the shipped map {of.name} ({of.digest})")
         digests = {part: f"{base.digests[part]}{digest}" for part, digest in self.digests.items()}
+        tables = dict(base.tables)
+        for part in FILES if either_direction else ():
+            digests[part] += " in either direction"
+            seconds = list(self.second_senses.get(part, {}).values())
+            tables[part] = tables[part].add_reversed(np.append(self.tables[part].class_sense, seconds))
         return replace(
             self,
             raters=base.raters + self.raters,
-            tables={part: base.tables[part].join_raters(table) for part, table in self.tables.items()},
+            tables={part: tables[part].join_raters(table) for part, table in self.tables.items()},
             digests={part: hashlib.sha256(joined.encode()).hexdigest() for part, joined in digests.items()},
             learned_file=self.learned_file or base.learned_file,
+            inherited=len(base.raters),
+            second_senses={**base.second_senses, **self.second_senses},
         )
+
+    @property
+    def own_tables(self) -> dict[Part, RatedPairs]:
+        """Pairs in the map's own tables, with the ratings of its own raters: without those of the extended map."""
+        if not self.inherited:
+            return self.tables
+        own = {part: replace(table, ratings=table.ratings[:, self.inherited :]) for part, table in self.tables.items()}
+        return {part: table[table.rated] for part, table in own.items()}
 
     @property
     def digest(self) -> str:
@@ -258,7 +288,8 @@ class SimilarityMap(Similarity):
         counts = "" if own == equal else f"Voices(weights={own.weights}, omits={own.omits})"
         learned = self.learned_file.sha256 if self.learned_file else ""
         whole = self.whole_file.sha256 if self.whole_file else ""
-        content = "".join(self.digests[part] for part in FILES) + counts + learned + whole
+        seconds = str(self.second_senses) if self.second_senses else ""
+        content = "".join(self.digests[part] for part in FILES) + counts + learned + whole + seconds
         return hashlib.sha256(content.encode()).hexdigest()[:8]
 
     @property
@@ -297,14 +328,28 @@ class SimilarityMap(Similarity):
 
     @property
     def provenance(self) -> dict[str, Any]:
-        """Fields of map.json other than the header, such as sources and licence of the ratings."""
-        return {name: value for name, value in self.about.items() if name not in Header.__struct_fields__}
+        """Fields of map.json that a map made from this map keeps, such as sources and licence of the ratings."""
+        header = {*Header.__struct_fields__} - {"either_direction", "second_senses"}
+        return {name: value for name, value in self.about.items() if name not in header}
 
     def values(self, part: Part, class_senses: Ints, senses: Ints) -> Floats:
         """Return the (C, S) ensemble values 0..1 of pairs of senses: NaN for unrated pairs, 1 for a sense with itself.
 
-        Raises OptionError if the active lexicon is not ``concepts``.
+        If a class has a second sense, the higher value of both counts; the pair counts as unrated if the second sense
+        is unrated and has a higher prediction. Raises OptionError if the active lexicon is not ``concepts``.
         """
+        found, seconds = self._values(part, class_senses, senses), self.second_senses.get(part, {})
+        rows = np.flatnonzero(np.isin(class_senses, list(seconds)))
+        if len(rows):
+            visible = np.array([seconds[sense] for sense in class_senses[rows].tolist()], np.int32)
+            of_visible = self._values(part, visible, senses)
+            found[rows] = np.fmax(found[rows], of_visible)
+            if self.learned:
+                is_higher = self.learned[part].expected(visible, senses) > found[rows]
+                found[rows] = np.where(np.isnan(of_visible) & is_higher, np.nan, found[rows])
+        return found
+
+    def _values(self, part: Part, class_senses: Ints, senses: Ints) -> Floats:
         if lexicon().concepts is not self.concepts:
             used = lexicon().concepts.title
             raise OptionError(

@@ -81,6 +81,13 @@ class RatedPairs:
         ratings[np.searchsorted(keys, other.keys), raters:] = other.ratings
         return RatedPairs(class_sense, sense, ratings).by_name()
 
+    def add_reversed(self, classes: Ints) -> RatedPairs:
+        """Return the pairs, and for each class sense in ``classes`` the reversed pairs that the table does not have."""
+        back = RatedPairs(self.sense, self.class_sense, self.ratings)[np.isin(self.sense, classes)]
+        new = back[self.rows_of(back.class_sense, back.sense) < 0]
+        fields = ((getattr(each, name) for each in (self, new)) for name in ("class_sense", "sense", "ratings"))
+        return RatedPairs(*(np.concatenate(list(each)) for each in fields)).by_name()
+
     @property
     def rated(self) -> NDArray[np.bool_]:
         """(m,) mask of pairs with at least one rating."""

@@ -109,7 +109,7 @@ class Similarity(ABC):
             >>> load_similarity("wup").between("verb", ["ride.v.02"], ["ride.v.02", "sit.v.01"]).round(2).tolist()
             [[1.0, 0.33]]
         """
-        return self.values(part, _known_senses(part, class_synsets), _known_senses(part, synsets))
+        return self.values(part, known_senses(part, class_synsets), known_senses(part, synsets))
 
     @check_argument_types
     def of_words(
@@ -142,12 +142,12 @@ class Similarity(ABC):
             >>> values.tolist(), [Basis(code).name for code in basis[0]]
             ([[1.0, 0.0]], ['IDENTICAL', 'ZERO'])
         """
-        senses = _known_senses(part, [name for name, _ in classes], none=True)
+        senses = known_senses(part, [name for name, _ in classes], none=True)
         table = similarity_table(self, part, senses, [word for _, word in classes], words, options or SemanticOptions())
         return table.values, table.basis
 
 
-def _known_senses(part: Part, names: Sequence[str], none: bool = False) -> Ints:
+def known_senses(part: Part, names: Sequence[str], none: bool = False) -> Ints:
     """Return the (n,) IDs of verb or noun senses from names (-1 for "" if ``none``); OptionError for other names."""
     if part not in POS:
         raise unknown_name("part of speech", part, POS)

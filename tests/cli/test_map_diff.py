@@ -28,7 +28,7 @@ def test_two_maps_and_their_scores(tmp_path: Path, other: Path) -> None:
     whole = orjson.loads((tmp_path / "diff.json").read_bytes())
     assert f"{FOR[1]}: 383 triplets" in done.stderr
     rows = [" ".join(line.split()) for line in done.stdout.splitlines()]
-    assert any(row.startswith("verbs 1 83,818 1 – – 0.375") for row in rows)
+    assert any(row.startswith("verbs 1 122,453 1 – – 0.375") for row in rows)
     assert any(row.startswith("0.62 1.00 ride.v.01 (ride, sit)") for row in rows)
     score, classes = (next(n for n, row in enumerate(rows) if row.startswith(text)) for text in ("score", "classes"))
     found = whole["score"]
@@ -47,7 +47,7 @@ def test_json_of_two_maps(other: Path) -> None:
     assert "score" not in found
     assert found["verbs"] | {"largest": []} == {
         "shared": 1,
-        "only_a": 83818,
+        "only_a": 122453,
         "only_b": 1,
         "mean_difference": 0.375,  # 2 and 2 by the lists, half each, and 3 by the fourth reading: 2.5 of 4
         "largest": [],
@@ -65,11 +65,11 @@ def test_subsets_scored_and_compared_with_people(tmp_path: Path) -> None:
     rows = [" ".join(line.split()) for line in done.stdout.splitlines()]
     found = orjson.loads((tmp_path / "ablation.json").read_bytes())
     whole: dict[str, Any] = found["subsets"][-1]
-    raters = ["pass_a", "pass_b", "extension", "reading_c", "reading_d", "reading_e", "reading_f"]
+    raters = ["pass_a", "pass_b", "extension", "reading_c", "reading_d", "reading_e", "reading_f", "reading_g"]
     assert whole["raters"] == found["raters"] == raters
-    assert whole["rated"] == {"verbs": 83819, "objects": 50543}
+    assert whole["rated"] == {"verbs": 122454, "objects": 50543}
     figures = f"{100 * whole['map']:.2f} {100 * whole['mf1']:.2f}"
-    assert f"7 {' + '.join(raters)} 83,819 50,543 {figures}" in rows
+    assert f"8 {' + '.join(raters)} 122,454 50,543 {figures}" in rows
     assert "pass_a pass_b 39,445 0.941 16,515 0.965" in rows
     single = [subset["map"] for subset in found["subsets"] if len(subset["raters"]) == 1]
     assert found["sizes"][0]["map"]["lowest"] == min(single)

@@ -32,7 +32,7 @@ def test_from_a_table_to_a_map_to_a_merged_map_to_arrays(tmp_path: Path, table: 
 
     done = run("merge", "hico-det", tmp_path / "mine", "--out", tmp_path / "both")
     assert (done.returncode, done.stdout) == (0, "")
-    assert "83,819 verb pairs and 50,543 object pairs · 8 raters" in done.stderr
+    assert "122,454 verb pairs and 50,543 object pairs · 9 raters" in done.stderr
     both = SimilarityMap.load(tmp_path / "both")
     assert both.ratings("verb", "ride.v.01", "straddle.v.01") == {
         "pass_a": 2,
@@ -42,14 +42,15 @@ def test_from_a_table_to_a_map_to_a_merged_map_to_arrays(tmp_path: Path, table: 
         "reading_d": None,
         "reading_e": None,
         "reading_f": None,
+        "reading_g": None,
         "gpt": 3,
     }
-    assert list(both.rater_weights.weights) == [0.5, 0.5, 1, 1, 1, 0.5, 0.5, 1]
+    assert list(both.rater_weights.weights) == [0.5, 0.5, 1, 1, 1, 0.5, 0.5, 1, 1]
 
     done = run("export", tmp_path / "both", tmp_path / "both.npz")
     assert (done.returncode, done.stdout) == (0, "")
     with np.load(tmp_path / "both.npz", allow_pickle=False) as arrays:
-        assert arrays["verb_ratings"].shape[2] == 8
+        assert arrays["verb_ratings"].shape[2] == 9
         assert str(arrays["digest"]) == both.digest
 
     done = run("export", tmp_path / "mine", tmp_path / "mine.csv")

@@ -8,7 +8,16 @@ import pytest
 from rich.console import Console
 
 from shoe.lexicon.store import ids_of
-from shoe.maps.learn import MapLearned, PairFeatures, PartLearned, SuspectClass, Validation, suspect_classes, teach
+from shoe.maps.learn import (
+    MapLearned,
+    PairFeatures,
+    PartLearned,
+    SuspectClass,
+    Validation,
+    _assumed_zeros,
+    suspect_classes,
+    teach,
+)
 from shoe.report.maps import learned_table
 from shoe.similarity import SimilarityMap, write_map
 
@@ -28,9 +37,11 @@ def test_features_from_the_same_class_do_not_reveal_a_rating() -> None:
     for row, column in np.argwhere(~np.isnan(ratings)):
         changed = ratings.copy()
         changed[row, column] = 4 - changed[row, column]
-        for name in ("relatives", "similar glosses", "sense mean"):
+        for name in ("relatives", "sense mean"):
             now = features.from_ratings(changed)[name][row, column]
             assert now == pytest.approx(found[name][row, column], nan_ok=True), name
+        by_gloss = [features.by_gloss(each, np.array([row]), np.array([column])) for each in (ratings, changed)]
+        assert by_gloss[0] == by_gloss[1]
 
 
 def test_glosses_weigh_by_the_eighth_power_of_their_similarity() -> None:
@@ -38,10 +49,21 @@ def test_glosses_weigh_by_the_eighth_power_of_their_similarity() -> None:
     cosines = np.array([1, 0.9, 0.5], np.float32)
     vectors = np.stack([cosines, np.sqrt(1 - cosines**2)], axis=1)
     features = PairFeatures({}, vectors, sparse.csr_array(np.zeros((3, 3), np.float32)), np.zeros(1, np.int32))
-    found = features.from_ratings(np.array([[np.nan, 3, 1]], np.float32))
+    found = features.by_gloss(np.array([[np.nan, 3, 1]], np.float32), np.zeros(1, int), np.zeros(1, int))
     weights = 0.9**8, 0.5**8
-    assert found["support of glosses"][0, 0] == pytest.approx(sum(weights), rel=1e-5)
-    assert found["similar glosses"][0, 0] == pytest.approx((3 * weights[0] + weights[1]) / sum(weights), rel=1e-5)
+    assert found["support of glosses"][0] == pytest.approx(sum(weights), rel=1e-5)
+    assert found["similar glosses"][0] == pytest.approx((3 * weights[0] + weights[1]) / sum(weights), rel=1e-5)
+
+
+def test_a_class_with_few_rated_pairs_has_assumed_zeros_in_other_files() -> None:
+    same_file = np.zeros((3, 1000), np.float32)
+    same_file[:, :300] = 1
+    row, column = np.array([0] * 120 + [1] * 30), np.concatenate([np.arange(280, 400), np.arange(290, 320)])
+    rows, columns = _assumed_zeros(row, column, same_file)
+    # The first class has enough pairs, and the last has none: nothing is known about it.
+    assert (rows == 1).all()
+    assert len(set(columns.tolist())) == len(columns) == 70
+    assert columns.min() >= 320
 
 
 def test_a_class_whose_unrated_senses_get_more_credit_than_the_rated_ones_is_suspect() -> None:

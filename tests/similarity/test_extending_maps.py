@@ -2,16 +2,17 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from shoe.benchmarks import benchmark
-from shoe.core.errors import InputError
+from shoe.core.errors import InputError, OptionError
 from shoe.core.io.files import data_folder
 from shoe.lexicon.expressions import POS, Part
 from shoe.lexicon.store import ids_of
-from shoe.similarity import SimilarityMap, load_similarity
+from shoe.similarity import RatedPairs, Rater, SimilarityMap, load_similarity, write_map
 from shoe.similarity.maps import ABOUT
 from tests.cli.maps import run
 from tests.cli.run import refused
@@ -36,7 +37,7 @@ def test_what_the_other_map_rates_stays_as_it_is(v_coco: SimilarityMap, hico: Si
         assert (new.ratings[others, : len(hico.raters)] == -1).all()
         assert (new.ratings[others, len(hico.raters)] >= 0).all()
     assert v_coco.raters[: len(hico.raters)] == hico.raters
-    assert hico.digest == "ebb4a4c0"
+    assert hico.digest == "ef142440"
     assert v_coco.digest != hico.digest
 
 
@@ -48,10 +49,62 @@ def test_all_class_senses_are_rated_with_one_another(v_coco: SimilarityMap) -> N
         assert not np.isnan(v_coco.values(part, senses, senses)).any()
     assert v_coco.ratings("verb", "snowboard.v.01", "ski.v.01") == {
         **{rater.name: None for rater in v_coco.raters},
-        "reading_g": 3,
+        "reading_v": 3,
     }
     # Nobody rated the one class sense for predictions of what is left; those of the others are at hand.
     assert load_similarity("v-coco").predicted("verb", ids_of(["hold.v.02"]), ids_of(["hoard.v.01"])) is not None
+
+
+def _extending(folder: Path, hico: SimilarityMap, **prose: Any) -> SimilarityMap:
+    """Write a map that extends hico-det by two ratings of donkey.n.01, the symbol of a party, and load it."""
+    pairs = RatedPairs.from_names({("donkey.n.01", "elephant.n.01"): [1], ("donkey.n.01", "horse.n.01"): [0]}, 1)
+    tables: dict[Part, RatedPairs] = {"verb": RatedPairs.empty(1), "object": pairs}
+    write_map(folder, dataset="mine", raters=[Rater("me", "me")], pairs=tables, prose=prose, extends=hico)
+    return SimilarityMap.load(folder)
+
+
+def test_a_rating_counts_in_either_direction(tmp_path: Path, hico: SimilarityMap) -> None:
+    forward = hico.between("object", ["horse.n.01"], ["donkey.n.01", "domestic_ass.n.01"]).tolist()[0]
+    assert None not in forward
+    one_way, either = (_extending(tmp_path / str(flag), hico, either_direction=flag) for flag in (False, True))
+    pairs = ["donkey.n.01"], ["elephant.n.01", "horse.n.01", "bear.n.01"]
+    assert np.isnan(one_way.between("object", *pairs)).tolist() == [[False, False, True]]
+    back = hico.between("object", ["horse.n.01", "bear.n.01"], ["donkey.n.01"])
+    # hico-det's raters and the new rater count for donkey and horse: the mean of both.
+    assert either.ratings("object", "donkey.n.01", "horse.n.01")["me"] == 0  # type: ignore[index]
+    assert np.isnan(back[1, 0]) == np.isnan(either.between("object", *pairs)[0, 2])
+    assert either.digest != one_way.digest
+    assert [len(each.own_tables["object"]) for each in (one_way, either)] == [2, 2]
+
+
+def test_a_prediction_for_the_second_sense_counts_if_it_is_higher() -> None:
+    """SWIG-HOI's crop.n.05 is the stock of a whip; images show plants."""
+    swig = load_similarity("swig-hoi")
+    senses = ids_of(["crop.n.05"]), ids_of(["cover_crop.n.01", "crop.n.02", "whip.n.01"])
+    assert np.isnan(swig.values("object", *senses)).tolist() == [[True, False, False]]
+    predicted = swig.predicted("object", *senses)
+    assert predicted is not None
+    assert predicted[0, 0] > 0.7
+    assert swig.values("object", *senses)[0, 1] == 1
+    (value,), _ = swig.of_words("object", [("crop.n.05", "crop")], ["cover crop"])
+    assert value[0] > 0.7
+
+
+def test_a_class_is_as_similar_as_the_more_similar_of_its_two_senses(tmp_path: Path, hico: SimilarityMap) -> None:
+    plain = _extending(tmp_path / "plain", hico, either_direction=True)
+    seconds = {"object": {"donkey.n.01": "domestic_ass.n.01"}}
+    made = _extending(tmp_path / "made", hico, either_direction=True, second_senses=seconds)
+    others = ["elephant.n.01", "horse.n.01"]
+    first = plain.between("object", ["donkey.n.01"], others)[0]
+    second = hico.between("object", others, ["domestic_ass.n.01"])[:, 0]
+    assert second[1] > first[1]
+    assert made.between("object", ["donkey.n.01"], others)[0].tolist() == np.fmax(first, second).tolist()
+    assert made.between("object", ["donkey.n.01"], ["domestic_ass.n.01", "donkey.n.01"]).tolist() == [[1, 1]]
+    assert made.digest != plain.digest
+    again = _extending(tmp_path / "again", hico, **made.provenance)
+    assert (again.second_senses, again.digest) == (made.second_senses, made.digest)
+    with pytest.raises(OptionError, match=r"sense 'donkey.n.09': expected the name of a noun sense"):
+        _extending(tmp_path / "no", hico, second_senses={"object": {"donkey.n.01": "donkey.n.09"}})
 
 
 @pytest.mark.slow

@@ -77,7 +77,8 @@ def ratings(part: Part) -> dict[tuple[str, str], float]:
 
 def mean(row: list[int]) -> float | None:
     """As map.json says: lists and rereadings count half each; a list's 0 only where no other rating says more."""
-    lists, looked, again = ([rating for rating in part if rating >= 0] for part in (row[:2], row[2:5], row[5:]))
+    parts = row[:2], row[2:5] + row[7:], row[5:7]
+    lists, looked, again = ([rating for rating in part if rating >= 0] for part in parts)
     zeros = not looked and not again and not any(lists)
     counted = [(r, 1) for r in lists if r > 0 or zeros] + [(r, 2) for r in looked] + [(r, 1) for r in again]
     return sum(r * times for r, times in counted) / sum(times for _, times in counted) if counted else None

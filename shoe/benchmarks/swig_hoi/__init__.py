@@ -186,6 +186,6 @@ BENCHMARK = Benchmark(
     about=ABOUT,
     default_protocols=("swig-hoi", "shoe"),
     load_card=lambda: read_card(_FOLDER / "card.json"),
-    similarity="neighbourhood",
+    similarity="swig-hoi",
     marks=re.compile(rb'"hoi_annotations"'),
 )

@@ -78,20 +78,25 @@ def merge(
     _print_summary(merge_maps(out, [map, *others]))
 
 
-def info(map: options.Map, json: options.Json = None) -> None:
+def info(
+    map: options.Map,
+    check: Annotated[bool, Option("--check", help="Also check whether the map's values are plausible.")] = False,
+    json: options.Json = None,
+) -> None:
     """Describe a map: raters, numbers of ratings, agreement, covered classes and provenance.
 
-    Example: shoe map info hico-det
+    Example: shoe map info hico-det --check
 
     Agreement of two raters is computed on the pairs that both rated. Coverage is the number of synsets rated with each
-    class sense of the dataset. Classes without any rating are listed in a warning.
+    class sense of the dataset. Classes without any rating are listed in a warning. --check warns of implausible values
+    (docs/maps.md) and lists the 20 pairs of each part of speech whose rating is furthest from expectation.
     """
     from shoe.maps.info import describe
     from shoe.report.maps import print_info
     from shoe.similarity import SimilarityMap
 
     similarity = SimilarityMap.load(map)
-    found = describe(similarity)
+    found = describe(similarity, check)
     put_report(found, json, lambda to: print_info(similarity, found, to))
 
 
