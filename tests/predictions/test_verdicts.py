@@ -189,3 +189,75 @@ def test_numbers_of_items_deny_nothing(tmp_path: Path) -> None:
     text = f"Interaction No. 1: {PERSON} is riding {BICYCLE}\nNo. 2: {PERSON} is holding {BICYCLE}"
     found, notes = read(tmp_path, {"image": "a.jpg", "response": text})
     assert (found, notes.get("denied", 0)) == ([("riding", "bicycle"), ("holding", "bicycle")], 0)
+
+
+DENYING = [
+    "{riding}\nCandidates I dismissed:\n- {holding}",
+    "{riding}\n**Excluded:** {holding}",
+    "{riding}\n{holding} (ruled out)",
+    "{riding}: correct\n{holding}: incorrect",
+    "{riding}\n{holding}: ruled out because of the hands",
+    "{riding}\n{holding} (0%)",
+    "What I do not see:\n- {holding}\nWhat I see:\n- {riding}",
+    "{riding}\n{holding} - not yet",
+    "{riding}\n{holding}: no sign",
+    "Unsupported by the image:\n- {holding}\n\nSupported by the image:\n- {riding}",
+    "{riding}\nWrong candidates: {holding}",
+    "{riding}\nNone of these happen:\n- {holding}",
+    "{riding}\n**Rejected candidates**\n- {holding}",
+    "{riding}\n{holding} => wrong",
+    "Confirmed: {riding}\nRefuted: {holding}",
+    "{riding}\n{holding}. That is incorrect.",
+    "{riding}\n{holding} -- doesn't apply",
+    "{riding}\nIt is ruled out that {holding}.",
+    "{riding}\nThere is no indication that {holding}.",
+]
+
+
+@pytest.mark.parametrize("text", DENYING)
+def test_other_words_of_denial(tmp_path: Path, text: str) -> None:
+    test_lists_and_prose_deny_what_they_mark(tmp_path, text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("{}. Correct.", "Confirmed: {}", "Interactions that I confirmed:\n- {}", "{} (likely)", "{} (not unlikely)"),
+        *("Man with no helmet:\n- {}", "{} (no helmet)", "{}, not holding a cup", "{} (the rider removed the helmet)"),
+    ],
+)
+def test_other_words_deny_nothing(tmp_path: Path, text: str) -> None:
+    answer = text.format(f"{PERSON} is riding {BICYCLE}")
+    found, notes = read(tmp_path, {"image": "a.jpg", "response": answer})
+    assert (found, notes.get("denied", 0)) == ([("riding", "bicycle")], 0)
+
+
+@pytest.mark.parametrize(
+    ("field", "kept"),
+    [
+        *[({key: value}, value) for key in ("selected", "accepted", "kept") for value in (False, True)],
+        *(({"votes": 0}, 0), ({"votes": "0/5"}, 0), ({"votes": 3}, 1), ({"verdict": "incorrect"}, 0)),
+        *(({"status": "rejected"}, 0), ({"status": "accepted"}, 1), ({"relation": "none"}, 0)),
+    ],
+)
+def test_keys_of_choices_deny_their_item(tmp_path: Path, field: dict[str, Any], kept: int) -> None:
+    for record in ({**CANDIDATE, **field}, {"image": "a.jpg", "response": [CANDIDATE | field]}):
+        found, notes = read(tmp_path, record)
+        assert (len(found), notes.get("denied", 0)) == (kept, 1 - kept)
+
+
+def test_an_action_that_has_not_begun_is_denied(tmp_path: Path) -> None:
+    for words in ("is not yet riding", "isn't yet riding"):
+        found, notes = read(tmp_path, {"image": "a.jpg", "response": f"{PERSON} {words} {BICYCLE}."})
+        assert (found, notes["denied"]) == ([], 1)
+
+
+def test_a_missing_reply_does_not_confirm_the_candidate(tmp_path: Path) -> None:
+    found, notes = read(tmp_path, CANDIDATE | {"response": None})
+    assert (found, notes["unread"]) == ([], 1)
+
+
+@pytest.mark.parametrize("reply", ["Ruled out.", "Denied.", "This interaction is rejected.", "Not yet.", "0%"])
+def test_other_words_answer_no(tmp_path: Path, reply: str) -> None:
+    found, notes = read(tmp_path, CANDIDATE | {"response": reply})
+    assert (found, notes["denied"]) == ([], 1)

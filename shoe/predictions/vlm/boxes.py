@@ -41,6 +41,30 @@ _CORNER_KEYS = frozenset([*(name for names, _ in _NAMES for name in names), *(x 
 _GEMINI = Convention("yxyx", "thousand")
 _DIGIT = re.compile(r"\d")
 YES_OR_NO = "a verdict: yes or no, true or false, 1 or 0"
+_FOR = (
+    r"accept\w*|approv\w*|confirm\w*|keep|kept|retain\w*|includ\w*|verif\w*|support\w*|correct\w*|true|valid\w*|present"
+    r"|visible|observed|detected|found|seen|plausible|likely|applicable|select\w*|chosen|picked|happen\w*|occur\w*"
+    r"|appl(?:y|ies)|accurate|positive"
+)
+AGAINST = (
+    r"reject\w*|dismiss\w*|exclud\w*|discard\w*|den(?:y|ied|ies)|refut\w*|eliminat\w*|remov\w*|drop(?:ped)?|disprov\w*"
+    r"|(?:rul|cross|filter|weed)\w*[ -]out|decided against|wrong\w*|false(?:ly)?|impossible|absent|missing|fail\w*"
+    rf"|hallucinat\w*|negatives?|(?:un|in|im)(?:{_FOR})"
+)
+"""Pattern of words that deny an interaction, such as "dismissed", "ruled out" and "unsupported"."""
+_LIGHT = (
+    r"(?:(?:is|are|was|were|be|been|it|this|that|which|the|i|we|clearly|really|definitely|probably|do|does|did"
+    r"|interaction|action|relation|statement|claim|candidate|answer)\W+)*"
+)
+_STANCE = re.compile(
+    rf"\W*{_LIGHT}(?:(not|never|cannot|\w+n['’]t)\W+{_LIGHT})?(?:(?:{_FOR})\W*\Z"
+    rf"|({AGAINST})(?=\W*\Z|\s*[,;:.(–—-]|\s+(?:because|since|as|due)\b).*)"
+    rf"|\W*{_LIGHT}((?:not|never|neither)(?: (?:yet|really|at all|here|so|quite))?|(?:don't|do not) think so|disagree"
+    r"|no (?:evidence|sign|indication|proof|support)[^.,;]*"
+    r"|(?:(?:probability|confidence|score)\W+)?0(?:\.0*)?\s?(?:%|(?:/|of|out of)\s?\d+)"
+    r"|(?:probability|confidence)\W+0(?:\.0*)?)\W*\Z",
+    re.I | re.S,
+)
 _VERDICT = re.compile(r"\W*(?:(yes|true)\b|(?:no|false)(?![\w-]|[ \t]\w)|([yt])\W*$|[nf]\W*$)[^\[{<]*$", re.I)
 
 
@@ -66,6 +90,18 @@ def number_of(value: Any) -> float | None:
         return None
 
 
+@lru_cache(1 << 14)
+def stance(text: str) -> bool | None:
+    """Return whether a text only confirms or only denies something; None for other texts.
+
+    >>> stance("not supported"), stance("ruled out, no contact"), stance("confirmed"), stance("not riding")
+    (False, False, True, None)
+    """
+    if (match := _STANCE.fullmatch(text)) is None:
+        return None
+    return not match[3] and (match[1] is None) != bool(match[2])
+
+
 def verdict_of(value: Any) -> bool | None:
     """Return whether a value means yes (also "y", "t" and 1) or no (also "n", "f" and 0); None for other values.
 
@@ -74,6 +110,8 @@ def verdict_of(value: Any) -> bool | None:
     """
     if isinstance(value, str) and (match := _VERDICT.match(value)):
         return bool(match[1] or match[2])
+    if isinstance(value, str) and (said := stance(value)) is not None:
+        return said
     number = value if type(value) is bool else number_of(value)
     return bool(number) if number in (0, 1) else None
 

@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from shoe.core.io.tolerant import values_in
+from shoe.lexicon import text
 from shoe.lexicon.text import ALTERNATIVES
 from shoe.predictions.vlm.box_marks import Entity, can_be_verb, entity_of, is_person, words_of_boxes
 from shoe.predictions.vlm.boxes import box_of, corners_in, number_of, verdict_of
@@ -87,8 +88,12 @@ def fields_of(record: dict[Any, Any]) -> Fields:
     if left_out := [key for key in record if is_denied(key) and verdict_of(record[key]) is None]:
         fields.unread |= {str(key): record[key] for key in left_out if record[key]}
         record = {key: value for key, value in record.items() if key not in left_out}
+    said = [key for key, value in record.items() if isinstance(value, str) and meaning(key).part in ("verb", "phrase")]
+    for key in said if len(said) > 1 else ():  # {"relation": "none", "verb": "riding"}
+        if text.names_no_action(text.tokens(text.plain(record[key]))):
+            fields.verdicts[str(key)] = False
     for key in [key for key, value in record.items() if isinstance(value, str) and _verdict(key, value) is not None]:
-        fields.verdicts[str(key)] = _verdict(key, record[key])
+        fields.verdicts[str(key)] = record[key] if verdict_of(record[key]) is not None else _verdict(key, record[key])
         record = {other: value for other, value in record.items() if other != key}
     if replaced := superseded(tuple(record)):
         record = {key: value for key, value in record.items() if key not in replaced}

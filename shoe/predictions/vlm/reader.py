@@ -167,6 +167,8 @@ def parse_record(record: dict[Any, Any]) -> Record:
             rest = open_other_keys(record, record)
             wrapper.is_cut, wrapper.error = wrapper.is_cut or rest.is_cut, wrapper.error or rest.error
             return Record(image, wrapper, {k: value for k, value in record.items() if k not in (key, *chat_keys)})
+    if has_pair and any(record[key] is None for key in answer_keys):
+        return Record(image, Wrapper([None]), {key: value for key, value in record.items() if key not in answer_keys})
     candidates = {key: value for key, value in record.items() if not is_prompt(key) and not is_truth(key, value)}
     wrapper = open_other_keys(record, [key for key in candidates if holds_box(candidates[key])])
     if wrapper.error or not (has_pair or any(map(holds_box, candidates.values()))):
@@ -409,7 +411,8 @@ class Reader:
         if not wrapper.answers:
             self._tally.add_failed(place, wrapper.error)
             return
-        if verdicts:  # without a candidate, or unclear
+        is_missing = wrapper.answers == [None] and context.has_words  # of a candidate
+        if verdicts or is_missing:  # without a candidate, or unclear
             self._tally.add_unread(place, Answer(wrapper.answers[-1], Reading(), Reply()), has_cut=False)
             return
         answer = best_answer(wrapper.answers, context)

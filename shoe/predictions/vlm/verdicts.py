@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 from shoe.core.io.tolerant import values_in
-from shoe.predictions.vlm.boxes import verdict_of
+from shoe.predictions.vlm.boxes import AGAINST, stance, verdict_of
 from shoe.predictions.vlm.images import plain
 from shoe.predictions.vlm.keys import ANSWERS, holds_data, is_verdict, meaning
 from shoe.predictions.vlm.replies import BOX_LIKE, answer_of
@@ -42,6 +42,17 @@ _AFTER = re.compile(
     re.I,
 )
 _COMMA = re.compile(r"[,;]\s*")
+_SEPARATOR = re.compile(r"(?<!\s)\s*[:=|,?–—→…(\[]\s*|\s[-=]+>?\s+|[.!]\s+")
+_PLACED = re.compile(rf"{BOX_LIKE.pattern}|\ue000")
+_HEAD = re.compile(rf"[^:：]{{0,60}}?\b(?:{AGAINST})(?:\W+\w+)?\W*", re.I)  # "Wrong candidates"
+_LONGEST_MARK = 200
+_YET = re.compile(r"(?<=not |n't )yet ", re.I)  # "is not yet riding"
+_DOUBT = re.compile(r"\W*(?:it|there|i|we)\b[^\d\ue000.,]{0,60}?\bthat\b", re.I)  # "It is ruled out that he rides"
+_DENIES = re.compile(
+    rf"\b(?:({AGAINST})|(?:is|are|was|do|does|did|would|could|can|will) not|cannot|never|unable|\w+n['’]t)\b"
+    r"|\A\W*(?:(?:there (?:is|are)|i (?:see|find|found)) )?(?:not|no|none|nothing)\b",
+    re.I,
+)
 _LISTED = re.compile(r"\s*(?:[-*•+]\s|\(?\d{1,3}[.):])")
 
 
@@ -49,9 +60,10 @@ _LISTED = re.compile(r"\s*(?:[-*•+]\s|\(?\d{1,3}[.):])")
 def _stated(text: str) -> frozenset[bool]:
     """Return the verdicts of clauses that say only yes or no; clauses after "the answer is" take precedence."""
     for part in (_LEAD_IN.split(text)[-1], text):
-        found = [clause for clause in map(_CLAUSE.fullmatch, _END.split(part)) if clause]
+        clauses = ((clause, _CLAUSE.fullmatch(clause)) for clause in _END.split(part))
+        found = frozenset(match[1] is not None if match else stance(clause) for clause, match in clauses) - {None}
         if found:
-            return frozenset(clause[1] is not None for clause in found)
+            return frozenset(bool(said) for said in found)
     return frozenset()
 
 
@@ -87,13 +99,37 @@ def split_verdict(text: str) -> tuple[str, bool | None]:
     marks = _BEFORE.match(struck) or _AFTER.search(struck)
     rest = (struck[: marks.start()] + struck[marks.end() :]).strip(" \t*_`\"'") if marks else struck
     if marks is None or is_verdict(rest) or (marks.start() == 0 and _stated(rest)):  # "present: no" is a field
-        return struck, None
+        return _split_stance(struck)
     return rest if _LEAD_IN.split(rest)[-1].strip() else "", not any(marks.groups())
+
+
+def _split_stance(text: str) -> tuple[str, bool | None]:
+    """Return a text without words that confirm or deny it, before a colon or "that", or after a separator."""
+    for separator in _SEPARATOR.finditer(text):
+        before, after = text[: separator.start()], text[separator.end() :]
+        if not _WORD.search(before) or (is_verdict(before) and _stated(after)):
+            continue
+        if len(after) <= _LONGEST_MARK and (said := stance(after.rstrip(")]* "))) is not None:
+            return before, said
+        if separator[0].strip() == ":" and _WORD.search(after):
+            if not _PLACED.search(before) and (stance(before) is False or (_HEAD.fullmatch(before) and denies(before))):
+                return after, False
+            if stance(before) and not _PLACED.search(after):
+                return after, True
+    if (doubt := _DOUBT.match(text)) and denies(doubt[0]):
+        return text[doubt.end() :], False
+    return text, None
+
+
+def denies(heading: str) -> bool:
+    """Return whether a heading denies what it introduces, like "What I do not see" and "Candidates I dismissed"."""
+    found = list(_DENIES.finditer(heading))
+    return bool(found) and not (any(each[1] for each in found) and any(not each[1] for each in found))
 
 
 def split_denied(text: str) -> tuple[str, str]:
     """Return the lines of a text that state interactions, and the lines that a mark or a heading denies."""
-    lines: dict[bool, list[str]] = {True: [], False: []}
+    text, lines = _YET.sub("", text), dict[bool, list[str]]({True: [], False: []})
     heading, is_listed = True, False
     for line in text.split("\n"):
         items, starts = _COMMA.split(line), _LISTED.match(line) is not None
@@ -102,8 +138,13 @@ def split_denied(text: str) -> tuple[str, str]:
             if verdict is not None and not _WORD.search(rest):
                 heading, is_listed = verdict, False
                 continue
-            is_other = rest.rstrip(" *").endswith(":") or rest.startswith("#")
-            heading |= is_other or (is_listed and bool(rest.strip()) and not starts)
+            is_title = rest.startswith("#") or (rest.startswith("**") and rest.rstrip().endswith("**"))
+            if is_title or rest.rstrip(" *").endswith(":"):
+                heading = bool(_PLACED.search(rest)) or not denies(rest)
+                if not heading:
+                    is_listed = False
+                    continue
+            heading |= is_listed and bool(rest.strip()) and not starts
             is_listed |= starts
             lines[heading if verdict is None else verdict].append(rest)
     return "\n".join(lines[True]), "\n".join(lines[False])
