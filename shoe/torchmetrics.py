@@ -32,7 +32,6 @@ _COLUMNS = {
 }
 # ``unknown`` has the names of images with index -1, as UTF-8, each ended by a zero byte, because states are tensors.
 _STATES = {"image": torch.int64, "rows": torch.int64, "unknown": torch.uint8, **_COLUMNS}
-_SHOWN = 3
 
 
 class HoiMetric(TorchMetric):  # type: ignore[misc]
@@ -165,16 +164,6 @@ class HoiMetric(TorchMetric):  # type: ignore[misc]
         self.shoe.update(self._table(names[first].tolist(), rows[first], columns))
         self.report = self.shoe.compute()
         self.shoe.reset()
-        for why in (*self.report.absent.values(), *self.report.warnings):
-            warnings.warn(why, stacklevel=2)
-        if rows.any() and max(float(columns[name].max()) for name in ("human_boxes", "object_boxes")) <= 1:
-            warnings.warn("all box coordinates are at most 1, expected pixels of the original image", stacklevel=2)
-        if missing := self.report.task.unknown_images:
-            shown = ", ".join(map(quote, missing[:_SHOWN]))
-            warnings.warn(
-                f"{pluralize(len(missing), 'image')} of the predictions not in the ground truth and left out: {shown}",
-                stacklevel=2,
-            )
         return {name: torch.tensor(np.nan if value is None else value) for name, value in _metrics(self.report).items()}
 
     def _all(self, name: str) -> torch.Tensor:

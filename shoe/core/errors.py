@@ -25,6 +25,10 @@ def _unpickled(kind: type[ShoeError], args: tuple[object, ...], attributes: dict
     return error
 
 
+class InputWarning(UserWarning):
+    """Warning about input whose metrics may be wrong: the same lines as in reports."""
+
+
 class InputError(ShoeError):
     """Invalid content of a file or argument: ``file: record: field: found X, expected Y (hint)``.
 

@@ -215,6 +215,11 @@ class Interactions:
         return len(self.verb)
 
     @property
+    def by_person(self) -> RolePredictions | None:
+        """Predictions per person of a file without triplets; None for other tables."""
+        return None if len(self) else self.roles
+
+    @property
     def image(self) -> Ints:
         """(n,) index of each triplet's image, ascending."""
         return np.repeat(np.arange(len(self.images), dtype=np.int32), np.diff(self.offsets))

@@ -1,4 +1,4 @@
-"""Type checks for the arguments of public functions, and short text and HTML displays of results."""
+"""Checks of arguments and warnings of public functions, and short text and HTML displays of results."""
 
 import types
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -8,10 +8,11 @@ from inspect import signature
 from os import PathLike
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
+from warnings import warn
 
 import numpy as np
 
-from shoe.core.errors import OptionError, printable, quote
+from shoe.core.errors import InputWarning, OptionError, printable, quote
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -33,7 +34,10 @@ _EXAMPLES = {"protocols": "['qpic']", "options": "['tau=0.4']"}
 
 
 def check_argument_types(function: Callable[P, R]) -> Callable[P, R]:
-    """Decorate a function to raise OptionError if the type of an argument differs from its annotation."""
+    """Decorate a function to raise OptionError if the type of an argument differs from its annotation.
+
+    The ``input_warnings`` of its result, if it has this attribute, are issued as Python warnings.
+    """
     parameters = signature(function)
 
     @cache
@@ -53,7 +57,10 @@ def check_argument_types(function: Callable[P, R]) -> Callable[P, R]:
                 plain = type(value).__module__ == "builtins" and not any(word in expected for word in _SOURCES)
                 found = quote(value) if plain else type(value).__name__
                 raise OptionError(f"{name}: found {found}, expected {expected}")
-        return function(*args, **kwargs)
+        result = function(*args, **kwargs)
+        for line in getattr(result, "input_warnings", ()):
+            warn(line, InputWarning, stacklevel=2)
+        return result
 
     return call
 

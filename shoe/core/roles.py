@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoe.core.arrays import Floats, Indices, Ints, Mask
+from shoe.core.arrays import Floats, Indices, Ints, Mask, as_bits, first_equal
 
 Single = NDArray[np.float32]
 """Boxes and scores in single precision, in which the official evaluation compares them."""
@@ -21,6 +21,10 @@ Single = NDArray[np.float32]
 
 NO_BOX = (-9.0, -9.0, -9.0, -9.0)
 """Placeholder for a missing object box in triplets; it overlaps no real box."""
+
+
+ABSENT = (0.0, 0.0, 0.1, 0.1)
+"""Role box of a key that is missing in a cache of UPT, as its ``CacheTemplate.__missing__`` returns it."""
 
 
 def no_boxes(boxes: Floats) -> Mask:
@@ -82,6 +86,9 @@ class RoleTruth:
         )
 
 
+_BY_PERSON = ("image", "person_boxes", "agent", "score", "role")
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class RolePredictions:
     """Predictions for n person boxes on m images, with b role boxes; a person may have several person boxes.
@@ -107,6 +114,25 @@ class RolePredictions:
     def __len__(self) -> int:
         return len(self.image)
 
+    @property
+    def is_placeholder(self) -> Mask:
+        """(b,) mask of ``boxes`` that state no place: all zeros, all NaN, or :data:`ABSENT`."""
+        stated = (self.boxes == 0, np.isnan(self.boxes), self.boxes == np.array(ABSENT, np.float32))
+        return np.asarray(np.all(stated, axis=2).any(axis=0))
+
+    @property
+    def repeats(self) -> int:
+        """Number of person boxes with the image, all boxes and all scores of an earlier person box."""
+        first = first_equal(as_bits(np.column_stack([self.image, self.person_boxes, self.agent, self.score])))
+        later = np.flatnonzero(first != np.arange(len(first)))
+        pairs = (np.nan_to_num(self.boxes[self.role[rows]]) for rows in (later, first[later]))
+        return int(np.equal(*pairs).all(axis=(1, 2)).sum())
+
+    def select(self, rows: Mask) -> RolePredictions:
+        """Return the person boxes marked in the (n,) mask; images and role boxes stay listed."""
+        columns: dict[str, Any] = {name: getattr(self, name)[rows] for name in _BY_PERSON}
+        return replace(self, **columns)
+
     def apply_bad_boxes(self, rule: str) -> tuple[RolePredictions, int]:
         """Return the predictions after the rule "drop" or "count", and the number of bad persons and roles.
 
@@ -116,18 +142,17 @@ class RolePredictions:
         rank last under "count".
         """
         person, box = (
-            np.isfinite(boxes).all(axis=1) & (boxes[:, :2] < boxes[:, 2:]).all(axis=1)
+            np.asarray(np.isfinite(boxes).all(axis=1) & (boxes[:, :2] < boxes[:, 2:]).all(axis=1))
             for boxes in (self.person_boxes, self.boxes)
         )
-        box |= (self.boxes == 0).all(axis=1) | np.isnan(self.boxes).all(axis=1)
+        box |= self.is_placeholder
         bad = ~np.isnan(self.score) & ~box[self.role]
         number = int((~person).sum() + bad[person].sum())
         last = np.float32(np.nan) if rule == "drop" else np.finfo(np.float32).min
         agent, score = (np.where(np.isinf(values), last, values) for values in (self.agent, self.score))
         if rule == "count":
             return replace(self, agent=agent, score=score), number
-        kept: dict[str, Any] = {n: getattr(self, n)[person] for n in ("image", "person_boxes", "role")}
-        return replace(self, **kept, agent=agent[person], score=np.where(bad, last, score)[person]), number
+        return replace(self, agent=agent, score=np.where(bad, last, score)).select(person), number
 
     @classmethod
     def from_triplets(

@@ -25,7 +25,7 @@ SENTENCES = {
     "bad_fit": "boxes: of {count:,} prediction[|s] with an invalid box, {first}",
     "refused": "{of_replies} [refuses|refuse] to answer, which counts as no prediction: {quoted}",
     "numbered": "image numbers were read as the numbers in the file names: {first}",
-    "sizeless": "{count:,} triplet[|s] left out, because relative boxes need the image size, "
+    "sizeless": "{count:,} prediction[|s] left out, because relative boxes need the image size, "
     "which is not known for {images}: {first}",
     "several_replies": "{count:,} image[|s] [has more than one reply: its|have more than one reply: their] "
     "interactions are joined",

@@ -176,7 +176,7 @@ def labels_of_ids(
 # The check compares predictions with the annotated pairs whose boxes both overlap theirs: the annotation tells what the
 # label should be. It reports but never changes a numbering.
 
-_IMAGES, _OF_IMAGE = 200, 6
+_IMAGES, _OF_IMAGE = 2000, 6
 _HIT = 0.5
 _FEWEST = 16
 # Another order changes many IDs. A few IDs can also be those of similar labels that a model confuses, as sit_at and
@@ -192,6 +192,7 @@ _NEXT_TO_NONE = 0.05
 # the applied numbering, among IDs for which the difference is more than a standard deviation.
 _MOST_IDS = 0.7
 _PARTS = 5  # of the images, to learn an unknown order
+_EXCHANGED = 0.3  # fraction of the predictions of each of two labels that surely agree with the other label only
 
 
 def check_numbering(predictions: Interactions, truth: GroundTruth, notes: ReadNotes | None) -> list[str]:
@@ -200,7 +201,8 @@ def check_numbering(predictions: Interactions, truth: GroundTruth, notes: ReadNo
     Words are checked like IDs in the order of the dataset: another order was perhaps used when IDs became words.
     """
     dataset = truth.benchmark
-    words = {OBJECTS: f"{own_name(dataset, OBJECTS)}-0", VERBS: f"{dataset.name}-0"}
+    named = (VERBS,) if predictions.objects == ("",) else (OBJECTS, VERBS)
+    words = {part: f"{own_name(dataset, part)}-0" for part in named}
     numbering = notes.numbering if notes and notes.numbering else words
     table, row, annotated = _overlapping(predictions, truth.interactions)
     better, lines, last = dict[str, str](), list[str](), 0
@@ -209,6 +211,12 @@ def check_numbering(predictions: Interactions, truth: GroundTruth, notes: ReadNo
         pairs = np.stack([row, predicted, _labels_in(truth.interactions, dataset, part, annotated)])[:, predicted >= 0]
         found = _compare_numberings(numberings(dataset, part), applied, table.image[pairs[0]], *pairs)
         if found is None:
+            names = labels(dataset, part)
+            lines += [
+                f"class IDs: {names[a]!r} and {names[b]!r} seem to be exchanged: {share:.0%} of the {part} with these "
+                "labels agree with an annotation of the same boxes only if exchanged"
+                for a, b, share in _exchanged(pairs, len(names))
+            ]
             continue
         line = f"class IDs: {found.fit:.0%} of the {part} agree with an annotation of the same boxes"
         if found.name is None:
@@ -231,6 +239,22 @@ def check_numbering(predictions: Interactions, truth: GroundTruth, notes: ReadNo
         format_, chosen = split_format(name) if ", " not in name else (name, {})
         lines[last] += f"; if the latter is right, set it: {flag('format', with_numberings(format_, chosen | better))}"
     return lines
+
+
+def _exchanged(rows: Indices, size: int) -> list[tuple[int, int, float]]:
+    """Return pairs of labels that surely stand for each other, and the fraction of predictions that then agree.
+
+    ``rows`` are the (3, p) predictions, predicted labels and annotated labels, ``size`` is the number of labels.
+    """
+    distinct, index = np.unique(rows[:2], axis=1, return_inverse=True)
+    label, pairs = distinct[1], np.unique(np.stack([index.ravel(), rows[2]]), axis=1)
+    own = np.bincount(pairs[0], pairs[1] == label[pairs[0]], len(label)) > 0
+    at, other = pairs[:, (pairs[1] >= 0) & ~own[pairs[0]]]
+    counts, number = np.zeros((size, size)), np.maximum(np.bincount(label, minlength=size), 1)
+    np.add.at(counts, (label[at], other), 1)
+    sure = (counts.T - np.bincount(label, own, size)) / number - _DEVIATIONS * 0.5 / np.sqrt(number)
+    both = np.argwhere(np.triu(np.minimum(sure, sure.T)) >= _EXCHANGED).tolist()
+    return [(a, b, (counts[a, b] + counts[b, a]) / (number[a] + number[b])) for a, b in both]
 
 
 class _Finding(NamedTuple):
@@ -310,7 +334,7 @@ def _learned_order(image: Ints, predicted: Indices, expected: Indices) -> Indice
 def _overlapping(predictions: Interactions, truth: Interactions) -> tuple[Interactions, Indices, Indices]:
     """Return predictions on sampled images, and rows of (prediction, annotation) pairs with two overlapping boxes.
 
-    The sample has at most 200 images, drawn with a fixed seed. The six best-scored predictions per image are compared.
+    The sample has at most 2,000 images, drawn with a fixed seed, and the six best-scored predictions per image.
     """
     truth_image = image_index(predictions.images, truth.images)
     has_truth = np.append(np.diff(truth.offsets), 0)[truth_image] > 0

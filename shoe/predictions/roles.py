@@ -55,6 +55,35 @@ def roles_of_triplets(table: Interactions, benchmark: Benchmark, stated: Ints | 
     )
 
 
+def best_triplets(roles: RolePredictions, benchmark: Benchmark) -> Interactions:
+    """Return the highest-scored action with an object box of each person box, as a table for checks of boxes and verbs.
+
+    Objects have no name. Of actions with two roles, only the role of most objects is used.
+    """
+    actions = benchmark.actions
+    action = np.array([number for number, _ in actions.entries], np.int32)
+    usual = [actions.entry_of(number, "") == entry for entry, number in enumerate(action)]
+    placed = ~roles.is_placeholder & np.isfinite(roles.boxes).all(axis=1)
+    score = np.where(placed[roles.role] & ~np.isnan(roles.score) & usual, roles.score, -np.inf)
+    rows = np.flatnonzero(np.isfinite(roles.person_boxes).all(axis=1) & (score.max(axis=1) > -np.inf))
+    rows = rows[np.argsort(roles.image[rows], kind="stable")]
+    entry = score[rows].argmax(axis=1)
+    images = len(roles.images)
+    return Interactions(
+        images=roles.images,
+        sizes=np.zeros((images, 2), np.int32),
+        coordinates=np.zeros(images, np.uint8),
+        offsets=np.searchsorted(roles.image[rows], np.arange(images + 1)),
+        human_boxes=roles.person_boxes[rows].astype(np.float64),
+        object_boxes=roles.boxes[roles.role[rows, entry]].astype(np.float64),
+        verb=action[entry],
+        object=np.zeros(len(rows), np.int32),
+        score=score[rows, entry].astype(np.float64),
+        verbs=actions.names,
+        objects=("",),
+    )
+
+
 def stated_entries(words: Sequence[str], actions: Actions) -> Ints:
     """Return the (W,) index of the entry, an action with a role, that each verb word states; -1 for no role."""
     stated, parts = np.full(len(words), -1, np.int32), [_SEPARATOR.split(word.strip()) for word in words]

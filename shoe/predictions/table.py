@@ -11,6 +11,7 @@ from shoe.core.arrays import Floats, Indices, Mask
 from shoe.core.boxes import Coordinates
 from shoe.core.errors import InputError, flag, pluralize, quote, unknown_name
 from shoe.core.interactions import Interactions, Rows, apply_bad_boxes, check_boxes, check_scores, image_index
+from shoe.core.roles import RolePredictions
 from shoe.lexicon import text
 from shoe.predictions.boxes.check import BoxReport, check_box_convention
 from shoe.predictions.boxes.conventions import Convention, Conventions, are_valid, valid_conventions
@@ -291,14 +292,18 @@ def _without_sizeless(rows: Rows, source: Source, conventions: Conventions) -> t
 
     Raises InputError if no triplet is left, or if no sizes were given.
     """
-    unknown = conventions.need_sizes(len(rows.image)) & ~(np.asarray(rows.sizes)[rows.image] > 0).all(axis=1)
+    known, roles = np.asarray((np.asarray(rows.sizes) > 0).all(axis=1)), rows.detected
+    image = rows.image if roles is None or len(rows.image) else roles.image
+    unknown = conventions.need_sizes(len(image)) & ~known[image]
     if not unknown.any():
         return rows, conventions
     row = int(np.argmax(unknown))
-    name, count = quote(rows.images[rows.image[row]]), len(np.unique(rows.image[unknown]))
+    name, count = quote(rows.images[image[row]]), len(np.unique(image[unknown]))
     if source.sizes and not unknown.all():
         source.notes.add("sizeless", count=int(unknown.sum()), second=count, first=name)
-        return _select_rows(rows, ~unknown), conventions.select(~unknown)
+        if roles is not None:
+            rows = replace(rows, detected=roles.select(known[roles.image]))
+        return (_select_rows(rows, ~unknown) if image is rows.image else rows), conventions.select(~unknown)
     if source.sizes:
         raise InputError(
             source.path,
@@ -320,11 +325,38 @@ def _without_sizeless(rows: Rows, source: Source, conventions: Conventions) -> t
 def _in_pixels(rows: Rows, source: Source, conventions: Conventions) -> Rows:
     """Convert boxes to x1, y1, x2, y2 in pixels. If all of at least 40 boxes are x2, y2, x1, y1, swap the corners."""
     human, target = conventions.to_pixels(rows.human_boxes, rows.object_boxes, np.asarray(rows.sizes)[rows.image])
+    roles = rows.detected and _roles_in_pixels(rows.detected, source, conventions.kinds[0], np.asarray(rows.sizes))
     both = np.concatenate([human, target])
     if len(both) >= _SURE and (both[:, 2:] < both[:, :2]).all():
         source.notes.add("reversed")
         human, target = human[:, _OPPOSITE], target[:, _OPPOSITE]
-    return replace(rows, human_boxes=human, object_boxes=target, coordinates=conventions.coordinates)
+    return replace(rows, human_boxes=human, object_boxes=target, coordinates=conventions.coordinates, detected=roles)
+
+
+def _roles_in_pixels(roles: RolePredictions, source: Source, kind: Convention, sizes: Floats) -> RolePredictions:
+    """Return the predictions by person with person boxes, and role boxes that are no placeholders, in pixels.
+
+    ``sizes`` are the (m, 2) sizes of the images.
+
+    Raises InputError if the convention exchanges human and object box, and a person box has several role boxes.
+    """
+    if not kind.needs_sizes and kind.layout == "xyxy" and not kind.order:
+        return roles
+    count, sizes, target = roles.role.shape[1], sizes[roles.image], roles.boxes[roles.role]
+    empty = roles.is_placeholder[roles.role]
+    person = kind.to_pixels(roles.person_boxes.astype(np.float64), sizes).astype(np.float32)
+    boxes = kind.to_pixels(target.reshape(-1, 4).astype(np.float64), np.repeat(sizes, count, axis=0))
+    boxes = np.where(empty[..., None], target, boxes.reshape(target.shape).astype(np.float32))
+    if kind.order:
+        first = boxes[np.arange(len(roles)), (~empty).argmax(axis=1)]
+        several = (~empty & (boxes != first[:, None]).any(axis=2)).any(axis=1) | empty.all(axis=1)
+        if several.any():
+            name = quote(roles.images[roles.image[int(np.argmax(several))]])
+            expected = "one box of an object for each person box, because the boxes are exchanged"
+            raise InputError(source.path, record=f"image {name}", found="no box or several boxes", expected=expected)
+        person, boxes = first, np.where(empty[..., None], target, person[:, None])
+    role = np.arange(boxes.size // 4, dtype=np.int32).reshape(roles.role.shape)
+    return replace(roles, person_boxes=person, boxes=boxes.reshape(-1, 4).astype(np.float32), role=role)
 
 
 def _without_bad(rows: Rows, source: Source, conventions: Conventions) -> tuple[dict[str, int], Rows, Conventions]:
@@ -407,7 +439,11 @@ def _with_scores(rows: Rows, source: Source) -> tuple[Rows, Mask]:
         found = f"no number in any of {pluralize(len(absent), 'triplet')}"
         raise InputError(source.path, field="score", found=found, expected="finite numbers, or no scores at all")
     source.notes.scores_defaulted = int(absent.sum())
-    if scales := count_scales(score[~absent], rows.image[~absent]):
+    given, image = score[~absent], rows.image[~absent]
+    if rows.detected is not None and not len(score):
+        given = np.concatenate([rows.detected.agent, rows.detected.score], axis=1).astype(np.float64)
+        given, image = given[~np.isnan(given)], np.repeat(rows.detected.image, (~np.isnan(given)).sum(axis=1))
+    if scales := count_scales(given, image):
         source.notes.add("two_scales", count=scales[1], second=scales[0])
     return replace(rows, score=np.where(absent, 1.0, score)), absent
 

@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from warnings import warn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shoe.benchmarks.protocols import choose
 from shoe.benchmarks.truth import GroundTruth
-from shoe.core.errors import OptionError, check_kind, quote
+from shoe.core.errors import InputWarning, OptionError, check_kind, quote
 from shoe.core.interactions import Interactions, concatenate
 from shoe.scoring.score import Report, score
 from shoe.similarity import OF_DATASET
@@ -106,16 +107,18 @@ class Metric:
         self._batches += other._batches
 
     def compute(self) -> Report:
-        """Return the report of all predictions collected so far.
+        """Return the report of all predictions collected so far, and issue its warnings as Python warnings.
 
         Raises:
             OptionError: for an unknown map, or an option that the map does not support.
             InputError: if the predictions and the ground truth have no image in common.
         """
         similarity, protocols, options = self._settings
-        return score(
-            concatenate(self._batches), self.truth, similarity=similarity, protocols=protocols, options=options
-        )
+        table = concatenate(self._batches)
+        report = score(table, self.truth, similarity=similarity, protocols=protocols, options=options)
+        for line in report.input_warnings:
+            warn(line, InputWarning, stacklevel=2)
+        return report
 
 
 def _packed(table: Interactions, before: Interactions) -> Interactions:

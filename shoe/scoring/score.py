@@ -24,6 +24,7 @@ from shoe.lexicon.resolve import lexicon_metadata, match_labels
 from shoe.predictions.boxes.check import BoxReport, check_box_convention
 from shoe.predictions.notes import ReadNotes
 from shoe.predictions.numbering import check_numbering
+from shoe.predictions.roles import best_triplets
 from shoe.scoring.hoi_similarity import HoiSimilarity
 from shoe.scoring.matching.task import Boxes, Task
 from shoe.scoring.roles import ByPerson, RoleResult, role_scores
@@ -53,6 +54,9 @@ _BAD = {"drop": "left out", "count": "kept: an invalid box matches nothing, an i
 
 def _bad(task: Task) -> list[str]:
     bad = {rule: pluralize(count, "prediction") for rule, count in task.predictions.bad.items() if count}
+    if (roles := task.predictions.roles) is not None and not task.predictions.bad:  # not refused in files of persons
+        count = roles.apply_bad_boxes("count")[1]
+        bad = {"count": pluralize(count, "prediction")} if count else {}
     return [
         f"bad boxes: {n} with an invalid box or score {_BAD[rule]} (`--bad-boxes {rule}`)" for rule, n in bad.items()
     ]
@@ -114,6 +118,8 @@ def left_out(task: Task) -> list[str]:
     names, excluded = task.unknown_images, task.truth.excluded
     reasons = [*excluded.values(), "not in the ground truth"]
     sizes = np.diff(task.predictions.offsets)[task.truth_image < 0]
+    if (by_person := task.predictions.by_person) is not None:
+        sizes = np.bincount(by_person.image, minlength=len(by_person.images))[image_index(names, by_person.images)]
     rows: dict[str, list[int]] = {}
     for row, i in enumerate(image_index(names, tuple(excluded)).tolist()):  # -1, the last reason, for unknown names
         rows.setdefault(reasons[i], []).append(row)
@@ -266,12 +272,18 @@ class Report:
     def box_check(self) -> BoxReport:
         """Result of checking whether another box convention fits the ground truth far better; computed at first use."""
         applied = self.notes.conventions_of(len(self.predictions)) if self.notes else "xyxy"
-        return check_box_convention(self.predictions, self.truth.interactions, applied)
+        return check_box_convention(self._checked, self.truth.interactions, applied)
 
     @cached_property
     def numbering_check(self) -> list[str]:
         """Warnings about class IDs that another numbering fits far better; computed at first use."""
-        return check_numbering(self.predictions, self.truth, self.notes)
+        return check_numbering(self._checked, self.truth, self.notes)
+
+    @cached_property
+    def _checked(self) -> Interactions:
+        """The triplets whose boxes and class IDs are checked; of predictions by person, see :func:`best_triplets`."""
+        roles = self.predictions.by_person
+        return self.predictions if roles is None else best_triplets(roles, self.truth.benchmark)
 
     @cached_property
     def warnings(self) -> list[str]:
@@ -282,6 +294,11 @@ class Report:
             *empty_words(self.task, sum(self.notes.examples("unparsed").values()) if self.notes else 0),
             *warnings(self.task, self.box_check, self.numbering_check),
         ]
+
+    @property
+    def input_warnings(self) -> list[str]:
+        """Lines that ``shoe.score`` and ``shoe.Metric`` issue as Python warnings."""
+        return [*self.absent.values(), *self.warnings]
 
     @property
     def _notes(self) -> list[str]:

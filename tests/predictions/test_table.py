@@ -28,7 +28,9 @@ def test_relative_boxes_of_a_stranger_among_images_of_known_size_are_left_out(tm
     table, notes = read_predictions_with_notes(path, boxes="thousand", sizes={"a.jpg": (640, 400)})
     assert table.images == ("stranger", "a")
     assert table.offsets.tolist() == [0, 0, 2]
-    line = "1 triplet left out, because relative boxes need the image size, which is not known for 1 image: 'stranger'"
+    line = (
+        "1 prediction left out, because relative boxes need the image size, which is not known for 1 image: 'stranger'"
+    )
     assert line in notes.lines()
     with pytest.raises(InputError, match="found 'stranger', expected names of images with known size"):
         read_predictions(path, boxes="thousand", sizes={"b.jpg": (1, 1)})

@@ -80,6 +80,8 @@ _SCREENED_TIE = 0.02
 # Images with a mean IoU below _MISSED may have another convention than the rest: this is reported if at least
 # _NEARLY_ALL of the hit rate of the other images is reached under that convention.
 _MISSED, _NEARLY_ALL = 0.3, 0.5
+# Of the boxes of right files with an IoU below _ELSEWHERE, the best of all conventions fits at most 0.05 by chance.
+_ELSEWHERE, _BY_CHANCE = 0.1, 0.08
 _LEAD = 0.15  # of the mean IoU of an image
 _UNEQUAL = 0.7  # human and object boxes are compared if the ratio of their mean IoUs is lower
 
@@ -128,8 +130,8 @@ class GroupFits:
         chance: hit rate of the best convention if boxes are compared with the ground truth of another image. It is high
             if the boxes are the same in every image.
         images: number of images.
-        apart: fits of only the images that fit badly, if another convention is far better for these images but not for
-            all images; else None.
+        apart: fits of only the images that fit badly, or of only the boxes that overlap nothing, if another convention
+            is far better for these but not for all images; else None.
         by_kind: fit of the human boxes and fit of the object boxes, if each kind needs another convention; else ().
         moved: sentence on how the boxes of many images were moved; "" if the boxes of so many images fit by chance.
         truth: fit of the applied convention if the numbers in the ground truth are x1, y1, width and height, if this
@@ -221,11 +223,16 @@ class Group:
         if fits.better is not None:
             return fits
         missed = (self._mean_of_images(overlap) < _MISSED)[image]
-        if not missed.any():
-            return fits
-        usual = _NEARLY_ALL * float((overlap[~missed] >= _HIT).mean()) if not missed.all() else 0.0
-        apart = self._select(missed)._fits_of_all()
-        return replace(fits, apart=apart) if apart.better is not None and apart.best.hits >= usual else fits
+        if missed.any():
+            usual = _NEARLY_ALL * float((overlap[~missed] >= _HIT).mean()) if not missed.all() else 0.0
+            apart = self._select(missed)._fits_of_all()
+            if apart.better is not None and apart.best.hits >= usual:
+                return replace(fits, apart=apart)
+        if (elsewhere := overlap < _ELSEWHERE).any() and fits.fits[0].hits >= _MISSED:
+            apart = self._select(elsewhere)._fits_of_all()
+            if apart.best.hits >= max(_BY_CHANCE + 1 / np.sqrt(elsewhere.sum()), _DEVIATIONS * apart.chance):
+                return replace(fits, apart=apart)
+        return fits
 
     def _moved(self, overlap: Floats, least: float) -> str:
         """Return how boxes of many images were moved; "" if the mean IoU of all boxes would be below ``least``.
@@ -523,6 +530,11 @@ class BoxReport:
 
     def _mixed_verdict(self, group: GroupFits, apart: GroupFits) -> str:
         applied, best = apart.fits[0], apart.best
+        if not applied.hits:
+            return (
+                f"boxes: the file seems to mix conventions: {best.hits:.0%} of the boxes that overlap no annotated box "
+                f"overlap one with IoU >= 0.5 if read as {best.convention}: write all boxes in one convention"
+            )
         return (
             f"boxes: the file seems to mix conventions: in {apart.images:,} of {group.images:,} sampled images, "
             f"{applied.hits:.0%} overlap an annotated box with IoU >= 0.5 if read as {applied.convention}, and "
@@ -543,7 +555,7 @@ class BoxReport:
 
     def lines(self) -> list[str]:
         """Return one line per problem of the boxes; an empty list if there are none."""
-        lines = self.verdicts + [line for group in self.groups if (line := self._no_fit_verdict(group))]
+        lines = self.verdicts + list(filter(None, map(self._no_fit_verdict, self.groups)))
         if self.tiny_share >= _WORTH_SAYING:
             lines.append(
                 f"boxes: {self.tiny_share:.0%} of the triplets have boxes that are less than a pixel wide or high "
@@ -599,5 +611,6 @@ def _tiny_share(sample: Interactions) -> float:
     tiny = np.zeros(len(sample), bool)
     for boxes in (sample.human_boxes, sample.object_boxes):
         edges = convert_boxes(boxes, sample.triplet_coordinates, CommonCoordinates.EDGES)
-        tiny |= (edges[:, 2:] - edges[:, :2] < 1).any(axis=1)
+        sides = edges[:, 2:] - edges[:, :2]
+        tiny |= ((sides < 1) & (sides > 0)).any(axis=1)  # only files of persons can have boxes without area
     return float(tiny.mean()) if len(tiny) else 0.0

@@ -17,13 +17,13 @@ from shoe.core.errors import InputError, quote
 from shoe.core.interactions import Rows
 from shoe.core.io.json import describe_value
 from shoe.core.io.pickles import CacheRecord
-from shoe.core.roles import RolePredictions, Single
+from shoe.core.roles import ABSENT, RolePredictions, Single
 from shoe.predictions.record_fields import image_names
 from shoe.predictions.source import Source
 
 _BOX, _ROLE = "[x1, y1, x2, y2]", "[x1, y1, x2, y2, score]"
 # Values of absent keys by width, as UPT's ``CacheTemplate.__missing__`` returns them. The tiny box is not "no box".
-_ABSENT = {1: 0.0, 5: (0.0, 0.0, 0.1, 0.1, 0.0)}
+_ABSENT = {1: 0.0, 5: (*ABSENT, 0.0)}
 
 
 def is_v_coco(source: Source) -> bool:
@@ -60,6 +60,9 @@ def read_v_coco(source: Source) -> Rows:
             key = next(key for key in record if key not in known)
             found, expected = f"the key {quote(key)}", f"image_id, person_box, {agents[0]}, {pairs[0]} and others"
             raise InputError(source.path, record=f"record {number}", found=found, expected=expected)
+    extra = [(key, record[key]) for record in records if len(record) > len(known) for key in record.keys() - known]
+    for key in dict.fromkeys(key for key, _ in extra):
+        source.notes.add_unread(str(key), [value for other, value in extra if other == key])
     agent = [_column(source, records, key, 1, "a number") for key in agents]
     roles = [_column(source, records, key, 5, _ROLE) for key in pairs]
     person = _column(source, records, "person_box", 4, _BOX)

@@ -214,14 +214,14 @@ def profile(report: Report) -> Profile:
         for corners in (boxes.human(known), boxes.object(known)):
             outside |= (corners[:, :2] < -1).any(axis=1) | (corners[:, 2:] > limit).any(axis=1)
         outside_share = float(outside.mean())
-    score = predictions.score
+    score, by_person = predictions.score, predictions.by_person
     return Profile(
         images=int((np.diff(predictions.offsets) > 0).sum()),
         covered=int((task.image_rows[1] > 0).sum()),
         named=int((task.truth_image >= 0).sum()),
         unknown_images=len(task.unknown_images),
         constant_scores=len(score) > 1 and bool((score == score[0]).all()),
-        repeats=len(repeated(predictions, np.arange(len(predictions)))),
+        repeats=by_person.repeats if by_person else len(repeated(predictions, np.arange(len(predictions)))),
         outside_share=outside_share,
     )
 

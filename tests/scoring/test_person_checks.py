@@ -1,0 +1,157 @@
+"""Checks of boxes, images, actions, scores and repeats in V-COCO's official files, which name no objects."""
+
+import pickle
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import shoe
+from shoe.benchmarks import benchmark
+from shoe.benchmarks.truth import GroundTruth, read_truth_file
+from shoe.core.errors import InputError
+from shoe.predictions import write_predictions
+from shoe.scoring.evidence.facts import profile
+from shoe.scoring.score import Report
+
+pytestmark = pytest.mark.real_data
+ACTIONS = benchmark("v-coco").actions
+PAIRS = [f"{ACTIONS.names[action]}_{role}" for action, role in ACTIONS.entries]
+Record = dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def truth(shared_data: Path) -> GroundTruth:
+    whole = read_truth_file(shared_data / "v_coco" / "vcoco_everything_test.txt.gz", "v-coco")
+    return whole.within(whole.interactions.images[:400])
+
+
+@pytest.fixture(scope="module")
+def records(truth: GroundTruth) -> list[Record]:
+    """Official records of a good model: annotated boxes with errors, and higher scores for annotated actions."""
+    rng, found, roles = np.random.default_rng(0), list[Record](), truth.roles
+    assert roles is not None
+    for i, name in enumerate(truth.interactions.images):
+        for p in range(roles.offsets[i], roles.offsets[i + 1]):
+            score = np.clip(0.35 + 0.5 * (roles.labels[p] == 1) + rng.normal(0, 0.2, len(ACTIONS)), 0, 1).tolist()
+            box = [float(v) for v in roles.person_boxes[p] + rng.normal(0, 5, 4)]
+            record = {"image_id": int(name.partition(".")[0]), "person_box": box}
+            record |= {f"{action}_agent": score[a] for a, action in enumerate(ACTIONS.names)}
+            for entry, (key, (action, _)) in enumerate(zip(PAIRS, ACTIONS.entries, strict=True)):
+                row = roles.role[p, entry]
+                place = roles.boxes[row] + rng.normal(0, 5, 4) if row >= 0 else np.zeros(4)
+                record[key] = [*(float(v) for v in place), score[action]]
+            found.append(record)
+    return found
+
+
+def with_boxes(records: list[Record], change: Callable[[np.ndarray, int], np.ndarray]) -> list[Record]:
+    """Return the records with each box, except boxes of zeros, changed by a function of the box and the image ID."""
+    return [
+        record
+        | {
+            key: [*map(float, change(np.array(record[key][:4]), record["image_id"])), *record[key][4:]]
+            for key in ("person_box", *PAIRS)
+            if any(record[key][:4])
+        }
+        for record in records
+    ]
+
+
+def scored(folder: Path, records: list[Record], truth: GroundTruth, **options: Any) -> Report:
+    path = folder / "cache.pkl"
+    path.write_bytes(pickle.dumps(records))
+    return shoe.score(shoe.read_predictions(path, dataset="v-coco", truth=truth, **options), truth)
+
+
+def to_widths(box: Any, _: int) -> Any:
+    return np.array([*box[:2], *(box[2:] - box[:2])])
+
+
+@pytest.mark.parametrize("convention", ["xywh", "unit", "resized:shorter=800"])
+def test_another_box_convention_is_reported_and_can_be_set(
+    tmp_path: Path, truth: GroundTruth, records: list[Record], convention: str
+) -> None:
+    names = [int(name.partition(".")[0]) for name in truth.interactions.images]
+    sizes = dict(zip(names, truth.interactions.sizes.astype(float), strict=True))
+    changes: dict[str, Callable[..., Any]] = {
+        "xywh": to_widths,
+        "unit": lambda box, image: box / np.tile(sizes[image], 2),
+        "resized:shorter=800": lambda box, image: box * 800 / sizes[image].min(),
+    }
+    right = scored(tmp_path, records, truth)
+    other = with_boxes(records, changes[convention])
+    report = scored(tmp_path, other, truth)
+    lines = [line for line in report.warnings if line.startswith("boxes:")]
+    assert lines
+    assert all(f"--boxes {convention} (" in line for line in lines)
+    repaired = scored(tmp_path, other, truth, boxes=convention)
+    assert not [line for line in repaired.warnings if line.startswith("boxes:")]
+    assert [each.map for each in repaired.role_results] == pytest.approx([each.map for each in right.role_results])
+
+
+def test_nothing_is_said_of_right_files(tmp_path: Path, truth: GroundTruth, records: list[Record]) -> None:
+    for noise in (0, 20, 80):
+        rng = np.random.default_rng(noise)
+        noisy = with_boxes(records, lambda box, _: np.sort((box + rng.normal(0, noise, 4)).reshape(2, 2), 0).ravel())  # noqa: B023
+        assert scored(tmp_path, noisy, truth).warnings == []
+
+
+def test_shifted_actions_repeats_and_unread_keys(tmp_path: Path, truth: GroundTruth, records: list[Record]) -> None:
+    shifted = [record | {key: record[PAIRS[i - 1]] for i, key in enumerate(PAIRS)} for record in records]
+    (line,) = (line for line in scored(tmp_path, shifted, truth).warnings if line.startswith("class IDs:"))
+    assert "of the verbs agree" in line
+    twice = scored(tmp_path, [*records, *records[:50]], truth)
+    assert profile(twice).repeats == 50
+    extra = scored(tmp_path, [record | {"hold_object": record["hold_obj"]} for record in records], truth)
+    assert extra.notes is not None
+    assert list(extra.notes.unread) == ["hold_object"]
+
+
+def test_exchanged_boxes_can_be_read_with_one_role_box_per_person(
+    tmp_path: Path, truth: GroundTruth, records: list[Record]
+) -> None:
+    def pairs_of(record: Record) -> list[Record]:
+        placed = [key for key in PAIRS if any(record[key][:4])]
+        empty = {key: [0.0] * 5 for key in PAIRS}
+        return [record | empty | {key: record[key]} for key in placed]
+
+    pairs = [pair for record in records for pair in pairs_of(record)]
+    keys = [next(key for key in PAIRS if any(pair[key][:4])) for pair in pairs]
+    exchanged = [
+        pair | {"person_box": pair[key][:4], key: [*pair["person_box"], pair[key][4]]}
+        for pair, key in zip(pairs, keys, strict=True)
+    ]
+    (line,) = (line for line in scored(tmp_path, exchanged, truth).warnings if line.startswith("boxes:"))
+    assert "--boxes swapped" in line
+    right, read = scored(tmp_path, pairs, truth), scored(tmp_path, exchanged, truth, boxes="swapped")
+    assert [each.map for each in read.role_results] == [each.map for each in right.role_results]
+    with pytest.raises(InputError, match="expected one box of an object for each person box"):
+        scored(tmp_path, records, truth, boxes="swapped")
+
+
+def test_predictions_on_unknown_images_are_counted(tmp_path: Path, truth: GroundTruth, records: list[Record]) -> None:
+    moved = [record | {"image_id": 1} if i < 7 else record for i, record in enumerate(records)]
+    (line,) = (line for line in scored(tmp_path, moved, truth).warnings if line.startswith("images "))
+    assert "1 not in the ground truth and left out, with 7 predictions" in line
+
+
+def test_boxes_of_numbered_triplets_are_converted_for_both_metrics(truth: GroundTruth, tmp_path: Path) -> None:
+    """Class IDs of a file in QPIC's layout give triplets, and predictions by person."""
+    table = replace(truth.interactions, roles=None)
+    paths = {}
+    for name in ("xyxy", "xywh"):
+        paths[name] = tmp_path / f"{name}.json"
+        boxes: dict[str, Any] = {
+            part: np.column_stack([b[:, :2], b[:, 2:] - b[:, :2]]) if name == "xywh" else b
+            for part, b in (("human_boxes", table.human_boxes), ("object_boxes", table.object_boxes))
+        }
+        write_predictions(replace(table, **boxes), paths[name], "qpic", "v-coco")
+    right, other = (
+        shoe.score(shoe.read_predictions(path, dataset="v-coco", boxes=name), truth) for name, path in paths.items()
+    )
+    assert (right.role_results[0].map or 0) > 0.5
+    assert [each.map for each in right.role_results] == [each.map for each in other.role_results]

@@ -1,0 +1,38 @@
+"""``shoe.score`` and ``shoe.Metric`` issue the warnings of their report once, as the command line prints them."""
+
+import warnings
+from dataclasses import replace
+
+import pytest
+
+import shoe
+import shoe.demo
+from shoe.core.errors import InputWarning
+from shoe.core.interactions import Interactions
+
+
+@pytest.mark.filterwarnings("always")
+def test_python_warnings_are_those_of_the_report() -> None:
+    truth, table = shoe.read_ground_truth(shoe.demo.TRUTH), shoe.read_predictions(shoe.demo.PREDICTIONS["detector"])
+
+    def issued(table: Interactions) -> list[str]:
+        with warnings.catch_warnings(record=True) as found:
+            report = shoe.score(table, truth)
+        lines = [str(each.message) for each in found]
+        assert all(each.category is InputWarning and each.filename == __file__ for each in found)
+        assert lines == [*report.absent.values(), *report.warnings]
+        metric = shoe.Metric(truth)
+        metric.update(table)
+        with warnings.catch_warnings(record=True) as found:
+            metric.compute()
+        assert [(str(each.message), each.filename) for each in found] == [(line, __file__) for line in lines]
+        return lines
+
+    right = issued(table)
+    assert [line for line in right if not line.startswith("truth:")] == []
+    exchanged = replace(table, human_boxes=table.object_boxes, object_boxes=table.human_boxes)
+    (line,) = (line for line in issued(exchanged) if line not in right)
+    assert line.startswith("boxes:")
+    assert "--boxes swapped" in line
+    logits = issued(replace(table, score=table.score * 9 - 4))
+    assert len([line for line in logits if "SHOE needs scores in 0..1" in line]) == 1
