@@ -99,6 +99,7 @@ def compare(
     from shoe.comparison.sweeps import FIGURES, rank_stability
     from shoe.comparison.sweeps import sweep as swept
     from shoe.core.errors import MissingExtraError, OptionError
+    from shoe.core.io.files import write_text
     from shoe.engines import engine_of
     from shoe.report import comparison as report
     from shoe.report.terminal import console
@@ -138,7 +139,7 @@ def compare(
     for path, table in (*tables, (per_class, report.classes_csv)):
         if path is not None:
             text = table(found)
-            report.write(text if isinstance(text, str) else text.decode(), str(path))
+            write_text(path, text if isinstance(text, str) else text.decode())
     made = class_differences(found)
     survivals = [one for figure in FIGURES if (one := rank_stability(scored, points, figure)) is not None]
     if html is not None:

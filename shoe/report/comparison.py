@@ -463,11 +463,3 @@ def _plain(text: str) -> str:
 def _styled(cell: Cell) -> Text:
     text = Text(percent(cell.value), style="bold" if cell.best else "underline" if cell.second else "")
     return text.append(",".join(map(str, cell.above)).translate(_DIGITS), style="not bold not underline")
-
-
-def write(text: str, path: str) -> None:
-    """Write a text to a file in UTF-8, atomically."""
-    from shoe.core.io.files import atomic_write
-
-    with atomic_write(path) as stream:
-        stream.write(text.encode())

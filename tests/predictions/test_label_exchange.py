@@ -1,4 +1,4 @@
-"""Changed parts of right files are reported: exchanged labels, and boxes in another convention."""
+"""Changed parts of right files are reported: exchanged labels, stretched boxes, boxes in another convention."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -50,6 +50,20 @@ def test_two_exchanged_labels_are_named(
     changed = {part: order[column].astype(np.int32)}
     (line,) = lines(replace(table, **changed), truth)  # type: ignore[arg-type]
     assert all(repr(words[label]) in line for label in (first, second))
+
+
+def union(human: np.ndarray, target: np.ndarray) -> np.ndarray:
+    return np.hstack([np.minimum(human[:, :2], target[:, :2]), np.maximum(human[:, 2:], target[:, 2:])])
+
+
+@pytest.mark.parametrize("kind", ["human", "object"])
+@pytest.mark.parametrize("area", ["both boxes", "the whole image"])
+def test_stretched_boxes_are_reported(table: Interactions, truth: GroundTruth, kind: str, area: str) -> None:
+    size = truth.interactions.sizes[table.image].astype(float)
+    areas = {"both boxes": union(table.human_boxes, table.object_boxes)}
+    areas["the whole image"] = np.hstack([np.zeros_like(size), size])
+    (line,) = lines(replace(table, **{f"{kind}_boxes": areas[area]}), truth)  # type: ignore[arg-type]
+    assert line.startswith(f"boxes: 100% of the {kind} boxes in sampled images cover {area}")
 
 
 @pytest.mark.parametrize("convention", ["unit", "thousand", "resized:shorter=800"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from shoe.predictions.boxes.conventions import (
     parse_convention,
     resized,
 )
-from shoe.predictions.boxes.overlap import OBJECT, PERSON, AnnotatedBoxes, Boxes
+from shoe.predictions.boxes.overlap import OBJECT, PERSON, AnnotatedBoxes, Boxes, stretched_boxes
 
 _RELATIVE = ("pixels", "thousand", "unit", "hundred")
 _SQUARES = tuple(f"resized:{n}x{n}" for n in (448, 336, 224, 384, 512, 640, 672, 768, 1024, 1120))
@@ -479,6 +479,7 @@ class BoxReport:
         tiny_share: fraction of triplets with a box less than one pixel wide or high.
         groups: fits per applied convention; empty if no image has both predictions and ground truth.
         stated: whether the file or its format states a convention, so that --boxes needs a full name to override it.
+        stretched: lines on boxes that are the union of two boxes, or the whole image.
         is_mixed: whether the boxes are a part of a file whose other boxes fit the applied convention better.
     """
 
@@ -487,6 +488,7 @@ class BoxReport:
     groups: tuple[GroupFits, ...]
     stated: bool = False
     is_mixed: bool = False
+    stretched: list[str] = field(default_factory=list)
 
     def flag(self, fit: Fit) -> str:
         """Return the option that applies the convention of a fit, for messages: --boxes xywh (Python: boxes="xywh")."""
@@ -555,7 +557,7 @@ class BoxReport:
 
     def lines(self) -> list[str]:
         """Return one line per problem of the boxes; an empty list if there are none."""
-        lines = self.verdicts + list(filter(None, map(self._no_fit_verdict, self.groups)))
+        lines = [*self.stretched] or self.verdicts + list(filter(None, map(self._no_fit_verdict, self.groups)))
         if self.tiny_share >= _WORTH_SAYING:
             lines.append(
                 f"boxes: {self.tiny_share:.0%} of the triplets have boxes that are less than a pixel wide or high "
@@ -604,7 +606,8 @@ def check_box_convention(
         for i, applied in enumerate(conventions.kinds)
         if (kind == i).any()
     )
-    return BoxReport(images=len(chosen), tiny_share=_tiny_share(sample), groups=groups, stated=conventions.stated)
+    lines = stretched_boxes(sample, truth, partner, sizes)
+    return BoxReport(len(chosen), _tiny_share(sample), groups, stated=conventions.stated, stretched=lines)
 
 
 def _tiny_share(sample: Interactions) -> float:

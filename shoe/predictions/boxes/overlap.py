@@ -12,6 +12,7 @@ from shoe.core.interactions import Interactions
 from shoe.predictions.boxes.conventions import corners_of
 
 PERSON, OBJECT = 0, 1
+_FEWEST, _STRETCHED, _MORE, _NEAR = 16, 0.8, 0.3, 0.02
 _TINY = np.finfo(np.float64).tiny
 
 
@@ -92,6 +93,34 @@ class AnnotatedBoxes:
         order = np.lexsort((_overlap(boxes, self._corners[:, annotated], owner)[0], owner))
         nearest: Floats = self._corners[:, annotated[order[np.cumsum(self._count[group]) - 1]]].T
         return nearest
+
+
+def stretched_boxes(predictions: Interactions, truth: Interactions, images: Ints, sizes: Floats) -> list[str]:
+    """Return a line if human or object boxes are unions of both boxes, or whole images, far more often than annotated.
+
+    ``images`` are the (m,) indices of the predictions' images in the ground truth, and ``sizes`` their (m, 2) sizes.
+    """
+    if len(images) < _FEWEST:
+        return []
+    predicted, annotated = _stretched(predictions, sizes), _stretched(truth.select_images(images), sizes)
+    found = {
+        kind: f"boxes: {share:.0%} of the {kind} boxes in sampled images cover {area}, but in the annotations "
+        f"{annotated[kind, area]:.0%}: write the box of the {kind} alone"
+        for (kind, area), share in predicted.items()
+        if share >= max(_STRETCHED, annotated[kind, area] + _MORE)
+    }
+    return list(found.values())
+
+
+def _stretched(table: Interactions, sizes: Floats) -> dict[tuple[str, str], float]:
+    """Return the fraction of the boxes of a kind (human, object) that cover an area (both boxes, the whole image)."""
+    size, human, target = sizes[table.image], table.human_boxes, table.object_boxes
+    union = np.hstack([np.minimum(human[:, :2], target[:, :2]), np.maximum(human[:, 2:], target[:, 2:])])
+    return {
+        (kind, name): float((abs(boxes - area) <= _NEAR * np.tile(area[:, 2:] - area[:, :2], 2)).all(axis=1).mean())
+        for kind, boxes in (("human", human), ("object", target))
+        for name, area in (("both boxes", union), ("the whole image", np.hstack([np.zeros_like(size), size])))
+    }
 
 
 def _overlap(boxes: Floats, truth: Floats, owner: Indices) -> Floats:
