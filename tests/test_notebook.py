@@ -21,6 +21,8 @@ def texts(notebook: Any) -> list[list[str]]:
     for cell in notebook["cells"]:
         parts = []
         for output in cell.get("outputs", []):
+            if output.get("name") == "stderr":  # warnings, which are also in the report
+                continue
             data = output.get("data", {})
             parts += ["".join(output.get("text", data.get("text/html", data.get("text/plain", ""))))]
             assert output["output_type"] != "error"
