@@ -75,9 +75,9 @@ def test_classes_that_set_models_apart_have_the_means_that_are_compared(
 def test_a_sweep_says_whether_rankings_survive(runs: tuple[Path, Path]) -> None:
     done = run("compare", *PREDICTIONS.values(), *WORDS, "--sweep")
     assert done.returncode == 0
-    assert "by SHOE-mAP no two models change places under any of 22 other settings" in done.stdout
+    assert "by SHOE-mAP no two models change places under any of 23 other settings" in done.stdout
     found = as_json("compare", *PREDICTIONS.values(), *WORDS, "--sweep")["sweep"]
-    assert len(found["points"]) == 31
+    assert len(found["points"]) == 32
     refused(run("compare", *runs, *WORDS, "--sweep"), "--sweep", "saved run")
 
 
@@ -103,7 +103,7 @@ def test_predictions_say_what_their_runs_say(runs: tuple[Path, Path]) -> None:
     for here, there in zip(of_runs["models"], of_files["models"], strict=True):
         assert here["figures"] == there["figures"]
         assert here["signature"] == there["signature"]
-        assert len(there["raters"]) == 7
+        assert len(there["raters"]) == 8
     assert [{**each, "models": 0} for each in of_runs["differences"]] == [
         {**each, "models": 0} for each in of_files["differences"]
     ]
