@@ -223,7 +223,7 @@ class SemanticDiagnosis:
 
     @cached_property
     def deltas(self) -> dict[str, Means]:
-        """Gain in SHOE-mAP of each single oracle, by error name; may be negative. Empty if SHOE-mAP is not measured."""
+        """SHOE-mAP gain over all, rare and non-rare classes by error name of a single oracle; empty if not measured."""
         states = {} if self.absent else self.analysis.states
         return {name: self._lists.means(self._entries_after(state)).minus(self.means) for name, state in states.items()}
 

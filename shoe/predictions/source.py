@@ -111,7 +111,7 @@ class Source:
 
     @cached_property
     def head(self) -> list[Any]:
-        """First records: those in the first 64 KB of a JSON list or JSON Lines; for other documents, all records."""
+        """First records: those in the first 64 KB of a JSON list or JSON Lines; all of other or parsed documents."""
         if self.kind != "document":
             return []
         records: list[Any] = []

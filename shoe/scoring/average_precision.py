@@ -81,7 +81,7 @@ class TiedList:
         return self._matrix([p[w] for p, w in zip(positions, which, strict=True)])
 
     def drawn(self, list_number: int) -> tuple[Floats, Floats]:
-        """Return ranks and credits like :meth:`listed`, for random orders (seed: ``list_number``), also reversed."""
+        """Return (2 * _PAIRS, entries) ranks and credits: tied entries in random orders and their reverses (a seed)."""
         positions = []
         for number, group in enumerate(self.groups):
             drawn = _distinct_positions((list_number << 16) + number, group.size, len(group.credit))

@@ -297,7 +297,7 @@ class Report:
 
     @property
     def input_warnings(self) -> list[str]:
-        """Lines that ``shoe.score`` and ``shoe.Metric`` issue as Python warnings."""
+        """Lines that ``shoe.score`` and ``shoe.Metric`` issue as Python warnings: ``absent``, then ``warnings``."""
         return [*self.absent.values(), *self.warnings]
 
     @property

@@ -28,7 +28,7 @@ _KEPT = frozenset(
 
 
 def decimals(size: int) -> int:
-    """Return the number of decimals for a metric over `size` items; a last-decimal step is 1/5 to 2 standard errors.
+    """Return the number of decimals for a metric in 0..1 over `size` items: a step is 1/5 to 2 standard errors.
 
     >>> [decimals(size) for size in (20, 100, 9_999, 33_405)]
     [1, 2, 2, 3]
@@ -37,7 +37,7 @@ def decimals(size: int) -> int:
 
 
 def rounded(metrics: Mapping[str, float], size: int) -> dict[str, float]:
-    """Return metrics rounded to ``decimals(size)``; `size` is the smaller number: ground truths or predictions."""
+    """Return fractions rounded to ``decimals(size)``; `size` is the smaller number: ground truths or predictions."""
     return {key: round(value, decimals(size)) for key, value in metrics.items()}
 
 

@@ -46,7 +46,7 @@ class Answer(NamedTuple):
 
     @property
     def unused(self) -> int:
-        """Number of boxes in the text of the answer that are in no item; 0 if the text is valid JSON or unreadable."""
+        """Number of distinct boxes in the text that are in no pair; 0 for valid JSON and partly unreadable answers."""
         reply, items = self.reply, self.reading.items
         if not reply.text or reply.drafts or reply.lost or not all(isinstance(item, Pair) for item in items):
             return 0

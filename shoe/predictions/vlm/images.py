@@ -77,7 +77,7 @@ def _file_names(node: Any, depth: int) -> Iterator[str]:
 
 
 def number_of_image(image: Any) -> int | None:
-    """Return the image ID if an image is given as a number or as digits; else None."""
+    """Return the image ID if an image is a whole number (12, 12.0) or has up to 11 digits ("0012"); else None."""
     if isinstance(image, str):
         return int(image) if image.isascii() and image.isdigit() and len(image) < _LONGEST_NUMBER else None
     is_whole = type(image) is int or (type(image) is float and image.is_integer())

@@ -140,7 +140,9 @@ class Record:
 
 
 def without_reference(record: dict[Any, Any]) -> dict[Any, Any]:
-    """Return a record without the key "answer" if it also has a reply; in VLMEvalKit, "answer" is ground truth.
+    """Return a record without the key "answer" if it has text or null under a key before "answer" in ``ANSWERS``.
+
+    In VLMEvalKit, "answer" is the ground truth.
 
     >>> without_reference({"answer": "[...]", "prediction": ""}), without_reference({"answer": "[...]"})
     ({'prediction': ''}, {'answer': '[...]'})

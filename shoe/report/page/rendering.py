@@ -49,9 +49,9 @@ def image_url(name: str, folder: Path | None) -> str | None:
 
 
 def crop_url(name: str, folder: Path | None, crop: Edges) -> tuple[str, Edges] | None:
-    """Return the crop of an image as a ``data:`` URL, and the crop's box clipped to the image.
+    """Return the crop of an image as a ``data:`` URL, at most 480 x 480 pixels, and its box clipped to the image.
 
-    Return None without a folder or a readable file, or if the crop lies outside the image.
+    The box is in pixels of the image. None without a folder or a readable file, or if the crop is outside the image.
     """
     image, _ = read_picture(name, folder)
     clipped = image and cut_out(image, crop)

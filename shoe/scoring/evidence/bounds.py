@@ -213,7 +213,7 @@ class _CandidatePairs(NamedTuple):
         return np.asarray((self.rank == best) & np.repeat(np.logical_and.reduceat(worse, start), size))
 
     def beaten(self, owner: Indices, strong: Mask) -> Mask:
-        """Return (c,) whether each pair is always worse than a ``strong`` pair of its owner; sorted by ``owner``."""
+        """Return (c,) whether a ``strong`` pair of its (sorted) ``owner`` beats each pair within all bounds."""
         if not strong.any():
             return np.zeros(len(owner), bool)
         bar, best = self._best(strong, *runs(owner))

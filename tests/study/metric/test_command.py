@@ -136,7 +136,7 @@ def test_the_whole_command(tmp_path: Path) -> None:
     assert low < 0.2  # people answered at random
     assert high > -0.2
     differences = found["levels"]["prediction"]["differences"]
-    assert not any(each["significant"] for each in differences if each["figure"] == "spearman")
+    assert not any(each["adjusted"] < 0.01 for each in differences if each["figure"] == "spearman")
     assert "pearson" not in found["levels"]["model"]["nearest"]  # of two models
     assert (tmp_path / "t.tex").read_text().count(r"\midrule") == 5
     assert (tmp_path / "figures" / "metric_against_people.png").stat().st_size > 10_000
