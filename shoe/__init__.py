@@ -78,9 +78,9 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module 'shoe' has no attribute {name!r}")
     value = getattr(import_module(_MODULE_OF[name]), name)
     if not isinstance(value, type):
-        from shoe.core.public import check_argument_types
+        from shoe.core.public import public_function
 
-        value = check_argument_types(value)
+        value = public_function(value)
     globals()[name] = value
     return value
 

@@ -33,10 +33,11 @@ _SOURCES = {"Interactions": "shoe.read_predictions(FILE)", "GroundTruth": "shoe.
 _EXAMPLES = {"protocols": "['qpic']", "options": "['tau=0.4']"}
 
 
-def check_argument_types(function: Callable[P, R]) -> Callable[P, R]:
-    """Decorate a function to raise OptionError if the type of an argument differs from its annotation.
+def public_function(function: Callable[P, R]) -> Callable[P, R]:
+    """Decorate a function that users call, so that it checks arguments and issues warnings.
 
-    The ``input_warnings`` of its result, if it has this attribute, are issued as Python warnings.
+    It raises OptionError if the type of an argument differs from its annotation. The ``input_warnings`` of its result,
+    if it has this attribute, are issued as Python warnings.
     """
     parameters = signature(function)
 

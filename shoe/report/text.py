@@ -131,14 +131,17 @@ def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
     return ["  " + "  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
 
 
-def percent(value: float | None) -> str:
-    """Return a fraction in percent with two decimals and without "%", or a dash for None."""
-    return "–" if value is None else f"{100 * value:.2f}"
+def percent(value: float | None, *, rounded: bool = False) -> str:
+    """Return a fraction in percent without "%", or a dash for None.
+
+    There are two decimals; only those that the fraction itself has if it is ``rounded``.
+    """
+    return "–" if value is None else f"{100 * value:{'.6g' if rounded else '.2f'}}"
 
 
-def points(value: float | None, digits: int = 2) -> str:
-    """Return a difference of fractions in percentage points with its sign, or a dash for None."""
-    return "–" if value is None else f"{100 * value:+z.{digits}f}"
+def points(value: float | None, digits: int = 2, *, rounded: bool = False) -> str:
+    """Return a difference of fractions in percentage points with its sign, or a dash for None; see :func:`percent`."""
+    return "–" if value is None else f"{100 * value:{'+z.6g' if rounded else f'+z.{digits}f'}}"
 
 
 def decimals(value: float | None, digits: int = 3) -> str:

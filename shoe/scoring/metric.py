@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
-from warnings import warn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shoe.benchmarks.protocols import choose
 from shoe.benchmarks.truth import GroundTruth
-from shoe.core.errors import InputWarning, OptionError, check_kind, quote
+from shoe.core.errors import OptionError, check_kind, quote
 from shoe.core.interactions import Interactions, concatenate
+from shoe.core.public import public_function
 from shoe.scoring.score import Report, score
 from shoe.similarity import OF_DATASET
 
@@ -106,6 +106,7 @@ class Metric:
             raise OptionError(f"other: truth: found {other.truth!r}, expected {self.truth!r} as in this metric")
         self._batches += other._batches
 
+    @public_function
     def compute(self) -> Report:
         """Return the report of all predictions collected so far, and issue its warnings as Python warnings.
 
@@ -115,10 +116,7 @@ class Metric:
         """
         similarity, protocols, options = self._settings
         table = concatenate(self._batches)
-        report = score(table, self.truth, similarity=similarity, protocols=protocols, options=options)
-        for line in report.input_warnings:
-            warn(line, InputWarning, stacklevel=2)
-        return report
+        return score(table, self.truth, similarity=similarity, protocols=protocols, options=options)
 
 
 def _packed(table: Interactions, before: Interactions) -> Interactions:

@@ -13,7 +13,7 @@ from shoe.benchmarks.classes import NO_INTERACTION
 from shoe.benchmarks.protocol_options import SemanticOptions
 from shoe.core.arrays import Floats, Indices, Ints, Mask
 from shoe.core.errors import OptionError, quote, unknown_name
-from shoe.core.public import check_argument_types
+from shoe.core.public import public_function
 from shoe.lexicon import text
 from shoe.lexicon.expressions import KIND, POS, RARE, Part, Sense, done_with, is_rare, preposition_weights
 from shoe.lexicon.resolve import match_labels, resolve
@@ -89,7 +89,7 @@ class Similarity(ABC):
         """Rated pairs of whole interactions, and the (m,) similarity 0..1 of each pair; None without such pairs."""
         return None
 
-    @check_argument_types
+    @public_function
     def between(self, part: Part, class_synsets: Sequence[str], synsets: Sequence[str]) -> Floats:
         """Return the similarity of C class senses and S senses, given as names.
 
@@ -111,7 +111,7 @@ class Similarity(ABC):
         """
         return self.values(part, known_senses(part, class_synsets), known_senses(part, synsets))
 
-    @check_argument_types
+    @public_function
     def of_words(
         self,
         part: Part,

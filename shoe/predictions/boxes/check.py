@@ -557,6 +557,7 @@ class BoxReport:
 
     def lines(self) -> list[str]:
         """Return one line per problem of the boxes; an empty list if there are none."""
+        # Other conventions fit boxes of the wrong area only by chance.
         lines = [*self.stretched] or self.verdicts + list(filter(None, map(self._no_fit_verdict, self.groups)))
         if self.tiny_share >= _WORTH_SAYING:
             lines.append(

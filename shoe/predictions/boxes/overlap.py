@@ -12,6 +12,8 @@ from shoe.core.interactions import Interactions
 from shoe.predictions.boxes.conventions import corners_of
 
 PERSON, OBJECT = 0, 1
+# Boxes are "stretched" if in at least _FEWEST images a fraction _STRETCHED of them, and _MORE than of the annotated
+# boxes, equal an area within _NEAR of its sides.
 _FEWEST, _STRETCHED, _MORE, _NEAR = 16, 0.8, 0.3, 0.02
 _TINY = np.finfo(np.float64).tiny
 

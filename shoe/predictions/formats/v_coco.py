@@ -60,9 +60,13 @@ def read_v_coco(source: Source) -> Rows:
             key = next(key for key in record if key not in known)
             found, expected = f"the key {quote(key)}", f"image_id, person_box, {agents[0]}, {pairs[0]} and others"
             raise InputError(source.path, record=f"record {number}", found=found, expected=expected)
-    extra = [(key, record[key]) for record in records if len(record) > len(known) for key in record.keys() - known]
-    for key in dict.fromkeys(key for key, _ in extra):
-        source.notes.add_unread(str(key), [value for other, value in extra if other == key])
+    extra: dict[Any, list[Any]] = {}
+    for record in records:
+        for key in record if len(record) > len(known) else ():
+            if key not in known:
+                extra.setdefault(key, []).append(record[key])
+    for key, values in extra.items():
+        source.notes.add_unread(str(key), values)
     agent = [_column(source, records, key, 1, "a number") for key in agents]
     roles = [_column(source, records, key, 5, _ROLE) for key in pairs]
     person = _column(source, records, "person_box", 4, _BOX)

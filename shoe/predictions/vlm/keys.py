@@ -135,16 +135,14 @@ REFUSALS = _set("safety image_safety content_filter refusal prohibited_content b
 """Finish reasons of refusals by the model or its safety filter."""
 FAILURES = _set("errored expired canceled cancelled failed")
 
-_VERDICTS = _set(
-    "label present exist exists valid interaction interacting interacts positive verdict verified confirmed correct is "
-    "answer decision happening selected accepted chosen kept keep supported approved picked retained include included "
-    "vote votes status judgement judgment"
-)
-_OF_OTHERS = _set("label correct decision")  # perhaps of the ground truth or of a person, except within a reply
 _UNSURE = _set(  # also hold other words
     "answer happening decision selected accepted chosen kept keep supported approved picked retained include included "
     "vote votes status judgement judgment"
 )
+_VERDICTS = _UNSURE | _set(
+    "label present exist exists valid interaction interacting interacts positive verdict verified confirmed correct is"
+)
+_OF_OTHERS = _set("label correct decision")  # perhaps of the ground truth or of a person, except within a reply
 _PROMPT = _set("prompt prompts question query queries instruction instructions system input inputs user tools schema")
 _TRUTH = _set("gt ground truth solution expected gold annotation annotations")
 _REFERENCE = _set("reference correct target true right label")

@@ -123,8 +123,8 @@ def _split_stance(text: str) -> tuple[str, bool | None]:
 
 def denies(heading: str) -> bool:
     """Return whether a heading denies what it introduces, like "What I do not see" and "Candidates I dismissed"."""
-    found = list(_DENIES.finditer(heading))
-    return bool(found) and not (any(each[1] for each in found) and any(not each[1] for each in found))
+    # "What I do not reject" holds a word that denies and a negation, and denies nothing.
+    return len({each[1] is None for each in _DENIES.finditer(heading)}) == 1
 
 
 def split_denied(text: str) -> tuple[str, str]:

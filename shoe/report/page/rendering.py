@@ -105,14 +105,14 @@ def environment(*folders: Path) -> jinja2.Environment:
 
     @jinja2.pass_context
     def in_percent(context: jinja2.runtime.Context, value: float | None) -> str:
-        return f"{100 * value:.6g}" if value is not None and context.get("rounded") else percent(value)
+        return percent(value, rounded=context.get("rounded", False))
 
     @jinja2.pass_context
     def in_points(context: jinja2.runtime.Context, value: float | None) -> str:
-        return f"{100 * value:+.6g}" if value is not None and context.get("rounded") else points(value)
+        return points(value, rounded=context.get("rounded", False))
 
     made.filters |= {
-        "percent": in_percent,  # without digits that a template with `rounded` does not have
+        "percent": in_percent,  # a template may have the variable `rounded`
         "points": in_points,
         "fixed": decimals,
         "count": lambda value: "–" if value is None else f"{int(value):,}",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from markupsafe import Markup, escape
 
 from shoe.core.errors import visible
-from shoe.report.text import decimals, percent
+from shoe.report.text import decimals, percent, points
 
 if TYPE_CHECKING:
     from shoe.comparison.sweeps import OptionValue, Point, RankStability, Setting
@@ -154,7 +154,8 @@ def error_bars(
     deltas: Sequence[Mapping[str, float]],
     counts: Sequence[Mapping[str, int] | None],
     colours: Sequence[str],
-    digits: int = 2,
+    *,
+    rounded: bool = False,
 ) -> Markup:
     """Draw the mAP that fixing each kind of error would add, and the number of errors of that kind.
 
@@ -162,7 +163,7 @@ def error_bars(
         deltas: mAP as fractions by error name, one mapping per bar of an error.
         counts: numbers of errors by error name, one mapping per bar; None for bars without a count.
         colours: CSS class of each bar.
-        digits: number of decimals of mAP in percentage points.
+        rounded: whether ``deltas`` are rounded, and are shown without further decimals.
     """
     from shoe.diagnosis.error_types import ERRORS  # here and below: a service draws without loading the metric
 
@@ -176,7 +177,7 @@ def error_bars(
             value, top = delta[error.name], y + number * row + (row - _BAR) / 2
             cases = f"{count[error.name]:,}" if count is not None else None
             title = element("title", error.meaning + (f": {cases} cases" if cases else ""))
-            parts += _bar(title, f"{round(100 * value, digits) + 0:+.{digits}f}", top, max(value, 0) / most, colour)
+            parts += _bar(title, points(value, rounded=rounded), top, max(value, 0) / most, colour)
             if cases is not None:
                 parts.append(element("text", cases, x="100%", y=top + _BAR - 2, class_="count"))
         y += block + 12

@@ -20,7 +20,7 @@ from shoe.core.boxes import CommonCoordinates, convert_boxes
 from shoe.core.documents import Count, Document, Fraction, Span
 from shoe.core.errors import InputError, OptionError, quote
 from shoe.core.interactions import Interactions, image_index
-from shoe.core.public import check_argument_types
+from shoe.core.public import public_function
 from shoe.core.statistics import percentiles
 from shoe.lexicon.resolve import lexicon_metadata
 from shoe.scoring.bongard.problems import SHOTS, Problems, Regions
@@ -452,7 +452,7 @@ class BongardScore(Document, frozen=True):
         )
 
 
-@check_argument_types
+@public_function
 def score_problems(
     predictions: Interactions,
     problems: Problems,

@@ -16,7 +16,6 @@ from shoe.diagnosis.error_types import ERRORS
 from shoe.report.page import svg
 from shoe.report.page.svg import Interval, intervals
 from shoe.service.folder import Folder
-from shoe.service.hidden import decimals
 from shoe.service.runs import AGGREGATES
 from shoe.service.truths import Truth
 from shoe.service.types import Run
@@ -109,9 +108,6 @@ def run_values(folder: Folder, run: Run, truth: Truth | None, *, all_files: bool
     )
     rounded = truth is not None and not truth.shown
     held = rounded and not all_files
-    digits = 2
-    if rounded and result:
-        digits = max(decimals(min(result["ground_truths"], result["predictions"])) - 2, 0)
     return {
         "pending": not {"queued", "running"}.isdisjoint((run.state, *run.further.values())),
         "took": run.ended - run.started if run.state == "done" and run.ended and run.started else None,
@@ -121,7 +117,7 @@ def run_values(folder: Folder, run: Run, truth: Truth | None, *, all_files: bool
         "rounded": rounded,
         "identity": {"predictions, SHA-256": run.prediction, "ground truth, SHA-256": truth and truth.sha256},
         "short_signature": short_signature(run.signature, truth),
-        **(figures(result, diagnosis, run.further.get("diagnose"), digits) if result else {"result": None}),
+        **(figures(result, diagnosis, run.further.get("diagnose"), rounded=rounded) if result else {"result": None}),
     }
 
 
@@ -161,7 +157,7 @@ def _decoded(folder: Folder, sha256: str) -> Any:
 
 
 def figures(
-    result: Mapping[str, Any], diagnosis: Mapping[str, Any] | None, state: str | None, digits: int = 2
+    result: Mapping[str, Any], diagnosis: Mapping[str, Any] | None, state: str | None, *, rounded: bool = False
 ) -> dict[str, Any]:
     """Return the values of ``figures.html``: strict metrics, semantic metrics, and errors.
 
@@ -169,7 +165,7 @@ def figures(
         result: JSON of ``shoe score``.
         diagnosis: JSON of ``shoe diagnose``; None if it does not exist.
         state: state of the diagnosis job; None if there is no such job.
-        digits: number of decimals in the chart of errors, in percentage points.
+        rounded: whether metrics are rounded, because the ground truth is not shown.
     """
     strict = result.get("protocols") or ([result["strict"]] if "strict" in result else [])
     by_person = [{**each, "classes": each["entries"]} for each in result.get("roles", ())]
@@ -187,7 +183,7 @@ def figures(
         "worst": None,
         "why_not": why_not.get(state or "", "not computed"),
     }
-    return found | _why(diagnosis, digits) if diagnosis else found
+    return found | _why(diagnosis, rounded=rounded) if diagnosis else found
 
 
 def _full(metrics: Mapping[str, Any], *names: str) -> dict[str, Any]:
@@ -195,7 +191,7 @@ def _full(metrics: Mapping[str, Any], *names: str) -> dict[str, Any]:
     return dict.fromkeys(names) | dict(metrics)
 
 
-def _why(diagnosis: Mapping[str, Any], digits: int) -> dict[str, Any]:
+def _why(diagnosis: Mapping[str, Any], *, rounded: bool) -> dict[str, Any]:
     def deltas(part: Mapping[str, Any]) -> dict[str, float]:
         return {error.name: part["errors"][error.name].get("delta_map", 0.0) for error in ERRORS}
 
@@ -205,7 +201,7 @@ def _why(diagnosis: Mapping[str, Any], digits: int) -> dict[str, Any]:
     labels = {error.name: error.label for error in ERRORS}
     found: dict[str, Any] = {
         "worst": [(labels[name], strict[name]) for name in sorted(strict, key=lambda name: -strict[name])],
-        "error_bars": svg.error_bars(bars, [counts, None][: len(bars)], COLOURS[: len(bars)], digits),
+        "error_bars": svg.error_bars(bars, [counts, None][: len(bars)], COLOURS[: len(bars)], rounded=rounded),
         "progression": [
             (labels[step["error"]], step.get("map"), step.get("delta_map")) for step in diagnosis.get("progression", ())
         ],
