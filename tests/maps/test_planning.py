@@ -72,7 +72,7 @@ def test_the_counts_that_the_documents_state(whole: dict[Part, Plan]) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("part", "shares"),
-    [("verb", {0: 0.848, 2: 0.880, 3: 0.910}), ("object", {0: 0.819, 2: 0.941, 3: 0.976})],
+    [("verb", {0: 0.807, 2: 0.827, 3: 0.874}), ("object", {0: 0.819, 2: 0.941, 3: 0.976})],
 )
 def test_the_shares_of_the_shipped_map_that_the_documents_state(
     whole: dict[Part, Plan], part: Part, shares: dict[int, float]

@@ -74,7 +74,7 @@ def test_the_shipped_maps_tables_make_its_pairs(tmp_path: Path, shared_data: Pat
         for readings in kinds
         for part in ("verbs", "objects")
     ]
-    found = imported(tmp_path, *files)
+    found = imported(tmp_path, *files, shared_data / "ratings" / "hico_det_verbs_reading_g.tsv")
     assert found.digests == SimilarityMap.load("hico-det").digests
 
 
