@@ -246,8 +246,9 @@ def to_table(rows: Rows, source: Source, usual: Convention, named: str | None = 
     _refuse_numbers(rows, source)
     try:
         table = rows.table(source.path)
-    except InputError:
-        _refuse_invalid(rows, source, conventions)
+    except InputError as error:
+        if error.field != "images":  # the checks of boxes need distinct images
+            _refuse_invalid(rows, source, conventions)
         raise
     order = np.argsort(rows.image, kind="stable")
     table = replace(_in_one_scale(table, notes.scores_as, absent[order]), bad=bad)

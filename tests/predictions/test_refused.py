@@ -89,6 +89,7 @@ BROKEN: list[tuple[Any, str]] = [
     ([changed(QPIC, "hoi_prediction", 0, "subject_id", -1)], "triplet 0: subject_id: found -1"),
     ([changed(QPIC, "hoi_prediction", 0, "score", None)], "triplet 0: score: found None, expected a number"),
     ([changed(QPIC, "hoi_prediction", 0, "score", True)], "triplet 0: score: found True, expected a number"),
+    ([QPIC, changed(QPIC, "predictions", 1, "bbox", 2, 10)], "images: found 'HICO_test2015_00000001.jpg' twice"),
     ([QPIC, QPIC], "images: found 'HICO_test2015_00000001.jpg' twice, expected distinct names"),
     ([changed(QPIC, "predictions", 1, "bbox", [1, 2, 1e300, 5])], "object box: found [1, 2, 1e+300, 5]"),
     ([VLM | {"human_box": [1, 2, 3]}], "record 0: human_box: found [1, 2, 3], expected four numbers"),
