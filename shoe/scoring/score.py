@@ -9,11 +9,11 @@ from typing import Any
 import msgspec
 import numpy as np
 from msgspec import structs
+from numpy.typing import NDArray
 
-from shoe.benchmarks.protocol_options import StrictOptions
 from shoe.benchmarks.protocols import Options, Signature, choose, sign
 from shoe.benchmarks.truth import GroundTruth
-from shoe.core.arrays import Indices
+from shoe.core.arrays import Floats, Indices
 from shoe.core.boxes import CommonCoordinates, Coordinates, Overlap, iou
 from shoe.core.documents import Count, Document, as_base_class, flat_numbers
 from shoe.core.errors import flag, pluralize, printable
@@ -27,7 +27,7 @@ from shoe.predictions.numbering import check_numbering
 from shoe.predictions.roles import best_triplets
 from shoe.scoring.hoi_similarity import HoiSimilarity
 from shoe.scoring.matching.task import Boxes, Task
-from shoe.scoring.roles import ByPerson, RoleResult, role_scores
+from shoe.scoring.roles import ByPerson, RoleResult, person_matches, role_entries, role_scores
 from shoe.scoring.semantic import Semantic, SemanticResult, semantic_score
 from shoe.scoring.strict import Strict, StrictResult, strict_credits, strict_score
 from shoe.similarity import Similarity, similarity_for
@@ -135,31 +135,57 @@ def left_out(task: Task) -> list[str]:
 _INVERTED, _INVERTED_IN_CLASS, _DEVIATIONS = 0.4, 0.45, 3.5
 
 
-def inverted(task: Task, options: StrictOptions) -> list[str]:
+def inverted(task: Task, strict: StrictResult | None, by_person: Sequence[RoleResult]) -> list[str]:
     """Return one warning if true positives mostly have lower scores than false positives, else an empty list.
 
-    The area under the ROC curve (AUC) counts pairs of a true and a false positive: all pairs, and pairs of the same
-    class. It is about 0.5 for a model that scores at random; its variance is then that of van Elteren's test (1960).
+    ``strict``, or else the first result ``by_person``, decides which predictions are true positives.
     """
-    rows, credit = strict_credits(task, options)
-    if not len(rows):
+    table, roles = task.predictions, task.predictions.roles
+    auc = name = found = None
+    if strict is not None:
+        rows, credit = strict_credits(task, strict.options)
+        auc, name, found = low_auc(task.hoi[rows], table.score[rows], credit), "strict", strict.map
+    elif by_person and task.truth.roles is not None:
+        options, found = by_person[0].options, by_person[0].map
+        entries = role_entries(task, person_matches(task, task.truth.roles, [options])[options.overlap], options)
+        auc, name = low_auc(entries.category, entries.score, entries.credit), options.protocol
+    if auc is None:
         return []
-    level = np.unique(task.predictions.score[rows], return_inverse=True)[1]
-    for group, most in ((np.zeros(len(rows), np.int64), _INVERTED), (task.hoi[rows], _INVERTED_IN_CLASS)):
+    roles = roles and replace(roles, agent=-roles.agent, score=-roles.score)
+    other = Task(replace(table, score=-table.score, roles=roles), task.truth)
+    better = strict_score(other, strict.options).map if strict else role_scores(other, [by_person[0].options])[0].map
+    return [
+        f"scores: true positives have lower scores than false positives (AUC {auc:.2f} instead of 0.5 or more): if low "
+        f"scores are good scores in the file, replace each score by 1 - score ({name} mAP {100 * (better or 0):.2f} "
+        f"instead of {100 * (found or 0):.2f})"
+    ]
+
+
+def low_auc(category: NDArray[np.integer], score: Floats, credit: Floats) -> float | None:
+    """Return the area under the ROC curve (AUC) if true positives have clearly lower scores, otherwise None.
+
+    The AUC counts pairs of a true and a false positive: all pairs, and pairs of the same class. It is about 0.5 for a
+    model that scores at random; its variance is then that of van Elteren's test (1960).
+
+    Args:
+        category: (n,) class of each prediction, from 0.
+        score: (n,) confidence.
+        credit: (n,) 1 for a true positive, else 0.
+
+    >>> import numpy as np
+    >>> low_auc(np.zeros(60, int), np.arange(60.0), np.arange(60) < 30)
+    0.0
+    """
+    level = np.unique(score, return_inverse=True)[1]
+    for group, most in ((np.zeros(len(score), np.int64), _INVERTED), (category, _INVERTED_IN_CLASS)):
         number, true = np.bincount(group), np.bincount(group, credit)
         pairs = true * (number - true)
-        rank = middle_ranks((group * len(rows) + level)[None], np.ones((1, len(rows))))[0]
+        rank = middle_ranks((group * len(score) + level)[None], np.ones((1, len(score))))[0]
         above = (rank - (np.bincount(group, rank) / np.maximum(number, 1))[group]) @ credit
-        auc = 0.5 + above / max(pairs.sum(), 1)
+        auc = 0.5 + float(above) / max(pairs.sum(), 1)
         if auc < most and above + _DEVIATIONS * np.sqrt(pairs @ (number + 1) / 12) < 0:
-            other = replace(task.predictions, score=-task.predictions.score)
-            found, better = (strict_score(each, options).map or 0.0 for each in (task, Task(other, task.truth)))
-            return [
-                f"scores: true positives have lower scores than false positives (AUC {auc:.2f} instead of 0.5 or "
-                "more): if low scores are good scores in the file, replace each score by 1 - score (strict mAP "
-                f"{100 * better:.2f} instead of {100 * found:.2f})"
-            ]
-    return []
+            return float(auc)
+    return None
 
 
 SEMANTIC_FACTS = ("map", "map-sha", "lexicon", "lexicon-sha")
@@ -290,7 +316,7 @@ class Report:
         """Warnings to read before the metrics, about boxes that do not fit, images without predictions and the like."""
         return [
             *(self.notes.urgent() if self.notes else []),
-            *(inverted(self.task, self.strict.options) if self.strict else []),
+            *inverted(self.task, self.strict, self.role_results),
             *empty_words(self.task, sum(self.notes.examples("unparsed").values()) if self.notes else 0),
             *warnings(self.task, self.box_check, self.numbering_check),
         ]

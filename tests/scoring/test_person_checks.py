@@ -100,6 +100,19 @@ def test_nothing_is_said_of_right_files(tmp_path: Path, truth: GroundTruth, reco
         assert scored(tmp_path, noisy, truth).warnings == []
 
 
+def test_inverted_scores_are_reported(tmp_path: Path, truth: GroundTruth, records: list[Record]) -> None:
+    def inverted(record: Record) -> Record:
+        agents = {key: 1 - value for key, value in record.items() if key.endswith("_agent")}
+        return record | agents | {key: [*record[key][:4], 1 - record[key][4]] for key in PAIRS}
+
+    report = scored(tmp_path, [inverted(record) for record in records], truth)
+    (line,) = (line for line in report.warnings if line.startswith("scores:"))
+    name = report.role_results[0].options.protocol
+    right, found = (100 * (each.role_results[0].map or 0) for each in (scored(tmp_path, records, truth), report))
+    assert line.startswith("scores: true positives have lower scores than false positives (AUC 0.0")
+    assert line.endswith(f"({name} mAP {right:.2f} instead of {found:.2f})")
+
+
 def test_shifted_actions_repeats_and_unread_keys(tmp_path: Path, truth: GroundTruth, records: list[Record]) -> None:
     shifted = [record | {key: record[PAIRS[i - 1]] for i, key in enumerate(PAIRS)} for record in records]
     (line,) = (line for line in scored(tmp_path, shifted, truth).warnings if line.startswith("class IDs:"))
