@@ -37,7 +37,7 @@ class ByPerson(Document, frozen=True, kw_only=True):
         protocol: name of the protocol.
         map: mean average precision over all entries: actions, or actions with a role.
         entries: number of entries in the mean.
-        left_out: name of the entry that papers leave out.
+        left_out: name of the entry that papers exclude from the mean.
         map_without_left_out: mean average precision over all entries except ``left_out``.
         ranked_predictions: number of ranked predictions over all entries.
         actions: average precision by the name of the entry, for entries with ground truth.
@@ -64,8 +64,8 @@ class RoleResult:
         map: mean over the entries with ground truth; None without such an entry.
         left_out: name of the entry that ``map_without`` leaves out; "" for none.
         map_without: mean over all entries except ``left_out``.
-        ranked: number of ranked predictions over all entries. Predictions on unknown images, of persons without
-            annotation, or without a score for the entry are not ranked.
+        ranked: number of ranked predictions over all entries. Predictions on unknown images, on persons without
+            annotation, or with score NaN for the entry are not ranked.
     """
 
     options: RoleOptions
@@ -112,7 +112,7 @@ def role_scores(task: Task, protocols: Sequence[RoleOptions]) -> tuple[RoleResul
 
 
 def person_matches(task: Task, truth: RoleTruth, protocols: Iterable[RoleOptions]) -> dict[Overlap, PersonMatches]:
-    """Return the predictions of a task matched with annotated persons, by each box area formula of the protocols."""
+    """Return the persons of a task matched with annotated persons, for each box area formula that protocols use."""
     return {each: PersonMatches.from_task(task, truth, each) for each in {options.overlap for options in protocols}}
 
 
@@ -184,7 +184,7 @@ def role_rule(options: RoleOptions) -> AveragingRule:
 
 
 def role_parts(names: tuple[str, ...], left_out: str) -> dict[str, Mask]:
-    """Return {"without-NAME": (E,) mask of all entries except NAME} for ``left_out`` NAME; {} if that is ""."""
+    """Return {"without-NAME": (E,) mask of all entries except NAME}, NAME being ``left_out``; {} without NAME."""
     return {f"without-{left_out}": np.array([name != left_out for name in names], bool)} if left_out else {}
 
 

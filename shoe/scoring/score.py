@@ -139,7 +139,7 @@ def inverted(task: Task, options: StrictOptions) -> list[str]:
     """Return one warning if true positives mostly have lower scores than false positives, else an empty list.
 
     The area under the ROC curve (AUC) counts pairs of a true and a false positive: all pairs, and pairs of the same
-    class. It is about 0.5 for a model that scores at random; its variance is then that of van Elteren's test (1960).
+    class. It is about 0.5 for random scores. The warning requires a significantly lower AUC (van Elteren's test, 1960).
     """
     rows, credit = strict_credits(task, options)
     if not len(rows):
@@ -203,12 +203,12 @@ class Report:
 
     Attributes:
         task: predictions and ground truth.
-        facts: further items of the signature: how predictions were read, name and content hash of the map.
+        facts: further fields of the signature: how predictions were read, name and content hash of the map.
         strict_results: one result per exact-label protocol, in the order requested.
         role_results: one result per protocol by person, in the order requested.
         semantic: result of SHOE; None if not requested or not measurable.
         similarities: similarities of words and classes behind ``semantic``; None without SHOE.
-        absent: reason for each part of the report that could not be measured, by the name of the part.
+        absent: {name of a part of the report that could not be measured: reason}.
         notes: how the predictions were read; None for tables that were not read from a file.
     """
 

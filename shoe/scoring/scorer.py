@@ -1,4 +1,4 @@
-"""Steps of both SHOE algorithms for one task: choice of predictions, matching, and false positives."""
+"""Steps of the algorithms for SHOE-mAP and SHOE-mF1: selection of predictions, matching, and false positives."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ _ROUNDING = 1e-9
 def confident(task: Task, rows: Indices, ranked: Mask, options: SemanticOptions) -> Indices:
     """Return the ``rows`` whose predictions pass the threshold tau (Algorithm 2, line 2; docs/protocols.md A22).
 
-    With ``tau-by=score``, tau is the lowest score. Otherwise, tau is the fraction of predictions with the lowest scores
-    that is removed, from the whole data set or from each image. Only predictions in the (r,) mask ``ranked`` count for
-    the score at which this fraction ends; without such predictions, all rows pass.
+    With ``tau-by=score``, predictions with a score of at least tau pass. Otherwise, the fraction tau of the predictions
+    with the lowest scores is removed, from the whole data set or from each image. The fraction is taken of the
+    predictions in the (r,) mask ``ranked``; without such predictions, all rows pass.
     """
     tau, score = options.tau, task.predictions.score[rows]
     if options.tau_by == "score":
@@ -130,7 +130,7 @@ class Scorer:
         """Return a scorer of the same task and options with other similarities.
 
         The pairs ``near`` are computed again only if the new similarities change which predictions are evaluated, or
-        which words are equally similar to all classes.
+        which words have the same meaning (:attr:`HoiSimilarity.meanings`).
         """
         same = all(map(np.array_equal, similarities.meanings, self.similarities.meanings))
         same &= np.array_equal(participants(self.task, similarities, self.options), self.rows)
@@ -138,7 +138,7 @@ class Scorer:
 
     @property
     def map_rows(self) -> Indices:
-        """Ascending rows of the predictions for SHOE-mAP: evaluated ones, and with ``map-tau`` at least this score."""
+        """Ascending rows of the predictions for SHOE-mAP: evaluated predictions with at least the score ``map-tau``."""
         tau = self.options.map_tau
         return self.rows if tau is None else self.rows[self.task.predictions.score[self.rows] >= tau]
 
@@ -230,12 +230,12 @@ class Scorer:
 
     @cached_property
     def map_false_of(self) -> Indices:
-        """(n,) class in which each prediction is a false positive in mAP if it has no match, -1 for no class."""
+        """(n,) class in which each prediction counts as a false positive for mAP if unmatched, -1 for no class."""
         return self._false_of(self.options.fp_scope, self.options.delta_at)
 
     @cached_property
     def f1_false_of(self) -> Indices:
-        """(n,) class in which each prediction is a false positive in mF1 if it has no match, -1 for no class."""
+        """(n,) class in which each prediction counts as a false positive for mF1 if unmatched, -1 for no class."""
         options = self.options
         if (options.f1_fp_scope, options.f1_delta_at) == (options.fp_scope, options.delta_at):
             return self.map_false_of
@@ -252,8 +252,7 @@ class Scorer:
         """Return the (r,) class most similar to each prediction in ``rows``, and the (r,) similarity to this class.
 
         Candidates are all evaluated classes, or those annotated on the prediction's image (``scope``); -1 without a
-        candidate. An unmatched prediction can be a false positive of this class (Algorithm 1, lines 23-30;
-        A7).
+        candidate. An unmatched prediction can be a false positive of this class (Algorithm 1, lines 23-30; A7).
         """
         nearest, sigma, which = self._nearest(similarities, scope)
         return nearest[which[rows]], sigma[which[rows]]
@@ -313,7 +312,7 @@ class Scorer:
 
     @property
     def prefers_originals(self) -> bool:
-        """Whether matching always prefers an original (highest score, then first row) to its repeated predictions."""
+        """Whether matching always prefers the best of several equal triplets (highest score, then first row)."""
         return self.options.assign in ("greedy-gt", "best-first") and self.options.sigma_ties == "confidence"
 
     def may_match(self, sigma: Floats) -> Mask:
@@ -323,11 +322,11 @@ class Scorer:
         return sigma > (0 if self.options.min_sigma == "positive" else self.options.delta)
 
     def reaches_delta(self, sigma: Floats, at: At) -> Mask:
-        """Return whether each similarity of an unmatched prediction to a class is enough for a false positive (A8)."""
+        """Return whether each similarity suffices for a false positive: at least delta, or above delta (``at``; A8)."""
         return sigma >= self.options.delta if at == ">=" else sigma > self.options.delta
 
     def match(self, rows: Indices) -> Matches:
-        """Return the matching of the predictions in ``rows`` with the ground truths, and the false positives."""
+        """Match the predictions in ``rows`` with the ground truths; return matches and unmatched predictions."""
         score = self.task.predictions.score
         takes_part = np.zeros(len(score), bool)
         takes_part[rows] = True
@@ -404,7 +403,7 @@ class Scorer:
     def entries(self, matches: Matches) -> Entries:
         """Return the ranked entries for SHOE-mAP (Algorithm 1, lines 32-40).
 
-        (score, credit) is (score, sigma) for a match, (0, 0) for a missed ground truth, (score, 0) if a false positive.
+        A match has its score and credit sigma. A false positive has credit 0, a missed ground truth score and credit 0.
         """
         score, matched = self.task.predictions.score, np.flatnonzero(matches.prediction >= 0)
         # False positives of a class without ground truth change nothing: its AP is 0 or not in the mean.

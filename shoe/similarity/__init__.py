@@ -92,7 +92,7 @@ def similarity_for(benchmark: Benchmark, name_or_folder: str | Path | Similarity
 
     Args:
         name_or_folder: "dataset" for the benchmark's own map, a name or folder as for :func:`load_similarity`, or a
-            loaded similarity. This is returned unchanged, except that a map is returned with the given ensemble.
+            loaded similarity. A loaded map is returned with the given ensemble, any other similarity unchanged.
         ensemble: how a map's raters are combined; see :func:`load_similarity`.
     """
     if isinstance(name_or_folder, SimilarityMap) and name_or_folder.ensemble != ensemble:

@@ -337,8 +337,8 @@ def counted_senses(
 ) -> list[tuple[Sense, ...]]:
     """Return the senses of each word that count in scoring, best first.
 
-    Senses that shoe adds to the senses of a word's lemmas do not count with ``partial=full``, and never count for a
-    word that is one of ``labels``: "board" would otherwise be similar to ride.
+    Senses that are not of the word's lemmas, but were added by shoe as partial matches, do not count with
+    ``partial=full``. They never count for a word in ``labels``: the label "board" would otherwise be similar to ride.
     """
     found = [resolve(word, part, options.object_words).candidates for word in words]
     own = np.full(len(words), options.partial == "full") | (match_labels(words, labels, part) >= 0)

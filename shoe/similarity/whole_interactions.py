@@ -1,4 +1,4 @@
-"""Ratings of whole interactions: a class compared with a predicted verb and object, word for word.
+"""Ratings of whole interactions: how similar is a predicted (verb, object) pair of words to a class.
 
 ::
 

@@ -1,7 +1,7 @@
 """Similarities computed from WordNet's hypernym graph, without ratings.
 
 ``path`` and ``wup`` equal ``path_similarity`` and ``wup_similarity`` of nltk 3.10 (with its simulated root for verbs),
-except that the similarity of a sense with itself is always 1 (nltk: ``wup`` is below 1 if path lengths differ).
+except that the similarity of a sense with itself is always 1 (in nltk, ``wup`` of a sense with itself may be lower).
 """
 
 import numpy as np
