@@ -37,7 +37,7 @@ def minus(a: float | None, b: float | None) -> float | None:
 
 
 class PartMean(Document, frozen=True, kw_only=True):
-    """Mean AP over a part of the classes, their number, and their mean F1 under SHOE; no mean without a class."""
+    """Mean AP over a part of the classes, number of classes in it, and mean F1 (SHOE); a mean over no class is None."""
 
     map: Fraction | None = None
     classes: Count

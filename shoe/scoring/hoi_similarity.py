@@ -189,7 +189,7 @@ class HoiSimilarity:
 
     @cached_property
     def meanings(self) -> tuple[Ints, Ints]:
-        """(verb words,) and (object words,) group ID of each word; words of a group are equally similar to a class."""
+        """(verb words,) and (object words,) group ID per word; words of a group have the same similarities."""
         verbs, objects = self.verbs.values.T, self.objects.values.T
         if self.whole is not None:  # words in rated whole interactions are in groups of their own
             verbs = np.column_stack([verbs, self.whole.verb])

@@ -27,8 +27,8 @@ class Semantic(Document, frozen=True, kw_only=True):
         mf1: SHOE-mF1.
         mf1_best_tau: SHOE-mF1 at the confidence threshold with the highest SHOE-mF1 (``tau-by=best``).
         gt_miss_rate: fraction of ground truths without a match, in the matching for mF1.
-        prediction_miss_rate: fraction of the predictions above the threshold tau that have no match.
-        no_overlap_rate: fraction of the predictions above tau whose boxes overlap no ground-truth pair.
+        prediction_miss_rate: fraction of the predictions that pass the threshold tau and have no match.
+        no_overlap_rate: fraction of the predictions that pass tau whose boxes overlap no ground-truth pair.
         above_delta: ``mf1`` and the miss rates if a match must be more similar than delta (``min-sigma=delta``). The
             published rule has no such minimum: with the right object, a prediction of any verb can match.
         classes: number of classes in the mean of ``map``.

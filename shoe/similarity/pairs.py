@@ -52,7 +52,7 @@ class RatedPairs:
 
     @classmethod
     def from_names(cls, pairs: Mapping[tuple[str, str], Sequence[int | None]], raters: int) -> RatedPairs:
-        """Return the sorted table of {(class synset, synset): ratings}; a rating is 0..4, or None; ``raters`` is R."""
+        """Return the sorted table of {(class synset, synset): ratings 0..4 or None}; ``raters`` is their number R."""
         senses = ids_of(name for pair in pairs for name in pair).reshape(-1, 2)
         given = [[MISSING if rating is None else rating for rating in ratings] for ratings in pairs.values()]
         return cls(senses[:, 0], senses[:, 1], np.array(given, np.int8).reshape(len(pairs), raters)).by_name()
@@ -130,8 +130,8 @@ def read_table(path: Path, raters: Sequence[str], digest: str | None = None) -> 
     Args:
         path: verbs.tsv or objects.tsv of the map.
         raters: names of the expected rating columns.
-        digest: SHA-256 of the sorted table according to map.json, or None. A file with this SHA-256 is read quickly.
-            Any other file is checked line by line; its rows may be in any order.
+        digest: SHA-256 of the sorted table according to map.json, or None. Only a file with another SHA-256 is
+            checked line by line; its rows may be in any order.
 
     Returns:
         The pairs, sorted by name, and the SHA-256 of the sorted table.

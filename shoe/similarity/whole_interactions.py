@@ -1,4 +1,4 @@
-"""Ratings of whole interactions: how similar is a predicted (verb, object) pair of words to a class.
+"""Ratings of whole interactions: raters compare a predicted (verb, object) pair with a class.
 
 ::
 

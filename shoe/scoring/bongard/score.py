@@ -191,7 +191,7 @@ class Answers:
 
 
 def oracle(problems: Problems, found: Detections, votes: Votes = "image") -> Answers:
-    """Return the answers of the paper's oracle: yes if a query shows the interaction most frequent in positives only.
+    """Return the answers of the paper's oracle: yes if a query shows the most frequent interaction of the positives.
 
     Interactions detected in a negative are excluded: ``c_P = majority_vote(D^P - D^N)`` in the paper. ``votes`` decides
     how interactions are counted, which the paper leaves open: "image" for one vote per positive that shows it,

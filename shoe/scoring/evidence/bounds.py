@@ -324,7 +324,7 @@ class OpenScore:
 
     @classmethod
     def from_scorer(cls, scorer: Scorer, imputation: Imputation, rows: Indices) -> OpenScore:
-        """Evaluate the predictions in ``rows``; ``scorer`` has ``imputation.low``, and ``near`` of the map as it is."""
+        """Evaluate the predictions in ``rows``; ``scorer`` has ``imputation.low`` but ``near`` of the map as it is."""
         matches = PossibleMatches.from_scorer(scorer, imputation, rows)
         today = false_positives(scorer, imputation.today, matches.unmatched)
         other = other_class(scorer, imputation.guess, matches.unmatched, today)

@@ -137,7 +137,7 @@ class Evidence:
         by_nearest_seen: mAP of unseen classes by similarity to the nearest seen class; empty without a class split or
             without a map.
         orders: lowest and highest mAP of the protocols that depend on the order of the file; empty if not requested.
-        interval: 90 % predictive intervals of the SHOE metrics if all pairs were rated; None as for ``spread``.
+        interval: 90 % predictive intervals if all pairs were rated; None if not requested or not applicable.
         spread: SHOE-mAP under the ratings of each single rater; None if not requested or not applicable.
     """
 

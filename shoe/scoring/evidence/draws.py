@@ -71,7 +71,7 @@ class Imputation:
 
 
 def imputation_of(task: Task, today: HoiSimilarity, options: SemanticOptions) -> Imputation | None:
-    """Return the imputed similarities of a task; None without a source or unrated pairs, or under ``unrated=drop``."""
+    """Return the imputed similarities of a task; None if it has no source, all pairs are rated, or unrated=drop."""
     source = today.source
     if source is None or options.unrated == "drop":
         return None
@@ -161,7 +161,7 @@ class SensePairs:
     def from_lookups(
         cls, source: Similarity, learned: LearnedPart, lookups: SenseLookups, row: Indices, word: Indices
     ) -> SensePairs:
-        """Collect the pairs of each class and word, without words that have the class's own sense.
+        """Collect all pairs; those of a word that has the class's own sense count neither as rated nor as unrated.
 
         ``source`` has the ratings; ``learned`` has levels that were predicted without the pair's own rating. ``row``
         and ``word`` are the (n,) class sense and predicted word of each comparison behind a match.
@@ -196,7 +196,7 @@ class SensePairs:
         )
 
     def kind_and_word(self, class_senses: Ints, senses: Ints) -> tuple[Indices, Indices]:
-        """Return (n,) kind and (n,) word of n pairs of sense IDs; for other pairs, 0 and a new index per sense."""
+        """Return (n,) kind and (n,) word of n pairs of sense IDs; for pairs not here, 0 and a new index per sense."""
         row, column = np.full((2, len(lexicon())), -1)
         row[self.class_senses], column[self.synsets] = np.arange(len(self.class_senses)), np.arange(len(self.synsets))
         at = row[class_senses], column[senses]
@@ -206,7 +206,7 @@ class SensePairs:
         return kind, word
 
     def adapt(self, ratings: Shares, rng: np.random.Generator) -> Floats:
-        """Return (kinds, L, 5) probabilities: ``ratings`` (L, 5) fitted to the rated pairs, with random word weights."""
+        """Return (kinds, L, 5) probabilities: (L, 5) ``ratings`` fitted to the rated pairs, weighted at random."""
         kind, level, word = self.rated.T
         weight = rng.standard_exponential(int(word.max(initial=0)) + 1)[word]
         number = np.zeros((len(_KINDS), len(ratings)))

@@ -181,7 +181,7 @@ class Words(Document, frozen=True):
 
 
 class Resolution(Document, frozen=True, kw_only=True):
-    """Resolution of words, and fractions of the comparisons in matches (a verb and an object per match) by basis.
+    """Resolution of words, and basis of the similarities in matches: fractions of all verb and object comparisons.
 
     Attributes:
         verbs, objects: resolution of the predicted words.
@@ -475,7 +475,7 @@ def nearest_seen_of_report(report: Report) -> Nearest | None:
 
 
 def unseen_map_by_similarity(report: Report, nearest: Nearest) -> list[Range]:
-    """Return mAP of unseen classes by similarity to ``nearest``, for the first exact-label protocol and SHOE."""
+    """Return mAP of unseen classes per range of similarity to ``nearest``: first exact-label protocol and SHOE."""
     ap = {report.strict.options.protocol: report.strict.ap} if report.strict else {}
     return nearest.by_similarity(
         ap | ({report.semantic.options.protocol: report.semantic.ap} if report.semantic else {})
