@@ -173,14 +173,14 @@ _MOST_LISTED_ORDERS = 5040
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RankedLists:
-    """Average precision of the lists of K classes.
+    """Average precision of K ranked lists, one per class.
 
     Attributes:
         ap: (K,) values in 0..1; 0 for classes without ground truth.
-        error: (K,) standard error of ``ap`` from randomly drawn orders; 0 if exact.
+        error: (K,) standard error of ``ap`` if it was estimated from random orders; 0 if exact.
         recall: (K,) total credit of each list divided by the number of ground truths, 0..1.
         entries: (K,) number of entries in each list.
-        tied: number of entries that share class and score with another entry, in classes with ground truth.
+        tied: number of entries that have the score of another entry of their class, in classes with ground truth.
         ties_matter: whether tied entries differ in credit, so that their order changes AP.
     """
 

@@ -30,7 +30,7 @@ class OfAction(Document, frozen=True):
 
 
 class ByPerson(Document, frozen=True, kw_only=True):
-    """Metrics of one protocol that ranks predictions per person and action (V-COCO), with its signature.
+    """Metrics of one V-COCO protocol, which ranks predicted persons per action or role, with its signature.
 
     Attributes:
         signature: signature of these metrics.
@@ -55,7 +55,7 @@ class ByPerson(Document, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RoleResult:
-    """Metrics of one protocol by person, fractions 0..1; E entries: actions, or actions with a role.
+    """Metrics of one V-COCO protocol, fractions 0..1; E entries: actions, or actions with a role.
 
     Attributes:
         names: E names, like "hold" or "hold-obj".
@@ -104,7 +104,7 @@ class RoleResult:
 
 
 def role_scores(task: Task, protocols: Sequence[RoleOptions]) -> tuple[RoleResult, ...]:
-    """Return one result per role protocol (V-COCO), or an empty tuple if the ground truth has no annotated roles."""
+    """Return one result per V-COCO protocol, or an empty tuple if the ground truth has no annotated roles."""
     if not protocols or task.truth.roles is None:
         return ()
     found = person_matches(task, task.truth.roles, protocols)
@@ -117,7 +117,7 @@ def person_matches(task: Task, truth: RoleTruth, protocols: Iterable[RoleOptions
 
 
 def role_score(task: Task, found: PersonMatches, options: RoleOptions) -> RoleResult:
-    """Return the metrics of matched persons under one protocol by person (docs/protocols.md 4.3, 4.4)."""
+    """Return the metrics of matched persons under one V-COCO protocol (docs/protocols.md 4.3, 4.4)."""
     entries = role_entries(task, found, options)
     names, left_out = role_names(task.truth.benchmark.actions, options)
     truths, scores = entries.truths, entries.scores()
@@ -140,7 +140,7 @@ def role_names(actions: Actions, options: RoleOptions) -> tuple[tuple[str, ...],
 
 
 def role_entries(task: Task, found: PersonMatches, options: RoleOptions) -> Entries:
-    """Return the entries that a protocol by person ranks; a category is an action, or an action with a role.
+    """Return the predictions that a V-COCO protocol ranks; a category is an action, or an action with a role.
 
     ``found`` are the persons of the task, matched with the protocol's box area formula.
     """
@@ -179,7 +179,7 @@ def role_entries(task: Task, found: PersonMatches, options: RoleOptions) -> Entr
 
 
 def role_rule(options: RoleOptions) -> AveragingRule:
-    """Return the averaging rule of a protocol by person; equal scores stay in the order of the official code."""
+    """Return the averaging rule of a V-COCO protocol; equal scores stay in the order of the official code."""
     return AveragingRule(options.ap, Ties.INPUT)
 
 

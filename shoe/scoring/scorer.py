@@ -90,7 +90,7 @@ class Scorer:
 
     Attributes:
         hoi: (t,) class of each ground truth.
-        turn: (t,) index of each ground truth among the ground truths of its image.
+        turn: (t,) index of each ground truth in its image.
         counted: (K,) whether each class is evaluated (option ``no-interaction``).
         truth_rows: ascending rows of the ground truths of evaluated classes.
         truths: (K,) number of ground truths per class, 0 for classes that are not evaluated.
@@ -452,7 +452,7 @@ class Scorer:
         return self.entries(self.match(self.map_rows)).means().map
 
     def f1_entries(self, matches: Matches) -> F1Entries:
-        """Return the matches and unmatched predictions as entries for Algorithm 2."""
+        """Return the matches and unmatched predictions as entries for SHOE-mF1 (Algorithm 2)."""
         matched = np.flatnonzero(matches.prediction >= 0)
         return F1Entries(
             category=self.hoi[matched],

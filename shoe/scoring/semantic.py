@@ -66,7 +66,7 @@ class Semantic(Document, frozen=True, kw_only=True):
 
 
 class SemanticResult(Semantic, frozen=True, eq=False, kw_only=True):
-    """Metrics of SHOE, and the matching and class values behind them.
+    """Metrics of SHOE, the matching for SHOE-mAP, and the values of each class.
 
     Attributes:
         options: options of the protocol.

@@ -43,7 +43,7 @@ class Strict(Document, frozen=True, kw_only=True):
 
 
 class StrictResult(Strict, frozen=True, eq=False, kw_only=True):
-    """Metrics of one exact-label protocol, and the class values behind them.
+    """Metrics of one exact-label protocol, and the values of each class.
 
     Attributes:
         options: options of the protocol.

@@ -58,7 +58,7 @@ class WordNetSimilarity(Similarity):
         return hashlib.sha256(f"{self.name} of {whole}".encode()).hexdigest()[:8]
 
     def values(self, part: Part, class_senses: Ints, senses: Ints) -> Floats:
-        """Return (C, S) similarities 0..1 of class senses and senses; NaN only for a class without a sense."""
+        """Return (C, S) similarities 0..1 of class senses and other senses; NaN only for a class without a sense."""
         return wordnet_values(self.name, part, class_senses, senses)
 
 

@@ -318,7 +318,7 @@ class SimilarityMap(Similarity):
         return (self.learned_file.path.read_bytes(), self.about["learned"]) if self.learned_file else None
 
     def predicted(self, part: Part, class_senses: Ints, senses: Ints) -> Floats | None:
-        """Return (C, S) predicted similarities 0..1, NaN for a class without predictions; None without predictions."""
+        """Return (C, S) predicted similarities 0..1, NaN for a class without predictions; None if the map has none."""
         return self.learned[part].expected(class_senses, senses) if self.learned else None
 
     @property
@@ -328,7 +328,7 @@ class SimilarityMap(Similarity):
 
     @property
     def provenance(self) -> dict[str, Any]:
-        """Fields of map.json, such as sources and licence of the ratings, that are copied to maps made from it."""
+        """Fields of map.json that maps made from this map get, too, such as sources and licence of the ratings."""
         header = {*Header.__struct_fields__} - {"either_direction", "second_senses"}
         return {name: value for name, value in self.about.items() if name not in header}
 

@@ -52,7 +52,7 @@ class RatedPairs:
 
     @classmethod
     def from_names(cls, pairs: Mapping[tuple[str, str], Sequence[int | None]], raters: int) -> RatedPairs:
-        """Return the sorted table of {(class synset, synset): ratings 0..4 or None}; ``raters`` is their number R."""
+        """Return the sorted table of {(class synset, synset): R ratings 0..4 or None}; ``raters`` is R."""
         senses = ids_of(name for pair in pairs for name in pair).reshape(-1, 2)
         given = [[MISSING if rating is None else rating for rating in ratings] for ratings in pairs.values()]
         return cls(senses[:, 0], senses[:, 1], np.array(given, np.int8).reshape(len(pairs), raters)).by_name()

@@ -161,7 +161,7 @@ class Curation:
 
     Attributes:
         merge_at: similarity from which two actions of an object are merged.
-        part_share: a concept implies another, more frequent concept if this fraction of its regions shows that concept.
+        part_share: concept b implies a more frequent concept a if at least this fraction of the regions of b shows a.
         smallest: smallest area of a human or object box, in square pixels; 32 x 32 is COCO's limit for small objects.
     """
 
@@ -488,7 +488,7 @@ class Built:
         problems: problems of all groups.
         steps: counts after each step of the curation.
         merged: (action, object) of each merged concept.
-        too_few: number of concepts with regions, but with fewer than seven images on a side.
+        too_few: number of concepts with regions, but without problems, as a side has fewer than seven images.
     """
 
     problems: Problems

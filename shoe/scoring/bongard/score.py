@@ -365,7 +365,7 @@ class BongardReport:
     Attributes:
         problems, concepts, images: number of scored problems, and of the concepts and images in these problems.
         named_images: number of these images that the predictions list.
-        oracle, soft_oracle: accuracy of the paper's oracle, and of the oracle by meaning.
+        oracle, soft_oracle: accuracy of :func:`oracle`, and of :func:`soft_oracle`.
         signature: signature of these metrics.
         notes: notes from reading the predictions.
     """

@@ -324,7 +324,10 @@ class OpenScore:
 
     @classmethod
     def from_scorer(cls, scorer: Scorer, imputation: Imputation, rows: Indices) -> OpenScore:
-        """Evaluate the predictions in ``rows``; ``scorer`` has ``imputation.low`` but ``near`` of the map as it is."""
+        """Evaluate the predictions in ``rows``.
+
+        ``scorer`` uses the similarities ``imputation.low``, but the pairs ``near`` of a scorer with the map as it is.
+        """
         matches = PossibleMatches.from_scorer(scorer, imputation, rows)
         today = false_positives(scorer, imputation.today, matches.unmatched)
         other = other_class(scorer, imputation.guess, matches.unmatched, today)

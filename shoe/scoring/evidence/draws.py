@@ -196,7 +196,10 @@ class SensePairs:
         )
 
     def kind_and_word(self, class_senses: Ints, senses: Ints) -> tuple[Indices, Indices]:
-        """Return (n,) kind and (n,) word of n pairs of sense IDs; for pairs not here, 0 and a new index per sense."""
+        """Return the (n,) kind and (n,) word of n pairs of sense IDs.
+
+        Pairs that are not in this table have kind 0, and a word index that no other sense has.
+        """
         row, column = np.full((2, len(lexicon())), -1)
         row[self.class_senses], column[self.synsets] = np.arange(len(self.class_senses)), np.arange(len(self.synsets))
         at = row[class_senses], column[senses]
@@ -206,7 +209,10 @@ class SensePairs:
         return kind, word
 
     def adapt(self, ratings: Shares, rng: np.random.Generator) -> Floats:
-        """Return (kinds, L, 5) probabilities: (L, 5) ``ratings`` fitted to the rated pairs, weighted at random."""
+        """Return the (kinds, L, 5) rating probabilities of each kind and level.
+
+        They are the (L, 5) probabilities ``ratings``, fitted to the rated pairs, whose words get random weights.
+        """
         kind, level, word = self.rated.T
         weight = rng.standard_exponential(int(word.max(initial=0)) + 1)[word]
         number = np.zeros((len(_KINDS), len(ratings)))
@@ -284,7 +290,7 @@ class SampledMap(ImputedBase):
         source: map with unrated pairs.
         learned: predicted distributions of ratings.
         pairs: pairs of senses that the predictions need, by part of speech.
-        seed: number of the draw, which determines the random ratings.
+        seed: index of the draw, which determines the random ratings.
     """
 
     source: Similarity
@@ -294,10 +300,7 @@ class SampledMap(ImputedBase):
     name: str = "drawn"
 
     def values(self, part: Part, class_senses: Ints, senses: Ints) -> Floats:
-        """Return (C, S) similarities 0..1 of class senses and senses: those of the map, or drawn for unrated pairs.
-
-        Unrated pairs without a prediction are NaN.
-        """
+        """Return (C, S) similarities 0..1: of the map, or drawn for unrated pairs; NaN for pairs without prediction."""
         classes, of_class = np.unique(class_senses, return_inverse=True)
         found = self.source.values(part, classes, senses)
         of_part, pairs = self.learned[part], self.pairs[part]
@@ -361,10 +364,7 @@ def figures_of(scorer: Scorer) -> tuple[float | None, float | None]:
 
 
 def predictive_interval(figures: Sequence[float | None]) -> Ends | None:
-    """Return the 90 % predictive interval (``COVERAGE``) of a metric from its draws: Student's t, cut to 0..1.
-
-    Return None if any draw is None.
-    """
+    """Return the 90 % predictive interval (Student's t, cut to 0..1) of a metric, or None if any draw is None."""
     known = np.array([figure for figure in figures if figure is not None])
     if len(known) < len(figures):
         return None

@@ -1,4 +1,4 @@
-"""Assignment rules: which candidate pairs of ground truths and predictions become matches (A1, A2)."""
+"""Assignment rules: which candidate pairs of ground truths and predictions become matches (protocols.md A1, A2)."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

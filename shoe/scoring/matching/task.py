@@ -232,10 +232,10 @@ class Task:
         return tuple(self.predictions.images[i] for i in np.flatnonzero(self.truth_image < 0).tolist())
 
     def check_images(self) -> None:
-        """Raise an error if no image of the predictions is in the ground truth; an empty side is no error.
+        """Raise an error if predictions and ground truth both have images, but none in common.
 
         Raises:
-            InputError: with one image name of the predictions and one of the ground truth.
+            InputError: naming one image of the predictions and one of the ground truth.
         """
         known, unknown = self.truth.interactions.images, self.unknown_images
         if known and unknown and len(unknown) == len(self.predictions.images):
@@ -322,7 +322,7 @@ class Task:
         """Return c (ground truth, prediction) pairs of one image, and two (c,) masks of the pairs.
 
         The first mask says whether the human boxes overlap, the second whether the object boxes overlap and have the
-        same label. Every pair with one of the two is returned, and perhaps some pairs with neither.
+        same label. All pairs in one of the masks are returned, and perhaps some pairs in neither.
         """
         pairs = self._cached(coordinates, rule, either=True)
         truth, predictions = self._objects
