@@ -387,7 +387,7 @@ class Scorer:
                 return [sigma, *(-rows.astype(np.float64) for rows in (pairs.prediction, pairs.truth))]
 
     def order(self, pairs: Overlaps, sigma: Floats) -> Indices:
-        """Return the (c,) indices of the pairs from best to worst, as ``best-first`` ranks them before any match."""
+        """Return the (c,) indices of the pairs from best to worst, in the order in which ``best-first`` tries them."""
         return in_order(self.criteria(pairs, sigma), pairs.truth, pairs.prediction, *self._content)
 
     def preference(self, pairs: Overlaps) -> Floats:
@@ -421,10 +421,10 @@ class Scorer:
         )
 
     def entries_of(self, truth: Indices, score: Floats, credit: Floats, false: Indices, category: Indices) -> Entries:
-        """Return entries that may have credit, followed by false positives.
+        """Return the entries of ground truths, matched or missed, followed by the entries of false positives.
 
         Args:
-            truth: (e,) ground truth of each entry that may have credit.
+            truth: (e,) ground truth of each of the first entries.
             score: (e,) confidence of these entries.
             credit: (e,) credit of these entries, 0..1.
             false: (f,) rows of predictions that are false positives.

@@ -134,7 +134,7 @@ def _entailments() -> dict[int, tuple[int, ...]]:
 
 
 def parts_by_annotation(labels: NDArray[np.bool_], share: float, least: int) -> Mask:
-    """Return (C, C) whether regions of concept b (column) usually also show concept a (row), as eat shows hold.
+    """Return (C, C) whether regions of concept b (column) usually also show concept a (row), as eating shows holding.
 
     Args:
         labels: (regions, C) annotated concepts of each region.

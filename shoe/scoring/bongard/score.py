@@ -221,9 +221,9 @@ def soft_oracle(problems: Problems, found: Detections, classes: HoiClasses, simi
     smaller of verb similarity and object similarity. (With their mean, every action with the right object would be half
     right, although these problems depend on the action.) With D_i the detections in picture i:
 
-    - for: v(c), the mean over the six positives of the best sigma(c, u) in D_i;
-    - against: n(c), the best sigma(c, u) in all six negatives;
-    - the concept: the classes with the highest v(c) (1 - n(c));
+    - votes for c: v(c), the mean over the six positives of the best sigma(c, u) in D_i;
+    - votes against c: n(c), the best sigma(c, u) in all six negatives;
+    - concept: the classes with the highest v(c) (1 - n(c));
     - a query is positive if, for one of these classes, its best sigma(c, u) is at least (v(c) + n(c)) / 2, so that the
       query is nearer to the positives than to the negatives.
 

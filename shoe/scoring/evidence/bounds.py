@@ -71,7 +71,7 @@ class PossibleMatches:
 
     @classmethod
     def from_scorer(cls, scorer: Scorer, imputation: Imputation, rows: Indices) -> PossibleMatches:
-        """Return the possible matches of the predictions in ``rows``."""
+        """Return the matches of the predictions in ``rows`` that are possible within the bounds of ``imputation``."""
         predictions = scorer.task.predictions
         takes_part = np.zeros(len(predictions), bool)
         takes_part[rows] = True
@@ -213,7 +213,7 @@ class _CandidatePairs(NamedTuple):
         return np.asarray((self.rank == best) & np.repeat(np.logical_and.reduceat(worse, start), size))
 
     def beaten(self, owner: Indices, strong: Mask) -> Mask:
-        """Return (c,) whether a ``strong`` pair of its (sorted) ``owner`` beats each pair within all bounds."""
+        """Return (c,) whether each pair always loses to a ``strong`` pair of the same owner; sorted by ``owner``."""
         if not strong.any():
             return np.zeros(len(owner), bool)
         bar, best = self._best(strong, *runs(owner))
@@ -225,7 +225,7 @@ class _CandidatePairs(NamedTuple):
         return beaten
 
     def _best(self, among: Mask, start: Indices, size: Indices) -> tuple[Floats, Indices]:
-        """Return, for each pair's owner, the highest ``lowest`` of the pairs ``among``, and the highest rank there."""
+        """Return the highest ``lowest`` of the pairs ``among`` of each pair's owner, and the best rank of these."""
         lowest = np.where(among, self.lowest, -np.inf)
         bar = np.repeat(np.maximum.reduceat(lowest, start), size)
         rank = np.where((lowest == bar) & (bar > -np.inf), self.rank, -1)
@@ -375,7 +375,7 @@ def precision_bounds(score: OpenScore, other: FalsePositives) -> tuple[Floats, F
 
 
 def _false_positive_of(score: OpenScore, other: FalsePositives) -> tuple[Indices, tuple[Indices, Indices]]:
-    """Return the class that always counts each unmatched prediction, and the two classes that may; -1 for none."""
+    """Return the class in which each unmatched prediction always counts, and the two possible classes; -1 for none."""
     today, else_ = score.today.category, other.category
     surely = np.where((today == else_) & score.matches.surely, today, -1)
     return surely, (today, np.where(today == else_, -1, else_))
