@@ -43,9 +43,9 @@ class HoiMetric(TorchMetric):  # type: ignore[misc]
          "human_boxes": (n, 4) x1, y1, x2, y2 in pixels of the original image, "object_boxes": (n, 4),
          "verb": (n,) indices into ``verbs``, "object": (n,) indices into ``objects``, "score": (n,)}
 
-    with all predictions of the image. "verb" and "object" may also be lists of these words. Samplers for several
-    processes repeat images to make their parts equally long, so only the first occurrence of an image counts, and
-    ``compute`` warns of repeated images.
+    with all predictions of the image. "verb" and "object" may also be lists of these words. Distributed samplers repeat
+    images so that all processes get the same number of images. Therefore only the first occurrence of an image counts,
+    and ``compute`` warns of repeated images.
 
     "image" is the file name of the image in the ground truth, or its number as in prediction files (HICO-DET: 12 is
     HICO_test2015_00000012.jpg). Predictions for images that are not in the ground truth do not count: ``compute`` warns
@@ -53,8 +53,8 @@ class HoiMetric(TorchMetric):  # type: ignore[misc]
 
     ``compute`` returns one tensor per metric: "PROTOCOL_map", "PROTOCOL_map_rare" and "PROTOCOL_map_non_rare" of each
     exact-label protocol, and "shoe_map", "shoe_mf1", "shoe_mf1_best_tau", "shoe_gt_miss_rate",
-    "shoe_prediction_miss_rate" and "shoe_no_overlap_rate". Values that cannot be measured are NaN. The attribute
-    ``report`` is then the :class:`shoe.Report`.
+    "shoe_prediction_miss_rate" and "shoe_no_overlap_rate". Values that cannot be measured are NaN. ``compute`` also
+    stores the :class:`shoe.Report` in the attribute ``report``.
     """
 
     is_differentiable = False
@@ -119,7 +119,7 @@ class HoiMetric(TorchMetric):  # type: ignore[misc]
         Raises:
             OptionError: if an element is not a mapping with all keys, "image" is not the name or number of an
                 image, or a word is not in ``verbs`` or ``objects``.
-            InputError: naming the first record that breaks a rule, as :meth:`Interactions.from_columns` does.
+            InputError: for the first invalid prediction, as in :meth:`Interactions.from_columns`.
         """
         for each in predictions:
             check_kind("predictions", each, Mapping, '[{"image": NAME, "human_boxes": ..., ...}]')
@@ -147,7 +147,7 @@ class HoiMetric(TorchMetric):  # type: ignore[misc]
         """Score the predictions of all processes, and return one tensor per metric, by name.
 
         Raises:
-            InputError: if there are predictions, and no image of them is in the ground truth.
+            InputError: if there are predictions, but none of their images is in the ground truth.
         """
         image, rows = (self._all(name).cpu().numpy() for name in ("image", "rows"))
         known = self.shoe.truth.interactions.images

@@ -28,7 +28,7 @@ from shoe.lexicon.store import glosses, lexicon, names_of
 from shoe.maps.planning import INVISIBLE, is_tagged, within
 from shoe.similarity import SimilarityMap, write_map
 from shoe.similarity.ensemble import HIGHEST, MISSING
-from shoe.similarity.learned import CREDIT_FROM, LearnedPart, learned_bytes, packed, sample_ratings
+from shoe.similarity.learned import CREDIT_FROM, LearnedPart, learned_bytes, pack_levels, sample_ratings
 from shoe.similarity.maps import shipped_maps
 from shoe.similarity.pairs import pair_keys
 from shoe.similarity.wordnet import steps_up, wordnet_values
@@ -492,7 +492,7 @@ def _quantise(predicted: Floats, grid: RatingGrid, held_out: Floats) -> LearnedP
     kept = ~is_low.all(axis=0)
     if level.size > _LARGEST:
         level[is_low] = 0
-    levels, unknown = packed(level[:, kept].T), np.zeros(2, np.float32)
+    levels, unknown = pack_levels(level[:, kept].T), np.zeros(2, np.float32)
     table = LearnedPart(grid.predicted_classes, grid.senses[kept], levels, ratings.astype(np.float32), shared=unknown)
     return replace(table, shared=_shared_error(table, grid, held_out))
 

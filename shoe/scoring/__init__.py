@@ -1,1 +1,1 @@
-"""Average precision, strict and semantic scores, and the signature that makes them comparable."""
+"""Scoring of predictions: exact-label and semantic (SHOE) metrics, with signatures that show which are comparable."""

@@ -1,7 +1,7 @@
-"""Average precision of ranked lists with credits in 0..1, by all usual interpolation rules.
+"""Average precision (AP) of ranked lists whose entries have credits in 0..1, by all usual interpolation rules.
 
-Only entries with credit above 0 raise recall, and between two such entries precision only falls. A list is therefore
-stored as the ranks and credits of the entries with credit. Functions take many lists at once, one per row.
+An entry is a prediction; its credit is 0 for a false positive. AP depends only on entries with credit above 0, because
+recall is constant and precision falls between two of them. A list is therefore stored as their ranks and credits.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _PAIRS = 128
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Group:
-    """``size`` tied entries of unequal credit, below ``above`` other entries; ``credit``: their credits above 0."""
+    """``size`` tied entries of unequal credits; ``above`` entries rank higher; ``credit`` has the credits above 0."""
 
     above: int
     size: int
@@ -72,16 +72,16 @@ class TiedList:
         """Number of possible assignments of ranks to the entries with credit."""
         return math.prod(math.perm(group.size, len(group.credit)) for group in self.groups)
 
-    def listed(self) -> tuple[Floats, Floats]:
-        """Return ranks and credits, both (orders, entries), of the entries with credit in every possible order."""
+    def all_orders(self) -> tuple[Floats, Floats]:
+        """Return ranks and credits, both (orders, entries), of the entries with credit, for every possible order."""
         if not self.groups:
             return self.rank[None], self.credit[None]
         positions = [np.array(list(permutations(range(group.size), len(group.credit)))) for group in self.groups]
         which = np.indices([len(p) for p in positions]).reshape(len(positions), -1)
         return self._matrix([p[w] for p, w in zip(positions, which, strict=True)])
 
-    def drawn(self, list_number: int) -> tuple[Floats, Floats]:
-        """Return (2 * _PAIRS, entries) ranks and credits: tied entries in random orders and their reverses (a seed)."""
+    def random_orders(self, list_number: int) -> tuple[Floats, Floats]:
+        """Return ranks and credits, (2 * _PAIRS, entries), for random orders of ties; ``list_number`` is the seed."""
         positions = []
         for number, group in enumerate(self.groups):
             drawn = _distinct_positions((list_number << 16) + number, group.size, len(group.credit))
@@ -137,8 +137,8 @@ def average_precision(
         label: (lists, positives) credit of the entry at each rank, 0 to 1.
         truths: (lists,) number of ground truths, at least 1; (1,) if the number is the same for all lists.
         interpolation: rule for the precision-recall curve.
-        epsilon: constant that integrating rules add to the denominators. Rules with a grid subtract it from the
-            thresholds, because the last digits of a sum of fractional credits depend on the order of the terms.
+        epsilon: constant added to the denominators of precision and recall. Rules with a grid of recall thresholds
+            subtract it from the thresholds instead, because sums of fractional credits are rounded.
     """
     if rank.shape[1] == 0:
         return np.zeros(len(rank))
@@ -173,14 +173,14 @@ _MOST_LISTED_ORDERS = 5040
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RankedLists:
-    """Average precision of the lists of K classes.
+    """Average precision of K ranked lists, one per class.
 
     Attributes:
         ap: (K,) values in 0..1; 0 for classes without ground truth.
-        error: (K,) standard error of ``ap`` from randomly drawn orders; 0 if exact.
+        error: (K,) standard error of ``ap`` if it was estimated from random orders; 0 if exact.
         recall: (K,) total credit of each list divided by the number of ground truths, 0..1.
         entries: (K,) number of entries in each list.
-        tied: number of entries that share class and score with another entry, in classes with ground truth.
+        tied: number of entries that have the score of another entry of their class, in classes with ground truth.
         ties_matter: whether tied entries differ in credit, so that their order changes AP.
     """
 
@@ -201,9 +201,9 @@ def ranked_lists(
     ties: Ties,
     epsilon: float = 0.0,
 ) -> RankedLists:
-    """Return the average precision of each class, its entries ranked by descending score, with recall and tie counts.
+    """Rank the entries of each class by descending score; return average precision, recall and number of ties.
 
-    The ranking itself is not returned. Classes without ground truth have AP 0.
+    Classes without ground truth have AP 0.
 
     Args:
         category: (n,) class of each entry, 0 to K - 1.
@@ -211,8 +211,8 @@ def ranked_lists(
         credit: (n,) 0 to 1; a false positive has 0.
         truths: (K,) number of ground truths per class.
         ap: interpolation of the precision-recall curve.
-        ties: ranking of equal scores: in the order of the input, reversed, or the expectation over all orders,
-            estimated from random orders if a class has more than 5,040.
+        ties: order of equal scores: input order, reversed input order, or the mean AP over all orders, which is
+            estimated from random orders if a class has more than 5,040 orders.
         epsilon: see :func:`average_precision`.
     """
     classes = len(truths)
@@ -250,7 +250,7 @@ def ranked_lists(
             order = np.lexsort((-gains, -gained))
             ranked = TiedList.from_counts(len(ascending) - right[order], equal[order], gains[order])
             listable = ranked.orders <= _MOST_LISTED_ORDERS
-            orders = ranked.listed() if listable else ranked.drawn(k)
+            orders = ranked.all_orders() if listable else ranked.random_orders(k)
             of_orders = average_precision(*orders, truths[k : k + 1], ap, epsilon)
             values[k] = of_orders.mean()
             if not listable:
@@ -267,14 +267,14 @@ def ranked_lists(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FixedRanking:
-    """Ranking of p entries of K classes, reused to score them after some are removed or moved to another class.
+    """Ranking of p entries of K classes, from which AP is computed again after entries are removed or change class.
 
     The error analysis uses it to compute AP after one type of error is corrected.
 
     Attributes:
-        rank: (p,) rank of each entry among all, from 0.
+        rank: (p,) rank of each entry among all p entries, from 0.
         ranked: (r,) indices of the entries that have a class, by class and then by rank.
-        keys: (r,) class and rank of each of these entries as one number, ascending.
+        keys: (r,) sort key of each entry in ``ranked``, ascending: class * p + rank.
         starts: (K + 1,) position in ``ranked`` where each class begins.
     """
 
@@ -306,13 +306,13 @@ class FixedRanking:
         return before
 
     def position(self, category: NDArray[np.integer], rank: Indices) -> Indices:
-        """Return the position in ``ranked`` at which an entry of each class and rank is, or would be inserted."""
+        """Return the positions in ``ranked`` of entries with these classes and ranks, or at which they would be."""
         return np.searchsorted(self.keys, category * np.int64(len(self.rank)) + rank)
 
     def lists(
         self, false: Mask, true: Indices, category: NDArray[np.integer], truths: Indices, ap: Interpolation
     ) -> RankedLists:
-        """Return the average precision of each class, ranking only the given false and true positives.
+        """Return the average precision of each class if only these false and true positives are ranked.
 
         Args:
             false: (p,) whether each entry is a false positive of its own class.
@@ -360,5 +360,5 @@ def _ties_with_other_credit(place: Indices, equal: Indices, gains: Floats) -> bo
 
 
 def number_tied(equal: Mask) -> int:
-    """Return the number of tied entries of a sorted list, from (n - 1,) whether two neighbours have equal scores."""
+    """Return the number of tied entries of a sorted list; ``equal``: whether entries i and i + 1 have equal scores."""
     return int((np.append(equal, False) | np.append(False, equal)).sum())

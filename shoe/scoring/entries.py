@@ -37,7 +37,7 @@ def minus(a: float | None, b: float | None) -> float | None:
 
 
 class PartMean(Document, frozen=True, kw_only=True):
-    """Mean AP over a part of the classes (None without a class), and the number of classes in this mean."""
+    """Mean AP over a part of the classes, number of classes in it, and mean F1 (SHOE); a mean over no class is None."""
 
     map: Fraction | None = None
     classes: Count
@@ -119,7 +119,7 @@ class ClassScores(RankedLists):
     def from_lists(
         cls, lists: RankedLists, truths: Indices, counted: Mask, rule: AveragingRule, unseen: Mask
     ) -> ClassScores:
-        """Add to ``lists`` which classes enter the means.
+        """Return the values in ``lists`` together with the classes that enter the means.
 
         Args:
             lists: average precision of every class.
@@ -248,12 +248,12 @@ Amounts = Floats | Indices
 
 
 class F1Figures(Document, frozen=True):
-    """Metrics of Algorithm 2, fractions 0..1; None if a metric is undefined.
+    """SHOE-mF1 and miss rates (Algorithm 2 of the SHOE supplement), fractions 0..1; None if undefined.
 
     Attributes:
         mf1: mean of F1 over classes.
         gt_miss_rate: fraction of ground truths without a match.
-        prediction_miss_rate: fraction of predictions without a match.
+        prediction_miss_rate: fraction of predictions without a match (see option ``prediction-misses``).
         no_overlap_rate: fraction of predictions whose boxes overlap those of no ground truth.
     """
 
@@ -264,7 +264,7 @@ class F1Figures(Document, frozen=True):
 
 
 class F1Rule(NamedTuple):
-    """Options for computing F1 and miss rates: ``recall``, ``f1-classes``, ``prediction-misses`` (A24 to A26)."""
+    """Values of the options ``recall``, ``f1-classes`` and ``prediction-misses`` (docs/protocols.md A24 to A26)."""
 
     recall: Literal["fn", "truth"]
     classes: Literal["truth", "counted"]
@@ -296,11 +296,11 @@ class F1Rule(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class F1Entries:
-    """Matching behind SHOE-mF1, of K classes: n matched ground truths, u unmatched predictions, t ground truths.
+    """Matches from which SHOE-mF1 is computed: n of t ground truths are matched, u predictions are not; K classes.
 
     Attributes:
         category, image, sigma: (n,) class and image of each matched ground truth, and similarity 0..1 of its match.
-        unmatched_category: (u,) class in which each unmatched prediction counts as a false positive, -1 for none.
+        unmatched_category: (u,) class in which each unmatched prediction counts as a false positive, -1 for no class.
         unmatched_image: (u,) image of each unmatched prediction.
         unmatched_overlaps: (u,) whether both boxes of each unmatched prediction overlap those of a ground truth.
         truth_category, truth_image: (t,) class and image of each ground truth.
@@ -349,8 +349,8 @@ class F1Entries:
     def take_images(self, index: Indices) -> F1Entries:
         """Return the matching on the (m,) images ``index``, which become images 0 to m - 1.
 
-        An image listed twice counts as two images. Predictions are not chosen anew by ``tau-by``, which depends on all
-        images at once.
+        An image listed twice counts as two images. The option ``tau-by``, which selects predictions by the scores of
+        all images, is not applied again.
         """
         match, image = rows_of_images(self.image, index)
         unmatched, unmatched_image = rows_of_images(self.unmatched_image, index)

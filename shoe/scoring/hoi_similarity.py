@@ -26,10 +26,10 @@ class WholeSimilarity:
     """Rated similarities of m pairs of a class and a predicted interaction (verb and object), each rated as a whole.
 
     Attributes:
-        keys: (m,) class, verb and object of each comparison as one number, ascending.
-        values: (m,) similarity 0..1 of each comparison.
+        keys: (m,) integer key of each pair (its class, verb and object), ascending.
+        values: (m,) similarity 0..1 of each pair.
         verb, object: (words,) index of each predicted word among the rated words, -1 if not rated.
-        shape: number of rated objects, and number of classes.
+        shape: number of rated objects and number of classes, from which keys are computed.
     """
 
     keys: Indices
@@ -42,10 +42,10 @@ class WholeSimilarity:
     def from_ratings(
         cls, rated: WholeRatings, values: Floats, classes: HoiClasses, verbs: Sequence[str], objects: Sequence[str]
     ) -> WholeSimilarity:
-        """Return the rated similarities that concern the classes; pairs of a class and its own labels are left out.
+        """Return the rated similarities of the classes in a dataset; pairs of a class and its own labels are left out.
 
         Args:
-            rated: pairs of interactions that raters compared.
+            rated: pairs of a class and a predicted interaction that raters compared.
             values: combined rating 0..1 of each pair, NaN without a rating.
             classes: classes of the dataset.
             verbs, objects: predicted words.
@@ -72,10 +72,10 @@ class WholeSimilarity:
             shape=shape,
         )
 
-    def found(
+    def look_up(
         self, hoi: NDArray[np.integer], verb: NDArray[np.integer], object_: NDArray[np.integer]
     ) -> tuple[Mask, Floats]:
-        """Return whether each (class, verb, object) is rated, and the similarity if it is; index arrays broadcast."""
+        """Return whether each (class, verb, object) is rated, and its similarity if rated; index arrays broadcast."""
         of_verb, of_object = self.verb[verb], self.object[object_]
         wanted = np.where((of_verb >= 0) & (of_object >= 0), _keys(of_verb, of_object, hoi, self.shape), -1)
         if not len(self.keys):
@@ -109,7 +109,7 @@ class HoiSimilarity:
     """HOI similarity sigma of K classes to any pair of predicted words (docs/protocols.md 10.1).
 
     Attributes:
-        verbs, objects: similarity of the classes' verbs (objects), as rows, to predicted words, as columns.
+        verbs, objects: similarity tables with a row per verb (object) of the classes and a column per predicted word.
         verb_row, object_row: (K,) row of each class in ``verbs`` and ``objects``.
         rated_verbs, rated_objects: (words,) whether each predicted word could be compared with at least one class.
         how: rule that combines verb similarity and object similarity.
@@ -189,7 +189,7 @@ class HoiSimilarity:
 
     @cached_property
     def meanings(self) -> tuple[Ints, Ints]:
-        """(verb words,) and (object words,) group ID of each word; a group is equally similar to every class."""
+        """(verb words,) and (object words,) group ID per word; words of a group have the same similarities."""
         verbs, objects = self.verbs.values.T, self.objects.values.T
         if self.whole is not None:  # words in rated whole interactions are in groups of their own
             verbs = np.column_stack([verbs, self.whole.verb])
@@ -204,7 +204,7 @@ class HoiSimilarity:
             self.how,
             self.weight,
         )
-        return sigma if self.whole is None else np.where(*self.whole.found(hoi, verb, object_), sigma)
+        return sigma if self.whole is None else np.where(*self.whole.look_up(hoi, verb, object_), sigma)
 
     def nearest_class(
         self,
@@ -219,8 +219,8 @@ class HoiSimilarity:
             verb: (n,) predicted verb words.
             object_: (n,) predicted object words.
             allowed: classes, ascending.
-            known: (n,) one allowed class per prediction, and the (n,) similarity to use for this class instead of the
-                computed value. Predictions of the same words must have the same class and similarity here.
+            known: (n,) an allowed class per prediction, and (n,) a similarity that replaces the computed similarity of
+                this class. Both must be the same for predictions of the same words.
         """
         words = self.objects.values.shape[1]
         pairs, which = number_distinct(verb.astype(np.int64) * words + object_, self.verbs.values.shape[1] * words)
@@ -278,7 +278,7 @@ class HoiSimilarity:
     ) -> tuple[Indices, Floats]:
         """Return the (n,) class most similar to each prediction, and the (n,) similarity 0..1.
 
-        Candidates are the classes annotated on its image. Of equally similar classes, the first in the table is taken.
+        Candidates are the classes annotated on the prediction's image. Of equally similar classes, the first is taken.
 
         Args:
             hoi: (t,) class of each ground truth.

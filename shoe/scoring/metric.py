@@ -23,9 +23,9 @@ class Metric:
     """Streaming metric: ``update`` collects batches of predictions, ``compute`` scores them all by :func:`shoe.score`.
 
     A batch is a table; :meth:`Interactions.from_columns` builds a table from the arrays of a training loop. The
-    predictions of an image may be spread over several batches. All rows are stored, because matching, caps and repeats
-    depend on all rows of an image, and tau on all rows of the data set. Each column is stored in the smallest type that
-    keeps the values exactly: 40 bytes per triplet if boxes and scores are in single precision.
+    predictions of an image may be spread over several batches. All rows are stored, because matching and caps depend on
+    all rows of an image, and the threshold of SHOE-mF1 on all rows of the data set. Each column is stored in the
+    smallest type that keeps the values exactly: 40 bytes per triplet if boxes and scores are in single precision.
 
     Example:
         >>> import numpy as np, shoe
@@ -85,7 +85,7 @@ class Metric:
         self._batches.append(_packed(predictions, self._batches[-1] if self._batches else predictions))
 
     def reset(self) -> None:
-        """Delete all batches; the arguments of the metric stay."""
+        """Delete all batches; the ground truth and the options are kept."""
         self._batches = []
 
     def merge(self, other: Metric) -> None:

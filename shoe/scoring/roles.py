@@ -30,14 +30,14 @@ class OfAction(Document, frozen=True):
 
 
 class ByPerson(Document, frozen=True, kw_only=True):
-    """Metrics of one protocol that ranks predictions per person and action (V-COCO), with its signature.
+    """Metrics of one V-COCO protocol, which ranks predicted persons per action or role, with its signature.
 
     Attributes:
         signature: signature of these metrics.
         protocol: name of the protocol.
         map: mean average precision over all entries: actions, or actions with a role.
         entries: number of entries in the mean.
-        left_out: name of the entry that papers leave out.
+        left_out: name of the entry that papers exclude from the mean.
         map_without_left_out: mean average precision over all entries except ``left_out``.
         ranked_predictions: number of ranked predictions over all entries.
         actions: average precision by the name of the entry, for entries with ground truth.
@@ -55,7 +55,7 @@ class ByPerson(Document, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RoleResult:
-    """Metrics of one protocol by person, fractions 0..1; E entries: actions, or actions with a role.
+    """Metrics of one V-COCO protocol, fractions 0..1; E entries: actions, or actions with a role.
 
     Attributes:
         names: E names, like "hold" or "hold-obj".
@@ -64,8 +64,8 @@ class RoleResult:
         map: mean over the entries with ground truth; None without such an entry.
         left_out: name of the entry that ``map_without`` leaves out; "" for none.
         map_without: mean over all entries except ``left_out``.
-        ranked: number of ranked predictions over all entries. Predictions on unknown images, of persons without
-            annotation, or without a score for the entry are not ranked.
+        ranked: number of ranked predictions over all entries. Predictions on unknown images, on persons without
+            annotation, or with score NaN for the entry are not ranked.
     """
 
     options: RoleOptions
@@ -104,7 +104,7 @@ class RoleResult:
 
 
 def role_scores(task: Task, protocols: Sequence[RoleOptions]) -> tuple[RoleResult, ...]:
-    """Return one result per role protocol (V-COCO), or an empty tuple if the ground truth has no annotated roles."""
+    """Return one result per V-COCO protocol, or an empty tuple if the ground truth has no annotated roles."""
     if not protocols or task.truth.roles is None:
         return ()
     found = person_matches(task, task.truth.roles, protocols)
@@ -112,12 +112,12 @@ def role_scores(task: Task, protocols: Sequence[RoleOptions]) -> tuple[RoleResul
 
 
 def person_matches(task: Task, truth: RoleTruth, protocols: Iterable[RoleOptions]) -> dict[Overlap, PersonMatches]:
-    """Return the predictions of a task matched with annotated persons, by each box area formula of the protocols."""
+    """Return the persons of a task matched with annotated persons, for each box area formula that protocols use."""
     return {each: PersonMatches.from_task(task, truth, each) for each in {options.overlap for options in protocols}}
 
 
 def role_score(task: Task, found: PersonMatches, options: RoleOptions) -> RoleResult:
-    """Return the metrics of matched persons under one protocol by person (docs/protocols.md 4.3, 4.4)."""
+    """Return the metrics of matched persons under one V-COCO protocol (docs/protocols.md 4.3, 4.4)."""
     entries = role_entries(task, found, options)
     names, left_out = role_names(task.truth.benchmark.actions, options)
     truths, scores = entries.truths, entries.scores()
@@ -140,7 +140,7 @@ def role_names(actions: Actions, options: RoleOptions) -> tuple[tuple[str, ...],
 
 
 def role_entries(task: Task, found: PersonMatches, options: RoleOptions) -> Entries:
-    """Return the entries that a protocol by person ranks; a category is an action, or an action with a role.
+    """Return the predictions that a V-COCO protocol ranks; a category is an action, or an action with a role.
 
     ``found`` are the persons of the task, matched with the protocol's box area formula.
     """
@@ -179,12 +179,12 @@ def role_entries(task: Task, found: PersonMatches, options: RoleOptions) -> Entr
 
 
 def role_rule(options: RoleOptions) -> AveragingRule:
-    """Return the averaging rule of a protocol by person; equal scores stay in the order of the official code."""
+    """Return the averaging rule of a V-COCO protocol; equal scores stay in the order of the official code."""
     return AveragingRule(options.ap, Ties.INPUT)
 
 
 def role_parts(names: tuple[str, ...], left_out: str) -> dict[str, Mask]:
-    """Return {"without-NAME": (E,) mask of all entries except NAME} for ``left_out`` NAME; {} if that is ""."""
+    """Return {"without-NAME": (E,) mask of all entries except NAME}, NAME being ``left_out``; {} without NAME."""
     return {f"without-{left_out}": np.array([name != left_out for name in names], bool)} if left_out else {}
 
 

@@ -207,7 +207,7 @@ class Figures(Document, frozen=True, kw_only=True):
         images, ground_truths, predictions: number of images, of annotated triplets and of predictions.
         strict: metrics of the first exact-label protocol.
         protocols: metrics of each exact-label protocol with its own ``signature``, if there are several.
-        roles: V-COCO only: metrics of each protocol by person, with its own ``signature``.
+        roles: metrics of each V-COCO protocol with its own ``signature``; empty for other datasets.
         semantic: metrics of SHOE.
     """
 
@@ -229,12 +229,12 @@ class Report:
 
     Attributes:
         task: predictions and ground truth.
-        facts: further items of the signature: how predictions were read, name and content hash of the map.
+        facts: further fields of the signature: how predictions were read, name and content hash of the map.
         strict_results: one result per exact-label protocol, in the order requested.
-        role_results: one result per protocol by person, in the order requested.
+        role_results: one result per V-COCO protocol (agents, roles), in the order requested.
         semantic: result of SHOE; None if not requested or not measurable.
         similarities: similarities of words and classes behind ``semantic``; None without SHOE.
-        absent: reason for each part of the report that could not be measured, by the name of the part.
+        absent: {name of a part of the report that could not be measured: reason}.
         notes: how the predictions were read; None for tables that were not read from a file.
     """
 
@@ -404,7 +404,7 @@ class Report:
 
     @property
     def signature(self) -> Signature:
-        """Signature of ``strict`` and ``semantic``; if both are None, of the first protocol by person."""
+        """Signature of ``strict`` and ``semantic``; if both are None, of the first V-COCO protocol."""
         strict, semantic = self.strict, self.semantic
         if strict is None and semantic is None and self.role_results:
             return self.signature_of(self.role_results[0])
@@ -416,7 +416,7 @@ class Report:
         )
 
     def signature_of(self, result: StrictResult | RoleResult) -> Signature:
-        """Return the signature of one exact-label protocol, or of one protocol by person."""
+        """Return the signature of one exact-label protocol, or of one V-COCO protocol."""
         facts = {k: v for k, v in self.facts.items() if k not in SEMANTIC_FACTS}
         benchmark = self.truth.benchmark
         protocols = {**benchmark.protocols, **benchmark.role_protocols}

@@ -1,4 +1,4 @@
-"""Steps of both SHOE algorithms for one task: choice of predictions, matching, and false positives."""
+"""Steps of the algorithms for SHOE-mAP and SHOE-mF1: selection of predictions, matching, and false positives."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ _ROUNDING = 1e-9
 def confident(task: Task, rows: Indices, ranked: Mask, options: SemanticOptions) -> Indices:
     """Return the ``rows`` whose predictions pass the threshold tau (Algorithm 2, line 2; docs/protocols.md A22).
 
-    With ``tau-by=score``, tau is the lowest score. Otherwise, tau is the fraction of predictions with the lowest scores
-    that is removed, from the whole data set or from each image. Only predictions in the (r,) mask ``ranked`` count for
-    the score at which this fraction ends; without such predictions, all rows pass.
+    With ``tau-by=score``, predictions with a score of at least tau pass. Otherwise, the fraction tau of the predictions
+    with the lowest scores is removed, from the whole data set or from each image. The fraction is taken of the
+    predictions in the (r,) mask ``ranked``; without such predictions, all rows pass.
     """
     tau, score = options.tau, task.predictions.score[rows]
     if options.tau_by == "score":
@@ -90,7 +90,7 @@ class Scorer:
 
     Attributes:
         hoi: (t,) class of each ground truth.
-        turn: (t,) index of each ground truth among the ground truths of its image.
+        turn: (t,) index of each ground truth in its image.
         counted: (K,) whether each class is evaluated (option ``no-interaction``).
         truth_rows: ascending rows of the ground truths of evaluated classes.
         truths: (K,) number of ground truths per class, 0 for classes that are not evaluated.
@@ -130,7 +130,7 @@ class Scorer:
         """Return a scorer of the same task and options with other similarities.
 
         The pairs ``near`` are computed again only if the new similarities change which predictions are evaluated, or
-        which words are equally similar to all classes.
+        which words have the same meaning (:attr:`HoiSimilarity.meanings`).
         """
         same = all(map(np.array_equal, similarities.meanings, self.similarities.meanings))
         same &= np.array_equal(participants(self.task, similarities, self.options), self.rows)
@@ -138,7 +138,7 @@ class Scorer:
 
     @property
     def map_rows(self) -> Indices:
-        """Ascending rows of the predictions for SHOE-mAP: evaluated ones, and with ``map-tau`` at least this score."""
+        """Ascending rows of the predictions for SHOE-mAP: evaluated predictions with at least the score ``map-tau``."""
         tau = self.options.map_tau
         return self.rows if tau is None else self.rows[self.task.predictions.score[self.rows] >= tau]
 
@@ -230,12 +230,12 @@ class Scorer:
 
     @cached_property
     def map_false_of(self) -> Indices:
-        """(n,) class in which each prediction is a false positive in mAP if it has no match, -1 for no class."""
+        """(n,) class in which each prediction counts as a false positive for mAP if unmatched, -1 for no class."""
         return self._false_of(self.options.fp_scope, self.options.delta_at)
 
     @cached_property
     def f1_false_of(self) -> Indices:
-        """(n,) class in which each prediction is a false positive in mF1 if it has no match, -1 for no class."""
+        """(n,) class in which each prediction counts as a false positive for mF1 if unmatched, -1 for no class."""
         options = self.options
         if (options.f1_fp_scope, options.f1_delta_at) == (options.fp_scope, options.delta_at):
             return self.map_false_of
@@ -252,8 +252,7 @@ class Scorer:
         """Return the (r,) class most similar to each prediction in ``rows``, and the (r,) similarity to this class.
 
         Candidates are all evaluated classes, or those annotated on the prediction's image (``scope``); -1 without a
-        candidate. An unmatched prediction can be a false positive of this class (Algorithm 1, lines 23-30;
-        A7).
+        candidate. An unmatched prediction can be a false positive of this class (Algorithm 1, lines 23-30; A7).
         """
         nearest, sigma, which = self._nearest(similarities, scope)
         return nearest[which[rows]], sigma[which[rows]]
@@ -313,7 +312,7 @@ class Scorer:
 
     @property
     def prefers_originals(self) -> bool:
-        """Whether matching always prefers an original (highest score, then first row) to its repeated predictions."""
+        """Whether matching always prefers the best of several equal triplets (highest score, then first row)."""
         return self.options.assign in ("greedy-gt", "best-first") and self.options.sigma_ties == "confidence"
 
     def may_match(self, sigma: Floats) -> Mask:
@@ -323,11 +322,11 @@ class Scorer:
         return sigma > (0 if self.options.min_sigma == "positive" else self.options.delta)
 
     def reaches_delta(self, sigma: Floats, at: At) -> Mask:
-        """Return whether each similarity of an unmatched prediction to a class is enough for a false positive (A8)."""
+        """Return whether each similarity suffices for a false positive: at least delta, or above delta (``at``; A8)."""
         return sigma >= self.options.delta if at == ">=" else sigma > self.options.delta
 
     def match(self, rows: Indices) -> Matches:
-        """Return the matching of the predictions in ``rows`` with the ground truths, and the false positives."""
+        """Match the predictions in ``rows`` with the ground truths; return matches and unmatched predictions."""
         score = self.task.predictions.score
         takes_part = np.zeros(len(score), bool)
         takes_part[rows] = True
@@ -388,7 +387,7 @@ class Scorer:
                 return [sigma, *(-rows.astype(np.float64) for rows in (pairs.prediction, pairs.truth))]
 
     def order(self, pairs: Overlaps, sigma: Floats) -> Indices:
-        """Return the (c,) indices of the pairs from best to worst, as ``best-first`` ranks them before any match."""
+        """Return the (c,) indices of the pairs from best to worst, in the order in which ``best-first`` tries them."""
         return in_order(self.criteria(pairs, sigma), pairs.truth, pairs.prediction, *self._content)
 
     def preference(self, pairs: Overlaps) -> Floats:
@@ -404,7 +403,7 @@ class Scorer:
     def entries(self, matches: Matches) -> Entries:
         """Return the ranked entries for SHOE-mAP (Algorithm 1, lines 32-40).
 
-        (score, credit) is (score, sigma) for a match, (0, 0) for a missed ground truth, (score, 0) if a false positive.
+        A match has its score and credit sigma. A false positive has credit 0, a missed ground truth score and credit 0.
         """
         score, matched = self.task.predictions.score, np.flatnonzero(matches.prediction >= 0)
         # False positives of a class without ground truth change nothing: its AP is 0 or not in the mean.
@@ -422,10 +421,10 @@ class Scorer:
         )
 
     def entries_of(self, truth: Indices, score: Floats, credit: Floats, false: Indices, category: Indices) -> Entries:
-        """Return entries that may have credit, followed by false positives.
+        """Return the entries of ground truths, matched or missed, followed by the entries of false positives.
 
         Args:
-            truth: (e,) ground truth of each entry that may have credit.
+            truth: (e,) ground truth of each of the first entries.
             score: (e,) confidence of these entries.
             credit: (e,) credit of these entries, 0..1.
             false: (f,) rows of predictions that are false positives.
@@ -453,7 +452,7 @@ class Scorer:
         return self.entries(self.match(self.map_rows)).means().map
 
     def f1_entries(self, matches: Matches) -> F1Entries:
-        """Return the matches and unmatched predictions as entries for Algorithm 2."""
+        """Return the matches and unmatched predictions as entries for SHOE-mF1 (Algorithm 2)."""
         matched = np.flatnonzero(matches.prediction >= 0)
         return F1Entries(
             category=self.hoi[matched],

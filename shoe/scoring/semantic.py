@@ -27,10 +27,10 @@ class Semantic(Document, frozen=True, kw_only=True):
         mf1: SHOE-mF1.
         mf1_best_tau: SHOE-mF1 at the confidence threshold with the highest SHOE-mF1 (``tau-by=best``).
         gt_miss_rate: fraction of ground truths without a match, in the matching for mF1.
-        prediction_miss_rate: fraction of the predictions kept by tau that have no match.
-        no_overlap_rate: fraction of the predictions kept by tau whose boxes overlap no ground-truth pair.
-        above_delta: ``mf1`` and the miss rates if a match must be more similar than delta (``min-sigma=delta``); under
-            the published rule, a prediction of the right object with any verb can match.
+        prediction_miss_rate: fraction of the predictions that pass the threshold tau and have no match.
+        no_overlap_rate: fraction of the predictions that pass tau whose boxes overlap no ground-truth pair.
+        above_delta: ``mf1`` and the miss rates if a match must be more similar than delta (``min-sigma=delta``). The
+            published rule has no such minimum: with the right object, a prediction of any verb can match.
         classes: number of classes in the mean of ``map``.
         tied_share: fraction of ranked predictions whose score equals the score of another prediction of the class.
         components_share: only with ``compare=interactions``: fraction of the inexact matches and false positives of
@@ -66,7 +66,7 @@ class Semantic(Document, frozen=True, kw_only=True):
 
 
 class SemanticResult(Semantic, frozen=True, eq=False, kw_only=True):
-    """Metrics of SHOE, and the matching and class values behind them.
+    """Metrics of SHOE, the matching for SHOE-mAP, and the values of each class.
 
     Attributes:
         options: options of the protocol.
@@ -162,5 +162,5 @@ def _components_share(scorer: Scorer, matches: Matches) -> float | None:
     hoi = np.concatenate([scorer.hoi[matched], matches.false_positive_of[charged]])
     open_ = task.hoi[row] != hoi
     row, hoi = row[open_], hoi[open_]
-    known, _ = whole.found(hoi, task.predictions.verb[row], task.predictions.object[row])
+    known, _ = whole.look_up(hoi, task.predictions.verb[row], task.predictions.object[row])
     return float(1 - known.mean()) if len(row) else None

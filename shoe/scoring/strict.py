@@ -43,7 +43,7 @@ class Strict(Document, frozen=True, kw_only=True):
 
 
 class StrictResult(Strict, frozen=True, eq=False, kw_only=True):
-    """Metrics of one exact-label protocol, and the class values behind them.
+    """Metrics of one exact-label protocol, and the values of each class.
 
     Attributes:
         options: options of the protocol.
@@ -149,9 +149,9 @@ def _rows(task: Task, options: StrictOptions, truths: Indices) -> Indices:
 def true_positives(task: Task, entries: Indices, options: StrictOptions) -> Indices:
     """Return the ascending indices into ``entries`` of the true positives.
 
-    Each prediction is assigned to the ground truth of its image and class with the largest pair IoU, of equals the
-    first, if the boxes pass the overlap rule. Of the predictions assigned to a ground truth, the prediction with the
-    highest score is the true positive; the others are false positives.
+    A prediction is assigned to the ground truth of its image and class with the largest pair IoU (the first if equal),
+    if the boxes pass the overlap rule. Of the predictions assigned to a ground truth, the prediction with the highest
+    score is the true positive; the others are false positives.
 
     Args:
         task: predictions and ground truth.

@@ -58,7 +58,7 @@ class WordNetSimilarity(Similarity):
         return hashlib.sha256(f"{self.name} of {whole}".encode()).hexdigest()[:8]
 
     def values(self, part: Part, class_senses: Ints, senses: Ints) -> Floats:
-        """Return (C, S) similarities 0..1 of class senses and senses; NaN only for a class without a sense."""
+        """Return (C, S) similarities 0..1 of class senses and other senses; NaN only for a class without a sense."""
         return wordnet_values(self.name, part, class_senses, senses)
 
 
@@ -92,7 +92,7 @@ def similarity_for(benchmark: Benchmark, name_or_folder: str | Path | Similarity
 
     Args:
         name_or_folder: "dataset" for the benchmark's own map, a name or folder as for :func:`load_similarity`, or a
-            loaded similarity. This is returned unchanged, except that a map is returned with the given ensemble.
+            loaded similarity. A loaded map is returned with the given ensemble, any other similarity unchanged.
         ensemble: how a map's raters are combined; see :func:`load_similarity`.
     """
     if isinstance(name_or_folder, SimilarityMap) and name_or_folder.ensemble != ensemble:

@@ -31,7 +31,7 @@ class RaterWeights:
 
     Attributes:
         weights: weight of each rater in means and in majority votes; above 0.
-        omits: whether a 0 of each rater may be an omission, which is ignored; see :meth:`mask_omissions`.
+        omits: whether a 0 of each rater may mean "not rated", and is then ignored; see :meth:`mask_omissions`.
     """
 
     weights: tuple[float, ...]

@@ -136,7 +136,7 @@ def reason_of(candidate: Sense, part: Part, of: tuple[str, str], word: str, opti
 
     Args:
         candidate: possible sense of the word, with the rule.
-        of: word of the class to which the word is compared, and name of the class's sense.
+        of: word and name of the sense of the class with which the predicted word is compared.
         word: predicted word.
         options: semantic options; ``partial`` and ``sense`` determine which weights apply.
     """

@@ -46,10 +46,10 @@ class LearnedPart:
         classes: (C,) IDs of the class senses.
         senses: (S,) IDs of the other senses, ascending.
         levels: (S, ceil(C / 2)) level 0 to 15 of the predicted rating of each pair, two per byte: column k has class
-            2 k in its lower four bits and class 2 k + 1 in its upper four bits (:func:`packed`).
+            2 k in its lower four bits and class 2 k + 1 in its upper four bits (:func:`pack_levels`).
         ratings: (16, 5) fraction of each rating 0 to 4 per level; the mean rating increases with the level.
-        shared: (2,) fractions of the variance of the prediction errors (as normal deviates) that are common to all
-            pairs of a class, and to all pairs of a sense.
+        shared: (2,) fraction of the variance of prediction errors, as normal deviates, that all pairs of a class have
+            in common, and fraction that all pairs of a sense have in common.
     """
 
     classes: Ints
@@ -102,8 +102,8 @@ def sample_ratings(ratings: NDArray[np.floating], levels: NDArray[np.integer], d
     return np.asarray(np.add.reduce([deviates >= end[levels] for end in ends.T], dtype=np.int64))
 
 
-def packed(levels: Indices) -> NDArray[np.uint8]:
-    """Return (S, C) levels 0 to 15 packed as (S, ceil(C / 2)) bytes, even columns in the lower four bits."""
+def pack_levels(levels: Indices) -> NDArray[np.uint8]:
+    """Return (S, C) levels 0 to 15 as (S, ceil(C / 2)) bytes: two levels each, even columns in the lower four bits."""
     even = np.pad(levels.astype(np.uint8), ((0, 0), (0, levels.shape[1] % 2)))
     return even[:, ::2] | even[:, 1::2] << np.uint8(4)
 

@@ -87,7 +87,7 @@ class RaterEntry(msgspec.Struct, frozen=True):
 class Header(msgspec.Struct, frozen=True):
     """Fields of every map.json; ``format`` is informative only.
 
-    With ``either_direction``, a rating in the extended map also counts for the reversed pair, unless that is rated.
+    With ``either_direction``, a rating in the extended map also counts for an unrated reversed pair.
     """
 
     version: Annotated[Literal[1], _described(f"{VERSION}, the version supported by this release of shoe")]
@@ -107,7 +107,7 @@ class Header(msgspec.Struct, frozen=True):
     format: Any = ""
 
 
-def read_about(path: Path) -> tuple[Header, dict[str, Any]]:
+def read_map_json(path: Path) -> tuple[Header, dict[str, Any]]:
     """Read a map.json and return its checked header, and its whole content as a dict.
 
     Raises:
@@ -228,7 +228,7 @@ class SimilarityMap(Similarity):
             raise no_map_error(name_or_folder, "similarity map", shipped_maps())
         is_shipped = name_or_folder in shipped_maps()
         folder = data_folder("similarity_maps") / name_or_folder if is_shipped else Path(name_or_folder)
-        header, about = read_about(folder / ABOUT)
+        header, about = read_map_json(folder / ABOUT)
         check_lexicon(folder / ABOUT, header)
         known = RaterEntry.__struct_fields__
         raters = [
@@ -303,7 +303,7 @@ class SimilarityMap(Similarity):
 
     @cached_property
     def whole(self) -> tuple[WholeRatings, Floats] | None:
-        """Rated whole interactions and their (m,) ensemble values 0..1, read on first access; None without ratings."""
+        """Rated whole interactions and their (m,) ensemble values 0..1, read on first access; None without them."""
         rated = self.whole_ratings
         return (rated, ensemble_values(rated.ratings, self.ensemble, self.rater_weights)) if rated else None
 
@@ -318,7 +318,7 @@ class SimilarityMap(Similarity):
         return (self.learned_file.path.read_bytes(), self.about["learned"]) if self.learned_file else None
 
     def predicted(self, part: Part, class_senses: Ints, senses: Ints) -> Floats | None:
-        """Return (C, S) predicted similarities 0..1, NaN for a class without predictions; None without predictions."""
+        """Return (C, S) predicted similarities 0..1, NaN for a class without predictions; None if the map has none."""
         return self.learned[part].expected(class_senses, senses) if self.learned else None
 
     @property
@@ -328,15 +328,15 @@ class SimilarityMap(Similarity):
 
     @property
     def provenance(self) -> dict[str, Any]:
-        """Fields of map.json that a map made from this map keeps, such as sources and licence of the ratings."""
+        """Fields of map.json that maps made from this map get, too, such as sources and licence of the ratings."""
         header = {*Header.__struct_fields__} - {"either_direction", "second_senses"}
         return {name: value for name, value in self.about.items() if name not in header}
 
     def values(self, part: Part, class_senses: Ints, senses: Ints) -> Floats:
         """Return the (C, S) ensemble values 0..1 of pairs of senses: NaN for unrated pairs, 1 for a sense with itself.
 
-        If a class has a second sense, the higher value of both counts; the pair counts as unrated if the second sense
-        is unrated and has a higher prediction. Raises OptionError if the active lexicon is not ``concepts``.
+        If a class has a second sense, the higher value of its two senses counts; NaN if the second sense is unrated,
+        but has a higher predicted value. Raises OptionError if the active lexicon is not ``concepts``.
         """
         found, seconds = self._values(part, class_senses, senses), self.second_senses.get(part, {})
         rows = np.flatnonzero(np.isin(class_senses, list(seconds)))
@@ -406,9 +406,9 @@ def is_map(name_or_folder: str | Path) -> bool:
 
 
 def no_map_error(name_or_folder: str | Path, what: str, known: Iterable[str]) -> ShoeError:
-    """Return the error for a map that was not found: InputError if the path exists, else that the name is unknown.
+    """Return the error for a map that was not found: InputError if the path exists, else OptionError (unknown name).
 
-    ``what`` is a noun for the name in the message, such as "map"; ``known`` are the valid names, for a suggestion.
+    ``what`` is what the message calls the name, such as "similarity map"; ``known`` are valid names, to suggest one.
     """
     if not os.path.exists(name_or_folder):
         return unknown_name(what, str(name_or_folder), known)
@@ -502,9 +502,9 @@ def write_map(
 
 
 def clear_leftovers(folder: Path) -> None:
-    """Check that a map can be written to ``folder``, and handle temporary folders of killed processes that wrote it.
+    """Check that a map can be written to ``folder``, and remove what killed processes left when writing this map.
 
-    If a temporary folder contains a complete map, the map is moved to ``folder``; otherwise it is deleted.
+    A complete map in a temporary folder is moved to ``folder`` if that is missing; all temporary folders are deleted.
 
     Raises:
         InputError: if no map can be written to the folder.
@@ -580,7 +580,7 @@ def _unwritable(folder: Path, error: OSError) -> InputError:
 def check_is_new(folder: Path) -> None:
     """Raise InputError unless ``folder`` is missing or empty, is writable, and has a printable name.
 
-    Also move or delete unfinished maps of killed processes; see :func:`clear_leftovers`.
+    Unfinished maps of killed processes are moved or deleted first; see :func:`clear_leftovers`.
     """
     if not Path(os.path.realpath(folder)).name.isprintable():
         raise InputError(quote(str(folder)), found="unprintable characters", expected="a printable folder name")

@@ -1,7 +1,7 @@
 """Similarity for classes that are not in a map: the rating if the pair is rated, else a prediction by WordNet relation.
 
-The relation of a pair is the number of steps up and of steps down WordNet's hypernyms on the path from the class sense
-to the other sense: a hyponym is (0, 1), a sibling (1, 1). ``neighbourhood.tsv`` contains, for each relation of up to
+The relation of a pair is (steps up, steps down) on the path from the class sense to the other sense along WordNet's
+hypernyms: (0, 1) for a hyponym, (1, 1) for a sibling. ``neighbourhood.tsv`` contains, for each relation of up to
 four steps, the mean rating in the shipped map ``hico-det``, which is the predicted similarity of such pairs. All other
 pairs have predicted similarity 0. ``scripts/fit-neighbourhood`` writes the table and measures its accuracy
 (docs/swig.md).

@@ -52,7 +52,7 @@ class RatedPairs:
 
     @classmethod
     def from_names(cls, pairs: Mapping[tuple[str, str], Sequence[int | None]], raters: int) -> RatedPairs:
-        """Return the sorted table of {(class synset, synset): ratings 0..4 or None of each of ``raters`` raters}."""
+        """Return the sorted table of {(class synset, synset): R ratings 0..4 or None}; ``raters`` is R."""
         senses = ids_of(name for pair in pairs for name in pair).reshape(-1, 2)
         given = [[MISSING if rating is None else rating for rating in ratings] for ratings in pairs.values()]
         return cls(senses[:, 0], senses[:, 1], np.array(given, np.int8).reshape(len(pairs), raters)).by_name()
@@ -82,7 +82,7 @@ class RatedPairs:
         return RatedPairs(class_sense, sense, ratings).by_name()
 
     def add_reversed(self, classes: Ints) -> RatedPairs:
-        """Return the pairs, and for each class sense in ``classes`` the reversed pairs that the table does not have."""
+        """Return the pairs, and the reverse of each pair whose other sense is in ``classes``, if the table lacks it."""
         back = RatedPairs(self.sense, self.class_sense, self.ratings)[np.isin(self.sense, classes)]
         new = back[self.rows_of(back.class_sense, back.sense) < 0]
         fields = ((getattr(each, name) for each in (self, new)) for name in ("class_sense", "sense", "ratings"))
@@ -130,8 +130,8 @@ def read_table(path: Path, raters: Sequence[str], digest: str | None = None) -> 
     Args:
         path: verbs.tsv or objects.tsv of the map.
         raters: names of the expected rating columns.
-        digest: SHA-256 of the sorted table in map.json, or None. A file with this SHA-256 was checked when it was
-            written. Any other file is checked line by line; its rows may be in any order.
+        digest: SHA-256 of the sorted table according to map.json, or None. Only a file with another SHA-256 is
+            checked line by line; its rows may be in any order.
 
     Returns:
         The pairs, sorted by name, and the SHA-256 of the sorted table.

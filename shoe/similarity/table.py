@@ -65,7 +65,7 @@ class Similarity(ABC):
 
     @abstractmethod
     def values(self, part: Part, class_senses: Ints, senses: Ints) -> Floats:
-        """Return the similarity of C class senses and S senses, all as IDs of the compiled lexicon.
+        """Return the similarity of C class senses and S other senses, all given as IDs of the compiled lexicon.
 
         Args:
             part: "verb" or "object".
@@ -77,7 +77,7 @@ class Similarity(ABC):
         """
 
     def predicted(self, part: Part, class_senses: Ints, senses: Ints) -> Floats | None:
-        """Return the predicted similarity of C class senses and S senses, also for rated pairs.
+        """Return the predicted similarity of C class senses and S other senses, also for rated pairs.
 
         Returns:
             (C, S) values 0..1; NaN for a class without predictions. None if this similarity has no predictions.
@@ -91,7 +91,7 @@ class Similarity(ABC):
 
     @public_function
     def between(self, part: Part, class_synsets: Sequence[str], synsets: Sequence[str]) -> Floats:
-        """Return the similarity of C class senses and S senses, given as names.
+        """Return the similarity of C class senses and S other senses, given as names.
 
         Args:
             part: "verb" or "object".
@@ -148,7 +148,7 @@ class Similarity(ABC):
 
 
 def known_senses(part: Part, names: Sequence[str], none: bool = False) -> Ints:
-    """Return the (n,) IDs of verb or noun senses from names (-1 for "" if ``none``); OptionError for other names."""
+    """Return the (n,) IDs of senses with these names (-1 for "" if ``none``); OptionError for an unknown name."""
     if part not in POS:
         raise unknown_name("part of speech", part, POS)
     ids = ids_of(names)
@@ -196,14 +196,9 @@ def similarity_table(
         class_senses: (C,) IDs of the classes' senses; -1 for no_interaction, which has no sense.
         class_words: words of the C classes, such as "ride".
         words: W distinct predicted words, as written in the prediction file.
-        options: options of the protocol. ``object_words``: how an object of several words is resolved. ``sense``: which
-            sense of a word counts: the sense most similar to each class ("likely": rare senses have a lower weight),
-            the first sense, or one sense for all classes, which has the highest value for any class. ``unrated``: value
-            of an unrated pair of senses ("drop" counts as "zero" here; the scorer leaves such pairs out). ``partial``:
-            whether a partial match counts less, or only the own senses of words count. ``direction``: whether only
-            ratings of (class sense, sense) count, or also ratings of the reversed pair; if both are rated, their mean
-            counts. ``alternatives``: how a predicted verb or object that names several words ("ride or hold") is
-            compared; only one of the words counts under ``sense`` "one".
+        options: options of the protocol, described in :class:`SemanticOptions`: ``sense``, ``object_words``,
+            ``partial``, ``direction``, ``alternatives`` (only one of them counts under ``sense="one"``) and ``unrated``
+            ("drop" counts as "zero" here; the scorer leaves out predictions with unrated words).
         labels: all labels of the dataset; for these words, only their own senses count. ``class_words`` if None.
 
     Returns:
@@ -337,8 +332,8 @@ def counted_senses(
 ) -> list[tuple[Sense, ...]]:
     """Return the senses of each word that count in scoring, best first.
 
-    Senses that shoe adds to the senses of a word's lemmas do not count with ``partial=full``, and never count for a
-    word that is one of ``labels``: "board" would otherwise be similar to ride.
+    Senses that are not of the word's lemmas, but were added by shoe as partial matches, do not count with
+    ``partial=full``. They never count for a word in ``labels``: the label "board" would otherwise be similar to ride.
     """
     found = [resolve(word, part, options.object_words).candidates for word in words]
     own = np.full(len(words), options.partial == "full") | (match_labels(words, labels, part) >= 0)

@@ -1,4 +1,4 @@
-"""Unrated pairs of senses of a map, and maps with assumed values for these pairs.
+"""Unrated pairs of senses of a map, and maps with imputed values for these pairs.
 
 Unrated pairs at 0 and at 1 give the lowest and the highest scores that further ratings could produce.
 """
@@ -69,8 +69,7 @@ class SenseLookups:
             word: (n,) index of the word in each comparison.
 
         Returns:
-            Of each unrated pair, (m,) index of the comparison, 0 to n - 1; (m,) index of the class sense; (m,) index
-            of the other sense in ``synsets``.
+            Of each unrated pair, index of the comparison, index of the class sense, and index in ``synsets``, all (m,).
         """
         cell, index = expand(self.first[word], self.count[word])
         sense, unrated = self.senses[index], self.unrated[row[cell], self.senses[index]]
@@ -95,7 +94,7 @@ class ImputedBase(Similarity):
 
     @property
     def digest(self) -> str:
-        """Digest of the source map; imputed values are not part of it."""
+        """Digest of the source map; it does not depend on imputed values."""
         return self.source.digest
 
     @property

@@ -1,4 +1,4 @@
-"""Ratings of whole interactions: a class compared with a predicted verb and object, word for word.
+"""Ratings of whole interactions: raters compare a predicted (verb, object) pair with a class.
 
 ::
 
@@ -51,7 +51,7 @@ class WholeRatings:
 
     @cached_property
     def columns(self) -> list[tuple[dict[str, int], Ints]]:
-        """Per column of ``rows``: {word: index} of its distinct words, and the (m,) word index of each row."""
+        """For each of the four columns of ``rows``: {word: index} of its words, and (m,) word index per row."""
         found: list[tuple[dict[str, int], Ints]] = []
         for names in zip(*self.rows, strict=True) if self.rows else [()] * len(_NAMES):
             number = {name: index for index, name in enumerate(dict.fromkeys(names))}
@@ -65,7 +65,7 @@ class WholeFile:
 
     Attributes:
         raters: names of all rating columns of the file.
-        kept: column indices of the raters in use, in the order of the map's raters.
+        kept: indices in ``raters`` of the raters in use, in the order of the map's raters.
     """
 
     path: Path
@@ -104,9 +104,7 @@ def format_whole(pairs: WholeRatings, raters: Sequence[str]) -> bytes:
 
 
 def parse_whole(content: bytes, source: Path, raters: Sequence[str]) -> WholeRatings:
-    """Parse and check a table of whole interactions; ``source`` is its path, for error messages.
-
-    ``raters`` are the names of the expected rating columns.
+    """Parse and check a table of whole interactions from the path ``source``, with rating columns ``raters``.
 
     Raises:
         InputError: for the first invalid line, with its number.

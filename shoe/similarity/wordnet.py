@@ -1,7 +1,7 @@
 """Similarities computed from WordNet's hypernym graph, without ratings.
 
 ``path`` and ``wup`` equal ``path_similarity`` and ``wup_similarity`` of nltk 3.10 (with its simulated root for verbs),
-except that the similarity of a sense with itself is always 1 (nltk: ``wup`` is below 1 if path lengths differ).
+except that the similarity of a sense with itself is always 1 (in nltk, ``wup`` of a sense with itself may be lower).
 """
 
 import numpy as np
@@ -21,8 +21,8 @@ def wordnet_values(measure: str, part: Part, class_senses: Ints, senses: Ints) -
 
     Args:
         measure: "identity" (1 for the same sense, else 0), "path" (1 / (1 + length of the shortest path between the
-            senses)) or "wup" (Wu and Palmer 1994: depth of the lowest common hypernym relative to the depths of the two
-            senses).
+            senses)) or "wup" (Wu and Palmer 1994: 2 d / (d1 + d2), d being the depth of the lowest common hypernym, d1
+            and d2 the depths of the senses on a path through it).
         part: "verb" or "object". Verbs have no common root in WordNet, so a root is simulated.
         class_senses: (C,) IDs; -1 for a class without a sense.
         senses: (S,) IDs.
@@ -108,7 +108,7 @@ def _to_simulated_root(synsets: Ints) -> Steps:
 
 @per_lexicon(None)
 def steps_up(synset: int) -> dict[int, int]:
-    """Return the fewest steps from a sense up to each direct or indirect hypernym, by its ID; 0 to the sense itself."""
+    """Return {ID of a direct or indirect hypernym of a sense: fewest steps up to it}, with 0 for the sense itself."""
     found = {synset: 0}
     for hypernym in lexicon().hypernyms(synset).tolist():
         for ancestor, steps in steps_up(hypernym).items():

@@ -54,7 +54,7 @@ def test_the_mean_over_drawn_orders_is_as_near_as_its_error_says() -> None:
 @pytest.mark.parametrize(("credited", "size"), [(8, 12), (3, 40), (9, 60)])
 def test_drawn_orders_are_distinct_ranks_of_the_group(credited: int, size: int) -> None:
     ranked = TiedList.from_counts(np.zeros(credited, np.int64), np.full(credited, size), np.linspace(1, 0.5, credited))
-    rank, credit = ranked.drawn(3)
+    rank, credit = ranked.random_orders(3)
     assert (np.diff(rank, axis=1) > 0).all()
     assert rank.min() >= 1
     assert rank.max() <= size
@@ -68,8 +68,8 @@ def test_a_list_just_too_long_to_be_listed_agrees_with_its_listing() -> None:
     ranked = TiedList.from_counts(np.zeros(4, np.int64), np.full(4, 11), credit)
     assert ranked.orders == 7920
     truths = np.array([4])
-    exact = average_precision(*ranked.listed(), truths, Interpolation.ALL_POINTS, 1e-8).mean()
-    values = average_precision(*ranked.drawn(0), truths, Interpolation.ALL_POINTS, 1e-8)
+    exact = average_precision(*ranked.all_orders(), truths, Interpolation.ALL_POINTS, 1e-8).mean()
+    values = average_precision(*ranked.random_orders(0), truths, Interpolation.ALL_POINTS, 1e-8)
     error = values.reshape(-1, 2).mean(axis=1).std(ddof=1) / math.sqrt(len(values) / 2)
     assert abs(values.mean() - exact) < 4 * error
 

@@ -12,7 +12,7 @@ from shoe.core.errors import InputError
 from shoe.core.io.files import data_folder
 from shoe.lexicon.store import lexicon
 from shoe.similarity import SimilarityMap
-from shoe.similarity.learned import LearnedPart, learned_bytes, packed, read_learned
+from shoe.similarity.learned import LearnedPart, learned_bytes, pack_levels, read_learned
 
 
 def made(seed: int, classes: int, senses: int) -> tuple[LearnedPart, np.ndarray]:
@@ -22,7 +22,7 @@ def made(seed: int, classes: int, senses: int) -> tuple[LearnedPart, np.ndarray]
     ids = np.sort(rng.choice(1000, senses, replace=False)).astype(np.int32)
     ratings = rng.dirichlet(np.ones(5), 16).astype(np.float32)
     some = rng.choice(1000, classes, replace=False).astype(np.int32)
-    return LearnedPart(some, ids, packed(levels), ratings, np.zeros(2, np.float32)), levels
+    return LearnedPart(some, ids, pack_levels(levels), ratings, np.zeros(2, np.float32)), levels
 
 
 @given(seed=st.integers(0, 1 << 20), classes=st.integers(1, 5), senses=st.integers(1, 30))

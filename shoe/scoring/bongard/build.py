@@ -1,4 +1,4 @@
-"""Building of Bongard problems from an annotated dataset: curate regions, group concepts by training, and sample."""
+"""Building of Bongard problems from an annotated dataset: select regions, split concepts by seen words, sample."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ _ENTAILMENTS = Path(__file__).parent / "data" / "entailments.tsv"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Concepts:
-    """C concepts made of K classes.
+    """C concepts, each an action on an object, made of K classes by merging similar actions.
 
     Attributes:
-        actions: C names; merged actions are joined by ``OR``.
+        actions: name of the action of each concept; merged actions are joined by ``OR``.
         object: (C,) index of the object among the objects of the classes.
-        of: (K,) concept of each class; -1 for no_interaction classes.
-        verbs: C sets of verbs: the verbs of the classes in each concept.
-        part_of: (C, C) whether the second concept implies the first, as sipping implies drinking; same object only.
+        concept_of_class: (K,) concept of each class; -1 for no_interaction classes.
+        verbs: set of the class verbs that each concept contains.
+        part_of: (C, C) whether concept b (column) implies concept a (row) of the same object, as sip implies drink.
     """
 
     actions: tuple[str, ...]
     object: Ints
-    of: Ints
+    concept_of_class: Ints
     verbs: tuple[frozenset[str], ...]
     part_of: Mask
 
@@ -53,8 +53,8 @@ def concepts_of(classes: HoiClasses, similarity: Similarity, merge_at: float) ->
     """Return the concepts of K classes; actions of one object with a similarity of at least ``merge_at`` are merged.
 
     Two groups of actions are merged, the most similar first, only if every action of one group is similar enough to
-    every action of the other. A chain of similar pairs is therefore not enough. The similarity of two actions, 0..1,
-    is the mean of the rated directions.
+    every action of the other (complete linkage). The similarity of two actions, 0..1, is the mean of its values in both
+    directions, or the only rated value.
     """
     groups: list[list[int]] = []
     alike = _mutual_similarity(classes, similarity)
@@ -69,7 +69,7 @@ def concepts_of(classes: HoiClasses, similarity: Similarity, merge_at: float) ->
     return Concepts(
         actions=tuple(OR.join(each) for each in names),
         object=np.array([classes.object[group[0]] for group in groups], np.int32),
-        of=of,
+        concept_of_class=of,
         verbs=tuple(map(frozenset, names)),
         part_of=_parts(classes, groups),
     )
@@ -101,7 +101,7 @@ def _merged(members: list[int], alike: Floats, merge_at: float) -> list[list[int
 def _parts(classes: HoiClasses, groups: list[list[int]]) -> Mask:
     """Return (C, C) whether concept 2 implies concept 1 of the same object by verb senses, and not vice versa."""
     senses = [{int(sense) for sense in classes.verb_sense[group] if sense >= 0} for group in groups]
-    above = [frozenset().union(*map(included, each)) - each for each in senses]
+    above = [frozenset().union(*map(implied_verbs, each)) - each for each in senses]
     objects = np.array([classes.object[group[0]] for group in groups])
     found = np.zeros((len(groups), len(groups)), bool)
     for a, b in np.argwhere(objects[:, None] == objects).tolist():
@@ -110,8 +110,8 @@ def _parts(classes: HoiClasses, groups: list[list[int]]) -> Mask:
 
 
 @per_lexicon(None)
-def included(sense: int) -> frozenset[int]:
-    """Return all verb senses that a verb sense implies as a hypernym or by entailment: sipping implies drinking."""
+def implied_verbs(sense: int) -> frozenset[int]:
+    """Return all verb senses that a verb sense implies by WordNet's hypernyms and entailments: sip implies drink."""
     found: set[int] = set()
     open_ = [sense]
     while open_:
@@ -134,12 +134,12 @@ def _entailments() -> dict[int, tuple[int, ...]]:
 
 
 def parts_by_annotation(labels: NDArray[np.bool_], share: float, least: int) -> Mask:
-    """Return (C, C) whether regions of the second concept usually show the first: "eat carrot" shows "hold carrot".
+    """Return (C, C) whether regions of concept b (column) usually also show concept a (row), as eating shows holding.
 
     Args:
         labels: (regions, C) annotated concepts of each region.
-        share: fraction of the regions of the second concept that must also show the first, more frequent concept.
-        least: minimum number of regions that the second concept must have.
+        share: minimum fraction of the regions of b that must also show a; a must have more regions than b.
+        least: minimum number of regions of b.
     """
     from scipy.sparse import csr_array
 
@@ -161,7 +161,7 @@ class Curation:
 
     Attributes:
         merge_at: similarity from which two actions of an object are merged.
-        part_share: a concept implies another, more frequent concept if this fraction of its regions shows that concept.
+        part_share: concept b implies a more frequent concept a if at least this fraction of the regions of b shows a.
         smallest: smallest area of a human or object box, in square pixels; 32 x 32 is COCO's limit for small objects.
     """
 
@@ -171,7 +171,7 @@ class Curation:
 
 
 class Step(Document, frozen=True):
-    """Number of concepts with regions, of regions, and of labels (a region has one or more) after a curation step."""
+    """Counts after a curation step: concepts that have regions, regions, and labels (one or more per region)."""
 
     step: str
     concepts: Count
@@ -184,9 +184,9 @@ class Curated:
     """Regions (pairs of boxes) that each show exactly one concept.
 
     Attributes:
-        regions: n regions; ``verb`` is an index into the names of actions, including merged actions.
-        concept: (n,) concept of each region.
-        shows: (images, C) whether any region of an image, kept or not, shows a concept or a concept that implies it.
+        regions: n regions; their verbs are actions, including merged actions.
+        concept: (n,) index of each region's concept in ``concepts``.
+        shows: (images, C) whether any region of the image, even if dropped, shows the concept or implies it.
         steps: counts after each step, in order.
     """
 
@@ -200,7 +200,8 @@ class Curated:
 def curate(truth: GroundTruth, similarity: Similarity, how: Curation) -> Curated:
     """Return the regions (pairs of boxes) of an annotated dataset that show exactly one concept.
 
-    Similar actions are merged first; no_interaction, concepts that another implies, and small boxes are dropped.
+    Similar actions are merged first. Dropped are no_interaction, concepts implied by the region's other concepts, and
+    regions with small boxes or several remaining concepts.
     """
     table, classes = truth.interactions, truth.classes
     first, region = np.unique(merge_pairs(table, _SAME_PAIR), return_inverse=True)
@@ -213,7 +214,7 @@ def curate(truth: GroundTruth, similarity: Similarity, how: Curation) -> Curated
     concepts = concepts_of(classes, similarity, how.merge_at)
     labels = np.zeros((len(first), len(concepts)), bool)
     row, class_ = np.nonzero(drawn)
-    labels[row, concepts.of[class_]] = True
+    labels[row, concepts.concept_of_class[class_]] = True
     steps.append(_step(f"actions at least {how.merge_at:g} similar merged", labels))
     image = table.image[first]
     usual = parts_by_annotation(labels, how.part_share, _LEAST)
@@ -252,7 +253,7 @@ def curate(truth: GroundTruth, similarity: Similarity, how: Curation) -> Curated
 
 
 def without(found: Curated, concepts: Mask, name: str) -> Curated:
-    """Return a copy without the regions of the (C,) masked concepts; the step ``name`` is added to its counts."""
+    """Return a copy without the regions of the (C,) masked concepts; ``name`` names this step in the counts."""
     keep = ~concepts[found.concept]
     columns: dict[str, Any] = {
         field: getattr(found.regions, field)[keep]
@@ -318,7 +319,7 @@ class Pool:
 
     Attributes:
         regions: (n,) indices of regions, grouped by image.
-        start, count: (a,) position of the first region, and number of regions, of each of a images.
+        start, count: (a,) position of the first region of each image in ``regions``, and number of its regions.
     """
 
     regions: Indices
@@ -336,13 +337,13 @@ class Pool:
 
 
 def sample(concept: str, positives: Pool, negatives: Pool, how: Sampling) -> Indices:
-    """Sample the problems of one concept by Algorithm 1.
+    """Sample the problems of one concept by Algorithm 1 of the Bongard-HOI supplement.
 
     Args:
-        concept: name of the concept, which determines the samples together with the seed.
+        concept: name of the concept; with ``how.seed``, it is the seed of the random numbers.
         positives: regions that show the concept.
         negatives: regions that do not show the concept; no image is in both pools.
-        how: seed and limits.
+        how: options for sampling.
 
     Returns:
         (problems, 2, 7) regions, positives first; empty if a side has fewer than seven images.
@@ -371,7 +372,7 @@ def sample(concept: str, positives: Pool, negatives: Pool, how: Sampling) -> Ind
 
 
 def draws(stream: int, first: int, count: int) -> Numbers:
-    """Return (count, 4, 7) random numbers of a ``stream`` for ``count`` candidate problems from ``first`` on.
+    """Return (count, 4, 7) random numbers for candidate problems ``first``, ``first`` + 1, ...; ``stream`` is a seed.
 
     The four rows choose images and regions of the positives, then images and regions of the negatives.
 
@@ -385,7 +386,7 @@ def draws(stream: int, first: int, count: int) -> Numbers:
 def distinct(numbers: Numbers, total: int) -> Indices:
     """Draw without replacement: return (n, k) distinct numbers below ``total`` from (n, k) random numbers.
 
-    The j-th result is the remaining number at position ``numbers[:, j] % (total - j)`` in ascending order.
+    The j-th result has index ``numbers[:, j] % (total - j)`` among the numbers that are left, in ascending order.
 
     >>> distinct(np.array([[4, 4, 0]], np.uint64), 5).tolist()
     [[4, 0, 1]]
@@ -432,7 +433,7 @@ class Seen:
 
     Attributes:
         verbs, objects: verbs and objects of the training concepts.
-        pairs: (verb, object) pairs that training may show; None if every pair of these words is allowed.
+        pairs: (verb, object) pairs that training may show; None if all pairs of ``verbs`` and ``objects`` are allowed.
     """
 
     verbs: frozenset[str]
@@ -487,7 +488,7 @@ class Built:
         problems: problems of all groups.
         steps: counts after each step of the curation.
         merged: (action, object) of each merged concept.
-        too_few: number of concepts with regions, but with fewer than seven images on a side.
+        too_few: number of concepts with regions, but without problems, as a side has fewer than seven images.
     """
 
     problems: Problems
@@ -539,8 +540,8 @@ def build_problems(
     """Return Bongard problems built from a dataset, in the order of the concepts.
 
     Positives show a concept. Negatives show its object with another action, in images that show the concept nowhere.
-    Similar actions are merged by ``similarity``. ``seen`` are the words that training shows; without it, training shows
-    all words. With ``seen``, part "train" leaves out concepts that training does not show.
+    Actions that are similar by ``similarity`` are merged. ``seen`` are the words that training problems may show; all
+    words if None. For part "train", concepts that training problems may not show are left out.
     """
     found = curate(truth, similarity, curation or Curation())
     concepts, objects = found.concepts, truth.classes.objects

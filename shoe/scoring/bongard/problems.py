@@ -37,7 +37,7 @@ class Regions:
         images: names or paths of the images.
         image: (n,) index into ``images``.
         crops: (n, 4) x1, y1, x2, y2 of the crop in the image, in pixels from its top-left corner.
-        human_boxes, object_boxes: (n, 4) boxes of the interaction in the image; some published boxes leave their crop.
+        human_boxes, object_boxes: (n, 4) boxes of the interaction in the image; some published boxes exceed the crop.
         verb, object: (n,) indices into ``verbs`` and ``objects``.
         verbs, objects: actions and objects as in the files; a merged action is one word, like "ride_or_straddle".
     """
@@ -156,9 +156,9 @@ def read_problems(*paths: str | Path) -> Problems:
         All problems in the order of the files; groups in the order of :data:`GROUPS`, then other groups.
 
     Raises:
-        InputError: for a file given twice, or naming file, problem, side and picture of an invalid problem: not seven
-            pictures per side, boxes without area, positives of several concepts, or a negative that shows another
-            object or the concept.
+        InputError: if a file is given twice or a problem is invalid: not seven pictures per side, a box without area,
+            positives of several concepts, or a negative that shows another object or the concept. The message names
+            file, problem, side and picture.
     """
     real = [Path(path).resolve() for path in paths]
     for number, path in enumerate(paths):

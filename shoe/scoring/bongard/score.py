@@ -1,4 +1,4 @@
-"""Oracle models that answer Bongard problems from detections, and their accuracy (Bongard-HOI supplement, C)."""
+"""Oracle models that answer Bongard problems from detections, and their accuracy (Bongard-HOI supplement, part C)."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ _EQUAL = 1e-9
 
 
 class Outcome(IntEnum):
-    """How a question was answered."""
+    """Whether an answer is right, or the reason why it is wrong."""
 
     RIGHT = 0
     NOTHING_DETECTED = 1
@@ -191,12 +191,12 @@ class Answers:
 
 
 def oracle(problems: Problems, found: Detections, votes: Votes = "image") -> Answers:
-    """Return the answers of the paper's oracle: ``c_P = majority_vote(D^P - D^N)``; a query with c_P is positive.
+    """Return the answers of the paper's oracle: yes if a query shows the most frequent interaction of the positives.
 
-    With ``votes="image"``, an interaction has one vote per positive image that shows it; with "detection", one vote per
-    detection in the positives. The paper does not specify this. If several interactions win, a query must show one of
-    them. If nothing is detected in the positives, both answers are wrong; here also if the subtraction leaves nothing,
-    a case that the paper leaves open.
+    Interactions detected in a negative are excluded: ``c_P = majority_vote(D^P - D^N)`` in the paper. ``votes`` decides
+    how interactions are counted, which the paper leaves open: "image" for one vote per positive that shows it,
+    "detection" for one vote per detection. Of several winners, a query must show one. If nothing is detected in the
+    positives, or all of it is excluded (a case that the paper leaves open), both answers are wrong.
     """
     counts = found.counts()
     present = (counts > 0).astype(np.int32)
@@ -215,15 +215,15 @@ def oracle(problems: Problems, found: Detections, votes: Votes = "image") -> Ans
 
 
 def soft_oracle(problems: Problems, found: Detections, classes: HoiClasses, similarity: Similarity) -> Answers:
-    """Return answers by meaning: votes, subtraction and membership use a similarity in place of equality.
+    """Return the answers of an oracle that compares interactions by similarity, where :func:`oracle` needs equality.
 
-    The candidates are the dataset's classes c. sigma(c, u) is the similarity of an interaction u, as predicted, to c:
-    the smaller of verb similarity and object similarity (with the mean, every action with the right object would be
-    half right, although these problems depend on the action). With D_i the detections in picture i:
+    The candidates are the dataset's classes c. sigma(c, u) is the similarity of c and a predicted interaction u: the
+    smaller of verb similarity and object similarity. (With their mean, every action with the right object would be half
+    right, although these problems depend on the action.) With D_i the detections in picture i:
 
-    - for: v(c), the mean over the six positives of the best sigma(c, u) in D_i;
-    - against: n(c), the best sigma(c, u) in all six negatives;
-    - the concept: the classes with the highest v(c) (1 - n(c));
+    - votes for c: v(c), the mean over the six positives of the best sigma(c, u) in D_i;
+    - votes against c: n(c), the best sigma(c, u) in all six negatives;
+    - concept: the classes with the highest v(c) (1 - n(c));
     - a query is positive if, for one of these classes, its best sigma(c, u) is at least (v(c) + n(c)) / 2, so that the
       query is nearer to the positives than to the negatives.
 
@@ -365,7 +365,7 @@ class BongardReport:
     Attributes:
         problems, concepts, images: number of scored problems, and of the concepts and images in these problems.
         named_images: number of these images that the predictions list.
-        oracle, soft_oracle: accuracy of the paper's oracle, and of the oracle by meaning.
+        oracle, soft_oracle: accuracy of :func:`oracle`, and of :func:`soft_oracle`.
         signature: signature of these metrics.
         notes: notes from reading the predictions.
     """
@@ -410,7 +410,7 @@ class OracleScore(Document, frozen=True, kw_only=True):
 
     @classmethod
     def from_accuracy(cls, found: Accuracy) -> OracleScore:
-        """Return an accuracy as a JSON document."""
+        """Convert an :class:`Accuracy` to the form in which it is written as JSON."""
         groups = [
             GroupScore(
                 group=name,
@@ -439,7 +439,7 @@ class BongardScore(Document, frozen=True):
 
     @classmethod
     def from_report(cls, report: BongardReport) -> BongardScore:
-        """Return a report as a JSON document."""
+        """Convert a report to the form in which it is written as JSON."""
         return cls(
             signature=str(report.signature),
             problems=report.problems,

@@ -1,4 +1,4 @@
-"""Explanations of a report's metrics: facts about predictions and words, intervals, raters and orders of the file."""
+"""Explanations of metrics: statistics of predictions and words, intervals, and values per rater and per file order."""
 
 from shoe.scoring.evidence.draws import Interval, interval
 from shoe.scoring.evidence.facts import Profile, Resolution, Spread, box_check, order_spans, profile, resolution, spread

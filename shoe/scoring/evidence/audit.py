@@ -41,8 +41,8 @@ class Attack(NamedTuple):
 
     Attributes:
         name, about: name and description of the change.
-        changes: functions of predictions and ground truth that return new predictions, by the name of the variant; the
-            name of a single variant is "". For each protocol, the variant with the largest gain counts.
+        changes: per variant, a function that maps predictions and ground truth to new predictions; a single variant
+            is called "". For each protocol, the variant with the largest gain counts.
     """
 
     name: str
@@ -220,7 +220,7 @@ def audit(
         predictions: predicted triplets with scores in 0..1.
         truth: ground truth to score against.
         similarity: name of a built-in map or baseline, folder of a map, or "dataset" for the benchmark's own map.
-        watch: function that wraps the list of steps to iterate over, like a progress bar.
+        watch: function that wraps the list of steps, such as ``tqdm``, to show progress.
 
     Returns:
         Metrics under the benchmark's default exact-label protocol and the protocols of :data:`AUDITED`.

@@ -1,8 +1,7 @@
 """Bounds of SHOE-mAP if each similarity is only known to lie between two bounds.
 
-Every match is among the ``possible`` pairs, every ``sure`` ground truth is matched with a sigma of at least ``least``,
-every unmatched prediction is in ``maybe_unmatched``, and all ``surely_unmatched`` are unmatched. The converse need not
-hold: matches that are possible one by one may be impossible together.
+:class:`Outcomes` is cautious: what it calls sure or impossible is so for all values of the unrated pairs, but what it
+calls possible need not happen. For example, matches that are possible one by one may be impossible together.
 """
 
 from __future__ import annotations
@@ -49,9 +48,9 @@ class PossibleMatches:
     Attributes:
         pairs: candidate pairs of a ground truth and a prediction that may be similar enough to match.
         outcomes: possible results of matching these pairs.
-        number: (t,) number of possible matches.
-        first, last: (t,) highest and lowest prediction score of possible matches; -inf and inf without a match.
-        most: (t,) highest sigma of possible matches; 0 without a possible match.
+        number: (t,) number of possible matches of each ground truth.
+        first, last: (t,) highest and lowest score of the predictions in these matches; -inf and inf without a match.
+        most: (t,) highest possible sigma of these matches; 0 without a match.
         unmatched: (u,) predictions that may be unmatched, ascending.
         surely: (u,) whether each prediction in ``unmatched`` is always unmatched.
     """
@@ -72,7 +71,7 @@ class PossibleMatches:
 
     @classmethod
     def from_scorer(cls, scorer: Scorer, imputation: Imputation, rows: Indices) -> PossibleMatches:
-        """Return the possible matches of the predictions in ``rows``."""
+        """Return the matches of the predictions in ``rows`` that are possible within the bounds of ``imputation``."""
         predictions = scorer.task.predictions
         takes_part = np.zeros(len(predictions), bool)
         takes_part[rows] = True
@@ -110,7 +109,7 @@ class PossibleMatches:
 
 
 def any_maximal(pairs: Overlaps, low: Floats, certain: Mask, truths: int, predictions: int) -> Outcomes:
-    """Return the possible outcomes if every maximal matching is allowed; this covers every assignment rule.
+    """Return the possible outcomes over all maximal matchings, among which are the results of all assignment rules.
 
     A matching is maximal if no pair can be added. A ground truth is always matched if one of its ``certain`` pairs has
     a prediction without another candidate ground truth.
@@ -153,7 +152,8 @@ def best_pairs_first(
     equals b's highest sigma and a has the higher rank; or both pairs have the same ``kind``, so that their sigmas are
     equal, and a has the higher rank. A pair that is always better than all other pairs of its prediction can only lose
     its place to a better pair of its ground truth. The ground truth is therefore always matched, and never in a worse
-    pair. The same holds with ground truths and predictions exchanged. Excluded pairs are not compared again.
+    pair. The same holds with ground truths and predictions exchanged. Pairs that lose to such a pair are then removed,
+    and the remaining pairs are compared again.
 
     Args:
         pairs: candidates, without pairs that are never similar enough to match.
@@ -213,7 +213,7 @@ class _CandidatePairs(NamedTuple):
         return np.asarray((self.rank == best) & np.repeat(np.logical_and.reduceat(worse, start), size))
 
     def beaten(self, owner: Indices, strong: Mask) -> Mask:
-        """Return (c,) whether a ``strong`` pair of its (sorted) ``owner`` beats each pair within all bounds."""
+        """Return (c,) whether each pair always loses to a ``strong`` pair of the same owner; sorted by ``owner``."""
         if not strong.any():
             return np.zeros(len(owner), bool)
         bar, best = self._best(strong, *runs(owner))
@@ -225,7 +225,7 @@ class _CandidatePairs(NamedTuple):
         return beaten
 
     def _best(self, among: Mask, start: Indices, size: Indices) -> tuple[Floats, Indices]:
-        """Return, for each pair's owner, the highest ``lowest`` of the pairs ``among``, and the highest rank there."""
+        """Return the highest ``lowest`` of the pairs ``among`` of each pair's owner, and the best rank of these."""
         lowest = np.where(among, self.lowest, -np.inf)
         bar = np.repeat(np.maximum.reduceat(lowest, start), size)
         rank = np.where((lowest == bar) & (bar > -np.inf), self.rank, -1)
@@ -271,7 +271,7 @@ class FalsePositives(NamedTuple):
 
     Attributes:
         nearest, sigma: (u,) most similar class, -1 without a class, and the similarity to it.
-        counts: (u,) whether the similarity is high enough for a false positive.
+        counts: (u,) whether this similarity is high enough to count as a false positive of the class.
     """
 
     nearest: Indices
@@ -293,8 +293,8 @@ def false_positives(scorer: Scorer, similarities: HoiSimilarity, unmatched: Indi
 def other_class(scorer: Scorer, guess: HoiSimilarity, unmatched: Indices, today: FalsePositives) -> FalsePositives:
     """Return the class in which each unmatched prediction counts as a false positive if unrated pairs are guessed.
 
-    The nearest class in ``today`` keeps today's similarity; otherwise a guess that raises all classes would hide that
-    another class may become the nearest. With ``fp-scope=image``, all similarities are those of the guess.
+    The nearest class in ``today`` keeps its similarity under the map as it is, even if the guess is higher, so that
+    another class can become the nearest. With ``fp-scope=image``, all similarities are those of the guess.
     """
     if scorer.options.fp_scope != "dataset" or not scorer.counted.any():
         return false_positives(scorer, guess, unmatched)
@@ -310,9 +310,9 @@ class OpenScore:
 
     Attributes:
         scorer: scorer in which unrated pairs are 0.
-        imputation: similarities with lower and upper bounds.
+        imputation: similarities, with bounds and guesses for unrated pairs.
         matches: possible matches.
-        today: false positives with the similarities of today's map.
+        today: false positives under the map as it is.
         other: false positives if unrated pairs have guessed similarities.
     """
 
@@ -324,7 +324,10 @@ class OpenScore:
 
     @classmethod
     def from_scorer(cls, scorer: Scorer, imputation: Imputation, rows: Indices) -> OpenScore:
-        """Evaluate the predictions in ``rows``; ``scorer`` must use ``imputation.low`` and ``near`` of today's map."""
+        """Evaluate the predictions in ``rows``.
+
+        ``scorer`` uses the similarities ``imputation.low``, but the pairs ``near`` of a scorer with the map as it is.
+        """
         matches = PossibleMatches.from_scorer(scorer, imputation, rows)
         today = false_positives(scorer, imputation.today, matches.unmatched)
         other = other_class(scorer, imputation.guess, matches.unmatched, today)
@@ -344,8 +347,8 @@ def value_range(figures: Sequence[float | None]) -> Bounds | None:
 def precision_bounds(score: OpenScore, other: FalsePositives) -> tuple[Floats, Floats]:
     """Return (K,) lower and (K,) upper bounds of the average precision of each class over all possible matches.
 
-    Each unmatched prediction may be a false positive of its class in ``other`` instead of today's class. The proof is
-    above.
+    Each unmatched prediction may be a false positive of its class in ``score.today`` or of its class in ``other``. The
+    comment in this module has the proof.
     """
     scorer, matches = score.scorer, score.matches
     settled, least = matches.settled, matches.outcomes.least
@@ -372,7 +375,7 @@ def precision_bounds(score: OpenScore, other: FalsePositives) -> tuple[Floats, F
 
 
 def _false_positive_of(score: OpenScore, other: FalsePositives) -> tuple[Indices, tuple[Indices, Indices]]:
-    """Return the class that always counts each unmatched prediction, and the two classes that may; -1 for none."""
+    """Return the class in which each unmatched prediction always counts, and the two possible classes; -1 for none."""
     today, else_ = score.today.category, other.category
     surely = np.where((today == else_) & score.matches.surely, today, -1)
     return surely, (today, np.where(today == else_, -1, else_))

@@ -16,11 +16,11 @@ from shoe.scoring.evidence.facts import (
     Range,
     Resolution,
     Wording,
-    figures_by_distance,
     nearest_seen_of_report,
     profile,
     resolution,
     tau_readings,
+    unseen_map_by_similarity,
     wordings,
 )
 from shoe.scoring.score import Report
@@ -61,8 +61,8 @@ class Calibration(Document, frozen=True):
         map: mean average precision; None if it cannot be measured.
         ranked: number of ranked predictions; this and the following values are None without predictions, or if a score
             is outside 0..1.
-        error: expected calibration error: mean over predictions of the difference between mean score and mean credit of
-            the prediction's bin.
+        error: expected calibration error: mean over the bins, weighted by their number of predictions, of the absolute
+            difference between mean score and mean credit.
         tied_share: fraction of predictions whose score equals the score of another prediction of the same class.
         bins: bins of the reliability diagram, from 0 to 1.
     """
@@ -137,8 +137,8 @@ class Evidence:
         by_nearest_seen: mAP of unseen classes by similarity to the nearest seen class; empty without a class split or
             without a map.
         orders: lowest and highest mAP of the protocols that depend on the order of the file; empty if not requested.
-        interval: 90 % predictive intervals of the SHOE metrics if all pairs were rated.
-        spread: SHOE-mAP by single raters. Both are None if not requested or not applicable.
+        interval: 90 % predictive intervals if all pairs were rated; None if not requested or not applicable.
+        spread: SHOE-mAP under the ratings of each single rater; None if not requested or not applicable.
     """
 
     profile: Profile
@@ -163,6 +163,6 @@ class Evidence:
 
             interval, spread, orders = evidence.interval(report), evidence.spread(report), evidence.order_spans(report)
         nearest = nearest_seen_of_report(report)
-        ranges = [] if nearest is None else figures_by_distance(report, nearest)
+        ranges = [] if nearest is None else unseen_map_by_similarity(report, nearest)
         most, facts = wordings(report, _WORDINGS_SHOWN), (profile(report), resolution(report))
         return cls(*facts, most, tau_readings(report), ranges, orders, interval, spread)

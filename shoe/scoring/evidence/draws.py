@@ -3,7 +3,7 @@
 A map predicts a distribution over ratings for every unrated pair (:mod:`shoe.similarity.learned`). Each draw rates all
 of these pairs and scores again; boxes are compared once. Prediction errors of pairs with the same class,
 sense, word, or word and class are correlated, so these pairs share part of their random deviates. The distributions are
-fitted to the pairs that the prediction file uses (see :class:`SensePairs`).
+adapted to the rated pairs that the prediction file uses (see :class:`SensePairs`).
 
 A normal predictive interval follows: with n draws of mean m and standard deviation s, another draw lies within
 m ± t s sqrt(1 + 1/n), t the quantile of Student's distribution with n - 1 degrees of freedom. Its coverage is not
@@ -65,13 +65,13 @@ class Imputation:
 
     @property
     def decided(self) -> bool:
-        """Whether unrated pairs cannot change any similarity."""
+        """Whether no unrated pair can change a similarity, because ``low`` equals ``high``."""
         tables = ((self.low.verbs, self.high.verbs), (self.low.objects, self.high.objects))
         return all(np.array_equal(low.values, high.values) for low, high in tables)
 
 
 def imputation_of(task: Task, today: HoiSimilarity, options: SemanticOptions) -> Imputation | None:
-    """Return the imputed similarities of a task; None if no pair can be unrated, without source, or if unrated=drop."""
+    """Return the imputed similarities of a task; None if it has no source, all pairs are rated, or unrated=drop."""
     source = today.source
     if source is None or options.unrated == "drop":
         return None
@@ -142,11 +142,11 @@ class SensePairs:
     Attributes:
         class_senses: (C,) sense IDs of classes.
         synsets: (S,) sense IDs of predicted words, ascending.
-        kind: (C, S) category of each pair by its use in the predictions, a row of ``_KINDS``.
+        kind: (C, S) row of ``_KINDS`` that describes the use of each pair in the predictions.
         unrated: (C, S) whether each pair is unrated, and a rating could change the similarity of a match.
-        rated: (n, 3) kind, level of the predicted rating, and word of each rated pair.
+        rated: (n, 3) kind, predicted level (0 to 15) and word of each rated pair.
         found: (n,) rating of each rated pair, 0..4.
-        word: (S,) first word that has each sense.
+        word: (S,) index of the first predicted word that has each sense.
     """
 
     class_senses: Ints
@@ -161,10 +161,10 @@ class SensePairs:
     def from_lookups(
         cls, source: Similarity, learned: LearnedPart, lookups: SenseLookups, row: Indices, word: Indices
     ) -> SensePairs:
-        """Collect all pairs; if a word has the class's own sense, the word's other senses are ignored.
+        """Collect all pairs; those of a word that has the class's own sense count neither as rated nor as unrated.
 
-        ``source`` has the ratings; ``learned`` predicts each rated pair without using its rating. ``row`` and ``word``
-        are the (n,) class sense and predicted word of each comparison that matches need.
+        ``source`` has the ratings; ``learned`` has levels that were predicted without the pair's own rating. ``row``
+        and ``word`` are the (n,) class sense and predicted word of each comparison behind a match.
         """
         level = learned.levels_of(lookups.class_senses, lookups.synsets)
         same = lookups.class_senses[:, None] == lookups.synsets
@@ -195,8 +195,11 @@ class SensePairs:
             word=words,
         )
 
-    def looked_up(self, class_senses: Ints, senses: Ints) -> tuple[Indices, Indices]:
-        """Return the (n,) kind and (n,) word of n pairs of sense IDs; for unknown pairs, 0 and a word of its own."""
+    def kind_and_word(self, class_senses: Ints, senses: Ints) -> tuple[Indices, Indices]:
+        """Return the (n,) kind and (n,) word of n pairs of sense IDs.
+
+        Pairs that are not in this table have kind 0, and a word index that no other sense has.
+        """
         row, column = np.full((2, len(lexicon())), -1)
         row[self.class_senses], column[self.synsets] = np.arange(len(self.class_senses)), np.arange(len(self.synsets))
         at = row[class_senses], column[senses]
@@ -205,8 +208,11 @@ class SensePairs:
         kind[here], word[here] = self.kind[at[0][here], at[1][here]], self.word[at[1][here]]
         return kind, word
 
-    def tilted(self, ratings: Shares, rng: np.random.Generator) -> Floats:
-        """Return (kinds, L, 5) rating probabilities: ``ratings`` (L, 5) by level, fitted to randomly weighted words."""
+    def adapt(self, ratings: Shares, rng: np.random.Generator) -> Floats:
+        """Return the (kinds, L, 5) rating probabilities of each kind and level.
+
+        They are the (L, 5) probabilities ``ratings``, fitted to the rated pairs, whose words get random weights.
+        """
         kind, level, word = self.rated.T
         weight = rng.standard_exponential(int(word.max(initial=0)) + 1)[word]
         number = np.zeros((len(_KINDS), len(ratings)))
@@ -277,14 +283,14 @@ class Interval:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Drawn(ImputedBase):
+class SampledMap(ImputedBase):
     """A map in which unrated pairs have random ratings, drawn from predicted distributions.
 
     Attributes:
         source: map with unrated pairs.
         learned: predicted distributions of ratings.
         pairs: pairs of senses that the predictions need, by part of speech.
-        seed: number of the draw, which determines the random ratings.
+        seed: index of the draw, which determines the random ratings.
     """
 
     source: Similarity
@@ -294,16 +300,13 @@ class Drawn(ImputedBase):
     name: str = "drawn"
 
     def values(self, part: Part, class_senses: Ints, senses: Ints) -> Floats:
-        """Return (C, S) similarities 0..1 of class senses and senses: those of the map, or drawn for unrated pairs.
-
-        Unrated pairs without a prediction are NaN.
-        """
+        """Return (C, S) similarities 0..1: of the map, or drawn for unrated pairs; NaN for pairs without prediction."""
         classes, of_class = np.unique(class_senses, return_inverse=True)
         found = self.source.values(part, classes, senses)
         of_part, pairs = self.learned[part], self.pairs[part]
         level = of_part.levels_of(classes, senses)
         row, column = np.nonzero(np.isnan(found) & (level >= 0))
-        kind, word = pairs.looked_up(classes[row], senses[column])
+        kind, word = pairs.kind_and_word(classes[row], senses[column])
         _, word = np.unique(word, return_inverse=True)
         _, cell = np.unique(word * len(classes) + row, return_inverse=True)
         strata, rng = (np.random.default_rng([seed, part == "verb"]) for seed in (self.seed // DRAWS, self.seed))
@@ -319,7 +322,7 @@ class Drawn(ImputedBase):
         noise = sqrt(rest * (1 - 2 * _OF_WORD)) * deviates(len(row))
         for share, group in ((by_class, row), (by_sense, column), (rest * _OF_WORD, word), (rest * _OF_WORD, cell)):
             noise += sqrt(share) * deviates(int(group.max(initial=0)) + 1)[group]
-        ratings = pairs.tilted(of_part.ratings, rng).reshape(-1, HIGHEST + 1)
+        ratings = pairs.adapt(of_part.ratings, rng).reshape(-1, HIGHEST + 1)
         level_of_kind = kind * len(of_part.ratings) + level[row, column]
         found[row, column] = sample_ratings(ratings, level_of_kind, noise) / HIGHEST
         return found[of_class]
@@ -342,9 +345,9 @@ def interval(report: Report) -> Interval | None:
     number = sum(int(of_part.unrated.sum()) for of_part in pairs.values())
     if not number:
         return None
-    drawn = (Drawn(source, source.learned, pairs, seed) for seed in range(DRAWS))
+    drawn = (SampledMap(source, source.learned, pairs, seed) for seed in range(DRAWS))
     maps, f1s = zip(*(rescored(scorer, each) for each in drawn), strict=True)
-    return Interval(predictive(maps), predictive(f1s), number)
+    return Interval(predictive_interval(maps), predictive_interval(f1s), number)
 
 
 def rescored(scorer: Scorer, similarity: Similarity) -> tuple[float | None, float | None]:
@@ -360,11 +363,8 @@ def figures_of(scorer: Scorer) -> tuple[float | None, float | None]:
     return scorer.entries(matches).means().map, mean_over(*scorer.f1(f1_matches))
 
 
-def predictive(figures: Sequence[float | None]) -> Ends | None:
-    """Return the 90 % prediction interval (``COVERAGE``; Student's t, within 0..1) of a metric from its draws.
-
-    Return None if any draw is None.
-    """
+def predictive_interval(figures: Sequence[float | None]) -> Ends | None:
+    """Return the 90 % predictive interval (Student's t, cut to 0..1) of a metric, or None if any draw is None."""
     known = np.array([figure for figure in figures if figure is not None])
     if len(known) < len(figures):
         return None

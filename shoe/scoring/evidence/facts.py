@@ -122,7 +122,7 @@ def spread(report: Report) -> Spread | None:
 
 
 def single_rater_map(similarity: SimilarityMap, column: int) -> SimilarityMap:
-    """Return a map with the ratings of the rater in ``column``; pairs that this rater did not rate keep all ratings.
+    """Return a map with only the ratings in ``column``; pairs that this rater did not rate keep the other ratings.
 
     The scores of all raters therefore use the same pairs, and differ by disagreement, not by coverage.
     """
@@ -171,7 +171,7 @@ class Words(Document, frozen=True):
 
     Attributes:
         words: number of distinct words.
-        labels: number of words that equal a label of the dataset (up to case, separators and inflection).
+        labels: number of words that equal a label of the dataset, apart from case, separators and inflection.
         unresolved: words without a sense in the lexicon, which match only equal words.
     """
 
@@ -181,14 +181,14 @@ class Words(Document, frozen=True):
 
 
 class Resolution(Document, frozen=True, kw_only=True):
-    """Origin of the similarities in matches: fractions of the verb and object comparisons, two per match.
+    """Resolution of words, and basis of the similarities in matches: fractions of all verb and object comparisons.
 
     Attributes:
         verbs, objects: resolution of the predicted words.
         rated_share: fraction based on ratings, zeros included, or on identical senses.
         fallback_share: fraction based on equal spelling, or on WordNet's graph under ``unrated=wup``.
-        learned_share: fraction based on predicted ratings; predictions nearer to 0 than to 1 count 0.
-        unrated_share: fraction that counted 0 because nobody rated the pair, or because the word has no sense.
+        learned_share: fraction based on predicted ratings; a predicted mean rating below 0.5 (of 4) counts as 0.
+        unrated_share: fraction with similarity 0 because the pair is unrated or the word has no sense.
         basis: fraction by the name of the ``Basis`` in lower case; empty without a match.
     """
 
@@ -232,7 +232,7 @@ def box_check(report: Report) -> BoxReport:
 
 
 def resolution(report: Report) -> Resolution | None:
-    """Return the resolution of all predicted words, and the basis of the matches; None without SHOE."""
+    """Return how the predicted words were resolved, and the basis of the similarities in matches; None without SHOE."""
     task, result, similarities = report.task, report.semantic, report.similarities
     if result is None or similarities is None:
         return None
@@ -270,8 +270,8 @@ class PartReading(Document, frozen=True):
 
     Attributes:
         word: predicted word.
-        sense: WordNet 3.0 name of the sense that counts; "" without a sense.
-        found_by: how that sense was found; "" without a sense.
+        sense: WordNet 3.0 name of the word's sense that gave the similarity; "" if no sense did.
+        found_by: rule by which the word leads to this sense; "" if no sense did.
         similarity: similarity 0..1.
         basis: name of the ``Basis`` in lower case.
     """
@@ -291,7 +291,7 @@ class Wording(Document, frozen=True):
         verb, object: comparison with the verb and the object of ``compared_with``.
         count: number of predictions.
         matched: number of predictions matched with a ground truth for SHOE-mAP.
-        earned: credit gained: sum of the similarities in these matches, except matches whose words equal the class.
+        earned: credit gained: sum of the similarities in these matches, without matches whose words name the class.
         lost: credit lost: sum of 1 - similarity over these matches.
         nearest_class: most similar class, "verb object".
         similarity: similarity to ``nearest_class``, 0..1.
@@ -433,7 +433,7 @@ class Range(Document, frozen=True, rename={"low": "from", "high": "to"}):
 
     Attributes:
         low, high: bounds of the similarity; only the last range includes the upper bound.
-        classes: number of classes in the means, the largest of all protocols.
+        classes: number of classes in the mean; the largest number if protocols differ.
         map: mean average precision by protocol.
     """
 
@@ -446,7 +446,7 @@ class Range(Document, frozen=True, rename={"low": "from", "high": "to"}):
 def nearest_seen(
     split: ClassSplit, classes: HoiClasses, similarity: Similarity, options: SemanticOptions | None = None
 ) -> Nearest | None:
-    """Return the seen class most similar to each unseen class; classes that are not scored are ignored.
+    """Return the most similar seen class of each unseen class, among the classes that are scored.
 
     Return None for a split without seen and unseen classes, or if no seen or no unseen class is scored.
     """
@@ -467,15 +467,15 @@ def nearest_seen(
 
 
 def nearest_seen_of_report(report: Report) -> Nearest | None:
-    """Return the nearest seen class of each unseen class, by split and map of a report; None without split or map."""
+    """Return the nearest seen class of each unseen class of a report; None without a class split or a map."""
     split, semantic, tables = report.truth.class_split, report.semantic, report.similarities
     if split is None or semantic is None or tables is None or tables.source is None:
         return None
     return nearest_seen(split, report.truth.classes, tables.source, semantic.options)
 
 
-def figures_by_distance(report: Report, nearest: Nearest) -> list[Range]:
-    """Return mAP of unseen classes by similarity to seen classes, for the first exact-label protocol and SHOE."""
+def unseen_map_by_similarity(report: Report, nearest: Nearest) -> list[Range]:
+    """Return mAP of unseen classes per range of similarity to ``nearest``: first exact-label protocol and SHOE."""
     ap = {report.strict.options.protocol: report.strict.ap} if report.strict else {}
     return nearest.by_similarity(
         ap | ({report.semantic.options.protocol: report.semantic.ap} if report.semantic else {})

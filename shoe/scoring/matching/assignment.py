@@ -1,4 +1,4 @@
-"""Assignment rules: which candidate pairs of ground truths and predictions become matches (A1, A2)."""
+"""Assignment rules: which candidate pairs of ground truths and predictions become matches (protocols.md A1, A2)."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -26,10 +26,10 @@ def assign(
     Args:
         truth, prediction: (c,) ground truth and prediction of each candidate pair, ascending in this order.
         sigma: (c,) similarity of each pair.
-        preference: (c,) value that decides between pairs of equal sigma: the higher value wins, and if it is equal, the
-            lower row of the prediction.
+        preference: (c,) tie-break of ``greedy-gt`` between pairs of equal sigma: the highest value wins, then the
+            prediction that comes first.
         image: (t,) image of each ground truth, ascending.
-        turn: (t,) index of each ground truth among the ground truths of its image.
+        turn: (t,) index of each ground truth in its image; ground truths choose in this order in ``greedy-gt``.
         score: (c,) confidence of each pair's prediction.
         method: ``greedy-gt`` (Algorithm 1, line 9: ground truths choose in file order), ``hungarian`` (most pairs, then
             the largest total sigma), or ``confidence`` (predictions choose, the most confident first). For
@@ -144,10 +144,10 @@ def best_first(
 ) -> Indices:
     """Choose pairs so that each ground truth and each prediction is in at most one pair, the best pair first.
 
-    In rounds, each ground truth requests its best prediction. A prediction requested several times keeps its best
-    ground truth, and the other ground truths request their next prediction. Because both sides rank pairs by the same
-    criteria, the result is the same as taking the best remaining pair again and again. Equal triplets that request the
-    same predictions would need a round each, so pairs that remain after some rounds are matched one by one.
+    The result is that of choosing the best remaining pair again and again. It is computed faster, in rounds: each
+    ground truth requests its best prediction, each prediction keeps its best ground truth, and the other ground truths
+    request their next prediction. The result is the same because both sides rank pairs by the same criteria. Pairs that
+    remain after some rounds are chosen one by one, because equal triplets would need a round each.
 
     Args:
         truth, prediction: (c,) ground truth, ascending, and prediction of each candidate pair.

@@ -1,4 +1,4 @@
-"""Matching of V-COCO predictions by person with annotated persons."""
+"""Matching of predicted persons with annotated persons (V-COCO)."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _PAIRS_AT_ONCE = 1 << 20
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PersonMatches:
-    """Annotated person with the largest box overlap for each of n predictions, even if the overlap is small.
+    """Annotated person with the largest box overlap for each of n predicted persons, even if the overlap is small.
 
     Attributes:
-        predictions: predictions by person.
+        predictions: predicted persons with their actions and roles.
         truth: annotated persons.
-        image: (n,) image of each prediction in the ground truth; -1 if unknown there.
+        image: (n,) ground-truth image of each predicted person; -1 for an unknown image.
         person: (n,) annotated person with the largest IoU (the first if equal); -1 on an image without persons.
         iou: (n,) IoU of the two person boxes.
         empty: (b,) whether each predicted role box stands for "no box": all zeros, or all NaN.
@@ -55,10 +55,10 @@ class PersonMatches:
         return cls(said, truth, image, person, best, empty)
 
     def role_fits(self, rows: Indices, entry: int, rule: OverlapRule, scenario: str) -> Mask:
-        """Return (r,) whether each predicted box of a role is right: whether it overlaps the person's annotated box.
+        """Return (r,) whether the predicted role box of each person is right: it overlaps the annotated role box.
 
-        ``rows`` are predictions of persons who do the action; ``entry`` is the index of action and role. If the person
-        has no annotated box for the role, an empty box is right in scenario "1", and any box in scenario "2".
+        ``rows`` are predicted persons; ``entry`` is the index of the (action, role) pair. If the annotated person has
+        no box for the role, an empty box is right in scenario "1", and any box in scenario "2".
         """
         annotated, predicted = self.truth.role[self.person[rows], entry], self.predictions.role[rows, entry]
         fits: Mask = self.empty[predicted] if scenario == "1" else np.ones(len(rows), bool)
@@ -84,6 +84,6 @@ def overlaps(a: Single, b: Single, overlap: Overlap) -> Single:
 
 
 def role_predictions(task: Task) -> RolePredictions:
-    """Return the predictions by person: those of the file, or if it has none, predictions derived from its triplets."""
+    """Return the predicted persons of a task; they are derived from its triplets if the file lists only triplets."""
     table = task.predictions
     return roles_of_triplets(table, task.truth.benchmark) if table.roles is None else table.roles

@@ -32,8 +32,8 @@ class Suppression:
     """Pair-wise NMS of rows of a table, for any threshold of at least ``lowest`` (CDN; docs/protocols.md 2.2).
 
     Pairs with the same image, verb and object are ranked by score; equal scores keep the order of the rows. The overlap
-    of two pairs is human IoU times the square root of object IoU (of inclusive pixels). A pair is kept if its overlap
-    with every better kept pair is at most the threshold.
+    of two pairs is human IoU times the square root of object IoU, with box sides x2 - x1 + 1. A pair is kept if its
+    overlap with every better kept pair is at most the threshold.
     """
 
     def __init__(self, table: Interactions, rows: Indices, lowest: float) -> None:
@@ -72,7 +72,7 @@ def greedily_kept(later: Indices, earlier: Indices, index: Indices) -> Mask:
     """Return (n,) whether each element is kept; an element close to an earlier kept element of its group is removed.
 
     Args:
-        later, earlier: (c,) later and earlier element of each pair of close elements in a group.
+        later, earlier: (c,) the two elements of each close pair, in the order of their group.
         index: (n,) index of each element in its group, from 0.
     """
     later_index = index[later]
@@ -115,16 +115,16 @@ def near_repeats(
     coordinates: CommonCoordinates,
     rule: OverlapRule,
 ) -> Indices:
-    """Return the ascending rows that nearly repeat a better row: all such ``wanted`` rows, and perhaps some other rows.
+    """Return the ascending rows that nearly repeat a better row; near repeats outside of ``wanted`` may be missing.
 
-    A near repeat has words of the same meaning, and both boxes overlap with the boxes of a better row that is no near
-    repeat itself. A row is better if its score is higher or, with equal scores, if its words and boxes sort earlier.
+    A near repeat has the same meaning as a better row that is no near repeat itself, and both boxes of the two rows
+    overlap. A row is better if its score is higher or, with equal scores, if its words and boxes sort earlier.
 
     Args:
         table: predictions.
         rows: (r,) ascending rows.
-        wanted: (n,) rows to test.
-        group: (n,) number from 0 that is equal for predictions of one image whose words have the same meaning.
+        wanted: (n,) mask of the rows to test.
+        group: (n,) group ID from 0, equal for predictions of one image whose words have the same meaning.
         coordinates: box convention for the comparison.
         rule: overlap that both boxes must reach.
     """

@@ -1,4 +1,4 @@
-"""Predictions and ground truth of one evaluation: image and class of each row, and overlapping boxes, cached."""
+"""Predictions and ground truth of one evaluation, with cached images, classes and box overlaps of the predictions."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Overlaps:
 
     Attributes:
         truth, prediction: (c,) rows of the ground truth and of the prediction.
-        human, object: (c,) IoU of the human boxes, and of the object boxes, whatever their labels.
+        human, object: (c,) IoU of the human boxes, and of the object boxes; labels are ignored.
     """
 
     truth: Indices
@@ -150,7 +150,7 @@ class BoxColumns:
         self.areas = area(self.columns.T, overlap)
 
     def iou(self, rows: Indices, other: BoxColumns, others: Indices) -> Floats:
-        """Return the (c,) IoU of (c,) ``rows`` of these boxes with the rows ``others`` of the boxes ``other``."""
+        """Return the (c,) IoU of box ``rows[i]`` with box ``others[i]`` of ``other``; both are (c,) indices."""
         a, b = self.columns.take(rows, axis=1), other.columns.take(others, axis=1)
         return iou(a.T, b.T, self.overlap, (self.areas[rows], other.areas[others]))
 
@@ -232,10 +232,10 @@ class Task:
         return tuple(self.predictions.images[i] for i in np.flatnonzero(self.truth_image < 0).tolist())
 
     def check_images(self) -> None:
-        """Raise an error if no image of the predictions is in the ground truth; an empty side is no error.
+        """Raise an error if predictions and ground truth both have images, but none in common.
 
         Raises:
-            InputError: with one image name of the predictions and one of the ground truth.
+            InputError: naming one image of the predictions and one of the ground truth.
         """
         known, unknown = self.truth.interactions.images, self.unknown_images
         if known and unknown and len(unknown) == len(self.predictions.images):
@@ -279,7 +279,7 @@ class Task:
 
     @cached_property
     def word_pairs(self) -> tuple[Indices, Indices, Indices]:
-        """(w,) verb and (w,) object words of the distinct pairs of words, and the (n,) pair of each prediction."""
+        """(w,) verb and (w,) object word of each distinct (verb, object) pair, and the (n,) pair of each prediction."""
         table, objects = self.predictions, max(len(self.predictions.objects), 1)
         keys = table.verb * np.int64(objects) + table.object
         found, which = number_distinct(keys, max(len(table.verbs), 1) * objects)
@@ -287,9 +287,9 @@ class Task:
 
     @cached_property
     def words_by_image(self) -> tuple[Indices, Indices, Indices]:
-        """(k,) image of the predictions and (k,) pair of words of each distinct combination, and the (n,) combinations.
+        """(k,) image and (k,) word pair of each distinct combination, and the (n,) combination of each prediction.
 
-        They are in the order of images, then pairs of words.
+        Combinations are sorted by image (of the predictions), then by word pair (of :attr:`word_pairs`).
         """
         table, (verb, _, which) = self.predictions, self.word_pairs
         words, image = np.int64(max(len(verb), 1)), table.image
@@ -322,7 +322,7 @@ class Task:
         """Return c (ground truth, prediction) pairs of one image, and two (c,) masks of the pairs.
 
         The first mask says whether the human boxes overlap, the second whether the object boxes overlap and have the
-        same label. Every pair with one of the two is returned, and perhaps some pairs with neither.
+        same label. All pairs in one of the masks are returned, and perhaps some pairs in neither.
         """
         pairs = self._cached(coordinates, rule, either=True)
         truth, predictions = self._objects
@@ -330,7 +330,7 @@ class Task:
         return pairs, rule.is_reached(pairs.human), object_
 
     def exact_overlaps(self, coordinates: CommonCoordinates, rule: OverlapRule) -> Overlaps:
-        """Return the pairs as :meth:`overlaps`, but only if prediction and ground truth have the same class.
+        """Return only the pairs of :meth:`overlaps` in which prediction and ground truth have the same class.
 
         The pairs are sorted by prediction, then by ground truth. This is faster, and cached in the same way.
         """

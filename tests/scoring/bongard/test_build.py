@@ -19,7 +19,7 @@ from shoe.scoring.bongard.build import (
     build_problems,
     concepts_of,
     curate,
-    included,
+    implied_verbs,
     parts_by_annotation,
 )
 from shoe.scoring.bongard.problems import GROUPS, read_problems, write_problems
@@ -54,9 +54,9 @@ def test_similar_actions_become_one_and_chains_do_not() -> None:
 
 def test_the_lexicon_says_what_is_part_of_what() -> None:
     sip, drink, buy, pay = ids_of(["sip.v.01", "drink.v.01", "buy.v.01", "pay.v.01"]).tolist()
-    assert drink in included(sip)
-    assert sip not in included(drink)
-    assert pay in included(buy)
+    assert drink in implied_verbs(sip)
+    assert sip not in implied_verbs(drink)
+    assert pay in implied_verbs(buy)
 
 
 def test_entailments_are_those_of_wordnet(reader: Any) -> None:

@@ -15,7 +15,7 @@ from shoe.report.evidence import notes
 from shoe.report.score_files import Score
 from shoe.scoring.evidence import interval
 from shoe.scoring.evidence.collect import Evidence
-from shoe.scoring.evidence.draws import _KINDS, DRAWS, Drawn, SensePairs, predictive
+from shoe.scoring.evidence.draws import _KINDS, DRAWS, SampledMap, SensePairs, predictive_interval
 from shoe.scoring.score import Report
 from shoe.similarity import Basis, SimilarityMap
 from shoe.similarity.learned import LearnedPart, learned_bytes
@@ -113,7 +113,7 @@ def test_draws_share_the_luck_of_a_class(tmp_path: Path, shared: Sequence[float]
     similarity = SimilarityMap.load(learned_map(tmp_path, (0.5, 0, 0, 0, 0.5), shared))
     assert similarity.learned is not None
     nothing = told([], [])
-    drawn = [Drawn(similarity, similarity.learned, {"verb": nothing}, seed) for seed in range(8 * DRAWS)]
+    drawn = [SampledMap(similarity, similarity.learned, {"verb": nothing}, seed) for seed in range(8 * DRAWS)]
     values = np.concatenate([one.values("verb", ids_of(["ride.v.01"]), ids_of(SENSES)) for one in drawn])
     assert set(np.unique(values)) == {0, 1}
     assert values.mean() == pytest.approx(0.5, abs=0.1)
@@ -127,7 +127,7 @@ def test_draws_cover_a_distribution_evenly(tmp_path: Path) -> None:
     similarity = SimilarityMap.load(learned_map(tmp_path, (0.75, 0, 0, 0, 0.25)))
     assert similarity.learned is not None
     nothing = told([], [])
-    drawn = [Drawn(similarity, similarity.learned, {"verb": nothing}, seed) for seed in range(8 * DRAWS)]
+    drawn = [SampledMap(similarity, similarity.learned, {"verb": nothing}, seed) for seed in range(8 * DRAWS)]
     values = np.array([one.values("verb", ids_of(["ride.v.01"]), ids_of(SENSES))[0] for one in drawn])
     assert values.mean() == pytest.approx(0.25, abs=0.05)
 
@@ -139,20 +139,20 @@ def test_what_withheld_ratings_say_moves_the_draws() -> None:
     rows = [(0, 0, word) for word in range(30)] + [(kinds - 1, 0, word) for word in range(30)]
     found = [0.0] * 30 + [4.0] * 30
     playing = told(rows, found)
-    tilted = playing.tilted(half, np.random.default_rng(0))
-    assert tilted.sum(axis=2) == pytest.approx(1)
-    assert tilted[0, 0, 4] < 0.1
-    assert tilted[-1, 0, 4] > 0.9
+    adapted = playing.adapt(half, np.random.default_rng(0))
+    assert adapted.sum(axis=2) == pytest.approx(1)
+    assert adapted[0, 0, 4] < 0.1
+    assert adapted[-1, 0, 4] > 0.9
     # One word, whatever it weighs, says little: what was predicted is believed as much.
-    few = replace(playing, rated=playing.rated[:1], found=playing.found[:1]).tilted(half, np.random.default_rng(0))
+    few = replace(playing, rated=playing.rated[:1], found=playing.found[:1]).adapt(half, np.random.default_rng(0))
     assert 0.1 < few[0, 0, 4] < 0.5
 
 
 def test_the_ends_are_those_of_another_draw() -> None:
     # Eight draws 0.10 to 0.17: mean 0.135, standard deviation 0.024495, t 1.8946, the mean's own error: 0.04922.
-    assert predictive([n / 100 + 0.1 for n in range(8)]) == pytest.approx((0.08578, 0.18422), abs=1e-5)
-    assert predictive([0.5] * 8) == (0.5, 0.5)
-    assert predictive([0.5, None]) is None
+    assert predictive_interval([n / 100 + 0.1 for n in range(8)]) == pytest.approx((0.08578, 0.18422), abs=1e-5)
+    assert predictive_interval([0.5] * 8) == (0.5, 0.5)
+    assert predictive_interval([0.5, None]) is None
 
 
 def test_what_is_known_or_not_predicted_has_no_interval(tmp_path: Path) -> None:
