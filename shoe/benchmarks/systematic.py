@@ -332,7 +332,7 @@ def split_systematically(
     )
 
 
-def test_and_mixed_images(table: Interactions, held_out: Mask) -> tuple[Mask, Mask]:
+def held_out_images(table: Interactions, held_out: Mask) -> tuple[Mask, Mask]:
     """Return (m,) masks of test images and of mixed images, given the (n,) mask of held-out triplets.
 
     All triplets of a test image are held out; an image without triplets is a test image, as in Algorithm 1. A mixed
@@ -345,7 +345,7 @@ def test_and_mixed_images(table: Interactions, held_out: Mask) -> tuple[Mask, Ma
 
 def _of_images(table: Interactions, combinations: Combinations, held_out: Mask, rules: SplitRules) -> SystematicSplit:
     held = held_out[combinations.row]
-    test, mixed = test_and_mixed_images(table, held)
+    test, mixed = held_out_images(table, held)
     train, dropped = ~(test | mixed), np.zeros_like(test)
     if rules.empty == "drop":
         dropped |= np.diff(table.offsets) == 0
