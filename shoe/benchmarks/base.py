@@ -35,8 +35,7 @@ class CardFile(Document, frozen=True):
 
     Attributes:
         name: file name.
-        holds: name of the published split in the file, or ``IMAGE_LABELS``. Files with the same ``holds`` are
-            alternatives: users need only one of them.
+        holds: name of the published split in the file, or ``IMAGE_LABELS``; files with the same value are alternatives.
         purpose: task for which users need the file.
         place: download location, and the licence of the file if it differs from that of the dataset.
     """
@@ -65,7 +64,7 @@ class Card:
 
     @property
     def holdings(self) -> dict[str, list[CardFile]]:
-        """Files grouped by their content (``CardFile.holds``), in the order of the dataset card."""
+        """{``CardFile.holds``: files with this content}, in the order of the dataset card."""
         files: dict[str, list[CardFile]] = {}
         for file in self.files:
             files.setdefault(file.holds, []).append(file)
@@ -124,7 +123,7 @@ class Actions:
 
     @cached_property
     def by_verb_id(self) -> tuple[tuple[int, int], ...]:
-        """(action index, index into ``entries``) for each verb ID 0, 1, ... in files; entry -1 without a role."""
+        """(action index, index into ``entries``) of verb IDs 0, 1, ... in files; -1 for an action without roles."""
         entry_of = {pair: entry for entry, pair in enumerate(self.entries)}
         return tuple(
             (number, entry_of.get((number, role), -1))
@@ -142,7 +141,7 @@ class Actions:
     def verb_ids(
         self, verbs: Sequence[str], objects: Sequence[str], verb: NDArray[np.integer], object_: NDArray[np.integer]
     ) -> Indices:
-        """Return the (n,) verb IDs in files of n (verb, object) pairs.
+        """Return the (n,) verb IDs by which files denote n (verb, object) pairs.
 
         ``verb`` and ``object_`` are (n,) indices into ``verbs`` and ``objects``. The object is needed because an action
         with two roles has two verb IDs, one per role, and the object determines the role.
@@ -178,8 +177,7 @@ class TruthFormat:
         fits: callback that returns whether the content of a file has this format.
         read: callback that returns the rows of a file, given path, content, benchmark and image split (or None), or
             raises InputError.
-        write: callback that writes a table to a path; the table must have the benchmark's vocabularies. None if shoe
-            cannot write the format.
+        write: callback that writes a table with the benchmark's vocabularies to a path; None for a read-only format.
     """
 
     name: str

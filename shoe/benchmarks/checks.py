@@ -82,7 +82,7 @@ def check_range(
 def check_boxes(
     path: str | Path, place_of: PlaceOf, field: str, index: Indices, counts: Indices, wrong: Mask | None = None
 ) -> None:
-    """Raise InputError unless the box index of each of n triplets is 0 to the number of boxes of its image - 1.
+    """Raise InputError unless each of n triplets has a box index from 0 and below the number of boxes of its image.
 
     If ``wrong``, an (n,) mask, is given, the indices that it marks are invalid, and all others are valid.
     """

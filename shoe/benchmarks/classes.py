@@ -75,7 +75,7 @@ class HoiClasses:
         return [f"{self.verbs[v]} {self.objects[o]}" for v, o in zip(self.verb, self.object, strict=True)]
 
     def columns_of(self, hoi: Indices) -> dict[str, Any]:
-        """Return the arguments verbs, objects, verb and object of ``Rows`` for n triplets of the classes ``hoi``."""
+        """Return the arguments verbs, objects, verb, object of ``Rows`` for n triplets with class indices ``hoi``."""
         verb, object_ = self.verb[hoi].astype(np.int64), self.object[hoi].astype(np.int64)
         return {"verbs": self.verbs, "objects": self.objects, "verb": verb, "object": object_}
 
@@ -272,7 +272,7 @@ class ClassSplit:
         return digest.hexdigest()[:8]
 
     def within(self, own: HoiClasses, classes: HoiClasses) -> ClassSplit:
-        """Return the split with masks for the class table ``classes`` instead of ``own``, its present class table.
+        """Return the split for another class table, ``classes``; the present masks are for the class table ``own``.
 
         Classes are matched by label. A class that is only in ``classes`` is in no part.
         """

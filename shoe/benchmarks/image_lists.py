@@ -49,8 +49,7 @@ def columns_of_lists(
     """Return arrays of the b boxes and n triplets in the lists of m images; ``fields`` are attributes of triplets.
 
     Returns:
-        (m,) number of boxes; (b, 4) ``bbox`` and (b,) ``category_id`` of all boxes; (n,) image index of each triplet;
-        and for each field, its (n,) values.
+        (m,) number of boxes; (b, 4) boxes; (b,) category IDs; (n,) image index of each triplet; (n,) values per field.
     """
     counts, size = (np.array([len(each) for each in lists], np.int64) for lists in (boxes, triplets))
     every, hois = list(chain.from_iterable(boxes)), list(chain.from_iterable(triplets))

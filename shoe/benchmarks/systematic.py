@@ -335,8 +335,7 @@ def split_systematically(
 def held_out_images(table: Interactions, held_out: Mask) -> tuple[Mask, Mask]:
     """Return (m,) masks of test images and of mixed images, given the (n,) mask of held-out triplets.
 
-    All triplets of a test image are held out; an image without triplets is a test image, as in Algorithm 1. A mixed
-    image has held-out triplets and others.
+    Test images have no other triplets (also none at all, as in Algorithm 1); mixed images have held-out and other ones.
     """
     number = np.bincount(table.image[held_out], minlength=len(table.images))
     test = number == np.diff(table.offsets)

@@ -91,8 +91,7 @@ class GroundTruth:
         class_split: parts of the classes with separate scores; None if no class split is used.
         image_numbers: (m,) IDs by which prediction files refer to images; None if they use names.
         excluded: {image name: reason} of the images of the file that are not scored; empty if all are scored.
-        cut: number of images or triplets missing compared with the published split, as text; "" if nothing is
-            missing or no counts are published.
+        cut: text that compares the counts with those of the published split if less is present; otherwise "".
     """
 
     interactions: Interactions

@@ -54,7 +54,7 @@ def first_of_each(sorted_groups: NDArray[np.integer] | NDArray[np.floating]) -> 
 
 
 def stable_order(numbers: NDArray[np.integer]) -> Indices:
-    """Return the stable argsort of non-negative integers, by radix sort: faster than ``np.argsort`` if unordered."""
+    """Return the stable argsort of non-negative integers, by radix sort: faster than ``np.argsort`` if unsorted."""
     order = np.argsort(numbers.astype(np.uint16), kind="stable")
     for shift in range(16, int(numbers.max(initial=0)).bit_length(), 16):
         order = order[np.argsort((numbers >> shift).astype(np.uint16)[order], kind="stable")]
@@ -73,7 +73,7 @@ def descending_order(numbers: Floats) -> Indices:
 
 
 def distinct(values: Indices) -> Indices:
-    """Return the distinct values in ascending order, as ``np.unique``, which is slower, also to import."""
+    """Return the distinct values in ascending order; faster than ``np.unique``, also to import."""
     ascending = np.sort(values)
     return ascending[first_of_each(ascending)]
 
@@ -103,7 +103,7 @@ _TABLE_PER_KEY = 16
 
 
 def best_of_each(group: NDArray[np.integer], score: Floats, most: int, *, reverse_ties: bool = False) -> Indices:
-    """Return the ascending indices of the rows that are among the ``most`` rows with the highest scores of a group.
+    """Return the ascending indices of the rows with the ``most`` highest scores in each group.
 
     Args:
         group: (n,) index of each row's group.
@@ -125,7 +125,7 @@ def runs(sorted_groups: NDArray[np.integer]) -> tuple[Indices, Indices]:
 
 
 def argmax_per_run(sorted_groups: NDArray[np.integer], *values: NDArray[np.floating]) -> Indices:
-    """Return the index of the largest value per run of equal groups; further ``values`` break ties, then the order."""
+    """Return the index of the largest value per run of equal groups; ties: by further ``values``, then the first."""
     if not values or len(sorted_groups) == 0:
         return np.flatnonzero(first_of_each(sorted_groups))
     value, *others = values

@@ -28,7 +28,7 @@ _LARGEST = 1e9  # larger than any image, and small enough that areas and their s
 
 
 def plain_array(values: Any) -> Any:
-    """Return a torch tensor on the CPU, without graph, bfloat16 as float32, so that NumPy can read it; others as is."""
+    """Return a torch tensor in a form that NumPy reads (CPU, no graph, no bfloat16); other values are unchanged."""
     if not all(hasattr(values, name) for name in ("detach", "cpu", "float")):
         return values
     values = values.detach().cpu()

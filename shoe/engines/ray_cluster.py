@@ -98,8 +98,7 @@ def connect(address: str = "") -> Iterator[Connection]:
     cluster already, this connection is used.
 
     Args:
-        address: as for ``ray.init``; if empty, the value of ``RAY_ADDRESS``; if this is empty, too, a cluster is
-            started.
+        address: as for ``ray.init``; if empty, ``RAY_ADDRESS``; if both are empty, a cluster is started.
 
     Raises:
         MissingExtraError: if Ray is not installed.
@@ -284,9 +283,8 @@ class Lease:
     """Worker lease: exits the worker's process when its parent process has ended or when heartbeats stop.
 
     Otherwise a worker on a disconnected machine would continue to pay for requests after its work was given to others.
-    A heartbeat is ``time = worker.renew(time)``: it sends back the worker's clock time of the heartbeat before. So a
-    delayed heartbeat does not prolong the lease: ``silence`` seconds after the sender received ``time``, the worker has
-    exited.
+    A heartbeat is ``time = worker.renew(time)``: it returns the worker's own clock time of the last heartbeat, so that
+    a delayed heartbeat does not prolong the lease: the worker exits ``silence`` seconds after ``time``.
     """
 
     def __init__(self, silence: float) -> None:

@@ -257,7 +257,7 @@ _NOUN_SENSES = 3  # only the first count: almost any noun could be a tool in a r
 
 
 def constructions(words: Sequence[str]) -> list[Sense]:
-    """Return the senses that the table of constructions gives for a predicate: leave for "stepping off".
+    """Return the senses that the table of constructions gives for a predicate: the verb leave for "stepping off".
 
     ``words`` are in lower case; before an initial preposition, "be" is added.
     """

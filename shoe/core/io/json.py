@@ -38,8 +38,7 @@ def read_typed(path: str | Path, data: bytes, kind: type[T], place: Callable[[An
     """Parse JSON into an object of the type ``kind``.
 
     Args:
-        place: callback that returns the name of a record for messages, given the document, and index and content of
-            the record in its list.
+        place: callback that names a record for messages, given the document, and the record's index and content.
 
     Raises:
         InputError: if the data are not JSON, or for a value of another type, with record and field.

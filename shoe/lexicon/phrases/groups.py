@@ -242,7 +242,7 @@ def is_bare(clause: Clause) -> bool:
 
 
 def fits_reply(clause: Clause, reply: ReplyObjects) -> bool:
-    """Return whether the reply names an object of the clause: a noun, a passive subject, or an implied object."""
+    """Return whether the model's reply names an object of the clause, its passive subject, or its implied object."""
     nouns = [clause.object, clause.second, *(each.noun for each in clause.attached if not each.noun.none)]
     nouns += [clause.subject] if clause.passive else []
     named = any(is_in_reply(noun, reply) for noun in nouns if noun is not None)

@@ -1,4 +1,4 @@
-"""Parser for interactions in notations: labels, brackets, arrows, and keys with values; list marks and Markdown."""
+"""Parser for interactions in a notation: list marks, labels, Markdown, brackets, arrows, and keys with values."""
 
 import re
 from functools import cache
@@ -66,8 +66,8 @@ class Fields(NamedTuple):
 def fields_or_sentence(phrase: str) -> Fields | str:
     """Return verb and object if a phrase is in a notation such as "(man, ride, horse)"; else the phrase in lower case.
 
-    List marks, Markdown, tags, box coordinates, scores and numbers are removed from the phrase. Fields with only one
-    value, and fields that state a passive of two persons ("child held by woman"), are returned as text.
+    List marks, Markdown, tags, box coordinates, scores and numbers are removed from the phrase. A notation with a
+    single field, or with a passive verb between two persons ("child held by woman"), is returned as text.
     """
     if not phrase[1:].islower():
         if " " not in phrase.strip():

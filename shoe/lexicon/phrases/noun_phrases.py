@@ -40,7 +40,7 @@ class ReplyObjects(NamedTuple):
 
 @lru_cache(maxsize=20_000)
 def reply_objects(object_: str | None, known: tuple[str, ...]) -> ReplyObjects:
-    """Return the objects of a reply: from ``object_``, its object field, or if None, ``known``, its box labels.
+    """Return the objects that a reply names in its object field ``object_``, or without one, as box labels ``known``.
 
     Persons are left out if other objects remain.
     """
@@ -52,22 +52,22 @@ def reply_objects(object_: str | None, known: tuple[str, ...]) -> ReplyObjects:
 
 
 def is_in_reply(noun: Noun, reply: ReplyObjects) -> bool:
-    """Return whether the reply names a noun, its complement after "of", its owner, or a noun joined to it by "and"."""
+    """Return whether the model's reply names a noun, the noun after "of", the owner, or a noun joined by "and"."""
     parts = [noun, noun.of, noun.owner, *noun.also]
     return any(has_head_in_reply(part, reply) for part in parts if part is not None)
 
 
 def has_head_in_reply(noun: Noun, reply: ReplyObjects) -> bool:
-    """Return whether the reply names the head word of a noun phrase."""
+    """Return whether the model's reply names the head word of a noun phrase, in any inflection."""
     head = noun.head.rpartition("-")[2]
     return not reply.heads.isdisjoint((head, *bases(head, "object")))
 
 
 def names_known(noun: Noun, reply: ReplyObjects) -> list[str]:
-    """Return alternative names of a thing, as :func:`names`, but a name in the reply first.
+    """Return alternative names of a thing as :func:`names` does, but a name in the model's reply first.
 
-    If the reply names only the complement after "of" or the owner, this noun comes first: if it names an aircraft, the
-    first name of "wing of an aircraft" is "aircraft".
+    If the reply names the owner, or the noun after "of", but not the thing, this noun comes first: "aircraft" for "wing
+    of an aircraft".
     """
     known = [part for part in (noun.of, noun.owner) if part is not None and has_head_in_reply(part, reply)]
     whole = has_head_in_reply(noun, reply) or noun.head in text.WORD_CLASSES["measures"]
@@ -206,7 +206,7 @@ def is_body_part(noun: Noun) -> bool:
 
 
 def is_inner(noun: Noun) -> bool:
-    """Return whether a noun, as direct object, is part of the action: "time" in "reads the time", a body part."""
+    """Return whether a noun, as direct object, is part of the action: "reads the time", "waves a hand"."""
     if noun.owner is not None or noun.person or noun.head in text.WORD_CLASSES["measures"]:
         return False
     senses = senses_of(noun.head)
@@ -215,7 +215,7 @@ def is_inner(noun: Noun) -> bool:
 
 @lru_cache(maxsize=20_000)
 def senses_of(word: str) -> tuple[str, ...]:
-    """Return the lexicographer file ("noun.animal") of each sense of a noun, most frequent first; () if unknown."""
+    """Return the lexicographer file ("noun.animal") of each sense of a noun, most frequent sense first; () if none."""
     base = next(iter(bases(word, "object")), "")
     return tuple(lexicon().lexname(sense) for sense in lexicon().senses(base, "n").tolist())
 

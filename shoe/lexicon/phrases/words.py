@@ -12,7 +12,7 @@ from shoe.lexicon.text import undoubled, verb_forms
 
 @cache
 def table(kind: str) -> dict[str, str]:
-    """Return {word: value} of the rows in ``phrase_words.tsv`` whose first column is ``kind``; "" without a value."""
+    """Return {word: value} of the rows in ``phrase_words.tsv`` whose first column is ``kind``; value "" if empty."""
     pairs = [(words, other) for where, words, other in text.table_rows("phrase_words.tsv") if where == kind]
     return {word: other for words, other in pairs for word in ([words] if other else words.split())}
 
