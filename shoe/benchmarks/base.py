@@ -285,7 +285,7 @@ class Benchmark:
 
     @cached_property
     def object_ids(self) -> Mapping[int, str]:
-        """{object ID: name}, in the order of the 0-based object indices of files that do not use IDs."""
+        """{object ID: name}; the i-th entry, from 0, is object i in files that use indices instead of IDs."""
         return self.load_object_ids() if self.load_object_ids else dict(enumerate(self.classes.objects))
 
     @cached_property
@@ -300,7 +300,7 @@ class Benchmark:
 
     @cached_property
     def object_order(self) -> Indices:
-        """(objects,) index into ``objects`` of each 0-based object index that files without object IDs use."""
+        """(objects,) index into ``objects`` of object 0, 1, ... in files that use indices instead of object IDs."""
         return _positions(tuple(self.object_ids.values()), self.objects)
 
     @cached_property

@@ -63,7 +63,7 @@ def single_pair_images(table: Interactions, iou: float = 0.8) -> Mask:
 
 
 def distinct_pairs(table: Interactions) -> int:
-    """Return the number of distinct box pairs; equal pairs have equal image, object word and box coordinates."""
+    """Return the number of distinct human-object pairs: different in image, object word or box coordinates."""
     return int(np.count_nonzero(first_equal(_columns(table, table.object)) == np.arange(len(table))))
 
 

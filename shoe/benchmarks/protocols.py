@@ -203,7 +203,7 @@ OF_PREDICTIONS = ("boxes", "scores", "coordinates", "class-ids", "bad-boxes")
 class Signature:
     """How a score was computed: version, all options and hashes of the data, as ``shoe:0.1.0|data:hico-det|...``.
 
-    Scores with equal signatures are comparable. ``Signature.parse(str(s)) == s`` for all values.
+    Scores with equal signatures are comparable. ``Signature.parse(str(s)) == s`` for every signature s.
 
     Attributes:
         items: pairs of a name and a value.

@@ -85,7 +85,7 @@ class DatasetCard(Document, frozen=True):
 
 
 def dataset_list() -> DatasetList:
-    """Return all datasets; with the sizes of their class tables if shoe can score predictions on them."""
+    """Return all datasets, with the class counts of those on which shoe can score predictions."""
     datasets = []
     for name, card in cards().items():
         sizes: tuple[Any, ...] = ()
@@ -97,7 +97,7 @@ def dataset_list() -> DatasetList:
 
 
 def dataset_card(name: str) -> DatasetCard:
-    """Return the description of a dataset in :func:`cards`; with counts if shoe can score predictions on it."""
+    """Return the description of a dataset in :func:`cards`, with counts if shoe can score predictions on it."""
     card = cards()[name]
     texts = name, card.title, card.papers, card.licence, card.files, card.notes
     if name not in benchmark_names():

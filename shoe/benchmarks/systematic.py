@@ -184,7 +184,7 @@ class CombinationSampler:
     """Sampler of test combinations from the combinations of a table.
 
     Combinations are shuffled by NumPy's ``RandomState``, which is the same in all versions. Combinations that are more
-    similar to each other than ``max_similarity`` form a group; a group is sampled as a whole, in its first position.
+    similar to each other than ``max_similarity`` form a group, which is sampled when its first member would be sampled.
     """
 
     def __init__(
@@ -223,7 +223,7 @@ class CombinationSampler:
             self._sides.append((lack, index, need))
 
     def by_seed(self, seed: int, wanted: int) -> tuple[Mask | None, str]:
-        """Sample ``wanted`` test combinations with a seed; return (their (C,) mask, ""), or (None, reason)."""
+        """Sample ``wanted`` test combinations; return (their (C,) mask, "") or (None, reason for the failure)."""
         order = np.random.RandomState(seed).permutation(len(self._group))
         if self._rules.draw == "uniform":
             drawn = self._with(self._none, order[:wanted])
@@ -335,7 +335,7 @@ def split_systematically(
 def held_out_images(table: Interactions, held_out: Mask) -> tuple[Mask, Mask]:
     """Return (m,) masks of test images and of mixed images, given the (n,) mask of held-out triplets.
 
-    Test images have no other triplets (also none at all, as in Algorithm 1); mixed images have held-out and other ones.
+    Test images have only held-out triplets, or no triplets, as in Algorithm 1; mixed images have held-out and others.
     """
     number = np.bincount(table.image[held_out], minlength=len(table.images))
     test = number == np.diff(table.offsets)

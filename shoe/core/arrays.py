@@ -47,7 +47,7 @@ def index_in_group(count: NDArray[np.integer]) -> Indices:
 
 
 def first_of_each(sorted_groups: NDArray[np.integer] | NDArray[np.floating]) -> NDArray[np.bool_]:
-    """Return the (n,) mask of elements that differ from the element before, in an array with equal values adjacent."""
+    """Return the (n,) mask of the elements that start a run of equal adjacent values."""
     mark = np.ones(len(sorted_groups), bool)
     mark[1:] = sorted_groups[1:] != sorted_groups[:-1]
     return mark
@@ -143,7 +143,7 @@ _BUCKETS_PER_ROW = 4
 
 
 def as_bits(numbers: Floats | NDArray[np.integer]) -> list[Bits]:
-    """Return each column of (n,) or (n, k) numbers as float64 bits, equal for equal numbers (also 0.0 and -0.0)."""
+    """Return each column of (n,) or (n, k) numbers as the uint64 bits of float64 values; -0.0 counts as 0.0."""
     return list((np.atleast_2d(numbers.T).astype(np.float64) + 0.0).view(np.uint64))
 
 
@@ -225,7 +225,7 @@ _FACTORS = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
 
 
 def random_numbers(stream: int, shape: tuple[int, ...]) -> Numbers:
-    """Return the first random 64-bit numbers of sequence ``stream``, as an array; sequences are independent."""
+    """Return an array of the first random 64-bit numbers in the sequence ``stream``; sequences are independent."""
     size = int(np.prod(shape))
     start = np.uint64((_SEED + (stream << 32)) % 2**64)
     return hash_numbers(start + np.arange(size, dtype=np.uint64) * _ODD).reshape(shape)

@@ -68,7 +68,7 @@ class OptionError(ShoeError):
 
 
 class ServiceError(ShoeError):
-    """A metric service cannot be reached, or refuses a request with this message.
+    """A metric service cannot be reached, or it refuses a request; the message is then that of the service.
 
     Attributes:
         status: HTTP status code; None if there was no response.

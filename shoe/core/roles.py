@@ -122,7 +122,7 @@ class RolePredictions:
 
     @property
     def repeats(self) -> int:
-        """Number of repeated person boxes: equal to an earlier person box in image, role boxes and all scores."""
+        """Number of person boxes whose image, boxes and scores all equal those of an earlier person box."""
         first = first_equal(as_bits(np.column_stack([self.image, self.person_boxes, self.agent, self.score])))
         later = np.flatnonzero(first != np.arange(len(first)))
         pairs = (np.nan_to_num(self.boxes[self.role[rows]]) for rows in (later, first[later]))
@@ -166,7 +166,7 @@ class RolePredictions:
         score: Single,
         size: tuple[int, int],
     ) -> RolePredictions:
-        """Return predictions with one person box per human-object pair, which has its highest score for each action.
+        """Return predictions with one person box per human-object pair, and the pair's highest score for each action.
 
         Args:
             record: (n,) ID of each triplet's human-object pair; triplets of one pair have the same ID.

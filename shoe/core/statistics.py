@@ -271,7 +271,7 @@ def percentiles(draws: Floats, level: float = 0.95) -> tuple[float, float]:
 
 
 def interval_around(value: float, apart: Floats, level: float = 0.95) -> Interval:
-    """Return value + percentiles of ``apart``, (R,) :func:`deviations`, as interval; it is widened to contain value."""
+    """Return the interval value + percentiles of (R,) :func:`deviations` ``apart``, extended to contain the value."""
     low, high = percentiles(apart, level)
     return Interval(value + min(low, 0.0), value + max(high, 0.0))
 

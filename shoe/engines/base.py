@@ -54,7 +54,7 @@ SERIAL = Engine()
 
 
 def repeated_deaths(keys: int, why: str) -> ShoeError:
-    """Return the error for repeated deaths of workers, with the number of unfinished ``keys`` and a likely reason."""
+    """Return the error for workers that die repeatedly, with the number of unfinished ``keys`` and a likely reason."""
     unfinished = f"{pluralize(keys, 'piece')} of work unfinished"
     return ShoeError(f"{DEATHS} workers died one after the other ({why}), {unfinished}: check the available memory")
 

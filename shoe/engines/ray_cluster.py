@@ -36,7 +36,7 @@ _WATCH_PERIOD, _WATCH_TIMEOUT = 1.0, 5.0
 
 
 class Connection:
-    """Connection of this process to a Ray cluster; ``ray`` is the Python module after ``ray.init``."""
+    """Connection of this process to a Ray cluster; ``ray`` is the imported module, after ``ray.init``."""
 
     def __init__(self, ray: Any, addresses: Mapping[str, str], lost_after: float) -> None:
         """Watch ``addresses`` (by name); after ``lost_after`` seconds without a connection, the cluster is lost."""

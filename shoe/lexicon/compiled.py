@@ -222,7 +222,7 @@ class Lexicon:
         return [self._definition_sense[place] for place in found]
 
     def lexname(self, synset: int) -> str:
-        """Return the lexicographer file of a synset ("noun.animal"), or the semantic type in another lexicon."""
+        """Return the lexicographer file of a synset ("noun.animal"), or the semantic type that another source gives."""
         return self._lexnames[int(self._lexname[synset])]
 
     def name(self, synset: int) -> str:

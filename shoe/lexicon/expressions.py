@@ -210,7 +210,7 @@ def _alias_forms(part: Part) -> dict[str, str]:
 
 
 def preposition_weights(classes: Sequence[str], verbs: Sequence[str]) -> Floats:
-    """Return (C, W) factors 0..1 by which the prepositions of C class verbs and W predicted verbs agree.
+    """Return (C, W) factors 0..1 for the agreement of the prepositions of C class verbs and W predicted verbs.
 
     For stand_under and "standing near", the factor is 0.5. It is 1 if either verb has no spatial preposition, or if
     preposition_pairs.tsv does not list the two prepositions. Of several alternatives in a predicted verb, the

@@ -157,7 +157,7 @@ _EMPTY = _SKIPPED | text.PREPOSITIONS | text.PARTICLES | text.CONJUNCTIONS | tex
 
 
 def singular(word: str) -> str:
-    """Return a word without its final -s, but not "glass"; used to compare predicates with definitions."""
+    """Return a word without a final -s, but "glass" unchanged; used to compare predicates with definitions."""
     return word[:-1] if word.endswith("s") and not word.endswith("ss") else word
 
 
@@ -335,7 +335,7 @@ def _may_be_literal(words: list[str], lemma: str) -> bool:
 
 
 def because(senses: Iterable[Sense], why: str) -> list[Sense]:
-    """Return the senses with ``why`` before the reason of each sense; it replaces the reason "as written"."""
+    """Return the senses with ``why`` put before their reasons, or in place of the reason "as written"."""
     return [s._replace(reason=why if s.reason == "as written" else f"{why}, {s.reason}") for s in senses]
 
 
@@ -468,7 +468,7 @@ def _nouns(words: list[str], group: list[str], main: bool) -> Iterable[Sense]:
 
 
 def describes(words: list[str]) -> bool:
-    """Return whether words before a noun only describe the thing ("parked" in "parked car"), and name no other."""
+    """Return whether words before a noun only describe it ("parked car"), so that they are not looked up."""
     if all(word in _DESCRIPTIVE or word in text.CONJUNCTIONS for word in words):
         return True
     if len(words) > 1:

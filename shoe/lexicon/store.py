@@ -97,7 +97,7 @@ def use_lexicon(used: Lexicon) -> Iterator[Lexicon]:
 
 
 def per_lexicon(maxsize: int | None) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]:
-    """Return a decorator that caches the results of a function per active lexicon, at most ``maxsize`` (None: all)."""
+    """Return a decorator that caches the last ``maxsize`` results of a function (None: all) per active lexicon."""
 
     def decorate(function: Callable[_P, _R]) -> Callable[_P, _R]:
         @wraps(function)

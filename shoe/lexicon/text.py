@@ -76,7 +76,7 @@ def tokens(text: str) -> list[str]:
 
 
 def says_no_interaction(words: list[str]) -> bool:
-    """Return whether the words start with "no interaction" or a variant: no, non, not + interaction, interacting."""
+    """Return whether the words start with "no interaction" or a variant ("non interacting", "not interacting")."""
     denied = words[:1] in (["no"], ["non"], ["not"]) and words[1:2] in (["interaction"], ["interacting"])
     return denied or words[:1] == ["nointeraction"]
 
@@ -171,7 +171,7 @@ def _doubled(base: str) -> list[str]:
 
 @lru_cache(maxsize=10_000)
 def american(word: str) -> tuple[str, ...]:
-    """Return American spellings of a word that differ from it, also of words that do not exist; () if none differs."""
+    """Return possible American spellings that differ from a word (not checked to be words); () if there are none."""
     listed = _spellings()
     if word in listed:
         return (listed[word],)

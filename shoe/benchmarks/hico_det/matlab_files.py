@@ -26,7 +26,7 @@ _DAMAGE = (KeyError, IndexError, TypeError, ValueError, AttributeError, Overflow
 
 
 def read_bbox_mat(path: str | Path, data: bytes, benchmark: Benchmark, split: str | None) -> Rows:
-    """Return the triplets of the split ``split``; by default, of the test split, or if missing, the training split.
+    """Return the triplets of the requested split; by default, of the test split, or of the training split without it.
 
     HOIs marked as invisible are ignored. A training image with a triplet that refers to a missing box is left out, as
     in QPIC, and its name is listed in ``left_out``.

@@ -57,7 +57,7 @@ class _Image(Struct, gc=False):
 
 
 def read_annotations(path: str | Path, data: bytes, benchmark: Benchmark, _split: str | None) -> Rows:
-    """Return the triplets in SWIG-HOI's annotations; with image IDs if all images of the file have an ID."""
+    """Return the triplets in SWIG-HOI's annotations, and the image IDs if all images of the file have one."""
     records = read_typed(path, data, list[_Image], named_record())
     verbs = list(benchmark.verb_names or ())
     images = [record.file_name for record in records]

@@ -89,7 +89,7 @@ def read_bytes(path: str | Path) -> bytes:
 
 
 def unreadable_error(path: str | Path, error: Exception) -> InputError:
-    """Return the InputError for a file that cannot be read; ``error`` is the exception of the operating system."""
+    """Return the InputError for a file that cannot be read; ``error`` is the exception that reading it raised."""
     if isinstance(error, FileNotFoundError):
         return InputError(path, found="no such file", expected="a file", hint=_nearest_sibling(Path(path)))
     found = "a folder" if isinstance(error, IsADirectoryError) else getattr(error, "strerror", None) or str(error)

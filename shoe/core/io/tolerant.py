@@ -54,7 +54,7 @@ class FoundObject:
         start: index of the first character in the text.
         end: index after the last character.
         is_whole: whether the text contains the closing bracket.
-        lost: number of incomplete dicts that are left out of the value; one inside another counts once.
+        lost: number of incomplete dicts that are left out of the value; nested incomplete dicts count as one.
     """
 
     value: Any
