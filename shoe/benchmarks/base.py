@@ -154,7 +154,7 @@ class Actions:
 
 
 SUBSETS: dict[str, Callable[[Interactions], Mask]] = {"single-pair": single_pair_images}
-"""Image subsets of every benchmark, by name: functions that return (m,) whether an image belongs to the subset."""
+"""Image subsets of every benchmark: {name: function that returns the (m,) mask of the images in the subset}."""
 
 
 class ImageLabel(IntEnum):

@@ -1,8 +1,8 @@
 """Box coordinates, conversion between them, and intersection over union.
 
 Datasets and evaluators use boxes ``x1, y1, x2, y2`` in three types of coordinates that differ by one pixel. A table
-stores the numbers as in the file, and their type of coordinates. A protocol defines to which coordinates boxes are
-converted before they are compared.
+stores the numbers as in the file, and their type of coordinates. A protocol defines in which coordinates boxes are
+compared, and so how they are converted.
 """
 
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ class Coordinates(IntEnum):
 
 
 class CommonCoordinates(StrEnum):
-    """Coordinates to which a protocol converts boxes before it compares them."""
+    """Coordinates in which a protocol compares boxes; boxes in other coordinates are converted first."""
 
     RAW = "raw"
     """Numbers as in the ground truth and prediction files, unconverted (QPIC, CDN, GEN-VLKT, THID)."""

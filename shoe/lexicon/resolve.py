@@ -446,9 +446,7 @@ def _owner(word: str) -> str:
 
 
 def _nouns(words: list[str], group: list[str], main: bool) -> Iterable[Sense]:
-    """Yield the senses of a noun group, which is read from its head to the left.
-
-    The longest known expression is used each time; modifiers are skipped.
+    """Yield the senses of the longest known expressions in a noun group, from its head to the left, without modifiers.
 
     ``words`` is the whole object. Only senses of the head of the ``main`` group have the full weight.
     """

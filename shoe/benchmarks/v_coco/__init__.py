@@ -40,10 +40,10 @@ ROLE_PROTOCOLS = {
         RoleOptions(protocol="v-coco-s2", scenario="2"),
     )
 }
-"""Protocols by person, by name."""
+"""Protocols of agent AP and role AP, by name."""
 
 PROTOCOLS = {DIAG.protocol: DIAG}
-"""Protocols of triplets, by name."""
+"""Protocols that score triplets, by name."""
 
 ABOUT = {
     "v-coco-agent": "official script, agent AP: persons and their actions, without objects (4.4)",

@@ -79,7 +79,7 @@ class AnnotatedPersons:
         )
 
     def _roles(self, benchmark: Benchmark, image: Indices) -> RoleTruth:
-        """Return the annotations by person, with boxes converted as by the official evaluation (docs/protocols.md 4.2).
+        """Return the annotations of each person, with boxes as in the official evaluation (docs/protocols.md 4.2).
 
         Boxes end at their last pixel, are clipped to the image and have single precision; boxes of a pixel or less in
         width or height are dropped.
