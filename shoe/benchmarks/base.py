@@ -35,9 +35,8 @@ class CardFile(Document, frozen=True):
 
     Attributes:
         name: file name.
-        holds: name of the published split in the file, or ``IMAGE_LABELS``. Of several files with the same value, users
-            need only one.
-        purpose: purpose for which the file is needed.
+        holds: name of the published split in the file, or ``IMAGE_LABELS``; files with the same value are alternatives.
+        purpose: task for which users need the file.
         place: download location, and the licence of the file if it differs from that of the dataset.
     """
 
@@ -65,7 +64,7 @@ class Card:
 
     @property
     def holdings(self) -> dict[str, list[CardFile]]:
-        """Files grouped by their content (``CardFile.holds``), in the order of the dataset card."""
+        """{``CardFile.holds``: files with this content}, in the order of the dataset card."""
         files: dict[str, list[CardFile]] = {}
         for file in self.files:
             files.setdefault(file.holds, []).append(file)
@@ -84,7 +83,7 @@ class Action:
     Attributes:
         name: name as in the official files.
         roles: "instr" and "obj" in the official order; empty for an action without an object.
-        instruments: for an action with both roles, the object categories that have the role "instr".
+        instruments: for an action with both roles, the object categories with the role "instr"; others are "obj".
     """
 
     name: str
@@ -95,10 +94,10 @@ class Action:
 
 @dataclass(frozen=True)
 class Actions:
-    """The A actions of a benchmark that is scored by person (V-COCO), in the order of its official files.
+    """The A actions of a benchmark that scores the actions of each person (V-COCO), in the order of its files.
 
     Attributes:
-        left_out: name of the role entry that papers often exclude from the mean; "" if there is none.
+        left_out: name of the (action, role) entry that papers often exclude from mean role AP; "" if there is none.
     """
 
     all: tuple[Action, ...]
@@ -114,7 +113,7 @@ class Actions:
 
     @cached_property
     def entries(self) -> tuple[tuple[int, str], ...]:
-        """The R (action index, role) pairs, one per role of each action; role AP is the mean over these pairs."""
+        """The R entries (action index, role): one per action and role. Role AP is the mean over the entries."""
         return tuple((number, role) for number, action in enumerate(self.all) for role in action.roles)
 
     @cached_property
@@ -123,8 +122,8 @@ class Actions:
         return tuple(f"{self.names[action]}-{role}" for action, role in self.entries)
 
     @cached_property
-    def numbered(self) -> tuple[tuple[int, int], ...]:
-        """(action index, index into ``entries``) of each verb ID in files; an action without roles has index -1."""
+    def by_verb_id(self) -> tuple[tuple[int, int], ...]:
+        """(action index, index into ``entries``) of verb IDs 0, 1, ... in files; -1 for an action without roles."""
         entry_of = {pair: entry for entry, pair in enumerate(self.entries)}
         return tuple(
             (number, entry_of.get((number, role), -1))
@@ -133,7 +132,7 @@ class Actions:
         )
 
     def entry_of(self, action: int, object_: str) -> int:
-        """Return the index into ``entries`` of an action with an object category; -1 for an action without roles."""
+        """Return the index into ``entries`` of an action on an object category; -1 for an action without roles."""
         roles = self.all[action].roles
         if len(roles) > 1:
             roles = ("instr" if object_ in self.all[action].instruments else "obj",)
@@ -142,12 +141,12 @@ class Actions:
     def verb_ids(
         self, verbs: Sequence[str], objects: Sequence[str], verb: NDArray[np.integer], object_: NDArray[np.integer]
     ) -> Indices:
-        """Return the (n,) verb IDs that files use for n combinations of a verb and an object.
+        """Return the (n,) verb IDs by which files denote n (verb, object) pairs.
 
-        ``verb`` and ``object_`` are (n,) indices into ``verbs`` and ``objects``. A file has an ID per action and role,
-        and the role depends on the object.
+        ``verb`` and ``object_`` are (n,) indices into ``verbs`` and ``objects``. The object is needed because an action
+        with two roles has two verb IDs, one per role, and the object determines the role.
         """
-        id_of = {pair: i for i, pair in enumerate(self.numbered)}
+        id_of = {pair: i for i, pair in enumerate(self.by_verb_id)}
         actions = [self.names.index(name) for name in verbs]
         ids: Indices = np.array([[id_of[a, self.entry_of(a, name)] for name in objects] for a in actions], np.int64)
         numbers: Indices = ids[verb, object_]
@@ -155,11 +154,11 @@ class Actions:
 
 
 SUBSETS: dict[str, Callable[[Interactions], Mask]] = {"single-pair": single_pair_images}
-"""Image subsets of every benchmark, by name: functions that return (m,) whether an image belongs to the subset."""
+"""Image subsets of every benchmark: {name: function that returns the (m,) mask of the images in the subset}."""
 
 
 class ImageLabel(IntEnum):
-    """Image-level label: whether an image shows a class according to annotators."""
+    """Image-level label: the annotators' answer to the question whether an image shows an HOI class."""
 
     UNKNOWN = -2
     """Not annotated."""
@@ -176,9 +175,9 @@ class TruthFormat:
         name: name in messages and reports, such as "PPDM/QPIC JSON".
         example: typical file, such as "test_hico.json (PPDM, QPIC, SG)".
         fits: callback that returns whether the content of a file has this format.
-        read: callback that returns the rows of a file, given path, content, benchmark and the requested split of images
-            or None. It raises InputError naming the position of the first error in the file.
-        write: callback that writes a table with the benchmark's vocabularies to a path; None if there is no writer.
+        read: callback that returns the rows of a file, given path, content, benchmark and image split (or None), or
+            raises InputError.
+        write: callback that writes a table with the benchmark's vocabularies to a path; None for a read-only format.
     """
 
     name: str
@@ -190,7 +189,7 @@ class TruthFormat:
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """Published size of a split: source, and some of the counts images, empty_images, triplets and classes by name."""
+    """Published size of a split: its source, and published counts by name (images, empty_images, triplets, classes)."""
 
     counts: Mapping[str, int]
     source: str
@@ -222,30 +221,30 @@ class Benchmark:
         image_example: example of an image name, for messages.
         test_images: callback that returns the names of the test images, in the order that is used by prediction files
             without image names.
-        load_object_ids: callback that loads the object names by object ID, in the order in which some formats count
-            objects from 0; if absent, IDs count from 0 in the order of the class table.
-        object_numbers: name of the numbering of object IDs, for messages, such as "COCO".
-        verb_names: verbs in the order of their IDs in files, from 0; if absent, the verbs of the class table. A verb
+        load_object_ids: callback that loads {object ID: name}, in the order of the 0-based object indices that some
+            formats use instead of IDs; if None, object i of the class table has ID i.
+        object_numbers: source of the object IDs, for messages, such as "COCO".
+        verb_names: verbs in the order of their IDs in files, from 0; if None, the verbs of the class table. A verb
             without a class is -1 in ``verb_order``.
-        splits: names of its splits of images.
-        class_splits: loaders of its splits of classes by name; masks are in the order of ``classes``.
+        splits: names of its image splits.
+        class_splits: {name: callback that loads the class split}; masks are in the order of ``classes``.
         usual_class_split: name of the default class split, if there is one.
-        subsets: functions by name that return (m,) whether an image belongs to the subset.
+        subsets: image subsets, {name: callback that returns the (m,) mask of the images in the subset}.
         read_image_labels: callback that reads (K, m) int8 ``ImageLabel`` of K classes in m images, given path, image
             names, classes and benchmark.
         protocols: strict protocols by name.
         about: one-line description of each protocol.
-        default_protocols: names of the default protocols of triplets.
+        default_protocols: names of the protocols that score triplets by default.
         load_published: callback that loads the published sizes by split; use ``published``.
         load_card: callback that loads the dataset card; use ``card``.
         similarity: name of the default similarity map, which is in the package.
-        load_actions: callback that loads the actions of a benchmark that is scored by person; use ``actions``.
-        role_protocols: protocols that score actions and roles by person, by name.
+        load_actions: callback that loads the actions if the benchmark scores each person's actions; use ``actions``.
+        role_protocols: protocols of agent AP and role AP, by name.
         in_split: callback that returns whether an image is in a split, given both names; by default, whether the image
             name contains the name of the split.
-        marks: pattern that occurs only in files of this benchmark, such as image names, if another benchmark has a
-            similar format.
-        flow: rules for error types in the diagnosis, if they differ from those of :mod:`shoe.diagnosis.error_types`.
+        marks: pattern that occurs only in files of this benchmark, such as its image names; needed if another
+            benchmark has a similar format.
+        flow: rules that assign error types in the diagnosis; None for those of :mod:`shoe.diagnosis.error_types`.
     """
 
     name: str
@@ -276,7 +275,7 @@ class Benchmark:
 
     @property
     def usual_protocols(self) -> tuple[str, ...]:
-        """Names of the protocols scored by default: default protocols of triplets, and all protocols by person."""
+        """Names of the protocols scored by default: ``default_protocols``, then all ``role_protocols``."""
         return (*self.default_protocols, *self.role_protocols)
 
     @cached_property
@@ -286,34 +285,34 @@ class Benchmark:
 
     @cached_property
     def object_ids(self) -> Mapping[int, str]:
-        """Object names by object ID, in the order in which files that use no IDs count objects from 0."""
+        """{object ID: name}; the i-th entry, from 0, is object i in files that use indices instead of IDs."""
         return self.load_object_ids() if self.load_object_ids else dict(enumerate(self.classes.objects))
 
     @cached_property
     def actions(self) -> Actions:
-        """Actions; empty for a benchmark that is not scored by person."""
+        """Actions; empty unless the benchmark scores each person's actions."""
         return self.load_actions() if self.load_actions else Actions(())
 
     @cached_property
     def objects(self) -> tuple[str, ...]:
-        """Objects of the class table, then objects in files that have no class."""
+        """Objects of the class table, then those of ``object_ids`` that are in no class."""
         return tuple(dict.fromkeys((*self.classes.objects, *self.object_ids.values())))
 
     @cached_property
     def object_order(self) -> Indices:
-        """(objects,) index into ``objects`` of each 0-based object index in files."""
+        """(objects,) index into ``objects`` of object 0, 1, ... in files that use indices instead of object IDs."""
         return _positions(tuple(self.object_ids.values()), self.objects)
 
     @cached_property
     def object_of_id(self) -> Indices:
-        """(largest ID + 1,) index into ``objects`` of each object ID in files; -1 for unused numbers."""
+        """(largest ID + 1,) index into ``objects`` of each object ID in files; -1 for unused IDs."""
         table = np.full(max(self.object_ids) + 1, -1, np.int64)
         table[list(self.object_ids)] = self.object_order
         return table
 
     @cached_property
     def verb_order(self) -> Indices:
-        """(verbs,) index into ``classes.verbs`` of each 0-based verb ID in files; -1 for a verb without a class."""
+        """(verbs,) index into ``classes.verbs`` of each 0-based verb ID in files; -1 for a verb in no class."""
         return _positions(self.verb_names or self.classes.verbs, self.classes.verbs)
 
     @cached_property

@@ -1,8 +1,8 @@
-"""Validation of indices from triplets to boxes and classes, for all formats of ground truth.
+"""Validation of box indices and class IDs in ground truth files of all formats.
 
-Common arguments: ``path`` is the file and ``field`` the name of the index in it; ``place_of`` is the names of m images
-and the ascending (n,) image index of each triplet; ``index`` is the (n,) value of each triplet in the file; ``counts``
-is the (m,) number of boxes of each image. Functions raise InputError for the first invalid value.
+Common arguments: ``path`` is the file, and ``field`` the key of the checked value; ``place_of`` is a pair (names of m
+images, ascending (n,) image index of each triplet); ``index`` is the (n,) value of ``field`` of each triplet;
+``counts`` is the (m,) number of boxes per image. Functions raise InputError for the first invalid value.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -23,7 +23,7 @@ PlaceOf = tuple[Sequence[str], Indices]
 
 
 def triplet_name(place_of: PlaceOf, row: int) -> str:
-    """Return the name of the triplet in a row, for messages: its image, and its index in the image, from 0."""
+    """Return the name of triplet ``row`` for messages: the image name, and the index within the image, from 0."""
     images, image = place_of
     return f"image {quote(images[image[row]])}: triplet {row - int(np.searchsorted(image, image[row]))}"
 
@@ -41,7 +41,7 @@ def named_images(path: str | Path, name: Callable[[object], str], values: Iterab
 
 
 def named_record(kind: str = "image", key: str = "file_name") -> Callable[[object, int, Any], str]:
-    """Return a callback that names a JSON record in messages: ``kind``, then the text under ``key`` or the index."""
+    """Return a callback that names a JSON record in messages: "KIND TEXT" with the text at ``key``, or "KIND INDEX"."""
 
     def name(_document: object, number: int, record: Any) -> str:
         text = record.get(key) if isinstance(record, dict) else None
@@ -51,7 +51,7 @@ def named_record(kind: str = "image", key: str = "file_name") -> Callable[[objec
 
 
 def list_lengths(path: str | Path, names: Sequence[str], records: Sequence[object], *fields: str) -> Indices:
-    """Return the (m,) length of the lists in each image's record; raise InputError unless all ``fields`` agree."""
+    """Return the (m,) number of triplets per image; raise InputError unless all ``fields`` are lists of this length."""
     counts, *others = (np.array([len(getattr(record, field)) for record in records], np.int64) for field in fields)
     for field, lengths in zip(fields[1:], others, strict=True):
         if (lengths != counts).any():
@@ -63,7 +63,7 @@ def list_lengths(path: str | Path, names: Sequence[str], records: Sequence[objec
 
 
 def joined_boxes(lists: Iterable[list[Box]], count: int) -> Floats:
-    """Join the box lists of all images, ``count`` boxes together, to a (count, 4) array in the same order."""
+    """Return the boxes of all images as one (count, 4) array, in the same order; ``count`` is their total number."""
     numbers = chain.from_iterable(chain.from_iterable(lists))
     return np.fromiter(numbers, np.float64, 4 * count).reshape(-1, 4)
 
@@ -71,7 +71,7 @@ def joined_boxes(lists: Iterable[list[Box]], count: int) -> Floats:
 def check_range(
     path: str | Path, place_of: PlaceOf, field: str, index: Indices, size: int, first: int = 0, meaning: str = ""
 ) -> None:
-    """Raise InputError, whose text ends with ``meaning``, unless indices are ``first`` to ``first + size - 1``."""
+    """Raise InputError unless ``first <= index < first + size``; ``meaning`` explains the range in the message."""
     wrong = (index < first) | (index >= first + size)
     if wrong.any():
         row = int(np.argmax(wrong))
@@ -82,10 +82,9 @@ def check_range(
 def check_boxes(
     path: str | Path, place_of: PlaceOf, field: str, index: Indices, counts: Indices, wrong: Mask | None = None
 ) -> None:
-    """Raise InputError unless each of n triplets has the index, from 0, of a box in its image.
+    """Raise InputError unless each of n triplets has a box index from 0 and below the number of boxes of its image.
 
-    ``index`` are the (n,) box indices, ``counts`` the number of boxes of each image. ``wrong``, an (n,) mask of invalid
-    indices, replaces the rule if given.
+    If ``wrong``, an (n,) mask, is given, the indices that it marks are invalid, and all others are valid.
     """
     limit = counts[place_of[1]]
     wrong = (index < 0) | (index >= limit) if wrong is None else wrong
@@ -102,7 +101,7 @@ def check_boxes(
 
 
 def box_name(images: Sequence[str], counts: Indices, box: int) -> str:
-    """Return the name of a box for messages, given its index among all boxes; images have ``counts`` boxes each."""
+    """Return the name of a box for messages; ``box`` is its index in the joined boxes of all images."""
     image = int(np.searchsorted(np.cumsum(counts), box, side="right"))
     return f"image {quote(images[image])}: box {box - int(counts[:image].sum())}"
 
@@ -110,10 +109,10 @@ def box_name(images: Sequence[str], counts: Indices, box: int) -> str:
 def objects_of(
     path: str | Path, images: Sequence[str], counts: Indices, category: Indices, table: Indices, expected: str
 ) -> Indices:
-    """Return the (boxes,) object index of each box, given its category ID in the file; raise InputError if invalid.
+    """Return the (boxes,) object index of each box, from its category ID in the file; InputError for unknown IDs.
 
-    ``images`` are the image names, ``counts`` the number of boxes of each image, and ``table`` the object index of each
-    category ID, or -1. ``expected`` describes the valid IDs in the error message.
+    ``category`` is the (boxes,) category ID of each box; ``table[ID]`` is the object index of a category ID, -1 if
+    unknown. ``expected`` describes the valid IDs in the error message.
     """
     inside = (category >= 0) & (category < len(table))
     objects = np.where(inside, table[np.where(inside, category, 0)], -1)
@@ -134,15 +133,15 @@ def labels_of_words(
     limit: str = "",
     match: Callable[[Sequence[str]], NDArray[np.integer]] | None = None,
 ) -> Indices:
-    """Return the (n,) index into the dataset's ``labels`` of each triplet's word; raise InputError for other words.
+    """Return the (n,) index into the dataset's ``labels`` of each triplet's word; InputError for an unknown word.
 
     Args:
         part: "verb" or "object".
-        index: (n,) index of each triplet's word in ``words``; only words that occur in it must be labels.
+        index: (n,) index into ``words`` of each triplet's word; words that no triplet uses are not checked.
         words: vocabulary of the file.
-        place: callback that returns the name of a triplet, given its row.
-        limit: text appended to the description of the labels in the error message.
-        match: callback that returns a label index for each word that equals no label; -1 if no label matches.
+        place: callback that returns the name of a triplet for messages, given its row.
+        limit: text after "one of the dataset's K verbs" in the error message.
+        match: callback for words that equal no label: returns their label indices; -1 if no label matches.
     """
     position = {label: i for i, label in enumerate(labels)}
     label_of = np.array([position.get(word, -1) for word in words], np.int64)
@@ -162,7 +161,7 @@ def labels_of_words(
 def refuse_other_benchmarks(path: str | Path, data: bytes, requested: Benchmark) -> None:
     """Raise InputError if a file is ground truth of a benchmark other than ``requested``.
 
-    If a file fits formats of both benchmarks, it belongs to the benchmark whose ``marks`` occur in the file.
+    If two benchmarks have the format of the file, ``Benchmark.marks`` decides to which benchmark it belongs.
     """
     is_own = any(known.fits(data) for known in requested.formats)
     if is_own and (requested.marks is None or requested.marks.search(data)):
@@ -175,16 +174,16 @@ def refuse_other_benchmarks(path: str | Path, data: bytes, requested: Benchmark)
 
 
 def benchmark_of_truth(
-    data: bytes, besides: Benchmark | None = None, *, marked: bool
+    data: bytes, exclude: Benchmark | None = None, *, marked: bool
 ) -> tuple[Benchmark, TruthFormat] | None:
     """Return the benchmark and the format of a ground truth file, or None if the file has no known format.
 
-    ``besides`` is a benchmark to exclude. If ``marked``, the file must contain the strings by which the
-    benchmark is recognized (``Benchmark.marks``).
+    ``exclude`` is a benchmark that is not considered. If ``marked`` is true, the format alone is not sufficient: the
+    file must also contain the benchmark's ``Benchmark.marks``.
     """
     for name in benchmark_names():
         other = benchmark(name)
-        if besides is None or name != besides.name:
+        if exclude is None or name != exclude.name:
             fitting = next((known for known in other.formats if known.fits(data)), None)
             if fitting and (not marked or (other.marks is not None and other.marks.search(data))):
                 return other, fitting

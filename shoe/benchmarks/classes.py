@@ -29,17 +29,16 @@ class HoiClasses:
         verbs, objects: distinct names, alphabetical; vocabularies of the ground truth.
         verb, object: (K,) indices into ``verbs`` and ``objects``.
         gerunds: -ing form of each verb, as the dataset writes it.
-        verb_synsets: WordNet 3.0 name of the verb's sense of each class; "" for no_interaction. Classes with the same
-            verb may have different senses.
-        object_synsets: WordNet 3.0 name of the object's sense of each class.
+        verb_synsets: WordNet 3.0 synset name of each class's verb; "" for no_interaction. Classes with the same verb
+            may have different synsets.
+        object_synsets: WordNet 3.0 synset name of each class's object.
         rare: (K,) whether a class has fewer than 10 training pairs, or is rare by the dataset's own definition.
         unseen: (K,) whether a class has no training pair; such a class is neither rare nor non-rare.
         scored: (K,) whether predictions for the test set are scored on the class.
-        of: (verbs, objects) class index of each combination of verb and object; -1 if it is not a class.
+        of: (verbs, objects) class index of each (verb, object) pair; -1 for a pair that is not a class.
         digest: 8 hex digits of the SHA-256 of the table.
-        study_senses: WordNet 3.0 name of the sense by ("verb" or "object", name), for senses that differ between the
-            class table and the SHOE authors' study of human ratings (from their published application); empty without
-            such a study.
+        study_senses: {("verb" or "object", name): synset name} of the words to which the SHOE authors' study of human
+            ratings (as in their published application) gives other synsets than the class table; empty without a study.
     """
 
     name: str
@@ -62,12 +61,12 @@ class HoiClasses:
 
     @property
     def verb_sense(self) -> Ints:
-        """(K,) ID of the verb's sense of each class; -1 for none, OptionError if the active lexicon lacks a sense."""
+        """(K,) ID of each class's verb synset; -1 without a synset. OptionError for a synset not in the lexicon."""
         return _sense_ids(self.verb_synsets)
 
     @property
     def object_sense(self) -> Ints:
-        """(K,) ID of the object's sense of each class; -1 for none, OptionError if the active lexicon lacks a sense."""
+        """(K,) ID of each class's object synset; -1 without a synset. OptionError for a synset not in the lexicon."""
         return _sense_ids(self.object_synsets)
 
     @property
@@ -76,7 +75,7 @@ class HoiClasses:
         return [f"{self.verbs[v]} {self.objects[o]}" for v, o in zip(self.verb, self.object, strict=True)]
 
     def columns_of(self, hoi: Indices) -> dict[str, Any]:
-        """Return ``verbs``, ``objects``, and (n,) ``verb`` and ``object`` of n classes, as arguments of ``Rows``."""
+        """Return the arguments verbs, objects, verb, object of ``Rows`` for n triplets with class indices ``hoi``."""
         verb, object_ = self.verb[hoi].astype(np.int64), self.object[hoi].astype(np.int64)
         return {"verbs": self.verbs, "objects": self.objects, "verb": verb, "object": object_}
 
@@ -104,7 +103,7 @@ class HoiClasses:
 
 
 def read_classes(path: str | Path, usual: HoiClasses) -> HoiClasses:
-    """Read a class table to use instead of ``usual``, the class table of a benchmark; it gets the name of ``usual``.
+    """Read a class table that replaces ``usual``, the class table of a benchmark, and takes its name.
 
     Raises:
         InputError: if the file cannot be read, a line has another format, two labels differ only in case or separators,
@@ -130,7 +129,7 @@ def coco_categories() -> dict[int, str]:
 
 
 def class_table(rows: Sequence[Sequence[str]]) -> str:
-    """Return rows of six fields as text with a header, in the format of :func:`parse_classes`."""
+    """Return the text of a class table in the format of :func:`parse_classes`; each row has six fields."""
     return "".join("\t".join(row) + "\n" for row in [_COLUMNS, *rows])
 
 
@@ -142,7 +141,7 @@ def parse_classes(text: str, name: str, source: str | Path = "class table") -> H
             "rare", "unseen" (not in the training set), "unscored" (not in the test set either) or "".
 
     Raises:
-        InputError: naming the first line with another format; or for a class twice, or no classes.
+        InputError: for a line with another format, a repeated class, or a table without classes.
     """
     lines = text.splitlines()
     if not lines or lines[0].split("\t") != _COLUMNS:
@@ -235,7 +234,7 @@ SEEN, UNSEEN = "seen", "unseen"
 
 @dataclass(frozen=True, eq=False)
 class ClassSplit:
-    """Named parts of K classes that are scored separately, such as the seen and unseen classes of zero-shot work.
+    """Named parts of the K classes with separate scores, such as seen and unseen classes in zero-shot detection.
 
     Attributes:
         name: name in commands and signatures.
@@ -273,7 +272,7 @@ class ClassSplit:
         return digest.hexdigest()[:8]
 
     def within(self, own: HoiClasses, classes: HoiClasses) -> ClassSplit:
-        """Return the split for the class table ``classes``, given the table ``own`` for which the masks were made.
+        """Return the split for another class table, ``classes``; the present masks are for the class table ``own``.
 
         Classes are matched by label. A class that is only in ``classes`` is in no part.
         """

@@ -28,7 +28,7 @@ class ListedBox(Struct, gc=False):
 
 
 class ListedTriplet(Struct, gc=False):
-    """Triplet in a file: indices of its boxes among those of the image, and verb ID."""
+    """Triplet in a file: indices of the human and object box in the image's box list, and verb ID."""
 
     subject_id: WholeOrText
     object_id: WholeOrText
@@ -46,10 +46,10 @@ class ListedImage(Struct, gc=False):
 def columns_of_lists(
     boxes: Sequence[Sequence[Any]], triplets: Sequence[Sequence[Any]], *fields: str
 ) -> tuple[Indices, Floats, Indices, Indices, list[Indices]]:
-    """Return the columns of the boxes (with ``bbox`` and ``category_id``) and of the triplets of m images.
+    """Return arrays of the b boxes and n triplets in the lists of m images; ``fields`` are attributes of triplets.
 
     Returns:
-        (m,) number of boxes; (b, 4) boxes; (b,) category IDs; (n,) image of each triplet; (n,) values of each field.
+        (m,) number of boxes; (b, 4) boxes; (b,) category IDs; (n,) image index of each triplet; (n,) values per field.
     """
     counts, size = (np.array([len(each) for each in lists], np.int64) for lists in (boxes, triplets))
     every, hois = list(chain.from_iterable(boxes)), list(chain.from_iterable(triplets))
@@ -61,12 +61,12 @@ def columns_of_lists(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BoxLists:
-    """The distinct labelled boxes of m images, and the boxes of each of n triplets.
+    """The distinct (box, category) pairs of m images, and references from n triplets to them.
 
     Attributes:
-        offsets: (m + 1,) the boxes of image i are entries offsets[i] to offsets[i + 1] of the lists.
+        offsets: (m + 1,); image i has ``boxes[offsets[i]:offsets[i + 1]]`` and the same range of ``labels``.
         labels: category ID of each box.
-        human, object: (n,) index of each triplet's boxes within its image.
+        human, object: (n,) index of each triplet's human or object box, from 0 within the image.
     """
 
     offsets: Indices
@@ -79,7 +79,7 @@ class BoxLists:
     def from_table(cls, table: Interactions, person: int, object_labels: NDArray[np.integer]) -> BoxLists:
         """Return the box lists of a table with n triplets.
 
-        ``person`` is the category ID of human boxes; ``object_labels`` are the (n,) category IDs of object boxes.
+        ``person`` is the category ID of all human boxes; ``object_labels`` are the (n,) category IDs of object boxes.
         """
         n = len(table)
         box = np.concatenate([table.human_boxes, table.object_boxes])
@@ -102,9 +102,9 @@ _PERSON = "person"
 def write_image_lists(
     table: Interactions, path: str | Path, benchmark: Benchmark, numbers: Mapping[str, NDArray[np.integer]]
 ) -> None:
-    """Write a JSON file with the distinct boxes and the triplets of each image; box coordinates are not converted.
+    """Write a JSON file in the style of QPIC: boxes and triplets of each image. Box coordinates are not converted.
 
-    ``numbers`` contains further fields of the triplets: (n,) values by the name of the field.
+    ``numbers`` contains further fields of each triplet: {key: (n,) values}.
     """
     id_of = np.empty(len(benchmark.objects), np.int64)
     id_of[benchmark.object_order] = list(benchmark.object_ids)
@@ -118,11 +118,11 @@ def write_image_lists(
 def write_box_lists(
     table: Interactions, path: str | Path, lists: BoxLists, keys: Sequence[str], more: Sequence[Mapping[str, Any]]
 ) -> None:
-    """Write the JSON file of some box lists, one line per image.
+    """Write the boxes in ``lists`` and the triplets of ``table`` to a JSON file, one line per image.
 
     Args:
-        keys: keys of an image's name, boxes and triplets.
-        more: further keys of each of the n triplets, with their values.
+        keys: JSON keys of the image name, the box list and the triplet list.
+        more: further keys and values of each of the n triplets.
     """
     with atomic_write(path) as stream:
         stream.write(b"[")

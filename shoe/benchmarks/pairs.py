@@ -1,7 +1,7 @@
 """Human-object pairs of ground truth: merging triplets by overlap, duplicates, and images with a single pair.
 
-In HICO-DET, the boxes of a pair are drawn again for each verb, so pairs are merged by overlap. Overlaps are as in the
-official evaluation: the width of a box of pixel indices is x2 - x1 + 1.
+HICO-DET annotators drew the boxes of a pair anew for each verb, so pairs are merged by overlap. Overlaps are computed
+as in the official evaluation: the width of a box of pixel indices is x2 - x1 + 1.
 """
 
 import numpy as np
@@ -16,10 +16,10 @@ CANDIDATES_AT_ONCE = 1 << 19
 
 
 def overlapping_triplets(table: Interactions, label: NDArray[np.integer], iou: float) -> tuple[Indices, Indices]:
-    """Return the (pairs,) later and (pairs,) earlier row of all pairs of overlapping triplets of one image and label.
+    """Return all pairs of overlapping triplets with the same image and label, as arrays (later row, earlier row).
 
     Triplets overlap if both their human boxes and their object boxes have an IoU of at least ``iou``, 0 to 1. ``label``
-    is the (n,) label of each triplet. Pairs are sorted.
+    is the (n,) label of each triplet. Pairs are sorted by later, then earlier row.
     """
     humans = convert_boxes(table.human_boxes, table.triplet_coordinates, CommonCoordinates.EDGES)
     objects = convert_boxes(table.object_boxes, table.triplet_coordinates, CommonCoordinates.EDGES)
@@ -41,8 +41,8 @@ def overlapping_triplets(table: Interactions, label: NDArray[np.integer], iou: f
 def merge_pairs(table: Interactions, iou: float) -> Indices:
     """Merge n triplets into human-object pairs; return, for each triplet, the row of the first triplet in its pair.
 
-    Triplets are processed in file order. A triplet joins the first pair on its image with the same object word if, with
-    the first triplet of the pair, both boxes have an IoU of at least ``iou``, 0 to 1. Otherwise it starts a new pair.
+    Triplets are processed in file order. A triplet joins the first pair of its image with the same object word whose
+    first triplet it overlaps: IoU of human boxes and of object boxes at least ``iou``. Else it starts a new pair.
     """
     leader = np.arange(len(table))
     for row, before in zip(*(rows.tolist() for rows in overlapping_triplets(table, table.object, iou)), strict=True):
@@ -54,8 +54,8 @@ def merge_pairs(table: Interactions, iou: float) -> Indices:
 def single_pair_images(table: Interactions, iou: float = 0.8) -> Mask:
     """Return an (m,) mask of the images whose triplets all belong to a single pair; False for images without triplets.
 
-    With an IoU of 0.8, these are 3,920 images of HICO-DET's test set with 575 classes. The SHOE paper's supplement also
-    gives 575 classes for its "single HOI" subset, which it does not define further.
+    With ``iou`` 0.8, the mask selects 3,920 images of HICO-DET's test set, with 575 classes. The "single HOI" subset of
+    the SHOE paper's supplement also has 575 classes; the paper does not define it.
     """
     is_pair = merge_pairs(table, iou) == np.arange(len(table))
     pairs = np.bincount(table.image[is_pair], minlength=len(table.images))
@@ -63,12 +63,12 @@ def single_pair_images(table: Interactions, iou: float = 0.8) -> Mask:
 
 
 def distinct_pairs(table: Interactions) -> int:
-    """Return the number of distinct box pairs; equal pairs have equal image, object word and box coordinates."""
+    """Return the number of distinct human-object pairs: different in image, object word or box coordinates."""
     return int(np.count_nonzero(first_equal(_columns(table, table.object)) == np.arange(len(table))))
 
 
 def exact_duplicates(table: Interactions) -> Mask:
-    """Return an (n,) mask of triplets with the words and exactly the boxes of an earlier triplet of the image."""
+    """Return an (n,) mask of triplets whose verb, object and boxes equal those of an earlier triplet in the image."""
     repeated: Mask = first_equal(_columns(table, table.verb, table.object)) != np.arange(len(table))
     return repeated
 

@@ -32,7 +32,7 @@ class Interpolation(StrEnum):
 
 
 class Ties(StrEnum):
-    """Order of entries with equal scores."""
+    """Order of predictions with equal scores in a ranking, or expectation over all orders."""
 
     INPUT = "input"
     """Order of the input (stable sort)."""
@@ -63,10 +63,10 @@ def option(
     """Return a dataclass field for an option of a protocol.
 
     Args:
-        values: allowed values, if only some members of the enumeration are allowed.
-        range: lowest and highest value of a number.
-        quiet: whether signatures omit the option if it has its default value, because signatures published before the
-            option was added do not contain it.
+        what: description of the option.
+        values: allowed values of an enumeration; by default, all its members.
+        range: lowest and highest allowed number.
+        quiet: whether signatures omit the option at its default value; for options that older signatures do not have.
     """
     return field(default=default, metadata={"what": what, "values": values, "range": range, "quiet": quiet})
 
@@ -82,7 +82,7 @@ class Overlapping:
 
     @property
     def rule(self) -> OverlapRule:
-        """Overlap rule for both boxes of a pair."""
+        """Rule by which two human-object pairs overlap, from ``overlap``, ``threshold`` and ``threshold_at``."""
         return OverlapRule(self.overlap, self.threshold, self.threshold_at == ">=")
 
 
@@ -254,9 +254,9 @@ Family = TypeVar("Family", SemanticOptions, StrictOptions)
 
 
 def settings(options: Any, *, quiet: bool = False) -> dict[str, str]:
-    """Return the values of all options as text, by public name: ``{"protocol": "shoe", "combine": "arithmetic", ...}``.
+    """Return {public option name: value as text}, such as ``{"protocol": "shoe", "combine": "arithmetic", ...}``.
 
-    Quiet options (see :func:`option`) with their default value are left out unless ``quiet`` is True.
+    Options declared ``quiet`` (see :func:`option`) are omitted at their default value unless ``quiet`` is True.
     """
     values = ((f, getattr(options, f.name)) for f in fields(options))
     return {
@@ -267,7 +267,7 @@ def settings(options: Any, *, quiet: bool = False) -> dict[str, str]:
 
 
 def changes(options: Any, usual: Any) -> dict[str, str]:
-    """Return the values in ``options`` that differ from those in ``usual``, as text by option name.
+    """Return {option name: value as text} of the options whose value differs from that in ``usual``.
 
     >>> changes(changed(SemanticOptions(), ["tau=4e-1", "delta=0.50"]), SemanticOptions())
     {'tau': '0.4'}

@@ -1,4 +1,4 @@
-"""Protocols by name, options of evaluation by person (docs/protocols.md 4), and the signature of a score."""
+"""Protocols by name, options of agent AP and role AP (docs/protocols.md 4), and the signature of a score."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ class Options:
     Attributes:
         strict: exact-label protocols, in the requested order.
         semantic: semantic protocol; None if not requested.
-        roles: protocols by person, in the requested order.
+        roles: protocols of agent AP and role AP, in the requested order.
     """
 
     strict: tuple[StrictOptions, ...]
@@ -118,7 +118,7 @@ class Options:
 
     @property
     def families(self) -> tuple[StrictOptions | SemanticOptions | RoleOptions, ...]:
-        """All protocols: strict, semantic and by person."""
+        """All requested protocols: strict, then semantic, then those of agent AP and role AP."""
         return (*self.strict, *([self.semantic] if self.semantic else []), *self.roles)
 
 
@@ -134,9 +134,9 @@ def choose(
 
     Args:
         names: protocols, at most one of them semantic; ``all`` stands for ``shoe`` and all protocols of the benchmark.
-        assignments: ``NAME=VALUE`` settings that change options of the semantic and the exact-label protocols.
-        image_labels: whether the ground truth has image-level labels; if not, protocols of the known-object setting use
-            the annotated boxes.
+        assignments: ``NAME=VALUE`` settings for the semantic protocol, or with prefix ``strict.`` for the strict ones.
+        strict, roles: protocols of the benchmark, by name.
+        image_labels: whether image-level labels are available; if not, known-object protocols use annotated boxes.
 
     Raises:
         OptionError: for an unknown name or value, two semantic protocols, or a setting that no requested protocol uses.
@@ -201,14 +201,14 @@ OF_PREDICTIONS = ("boxes", "scores", "coordinates", "class-ids", "bad-boxes")
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """Description of how a score was computed, as ``shoe:0.1.0|data:hico-det|...``, with all options and data hashes.
+    """How a score was computed: version, all options and hashes of the data, as ``shoe:0.1.0|data:hico-det|...``.
 
-    Scores with equal signatures are comparable. ``Signature.parse(str(s)) == s`` for all values.
+    Scores with equal signatures are comparable. ``Signature.parse(str(s)) == s`` for every signature s.
 
     Attributes:
         items: pairs of a name and a value.
-        protocols: exact-label protocols and protocols by person of the benchmark, by name, for :meth:`short`; not part
-            of the signature.
+        protocols: strict and role protocols of the benchmark, by name; not part of the signature, but :meth:`short`
+            needs their defaults.
     """
 
     items: tuple[tuple[str, str], ...]
@@ -219,7 +219,7 @@ class Signature:
 
     @classmethod
     def parse(cls, text: str, protocols: Mapping[str, Any] | None = None) -> Signature:
-        """Parse the text of a signature; ``protocols`` are the benchmark's protocols by name, only for :meth:`short`.
+        """Parse the text of a signature; ``protocols`` is only needed for :meth:`short` (see the attribute).
 
         >>> str(Signature.parse("shoe:1.0|data:hico-det"))
         'shoe:1.0|data:hico-det'
@@ -261,8 +261,8 @@ def sign(
     """Return the signature of an evaluation.
 
     Args:
-        facts: metadata that affect scores besides the options: ``GroundTruth.signature_fields()``, the similarity map
-            and its hash, and how predictions were read.
+        facts: entries for everything besides the options that affects scores: ``GroundTruth.signature_fields()``, the
+            similarity map and its hash, and how predictions were read.
         protocols: protocols of the benchmark by name, for :meth:`Signature.short`.
     """
     items = {"shoe": __version__, **facts}

@@ -85,7 +85,7 @@ class DatasetCard(Document, frozen=True):
 
 
 def dataset_list() -> DatasetList:
-    """Return all datasets, with the sizes of their class tables if predictions are scored on them."""
+    """Return all datasets, with the class counts of those on which shoe can score predictions."""
     datasets = []
     for name, card in cards().items():
         sizes: tuple[Any, ...] = ()
@@ -97,7 +97,7 @@ def dataset_list() -> DatasetList:
 
 
 def dataset_card(name: str) -> DatasetCard:
-    """Return the description of a dataset, one of :func:`cards`; counts only if predictions are scored on it."""
+    """Return the description of a dataset in :func:`cards`, with counts if shoe can score predictions on it."""
     card = cards()[name]
     texts = name, card.title, card.papers, card.licence, card.files, card.notes
     if name not in benchmark_names():
@@ -131,14 +131,14 @@ class BoxPairs(Document, frozen=True):
 
 
 class Differs(Document, frozen=True):
-    """A count of a ground truth file, and the published count, which differs."""
+    """A count that differs: its value in the ground truth file, and the published value."""
 
     found: Count
     published: Count
 
 
 class Published(Document, frozen=True):
-    """Comparison of a file's counts with the published counts of a split."""
+    """Comparison of a file's counts with the published counts of a split; ``differs`` has the unequal counts."""
 
     split: str
     source: str
@@ -147,7 +147,7 @@ class Published(Document, frozen=True):
 
 
 class Recounted(Document, frozen=True):
-    """Number of classes that are rare by training-set counts, and whether these are the rare classes of the table."""
+    """Number of rare classes counted anew in the training set, and whether they are the rare classes of the table."""
 
     classes: Count
     as_listed: bool
@@ -200,7 +200,7 @@ class DatasetStats(Document, frozen=True):
 
 
 def sizes(truth: GroundTruth) -> dict[str, int]:
-    """Return the counts images, empty_images (without triplets), triplets, and classes (with triplets), by name."""
+    """Return the number of images, empty_images (without triplets), triplets and classes (with triplets), by name."""
     table = truth.interactions
     return {
         "images": len(table.images),
@@ -211,12 +211,12 @@ def sizes(truth: GroundTruth) -> dict[str, int]:
 
 
 def summary(file: str, truth: GroundTruth) -> DatasetInfo:
-    """Return the contents of a ground truth file, given the file name to report and the ground truth.
+    """Return the counts of a ground truth file; ``file`` is the file name to report.
 
-    ``pairs`` counts annotated box pairs, and pairs after merging those with the same object whose boxes have an IoU of
-    at least 0.5. ``overlapping_triplets`` counts triplets with this IoU to an earlier triplet of the same class and
-    image, which are likely duplicate annotations. ``rare_recounted`` is None unless the file is a training set
-    and the class table has rare classes. ``published`` is None if the split is unknown.
+    ``pairs``: annotated box pairs, before and after merging pairs of the same object with IoUs of at least 0.5.
+    ``overlapping_triplets``: likely duplicate annotations, with IoUs of at least 0.5 to an earlier triplet of the same
+    class and image. ``rare_recounted``: only for a training set, if the class table has rare classes. ``published``:
+    only for a known split.
     """
     table, classes = truth.interactions, truth.classes
     present = truth.triplets_per_class > 0
@@ -253,12 +253,12 @@ def compare_with_published(data: Benchmark, split: str, counts: Mapping[str, int
 
     Args:
         split: name of the split; "/" and the text after it are ignored. If several published splits have this name
-            ("train2015" and "train2015, HAKE"), or none has it, the published split with the file's numbers of images
-            and triplets is used.
+            ("train2015" and "train2015, HAKE"), or if it is unknown, the published split with as many images and
+            triplets as the file is used.
         counts: counts of the file, as :func:`sizes` returns them.
 
     Returns:
-        The comparison, or None if no published split has this name or these numbers.
+        The comparison, or None if no published split is found by name or by these two counts.
     """
     split, size = split.partition("/")[0], [counts["images"], counts["triplets"]]
     known = [name for name in data.published if name.partition(",")[0] == split] or list(data.published)
@@ -274,7 +274,7 @@ def compare_with_published(data: Benchmark, split: str, counts: Mapping[str, int
 
 
 def statistics(file: str, truth: GroundTruth) -> DatasetStats:
-    """Return the number of triplets and images per class, verb and object, 0 included, sorted by triplets, most first.
+    """Return the number of triplets and images of every class, verb and object, sorted by triplets, most first.
 
     ``file`` is the file name to report.
     """

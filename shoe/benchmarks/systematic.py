@@ -1,7 +1,7 @@
 """Systematic generalisation splits: test images show only combinations of object and verb that are not in training.
 
-This is Algorithm 1 of the HICO-DET-SG paper (docs/splits.md): sample combinations for the test, assign each image to
-test, to training or to neither, verify the training data, and try the next seed if they do not satisfy the rules.
+This is Algorithm 1 of the HICO-DET-SG paper (docs/splits.md): sample test combinations, assign each image to the test
+set, the training set or neither, check the training set, and try the next seed if it does not satisfy the rules.
 :class:`SplitRules` has an option for each point where the paper is ambiguous or the released files differ from it.
 """
 
@@ -36,7 +36,7 @@ SOURCE = "Takemoto et al., HICO-DET-SG and V-COCO-SG; seeds and program of Fujit
 
 
 def published_splits(dataset: str, ratio: float, seeds: Sequence[int]) -> dict[str, Callable[[], ClassSplit]]:
-    """Return one function per published split, by split name ("sg1", "sg2", ...); each function builds its split.
+    """Return {split name: function that builds the split} for the published splits "sg1", "sg2", ... of a dataset.
 
     ``ratio`` is the fraction of the combinations for training, and ``seeds`` the random seed of each split.
     """
@@ -56,7 +56,7 @@ def _published(dataset: str, ratio: float, seed: int, number: int) -> ClassSplit
 
 
 def file_order(data: Benchmark) -> Indices:
-    """Return (V, O) sort keys of the combinations of V verbs and O objects: by object ID, then by verb ID in files."""
+    """Return (V, O) sort keys that order the pairs of V verbs and O objects by object ID, then verb ID, in files."""
     object_number = np.empty(len(data.objects), np.int64)
     object_number[data.object_order] = np.arange(len(data.object_order))
     object_number = object_number[: len(data.classes.objects)]
@@ -95,11 +95,11 @@ class SplitRules(Document, frozen=True, omit_defaults=False):
     Attributes:
         ratio: fraction of the combinations for training, above 0 and below 1; their number is rounded down.
         verify: rule for the minimum number of training combinations of each object and verb, a key of ``VERIFY``.
-        draw: way in which test combinations are sampled, one of ``DRAWS``.
-        mixed: use of images that show training and test combinations, one of ``MIXED``.
-        empty: use of images without triplets, one of ``EMPTY``.
-        min_similarity, max_similarity: bounds of the similarity of each test combination to the most similar training
-            combination, 0 to 1.
+        draw: sampling method of test combinations, one of ``DRAWS``.
+        mixed: treatment of images that show both training and test combinations, one of ``MIXED``.
+        empty: treatment of images without triplets, one of ``EMPTY``.
+        min_similarity, max_similarity: bounds, 0 to 1, of the similarity of each test combination to the training
+            combination most similar to it.
         tries: maximum number of seeds that are tried.
     """
 
@@ -128,7 +128,7 @@ class SplitRules(Document, frozen=True, omit_defaults=False):
 
     @property
     def by_similarity(self) -> bool:
-        """Whether the rules limit the similarity of test combinations to training combinations."""
+        """Whether ``min_similarity`` or ``max_similarity`` excludes anything."""
         return self.min_similarity > 0 or self.max_similarity < 1
 
 
@@ -147,10 +147,10 @@ class Combinations:
 
     @classmethod
     def from_table(cls, table: Interactions, order: NDArray[np.integer] | None = None) -> Combinations:
-        """Return the combinations that occur in a table, sorted by ``order``.
+        """Return the combinations that occur in a table with V verbs and O objects, sorted by ``order``.
 
-        ``order``: (V, O) sort keys of the combinations of V verbs and O objects, all different. By default,
-        combinations are sorted by object and then by verb, in the order of the vocabularies.
+        ``order`` is a (V, O) array of distinct sort keys. By default, combinations are sorted by object, then verb, in
+        the order of the vocabularies.
         """
         usual = np.arange(len(table.verbs) * len(table.objects)).reshape(len(table.objects), -1).T
         ordered = np.argsort((usual if order is None else order).ravel(), kind="stable")
@@ -180,11 +180,11 @@ class _Sample:
     shown: Indices
 
 
-class Draw:
-    """Sampler of test combinations of a table.
+class CombinationSampler:
+    """Sampler of test combinations from the combinations of a table.
 
-    Combinations are shuffled by NumPy's ``RandomState``, which is equal in all versions. Combinations whose similarity
-    is above the rules' maximum form a group, which is sampled as a whole, at the position of its first member.
+    Combinations are shuffled by NumPy's ``RandomState``, which is the same in all versions. Combinations that are more
+    similar to each other than ``max_similarity`` form a group, which is sampled when its first member would be sampled.
     """
 
     def __init__(
@@ -223,7 +223,7 @@ class Draw:
             self._sides.append((lack, index, need))
 
     def by_seed(self, seed: int, wanted: int) -> tuple[Mask | None, str]:
-        """Sample ``wanted`` combinations by a seed; return their (C,) mask and "", or None and the cause of failure."""
+        """Sample ``wanted`` test combinations; return (their (C,) mask, "") or (None, reason for the failure)."""
         order = np.random.RandomState(seed).permutation(len(self._group))
         if self._rules.draw == "uniform":
             drawn = self._with(self._none, order[:wanted])
@@ -278,7 +278,7 @@ class SystematicSplit:
 
     Attributes:
         held_out: (C,) mask of the test combinations.
-        dropped: (m,) mask of the images that are in neither part.
+        dropped: (m,) mask of the images that are neither in ``train`` nor in ``test``.
         tries: number of seeds that were tried, including the last one.
     """
 
@@ -304,7 +304,7 @@ def split_systematically(
         table: annotations of all images, from the original training and test sets.
         seed: first random seed to try, 0 or more; further seeds are the next integers.
         combinations: combinations of the table in their order before shuffling; by default sorted by object and verb.
-        similarity: (C, C) symmetric similarities of combinations, needed for rules about similarity.
+        similarity: (C, C) symmetric similarities of combinations, required if the rules limit similarity.
 
     Raises:
         OptionError: if the rules are impossible, or no split with the tried seeds satisfies them.
@@ -317,7 +317,7 @@ def split_systematically(
         raise OptionError(f"ratio: found {found}, expected {expected}")
     if rules.by_similarity and similarity is None:
         raise OptionError("similarity: required for min_similarity and max_similarity, but missing")
-    draw = Draw(table, combinations, rules, similarity)
+    draw = CombinationSampler(table, combinations, rules, similarity)
     reasons: Counter[str] = Counter()
     for tried in range(rules.tries):
         held_out, reason = draw.by_seed(seed + tried, wanted)
@@ -332,10 +332,10 @@ def split_systematically(
     )
 
 
-def images_of(table: Interactions, held_out: Mask) -> tuple[Mask, Mask]:
+def held_out_images(table: Interactions, held_out: Mask) -> tuple[Mask, Mask]:
     """Return (m,) masks of test images and of mixed images, given the (n,) mask of held-out triplets.
 
-    Test images have only held-out triplets, or no triplets, as in Algorithm 1. Mixed images also have other triplets.
+    Test images have only held-out triplets, or no triplets, as in Algorithm 1; mixed images have held-out and others.
     """
     number = np.bincount(table.image[held_out], minlength=len(table.images))
     test = number == np.diff(table.offsets)
@@ -344,7 +344,7 @@ def images_of(table: Interactions, held_out: Mask) -> tuple[Mask, Mask]:
 
 def _of_images(table: Interactions, combinations: Combinations, held_out: Mask, rules: SplitRules) -> SystematicSplit:
     held = held_out[combinations.row]
-    test, mixed = images_of(table, held)
+    test, mixed = held_out_images(table, held)
     train, dropped = ~(test | mixed), np.zeros_like(test)
     if rules.empty == "drop":
         dropped |= np.diff(table.offsets) == 0
@@ -386,26 +386,26 @@ class SplitCounts(Document, frozen=True):
 
 
 class HeldOut(Document, frozen=True):
-    """Number of all combinations, and of the held-out combinations, which training images do not show."""
+    """Number of all combinations, and number of held-out combinations, which no training image shows."""
 
     all: Count
     held_out: Count
 
 
 class Shared(Document, frozen=True):
-    """Number of combinations and images that occur in both parts."""
+    """Number of combinations, and number of images, that are in both the training part and the test part."""
 
     combinations: Count
     images: Count
 
 
 class Partners(Document, frozen=True):
-    """Number of objects that occur with a single verb, or number of verbs that occur with a single object.
+    """Number of objects that occur with only one verb; or the same counts for verbs that occur with only one object.
 
     Attributes:
-        all: this number in all images.
-        train: this number in training images.
-        absent: number of objects (or verbs) that do not occur in training images.
+        all: number of such objects, counted in all images.
+        train: number of such objects, counted in training images.
+        absent: number of objects without any training image.
     """
 
     all: Count
@@ -465,7 +465,8 @@ def split_files(
         read: input files, as in :data:`Read`.
         folder: output folder, created if needed.
         written_as: output format, a key of ``FORMATS``.
-        similarity: name of the class similarity, and a function from R and S class indices to (R, S) similarities.
+        similarity: name of the class similarity, and a callback that returns the (R, S) similarities between R class
+            indices and S class indices.
 
     Raises:
         InputError: if the files do not belong together, or the folder cannot be written to.
@@ -534,7 +535,7 @@ def joined(read: Read) -> Interactions:
     """Return the annotations of all files as one table.
 
     Raises:
-        InputError: if two files contain the same image, or test annotations are given as "train" or the reverse.
+        InputError: if two files contain the same image, or if training and test file are swapped.
     """
     (path, truth), *more = read.values()
     splits = truth.benchmark.splits

@@ -83,15 +83,15 @@ class GroundTruth:
         interactions: triplets, with the vocabularies of ``classes``.
         classes: HOI classes.
         split: name of the split, such as "test2015"; the file name without extension if the split is unknown.
-        image_labels: (K, m) int8 ``ImageLabel``, whether an image shows a class; None without image-level labels.
+        image_labels: (K, m) int8 ``ImageLabel`` of K classes in m images; None without image-level labels.
         format: file format, such as "PPDM/QPIC JSON".
         left_out: names of training images left out because their triplets refer to boxes that the file does not have.
         benchmark: benchmark of the ground truth.
-        roles: annotations by person, if the benchmark is scored by person and the file has them.
+        roles: annotations of each person, for agent AP and role AP; None if the file has none.
         class_split: parts of the classes with separate scores; None if no class split is used.
         image_numbers: (m,) IDs by which prediction files refer to images; None if they use names.
-        excluded: reason why an image of the file is not scored, by image name; empty for the whole file.
-        cut: text that says what is missing of the published split; "" if nothing is missing or no counts are published.
+        excluded: {image name: reason} of the images of the file that are not scored; empty if all are scored.
+        cut: text that compares the counts with those of the published split if less is present; otherwise "".
     """
 
     interactions: Interactions
@@ -164,7 +164,7 @@ class GroundTruth:
         return tuple(image if image in known else name_of.get(image, image) for image in images)
 
     def subset(self, name: str) -> GroundTruth:
-        """Return the ground truth of a named subset of images; the name is appended to the split and so to signatures.
+        """Return the ground truth of a named image subset; the name is appended to the split name in signatures.
 
         Raises:
             OptionError: for an unknown name.
@@ -221,7 +221,7 @@ def read_truth_file(
     image_labels: str | Path | None = None,
     split: str | None = None,
 ) -> GroundTruth:
-    """Read ground truth, like ``shoe.read_ground_truth``, but without a hint for files of other kinds in the error.
+    """Read ground truth; ``shoe.read_ground_truth`` is the same with a hint in the error for a file of another kind.
 
     The split of the result is the image split that contains all images, else the name of the file; "/part" is appended
     if images or triplets of the published split are missing.

@@ -19,20 +19,20 @@ Mask = NDArray[np.bool_]
 
 
 def expand(first: Indices, count: Indices) -> tuple[Indices, Indices]:
-    """Concatenate n integer ranges: range i is first[i] to first[i] + count[i] - 1.
+    """Concatenate n integer ranges; range i has the ``count[i]`` integers from ``first[i]`` on.
 
     Returns:
-        (total,) index i of the range of each element, and (total,) elements.
+        (total,) index i of the range of each integer, and (total,) integers.
     """
     owner = np.repeat(np.arange(len(count)), count)
     return owner, np.arange(len(owner)) + (first - (np.cumsum(count) - count))[owner]
 
 
 def blocks(count: Indices, most: int) -> Iterator[tuple[int, int]]:
-    """Yield blocks of consecutive groups as (first group, group after the last); ``count`` is the size of each group.
+    """Split groups into blocks of about ``most`` elements; yield (first group, group after the last) of each block.
 
-    A block has fewer than ``most`` elements plus the elements of its largest group. Empty groups before the first
-    element are left out, so nothing is yielded if all groups are empty.
+    ``count`` is the size of each group; groups are not divided. Empty groups at the start are left out, so nothing is
+    yielded if all groups are empty.
     """
     total = np.cumsum(count)
     if len(total) == 0 or total[-1] == 0:
@@ -42,19 +42,19 @@ def blocks(count: Indices, most: int) -> Iterator[tuple[int, int]]:
 
 
 def index_in_group(count: NDArray[np.integer]) -> Indices:
-    """Return the (total,) index, from 0, of each element within its group; ``count`` are the sizes of the groups."""
+    """Return the (total,) index, from 0, of each element within its group; ``count[i]`` is the size of group i."""
     return np.asarray(np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count))
 
 
 def first_of_each(sorted_groups: NDArray[np.integer] | NDArray[np.floating]) -> NDArray[np.bool_]:
-    """Return the (n,) mask of elements that are the first of a run of equal values."""
+    """Return the (n,) mask of the elements that start a run of equal adjacent values."""
     mark = np.ones(len(sorted_groups), bool)
     mark[1:] = sorted_groups[1:] != sorted_groups[:-1]
     return mark
 
 
 def stable_order(numbers: NDArray[np.integer]) -> Indices:
-    """Return the stable argsort of non-negative integers. Radix sort, faster than ``np.argsort`` for mixed numbers."""
+    """Return the stable argsort of non-negative integers, by radix sort: faster than ``np.argsort`` if unsorted."""
     order = np.argsort(numbers.astype(np.uint16), kind="stable")
     for shift in range(16, int(numbers.max(initial=0)).bit_length(), 16):
         order = order[np.argsort((numbers >> shift).astype(np.uint16)[order], kind="stable")]
@@ -62,7 +62,7 @@ def stable_order(numbers: NDArray[np.integer]) -> Indices:
 
 
 def descending_order(numbers: Floats) -> Indices:
-    """Return the stable argsort of finite numbers in descending order. Radix sort, twice as fast as ``np.argsort``."""
+    """Return the stable argsort of finite numbers, largest first, by radix sort: twice as fast as ``np.argsort``."""
     bits = (0.0 - numbers).view(np.int64)
     # The bits of negative floats, read as integers, are in reverse order and have the sign bit set.
     bits ^= (bits >> 63) | np.iinfo(np.int64).min
@@ -73,7 +73,7 @@ def descending_order(numbers: Floats) -> Indices:
 
 
 def distinct(values: Indices) -> Indices:
-    """Return the distinct values in ascending order. ``np.unique`` is slower, and slow to import."""
+    """Return the distinct values in ascending order; faster than ``np.unique``, also to import."""
     ascending = np.sort(values)
     return ascending[first_of_each(ascending)]
 
@@ -83,7 +83,7 @@ def number_distinct(keys: Indices, most: int) -> tuple[Indices, Indices]:
 
     Args:
         keys: (n,) integers from 0 to ``most`` - 1.
-        most: number of possible keys. If there are few, they are marked in a table, which is faster than sorting.
+        most: number of possible keys; if it is at most 16 n, a table of all keys is used, which is faster than sorting.
     """
     if most > _TABLE_PER_KEY * len(keys):
         order = stable_order(keys)
@@ -103,12 +103,12 @@ _TABLE_PER_KEY = 16
 
 
 def best_of_each(group: NDArray[np.integer], score: Floats, most: int, *, reverse_ties: bool = False) -> Indices:
-    """Return the indices of the rows with the ``most`` highest scores of each group, ascending.
+    """Return the ascending indices of the rows with the ``most`` highest scores in each group.
 
     Args:
         group: (n,) index of each row's group.
         score: (n,) finite numbers.
-        reverse_ties: prefer later rows among equal scores; by default earlier rows.
+        reverse_ties: whether later rows are preferred among rows with equal scores, instead of earlier rows.
     """
     sizes = np.bincount(group, minlength=1)
     row = np.arange(len(group))
@@ -125,7 +125,7 @@ def runs(sorted_groups: NDArray[np.integer]) -> tuple[Indices, Indices]:
 
 
 def argmax_per_run(sorted_groups: NDArray[np.integer], *values: NDArray[np.floating]) -> Indices:
-    """Return the index of the largest element per run of equal groups; ties by further ``values``, then the first."""
+    """Return the index of the largest value per run of equal groups; ties: by further ``values``, then the first."""
     if not values or len(sorted_groups) == 0:
         return np.flatnonzero(first_of_each(sorted_groups))
     value, *others = values
@@ -143,16 +143,16 @@ _BUCKETS_PER_ROW = 4
 
 
 def as_bits(numbers: Floats | NDArray[np.integer]) -> list[Bits]:
-    """Return the columns of (n,) or (n, k) numbers as the bits of float64; 0.0 and -0.0 have the same bits."""
+    """Return each column of (n,) or (n, k) numbers as the uint64 bits of float64 values; -0.0 counts as 0.0."""
     return list((np.atleast_2d(numbers.T).astype(np.float64) + 0.0).view(np.uint64))
 
 
 def group_equal_rows(columns: Sequence[Bits]) -> tuple[Indices, Mask]:
-    """Sort rows so that equal rows are adjacent; ``columns`` are the (n,) columns of the n rows.
+    """Return an order of n rows in which equal rows are adjacent; ``columns`` are the (n,) columns.
 
     Returns:
-        (n,) row indices in this order (equal rows ascending), and the (n,) mask of rows that differ from the row before
-        in this order.
+        (n,) row indices in this order (equal rows ascending), and (n,) mask, in this order, of the rows that differ
+        from the row before.
     """
     hashes = _hashes(columns)
     order = np.argsort(hashes, kind="stable")
@@ -165,21 +165,21 @@ def group_equal_rows(columns: Sequence[Bits]) -> tuple[Indices, Mask]:
 
 
 def first_equal(columns: Sequence[Bits]) -> Indices:
-    """Return, for each of n rows, the index of the first row with equal values."""
+    """Return, for each of n rows, the index of the first row equal to it."""
     return first_of_run(*group_equal_rows(columns))
 
 
 def first_of_run(order: Indices, new: Mask) -> Indices:
-    """Return, for each row, the index of the first equal row, given the result of :func:`group_equal_rows`."""
+    """Return, for each row, the index of the first row equal to it, given the result of :func:`group_equal_rows`."""
     first = np.empty(len(order), np.int64)
     first[order] = order[np.maximum.accumulate(np.where(new, np.arange(len(order)), 0))]
     return first
 
 
 def maybe_equal(columns: Sequence[Bits]) -> Indices:
-    """Return the ascending indices of all rows that equal another row, and possibly of a few more rows.
+    """Return the ascending indices of all rows that equal another row; a few other rows may be included.
 
-    Fast for tables with few equal rows: only rows in the same hash bucket are compared.
+    Rows are compared by their hashes. Fast for tables with few equal rows.
     """
     hashes = _hashes(columns)
     bucket, buckets = _buckets(hashes)
@@ -225,20 +225,20 @@ _FACTORS = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
 
 
 def random_numbers(stream: int, shape: tuple[int, ...]) -> Numbers:
-    """Return random 64-bit numbers of the independent sequence ``stream``; a larger shape extends the same sequence."""
+    """Return an array of the first random 64-bit numbers in the sequence ``stream``; sequences are independent."""
     size = int(np.prod(shape))
     start = np.uint64((_SEED + (stream << 32)) % 2**64)
     return hash_numbers(start + np.arange(size, dtype=np.uint64) * _ODD).reshape(shape)
 
 
 def numbers_at(stream: NDArray[np.int64], index: NDArray[np.int64]) -> Numbers:
-    """Return number ``index`` of each sequence ``stream`` of :func:`random_numbers`; both arrays are broadcast."""
+    """Return the element at ``index`` of each sequence ``stream`` of :func:`random_numbers`; arrays are broadcast."""
     start = np.uint64(_SEED) + (stream.astype(np.uint64) << np.uint64(32))
     return hash_numbers(start + index.astype(np.uint64) * _ODD)
 
 
 def hash_numbers(values: Numbers) -> Numbers:
-    """Return a 64-bit hash of each number: every bit depends on all bits; different numbers have different hashes."""
+    """Return a 64-bit hash of each number; its bits depend on all bits, and different numbers have different hashes."""
     values = (values ^ (values >> np.uint64(30))) * _FACTORS[0]
     values = (values ^ (values >> np.uint64(27))) * _FACTORS[1]
     return values ^ (values >> np.uint64(31))

@@ -2,7 +2,7 @@
 
 Datasets and evaluators use boxes ``x1, y1, x2, y2`` in three types of coordinates that differ by one pixel. A table
 stores the numbers as in the file, and their type of coordinates. A protocol defines in which coordinates boxes are
-compared.
+compared, and so how they are converted.
 """
 
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ class Coordinates(IntEnum):
 
 
 class CommonCoordinates(StrEnum):
-    """Coordinates in which a protocol compares boxes."""
+    """Coordinates in which a protocol compares boxes; boxes in other coordinates are converted first."""
 
     RAW = "raw"
     """Numbers as in the ground truth and prediction files, unconverted (QPIC, CDN, GEN-VLKT, THID)."""
@@ -74,7 +74,7 @@ class Overlap(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class OverlapRule:
-    """Criterion for matching two human-object pairs: min(human IoU, object IoU) reaches the threshold.
+    """Criterion for matching two human-object pairs: the smaller of human IoU and object IoU reaches the threshold.
 
     Attributes:
         inclusive: whether an IoU equal to the threshold is sufficient.
@@ -99,7 +99,7 @@ def area(boxes: Floats, overlap: Overlap) -> Floats:
 def iou(a: Floats, b: Floats, overlap: Overlap, areas: tuple[Floats, Floats] | None = None) -> Floats:
     """Return the (n,) intersections over union, 0 to 1, of boxes a[i] and b[i]; ``a`` and ``b`` are (n, 4).
 
-    ``areas`` are the (n,) areas of ``a`` and the (n,) areas of ``b``; computed if None. A box without area has IoU 0.
+    ``areas`` are the (n,) areas of ``a`` and of ``b``, computed if None. A box without area has IoU 0.
     """
     ax1, ay1, ax2, ay2 = a.T
     bx1, by1, bx2, by2 = b.T

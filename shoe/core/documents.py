@@ -19,7 +19,7 @@ Box = Annotated[Sequence[float], Meta(min_length=4, max_length=4, description="x
 
 
 class Document(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """A JSON object with a fixed set of keys. A field that has its default value is not written, so no key is null."""
+    """JSON object with a fixed set of keys. Fields with their default value are omitted, so no key is null."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the object as it is written to JSON: dicts, lists, text and numbers."""
@@ -27,7 +27,7 @@ class Document(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
 
 
 class MeanFields(Document, frozen=True, kw_only=True):
-    """Mean average precision over all, rare and non-rare classes; None if there is no class to average."""
+    """Mean average precision over all, rare and non-rare classes; None for a mean over no class."""
 
     map: Fraction | None = None
     map_rare: Fraction | None = None
@@ -43,9 +43,9 @@ class GainFields(Document, frozen=True, kw_only=True):
 
 
 def flat_numbers(document: Mapping[str, Any], prefix: str = "") -> dict[str, float]:
-    """Return the numbers of a document by the path of their keys, as experiment trackers name metrics ("strict/map").
+    """Return {path: number} of all numbers in nested objects; "strict/map" is the path of "map" inside "strict".
 
-    Objects in a list are named by their protocol ("protocols/upt/map"); other lists, and texts, are left out.
+    An object in a list is named by its protocol ("protocols/upt/map"). Other lists, and texts, are left out.
 
     Example:
         >>> flat_numbers({"strict": {"map": 0.5}, "protocols": [{"protocol": "upt", "map": 0.4}]})
@@ -68,5 +68,5 @@ D = TypeVar("D", bound=Document)
 
 
 def as_base_class(value: Document, kind: type[D]) -> D:
-    """Return an object of ``kind``, a base class of the class of ``value``, with the same field values."""
+    """Return ``value`` converted to ``kind``, a base class of its class, without the fields that ``kind`` lacks."""
     return kind(**{name: getattr(value, name) for name in kind.__struct_fields__})

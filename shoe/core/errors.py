@@ -26,7 +26,7 @@ def _unpickled(kind: type[ShoeError], args: tuple[object, ...], attributes: dict
 
 
 class InputWarning(UserWarning):
-    """Warning about input whose metrics may be wrong: the same lines as in reports."""
+    """Warning that metrics may be wrong because of the input; its text is a warning line of the report."""
 
 
 class InputError(ShoeError):
@@ -68,7 +68,7 @@ class OptionError(ShoeError):
 
 
 class ServiceError(ShoeError):
-    """A metric service cannot be reached, or refuses a request; the service's message is the message of the error.
+    """A metric service cannot be reached, or it refuses a request; the message is then that of the service.
 
     Attributes:
         status: HTTP status code; None if there was no response.
@@ -82,7 +82,7 @@ class ServiceError(ShoeError):
 def check_kind(name: str, value: object, kind: type, source: str) -> None:
     """Raise OptionError unless ``value`` is an instance of ``kind``.
 
-    The message contains ``name``, the name of the argument, and ``source``, a call that returns an object of this type.
+    The message contains ``name``, the argument, and ``source``, a call that returns an object of this type.
     """
     if not isinstance(value, kind):
         raise OptionError(f"{name}: found {type(value).__name__}, expected {kind.__name__}, as returned by {source}")
@@ -96,7 +96,7 @@ class MissingExtraError(ShoeError):
 
 
 def flag(name: str, value: str = "...") -> str:
-    """Return an option as on the command line and in Python, for messages: ``--boxes xywh (Python: boxes="xywh")``."""
+    """Return an option for messages, in both forms: ``--boxes xywh (Python: boxes="xywh")``."""
     argument, quoted = ("", value) if value == "..." else (f" {value}", f'"{value}"')
     return f"--{name}{argument} (Python: {name}={quoted})"
 
@@ -123,7 +123,7 @@ def visible(text: str) -> str:
 
 
 def closest_names(name: str, known: Iterable[str], most: int = 1, likeness: float = 0.6) -> list[str]:
-    """Return at most ``most`` of the ``known`` names that are similar to a misspelt name, the most similar first.
+    """Return at most ``most`` of the ``known`` names that are similar to ``name``, the most similar first.
 
     ``likeness`` is the minimum similarity, 0 to 1, as measured by ``difflib``.
     """
@@ -139,7 +139,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str | None:
 
 
 def unknown_name(noun: str, name: str, known: Iterable[str]) -> OptionError:
-    """Return the error for an unknown ``noun``, with the most similar ``known`` names, and all names if at most 20."""
+    """Return the error "unknown NOUN NAME", which suggests similar ``known`` names, and lists all if at most 20."""
     names = sorted(known)
     is_long = len(names) > _MOST_NAMES_LISTED
     nearest = closest_names(name.lower(), names, most=3, likeness=0.0 if is_long else 0.6)

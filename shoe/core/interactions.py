@@ -1,4 +1,4 @@
-"""Table of human-object interactions, for ground truth and predictions, and the columns from which readers make it.
+"""Table of human-object interactions (ground truth or predictions), and the columns from which readers build it.
 
 Rows are triplets (human box, object box, verb, object, score), grouped by image. Verbs and objects are stored as
 indices into two vocabularies. A table is validated once, when it is built from columns.
@@ -28,7 +28,7 @@ _LARGEST = 1e9  # larger than any image, and small enough that areas and their s
 
 
 def plain_array(values: Any) -> Any:
-    """Return a torch tensor as NumPy can read it: without graph, on the CPU, bfloat16 as float32; others unchanged."""
+    """Return a torch tensor in a form that NumPy reads (CPU, no graph, no bfloat16); other values are unchanged."""
     if not all(hasattr(values, name) for name in ("detach", "cpu", "float")):
         return values
     values = values.detach().cpu()
@@ -36,7 +36,7 @@ def plain_array(values: Any) -> Any:
 
 
 def check_names(source: str | Path, field: str, names: Sequence[str]) -> None:
-    """Raise InputError unless ``names`` is a list of distinct, valid text."""
+    """Raise InputError unless ``names`` is a list of distinct texts that are valid Unicode."""
     if isinstance(names, str):
         raise InputError(source, field=field, found=f"text ({quote(names)})", expected="a list of names")
     if not hasattr(names, "__getitem__"):  # a set has no order, and an iterator can be read only once
@@ -59,9 +59,9 @@ def check_integers(
     rows: int | None = None,
     name: Callable[[int], str] | None = None,
 ) -> NDArray[np.integer]:
-    """Return integers 0 to ``limit`` - 1 as a one-dimensional array, of length ``rows`` unless None.
+    """Return ``values`` as a one-dimensional integer array; InputError unless all are 0 to ``limit`` - 1.
 
-    Raises InputError for other values or another length.
+    If ``rows`` is given, the array must have this length.
     """
     array = np.asarray(plain_array(values))
     if array.size and array.dtype.kind not in "iu":
@@ -78,7 +78,7 @@ def check_integers(
 
 
 def check_numbers(source: str | Path, field: str, values: ArrayLike, shape: tuple[int, ...]) -> Floats:
-    """Return numbers (also NaN) as float64 of a shape, or raise InputError; for 0 rows, any empty array is accepted."""
+    """Return numbers (also NaN) as float64; InputError for another shape, but any empty array is valid for 0 rows."""
     try:
         array = np.asarray(plain_array(values))
     except ValueError:
@@ -93,7 +93,7 @@ def check_numbers(source: str | Path, field: str, values: ArrayLike, shape: tupl
 
 
 def check_sizes(source: str | Path, values: ArrayLike, images: int) -> Ints:
-    """Return (images, 2) widths and heights as int32, 0 if unknown; raise InputError unless whole numbers 0 to 1e9."""
+    """Return (images, 2) widths and heights as int32; InputError unless all are whole numbers 0 (unknown) to 1e9."""
     array = check_numbers(source, "sizes", values, (images, 2))
     bad: Mask = ~((array >= 0) & (array <= _LARGEST) & (array == np.rint(array))).all(axis=1)
     if bad.any():
@@ -118,7 +118,7 @@ FAR = -float(1 << 20)  # no image reaches it; single precision stores the 2**23 
 
 
 def check_bad_boxes(name: str) -> None:
-    """Raise OptionError if the name of a rule for bad predictions is unknown."""
+    """Raise OptionError unless ``name`` is one of :data:`BAD_BOXES`, the rules for bad predictions."""
     if name not in BAD_BOXES:
         raise unknown_name("rule for bad boxes", name, BAD_BOXES)
 
@@ -126,10 +126,11 @@ def check_bad_boxes(name: str) -> None:
 def apply_bad_boxes(
     rule: str, human: Floats, target: Floats, no_score: Mask, pixels: Mask
 ) -> tuple[int, Mask, Floats, Floats]:
-    """Return the number of bad predictions, the (n,) mask of predictions to keep, and both (n, 4) boxes of all n.
+    """Apply a rule for bad predictions: "drop" masks predictions with an invalid box or score, "count" keeps them.
 
-    ``no_score`` is the (n,) mask of invalid scores; the other arguments are as in :func:`check_boxes`. Under "count",
-    a prediction with an invalid box gets two equal boxes that overlap no other box, so that it matches nothing.
+    ``no_score`` is the (n,) mask of invalid scores, ``pixels`` as in :func:`check_boxes`. Return the number of bad
+    predictions, the (n,) mask of predictions to keep, and the (n, 4) human and object boxes. Under "count", a
+    prediction with an invalid box gets two equal boxes that overlap no other box, so that it matches nothing.
     """
     invalid = ~(valid_boxes(human, pixels) & valid_boxes(target, pixels))
     bad = invalid | no_score
@@ -141,7 +142,7 @@ def apply_bad_boxes(
 
 
 def valid_boxes(boxes: Floats, pixels: Mask) -> Mask:
-    """Return the (n,) mask of (n, 4) boxes within -1e9..1e9 with x1 < x2 and y1 < y2; arguments as ``check_boxes``."""
+    """Return the (n,) mask of the boxes that are valid by the rules of :func:`check_boxes`."""
     x1, y1, x2, y2 = boxes.T
     wide, high = x1 < x2, y1 < y2
     if pixels.any():
@@ -185,11 +186,10 @@ class Interactions:
         verb, object: (n,) int32 indices into ``verbs`` and ``objects``.
         score: (n,) float64 confidence; 1 for ground truth and for predictions without scores.
         verbs, objects: vocabularies: words as in the file or its class list.
-        roles: predictions per person if the file contains them, else None; for all images of the file, also after a
-            selection of images.
+        roles: predictions per person if the file contains them, else None; :meth:`select_images` does not change them.
         notes: notes of the file reader, for reports; not compared by :meth:`equals`.
-        bad: number of bad predictions by the rule of :data:`BAD_BOXES` that was applied to them; empty for "refuse".
-            Not compared by :meth:`equals`.
+        bad: {rule: number of bad predictions to which it was applied}, with a rule of :data:`BAD_BOXES`; {} for
+            "refuse". Not compared by :meth:`equals`.
     """
 
     images: tuple[str, ...]
@@ -216,7 +216,7 @@ class Interactions:
 
     @property
     def by_person(self) -> RolePredictions | None:
-        """Predictions per person of a file without triplets; None for other tables."""
+        """Predictions per person if the table has no triplets; else None."""
         return None if len(self) else self.roles
 
     @property
@@ -226,7 +226,7 @@ class Interactions:
 
     @property
     def triplet_coordinates(self) -> NDArray[np.uint8]:
-        """(n,) ``Coordinates`` of each triplet; (1,) if they are the same for all images."""
+        """(n,) ``Coordinates`` of each triplet's boxes; only (1,) if all images have the same."""
         if len(self.coordinates) and (self.coordinates == self.coordinates[0]).all():
             return self.coordinates[:1]
         return self.coordinates[self.image]
@@ -423,9 +423,9 @@ def _renumbered(names: Sequence[str], index: dict[str, int]) -> Ints:
 
 
 def image_index(names: Sequence[str], known: Sequence[str]) -> Ints:
-    """Return the (n,) index in ``known`` of each image name; -1 if no known name or several known names match.
+    """Return the (n,) index in ``known`` of each image name; -1 if no known name matches, or several match.
 
-    Names match if they are equal, else if they are equal without folder and extension, else also ignoring case.
+    Names match if they are equal; otherwise, if they are equal without folder and extension, at last in lower case.
 
     >>> image_index(["images/a.png", "B.JPEG"], ["a.jpg", "b.jpg"]).tolist()
     [0, 1]
@@ -459,7 +459,7 @@ _COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """The n triplets of a file with m images, in file order; fields that are not listed are as in Interactions.
+    """The n triplets of a file with m images, as columns in file order; other attributes are as in Interactions.
 
     Attributes:
         image: (n,) index into ``images``.
@@ -467,14 +467,14 @@ class Rows:
         verbs, objects: vocabularies of words; if the file has class IDs, the names of the classes.
         score: (n,) confidence, NaN if missing; None if the file has no scores.
         coordinates: (m,) ``Coordinates`` of each image, or one value for all images.
-        loose: (n,) mask of triplets from raw model replies, whose boxes may have no area; None if there are none.
+        loose: (n,) mask of triplets from text that a model wrote, whose boxes may have no area; None if there are none.
         place: callback that returns the name of a triplet's record for messages, given its row index.
         left_out: names of images that could not be used.
         numbers: (m,) IDs by which prediction files refer to images; None if they use names.
-        conventions: names of the box conventions (as in ``--boxes``) that the file itself states; empty if the
-            convention of the format holds for all rows.
-        convention: (n,) indices into ``conventions``.
-        fixed: indices of conventions that the user cannot override, such as that of location tokens.
+        conventions: names of the box conventions (values of ``--boxes``) that the file states; empty if it states none,
+            so that the convention of the format holds.
+        convention: (n,) index into ``conventions`` of each triplet.
+        fixed: indices of the conventions that ``--boxes`` does not replace, such as that of location tokens.
         annotated: ground truth per person for the same images, or None.
         detected: predictions per person, or None.
     """
@@ -502,7 +502,7 @@ class Rows:
 
     @classmethod
     def from_table(cls, table: Interactions) -> Self:
-        """Return the columns of a table; fields that a table does not have are left at their defaults."""
+        """Return the columns of a table; fields that only ``Rows`` has keep their defaults."""
         return cls(**{name: getattr(table, name) for name in _COLUMNS})
 
     def table(self, source: str | Path) -> Interactions:

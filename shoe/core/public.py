@@ -34,10 +34,10 @@ _EXAMPLES = {"protocols": "['qpic']", "options": "['tau=0.4']"}
 
 
 def public_function(function: Callable[P, R]) -> Callable[P, R]:
-    """Decorate a function that users call, so that it checks arguments and issues warnings.
+    """Decorate a function that users call, so that it checks the types of arguments and issues warnings.
 
-    It raises OptionError if the type of an argument differs from its annotation. The ``input_warnings`` of its result,
-    if it has this attribute, are issued as Python warnings.
+    An argument that does not fit its annotation raises OptionError. If the result has an attribute ``input_warnings``,
+    its texts are issued as Python warnings.
     """
     parameters = signature(function)
 
@@ -104,13 +104,13 @@ _LONGEST_NOTE = 240
 
 
 def as_lines(title: str, rows: Rows, notes: Sequence[str] = ()) -> str:
-    """Return a text: the title, a line per row with values in percent, without None, and the first three notes."""
+    """Return text: the title, one line per row with its values in percent (None is left out), and three notes."""
     lines = (f"{name}: {', '.join(_cells(row))}" for name, row in rows.items())
     return "\n  ".join([title, *lines, *_first(notes)])
 
 
 def as_table(title: str, rows: Rows, notes: Sequence[str] = ()) -> str:
-    """Return an HTML table with a title and rows of values in percent, and the first three notes below the table."""
+    """Return an HTML table with a title and rows of values in percent (None is left out), and three notes below."""
     lines = [
         f"<tr><th>{escape(name)}</th>{''.join(f'<td>{escape(cell)}</td>' for cell in _cells(row))}</tr>"
         for name, row in rows.items()
@@ -129,7 +129,7 @@ def as_drawing(
 ) -> str:
     """Return an HTML figure with the boxes of a prediction and of the nearest ground truth; object boxes are dashed.
 
-    ``size`` is the width and height of the image, (0, 0) if unknown; ``overlap`` the human IoU and object IoU.
+    ``size`` is the image's width and height, (0, 0) if unknown; ``overlap`` is (human IoU, object IoU) for the caption.
     """
     pairs = [(predicted, _PREDICTED), *([(truth, _TRUE)] if truth else [])]
     ends = np.array([box[2:] for (_, *boxes), _ in pairs for box in boxes])

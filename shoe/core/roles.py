@@ -1,7 +1,7 @@
 """Ground truth and predictions per person, for agent AP and role AP as in V-COCO's evaluation.
 
 Unlike in a table of triplets, an action may have no object box, and a person may be ignored. Arrays have A columns, one
-per action, or R columns, one per pair of an action and a role (:meth:`shoe.benchmarks.base.Actions.entries`).
+per action, or R columns, one per (action, role) entry (:meth:`shoe.benchmarks.base.Actions.entries`).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def no_boxes(boxes: Floats) -> Mask:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RoleTruth:
-    """Annotations per person: m images with b boxes, of which p are boxes of persons.
+    """Annotations per person, for m images with b boxes; p of the boxes are persons.
 
     Attributes:
         box_offsets: (m + 1,) the boxes of image i are rows box_offsets[i] to box_offsets[i + 1].
@@ -42,8 +42,8 @@ class RoleTruth:
         object: (b,) category of each box, an index into the benchmark's objects.
         person: (p,) row of each person in ``boxes``, ascending.
         labels: (p, A) int8: 1 if the person does the action, 0 if not, -1 if the person was not annotated.
-        role: (p, R) row in ``boxes`` of the box with this role; -1 if the person does not do the action, or without a
-            box.
+        role: (p, R) row in ``boxes`` of the object with this role; -1 if the person does not do the action, or no
+            object box was annotated.
     """
 
     box_offsets: Indices
@@ -65,7 +65,7 @@ class RoleTruth:
 
     @property
     def ignored(self) -> Mask:
-        """(p,) mask of persons that were not annotated."""
+        """(p,) mask of persons that were not annotated, which the evaluation ignores."""
         return np.asarray(self.labels.min(axis=1, initial=0) < 0)
 
     def select_images(self, keep: Indices) -> RoleTruth:
@@ -98,9 +98,9 @@ class RolePredictions:
         image: (n,) index into ``images``.
         person_boxes: (n, 4) x1, y1, x2, y2.
         agent: (n, A) confidence that the person does the action; NaN without a prediction.
-        score: (n, R) confidence of the action with the box in this role; NaN without a prediction.
-        role: (n, R) row in ``boxes`` of the box with this role.
-        boxes: (b, 4) x1, y1, x2, y2; all zeros or all NaN for a role that is predicted to have no box.
+        score: (n, R) confidence that the person does the action with this role box; NaN without a prediction.
+        role: (n, R) row in ``boxes`` of the role box.
+        boxes: (b, 4) x1, y1, x2, y2 of role boxes; all zeros or all NaN if the object is predicted to have no box.
     """
 
     images: tuple[str, ...]
@@ -116,30 +116,29 @@ class RolePredictions:
 
     @property
     def is_placeholder(self) -> Mask:
-        """(b,) mask of ``boxes`` that state no place: all zeros, all NaN, or :data:`ABSENT`."""
+        """(b,) mask of ``boxes`` that mean "no box": all zeros, all NaN, or :data:`ABSENT`."""
         stated = (self.boxes == 0, np.isnan(self.boxes), self.boxes == np.array(ABSENT, np.float32))
         return np.asarray(np.all(stated, axis=2).any(axis=0))
 
     @property
     def repeats(self) -> int:
-        """Number of person boxes with the image, all boxes and all scores of an earlier person box."""
+        """Number of person boxes whose image, boxes and scores all equal those of an earlier person box."""
         first = first_equal(as_bits(np.column_stack([self.image, self.person_boxes, self.agent, self.score])))
         later = np.flatnonzero(first != np.arange(len(first)))
         pairs = (np.nan_to_num(self.boxes[self.role[rows]]) for rows in (later, first[later]))
         return int(np.equal(*pairs).all(axis=(1, 2)).sum())
 
     def select(self, rows: Mask) -> RolePredictions:
-        """Return the person boxes marked in the (n,) mask; images and role boxes stay listed."""
+        """Return the predictions for the person boxes in the (n,) mask; ``images`` and ``boxes`` are unchanged."""
         columns: dict[str, Any] = {name: getattr(self, name)[rows] for name in _BY_PERSON}
         return replace(self, **columns)
 
     def apply_bad_boxes(self, rule: str) -> tuple[RolePredictions, int]:
         """Return the predictions after the rule "drop" or "count", and the number of bad persons and roles.
 
-        A person is bad if the person box is invalid. A role of another person is bad if the role has a score and an
-        invalid box. "drop" leaves them out; under "count" they match nothing. A role box of zeros or NaN is valid: it
-        predicts that the role has no box. Infinite scores, which are not in the number, become NaN under "drop", and
-        rank last under "count".
+        A person is bad if the person box is invalid; a role of a valid person is bad if it has a score and an invalid
+        box. "drop" leaves both out; under "count", they match nothing. Placeholders (:meth:`is_placeholder`) are valid
+        role boxes. Infinite scores, which are not counted, become NaN under "drop", and rank last under "count".
         """
         person, box = (
             np.asarray(np.isfinite(boxes).all(axis=1) & (boxes[:, :2] < boxes[:, 2:]).all(axis=1))
@@ -167,16 +166,17 @@ class RolePredictions:
         score: Single,
         size: tuple[int, int],
     ) -> RolePredictions:
-        """Return one person box per human-object pair of n triplets, with the pair's highest score for each action.
+        """Return predictions with one person box per human-object pair, and the pair's highest score for each action.
 
         Args:
-            record: (n,) ID of each triplet's box pair, unique over all images, in any order.
+            record: (n,) ID of each triplet's human-object pair; triplets of one pair have the same ID.
             image: (n,) index into ``images``.
             human_boxes: (n, 4) x1, y1, x2, y2.
             object_boxes: (n, 4) x1, y1, x2, y2.
-            entry: (n,) index of the pair of action and role, 0 to R - 1; -1 for an action without object.
+            action: (n,) index of the action, 0 to A - 1.
+            entry: (n,) index of the (action, role) entry, 0 to R - 1; -1 for an action without object.
             score: (n,) confidence.
-            size: (A, R), the number of actions and of pairs of action and role.
+            size: (A, R), the number of actions and of (action, role) entries.
         """
         _, first, pair = np.unique(record, return_index=True, return_inverse=True)
         by_file = np.argsort(first)

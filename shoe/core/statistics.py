@@ -1,7 +1,7 @@
 """Correlation, agreement of raters, and tests of significance.
 
-Unlike SciPy's functions, most functions compute many rows at once, for resampling, and accept weights of items, for
-items sampled with unequal probability. ``scipy.stats`` takes 0.6 s to import, so it is imported inside functions.
+Unlike SciPy's functions, most functions compute many rows at once (resamples), and accept weights of items, for items
+sampled with unequal probability. ``scipy.stats`` takes 0.6 s to import, so it is imported inside functions.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def pearson(a: ArrayLike, b: ArrayLike) -> float | None:
 
 
 def spearman(a: ArrayLike, b: ArrayLike, weight: Floats | None = None) -> float | None:
-    """Return Spearman's correlation of two columns, with (n,) weights; None for < 2 values or a constant column."""
+    """Return the weighted Spearman correlation of (n,) columns; None for n < 2, or if one column is constant."""
     x, y = np.asarray(a, np.float64), np.asarray(b, np.float64)
     return _none_if_nan(spearman_of_rows(x[None], y[None], weight)[0]) if len(x) > 1 else None
 
@@ -70,8 +70,8 @@ def spearman_of_rows(
 ) -> Floats:
     """Return the (B,) Spearman correlations of row i of ``a`` and row i of ``b``; NaN if either row is constant.
 
-    Without weights these are the correlations of mean ranks. With weights 1 / (probability that the item was drawn),
-    the ranks are estimates of the ranks in the population.
+    Ties have their mean rank. If items were sampled with unequal probability, weights of 1 / probability give estimates
+    for all items from which the sample was drawn.
 
     Args:
         a: (B, n) numbers, or (1, n) for the same row each time.
@@ -110,7 +110,7 @@ def middle_ranks(values: NDArray[Any], weight: Floats) -> Floats:
 
 
 def correlation(both: Floats, first: Floats, second: Floats) -> Floats:
-    """Return (B,) correlations from sums over centred columns x and y; NaN if a sum of squares is 0.
+    """Return (B,) correlations from sums over columns x and y with mean 0; NaN if a column is constant.
 
     ``both`` is the (B,) sum of x * y, ``first`` of x * x, ``second`` of y * y.
     """
@@ -120,7 +120,7 @@ def correlation(both: Floats, first: Floats, second: Floats) -> Floats:
 
 
 def differences(values: ArrayLike, same: float = ROUNDING) -> Floats:
-    """Return the (..., n (n - 1) / 2) differences, earlier - later, of pairs of (..., n) values; 0 up to ``same``."""
+    """Return the (..., n (n - 1) / 2) differences x[i] - x[j], i < j, of (..., n) values; 0 if at most ``same``."""
     array = np.asarray(values, np.float64)
     first, second = np.triu_indices(array.shape[-1], 1)
     difference = array[..., first] - array[..., second]
@@ -128,9 +128,9 @@ def differences(values: ArrayLike, same: float = ROUNDING) -> Floats:
 
 
 def kendall_of_differences(x: Floats, y: Floats) -> Floats:
-    """Return (...,) Kendall's tau-b (1945) of two columns from their (..., P) :func:`differences`.
+    """Return (...,) Kendall's tau-b (1945) of two columns, given their (..., P) :func:`differences`.
 
-    NaN if all differences of a column are 0.
+    NaN if one column is constant.
     """
     x, y = np.sign(x), np.sign(y)
     untied = np.abs(x).sum(axis=-1) * np.abs(y).sum(axis=-1)
@@ -144,12 +144,11 @@ def alpha(ratings: NDArray[np.integer], level: MeasurementLevel, weight: Floats 
     """Return Krippendorff's alpha of (N, R) ratings of N items by R raters, with (N,) weights of items.
 
     Items with a single rating do not count. Level "ordinal" is Krippendorff's ordinal metric (2018, 12.3.4), which
-    depends on the number of ratings between two values. The "ordinal" alpha in the SHOE supplement, with distance
-    ((i - j) / (k - 1))^2, equals level "interval", because the constant k - 1 cancels.
+    depends on how many ratings lie between two values. The SHOE supplement calls its alpha "ordinal", but its distance
+    ((i - j) / (k - 1))^2 is that of level "interval": the constant k - 1 cancels.
 
     Returns:
-        Alpha, at most 1; None if fewer than two items were rated twice (alpha would always be 0), or if all ratings are
-        equal.
+        Alpha, at most 1; None if all ratings are equal, or if fewer than two items have two ratings (alpha would be 0).
     """
     shared = (ratings >= 0).sum(axis=1) > 1
     counts = counts_of_levels(ratings[shared], int(ratings.max(initial=0)) + 1)
@@ -170,14 +169,15 @@ def alpha(ratings: NDArray[np.integer], level: MeasurementLevel, weight: Floats 
 
 
 def counts_of_levels(ratings: NDArray[np.integer], levels: int) -> Floats:
-    """Return the (N, levels) number of raters that gave each item each rating 0 to ``levels`` - 1."""
+    """Return the (N, levels) number of raters that gave item i the rating j, 0 to ``levels`` - 1."""
     return np.stack([np.count_nonzero(ratings == level, axis=1) for level in range(levels)], axis=1) * 1.0
 
 
 class PairSums(NamedTuple):
-    """Sums for each pair of R raters, (R, R), over the items that both raters rated.
+    """Sums for each pair of R raters, as (R, R) arrays, over the items that both raters rated.
 
     Attributes:
+        items: number of items.
         number: sum of the weights of items.
         total: weighted sum of the row rater's ratings.
         squares: weighted sum of the squares of the row rater's ratings.
@@ -203,12 +203,12 @@ class PairSums(NamedTuple):
         return cls(items, rated.T @ rated, value.T @ rated, square.T @ rated, value.T @ value)
 
     def minus(self, other: PairSums) -> PairSums:
-        """Return the sums without the items of ``other``; exact if ratings and weights are integers."""
+        """Return the sums without the items that ``other`` sums; exact if ratings and weights are integers."""
         return PairSums(*(mine - theirs for mine, theirs in zip(self, other, strict=True)))
 
     @property
     def kappas(self) -> Floats:
-        """(R, R) quadratic weighted kappas of raters; NaN on the diagonal, if undefined, or for fewer than 2 items."""
+        """(R, R) quadratic weighted kappa of each pair of raters; NaN if undefined, for < 2 items, on the diagonal."""
         observed = self.squares + self.squares.T - 2 * self.products
         expected = self.number * (self.squares + self.squares.T) - 2 * self.total * self.total.T
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -220,7 +220,7 @@ class PairSums(NamedTuple):
 
 
 def quadratic_weighted_kappa(a: NDArray[Any], b: NDArray[Any], weight: Floats | None = None) -> float | None:
-    """Return Cohen's kappa with squared distances of two columns of ratings, with (n,) weights (SHOE supplement 5.3).
+    """Return the quadratic weighted kappa of two columns of ratings, with (n,) item weights (SHOE supplement 5.3).
 
     Returns:
         Kappa, at most 1; None if all ratings are equal, or for fewer than two items (kappa of one item is always 0).
@@ -259,22 +259,19 @@ def p_value(value: float, null: Floats) -> float:
 
 
 def deviations(draws: Floats) -> Floats:
-    """Return the difference of each value from the mean of all values; NaN values are left out.
-
-    ``draws`` has one value per resample.
-    """
+    """Return the values of a metric on resamples, minus their mean; NaN values are left out."""
     known = draws[~np.isnan(draws)]
     return known - known.mean() if len(known) else known
 
 
 def percentiles(draws: Floats, level: float = 0.95) -> tuple[float, float]:
-    """Return the lower and upper percentile that enclose the central fraction ``level`` of the values ``draws``."""
+    """Return the two percentiles of ``draws`` between which its central fraction ``level`` lies."""
     low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2]).tolist()
     return low, high
 
 
 def interval_around(value: float, apart: Floats, level: float = 0.95) -> Interval:
-    """Return value + percentiles of (R,) :func:`deviations` ``apart``, widened if needed to contain the value."""
+    """Return the interval value + percentiles of (R,) :func:`deviations` ``apart``, extended to contain the value."""
     low, high = percentiles(apart, level)
     return Interval(value + min(low, 0.0), value + max(high, 0.0))
 
@@ -282,8 +279,8 @@ def interval_around(value: float, apart: Floats, level: float = 0.95) -> Interva
 def fisher_interval(correlation: float, n: float, level: float = 0.95, *, ranks: bool = False) -> Interval | None:
     """Return the confidence interval of a correlation over n items by Fisher's z; None for n <= 3.
 
-    The variance of z is 1 / (n - 3), or if ``ranks``, for Spearman's correlation rho, (1 + rho^2 / 2) / (n - 3) (Bonett
-    and Wright 2000). The interval of a correlation of 1 or -1 has length 0.
+    The variance of z is 1 / (n - 3), or if ``ranks`` is true, for Spearman's rho, (1 + rho^2 / 2) / (n - 3) (Bonett and
+    Wright 2000). The interval of a correlation of 1 or -1 has length 0.
 
     >>> [round(x, 3) for x in fisher_interval(0.799, 500)]
     [0.765, 0.829]
@@ -320,8 +317,8 @@ def spearman_permutation_p(
 ) -> float | None:
     """Return the two-sided p-value of Spearman's correlation by permutation of ``b``; None if it is undefined.
 
-    Weights are not permuted, because items were sampled by ``a``: under the null hypothesis, ``b`` is independent of
-    ``a`` and of the weights.
+    Weights stay with ``a``, by which items were sampled: under the null hypothesis, ``b`` is independent of ``a`` and
+    of the weights.
     """
     if (observed := spearman(a, b, weight)) is None:
         return None
@@ -334,14 +331,14 @@ def spearman_permutation_p(
 
 
 def nearest_measures(closeness: Floats, weight: Floats | None = None, resamples: int = 2_000) -> tuple[Floats, Mask]:
-    """Compare K measures with human ratings, and return which of them are not significantly worse than the best.
+    """Return which of K measures of similarity are not significantly farther from human ratings than the best measure.
 
-    The test is Hansen's model confidence set in one step. A measure is worse if its studentized distance from the best
-    measure exceeds the 95 % quantile, over bootstrap samples of items, of the largest studentized deviation of all
-    distances.
+    The test is one step of Hansen's model confidence set. The distance of a measure is the mean closeness of the best
+    measure minus its own, in bootstrap standard errors. A measure is worse if its distance exceeds the 95 % quantile,
+    over bootstrap samples, of the largest deviation of any distance from its value on all items.
 
     Args:
-        closeness: (N, K) 1 - absolute difference between measure and human rating, per item.
+        closeness: (N, K) 1 - |measure - human rating| of each item.
         weight: (N,) weights of items, with mean 1; None for equal weights.
 
     Returns:

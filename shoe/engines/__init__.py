@@ -11,7 +11,7 @@ _MOST = 1024
 
 
 def engine_of(text: str) -> Engine:
-    """Return the engine of a name such as "processes:4" (names: :data:`HELP`); nothing is started or checked yet.
+    """Return the engine named in ``--engine``, such as "processes:4" (:data:`HELP`); it is not started or checked yet.
 
     "processes" without a number uses all cores that this process may use.
 

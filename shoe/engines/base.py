@@ -1,4 +1,4 @@
-"""Base class of engines, which apply one function to many keys; also shards, and jobs that are sent to workers."""
+"""Base class of engines, which apply one function to many keys; parts of a job (shards), and files for workers."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Engine:
 
         Args:
             keys: distinct, picklable keys.
-            shared: first argument of all calls, sent to each worker once; it must not be modified.
+            shared: first argument of all calls, sent to each worker once; ``work`` must not modify it.
 
         Raises:
             ShoeError: if workers die repeatedly, or there are no workers.
@@ -54,7 +54,7 @@ SERIAL = Engine()
 
 
 def repeated_deaths(keys: int, why: str) -> ShoeError:
-    """Return the error for workers that die repeatedly while ``keys`` keys are unfinished."""
+    """Return the error for workers that die repeatedly, with the number of unfinished ``keys`` and a likely reason."""
     unfinished = f"{pluralize(keys, 'piece')} of work unfinished"
     return ShoeError(f"{DEATHS} workers died one after the other ({why}), {unfinished}: check the available memory")
 
@@ -64,7 +64,7 @@ MOST = 100_000
 
 @dataclass(frozen=True, slots=True)
 class Shard:
-    """One of ``count`` parts of a job, numbered from 1; the hash of an item's content decides which part it is in."""
+    """Part ``number`` of ``count`` parts of a job, from 1; an item belongs to a part by the hash of its content."""
 
     number: int
     count: int
@@ -89,12 +89,12 @@ class Shard:
         return f"{self.number}-of-{self.count}"
 
     def holds(self, hashes: NDArray[np.uint64]) -> Mask:
-        """Return (n,) whether each item belongs to this shard, from the (n,) hashes of the items' contents."""
+        """Return the (n,) mask of the items in this shard, given the (n,) hashes of their contents."""
         mask: Mask = hashes % np.uint64(self.count) == np.uint64(self.number - 1)
         return mask
 
     def holds_one(self, digest: bytes) -> bool:
-        """Return whether the item whose content has this digest belongs to this shard."""
+        """Return whether an item is in this shard, given the :func:`content_digest` of its content."""
         return int.from_bytes(digest[:8], "big") % self.count == self.number - 1
 
 
@@ -112,7 +112,7 @@ class Job(Generic[S, K, R]):
     """Function, shared data and active lexicon that every worker receives.
 
     Attributes:
-        lexicon: lexicon that is active during the work; by default the one that is active when the job is created.
+        lexicon: lexicon that is active during the work; by default, the lexicon active when the job is created.
     """
 
     work: Work[S, K, R]
@@ -126,7 +126,7 @@ class Job(Generic[S, K, R]):
 
 
 def write_job(job: Job[Any, Any, Any]) -> IO[bytes]:
-    """Return an unnamed file with a job and its uncompressed arrays, which workers can map into shared memory.
+    """Return an unnamed temporary file with a job, whose arrays workers can map into shared memory.
 
     Raises:
         InputError: if the file cannot be written, for example because the disk is full.
@@ -152,7 +152,7 @@ def write_job(job: Job[Any, Any, Any]) -> IO[bytes]:
 
 
 def read_job(handle: int) -> Job[Any, Any, Any]:
-    """Return the job in a file of :func:`write_job`, given by its descriptor; the arrays are read-only and mapped."""
+    """Return the job in a file of :func:`write_job`; ``handle`` is the file descriptor. Arrays are read-only maps."""
     content = memoryview(mmap(handle, 0, access=ACCESS_READ))
     start = int.from_bytes(content[-8:], "little")
     pickled, spans = pickle.loads(content[start:])  # noqa: S301 - written by the same command

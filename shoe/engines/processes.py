@@ -21,7 +21,7 @@ _SPAWN = get_context("spawn")
 
 
 class Processes(Engine):
-    """Engine with at most ``workers`` processes, started by "spawn"; each process is replaced after 64 keys."""
+    """Engine with at most ``workers`` processes, started by "spawn"; after 64 keys, a new process replaces each."""
 
     name = "processes"
 
@@ -29,7 +29,7 @@ class Processes(Engine):
         self._workers = workers
 
     def map(self, work: Work[S, K, R], keys: Sequence[K], shared: S) -> Iterator[tuple[K, R]]:
-        """Yield each key with ``work(shared, key)`` as it is ready; ShoeError if a key kills three processes."""
+        """Yield (key, ``work(shared, key)``) in order of completion; ShoeError if three processes die on one key."""
         waiting, deaths, workers = deque(keys), Counter[K](), dict[Any, _Worker]()
         with write_job(Job(work, shared)) as job:
             try:

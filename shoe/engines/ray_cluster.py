@@ -1,6 +1,6 @@
-"""Engine ``ray``, long-lived workers, and the connection to a running Ray cluster or to a new one on this machine.
+"""Engine ``ray``, long-lived workers, and connections to a running Ray cluster or to a new cluster on this machine.
 
-A thread checks that the cluster answers: Ray itself would wait a minute or forever, and then exit the program.
+A thread checks that the cluster answers. If not, Ray itself would wait for a minute or forever, and exit the program.
 """
 
 import errno
@@ -36,7 +36,7 @@ _WATCH_PERIOD, _WATCH_TIMEOUT = 1.0, 5.0
 
 
 class Connection:
-    """Connection of this process to a Ray cluster; ``ray`` is the connected module."""
+    """Connection of this process to a Ray cluster; ``ray`` is the imported module, after ``ray.init``."""
 
     def __init__(self, ray: Any, addresses: Mapping[str, str], lost_after: float) -> None:
         """Watch ``addresses`` (by name); after ``lost_after`` seconds without a connection, the cluster is lost."""
@@ -51,7 +51,7 @@ class Connection:
             raise _lost(f"{missing} does not answer any more")
 
     def missing(self) -> str:
-        """Return name and address of the first part of the cluster that refuses a connection, or "" if all accept."""
+        """Return the part of the cluster (head, raylet or server) that refuses a connection; "" if all parts accept."""
         for name, address in self._addresses.items():
             host, _, port = address.rpartition(":")
             try:
@@ -69,7 +69,7 @@ class Connection:
 
     @contextmanager
     def opened(self) -> Iterator[None]:
-        """Use this connection in nested :func:`connect` calls, and print each message of Ray as one line."""
+        """Make nested :func:`connect` calls use this connection, and print each message of Ray as one line."""
         global _current
         worker: Any = import_module("ray._private.worker")
         before = worker.print_to_stdstream
@@ -92,13 +92,13 @@ _current: Connection | None = None
 
 @contextmanager
 def connect(address: str = "") -> Iterator[Connection]:
-    """Connect to a Ray cluster, or start a cluster on all cores of this machine, which ends with the context.
+    """Connect to a Ray cluster, or start a cluster on all cores of this machine and stop it at the end of the context.
 
-    A cluster that is started here listens only on the loopback address, and requires a token. An existing connection of
-    Ray is reused.
+    A started cluster listens only on the loopback address, and requires a token. If the process is connected to a
+    cluster already, this connection is used.
 
     Args:
-        address: as for ``ray.init``; if empty, the value of ``RAY_ADDRESS``, or else a new cluster.
+        address: as for ``ray.init``; if empty, ``RAY_ADDRESS``; if both are empty, a cluster is started.
 
     Raises:
         MissingExtraError: if Ray is not installed.
@@ -216,9 +216,9 @@ class _StartedProcesses:
 
 
 def check_address(address: str) -> None:
-    """Raise OptionError unless the head of a cluster answers at HOST:PORT; Ray itself would try for minutes.
+    """Raise OptionError unless the head of a Ray cluster answers at HOST:PORT; Ray itself would wait for minutes.
 
-    At ray://HOST:PORT, only the port is checked. Addresses without a port, such as "auto", are not checked.
+    For ray://HOST:PORT, only the connection is checked. Addresses without a port, such as "auto", are not checked.
     """
     host, colon, port = address.removeprefix("ray://").rpartition(":")
     if colon and not host:
@@ -280,11 +280,11 @@ _LEASE_POLL = 0.1
 
 
 class Lease:
-    """Worker lease: exits this process when its parent process has ended or when heartbeats stop.
+    """Worker lease: exits the worker's process when its parent process has ended or when heartbeats stop.
 
     Otherwise a worker on a disconnected machine would continue to pay for requests after its work was given to others.
-    The sender of heartbeats returns the worker's own clock: ``time = worker.renew(time)``. So a late heartbeat does not
-    prolong the lease: ``silence`` seconds after the sender received ``time``, the worker has exited.
+    A heartbeat is ``time = worker.renew(time)``: it returns the worker's own clock time of the last heartbeat, so that
+    a delayed heartbeat does not prolong the lease: the worker exits ``silence`` seconds after ``time``.
     """
 
     def __init__(self, silence: float) -> None:
@@ -330,7 +330,7 @@ _POLL = 0.5
 
 
 class Ray(Engine):
-    """Engine of Ray tasks with one core and one thread each; the shared data is put into Ray's object store once.
+    """Engine that runs one Ray task per key, each on one core; the shared data is put into Ray's object store once.
 
     ``address`` is as for :func:`connect`.
     """
@@ -341,13 +341,13 @@ class Ray(Engine):
         self.address = address
 
     def check(self) -> None:
-        """Raise MissingExtraError if Ray is not installed, OptionError if no cluster answers at HOST:PORT."""
+        """Raise MissingExtraError if Ray is not installed, or OptionError as :func:`check_address`."""
         if find_spec("ray") is None:
             raise MissingExtraError("--engine ray", "ray")
         check_address(self.address or os.environ.get("RAY_ADDRESS", ""))
 
     def map(self, work: Work[S, K, R], keys: Sequence[K], shared: S) -> Iterator[tuple[K, R]]:
-        """Yield each key with ``work(shared, key)`` in order of completion; connect to the cluster first.
+        """Connect to the cluster, then yield (key, ``work(shared, key)``) in order of completion.
 
         Raises:
             MissingExtraError: if Ray is not installed.
@@ -392,11 +392,11 @@ def _run(reference: list[Any], key: Hashable) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """A cluster on which long-lived workers (actors) are started.
+    """Ray cluster on which long-lived workers (Ray actors) are started.
 
     Attributes:
-        gpus: number, or fraction, of GPUs reserved for each worker with a local model.
-        models: number of models that share the cluster at the same time.
+        gpus: number of GPUs reserved for each worker with a local model; may be a fraction.
+        models: number of models that use the cluster at the same time, so that each gets its part of the workers.
     """
 
     connection: Connection
@@ -404,9 +404,10 @@ class Cluster:
     models: int = 1
 
     def workers(self, most: int, *, is_local: bool = False) -> int:
-        """Return the number of workers for one model, 1 to ``most``, by the cores (or GPUs) of the cluster.
+        """Return how many workers one model gets, 1 to ``most``: one per core, divided by the number of models.
 
-        ``is_local`` workers reserve ``gpus`` GPUs of one machine each. Raise OptionError if no machine has ``gpus``.
+        If ``is_local``, each worker reserves ``gpus`` GPUs of one machine, and GPUs limit the number instead of cores.
+        Raise OptionError if no machine has ``gpus`` GPUs.
         """
         self.connection.check()  # because the next call would wait a minute for a lost cluster
         machines = [node["Resources"] for node in self.connection.ray.nodes() if node["Alive"]]
@@ -420,7 +421,7 @@ class Cluster:
         return max(1, min(most, int(slots / self.models)))
 
     def start(self, kind: type[Any], *args: Any, is_local: bool = False, concurrency: int = 1) -> Any:
-        """Start an object of class ``kind`` as a worker on any machine, and return its Ray handle, without restarts."""
+        """Create ``kind(*args)`` as a Ray actor on any machine, without restarts, and return the actor's handle."""
         gpus = self.gpus if is_local else 0.0
         options = {"num_cpus": 0.0 if gpus else 1.0, "num_gpus": gpus, "scheduling_strategy": "SPREAD"}
         actor = self.connection.ray.remote(max_restarts=0, max_task_retries=0, max_concurrency=concurrency, **options)

@@ -40,12 +40,12 @@ _MASKS = np.where(np.arange(LONGEST_NAME) < np.arange(LONGEST_NAME + 1)[:, None]
 
 
 def keys_in(text: bytes, starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> Keys:
-    """Return the (n,) 64-bit keys of n names inside the content of a file.
+    """Return the (n,) 64-bit keys of n names that are byte ranges of ``text``.
 
     Args:
-        text: content that contains the names.
+        text: bytes that contain the names.
         starts: (n,) byte offset of each name.
-        lengths: (n,) length of each name in bytes; longer names are cut at 128 bytes (no synset name is that long).
+        lengths: (n,) length of each name in bytes; names are cut at 128 bytes (no synset name is that long).
     """
     lengths = np.minimum(lengths, LONGEST_NAME)
     keys = np.zeros(len(starts), np.uint64)
@@ -77,7 +77,7 @@ def keys_of(names: Sequence[str]) -> Keys:
 
 
 class KeyTable:
-    """Hash table of fixed, distinct keys; thousands of keys are looked up at once, faster than by binary search."""
+    """Hash table from distinct 64-bit keys to their indices; it looks up thousands of keys at once."""
 
     def __init__(self, keys: Keys) -> None:
         """Insert (n,) keys into slots; if a slot is occupied, the key is inserted into the next table."""
@@ -122,9 +122,9 @@ class Lexicon:
         about: source, licence, and number of records of the source that were left out.
         digest: 8 hex digits of a hash of the content.
         spaced: whether blanks separate words in this language.
-        passed_over: function words, such as articles, that are not looked up alone.
-        concepts: lexicon that defines the synsets: this lexicon, or WordNet 3.0 if this lexicon only adds words to
-            WordNet's synsets.
+        passed_over: function words, such as articles, that are not looked up as single words.
+        concepts: lexicon that defines the synsets: this lexicon itself, or WordNet 3.0 if this lexicon only has other
+            words for WordNet's synsets.
         nouns: number of noun synsets, which is also the ID of the first verb synset.
         keys: (synsets,) uint64 key of each synset's name; see :mod:`shoe.lexicon.compiled`.
         caches: results of functions decorated with :func:`per_lexicon`.
@@ -180,12 +180,12 @@ class Lexicon:
         return group >= 0 and self._sense_end[group] < self._sense_end[group + 1]
 
     def senses(self, lemma: str, pos: Pos) -> NDArray[np.int32]:
-        """Return the synset IDs of a lemma as a part of speech, most frequent sense first; empty if there are none."""
+        """Return the IDs of a lemma's noun or verb synsets, most frequent sense first; empty if there are none."""
         number = self._find(lemma)
         return self._sense[slice(0) if number < 0 else self._group(number, pos)]
 
     def tag_count(self, lemma: str, pos: Pos) -> NDArray[np.int32]:
-        """Return the uses of each of the :meth:`senses` of a lemma in WordNet's tagged texts; 0 in another lexicon."""
+        """Return how often a lemma has each of its :meth:`senses` in WordNet's tagged texts; 0 in other lexicons."""
         number = self._find(lemma)
         return self._tag_count[slice(0) if number < 0 else self._group(number, pos)].astype(np.int32)
 
@@ -203,7 +203,7 @@ class Lexicon:
         return [self._lemma(int(m)) for m in self._member[self._member_end[synset] : self._member_end[synset + 1]]]
 
     def hypernyms(self, synset: int) -> NDArray[np.int32]:
-        """Return the IDs of the direct hypernyms of a synset; for an instance (a person, a place), of its classes."""
+        """Return the IDs of the direct hypernyms of a synset, including WordNet's instance hypernyms."""
         return self._hypernym[self._hypernym_end[synset] : self._hypernym_end[synset + 1]]
 
     def verbs_of(self, noun: str) -> list[str]:
@@ -213,16 +213,16 @@ class Lexicon:
         return [self._lemma(self._doing_verb[place]) for place in found]
 
     def defined(self, phrase: str) -> list[int]:
-        """Return the IDs of verb synsets whose definition is ``phrase``, or contains ``phrase`` as a noun.
+        """Return the IDs of the verb synsets whose definition is ``phrase``, or contains the noun ``phrase``.
 
-        Definitions and phrase are compared in canonical words, see :func:`shoe.lexicon.resolve.canonical`.
+        Definitions and phrase are compared in the form of :func:`shoe.lexicon.resolve.canonical`.
         """
         key, definitions = definition_key(phrase), self._definition
         found = range(bisect_left(definitions, key), bisect_right(definitions, key))
         return [self._definition_sense[place] for place in found]
 
     def lexname(self, synset: int) -> str:
-        """Return the lexicographer file of a synset ("noun.animal"), or the kind of a concept from another source."""
+        """Return the lexicographer file of a synset ("noun.animal"), or the semantic type that another source gives."""
         return self._lexnames[int(self._lexname[synset])]
 
     def name(self, synset: int) -> str:
@@ -244,7 +244,7 @@ class Lexicon:
         return self.name(min(self.nouns, len(self) - 1) if pos == "v" else 0)
 
     def synset(self, name: str) -> int:
-        """Return the ID of a synset from its name, in WordNet with any of its lemmas; -1 for an unknown name."""
+        """Return the ID of the synset with a name; -1 if unknown. A WordNet synset has one name per lemma."""
         if self.concepts is not self:
             return self.concepts.synset(name)
         if not self.is_wordnet:
@@ -258,7 +258,7 @@ class Lexicon:
         return int(senses[int(rest) - 1]) if 1 <= int(rest) <= len(senses) else -1
 
     def gloss(self, synset: int) -> str | None:
-        """Return the definition of a synset; None if the file contains no definitions, as in the case of WordNet."""
+        """Return the definition of a synset; None if the lexicon file has no definitions (WordNet's has none)."""
         return self._texts("gloss")(synset) if "gloss_text" in self.arrays else None
 
     def links(self, synset: int) -> list[str]:
@@ -266,9 +266,9 @@ class Lexicon:
         return self._texts("link")(synset).split() if "link_text" in self.arrays else []
 
     def base_forms(self, word: str, pos: Pos) -> list[str]:
-        """Return all lemmas of which a word can be an inflected form, by WordNet's morphy or the file's suffix rules.
+        """Return all lemmas that a word can be a form of, by WordNet's morphy or the lexicon's own suffix rules.
 
-        The word itself comes first if it is a lemma. Suffix rules apply only to words that are not irregular forms.
+        The word itself comes first if it is a lemma. Suffix rules are not applied to irregular forms.
         """
         if not word:
             return []
@@ -278,7 +278,7 @@ class Lexicon:
 
     @cached_property
     def exceptions(self) -> dict[Pos, dict[str, list[str]]]:
-        """Base forms of each irregular form, per part of speech: {"v": {"rode": ["ride"], ...}, ...}."""
+        """Irregular forms with their base forms, per part of speech: {"v": {"rode": ["ride"], ...}, ...}."""
         lines = {pos: text.tobytes().decode().splitlines() for pos, text in self._exception_text.items()}
         return {pos: {form: bases for form, *bases in map(str.split, of_pos)} for pos, of_pos in lines.items()}
 
@@ -311,7 +311,7 @@ class Lexicon:
 
 
 def definition_key(phrase: str) -> int:
-    """Return the 64-bit key under which an expression or noun is indexed for :meth:`Lexicon.defined`."""
+    """Return the 64-bit key of a definition, or of a noun in definitions, in the index of :meth:`Lexicon.defined`."""
     return int.from_bytes(blake2b(phrase.encode("utf-8", "replace"), digest_size=8).digest(), "little")
 
 

@@ -1,4 +1,4 @@
-"""Senses of a word or expression: by the lexicon and the table of aliases, in every spelling, and by constructions."""
+"""Senses of a word or expression in any spelling, from the lexicon and from tables of aliases and constructions."""
 
 from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
@@ -40,9 +40,9 @@ class Sense(NamedTuple):
     Attributes:
         lemma: lemma by which the synset was found.
         reason: rule that led to the synset, in a few words.
-        weight: weight 0..1; below 1 if the expression names only a kind or a part of the sense.
-        own: whether the sense belongs to a lemma equal to the expression, in any spelling. Other senses, from aliases,
-            definitions and constructions, are added by shoe; they do not count for a label of the dataset or with
+        weight: credit 0..1 for the sense; below 1 if the expression means only a kind or a part of the synset.
+        own: whether the expression, in any spelling, is a lemma of the synset. Other senses are additions of shoe, from
+            aliases, definitions and constructions; they are not used for labels of the dataset, nor with
             ``partial=full``.
     """
 
@@ -59,15 +59,15 @@ class Sense(NamedTuple):
 
 
 def find(words: list[str], part: Part, spelled: str = "") -> list[Sense]:
-    """Return the senses of an expression: first from the table of aliases, then from the lexicon, in all spellings.
+    """Return the senses of an expression in any spelling: first from the table of aliases, then from the lexicon.
 
-    American spellings are tried only if the words as given have no sense. The list is empty for an unknown expression,
-    and for an expression of more than five words unless ``spelled`` is a lemma.
+    American spellings are tried only if the words as given have no sense. An unknown expression has no senses, nor has
+    an expression of more than five words, unless ``spelled`` is a lemma.
 
     Args:
         words: words of the expression, in lower case.
         part: "verb" or "object".
-        spelled: expression as written, with underscores for blanks; it is looked up before other spellings.
+        spelled: expression as written, with underscores for blanks; it precedes other spellings.
     """
     if not words or (len(words) > LONGEST_EXPRESSION and not lexicon().has(spelled, POS[part])):
         return []
@@ -89,9 +89,9 @@ def _find(words: tuple[str, ...], part: Part, spelled: str) -> tuple[Sense, ...]
 def bases(word: str, part: Part) -> tuple[str, ...]:
     """Return the lemmas that a single word may be a form of; () if there are none.
 
-    The lemmas are those of WordNet's morphy, without verbs whose regular inflection differs ("hoping" is not a form of
-    hop). A word that is a verb lemma itself is its only base, unless it is also an irregular form. Forms that morphy
-    does not recognise ("blogging", "practising") are also resolved.
+    The lemmas are those of WordNet's morphy, except verbs that do not have this form (morphy gives hop for "hoping").
+    A verb lemma has only itself as base, unless it is also an irregular form ("saw"). Some forms that morphy does not
+    recognise ("blogging", "practising") are resolved, too.
     """
     store = lexicon()
     found = store.base_forms(word, POS[part])
@@ -124,7 +124,7 @@ def distinct(senses: Iterable[Sense]) -> list[Sense]:
     """Return one sense per synset, in the order of first appearance of the synsets.
 
     Of several senses with the same synset, the sense with the highest weight is kept; on a tie, a sense that is not
-    rare. The kept sense is own if any of these senses is own.
+    rare. Its ``own`` becomes true if it is true for any of these senses.
     """
     best: dict[int, Sense] = {}
     for sense in senses:
@@ -169,7 +169,7 @@ def _lemmas(words: list[str], part: Part, spelled: str) -> list[str]:
 
 
 def with_head(words: list[str], head: str, part: Part) -> list[str]:
-    """Return an expression's words with its head replaced: the last word of an object, the first word of a verb."""
+    """Return the words of an expression with another head: the last word of an object, or the first word of a verb."""
     return [*words[:-1], head] if part == "object" else [head, *words[1:]]
 
 
@@ -210,11 +210,11 @@ def _alias_forms(part: Part) -> dict[str, str]:
 
 
 def preposition_weights(classes: Sequence[str], verbs: Sequence[str]) -> Floats:
-    """Return the (C, W) agreement 0..1 between the spatial relations of the verbs of C classes and W predicted verbs.
+    """Return (C, W) factors 0..1 for the agreement of the prepositions of C class verbs and W predicted verbs.
 
-    For example, "standing near" agrees by 0.5 with stand_under. Agreement is 1 if a verb has no spatial preposition, or
-    preposition_pairs.tsv has no such pair. Of several alternatives in a predicted verb, the alternative with the
-    highest agreement counts.
+    For stand_under and "standing near", the factor is 0.5. It is 1 if either verb has no spatial preposition, or if
+    preposition_pairs.tsv does not list the two prepositions. Of several alternatives in a predicted verb, the
+    alternative with the highest factor counts.
     """
     of_class = [relation(label) for label in classes]
     weights = np.ones((len(classes), len(verbs)))
@@ -226,14 +226,14 @@ def preposition_weights(classes: Sequence[str], verbs: Sequence[str]) -> Floats:
     return weights
 
 
-def done_with(classes: Sequence[str]) -> Mask:
-    """Return a (C,) mask of class verbs whose last word is "with" (cut_with); their object is taken to be a tool."""
+def takes_tool(classes: Sequence[str]) -> Mask:
+    """Return a (C,) mask of the class verbs that end in "with" (cut_with), so that their object is a tool."""
     return np.array([text.tokens(label)[-1:] == ["with"] for label in classes], bool)
 
 
 @lru_cache(maxsize=10_000)
 def relation(verb: str) -> str:
-    """Return the first spatial relation after the verb of a phrase: "on" for "sitting on top of"; "" without one."""
+    """Return the first spatial relation in a verb phrase ("on" for "sitting on top of"); "" without a relation."""
     words, relations = text.tokens(text.plain(verb[: text.LONGEST_LABEL])), _relations()
     spans = ("_".join(words[start : start + size]) for start in range(1, len(words)) for size in (3, 2, 1))
     return next((relations[span] for span in spans if relations.get(span)), "")
@@ -257,9 +257,9 @@ _NOUN_SENSES = 3  # only the first count: almost any noun could be a tool in a r
 
 
 def constructions(words: Sequence[str]) -> list[Sense]:
-    """Return the senses of the constructions that match a predicate, given as lower-case words.
+    """Return the senses that the table of constructions gives for a predicate: the verb leave for "stepping off".
 
-    If the first word is a preposition, the verb is "be".
+    ``words`` are in lower case; before an initial preposition, "be" is added.
     """
     if not words:
         return []
@@ -294,14 +294,14 @@ def _is_verb(word: str, verb: str) -> bool:
 
 
 def is_kind(word: str, noun: str) -> bool:
-    """Return whether one of the first three senses of the noun ``word`` is the sense ``noun`` or a hyponym of it."""
+    """Return whether one of the first three senses of ``word`` is the synset named ``noun``, or a hyponym of it."""
     store = lexicon()
     found = [store.senses(base, "n").tolist()[:_NOUN_SENSES] for base in bases(word, "object")]
     return any(store.synset(noun) in with_ancestors(sense) for senses in found for sense in senses)
 
 
 def are_alike(thing: str, other: str) -> bool:
-    """Return whether ``thing`` may mean ``other``: an unknown noun, a synonym, or a noun as general as a hypernym."""
+    """Return whether ``thing`` is unknown, or ``other`` is a synonym or hyponym of it or of its direct hypernym."""
     store = lexicon()
     found = (bases(word.replace(" ", "_"), "object") or bases(word.split()[-1], "object") for word in (thing, other))
     a, b = ({sense for base in each for sense in store.senses(base, "n").tolist()} for each in found)

@@ -1,7 +1,7 @@
 """Labels and WordNet synsets that a predicted word may mean, each with the rule that led to it.
 
-The rules follow SHOE (section 4 of the paper's supplement). Where the paper leaves it open, the whole expression comes
-first, then for an object the pooled senses of its nouns, and for a verb the head verb without its particle.
+The rules follow SHOE (section 4 of the paper's supplement), except that by default the whole expression comes first,
+then for an object the pooled senses of its nouns, and for a verb its head word without the particle.
 """
 
 import hashlib
@@ -37,10 +37,10 @@ _IRREGULAR_PLURALS = {"person": ["people"]}  # neither a rule nor WordNet's exce
 
 
 def match_labels(words: Sequence[str], labels: Sequence[str], part: Part) -> NDArray[np.int32]:
-    """Return the index of the label that each predicted word equals, apart from inflection; synonyms do not count.
+    """Return the index of the label that equals each predicted word, apart from inflection; synonyms do not match.
 
     "Riding", "is riding" and "rode" match ride, "sitting on" matches sit_on, "TVs" tv, "a ski" skis; "sitting" does not
-    match sit_on, nor "sofa" couch. Of several alternatives in a word, the first alternative with a label counts.
+    match sit_on, nor "sofa" couch. Of several alternatives in a word, the first that matches a label counts.
 
     Args:
         words: W predicted words; :data:`~shoe.lexicon.text.ALTERNATIVES` separates alternatives.
@@ -96,11 +96,11 @@ ENGLISH = "en"
 
 
 def senses_of(words: Sequence[str], part: Part, spelled: str) -> list[Sense]:
-    """Return the senses of a whole expression, or if it is unknown, of the longest known expressions in it.
+    """Return the senses of an expression in a language other than English.
 
-    For an object, the senses of all known expressions in it are combined, as in SHOE's paper; for a verb, only the
-    first known expression counts. Function words (articles, auxiliaries) are skipped unless they are part of a known
-    expression. ``spelled`` is the whole expression with underscores for blanks.
+    If the expression is unknown, the longest known expressions in it are used: all of them for an object, as in SHOE's
+    paper, but only the first for a verb. Function words (articles, auxiliaries) are skipped unless they are part of a
+    known expression. ``spelled`` is the whole expression with underscores for blanks.
     """
     store = lexicon()
     whole = _of(spelled, part)
@@ -157,17 +157,17 @@ _EMPTY = _SKIPPED | text.PREPOSITIONS | text.PARTICLES | text.CONJUNCTIONS | tex
 
 
 def singular(word: str) -> str:
-    """Return a word without a final -s, except after another s ("glass"); used to compare words with definitions."""
+    """Return a word without a final -s, but "glass" unchanged; used to compare predicates with definitions."""
     return word[:-1] if word.endswith("s") and not word.endswith("ss") else word
 
 
 def is_content(word: str) -> bool:
-    """Return whether a word in a definition may be a noun that identifies the defined verb."""
+    """Return whether a word may be a noun by which definitions are looked up ("tongue"), not a function word."""
     return word not in _EMPTY and not word.endswith(("ing", "ly"))
 
 
 def canonical(words: Sequence[str]) -> list[str]:
-    """Return the words of a predicate, verb first, in the form in which definitions are indexed.
+    """Return the words of a predicate, which starts with a verb, in the normal form of the index of definitions.
 
     After the verb, determiners, words such as "something", words in -ly, plural endings and final prepositions
     are removed; equivalent prepositions become equal.
@@ -181,7 +181,7 @@ def canonical(words: Sequence[str]) -> list[str]:
 
 
 def defined_by(words: Sequence[str]) -> list[Sense]:
-    """Return the verb senses whose definition equals a predicate, then the senses whose definition has a noun of it."""
+    """Return the verb senses whose definition is a predicate, then those whose definition contains one of its nouns."""
     phrases = [" ".join(canonical([base, *words[1:]])) for base in bases(words[0], "verb")]
     reasons = {phrase: f'definition "{phrase}"' for phrase in phrases if " " in phrase}
     store = lexicon()
@@ -209,7 +209,7 @@ _ROLES = frozenset(["instr", "obj"])
 
 
 def verb_senses(words: list[str], spelled: str) -> list[Sense]:
-    """Return the senses of a verb, best first; [] if negated. ``spelled`` is the verb with underscores for blanks."""
+    """Return the senses of a predicted verb, best first; [] if negated. ``spelled`` joins its words by underscores."""
     if text.NEGATIONS.intersection(words):
         return []
     kept = without_auxiliaries([word for word in words if word not in _ROLES]) or words
@@ -335,7 +335,7 @@ def _may_be_literal(words: list[str], lemma: str) -> bool:
 
 
 def because(senses: Iterable[Sense], why: str) -> list[Sense]:
-    """Return the senses with ``why`` put before each sense's reason; the reason "as written" is replaced by ``why``."""
+    """Return the senses with ``why`` put before their reasons, or in place of the reason "as written"."""
     return [s._replace(reason=why if s.reason == "as written" else f"{why}, {s.reason}") for s in senses]
 
 
@@ -370,8 +370,8 @@ def resolve(word: str, part: Part, object_words: ObjectWords = "phrase-first") -
         word: predicted word in any case and inflection, with underscores, hyphens or blanks, and with particle or
             modifiers. For alternatives ("laptop / desk"), the candidates of the first three are returned in order.
         part: "verb" or "object".
-        object_words: rule for an object of several words: "phrase-first" (senses of the whole, else of all nouns),
-            "pooled" (senses of every word, as in SHOE's paper), "head" (last word), "phrase" (whole expression only).
+        object_words: words of an object that are looked up: "phrase-first" (all words together, or if unknown, each
+            noun), "pooled" (every word, as in SHOE's paper), "head" (last word), "phrase" (only all words together).
 
     Raises:
         OptionError: for an unknown ``object_words``.
@@ -402,7 +402,7 @@ def _senses(reading: str, part: Part, object_words: ObjectWords) -> Iterable[Sen
 
 
 def lexicon_metadata() -> dict[str, str]:
-    """Return the signature entries of the active lexicon: "lexicon-sha", and "lexicon" unless it is WordNet 3.0."""
+    """Return the signature entries of the active lexicon: "lexicon-sha", and "lexicon" (name) if it is not WordNet."""
     return ({} if lexicon() is wordnet() else {"lexicon": lexicon().label}) | {"lexicon-sha": lexicon_digest()}
 
 
@@ -446,9 +446,7 @@ def _owner(word: str) -> str:
 
 
 def _nouns(words: list[str], group: list[str], main: bool) -> Iterable[Sense]:
-    """Yield the senses of a noun group, which is read from its head to the left.
-
-    The longest known expression is used each time; modifiers are skipped.
+    """Yield the senses of the longest known expressions in a noun group, from its head to the left, without modifiers.
 
     ``words`` is the whole object. Only senses of the head of the ``main`` group have the full weight.
     """
@@ -468,7 +466,7 @@ def _nouns(words: list[str], group: list[str], main: bool) -> Iterable[Sense]:
 
 
 def describes(words: list[str]) -> bool:
-    """Return whether words before a noun only describe the noun ("parked" in "parked car")."""
+    """Return whether words before a noun only describe it ("parked car"), so that they are not looked up."""
     if all(word in _DESCRIPTIVE or word in text.CONJUNCTIONS for word in words):
         return True
     if len(words) > 1:

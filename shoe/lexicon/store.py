@@ -97,7 +97,7 @@ def use_lexicon(used: Lexicon) -> Iterator[Lexicon]:
 
 
 def per_lexicon(maxsize: int | None) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]:
-    """Return a decorator that caches the last ``maxsize`` results (None: all) of a function for each lexicon."""
+    """Return a decorator that caches the last ``maxsize`` results of a function (None: all) per active lexicon."""
 
     def decorate(function: Callable[_P, _R]) -> Callable[_P, _R]:
         @wraps(function)
@@ -115,7 +115,7 @@ def per_lexicon(maxsize: int | None) -> Callable[[Callable[_P, _R]], Callable[_P
 
 
 def by_wordnet(function: Callable[_P, _R]) -> Callable[_P, _R]:
-    """Decorate a function so that WordNet is the active lexicon during its calls; for functions that parse English."""
+    """Decorate a function that parses English so that WordNet is the active lexicon during its calls."""
 
     @wraps(function)
     def read(*arguments: _P.args, **named: _P.kwargs) -> _R:
@@ -131,9 +131,9 @@ def by_wordnet(function: Callable[_P, _R]) -> Callable[_P, _R]:
 
 
 def ids_of(names: Iterable[str]) -> Ints:
-    """Return the (n,) IDs of senses in the active lexicon from their names; -1 for an unknown name or "".
+    """Return the (n,) sense IDs of names in the active lexicon; -1 for an unknown name or "".
 
-    Every lemma of a sense gives a name ("ride.v.01").
+    A WordNet sense has one name per lemma; all are accepted.
 
     Example:
         >>> names_of(ids_of(["ride.v.01", "rider.n.99"]))
@@ -152,9 +152,9 @@ listed_ids: Callable[[tuple[str, ...]], Ints] = per_lexicon(64)(ids_of)
 
 
 def ids_in(text: bytes, starts: Indices, ends: Indices) -> Ints:
-    """Return the (n,) IDs of senses in the active lexicon whose names are byte ranges of a text.
+    """Return the (n,) sense IDs, in the active lexicon, of n names that are byte ranges of ``text``.
 
-    The ID is -1 for text that is not the name which :func:`names_of` returns for a sense. Fast for many names.
+    Only names that :func:`names_of` returns are known; the ID is -1 for others. Fast for many names.
 
     Args:
         starts: (n,) first byte of each name.
@@ -164,7 +164,7 @@ def ids_in(text: bytes, starts: Indices, ends: Indices) -> Ints:
 
 
 def names_of(ids: NDArray[np.integer] | Sequence[int]) -> list[str]:
-    """Return the names of senses from their IDs, with the lemma that WordNet lists first; "" for ID -1."""
+    """Return the names of senses from their IDs; "" for ID -1. A WordNet name uses the sense's first lemma."""
     store, listed = lexicon(), ids.tolist() if isinstance(ids, np.ndarray) else ids
     return [store.name(sense) if sense >= 0 else "" for sense in listed]
 
@@ -178,7 +178,7 @@ def name_ranks(ids: Ints) -> Indices:
 
 
 def glosses(names: list[str]) -> dict[str, str]:
-    """Return {name: definition} of synsets of the active lexicon, without examples.
+    """Return {name: definition} of synsets of the active lexicon, without example sentences.
 
     If the active lexicon is not WordNet and has no definition for a synset, the value is "".
 
@@ -196,7 +196,7 @@ def glosses(names: list[str]) -> dict[str, str]:
 
 @cache
 def sense_keys() -> dict[str, int]:
-    """Return {sense key: synset ID} of WordNet ("ride%2:38:00::": lemma, part of speech, file number, lexical ID)."""
+    """Return {sense key: synset ID} of WordNet; "ride%2:38:00::" has lemma, part of speech, file and lexical ID."""
     base, lexical = wordnet(), _array("lexical_id").tolist()
     files = base.arrays["lexname"].tolist()
     members = ((lemma, synset) for synset in range(len(base)) for lemma in base.lemmas(synset))

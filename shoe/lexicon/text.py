@@ -48,7 +48,7 @@ _QUOTES = str.maketrans("‘’ʼ`´", "'''''")
 
 
 def alternatives(word: str) -> list[str]:
-    """Return the first three alternatives in a predicted verb or object, separated by " / "; [word] if there is one."""
+    """Return the first three alternatives in a predicted verb or object, split at " / "; [word] without " / "."""
     return word.split(ALTERNATIVES)[:_MOST_ALTERNATIVES]
 
 
@@ -76,13 +76,13 @@ def tokens(text: str) -> list[str]:
 
 
 def says_no_interaction(words: list[str]) -> bool:
-    """Return whether the words start like "no interaction": no, non or not, and interaction or interacting."""
+    """Return whether the words start with "no interaction" or a variant ("non interacting", "not interacting")."""
     denied = words[:1] in (["no"], ["non"], ["not"]) and words[1:2] in (["interaction"], ["interacting"])
     return denied or words[:1] == ["nointeraction"]
 
 
 def names_no_action(words: list[str]) -> bool:
-    """Return whether the words, in the place of a verb, mean that there is no action: "none", "N/A", "no relation"."""
+    """Return whether words that stand for a verb mean that there is no action: "none", "N/A", "no relation"."""
     return words in _NO_ACTION
 
 
@@ -171,7 +171,7 @@ def _doubled(base: str) -> list[str]:
 
 @lru_cache(maxsize=10_000)
 def american(word: str) -> tuple[str, ...]:
-    """Return possible American spellings that differ from a word; these words may not exist, and () means none."""
+    """Return possible American spellings that differ from a word (not checked to be words); () if there are none."""
     listed = _spellings()
     if word in listed:
         return (listed[word],)

@@ -63,7 +63,7 @@ def labels(dataset: Benchmark, part: str) -> tuple[str, ...]:
         return dataset.objects
     actions = dataset.actions
     with_role = (f"{actions.names[action]} {actions.entries[entry][1] if entry >= 0 else ''}".strip()
-                 for action, entry in actions.numbered)  # fmt: skip
+                 for action, entry in actions.by_verb_id)  # fmt: skip
     return tuple(with_role) or dataset.classes.verbs
 
 

@@ -29,7 +29,7 @@ def roles_of_triplets(table: Interactions, benchmark: Benchmark, stated: Ints | 
     action = match_labels(table.verbs, actions.names, "verb")
     object_ = match_labels(table.objects, names, "object")
     # A word that is no object's name, -1, takes the action's first role, which is the only role of most actions.
-    first = dict(actions.numbered[::-1])
+    first = dict(actions.by_verb_id[::-1])
     entries = np.array(
         [[*(actions.entry_of(number, name) for name in names), first[number]] for number in range(len(actions))],
         np.int32,

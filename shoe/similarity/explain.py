@@ -8,7 +8,7 @@ from shoe.benchmarks.classes import HoiClasses
 from shoe.benchmarks.protocol_options import SemanticOptions
 from shoe.core.documents import Document, Fraction, Rating
 from shoe.core.errors import OptionError, quote, unknown_name
-from shoe.lexicon.expressions import KIND, RARE, Part, Sense, done_with, is_rare, preposition_weights
+from shoe.lexicon.expressions import KIND, RARE, Part, Sense, is_rare, preposition_weights, takes_tool
 from shoe.lexicon.phrases.parse import best_reading
 from shoe.lexicon.resolve import match_labels
 from shoe.lexicon.store import ids_of, lexicon
@@ -110,7 +110,7 @@ def _explain(similarity: Similarity, classes: HoiClasses, of: _ClassSense, word:
         reason = of_word.reason
         if of_word.name == of.synset and place < 1:
             reason += f", other relation: counts {place:g}"
-        if of_word.name == USING and of.part == "verb" and done_with([of.word])[0]:
+        if of_word.name == USING and of.part == "verb" and takes_tool([of.word])[0]:
             reason += f", as the class uses its object as a tool: counts {KIND:g}"
         if is_rare(of_word.lemma, of_word.synset):
             reason += f", rarely meant: counts {RARE:g}"

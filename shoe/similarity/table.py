@@ -15,7 +15,7 @@ from shoe.core.arrays import Floats, Indices, Ints, Mask
 from shoe.core.errors import OptionError, quote, unknown_name
 from shoe.core.public import public_function
 from shoe.lexicon import text
-from shoe.lexicon.expressions import KIND, POS, RARE, Part, Sense, done_with, is_rare, preposition_weights
+from shoe.lexicon.expressions import KIND, POS, RARE, Part, Sense, is_rare, preposition_weights, takes_tool
 from shoe.lexicon.resolve import match_labels, resolve
 from shoe.lexicon.store import ids_of, lexicon
 from shoe.similarity.whole_interactions import WholeRatings
@@ -267,7 +267,7 @@ def _single_words(
     )
     value, rated = _pair_values(similarity, part, class_senses, synsets, options)
     if part == "verb" and options.partial == "weighed":
-        used = (synsets == lexicon().synset(USING))[:, None] & done_with(class_words)
+        used = (synsets == lexicon().synset(USING))[:, None] & takes_tool(class_words)
         value[used] = np.maximum(value[used], KIND)
     if options.sense == "one":
         overall = np.minimum(value, 1).max(axis=1, initial=_UNRATED)[index]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from shoe.benchmarks import benchmark
-from shoe.benchmarks.systematic import Combinations, file_order, images_of
+from shoe.benchmarks.systematic import Combinations, file_order, held_out_images
 from shoe.benchmarks.truth import GroundTruth, read_truth_file
 from shoe.core.arrays import Mask
 from shoe.core.boxes import Coordinates
@@ -103,7 +103,7 @@ def test_published_test_files_keep_mixed_images_and_lack_others(
 ) -> None:
     table = whole.interactions
     in_file = np.isin(np.array(table.images), published(shared_data, "hico-det", name).interactions.images)
-    test, mixed = images_of(table, held_out("hico-det", name)[whole.hoi])
+    test, mixed = held_out_images(table, held_out("hico-det", name)[whole.hoi])
     some = np.diff(table.offsets) > 0
     is_test2015 = np.char.startswith(np.array(table.images), "HICO_test2015")
     of_test = [
@@ -127,7 +127,7 @@ TABLE = {
 @pytest.mark.parametrize("name", TABLE)
 def test_the_table_beside_the_papers_is_counted(shared_data: Path, whole: GroundTruth, name: str) -> None:
     table, held = whole.interactions, held_out("hico-det", name)[whole.hoi]
-    test, mixed = images_of(table, held)
+    test, mixed = held_out_images(table, held)
     shown = (test & (np.diff(table.offsets) > 0)) | mixed
     in_file = np.isin(np.array(table.images), published(shared_data, "hico-det", name).interactions.images)
     train = int((~(test | mixed))[table.image].sum())
@@ -144,7 +144,7 @@ def test_published_training_images_are_those_without_test_combinations(whole: Gr
     of = Combinations.from_table(whole.interactions)
     shown = []
     for name in FILES:
-        test, mixed = images_of(whole.interactions, held_out("hico-det", name)[whole.hoi])
+        test, mixed = held_out_images(whole.interactions, held_out("hico-det", name)[whole.hoi])
         shown.append(len(np.unique(of.row[~(test | mixed)[whole.interactions.image]])))
     assert shown == [538, 540, 537]  # of the 540 that Table 1 has
 

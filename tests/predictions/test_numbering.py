@@ -157,7 +157,7 @@ def by_person(truth: GroundTruth, path: Path, shift: Callable[[int], int]) -> Pa
     for i, image in enumerate(truth.interactions.images):
         boxes, triplets = list[dict[str, Any]](), []
         for person in range(*roles.offsets[i : i + 2]):
-            for number, (action, entry) in enumerate(actions.numbered):
+            for number, (action, entry) in enumerate(actions.by_verb_id):
                 if roles.labels[person, action] != 1:
                     continue
                 boxes.append({"bbox": roles.person_boxes[person].tolist(), "category_id": names.index("person")})

@@ -164,7 +164,7 @@ def test_triplets_of_qpic_are_as_its_pickle(tmp_path: Path) -> None:
             boxes += [{"bbox": person, "category_id": 0}, {"bbox": target, "category_id": 80 if nothing else 3}]
             scores = rng.random(29).astype(np.float32).tolist()
             one = Said(person)
-            for number, (action, entry) in enumerate(ACTIONS.numbered):
+            for number, (action, entry) in enumerate(ACTIONS.by_verb_id):
                 name, score = ACTIONS.names[action], scores[number]
                 ids = {"subject_id": 2 * query, "object_id": 2 * query + 1, "category_id": number}
                 hois.append(ids | {"score": score})

@@ -186,7 +186,7 @@ def write_qpic(truths: list[list[Person]], path: Path) -> Path:
     """QPIC's JSON form."""
     found = []
     numbers = {
-        (ACTIONS.names[a], "" if e < 0 else ACTIONS.entries[e][1]): n for n, (a, e) in enumerate(ACTIONS.numbered)
+        (ACTIONS.names[a], "" if e < 0 else ACTIONS.entries[e][1]): n for n, (a, e) in enumerate(ACTIONS.by_verb_id)
     }
     for i, (persons, boxes) in enumerate(zip(truths, boxes_of(truths), strict=True)):
         rest, rows = iter(range(len(persons), len(boxes))), []

@@ -57,7 +57,7 @@ class _Document(Struct, gc=False):
 
 
 def read_instances(path: str | Path, data: bytes, _benchmark: Benchmark, _split: str | None) -> Rows:
-    """Return the triplets in a file of fredzzhang/hicodet, with its lists of words, and image sizes if present."""
+    """Return the triplets in a file of fredzzhang/hicodet; vocabularies and any image sizes are those of the file."""
     document = read_typed(
         path, data, _Document, lambda document, number, _: f"image {quote(document['filenames'][number])}"
     )
@@ -128,9 +128,9 @@ class _PpdmImage(ListedImage, gc=False):
 
 
 def read_ppdm(path: str | Path, data: bytes, benchmark: Benchmark, _split: str | None) -> Rows:
-    """Return the triplets in a file of PPDM or QPIC, whose verb and HOI IDs are in the order of the class table.
+    """Return the triplets in a file of PPDM or QPIC; verb and HOI IDs count from 1 in the order of the class table.
 
-    Training images with triplets that refer to missing boxes are only listed in ``left_out``.
+    A training image with a triplet that refers to a missing box is left out, and its name is listed in ``left_out``.
     """
     numbering = benchmark.classes
     records = read_typed(path, data, list[_PpdmImage], named_record())
@@ -175,7 +175,7 @@ def read_ppdm(path: str | Path, data: bytes, benchmark: Benchmark, _split: str |
 
 
 def write_ppdm(table: Interactions, path: str | Path, benchmark: Benchmark) -> None:
-    """Write ground truth in the format of :func:`read_ppdm`, with boxes in the coordinates of the format."""
+    """Write ground truth in the format of :func:`read_ppdm`; boxes are converted to the format's pixel indices."""
     shift = convert_boxes(np.zeros((len(table), 4)), _coordinates(table.images)[table.image], CommonCoordinates.EDGES)
     human_boxes, object_boxes = (
         convert_boxes(boxes, table.triplet_coordinates, CommonCoordinates.EDGES) - shift
@@ -226,7 +226,7 @@ def is_hake(data: bytes) -> bool:
 
 
 def read_hake(path: str | Path, data: bytes, benchmark: Benchmark, _split: str | None) -> Rows:
-    """Return the triplets in a file of HAKE, with image sizes; size 0 for images without triplets."""
+    """Return the triplets and image sizes in a file of HAKE; an image without triplets has size (0, 0), unknown."""
     document = parse_json(path, _unpacked(data))
     images: list[str] = []
     entries: list[_HakeImage] = []

@@ -26,13 +26,13 @@ _DAMAGE = (KeyError, IndexError, TypeError, ValueError, AttributeError, Overflow
 
 
 def read_bbox_mat(path: str | Path, data: bytes, benchmark: Benchmark, split: str | None) -> Rows:
-    """Return the triplets in one split of the file: the requested split, by default the test split if the file has it.
+    """Return the triplets of the requested split; by default, of the test split, or of the training split without it.
 
-    Interactions marked as invisible are ignored. A training image with a triplet that refers to a missing box is left
-    out, as by QPIC, and only named in ``left_out``.
+    HOIs marked as invisible are ignored. A training image with a triplet that refers to a missing box is left out, as
+    in QPIC, and its name is listed in ``left_out``.
 
     Raises:
-        InputError: naming the image that breaks the format.
+        InputError: for the first image in another format.
         OptionError: if the file does not contain the split.
     """
     numbering = benchmark.classes
@@ -138,13 +138,13 @@ _SPLITS = ("test", "train")
 def read_image_labels(
     path: str | Path, images: Sequence[str], classes: HoiClasses, benchmark: Benchmark
 ) -> NDArray[np.int8]:
-    """Return the (K, m) ``ImageLabel`` of K classes in m images.
+    """Return the (K, m) ``ImageLabel`` of the K ``classes`` in the m ``images``, from ``anno.mat``.
 
     Args:
-        benchmark: benchmark whose class table has the class order of the file.
+        benchmark: benchmark whose class table has the same class order as the file.
 
     Raises:
-        InputError: if the file is damaged, or has no labels for an image or class.
+        InputError: if the file is damaged, or does not contain an image or a class.
     """
     numbering = benchmark.classes
     data = read_bytes(path)

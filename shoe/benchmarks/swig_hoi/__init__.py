@@ -1,8 +1,8 @@
 """SWIG-HOI benchmark: 14,130 classes, 5,539 of them scored on the test set; ground truth format and protocols.
 
 ``scripts/build-swig-classes`` builds the class tables from those of SWIG-HOI (sources and licences: docs/swig.md).
-``actions.tsv`` and ``objects.tsv`` are in the order of the IDs in files. ``interactions.tsv.gz`` has the action, the
-object, and "unseen", "rare", "" or "unscored" of each class, in the order of SWIG-HOI's class IDs.
+``actions.tsv`` and ``objects.tsv`` are in the order of the IDs in files. ``interactions.tsv.gz`` has one row per class,
+in the order of SWIG-HOI's class IDs: action, object, and "unseen", "rare", "unscored" or "" (other classes).
 """
 
 import gzip
@@ -57,7 +57,7 @@ class _Image(Struct, gc=False):
 
 
 def read_annotations(path: str | Path, data: bytes, benchmark: Benchmark, _split: str | None) -> Rows:
-    """Return the triplets in SWIG-HOI's annotations, with the image IDs if the file has one for each image."""
+    """Return the triplets in SWIG-HOI's annotations, and the image IDs if all images of the file have one."""
     records = read_typed(path, data, list[_Image], named_record())
     verbs = list(benchmark.verb_names or ())
     images = [record.file_name for record in records]
@@ -137,7 +137,7 @@ _FREQUENCY = "frequency"
 
 
 def image_name(value: object) -> str:
-    """Return the image name for a file name or path, or an image ID as text; annotations map image IDs to names.
+    """Return the file name of a path without folders, or an image ID as text (``GroundTruth.names_of`` finds its name).
 
     >>> image_name("images_512/wrapping_1.jpg"), image_name(7)
     ('wrapping_1.jpg', '7')

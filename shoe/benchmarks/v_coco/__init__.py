@@ -40,10 +40,10 @@ ROLE_PROTOCOLS = {
         RoleOptions(protocol="v-coco-s2", scenario="2"),
     )
 }
-"""Protocols by person, by name."""
+"""Protocols of agent AP and role AP, by name."""
 
 PROTOCOLS = {DIAG.protocol: DIAG}
-"""Protocols of triplets, by name."""
+"""Protocols that score triplets, by name."""
 
 ABOUT = {
     "v-coco-agent": "official script, agent AP: persons and their actions, without objects (4.4)",
@@ -58,7 +58,7 @@ _NAME = re.compile(r"(?:COCO_(?:train|val)2014_)?(\d{1,12})(?:\.jpg)?")
 
 
 def image_name(value: object) -> str:
-    """Return the new COCO file name for a COCO image ID or an old or new file name; other names without folders.
+    """Return COCO's 2017 file name of an image, given its ID or its 2014 or 2017 name; other names without folders.
 
     >>> image_name(294), image_name("images/COCO_val2014_000000000294.jpg")
     ('000000000294.jpg', '000000000294.jpg')

@@ -23,11 +23,11 @@ _START = re.compile(rb"\s*#\s*\d+\s*\n\s*\S+\.(?:jpg|png)\s*\n\s*\d+\s+\d+\s*\n"
 
 
 def read_everything(path: str | Path, data: bytes, benchmark: Benchmark, _split: str | None) -> Rows:
-    """Return the triplets and the annotations by person in a file of ``vcoco_everything``, with image sizes."""
+    """Return triplets, annotations of each person, and image sizes in a file of ``vcoco_everything``."""
     lines = _Lines(path, data)
     objects = benchmark.object_order
     # IDs from 1: all actions with their first role, then those with a second role.
-    numbered = benchmark.actions.numbered
+    numbered = benchmark.actions.by_verb_id
     first = {action: (action, entry) for action, entry in reversed(numbered)}
     roles = [*(first[action] for action in sorted(first)), *(pair for pair in numbered if pair not in first.values())]
     images: list[str] = []

@@ -32,19 +32,19 @@ _PERSON = "person"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AnnotatedPersons:
-    """The b boxes of m images, and q annotations of a person's action.
+    """The b boxes of m images, and q annotations, each of one person's action and one role of the action.
 
     Attributes:
         sizes: (m, 2) image width and height; 0 if the file has none.
         counts: (m,) number of boxes of each image; boxes are sorted by image.
         boxes: (b, 4) x1, y1, x1 + width, y1 + height.
         object: (b,) category, an index into the benchmark's objects.
-        left_out: (b,) whether the official evaluation leaves a box out, besides boxes without area.
-        listed: indices of the boxes of annotated persons, including persons without an action.
-        person: (q,) index of the person's box.
+        left_out: (b,) mask of the boxes that the official evaluation ignores, apart from boxes without area.
+        listed: box indices of all annotated persons, including persons that do no action.
+        person: (q,) box index of the person.
         action: (q,) index of the action.
-        entry: (q,) index of the action's role in ``Actions.entries``; -1 for an action without roles.
-        target: (q,) index of the box with this role; -1 if there is none.
+        entry: (q,) index of action and role in ``Actions.entries``; -1 for an action without roles.
+        target: (q,) box index of the object with this role; -1 if there is none.
     """
 
     images: Sequence[str]
@@ -60,7 +60,7 @@ class AnnotatedPersons:
     target: Indices
 
     def rows(self, benchmark: Benchmark) -> Rows:
-        """Return the triplets in which both boxes exist, with the annotations by person in the field ``annotated``."""
+        """Return one triplet per annotation with an object box; ``annotated`` has the annotations of each person."""
         actions = benchmark.actions
         pair = np.flatnonzero(self.target >= 0)
         image = np.repeat(np.arange(len(self.images)), self.counts)
@@ -79,7 +79,7 @@ class AnnotatedPersons:
         )
 
     def _roles(self, benchmark: Benchmark, image: Indices) -> RoleTruth:
-        """Return the annotations by person, with boxes converted as by the official evaluation (docs/protocols.md 4.2).
+        """Return the annotations of each person, with boxes as in the official evaluation (docs/protocols.md 4.2).
 
         Boxes end at their last pixel, are clipped to the image and have single precision; boxes of a pixel or less in
         width or height are dropped.
@@ -133,7 +133,7 @@ class _Document(Struct, gc=False):
 
 
 def read_pairs_json(path: str | Path, data: bytes, benchmark: Benchmark, _split: str | None) -> Rows:
-    """Return the triplets in a file of fredzzhang/vcoco, which has no annotations by person and no image sizes."""
+    """Return the triplets in a file of fredzzhang/vcoco; it has neither persons without object nor image sizes."""
     document = read_typed(path, data, _Document, named_record())
     entries = document.annotations
     names = [entry.file_name for entry in entries]
@@ -182,14 +182,14 @@ PAIRS_FORMAT = TruthFormat(
 
 
 def read_qpic_json(path: str | Path, data: bytes, benchmark: Benchmark, _split: str | None) -> Rows:
-    """Return the triplets and the annotations by person in a file of QPIC's converter, which has no image sizes."""
+    """Return the triplets and the annotations of each person in a file of QPIC's converter; without image sizes."""
     records = read_typed(path, data, list[ListedImage], named_record())
     names = [record.file_name for record in records]
     boxes, triplets = [record.annotations for record in records], [record.hoi_annotation for record in records]
     fields = ("subject_id", "object_id", "category_id")
     counts, corners, category, image, (person, target, verb) = columns_of_lists(boxes, triplets, *fields)
     place = (names, image)
-    numbered = np.array(benchmark.actions.numbered, np.int64)
+    numbered = np.array(benchmark.actions.by_verb_id, np.int64)
     check_range(path, place, "category_id", verb, len(numbered))
     check_boxes(path, place, "subject_id", person, counts)
     check_boxes(path, place, "object_id", target, counts, (target < -1) | (target >= counts[image]))
@@ -220,7 +220,7 @@ def read_qpic_json(path: str | Path, data: bytes, benchmark: Benchmark, _split: 
 
 
 def write_qpic_json(table: Interactions, path: str | Path, benchmark: Benchmark) -> None:
-    """Write triplets in the format that :func:`read_qpic_json` reads, without actions that have no object."""
+    """Write triplets in the format that :func:`read_qpic_json` reads; the file has no actions without object."""
     classes = benchmark.classes
     verb = benchmark.actions.verb_ids(classes.verbs, classes.objects, table.verb, table.object)
     write_image_lists(table, path, benchmark, {"category_id": verb})

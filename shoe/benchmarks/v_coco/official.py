@@ -54,7 +54,7 @@ class _Instances(Struct, gc=False):
 
 
 def read_official(path: str | Path, data: bytes, benchmark: Benchmark, _split: str | None) -> Rows:
-    """Return the triplets and the annotations by person in official annotations, with image sizes.
+    """Return triplets, annotations of each person, and image sizes in official annotations.
 
     COCO's file is read from the folder of ``path`` or its parent.
     """

@@ -89,7 +89,7 @@ def read_bytes(path: str | Path) -> bytes:
 
 
 def unreadable_error(path: str | Path, error: Exception) -> InputError:
-    """Return the error to raise for a file that cannot be opened or read because of ``error``."""
+    """Return the InputError for a file that cannot be read; ``error`` is the exception that reading it raised."""
     if isinstance(error, FileNotFoundError):
         return InputError(path, found="no such file", expected="a file", hint=_nearest_sibling(Path(path)))
     found = "a folder" if isinstance(error, IsADirectoryError) else getattr(error, "strerror", None) or str(error)
@@ -181,7 +181,7 @@ _PACKAGE = Path(__file__).parents[2]
 
 
 def data_folder(kind: str) -> Path:
-    """Return the path of the shipped folder ``kind``, "similarity_maps" or "prompts", in a wheel or in a checkout."""
+    """Return the path of the shipped folder ``kind``, "similarity_maps" or "prompts" (also in a checkout)."""
     packaged = _PACKAGE / "_shipped" / kind
     return packaged if packaged.is_dir() else _PACKAGE.parent / kind
 
@@ -198,7 +198,7 @@ _CONTROL = re.compile(rb"[\0-\x08\x0e-\x1a\x1c-\x1f]")
 
 
 def encoding_error(path: str | Path, data: bytes) -> InputError | None:
-    """Return the error for text in another encoding than UTF-8, such as Latin-1; None for UTF-8 and binary data."""
+    """Return the error for text that is not UTF-8, such as Latin-1; None for UTF-8 text and for binary data."""
     try:
         data.isascii() or data.decode()
     except UnicodeDecodeError as error:
@@ -211,7 +211,7 @@ def encoding_error(path: str | Path, data: bytes) -> InputError | None:
 
 
 def describe_content(data: bytes) -> str:
-    """Return a description of a file's content for messages: the type by the first bytes, or the start of the text.
+    """Return a description of a file's content for messages: its type (by its first bytes), or how its text begins.
 
     >>> describe_content(b"GIF89a"), describe_content(b"some prose")
     ('a GIF image', "text that begins with 'some prose'")

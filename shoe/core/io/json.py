@@ -19,7 +19,7 @@ _LONGEST_INT = 18
 
 
 def parse_json(path: str | Path, data: bytes, line: int | None = None) -> Any:
-    """Parse JSON, or raise InputError with line and column; ``line`` is the line number if the data are one line."""
+    """Parse JSON, or raise InputError with line and column; ``line`` is the line number if ``data`` is one line."""
     try:
         return msgspec.json.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -27,7 +27,7 @@ def parse_json(path: str | Path, data: bytes, line: int | None = None) -> Any:
 
 
 def parse_with_nan(path: str | Path, data: bytes, line: int | None = None) -> Any:
-    """Parse JSON in which numbers may be NaN or Infinity, as in Python's ``json``; else as :func:`parse_json`."""
+    """Parse JSON as :func:`parse_json`, but accept the numbers NaN and Infinity, as Python's ``json`` does."""
     if b"NaN" in data or b"Infinity" in data:
         with suppress(ValueError, RecursionError):  # parse_json reports the error
             return json.loads(data, parse_int=lambda digits: (int if len(digits) < _LONGEST_INT else float)(digits))
@@ -35,10 +35,10 @@ def parse_with_nan(path: str | Path, data: bytes, line: int | None = None) -> An
 
 
 def read_typed(path: str | Path, data: bytes, kind: type[T], place: Callable[[Any, int, Any], str]) -> T:
-    """Parse JSON into a type.
+    """Parse JSON into an object of the type ``kind``.
 
     Args:
-        place: callback that returns the name of a record in a list, given the document, index and record.
+        place: callback that names a record for messages, given the document, and the record's index and content.
 
     Raises:
         InputError: if the data are not JSON, or for a value of another type, with record and field.
@@ -53,7 +53,7 @@ def read_typed(path: str | Path, data: bytes, kind: type[T], place: Callable[[An
 
 
 def encode(value: Any, *, readable: bool = False) -> bytes:
-    """Return a value as JSON: on one line, or if ``readable``, indented by two spaces with a final line break."""
+    """Return a value as JSON on one line; if ``readable``, indented by two spaces, with a final line break."""
     data = msgspec.json.encode(value)
     return msgspec.json.format(data, indent=2) + b"\n" if readable else data
 
@@ -123,14 +123,14 @@ def explain_error(
     record: str | None = None,
     field: str | None = None,
 ) -> InputError:
-    """Return an InputError for a JSON document of another type: with record, field, value found and value expected.
+    """Return the InputError for a parsed JSON document that does not fit the type ``kind``.
 
     Args:
         error: error of msgspec, which contains the position in the document.
-        document: document as plain values.
-        place: callback that returns the name of a record in a list, given its index and content.
-        record: name of the record if the document is a record or part of a record.
-        field: name of the field or column if the document is a field.
+        document: parsed document, or part of a document.
+        place: callback that returns the name of a record for messages, given its index and content.
+        record: name of the record that ``document`` is, or belongs to; None for a whole document.
+        field: name of the field or column that ``document`` is; None for a whole document or record.
     """
     message = str(error)
     node, value = inspect.type_info(kind), document
@@ -164,7 +164,7 @@ def explain_error(
 
 
 def describe_value(value: Any) -> str:
-    """Return a JSON value as text for messages; for nested lists and objects, only type and length."""
+    """Return a JSON value as text for messages; for objects and nested lists, only their type and length."""
     if isinstance(value, dict) or (isinstance(value, list) and any(isinstance(v, list | dict) for v in value)):
         return f"{_KINDS[type(value)]} of {len(value)}"
     return quote(value)

@@ -81,7 +81,7 @@ def load_matlab(path: str | Path, data: bytes, names: Sequence[str]) -> dict[str
 
 
 def records(value: Any) -> list[dict[str, Any]]:
-    """Return a structure array as a list of dicts, [] for Matlab's []; raise ValueError for other values."""
+    """Return a structure array as a list of dicts, and an empty matrix as []; raise ValueError for other values."""
     if isinstance(value, np.ndarray) and not value.size:
         return []
     if not isinstance(value, list) or not all(isinstance(entry, dict) for entry in value):
@@ -225,13 +225,14 @@ def _checked(count: int, at: int, end: int) -> int:
 def cell_file(
     name: str, shape: tuple[int, int], filled: NDArray[np.int64], matrices: Sequence[NDArray[np.float64]]
 ) -> Iterator[bytes]:
-    """Yield the bytes of a compressed Matlab file with one cell array in which most cells are empty.
+    """Yield the bytes of a compressed Matlab file with one variable, a cell array in which most cells are empty.
 
     SciPy's writer takes a minute for the 5.8 million cells of the official detections. Here, runs of empty cells are
     written at once.
 
     Args:
-        shape: rows and columns of the array.
+        name: name of the variable.
+        shape: number of rows and columns of the array.
         filled: (c,) ascending indices of the non-empty cells, in column-major order.
         matrices: contents of the c non-empty cells.
     """

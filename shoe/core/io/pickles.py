@@ -36,7 +36,7 @@ _EXPECTED = "a pickle of plain lists, dicts, numbers, text and NumPy arrays"
 
 
 def load_plain(path: str | Path, data: bytes) -> Any:
-    """Read a pickle into lists (also for arrays, tuples, sets), dicts, numbers, text (also for bytes), bools and None.
+    """Return the content of a pickle as plain values: arrays, tuples and sets become lists, and bytes become text.
 
     Raises:
         InputError: if the pickle contains other types or calls, is damaged, or expands to far more than its file size.
@@ -128,7 +128,7 @@ class _Name:
 
 
 class CacheRecord(dict[Any, Any]):
-    """Record of a V-COCO cache by UPT and its successors; keys that it lacks mean a score of 0."""
+    """Record of a V-COCO prediction file ("cache") by UPT and its successors; a missing key means a score of 0."""
 
     __slots__ = ()
 

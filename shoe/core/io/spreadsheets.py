@@ -67,9 +67,9 @@ def _split_quoted(lines: Sequence[str], path: Path, separator: str) -> Iterator[
 def delimited_text(rows: Iterable[Iterable[object]], delimiter: str = ",") -> str:
     """Return rows as delimited text that is safe to open in a spreadsheet.
 
-    Text that a spreadsheet would execute as a formula is prefixed with an apostrophe. Control and bidi characters are
-    replaced by U+FFFD, and line breaks by spaces. Numbers, also as text, are unchanged. Fields are not quoted if the
-    delimiter is a tab.
+    Text that a spreadsheet would execute as a formula is prefixed with an apostrophe; text that is a number ("-1") is
+    unchanged. Control and bidi characters are replaced by U+FFFD, and line breaks by spaces. Fields are not quoted if
+    the delimiter is a tab.
     """
     text = io.StringIO(newline="")
     if delimiter == "\t":
@@ -98,7 +98,7 @@ _EXPECTED = "a workbook (.xlsx) with a header and at least one row in one sheet"
 
 
 def read_xlsx(path: str | Path, data: bytes = b"") -> tuple[list[dict[str, Any]], list[int]]:
-    """Return the rows of a workbook as {column: cell}, and the line number of each row; empty cells are None.
+    """Return the rows of a workbook as {heading: cell}, and their line numbers in the sheet; empty cells are None.
 
     Empty rows and columns without a heading are left out. Dates become text.
 

@@ -54,7 +54,7 @@ class FoundObject:
         start: index of the first character in the text.
         end: index after the last character.
         is_whole: whether the text contains the closing bracket.
-        lost: number of incomplete items inside the value, which are left out; nested dicts count once.
+        lost: number of incomplete dicts that are left out of the value; nested incomplete dicts count as one.
     """
 
     value: Any
@@ -140,7 +140,7 @@ class _Frame:
 
 
 def values_in(text: str, start: int = 0) -> list[FoundObject]:
-    """Return the outermost dicts and lists in a text from index ``start`` on, complete or truncated.
+    """Return the dicts and lists in a text from index ``start`` on, also truncated ones, but not those inside others.
 
     >>> [found.value for found in values_in("Sure: {'verb': 'ride', 'box': (1, 2, 3, 4),} # done")]
     [{'verb': 'ride', 'box': [1, 2, 3, 4]}]

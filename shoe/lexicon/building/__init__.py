@@ -1,1 +1,1 @@
-"""From files of other words to a compiled lexicon."""
+"""Building of compiled lexicons from other wordnets, ontologies and tables of words."""

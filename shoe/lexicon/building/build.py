@@ -1,4 +1,4 @@
-"""Compiler from a source to a lexicon: with the source's own concepts, or as further words for WordNet's synsets."""
+"""Compiler from a source to a lexicon file: with the source's own concepts, or with its words for WordNet's synsets."""
 
 import hashlib
 import json
@@ -41,7 +41,7 @@ def in_buckets(lemmas: Iterable[str]) -> list[str]:
 
 
 def word_arrays(senses: Mapping[tuple[str, Pos], Sequence[int]], members: Sequence[Sequence[str]]) -> Arrays:
-    """Return, by name, a compiled file's arrays for lemmas and their senses; tag counts and adjective marks are 0.
+    """Return {name: array} of a compiled file for lemmas and senses, with all tag counts and adjective flags 0.
 
     Args:
         senses: concept IDs of each (lemma, part of speech), most frequent sense first.
@@ -77,15 +77,15 @@ def text_bytes(text: str) -> NDArray[np.uint8]:
 
 
 def texts(kind: str, values: Sequence[str]) -> Arrays:
-    """Return the arrays "KIND_length" and "KIND_text" of a compiled file that store ``values``, a text per concept."""
+    """Return the arrays "KIND_length" and "KIND_text" of a compiled file, which store ``values``, one per concept."""
     return {f"{kind}_length": lengths([text.encode() for text in values]), f"{kind}_text": text_bytes("".join(values))}
 
 
 def pack(arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any] | None = None) -> bytes:
-    """Return the content of a compiled file: magic, header length, header, then the arrays, 8-aligned.
+    """Return the bytes of a compiled file: magic number, header length, header, and arrays at multiples of 8 bytes.
 
     The header contains name, type, offset and length of each array, the metadata ``facts``, and a digest of both. The
-    digest covers neither the array "key", which is computed from names, nor the metadata name, title and about.
+    digest leaves out the array "key", which is computed from names, and the metadata name, title and about.
     """
     table, parts, size, counted = [], [], 0, 0
     for name, array in arrays.items():
@@ -111,10 +111,10 @@ _MOST_EXAMPLES = 5
 
 @dataclass(frozen=True, slots=True)
 class Defect:
-    """Defect of some concepts of a source, such as a missing gloss.
+    """Type of defect in a source (``what``), such as missing glosses, and the number of concepts that have it.
 
     Attributes:
-        examples: IDs or names of at most five of these.
+        examples: IDs or names of at most five of these concepts.
     """
 
     what: str
@@ -142,12 +142,12 @@ def check_ids(source: Source) -> None:
         seen[id_] = concept.where
 
 
-def ordered(parents: Mapping[str, tuple[str, ...]]) -> tuple[dict[str, int], tuple[str, ...]]:
-    """Return the depth of each concept, and one cycle of parents (empty if there is none).
+def depths_and_cycle(parents: Mapping[str, tuple[str, ...]]) -> tuple[dict[str, int], tuple[str, ...]]:
+    """Return {concept ID: depth}, and the IDs on one cycle of parents; () if there is no cycle.
 
-    The depth is 0 for a concept without parents, else 1 + the depth of its deepest parent. ``parents`` maps each
-    concept ID to its parents; parents that are not keys are ignored. Concepts on or below a cycle are missing in the
-    depths. The cycle is a tuple of IDs with the first ID repeated at the end.
+    ``parents`` maps each concept ID to the IDs of its parents; parents that are not keys are ignored. The depth is 0
+    without parents, else 1 + the largest depth of a parent; concepts on or below a cycle have no depth. The cycle ends
+    with its first ID.
     """
     known = {id_: [parent for parent in above if parent in parents] for id_, above in parents.items()}
     sorter, depth, cycle = TopologicalSorter(known), dict[str, int](), ()
@@ -162,10 +162,10 @@ def ordered(parents: Mapping[str, tuple[str, ...]]) -> tuple[dict[str, int], tup
 
 
 def check_parents(source: Source, *, break_cycles: bool) -> dict[str, tuple[str, ...]]:
-    """Return {concept ID: parents}, with only existing parents of the same part of speech.
+    """Return {concept ID: IDs of parents}, with only parents that exist and have the same part of speech.
 
-    If ``break_cycles`` is true, one relation of each cycle of parents is left out, too. All relations that are left out
-    are counted in ``source.left_out``.
+    If ``break_cycles`` is true, one relation of each cycle of parents is removed, too. Removed relations are counted in
+    ``source.left_out``.
 
     Raises:
         InputError: for a cycle, unless ``break_cycles`` is true, or for a concept more than 250 levels below its root.
@@ -176,7 +176,7 @@ def check_parents(source: Source, *, break_cycles: bool) -> dict[str, tuple[str,
         known = tuple(dict.fromkeys(p for p in concept.parents if pos.get(p) == concept.pos))
         source.leave_out("relations to concepts that do not exist", len(set(concept.parents)) - len(known))
         parents[concept.id] = known
-    depth, cycle = ordered(parents)
+    depth, cycle = depths_and_cycle(parents)
     while cycle:
         if not break_cycles:
             found = f"the cycle of parents {' < '.join(cycle[:8])}{' < ...' if len(cycle) > 8 else ''}"
@@ -186,7 +186,7 @@ def check_parents(source: Source, *, break_cycles: bool) -> dict[str, tuple[str,
             raise InputError(source.path, record=where, found=found, expected=expected, hint=hint)
         parents[cycle[0]] = tuple(parent for parent in parents[cycle[0]] if parent != cycle[1])
         source.leave_out("relations that closed a cycle")
-        depth, cycle = ordered(parents)
+        depth, cycle = depths_and_cycle(parents)
     deepest = max(depth, key=depth.__getitem__)
     if depth[deepest] > DEEPEST:
         found, expected = f"{deepest} at depth {depth[deepest]}", f"a depth of at most {DEEPEST} below a root"
@@ -195,12 +195,12 @@ def check_parents(source: Source, *, break_cycles: bool) -> dict[str, tuple[str,
 
 
 def find_defects(source: Source) -> list[Defect]:
-    """Return one element per type of defect that a source has, the most severe type first; [] without defects."""
+    """Return the types of defects that a source has, the most severe type first; [] without defects."""
     all_ = source.concepts
     ids, pos = Counter(c.id for c in all_), {c.id: c.pos for c in all_}
     has_child = {parent for c in all_ for parent in c.parents}
     known = {c.id: tuple(p for p in c.parents if pos.get(p) == c.pos) for c in all_}
-    depth, cycle = ordered(known)
+    depth, cycle = depths_and_cycle(known)
     named = Counter((name.lower(), c.pos) for c in all_ for name in set(c.names))
     mixed = (c.id for c in all_ for p in c.parents if pos.get(p, c.pos) != c.pos)
     alone = (c.id for c in all_ if not known[c.id] and c.id not in has_child)
@@ -278,8 +278,8 @@ def build(source: Source, name: str, *, break_cycles: bool = False) -> BuiltLexi
 def build_words(source: Source, name: str) -> BuiltLexicon:
     """Compile a source to a lexicon of words for WordNet 3.0's synsets, with WordNet's glosses and parents.
 
-    The links of the source's concepts select the synsets. Concepts without a synset of their part of speech are left
-    out and counted. ``name`` is the name of the lexicon in signatures.
+    Names of a concept become words for the synset to which its links lead. Concepts without a linked synset of their
+    part of speech are left out and counted. ``name`` is the name of the lexicon in signatures.
 
     Raises:
         InputError: if no concept is linked to WordNet 3.0.

@@ -1,4 +1,4 @@
-"""Matching of the concepts of two lexicons, by interlingual IDs, sense keys and WordNet 3.0 offsets; comparison."""
+"""Comparison of two lexicons: matching of their concepts by IDs in other lexicons, sizes, and differences."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -20,7 +20,7 @@ def wordnet_numbers(links: Iterable[Sequence[str]]) -> list[int]:
 
     ``links`` are the links of each concept: interlingual IDs ("ili:i35545"), offsets ("wn30:01955984-v") and sense keys
     ("key:ride%2:38:00::"). Sense keys are used only if the other links lead to no synset. If links lead to several
-    synsets, the synset with most links is returned; on a tie, the first.
+    synsets, the synset to which most links lead is returned; on a tie, the first.
     """
     listed = list(links)
     found = [_most(_ids()[link] for link in of if link in _ids()) for of in listed]
@@ -31,10 +31,10 @@ def wordnet_numbers(links: Iterable[Sequence[str]]) -> list[int]:
 
 
 def match_concepts(one: Lexicon, other: Lexicon) -> list[int]:
-    """Return the ID in ``other`` of each concept of ``one``; -1 if ``other`` has no equal concept.
+    """Return, for each concept of ``one``, the ID of the same concept in ``other``; -1 if ``other`` lacks the concept.
 
-    If a lexicon is WordNet 3.0, concepts are matched by links to WordNet, and several synsets may match the same
-    concept. Other lexicons are matched by shared links, and concepts without such links by equal names.
+    If either lexicon is WordNet 3.0, the links of the other lexicon to WordNet decide; several synsets may then match
+    one concept. Otherwise concepts match by shared links, or without shared links by equal names.
     """
     if one.concepts is other.concepts:
         return list(range(len(one)))
@@ -91,9 +91,10 @@ class LexiconSize:
     Attributes:
         words: number of lemmas, counted once per part of speech.
         named: number of concepts with at least one word.
-        glosses: number of concepts with a definition in the file.
+        glosses: number of concepts whose definition is in the lexicon file.
         linked: number of concepts with an ID in another lexicon.
-        kinds: the eight most frequent (kind, count); a kind is a lexicographer file or semantic type.
+        relations: number of hypernym relations.
+        kinds: the eight most frequent lexicographer files (or semantic types), each with its number of concepts.
     """
 
     nouns: int
@@ -123,7 +124,7 @@ def lexicon_size(lexicon: Lexicon) -> LexiconSize:
 
 
 def to_source(lexicon: Lexicon) -> Source:
-    """Return the concepts of a compiled lexicon as a :class:`Source` without inflected forms, sense order, licence."""
+    """Return the concepts of a lexicon as a :class:`Source`, which lacks inflected forms, sense order and licence."""
     name = lexicon.name
     concepts = [
         Concept(
@@ -150,7 +151,7 @@ class Difference:
 
 
 def differences(one: Source, other: Source) -> list[Difference]:
-    """Return one element per type of difference, such as other names for the same ID; [] for equal sources."""
+    """Return the types of differences between two sources, such as "different names"; [] for equal sources."""
     a, b = ({concept.id: concept for concept in source.concepts} for source in (one, other))
     both = [id_ for id_ in a if id_ in b]
     found = [

@@ -1,4 +1,4 @@
-"""Source of a lexicon, concepts with names and inflected forms of words, and its readers.
+"""Source of a lexicon (concepts, their names and inflected forms), and readers of the file formats of sources.
 
 The format is detected from the file name and the first bytes. XML entities are refused, because they can expand or load
 other files.
@@ -34,7 +34,7 @@ class Concept(NamedTuple):
         parents: IDs of the direct hypernyms.
         kind: lexicographer file or semantic type in the source; "" for none.
         links: IDs in other lexicons ("ili:i35545", "key:ride%2:38:00::", "wn30:01955984-v").
-        where: record of the concept in the file, for messages.
+        where: position of the concept in the file, for messages.
     """
 
     id: str
@@ -55,9 +55,9 @@ class Source:
         title: title of the lexicon, with version.
         language: language code of the names.
         licence: licence of the content; "" if the file does not state a licence.
-        forms: base forms of each inflected form, per part of speech.
-        order: concept IDs of each (name, part of speech), most frequent sense first; {} if the file states no order.
-        left_out: number of records left out, by reason.
+        forms: {inflected form: base forms} per part of speech.
+        order: {(name, part of speech): concept IDs}, most frequent sense first; {} if the file states no order.
+        left_out: {reason: number of records left out}.
     """
 
     path: str
@@ -114,8 +114,8 @@ def parse_xml(
     """Parse XML, and call a function at the start and the end of each element.
 
     Args:
-        start: callback for a start tag, with name, attributes and line; if None, parsing stops at the first element.
-        end: callback for an end tag, with name of the element and its text, without the text of child elements.
+        start: callback for a start tag, given name, attributes and line; if None, only the prolog is checked.
+        end: callback for an end tag, given the element's name and its text without the text of child elements.
 
     Raises:
         InputError: for malformed XML or a declared entity, with the line.
@@ -275,8 +275,8 @@ _OFFSET = re.compile(r"^omw-[\w-]+-(\d{8})-([nv])$")
 def read_lmf(path: str, data: bytes, language: str | None) -> Source:
     """Read the nouns and verbs of a wordnet in a WN-LMF file.
 
-    ``language`` selects the wordnet in a file with several wordnets; None for a file with one wordnet. Raises
-    OptionError unless exactly one wordnet in the file has the language.
+    ``language`` is the language of the wordnet to read; None if the file has a single wordnet. Raises OptionError
+    unless this selects exactly one wordnet.
     """
     reader = _LmfReader(path, language)
     parse_xml(path, data, reader.start, reader.end)
@@ -390,8 +390,8 @@ def read_rrf(path: Path, language: str | None) -> Source:
     """Read the concepts in a folder of UMLS RRF files as nouns; only MRCONSO.RRF is required.
 
     Suppressed names, definitions and relations, and names in other languages than ``language`` (default "en"), are left
-    out. The preferred name of a concept comes first. Parents are read from PAR and reversed CHD relations; the kind is
-    the first semantic type.
+    out. The preferred name of a concept comes first. Parents are read from PAR relations, and from CHD relations with
+    both sides swapped; the kind of a concept is its first semantic type.
     """
     language = language or "en"
     wanted = _LANGUAGES.get(language, language.upper())
@@ -440,7 +440,7 @@ def _rows(folder: Path, name: str) -> Iterator[tuple[int, list[str]]]:
 def read_tab(path: str, data: bytes) -> Source:
     """Read an OMW table: a header line, then lines of "OFFSET-POS <tab> LANGUAGE:lemma <tab> WORD".
 
-    Lines of other kinds, such as definitions, are ignored. Words that are neither nouns nor verbs are left out.
+    Lines without "lemma", such as definitions, are ignored. Words that are neither nouns nor verbs are left out.
     """
     first, *lines = text_lines(path, data) or [""]
     title, language, _, licence, *_ = [*first.removeprefix("#").strip().split("\t"), "", "", "", ""]
@@ -527,7 +527,7 @@ def read_source(path: Path, form: str | None = None, language: str | None = None
 
     Args:
         form: format, one of ``FORMATS``; detected if None.
-        language: language to read from a file in several languages, or language of a file that does not state it.
+        language: language to read, if the file has several; or language of the names, if the file does not state it.
 
     Raises:
         InputError: for a file that cannot be read, or with the record that breaks the format.

@@ -1,1 +1,1 @@
-"""Free text to verbs and objects: "a man is riding a brown horse" is riding, brown horse."""
+"""Parser of free text: the verb and object of "a man is riding a brown horse" are "riding" and "brown horse"."""

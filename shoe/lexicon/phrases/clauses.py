@@ -382,5 +382,5 @@ class _Reader(NounReader):
 
 
 def sentence_of(words: list[str], tags: str) -> Sentence:
-    """Parse the words of a phrase; ``tags`` has one letter per word (:class:`~shoe.lexicon.phrases.words.Tag`)."""
+    """Parse words into clauses; ``tags`` has one letter per word (:class:`~shoe.lexicon.phrases.words.Tag`)."""
     return _Reader(words, tags).read()

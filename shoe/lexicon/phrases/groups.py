@@ -1,4 +1,4 @@
-"""Grouping of clauses: clauses that state interactions of one pair, and clauses that only describe the scene."""
+"""Grouping of clauses: those that state interactions of the same human-object pair, and those that state the scene."""
 
 from shoe.lexicon import text
 from shoe.lexicon.expressions import is_kind
@@ -18,11 +18,11 @@ from shoe.lexicon.phrases.words import base_of, table, word_of
 
 
 def accompanies(main: Clause, other: Clause) -> bool:
-    """Return whether ``other``, a clause with an -ing form, states a second interaction of the person in ``main``.
+    """Return whether ``other``, an -ing clause, states a second interaction of the person who acts in ``main``.
 
-    This holds if ``other`` starts with "while", or if it directly follows ``main`` and no other noun of ``main`` can be
-    its subject. It does not hold for passives, for clauses in different sentences, or if the object of ``other`` is
-    missing, scenery, clothing, a pronoun or a body part.
+    True if ``other`` starts with "while", or if it directly follows ``main`` and no other noun of ``main`` can be its
+    subject. False for passives, for clauses in different sentences, and if ``other`` has no object, or its object is
+    scenery, clothing, a pronoun or a body part.
     """
     thing, doer = other.object, main.subject is None or main.subject.person
     if not doer or main.passive or main.verb[0] == "being" or main.sentence != other.sentence:
@@ -75,9 +75,9 @@ _AWAY = text.PARTICLES - {"on"} | {"around"}
 
 
 def group_of(clauses: list[Clause], best: int, reply: ReplyObjects) -> list[int]:
-    """Return the indices of the clauses that state interactions of the same human-object pair as clause ``best``.
+    """Return the indices of clause ``best`` and of the clauses that state interactions of the same human-object pair.
 
-    The indices ascend and include ``best``; an earlier clause before its subject ("while eating, she ...") comes last.
+    The indices ascend, except that a clause that precedes its subject ("while eating, she ...") comes last.
     """
     group = [best]
     told = [i for i, clause in enumerate(clauses) if i == best or not clause.borne]
@@ -92,7 +92,7 @@ def group_of(clauses: list[Clause], best: int, reply: ReplyObjects) -> list[int]
 
 
 def are_rivals(first: Clause, second: Clause) -> bool:
-    """Return whether it is uncertain which of two clauses states the interaction, for example with other objects."""
+    """Return whether either of two clauses may state the main interaction, so that the choice is doubtful."""
     aimed = second.kind == "infinitive" and first.direct and second.object is not None and first.use is None
     aimed = aimed and base_of(first.verb[0]) not in table("teaching")
     alike = first.kind == second.kind and not (second.linked or second.apart)
@@ -186,7 +186,7 @@ def is_before(first: Clause, second: Clause) -> bool:
 
 
 def poses(first: Clause, second: Clause) -> bool:
-    """Return whether ``first`` states a posture and ``second`` an action, in a later sentence or after "while"."""
+    """Return whether ``first`` states a posture, and ``second`` an action in a later sentence or after "while"."""
     posed = base_of(first.verb[0]) in table("posture") and first.object is not None and not first.direct
     return posed and second.apart and second.direct
 
@@ -205,14 +205,14 @@ def _does(clause: Clause) -> bool:
 
 
 def is_nearby(clause: Clause) -> bool:
-    """Return whether a clause only states where something is: "stands behind a counter", "covered by a blanket"."""
+    """Return whether a clause states a position, not an action: "stands behind a counter", "covered by a blanket"."""
     posed = not clause.direct and base_of(clause.verb[0]) in table("posture")
     comes = clause.direct and clause.object is not None and base_of(clause.verb[0]) in table("approach")
     return clause.borne or comes or (posed and "_".join(clause.verb[1:]) in table("nearby"))
 
 
 def is_immaterial(clause: Clause) -> bool:
-    """Return whether a clause has a prepositional object on which nobody acts, such as "listens to music"."""
+    """Return whether the prepositional object of a clause is immaterial or only looked at: "listens to music"."""
     thing = clause.object
     if thing is None or clause.direct or thing.head in table("looker"):
         return thing is not None and not clause.direct
@@ -221,7 +221,7 @@ def is_immaterial(clause: Clause) -> bool:
 
 
 def sets_scene(first: Clause, second: Clause) -> bool:
-    """Return whether ``first`` describes a thing and ``second`` a person's action: "it is wet", "she dries it"."""
+    """Return whether ``first`` describes a thing, and ``second`` is a person's action: "it is wet, she dries it"."""
     thing, person = first.subject, second.subject
     if thing is None or thing.person or is_body_part(thing) or person is None or not person.person or second.passive:
         return False
@@ -236,13 +236,13 @@ def _heads(clause: Clause) -> str:
 
 
 def is_bare(clause: Clause) -> bool:
-    """Return whether a clause without an object only states how the person stands, looks or moves."""
+    """Return whether a clause has no object and states only a posture, a look or a movement: "walks away"."""
     alone = clause.object is None and not clause.passive and _AWAY.issuperset(clause.verb[1:])
     return alone and base_of(clause.verb[0]) in table("posture")
 
 
 def fits_reply(clause: Clause, reply: ReplyObjects) -> bool:
-    """Return whether the model's reply names an object of a clause, its passive subject, or its implied object."""
+    """Return whether the model's reply names an object of the clause, its passive subject, or its implied object."""
     nouns = [clause.object, clause.second, *(each.noun for each in clause.attached if not each.noun.none)]
     nouns += [clause.subject] if clause.passive else []
     named = any(is_in_reply(noun, reply) for noun in nouns if noun is not None)
@@ -250,7 +250,7 @@ def fits_reply(clause: Clause, reply: ReplyObjects) -> bool:
 
 
 def implied_object(clause: Clause) -> str:
-    """Return the object that the verb or its subject implies: "skis" for skiing, "horse" for horse-riding; else ""."""
+    """Return the object that the verb or the subject implies: "skis" for skiing, "horse" for horse-riding; else ""."""
     base, implied, first = base_of(clause.verb[0]), table("implied"), clause.inner or clause.verb[0].rpartition("-")[0]
     if not clause.inner and first and not MATERIAL.isdisjoint(senses_of(first)[:1]):
         return implied.get(f"{first}-{base}") or implied.get(first + base) or ("" if clause.direct else first)

@@ -1,4 +1,4 @@
-"""Selection of the clause of a phrase that states the interaction, and of the verb and object of the interaction."""
+"""Selection of the clause that states the interaction in a phrase, and of the verb and object in this clause."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -40,7 +40,7 @@ from shoe.lexicon.phrases.words import base_of, gerund, is_expression, table, ve
 
 
 def ranks_of(clauses: Sequence[Clause], reply: ReplyObjects) -> list[float]:
-    """Return a rank for each clause; the clause with the lowest rank most likely states the interaction."""
+    """Return the rank of each clause; the clause with the lowest rank most likely states the interaction."""
     ranks = [_rank(clause, reply) for clause in clauses]
     for k, (first, second) in enumerate(pairwise(clauses)):
         ranks[k] += 5 * (second.kind == "infinitive" and _leads_to(first, second))
@@ -103,11 +103,11 @@ def _rank(clause: Clause, reply: ReplyObjects) -> float:
 
 
 def resolve_pronouns(clauses: list[Clause], nouns: list[Noun], reply: ReplyObjects) -> None:
-    """Replace "it", "them" and "its", and "him" and "her" for animals, in ``clauses`` by their antecedents, in place.
+    """Replace pronouns (it, them, its; him and her for animals) in ``clauses`` by their antecedents, in place.
 
-    ``nouns`` are the nouns of the phrase outside clauses. If the model's reply has an object field with a thing, and
-    none of the possible antecedents is an object that the reply names outside the phrase, pronouns refer to the thing
-    in the object field. An object "it" or "them" without an antecedent is removed.
+    Antecedents are nouns of the clauses or in ``nouns``, the nouns outside clauses. If ``reply`` has an object field
+    with a thing, and names none of these nouns, pronouns refer to this thing. An object "it" or "them" without an
+    antecedent is removed.
     """
     for number, clause in enumerate(clauses):
         before, thing = clauses[:number], clause.object
@@ -188,9 +188,9 @@ def _inanimate_subject(clause: Clause) -> Noun | None:
 
 
 def share_objects(clauses: list[Clause], nouns: list[Noun], reply: ReplyObjects) -> None:
-    """Resolve pronouns, then copy the object of a verb to earlier verbs joined by "and" that have no object, in place.
+    """Resolve pronouns, then copy each verb's object to a verb without an object that is joined to it, in place.
 
-    For example, "is riding and holding a horse". ``nouns`` are the nouns outside clauses.
+    In "is riding and holding a horse", riding gets the object horse. ``nouns`` are the nouns outside clauses.
     """
     for clause in clauses:
         _attach_antecedent(clause)
@@ -242,11 +242,11 @@ _SHAPELESS = frozenset(f"noun.{name}" for name in ("communication", "possession"
 
 
 def candidate_without_inner(clause: Clause, inner: Noun) -> Candidate | None:
-    """Return the candidate (doing tricks on, skateboard) for "doing tricks on a skateboard", or None.
+    """Return the candidate (doing tricks on, skateboard) of "doing tricks on a skateboard"; None for other clauses.
 
-    ``inner`` is the direct object ("tricks"). If it is not part of the action, or no preposition with a thing follows,
-    the result is None. Otherwise the candidate's object is that thing ("skateboard"), except that a direct object
-    without shape ("money", "mud") stays the first alternative.
+    ``inner`` is the direct object ("tricks"). It must be part of the action (:func:`is_inner`), and a preposition with
+    a thing ("skateboard") must follow; the thing becomes the object. A direct object without shape ("money", "mud")
+    stays the first alternative.
     """
     brought = [Attached("of", inner.of)] if inner.of is not None else clause.attached
     brought = [a for a in brought if "_".join(a.preposition.split()) not in table("nearby").keys() | table("at_time")]
@@ -260,7 +260,7 @@ def candidate_without_inner(clause: Clause, inner: Noun) -> Candidate | None:
 
 
 def verbs_with(clause: Clause, attached: Attached) -> list[str]:
-    """Return the verb phrases for the noun after a preposition: ["cutting with", "cutting cake with"] for a knife."""
+    """Return verb phrases whose object is the noun in ``attached``: "cutting with", "cutting cake with" (a knife)."""
     if clause.object is None:
         return [f"{clause.verb[0]} {attached.preposition}"]
     whole = " ".join([*clause.verb, *clause.object.words, attached.preposition])
@@ -291,7 +291,7 @@ def may_be_object(attached: Attached) -> bool:
 
 
 def person_as_object(clause: Clause, reply: ReplyObjects) -> Candidate | None:
-    """Return the candidate (licks, dog) for "a dog licks a man", whose object is a person or body part; else None."""
+    """Return the candidate (licks, dog) of "a dog licks a man"; None unless a thing acts on a person or body part."""
     thing, person = clause.subject, clause.object
     if thing is None or person is None or thing.person or is_body_part(thing) or is_in_reply(person, reply):
         return None
@@ -307,7 +307,7 @@ def is_act(noun: Noun) -> bool:
 
 
 def nominal_candidate(clause: Clause) -> Candidate | None:
-    """Return the candidate of an -ing form after its object: (riding, horse) for "horse riding", or None."""
+    """Return the candidate of an -ing form that follows its object: (riding, horse) of "horse riding"; else None."""
     subject, base = clause.subject, base_of(clause.verb[0])
     if subject is None or subject.person or (clause.object is None and len(clause.verb) > 1) or clause.attached:
         return None
@@ -316,7 +316,7 @@ def nominal_candidate(clause: Clause) -> Candidate | None:
 
 
 def verbless_candidates(sentence: Sentence, reply: ReplyObjects) -> list[Candidate]:
-    """Return the candidates of words outside clauses ("man on a horse"); [] if the first noun is negated."""
+    """Return the candidates in words outside clauses: (being on, horse) in "man on a horse"; [] for "nobody on ..."."""
     found = []
     for noun in sentence.nouns[:1]:
         verb = verb_of_noun(noun) if not sentence.clauses else ""
@@ -347,8 +347,8 @@ MOST_ALTERNATIVES = 3
 def candidates(sentence: Sentence, reply: ReplyObjects) -> list[list[Candidate]]:
     """Return groups of candidates, best group first; [] if no interaction is found, or all are negated.
 
-    The candidates of one group are interactions that the sentence states together; groups are alternatives. Clauses of
-    ``sentence`` are changed in place: pronouns are resolved, and shared objects and negations are added.
+    The candidates of a group are interactions of the same pair; groups are alternatives to each other. Clauses of
+    ``sentence`` are changed in place: pronouns are resolved, and objects and negations are copied to joined clauses.
     """
     for clause in sentence.clauses:
         clause.negated |= any(reply.object and a.noun.none and is_in_reply(a.noun, reply) for a in clause.attached)

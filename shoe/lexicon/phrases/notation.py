@@ -1,4 +1,4 @@
-"""Parser for notations of interactions: list marks, labels, Markdown, brackets, arrows, and keys with values."""
+"""Parser for interactions in a notation: list marks, labels, Markdown, brackets, arrows, and keys with values."""
 
 import re
 from functools import cache
@@ -55,7 +55,7 @@ _BRACKETS = "|<>()[]{}\"'`. "
 class Fields(NamedTuple):
     """Verb and object of a phrase in a notation like "(man, ride, horse)".
 
-    ``sure`` is false if the phrase may instead be a list of words ("ride, horse").
+    ``sure`` is false if the phrase may be an ordinary list of words ("ride, horse").
     """
 
     verb: str
@@ -66,8 +66,8 @@ class Fields(NamedTuple):
 def fields_or_sentence(phrase: str) -> Fields | str:
     """Return verb and object if a phrase is in a notation such as "(man, ride, horse)"; else the phrase in lower case.
 
-    List marks, Markdown, tags, box coordinates, scores and numbers are removed from the phrase. A notation with
-    only one field, or with a passive between persons ("child held by woman"), is returned as text.
+    List marks, Markdown, tags, box coordinates, scores and numbers are removed from the phrase. A notation with a
+    single field, or with a passive verb between two persons ("child held by woman"), is returned as text.
     """
     if not phrase[1:].islower():
         if " " not in phrase.strip():

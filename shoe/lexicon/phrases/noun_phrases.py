@@ -25,11 +25,11 @@ from shoe.lexicon.store import lexicon
 
 
 class ReplyObjects(NamedTuple):
-    """Objects named in a model reply outside the phrase: in an object field, or as labels of boxes.
+    """Objects that a model's reply names outside the parsed phrase: in an object field, or as labels of boxes.
 
     Attributes:
         object: text of the object field; "" without such a field.
-        heads: head words of these objects, and their base forms.
+        heads: head words of the named objects, and base forms of the head words.
         only: name of the object if the reply names exactly one; else "".
     """
 
@@ -40,7 +40,7 @@ class ReplyObjects(NamedTuple):
 
 @lru_cache(maxsize=20_000)
 def reply_objects(object_: str | None, known: tuple[str, ...]) -> ReplyObjects:
-    """Return the objects of a reply: ``object_``, its object field, or else ``known``, its box labels.
+    """Return the objects that a reply names in its object field ``object_``, or without one, as box labels ``known``.
 
     Persons are left out if other objects remain.
     """
@@ -52,22 +52,22 @@ def reply_objects(object_: str | None, known: tuple[str, ...]) -> ReplyObjects:
 
 
 def is_in_reply(noun: Noun, reply: ReplyObjects) -> bool:
-    """Return whether the reply names the noun, the noun after its "of", its owner, or a noun joined to it by "and"."""
+    """Return whether the model's reply names a noun, the noun after "of", the owner, or a noun joined by "and"."""
     parts = [noun, noun.of, noun.owner, *noun.also]
     return any(has_head_in_reply(part, reply) for part in parts if part is not None)
 
 
 def has_head_in_reply(noun: Noun, reply: ReplyObjects) -> bool:
-    """Return whether the head word of a noun phrase is one of the objects that the reply lists."""
+    """Return whether the model's reply names the head word of a noun phrase, in any inflection."""
     head = noun.head.rpartition("-")[2]
     return not reply.heads.isdisjoint((head, *bases(head, "object")))
 
 
 def names_known(noun: Noun, reply: ReplyObjects) -> list[str]:
-    """Return the names of a noun, best first; see :func:`names`.
+    """Return alternative names of a thing as :func:`names` does, but a name in the model's reply first.
 
-    If the reply does not name the noun, but the noun after its "of" or its owner, this other noun comes first:
-    "aircraft" for "wing of an aircraft".
+    If the reply names the owner, or the noun after "of", but not the thing, this noun comes first: "aircraft" for "wing
+    of an aircraft".
     """
     known = [part for part in (noun.of, noun.owner) if part is not None and has_head_in_reply(part, reply)]
     whole = has_head_in_reply(noun, reply) or noun.head in text.WORD_CLASSES["measures"]
@@ -87,7 +87,7 @@ class Noun:
         owner: noun before a possessive 's.
         also: further nouns joined by "and".
         person: whether the head is a word for a person or a pronoun.
-        none: whether the phrase has "no", or is "nobody".
+        none: whether the phrase contains "no", or is "nobody".
         its: whether the determiner is "its" ("its mane").
     """
 
@@ -122,18 +122,18 @@ class Clause:
         subject: noun before the verb, or None.
         object: noun after the verb, with or without a preposition.
         direct: whether the object follows without a preposition.
-        second: second noun directly after the object ("giving the dog a bath").
-        attached: further nouns with their prepositions.
+        second: second object, directly after the first: "bath" in "giving the dog a bath".
+        attached: further prepositions with their nouns.
         dangling: stranded preposition, after the object ("hits the ball with") or before "by" ("typed on by"); or "".
         negated: whether the clause is negated.
         passive: whether the verb is in the passive.
         linked: "and", "or", "but" or "," between this clause and the clause before; "" without such a word.
         apart: whether the clause starts a later sentence, or starts with "while", "as", "when" or "whereas".
         sentence: index of the sentence, from 0.
-        topic: antecedent of a relative clause ("the bike that he rides").
-        use: purpose clause of "use" ("using a knife to cut a cake").
-        inner: noun before the -ing form ("horse riding").
-        aboard: thing on which the subject is ("a man on a horse jumps").
+        topic: antecedent of a relative clause: "bike" in "the bike that he rides".
+        use: purpose clause of the verb "use": "to cut a cake" in "using a knife to cut a cake".
+        inner: noun before the -ing form: "horse" in "horse riding".
+        aboard: thing that carries the subject: "horse" in "a man on a horse jumps".
     """
 
     verb: list[str]
@@ -156,12 +156,12 @@ class Clause:
 
     @property
     def borne(self) -> bool:
-        """Whether the clause is a participle with "by" and a thing, not an agent: "covered by a blanket"."""
+        """Whether the clause is a participle with "by" before a thing that is no agent: "covered by a blanket"."""
         return self.kind == "participle" and not self.passive and self.verb[1:] == ["by"]
 
 
 class Sentence(NamedTuple):
-    """Parse of a sentence: clauses in order, nouns outside clauses, and prepositional phrases outside (``loose``)."""
+    """Parse of a sentence: its clauses in order; nouns, and prepositional phrases (``loose``), outside clauses."""
 
     clauses: list[Clause]
     nouns: list[Noun]
@@ -169,7 +169,7 @@ class Sentence(NamedTuple):
 
 
 class Candidate(NamedTuple):
-    """One interaction: alternative verbs and alternative objects, best first, and whether the parse is doubtful."""
+    """Interaction that a phrase may state: alternative verbs and objects, best first; whether the parse is doubtful."""
 
     verbs: list[str]
     objects: list[str]
@@ -191,12 +191,12 @@ def names(noun: Noun) -> list[str]:
 
 
 def with_conjuncts(*nouns: Noun) -> list[Noun]:
-    """Return the nouns, and after each noun the further nouns that "and" joins to it."""
+    """Return the nouns, each followed by the nouns that "and" joins to it."""
     return [each for noun in nouns for each in (noun, *noun.also)]
 
 
 def is_scenery(noun: Noun) -> bool:
-    """Return whether a noun is listed as scenery, a place of actions ("street"), in ``phrase_words.tsv``."""
+    """Return whether ``phrase_words.tsv`` lists a noun as scenery: a place of actions, such as "street"."""
     return not table("scenery").keys().isdisjoint((noun.head, *bases(noun.head, "object")))
 
 
@@ -206,7 +206,7 @@ def is_body_part(noun: Noun) -> bool:
 
 
 def is_inner(noun: Noun) -> bool:
-    """Return whether a noun, as direct object, belongs to the action and is not acted on: "time", "hand"."""
+    """Return whether a noun, as direct object, is part of the action: "reads the time", "waves a hand"."""
     if noun.owner is not None or noun.person or noun.head in text.WORD_CLASSES["measures"]:
         return False
     senses = senses_of(noun.head)
@@ -215,13 +215,13 @@ def is_inner(noun: Noun) -> bool:
 
 @lru_cache(maxsize=20_000)
 def senses_of(word: str) -> tuple[str, ...]:
-    """Return the lexicographer file ("noun.animal") of each sense of a noun, most frequent first; () if unknown."""
+    """Return the lexicographer file ("noun.animal") of each sense of a noun, most frequent sense first; () if none."""
     base = next(iter(bases(word, "object")), "")
     return tuple(lexicon().lexname(sense) for sense in lexicon().senses(base, "n").tolist())
 
 
 def light_verb(noun: Noun) -> str:
-    """Return the verb in a noun used with "take", "have" or "give": "sip" for "(take) a sip"; "" for other nouns."""
+    """Return the verb that a noun after "take", "have" or "give" stands for ("sip" in "take a sip"); else ""."""
     lights = table("light_noun")
     names_ = ("_".join(noun.words[-2:]), noun.head, *bases(noun.head, "object"))
     found = next((lights[name] or name for name in names_ if name in lights), "")
@@ -230,7 +230,7 @@ def light_verb(noun: Noun) -> str:
 
 
 def verb_of_noun(noun: Noun) -> str:
-    """Return the -ing form of the verb in an agent or action noun: "riding" for "rider"; "" for other nouns."""
+    """Return the -ing form of the verb of an agent or action noun: "riding" for "rider"; "" for other nouns."""
     head = noun.head
     if head in table("nominal"):
         return gerund(table("nominal")[head])

@@ -40,11 +40,11 @@ def denies_interaction(part: str) -> bool:
 
 
 def no_interaction_candidates(part: str, reply: ReplyObjects, beside: Sequence[str] = ()) -> list[list[Candidate]]:
-    """Return one group with one candidate, (no_interaction, object), for ``part`` of a phrase; [] without an object.
+    """Return [[(no_interaction, object)]] for ``part`` of a phrase, which denies an interaction; [] without an object.
 
-    The object is the reply's object; else a thing in the part ("dog" in "no interaction between the man and the dog");
+    The object is that of the reply; else a thing in ``part`` ("dog" in "no interaction between the man and the dog");
     else a thing in ``beside``, the words of other sentences ("None. The chair is in the background."); else a person
-    named after the denial.
+    that ``part`` names after the denial.
     """
     if reply.object:
         return [[Candidate([NO_INTERACTION], [reply.object])]]
@@ -106,7 +106,7 @@ _LEFT_OPEN = (Tag.AUX, Tag.PREP, Tag.DET)  # tags of last words that need an obj
 
 
 class Reading(NamedTuple):
-    """Interaction read from a phrase: verb with particle, and object, as ``Reading("talking on", "phone")``."""
+    """Verb (with its particle) and object read from a phrase, such as ``Reading("talking on", "phone")``."""
 
     verb: str
     object: str
@@ -164,8 +164,8 @@ def parse_phrase(phrase: str) -> Phrase:
     ()
 
     The verb keeps its inflection and its particle, but not its auxiliaries. The object keeps its adjectives, but not
-    its articles nor the words after it. For a passive ("a horse ridden by a man") the object is the subject. A phrase
-    that denies the interaction, or that is longer than ``LONGEST_PHRASE`` characters, has no readings.
+    its articles nor the words after it. In a passive, the grammatical subject is the object: "horse" in "a horse ridden
+    by a man". A phrase that denies the interaction, or is longer than ``LONGEST_PHRASE`` characters, has no readings.
     """
     groups, _ = _find_groups(phrase, ReplyObjects())
     ranked = ((candidate, rank) for group in groups for rank in range(MOST_ALTERNATIVES) for candidate in group)
@@ -196,7 +196,7 @@ def interactions(
         phrase: sentence, sentence fragment or triplet, in English.
         verb: verb from another field of the reply; only the object is then taken from the phrase.
         object: object from another field of the reply; only the verb is then taken from the phrase.
-        known: labels of the boxes in the reply; a noun of the phrase that is also such a label is preferred as object.
+        known: labels of the boxes in the reply; nouns of the phrase that are among them are preferred as objects.
     """
     if verb is not None:
         part = fields_or_sentence(phrase)

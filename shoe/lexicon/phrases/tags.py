@@ -384,10 +384,10 @@ _MAIN_VERBS = dict.fromkeys(["have", "has", "had", *_EMPHATIC], VERB) | dict.fro
 
 
 def words_of(sentence: str) -> list[str]:
-    """Return the words of a lower-case sentence, split at blanks and underscores; a single word is split at hyphens.
+    """Return the words of a lower-case sentence, split at blanks and underscores.
 
-    A verb with a final preposition ("type_on") is one word. Commas and clitics ("'s") are words, "&" and "+" become
-    "and", "/" becomes "or".
+    A verb with a preposition at its end ("type_on") stays one word; a sentence of one word is also split at hyphens.
+    Commas and clitics ("'s") are words, "&" and "+" become "and", "/" becomes "or".
     """
     spaced = _LABEL.sub(_split_label, sentence) if "_" in sentence else sentence
     spaced = _CLITIC.sub(" '", spaced) if "'" in spaced else spaced

@@ -12,7 +12,7 @@ from shoe.lexicon.text import undoubled, verb_forms
 
 @cache
 def table(kind: str) -> dict[str, str]:
-    """Return {word: value} of the rows in ``phrase_words.tsv`` whose first column is ``kind``; "" without a value."""
+    """Return {word: value} of the rows in ``phrase_words.tsv`` whose first column is ``kind``; value "" if empty."""
     pairs = [(words, other) for where, words, other in text.table_rows("phrase_words.tsv") if where == kind]
     return {word: other for words, other in pairs for word in ([words] if other else words.split())}
 
@@ -28,7 +28,7 @@ class Word(NamedTuple):
 
     Attributes:
         noun: whether the word can be a noun.
-        person: whether the noun usually means a person.
+        person: whether the word, as a noun, usually means a person.
         adjective: whether the word is an adjective at least as often as a noun, or listed as descriptive.
         forms: possible verb forms, one letter each: "b" base, "s" -s form, "g" -ing form, "e" past or participle.
         rather_noun: whether the word is a noun more often than a verb in tagged texts.
@@ -203,20 +203,20 @@ def is_adverb(word: str) -> bool:
 
 
 def is_incorporated(words: list[str], i: int) -> bool:
-    """Return whether word ``i`` is a noun that can be the object of the -ing form after it: "horse riding"."""
+    """Return whether word ``i`` is a noun that can be the object of an -ing form directly after it: "horse riding"."""
     following = word_of(words[i + 1]).forms if i + 1 < len(words) else ""
     known = word_of(words[i])
     return words[i] not in closed_classes() and known.noun and not known.person and "g" in following
 
 
 def is_modifier(word: str) -> bool:
-    """Return whether a word may modify a noun: an adjective or unknown word, no verb form, adverb or function word."""
+    """Return whether a word may modify a noun: adjective or unknown word, and no verb form, adverb or function word."""
     known = word_of(word) if word and word not in closed_classes() and not is_adverb(word) else None
     return known is not None and (known.adjective or not known.noun) and not known.forms
 
 
 def tag_alone(words: list[str], i: int) -> str:
-    """Return the tag of word ``i`` without regard to its context; "" if ``i`` is after the last word."""
+    """Return the usual tag of word ``i``, before its context is considered; "" if ``i`` is after the last word."""
     return _tag_alone(words[i], words[i + 1] if i + 1 < len(words) else "") if i < len(words) else ""
 
 
@@ -252,8 +252,8 @@ class Context(NamedTuple):
         tags: tags of the words before index ``i``.
         known: parts of speech that the word can have.
         before: tag of the nearest preceding word that is not an adverb.
-        after: tag of the next word, without regard to its context.
-        noun: tag of the word if it is used as a noun: NOUN or PERSON.
+        after: usual tag of the next word (:func:`tag_alone`).
+        noun: tag that the word has as a noun: NOUN or PERSON.
     """
 
     words: list[str]

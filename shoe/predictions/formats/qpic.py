@@ -206,12 +206,12 @@ def _person_rows(
         human: (n,) index of the human box.
         target: (n,) index of the object box; -1 for none.
         objects: (b,) object index of each box; the number of objects means "no object".
-        number: (n,) index into ``Actions.numbered`` (QPIC: 29 IDs).
+        number: (n,) index into ``Actions.by_verb_id`` (QPIC: 29 IDs).
         score: (n,) scores; None if the file has none.
     """
     bench, (images, image) = source.benchmark, place
     actions = bench.actions
-    numbered = np.array(actions.numbered, np.int32)
+    numbered = np.array(actions.by_verb_id, np.int32)
     action, entry = numbered[number].T
     has_object = (target >= 0) & (objects[target] < len(bench.objects)) if len(objects) else np.zeros(len(target), bool)
     object_boxes = np.where(has_object[:, None], corners[target], np.nan)
@@ -295,7 +295,7 @@ def write_qpic(table: Interactions, path: str | Path, benchmark: Benchmark) -> N
     lists = BoxLists.from_table(table, person, np.argsort(benchmark.object_order)[object_])
     if len(actions):
         number = actions.verb_ids(classes.verbs, classes.objects, verb, object_)
-        number_of = {entry: i for i, (_, entry) in enumerate(actions.numbered)}
+        number_of = {entry: i for i, (_, entry) in enumerate(actions.by_verb_id)}
         number = np.where(stated >= 0, np.array([number_of[e] for e in range(len(actions.entries))])[stated], number)
     else:
         number = np.argsort(benchmark.verb_order)[verb]
