@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec.structs import astuple
 from rich.console import Console
 from rich.text import Text
 
@@ -59,7 +60,7 @@ def print_score(report: BongardReport, to: Console) -> None:
     to.print(made)
     outcomes = table("questions", *(code.name.lower().replace("_", " ") for code in Outcome))
     for name, found in both.items():
-        total = (sum(group.outcomes.get(code, 0) for group in found.groups.values()) for code in Outcome)
+        total = map(sum, zip(*(astuple(group.outcomes) for group in found.groups.values()), strict=True))
         outcomes.add_row(name, *map(count, total))
     to.print(outcomes)
     for line in report.notes:

@@ -88,8 +88,7 @@ class Problems:
     def _concepts(self) -> tuple[Indices, Indices]:
         first = self.positives[:, 0]
         number = self.regions.verb[first].astype(np.int64) * len(self.regions.objects) + self.regions.object[first]
-        concepts, concept = np.unique(number, return_inverse=True)
-        return concepts, concept
+        return np.unique(number, return_inverse=True)
 
     @property
     def concept(self) -> Indices:

@@ -23,12 +23,11 @@ from shoe.core.interactions import Interactions, image_index
 from shoe.core.public import public_function
 from shoe.core.statistics import percentiles
 from shoe.lexicon.resolve import lexicon_metadata
-from shoe.scoring.bongard.problems import SHOTS, Problems, Regions
+from shoe.scoring.bongard.problems import SHOTS, Problems
 from shoe.scoring.hoi_similarity import HoiSimilarity
 from shoe.scoring.score import coordinate_names
 from shoe.similarity.table import Similarity
 
-#
 Region = Literal["crop", "image"]
 REGIONS: tuple[Region, ...] = get_args(Region)
 _INSIDE = 0.5
@@ -95,7 +94,12 @@ def detections(predictions: Interactions, problems: Problems, how: Counting) -> 
     region, row = expand(first, np.where(at >= 0, predictions.offsets[at + 1] - first, 0))
     good = predictions.score[row] >= how.min_score
     if how.region == "crop":
-        good &= _inside(predictions, regions, region, row)
+        coordinates = np.broadcast_to(predictions.triplet_coordinates, (len(predictions),))[row]
+        crops = regions.crops[region]
+        for boxes in (predictions.human_boxes, predictions.object_boxes):
+            edges = convert_boxes(boxes[row], coordinates, CommonCoordinates.EDGES)
+            low, high = np.maximum(edges[:, :2], crops[:, :2]), np.minimum(edges[:, 2:], crops[:, 2:])
+            good &= _area(low, high) >= _INSIDE * _area(edges[:, :2], edges[:, 2:])
     region, row = region[good], row[good]
     best = _best(region, predictions.score[row], how.top)
     region, row = region[best], row[best]
@@ -105,17 +109,6 @@ def detections(predictions: Interactions, problems: Problems, how: Counting) -> 
     )
     verb, object_ = np.divmod(pairs, words)
     return Detections(region, interaction, verb, object_, predictions.verbs, predictions.objects, at >= 0)
-
-
-def _inside(predictions: Interactions, regions: Regions, region: Indices, row: Indices) -> Mask:
-    coordinates = np.broadcast_to(predictions.triplet_coordinates, (len(predictions),))[row]
-    crops = regions.crops[region]
-    good = np.ones(len(row), bool)
-    for boxes in (predictions.human_boxes, predictions.object_boxes):
-        edges = convert_boxes(boxes[row], coordinates, CommonCoordinates.EDGES)
-        low, high = np.maximum(edges[:, :2], crops[:, :2]), np.minimum(edges[:, 2:], crops[:, 2:])
-        good &= _area(low, high) >= _INSIDE * _area(edges[:, :2], edges[:, 2:])
-    return good
 
 
 def _area(low: Floats, high: Floats) -> Floats:
@@ -285,22 +278,32 @@ _STREAM = 1 << 27
 """First stream of random numbers, one per group."""
 
 
-@dataclass(frozen=True, slots=True)
-class GroupAccuracy:
+class OutcomeCounts(Document, frozen=True):
+    """Number of questions with each :class:`Outcome`, in the order of its members."""
+
+    right: Count
+    nothing_detected: Count
+    nothing_left: Count
+    missed: Count
+    falsely_found: Count
+
+
+class GroupScore(Document, frozen=True, kw_only=True):
     """Accuracy on one group of problems.
 
     Attributes:
+        group: name of the group.
         concepts, problems: number of concepts and of problems; a problem has two questions.
         accuracy: fraction of correct answers.
         interval: 95 % interval over resampled concepts; None for a single concept.
-        outcomes: number of questions with each outcome.
     """
 
-    concepts: int
-    problems: int
-    accuracy: float
-    interval: tuple[float, float] | None
-    outcomes: dict[Outcome, int]
+    group: str
+    concepts: Count
+    problems: Count
+    accuracy: Fraction
+    interval: Span | None = None
+    outcomes: OutcomeCounts
 
 
 @dataclass(frozen=True, slots=True)
@@ -313,7 +316,7 @@ class Accuracy:
         interval: 95 % interval over resampled concepts of each group; None if a group has a single concept.
     """
 
-    groups: dict[str, GroupAccuracy]
+    groups: dict[str, GroupScore]
     average: float
     interval: tuple[float, float] | None
 
@@ -348,10 +351,14 @@ def accuracy(problems: Problems, answers: Answers) -> Accuracy:
         numbers = random_numbers(_STREAM + number, (RESAMPLES, len(questions)))
         rows = (numbers % np.uint64(len(questions))).astype(np.int64)
         draws = np.asarray(correct[rows].sum(axis=1) / questions[rows].sum(axis=1))
-        codes, counts = np.unique(answers.outcome[in_group], return_counts=True)
-        outcomes = {Outcome(code): count for code, count in zip(codes.tolist(), counts.tolist(), strict=True)}
-        interval = percentiles(draws) if len(questions) > 1 else None
-        groups[name] = GroupAccuracy(len(questions), int(in_group.sum()), float(right.mean()), interval, outcomes)
+        groups[name] = GroupScore(
+            group=name,
+            concepts=len(questions),
+            problems=int(in_group.sum()),
+            accuracy=float(right.mean()),
+            interval=percentiles(draws) if len(questions) > 1 else None,
+            outcomes=OutcomeCounts(*np.bincount(answers.outcome[in_group].ravel(), minlength=len(Outcome)).tolist()),
+        )
         drawn.append(draws)
     average = float(np.mean([group.accuracy for group in groups.values()]))
     has_interval = all(group.interval is not None for group in groups.values())
@@ -380,27 +387,6 @@ class BongardReport:
     notes: tuple[str, ...]
 
 
-class OutcomeCounts(Document, frozen=True):
-    """Number of questions with each outcome."""
-
-    right: Count
-    nothing_detected: Count
-    nothing_left: Count
-    missed: Count
-    falsely_found: Count
-
-
-class GroupScore(Document, frozen=True, kw_only=True):
-    """Accuracy on one group of problems, and its 95 % interval over resampled concepts."""
-
-    group: str
-    concepts: Count
-    problems: Count
-    accuracy: Fraction
-    interval: Span | None = None
-    outcomes: OutcomeCounts
-
-
 class OracleScore(Document, frozen=True, kw_only=True):
     """Accuracy of one oracle: mean over the groups, and accuracy on each group."""
 
@@ -411,18 +397,7 @@ class OracleScore(Document, frozen=True, kw_only=True):
     @classmethod
     def from_accuracy(cls, found: Accuracy) -> OracleScore:
         """Return an accuracy as a JSON document."""
-        groups = [
-            GroupScore(
-                group=name,
-                concepts=group.concepts,
-                problems=group.problems,
-                accuracy=group.accuracy,
-                interval=group.interval,
-                outcomes=OutcomeCounts(**{code.name.lower(): group.outcomes.get(code, 0) for code in Outcome}),
-            )
-            for name, group in found.groups.items()
-        ]
-        return cls(average=found.average, interval=found.interval, groups=groups)
+        return cls(average=found.average, interval=found.interval, groups=[*found.groups.values()])
 
 
 class BongardScore(Document, frozen=True):
@@ -440,16 +415,9 @@ class BongardScore(Document, frozen=True):
     @classmethod
     def from_report(cls, report: BongardReport) -> BongardScore:
         """Return a report as a JSON document."""
-        return cls(
-            signature=str(report.signature),
-            problems=report.problems,
-            concepts=report.concepts,
-            images=report.images,
-            named_images=report.named_images,
-            oracle=OracleScore.from_accuracy(report.oracle),
-            soft_oracle=OracleScore.from_accuracy(report.soft_oracle),
-            notes=list(report.notes),
-        )
+        counts = report.problems, report.concepts, report.images, report.named_images
+        oracles = map(OracleScore.from_accuracy, (report.oracle, report.soft_oracle))
+        return cls(str(report.signature), *counts, *oracles, list(report.notes))
 
 
 @public_function
