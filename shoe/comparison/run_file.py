@@ -111,11 +111,6 @@ class StoredColumn(msgspec.Struct):
             raise ValueError(f"numbers of the unknown type {quote(self.type)}")
         return 8 * (self.table or 0) + self.length * int(self.type[1])
 
-    @property
-    def unpacked(self) -> int:
-        """Upper limit of the size of the column in memory, in bytes."""
-        return 8 * ((self.table or 0) + self.length)
-
 
 class ColumnWriter:
     """Collector of the columns of a run, in which equal columns are stored once."""
@@ -128,11 +123,13 @@ class ColumnWriter:
     def add(self, column: NDArray[Any]) -> int:
         """Add a column, unless an equal column exists, and return the index of the column in ``columns``."""
         if column.dtype.kind != "f":
-            return self._store(_small(column), None)
+            return self._store(smallest_integers(column), None)
         bits = column.view(np.int64)  # 0.0 and -0.0 are different values
         values = distinct(bits)
         if len(values) <= min(_MOST_CODES, len(column) // 2):
-            return self._store(_small(np.searchsorted(values, bits)), len(values), values.astype("<i8").tobytes())
+            return self._store(
+                smallest_integers(np.searchsorted(values, bits)), len(values), values.astype("<i8").tobytes()
+            )
         with np.errstate(over="ignore"):
             narrow = column.astype(np.float32)
         return self._store(narrow if np.array_equal(narrow, column) else column, None)
@@ -177,7 +174,8 @@ def check_range(column: NDArray[Any], low: float, high: float) -> NDArray[Any]:
     return column
 
 
-def _small(column: NDArray[Any]) -> NDArray[Any]:
+def smallest_integers(column: NDArray[Any]) -> NDArray[Any]:
+    """Return a copy of integers with the smallest type that holds all of them."""
     low, high = int(column.min(initial=0)), int(column.max(initial=0))
     fits = (name for name in _WHOLE if np.iinfo(name).min <= low and high <= np.iinfo(name).max)
     return column.astype(next(fits, column.dtype))
@@ -393,7 +391,7 @@ def read_run(path: str | Path) -> Run:
                 found_version, hint = quote(version), "score the predictions again with `shoe score --save`"
                 raise InputError(path, field="shoe_run", found=found_version, expected=f"version {_VERSION}", hint=hint)
             head = msgspec.json.decode(data, type=_Head)
-            total = sum(stored.unpacked for stored in head.columns)
+            total = sum(8 * ((stored.table or 0) + stored.length) for stored in head.columns)
             if total > (limit := max(_OF_ANY, _RATIO * sum(member.compress_size for member in archive.infolist()))):
                 size, most = f"{total / 1e6:,.0f} MB", f"{limit / 1e6:,.0f}"
                 raise ValueError(f"columns of {size}, expected at most {most} in a file of its size")

@@ -219,11 +219,6 @@ def kendall(a: Sequence[float], b: Sequence[float]) -> float | None:
     return None if isnan(tau) else tau
 
 
-def changes_places(a: Sequence[float], b: Sequence[float]) -> bool:
-    """Return whether the values ``a`` and ``b`` rank at least one pair of models in opposite orders."""
-    return bool((np.sign(differences(a)) * np.sign(differences(b)) < 0).any())
-
-
 COVERAGE = 0.95
 LEVEL = 0.05
 """Adjusted p below which a difference is called significant."""
@@ -284,6 +279,11 @@ class Difference(Document, frozen=True, kw_only=True):
     bootstrap: Test
     randomisation: Test
     significant: bool
+
+    @property
+    def winner(self) -> str:
+        """Name of the model with the better value; the second model if the values are equal."""
+        return self.models[0 if better(self.figure, self.value, 0) else 1]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

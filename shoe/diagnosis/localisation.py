@@ -246,13 +246,7 @@ SCORE_THRESHOLDS = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.7)
 """Minimum scores of predictions; at 0, no prediction with a score from 0 to 1 is removed."""
 
 
-class _PairsAndMap(PairFigures, frozen=True, kw_only=True):
-    map: Fraction | None = None
-    map_rare: Fraction | None = None
-    map_non_rare: Fraction | None = None
-
-
-class SweepPoint(_PairsAndMap, frozen=True):
+class SweepPoint(PairFigures, frozen=True):
     """Metrics of the pairs that remain at one threshold.
 
     Attributes:
@@ -261,6 +255,9 @@ class SweepPoint(_PairsAndMap, frozen=True):
     """
 
     threshold: float
+    map: Fraction | None = None
+    map_rare: Fraction | None = None
+    map_non_rare: Fraction | None = None
 
 
 class Sweep(Document, frozen=True):

@@ -174,9 +174,8 @@ def why_absent(negative: NegativeAp | None, named: InteractionMap | None, needs:
     """
     absent = {}
     if negative is None or negative.all_points is None:
-        absent["negative_ap"] = (
-            needs["negative_ap"] if negative is None else "every predicted pair is in the ground truth"
-        )
+        nothing = "every predicted pair is in the ground truth"
+        absent["negative_ap"] = needs["negative_ap"] if negative is None else nothing
     if named is None or named.map is None:
         nothing = "no predicted pair matches a pair of the ground truth"
         absent["interaction_map"] = needs["interaction_map"] if named is None else nothing

@@ -420,10 +420,9 @@ def vocabulary_gap(
     gains *= max(credit, 0.0) / (gains.sum() or 1.0)  # integration and sampled tie orders leave an error of about 0.1 %
     parts = _gains_by_word(scorer, exact.similarities, matches, words, gains)
     verb_credit, object_credit = (float(part.gain.sum()) for part in parts)
-    ranked = sorted(
-        ((gain, number, cell) for number, part in enumerate(parts) for cell, gain in part.totals()),
-        key=lambda entry: (-entry[0], *entry[1:]),
-    )
+    totals = (np.bincount(part.cell, part.gain) for part in parts)  # gains are above 0
+    found = [(total[cell], number, cell) for number, total in enumerate(totals) for cell in np.flatnonzero(total)]
+    ranked = sorted(found, key=lambda entry: (-entry[0], *entry[1:]))
 
     def confusion(part: _GainsByWord, cell: int, gain: float) -> Confusion:
         first, end = np.searchsorted(part.cell, [cell, cell + 1]).tolist()
@@ -449,9 +448,9 @@ def vocabulary_gap(
         credit=credit,
         verb_credit=verb_credit,
         object_credit=object_credit,
-        confusions=tuple(confusion(parts[number], cell, gain) for gain, number, cell in ranked[:most]),
+        confusions=tuple(confusion(parts[number], int(cell), float(gain)) for gain, number, cell in ranked[:most]),
         further=len(ranked[most:]),
-        further_gain=sum(gain for gain, _, _ in ranked[most:]),
+        further_gain=float(sum(gain for gain, _, _ in ranked[most:])),
     )
 
 
@@ -487,10 +486,6 @@ class _GainsByWord:
     truth: Indices
     cell: Indices
     gain: Floats
-
-    def totals(self) -> list[tuple[int, float]]:
-        cells = np.flatnonzero(np.bincount(self.cell))
-        return list(zip(cells.tolist(), np.bincount(self.cell, self.gain)[cells].tolist(), strict=True))
 
 
 def _gains_by_word(

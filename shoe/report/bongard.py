@@ -1,5 +1,6 @@
 """Bongard problems in the terminal, and a sample of them as an HTML page."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -68,7 +69,7 @@ def print_score(report: BongardReport, to: Console) -> None:
     print_line(to, f"signature  {report.signature}")
 
 
-def _span(interval: tuple[float, float] | None) -> str:
+def _span(interval: Sequence[float] | None) -> str:
     return "–" if interval is None else f"{100 * interval[0]:.1f} to {100 * interval[1]:.1f}"
 
 

@@ -120,7 +120,7 @@ def _pair(
         if (difference := made.between(*pair, column.figure)) is None:
             continue
         if difference.significant and column in others:
-            winners.setdefault(f"{_better(difference)} is better in", []).append(_heading(found, column))
+            winners.setdefault(f"{difference.winner} is better in", []).append(_heading(found, column))
         elif (difference.bootstrap.adjusted < LEVEL) != (difference.randomisation.adjusted < LEVEL):
             p = f"{difference.bootstrap.adjusted:.3f} and {difference.randomisation.adjusted:.3f}"
             winners.setdefault("the two tests disagree on", []).append(f"{_heading(found, column)} ({p})")
@@ -131,15 +131,10 @@ def _pair(
 def _difference(difference: Difference, statistics: Statistics) -> str:
     p = f"p = {max(difference.bootstrap.adjusted, difference.randomisation.adjusted):.3f}"
     ends = f"{' to '.join(map(points, difference.interval))}, " if difference.interval else ""
-    verdict = f"{_better(difference)} is better" if difference.significant else "no significant difference"
+    verdict = f"{difference.winner} is better" if difference.significant else "no significant difference"
     if statistics.too_few is not None:
         verdict = f"too few {statistics.too_few} to tell"
     return f"{points(difference.value)} points ({ends}{p}): {verdict}"
-
-
-def _better(difference: Difference) -> str:
-    first, second = difference.models
-    return first if better(difference.figure, difference.value, 0) else second
 
 
 def _summary(found: Comparison, statistics: Statistics, column: Column) -> str:

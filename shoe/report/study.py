@@ -13,8 +13,7 @@ from shoe.similarity.ensemble import HIGHEST
 from shoe.study.agreement import Ends, Figure
 from shoe.study.analysis import RULES, Agreement, StudyReport
 from shoe.study.metric.systems import Difference, Level, MeasureComparison
-from shoe.study.plan import Drawn, Study
-from shoe.study.problems import ProblemStudy
+from shoe.study.plan import Drawn, ProblemStudy, Study
 from shoe.study.raters_and_people import PeopleAndRaters
 from shoe.study.ratings import StudyRatings, shape_of
 from shoe.study.sampling import DIFFERS, expected

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoe.benchmarks.protocol_options import SemanticOptions, settings
+from shoe.comparison.run_file import smallest_integers
 from shoe.core.arrays import Floats, Indices, descending_order
 from shoe.core.errors import visible
 from shoe.core.io.json import encode
@@ -26,7 +27,6 @@ from shoe.scoring.semantic import SemanticResult
 from shoe.similarity import Similarity, SimilarityMap
 from shoe.similarity.ensemble import ENSEMBLES
 
-_WHOLE = ("u1", "u2", "u4", "i1", "i2", "i4")
 _ALIGNED = 8  # multiple of bytes at which each column starts, as typed arrays of JavaScript need it
 
 
@@ -50,7 +50,9 @@ def pack(value: Any) -> str:
 
 def _without_columns(value: Any, columns: list[NDArray[Any]]) -> Any:
     if isinstance(value, np.ndarray):
-        columns.append(_small(value.ravel()))
+        column = value.ravel()
+        column = column.astype(np.float64) if column.dtype.kind == "f" else smallest_integers(column)
+        columns.append(column.astype(column.dtype.newbyteorder("<")))
         return {"$column": len(columns) - 1}
     if isinstance(value, str):
         return visible(value)
@@ -59,14 +61,6 @@ def _without_columns(value: Any, columns: list[NDArray[Any]]) -> Any:
     if isinstance(value, (list, tuple)):
         return [_without_columns(each, columns) for each in value]
     return value
-
-
-def _small(column: NDArray[Any]) -> NDArray[Any]:
-    if column.dtype.kind == "f":
-        return column.astype("<f8")
-    low, high = int(column.min(initial=0)), int(column.max(initial=0))
-    fits = (name for name in _WHOLE if np.iinfo(name).min <= low and high <= np.iinfo(name).max)
-    return column.astype(f"<{next(fits)}")
 
 
 _KNOWN = {

@@ -23,8 +23,7 @@ from shoe.scoring.bongard.problems import Problems
 from shoe.similarity.ensemble import HIGHEST
 from shoe.study.analysis import StudyReport
 from shoe.study.folder import AnyStudy
-from shoe.study.plan import Box, Item, Picture, Question, Study
-from shoe.study.problems import ProblemStudy
+from shoe.study.plan import Box, Item, Picture, ProblemStudy, Question, Study
 from shoe.study.raters_and_people import PeopleAndRaters
 from shoe.study.ratings import StudyRatings, shape_of
 

@@ -348,7 +348,8 @@ def sample(concept: str, positives: Pool, negatives: Pool, how: Sampling) -> Ind
         marks = np.zeros((_AT_ONCE, width), np.float32)
         marks[np.arange(_AT_ONCE)[:, None], images[:, 0]] = 1
         marks[np.arange(_AT_ONCE)[:, None], images[:, 1] + len(positives)] = 1
-        clear, near = ~(marks @ shown.T >= how.overlap).any(axis=1), marks @ marks.T >= how.overlap
+        clear: Mask = np.asarray(~(marks @ shown.T >= how.overlap).any(axis=1))
+        near = marks @ marks.T >= how.overlap
         accepted: list[int] = []
         for candidate in range(_AT_ONCE):
             if clear[candidate] and not near[candidate, accepted].any():
@@ -530,8 +531,8 @@ def build_problems(
     for c, (action, object_) in enumerate(zip(concepts.actions, concepts.object.tolist(), strict=True)):
         same = of_object[object_]
         sides = same[found.concept[same] == c], same[~found.shows[image[same], c]]
-        pools = (Pool.from_regions(rows, image[rows]) for rows in sides)
-        sampled.append(sample(f"{action} {objects[object_]}", *pools, sampling or Sampling()))
+        positives, negatives = (Pool.from_regions(rows, image[rows]) for rows in sides)
+        sampled.append(sample(f"{action} {objects[object_]}", positives, negatives, sampling or Sampling()))
     counts = list(map(len, sampled))
     rows = np.concatenate([np.zeros((0, 2, SIDE), np.int64), *sampled])
     problems = Problems(found.regions, rows[:, 0], rows[:, 1], GROUPS, np.repeat(group, counts).astype(np.int32))

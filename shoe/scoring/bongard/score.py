@@ -279,7 +279,7 @@ _STREAM = 1 << 27
 
 
 class OutcomeCounts(Document, frozen=True):
-    """Number of questions with each :class:`Outcome`, in the order of its members."""
+    """Number of questions with each outcome."""
 
     right: Count
     nothing_detected: Count
@@ -416,8 +416,8 @@ class BongardScore(Document, frozen=True):
     def from_report(cls, report: BongardReport) -> BongardScore:
         """Return a report as a JSON document."""
         counts = report.problems, report.concepts, report.images, report.named_images
-        oracles = map(OracleScore.from_accuracy, (report.oracle, report.soft_oracle))
-        return cls(str(report.signature), *counts, *oracles, list(report.notes))
+        oracle, soft = map(OracleScore.from_accuracy, (report.oracle, report.soft_oracle))
+        return cls(str(report.signature), *counts, oracle, soft, list(report.notes))
 
 
 @public_function

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Annotated, Protocol, Self
+from typing import Annotated, Self, TypeVar
 
 import numpy as np
 from msgspec import Meta
@@ -14,24 +14,14 @@ from shoe.core.arrays import Floats, Indices, Mask
 from shoe.core.documents import Count, Document, Fraction
 from shoe.core.statistics import correlation, deviations, differences, holm, interval_around, kendall_of_differences
 from shoe.scoring.entries import minus
-from shoe.study.agreement import Ends, Figure, Scale, groups_of
+from shoe.study.agreement import Ends, Figure, LeftOut, Scale, groups_of
 from shoe.study.metric.units import Judged
 
 # What is found when measures are held against people, and which of them differ.
 
 
-class Ranking(Protocol):
-    """A statistic with its sampling variation."""
-
-    def figure(self, scale: Scale = ...) -> Figure:
-        """Return the value of the statistic with its interval."""
-
-    def minus(self, other: Self) -> Self:
-        """Return this statistic minus ``other``; both must vary under the same draws or deletions."""
-
-    @property
-    def p(self) -> float | None:
-        """Two-sided p-value of a test that the statistic is 0; None if undefined."""
+Ranking = TypeVar("Ranking", LeftOut, "DrawnStatistic")
+"""A statistic with its sampling variation."""
 
 
 class Difference(Document, frozen=True, kw_only=True):
