@@ -43,12 +43,8 @@ _OF_ANY, _RATIO = 200_000_000, 32
 def open_archive(path: str | Path, head: str) -> Iterator[zipfile.ZipFile]:
     """Yield the archive of a run, after checking its first bytes and its list of members.
 
-    Args:
-        head: name of the member with the header, by which a run is recognised.
-
-    Raises:
-        InputError: if the file is not a run.
-        ValueError: if the archive contains anything except stored or deflated members.
+    A run is recognised by the member ``head``, its header. Raise InputError for other files, and ValueError if the
+    archive contains anything except stored or deflated members.
     """
     with _stream(path) as stream:
         if stream.read(len(_START)) != _START:
@@ -147,11 +143,7 @@ class ColumnWriter:
 
 
 def read_column(stored: StoredColumn, content: bytes) -> NDArray[Any]:
-    """Return a column as float64, or int32 or int64, given its format and bytes; codes are replaced by their values.
-
-    Raises:
-        ValueError: for an unknown type, a wrong length, or a code without a value.
-    """
+    """Return the numbers of a column as float64, int32 or int64; raise ValueError if they do not fit its format."""
     if len(content) != stored.size:
         raise ValueError(f"a column of {len(content)} bytes instead of {stored.size}")
     head, dtype = 8 * (stored.table or 0), np.dtype(f"<{stored.type}")
@@ -198,9 +190,8 @@ def check_plain(noun: str, texts: Iterable[str]) -> None:
 def check_signature(text: str, facts: Mapping[str, str], *options: Mapping[str, str], strict: bool = False) -> None:
     """Raise ValueError if a signature does not match the metadata and the options of a run.
 
-    Args:
-        options: settings of the protocols in the signature, in its order.
-        strict: whether the signature belongs to one exact-label protocol, and therefore contains no similarity map.
+    ``options`` are the settings of the protocols in the signature, in its order. ``strict`` is whether it is the
+    signature of one exact-label protocol, and therefore contains no similarity map.
     """
     left_out = (*OF_RUN, *(SEMANTIC_FACTS if strict else ()))
     items = {name: value for name, value in facts.items() if name not in left_out}
@@ -376,11 +367,7 @@ def is_run(path: str | Path) -> bool:
 
 
 def read_run(path: str | Path) -> Run:
-    """Read a run from a file, and check its content.
-
-    Raises:
-        InputError: if the file is not a run, is damaged, or was written by a later version.
-    """
+    """Read a run from a file; raise InputError if the file is not a run, is damaged, or has another version."""
     try:
         with open_archive(path, _HEAD) as archive:
             if (length := archive.getinfo(_HEAD).file_size) > _LARGEST_HEAD:

@@ -94,11 +94,10 @@ class Draws:
         return self._prepared[1]
 
     def numbers(self, piece: DrawBatch) -> Counts:
-        """Return the random numbers of a batch, which are the same for all models.
+        """Return the random numbers of a batch, (M, R) for M images and R resamples; they are the same for all models.
 
-        Returns:
-            (M, R) for M images and R resamples: number of times that an image is drawn if the batch has one model; 0 if
-            the image is swapped, else 1, if the batch has two models.
+        For a batch of one model, the numbers are how often each image is drawn. For two models, they are 0 for images
+        whose predictions are swapped, else 1.
         """
         key = swaps, first = len(piece.models) > 1, piece.first
         if key not in self._random:

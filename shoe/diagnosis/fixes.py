@@ -39,10 +39,7 @@ def possible(scope: Scope, overlaps: Overlaps, types: NDArray[np.int8]) -> dict[
     A possible target is a ground truth that shares the correct boxes of the prediction: the object box for a human box
     error, the human box for an object box error, either box for an association error, and both boxes for an interaction
     error (IJCV paper 3.2.1, 3.2.2). If a prediction with a box error has targets with its verb, only these remain.
-
-    Args:
-        overlaps: pairs of predictions and ground truths that share a box.
-        types: (p,) ``ErrorType`` of each prediction.
+    ``overlaps`` are pairs that share a box, and ``types`` the (p,) ``ErrorType`` of each prediction.
     """
     shares = (overlaps.object, overlaps.human, overlaps.human | overlaps.object, overlaps.pair)
     of_prediction, lists = types[overlaps.prediction], {}
@@ -174,11 +171,8 @@ def shared_map(scope: Scope, overlaps: Overlaps, types: NDArray[np.int8], found_
 
     Truths are processed in file order. Each truth gets the best-scored prediction that is not a true positive, is not
     assigned yet, has a higher score than the true positive of the truth, and matches the human box of the truth. If the
-    human box of the prediction matches no box, the object boxes must match instead (protocols.md 8.4).
-
-    Args:
-        types: (p,) ``ErrorType`` of each prediction.
-        found_by: (t,) true positive of each truth, or -1.
+    human box of the prediction matches no box, the object boxes must match instead (protocols.md 8.4). ``types`` is the
+    (p,) ``ErrorType`` of each prediction, and ``found_by`` the (t,) true positive of each truth, or -1.
     """
     rank = scope.rank
     former = found_by[overlaps.truth]

@@ -128,12 +128,9 @@ def localise(
 ) -> Localised:
     """Return the predicted pairs matched with the pairs of the ground truth.
 
-    Args:
-        no_interaction: ``exclude`` or ``keep`` true pairs whose only class is no_interaction.
-        triplets: task of the triplets that the pairs come from, whose IoUs are reused; None for other pairs.
-
-    Raises:
-        InputError: if pairs and ground truth have no image in common.
+    ``no_interaction`` is ``exclude`` or ``keep``, for true pairs whose only class is no_interaction. ``triplets`` is
+    the task of the triplets that the pairs come from, whose IoUs are reused; None for other pairs. Raise InputError if
+    pairs and ground truth have no image in common.
     """
     origin = None
     if triplets is not None and pairs.of_triplet is not None:
@@ -284,16 +281,13 @@ def sweeps(localised: Localised, analysis: ErrorAnalysis | None) -> tuple[Sweep,
 def nms_sweep(
     localised: Localised, thresholds: Sequence[float] = NMS_THRESHOLDS, analysis: ErrorAnalysis | None = None
 ) -> Sweep:
-    """Return the metrics after non-maximum suppression (NMS) of pairs at several overlap thresholds.
+    """Return the metrics after non-maximum suppression (NMS) of pairs at several overlap thresholds, 0 to 1.
 
     The overlap is human IoU * sqrt(object IoU), as in CDN (protocols.md 2.2, ``shoe.scoring.matching.repeats``). If the
     pairs come from triplets, NMS is applied to triplets of equal verb and object, and the pairs of the remaining
     triplets remain; mAP is then that of the option ``strict.nms``. Pairs from a separate file are compared with pairs
-    of equal object label, ranked by detection score, or in file order without scores.
-
-    Args:
-        thresholds: maximum overlaps, 0 to 1.
-        analysis: error analysis of the model's triplets, for mAP; None for no mAP.
+    of equal object label, ranked by detection score, or in file order without scores. ``analysis`` is the error
+    analysis of the model's triplets, for mAP; None for no mAP.
     """
     lowest = min(thresholds)
     return _sweep(
@@ -308,10 +302,8 @@ def score_sweep(
 
     The score of a pair from a separate file is the lower detection score of its two boxes; a triplet has the score of
     its pair. If pairs come from triplets, detection scores are unknown: the score of a triplet is its confidence, and a
-    pair remains if one of its triplets remains. ``analysis`` is as for :func:`nms_sweep`.
-
-    Raises:
-        InputError: if pairs from a separate file do not contain the pair of a triplet.
+    pair remains if one of its triplets remains. ``analysis`` is as for :func:`nms_sweep`. Raise InputError if pairs
+    from a separate file do not contain the pair of a triplet.
     """
     pairs = localised.pairs
     if pairs.triplets is not None:

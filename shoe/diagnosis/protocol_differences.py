@@ -87,11 +87,8 @@ def _that_go(table: Interactions, label: Indices | Ints, threshold: float) -> in
 def groups(table: Interactions, label: Indices | Ints, threshold: float) -> Indices:
     """Return the (n,) group index, from 0, of each triplet. Near duplicates are in the same group.
 
-    Near duplicates are triplets of one image and label whose human IoU and object IoU both reach the threshold. A group
-    also contains triplets that are connected by a chain of near duplicates.
-
-    Args:
-        threshold: continuous IoU, 0..1.
+    Near duplicates are triplets of one image and label whose human IoU and object IoU both reach ``threshold``
+    (continuous IoU, 0..1). A group also contains triplets that are connected by a chain of near duplicates.
     """
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components

@@ -78,16 +78,13 @@ _STREAM = (1 << 27) + (1 << 26)
 
 
 def write_problem_page(path: str | Path, problems: Problems, images: Path | None, count: int, seed: int) -> None:
-    """Write sampled problems as an HTML page that works from disk, without scripts or network requests.
+    """Write sampled problems as an HTML page that works from disk; raise InputError if the file cannot be written.
 
     Args:
         images: folder with the images; small copies of the crops become part of the page. Without the folder, or if an
             image is missing, boxes are drawn on a blank crop.
         count: maximum number of problems of each group.
         seed: random seed of the sample.
-
-    Raises:
-        InputError: if the file cannot be written.
     """
     write_document(path, problem_page(problems, images, count, seed))
 

@@ -161,9 +161,8 @@ def print_diagnoses(
 ) -> None:
     """Print the diagnosis of one model, or of several side by side.
 
-    Args:
-        sweeps: whether to also print metrics at several thresholds.
-        verbose: whether to also print the tables of successive fixes, pairs and wrong words, and the signatures.
+    ``sweeps`` adds metrics at several thresholds. ``verbose`` adds the tables of successive fixes, pairs and wrong
+    words, and the signatures.
     """
     first = next(iter(models.values()))
     counted = f"{pluralize(first.pairs.images, 'image')} and {pluralize(len(first.scope.truth), 'triplet')} evaluated"

@@ -68,9 +68,8 @@ WORDINGS_TITLE = "Predicted words other than labels: most credit lost, then most
 def wordings_table(wordings: Sequence[Wording], *, narrow: bool = False) -> Table:
     """Return a table with one row per wording; a line separates most credit lost from most credit gained.
 
-    Args:
-        wordings: wordings with most credit lost, then at most as many wordings with most credit gained.
-        narrow: whether to leave out some columns, and all but the first five rows of each group.
+    ``wordings`` are those with most credit lost, then at most as many with most credit gained. ``narrow`` leaves out
+    some columns, and all but the first five rows of each group.
     """
     lost = sum(wording.lost >= 0.05 for wording in wordings[: (len(wordings) + 1) // 2])  # less is printed as 0.0
     headings = ["prediction", "verb · object", "compared with"]
@@ -97,14 +96,12 @@ def _phrase(wording: Wording) -> str:
 
 
 def write_wordings(wordings: Sequence[Wording], unread: Mapping[str, int], path: str | Path) -> None:
-    """Write wordings as CSV, one per line, atomically.
+    """Write all wordings of a report as CSV, one per line, atomically.
 
     Columns are the fields of :class:`~shoe.scoring.evidence.facts.Wording`; fields of verb and object have the prefixes
-    ``verb_`` and ``object_``. Phrases are separated by " | ". A phrase in ``unread`` has a line with only its count.
-
-    Args:
-        wordings: all wordings of a report; those without verb and object are left out if ``unread`` is not empty.
-        unread: number of occurrences of each phrase in which no verb and object were found.
+    ``verb_`` and ``object_``. Phrases are separated by " | ". ``unread`` is the number of occurrences of each phrase in
+    which no verb and object were found: each has a line with only its count, which replaces the wordings without verb
+    and object.
     """
     read = (wording for wording in wordings if not unread or wording.verb.word or wording.object.word)
     rows = [_csv_row(wording.to_dict()) for wording in read]

@@ -34,9 +34,8 @@ def console() -> Console:
 def print_report(report: Report, to: Console, evidence: Evidence | None = None, *, verbose: bool = False) -> None:
     """Print the metrics, notes and signature of a report; names from files cannot inject terminal commands.
 
-    Args:
-        evidence: explanations of the metrics; collected if not given.
-        verbose: whether to also print the table of wordings, SHOE-mF1 by threshold, and all notes.
+    ``evidence`` explains the metrics, and is collected if not given. ``verbose`` adds the table of wordings, SHOE-mF1
+    by threshold, and all notes.
     """
     truth = report.truth
     split = f" · {printable(truth.class_split.name)}" if truth.class_split else ""

@@ -174,10 +174,7 @@ def new_study(
     The study has ``items`` drawn items, additional gold items (3 %, at least two), and five practice items. Items are
     drawn evenly over strata. If ``influential`` is given, items are drawn from its pairs in proportion to their
     influence on a score. Gold items compare a class with itself (rating 4), or two classes that differ in both words
-    and have similarity 0 in the map (rating 0).
-
-    Raises:
-        OptionError: if there are not enough pairs.
+    and have similarity 0 in the map (rating 0). Raise OptionError if there are not enough pairs.
     """
     if influential is None:
         sample = draw(data.classes, similarity, items + _TRAINING, seed)
@@ -310,13 +307,9 @@ def new_problem_study(
 ) -> ProblemStudy:
     """Return a new study of Bongard problems, with problems assigned to testers.
 
-    Args:
-        files: problem files, in the order of the problems.
-        testers: number of testers of each problem; three in the literature.
-        seed: random seed, 0..65535.
-
-    Raises:
-        OptionError: if there are fewer raters than testers per problem, or two files have the same name.
+    ``files`` are the problem files in the order of the problems, ``testers`` the number of testers of each problem
+    (three in the literature), and ``seed`` is 0..65535. Raise OptionError if there are fewer raters than testers per
+    problem, or two files have the same name.
     """
     if raters < testers:
         raise OptionError(f"--raters: found {raters}, expected at least {testers}, the number of testers per problem")

@@ -33,10 +33,7 @@ def draw_pictures(found: ErrorAnalysis, name: str, folder: Path, pictures: Path 
     """Write a grid of at most six examples, ERROR.png, for each kind of error of a model that occurs; return the paths.
 
     ``pictures`` is the folder of the dataset's images; boxes of missing images are drawn on grey. ``folder`` is created
-    if needed.
-
-    Raises:
-        InputError: if the folder cannot be written to.
+    if needed; raise InputError if it cannot be written to.
     """
     make_folder(folder)
     paths = []
@@ -148,8 +145,7 @@ def _placed(pair: Shown, scale: float, corner: tuple[int, int]) -> tuple[Box, Bo
 def read_picture(name: str, folder: Path | None) -> tuple[Image | None, str]:
     """Return an RGB image and "", or None and the reason why it cannot be read. Folders in ``name`` are ignored.
 
-    Raises:
-        MissingExtraError: if Pillow is not installed.
+    Raise MissingExtraError if Pillow is not installed.
     """
     try:
         from PIL import Image

@@ -27,11 +27,7 @@ _SHADES = ("#DCE9F2", "#A9CBE2", "#6BA6CD", "#2F7FB5", "#0B4F82")
 
 
 def draw_study(study: StudyRatings, found: StudyReport, folder: Path) -> list[Path]:
-    """Write the figures for which a study has data, each as PDF and PNG, and return all paths.
-
-    Raises:
-        InputError: if the folder cannot be written to.
-    """
+    """Write the figures of a study as PDF and PNG; return all paths, or raise InputError if that is impossible."""
     made: dict[str, Callable[[], Figure]] = {"study_levels": partial(levels, found)}
     if found.all.reference is not None:
         made["study_reference"] = partial(reference, study, found.all.reference)
@@ -120,11 +116,7 @@ def _names(axes: Axes, names: Sequence[str]) -> None:
 
 
 def draw_against(found: MeasureComparison, folder: Path) -> list[Path]:
-    """Write the figure of :func:`ranking_lines` as PDF and PNG, and return the two paths.
-
-    Raises:
-        InputError: if the folder cannot be written to.
-    """
+    """Write :func:`ranking_lines` as PDF and PNG; return the paths, or raise InputError if that is impossible."""
     return save(partial(ranking_lines, found), folder, "metric_against_people")
 
 

@@ -66,10 +66,8 @@ def make_folder(path: Path) -> None:
 def save(draw: Callable[[], Figure], folder: Path, name: str) -> list[Path]:
     """Draw a figure in the common style, write it as NAME.pdf and NAME.png, and return the two paths.
 
-    The folder is created if needed. The style does not depend on the user's matplotlib settings.
-
-    Raises:
-        InputError: if the folder cannot be written to.
+    The folder is created if needed; raise InputError if it cannot be written to. The style does not depend on the
+    user's matplotlib settings.
     """
     from matplotlib import style
 

@@ -31,11 +31,8 @@ _SCALE = 65535
 def classes(runs: Sequence[Run], *, curves: bool = True) -> dict[str, Any] | None:
     """Return metrics and curves per class with the keys of ``static/classes.js`` and ``static/curves.js``.
 
-    Return None if no metric per class is known for all models.
-
-    Args:
-        runs: runs with one ground truth and the same protocols.
-        curves: whether to include curves, from which the ground truth of single predictions can be inferred.
+    Return None if no metric per class is known for all ``runs``, which have one ground truth and the same protocols.
+    ``curves`` is whether to include curves, from which the ground truth of single predictions can be inferred.
     """
     first = runs[0]
     measures, drawn = [], []

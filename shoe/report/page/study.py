@@ -31,11 +31,7 @@ _MOST = 40  # maximum number of raters, and of ensembles, in the report
 
 
 def write_people_page(path: Path, study: StudyRatings, found: StudyReport, command: str) -> None:
-    """Write the report of a study as one HTML file that works from disk without scripts.
-
-    Raises:
-        InputError: if the file cannot be written.
-    """
+    """Write the report of a study as one HTML file without scripts; raise InputError if the file cannot be written."""
     values = {"people": people_part(study, found), "command": command}
     write_document(path, document("people.html", "shoe: people's ratings", ["page.css"], **values)[0])
 
@@ -116,11 +112,7 @@ def default_texts(study: AnyStudy) -> dict[str, str]:
 
 
 def read_texts(folder: Path, study: AnyStudy) -> dict[str, str]:
-    """Read the texts of a study's pages, by file name. The owner of the study may have edited the files.
-
-    Raises:
-        InputError: if a file is missing or is not UTF-8.
-    """
+    """Read the texts of a study's pages by file name; raise InputError if a file is missing or is not UTF-8."""
     texts = {}
     for name in default_texts(study):
         try:
@@ -149,10 +141,8 @@ def write_rater_page(
 ) -> None:
     """Write the page of one rater, which works from disk.
 
-    Args:
-        shown: data from :func:`shown_to_all`.
-        order: questions in the order in which the rater sees them.
-        pictures: ``data:`` URLs of the images by file name.
+    ``shown`` is the data from :func:`shown_to_all`, ``order`` the questions in the order in which the rater sees them,
+    and ``pictures`` the ``data:`` URLs of the images by file name.
     """
     data = encode({**shown, "rater": rater, "order": order, "pictures": pictures}).decode()
     escaped = Markup(data.replace("<", "\\u003c"))  # noqa: S704 - nothing in it can end the script element
@@ -177,13 +167,10 @@ Pictured = tuple[Study, dict[str, bytes]]
 
 
 def with_pictures(study: Study, truth: GroundTruth, images: Path) -> Pictured:
-    """Assign to each item, except gold items, a random image of its first class, chosen by the seed of the study.
+    """Return a copy of a study with an image of the first class of each item, and these images as JPEG by file name.
 
-    Returns:
-        A copy of the study with pictures, and the images as JPEG by file name. Items without an image are unchanged.
-
-    Raises:
-        InputError: if no item has an image.
+    Images are chosen at random by the seed of the study. Gold items, and items without an image, are unchanged. Raise
+    InputError if no item has an image.
     """
     sampler = _Pictures(truth, images, study.seed)
     pictures: dict[str, bytes] = {}
@@ -240,8 +227,7 @@ def _scaled(box: np.ndarray, scale: float) -> Box:
 def problem_pictures(problems: Problems, images: Path, first: int = 0) -> dict[str, bytes]:
     """Return the crops of Bongard problems as JPEG by file name: ``first + row``.jpg for the crop in a row of regions.
 
-    Raises:
-        InputError: if an image cannot be read, or a crop lies outside its image.
+    Raise InputError if an image cannot be read, or a crop lies outside its image.
     """
     regions, rows = problems.regions, np.unique(problems.rows)
     pictures = {}

@@ -325,16 +325,11 @@ class Pool:
 
 
 def sample(concept: str, positives: Pool, negatives: Pool, how: Sampling) -> Indices:
-    """Sample the problems of one concept by Algorithm 1.
+    """Return the problems of one concept, sampled by Algorithm 1, as (problems, 2, 7) regions, positives first.
 
-    Args:
-        concept: name of the concept, which determines the samples together with the seed.
-        positives: regions that show the concept.
-        negatives: regions that do not show the concept; no image is in both pools.
-        how: seed and limits.
-
-    Returns:
-        (problems, 2, 7) regions, positives first; empty if a side has fewer than seven images.
+    The name of the ``concept`` and the seed in ``how`` determine the sample. ``positives`` are regions that show the
+    concept, and ``negatives`` regions that do not; no image is in both pools. The result is empty if a side has fewer
+    than seven images.
     """
     if min(len(positives), len(negatives)) < SIDE:
         return np.zeros((0, 2, SIDE), np.int64)

@@ -146,18 +146,12 @@ class _Problem(Struct, array_like=True, gc=False):
 
 
 def read_problems(*paths: str | Path) -> Problems:
-    """Read problem files, gzip-compressed or not.
+    """Read problem files, gzip-compressed or not, and return all problems in the order of the files.
 
-    The group of a file is the part of the file name like ``seen_obj_unseen_act``; without such a part, the group has
-    the name of the file.
-
-    Returns:
-        All problems in the order of the files; groups in the order of :data:`GROUPS`, then other groups.
-
-    Raises:
-        InputError: for a file given twice, or naming file, problem, side and picture of an invalid problem: not seven
-            pictures per side, boxes without area, positives of several concepts, or a negative that shows another
-            object or the concept.
+    The group of a file is the part of its name like ``seen_obj_unseen_act``, or else the name of the file. Groups are
+    in the order of :data:`GROUPS`, then other groups. Raise InputError for a file given twice, or with the place of an
+    invalid problem: not seven pictures per side, boxes without area, positives of several concepts, or a negative that
+    shows another object or the concept.
     """
     real = [Path(path).resolve() for path in paths]
     for number, path in enumerate(paths):
@@ -184,11 +178,9 @@ def read_problems(*paths: str | Path) -> Problems:
 def write_problems(problems: Problems, folder: str | Path, name: str, images: str = "") -> list[Path]:
     """Write one file per group with problems, ``FOLDER/NAME_GROUP.json``, and return the paths.
 
-    Boxes are rounded outwards to whole pixels, as in the published files. Existing files of groups without
-    problems are deleted. The folder is created if needed; ``images`` is a prefix of the image paths.
-
-    Raises:
-        InputError: if a file cannot be written.
+    Boxes are rounded outwards to whole pixels, as in the published files. Existing files of groups without problems are
+    deleted. The folder is created if needed; ``images`` is a prefix of the image paths. Raise InputError if a file
+    cannot be written.
     """
     target = Path(folder)
     try:

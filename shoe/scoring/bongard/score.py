@@ -430,14 +430,12 @@ def score_problems(
     votes: Votes = "image",
     images_in_predictions: bool = False,
 ) -> BongardReport:
-    """Score predictions on Bongard problems.
+    """Return the accuracy of predictions on Bongard problems.
 
     Predictions are for whole images, with any words. The soft oracle uses ``classes`` and ``similarity``; the paper's
     oracle uses ``votes`` ("image" or "detection", see :func:`oracle`). ``counting`` says which predictions count in a
-    picture. With ``images_in_predictions``, only problems with all fourteen images in the predictions are scored.
-
-    Raises:
-        InputError: if the predictions list no image, or with ``images_in_predictions`` not all images of any problem.
+    picture. With ``images_in_predictions``, only problems with all fourteen images in the predictions are scored. Raise
+    InputError if the predictions list no image, or with ``images_in_predictions`` not all images of any problem.
     """
     how, regions = counting or Counting(), problems.regions
     found = detections(predictions, problems, how)

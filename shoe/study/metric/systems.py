@@ -284,13 +284,10 @@ class DrawnStatistic:
 
 
 def statistics_of(people: Scores, by_images: Scores, measure: Scores, raters: int) -> dict[str, DrawnStatistic]:
-    """Return all statistics that compare a measure's scores of models with those of people.
+    """Return all statistics that compare a measure's scores of models with those of people, by name.
 
-    Args:
-        people: scores by people under drawn images and other raters.
-        by_images: scores by people under drawn images alone, for people's confidence in the order of two models.
-        measure: scores by the measure.
-        raters: number of raters.
+    ``people`` are scores by people under drawn images and other raters, ``by_images`` under drawn images alone, for
+    people's confidence in the order of two models. ``raters`` is the number of raters.
     """
     a, b = ScoreDifferences(people, by_images), ScoreDifferences(measure)
     found = {name: (of(a.whole, b.whole), of(a.drawn, b.drawn)) for name, of in _OF_DIFFERENCES.items()}

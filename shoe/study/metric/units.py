@@ -51,13 +51,9 @@ def tie_width(values: Floats, pairs: UnitPairs, people: Indices, known: Mask) ->
     """Return the difference up to which a measure's values count as ties, so that most pairs are ordered as by people.
 
     Tie calibration (Deutsch, Foster and Freitag 2023): values like 0.71 and 0.72 may count as equal if people see no
-    difference. Of several equally good differences, the smallest is returned.
-
-    Args:
-        values: (n,) values of the measure.
-        pairs: P pairs of units.
-        people: (P,) order of each pair by people, as from :func:`pair_order`.
-        known: (P,) whether people judged both units of each pair.
+    difference. Of several equally good differences, the smallest is returned. ``values`` are the (n,) values of the
+    measure, ``people`` the (P,) order of each pair by people, as from :func:`pair_order`, and ``known`` (P,) whether
+    people judged both units of each pair.
     """
     apart = (values[pairs.first] - values[pairs.second])[known]
     order = np.argsort(np.abs(apart), kind="stable")
