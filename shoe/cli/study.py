@@ -103,7 +103,8 @@ def metric(
 
     refuse_overwrite((judgements, ground_truth, *models), latex, json)
     if figures is not None:
-        from shoe.report.figures.style import check_plots, make_folder
+        from shoe.core.io.files import make_folder
+        from shoe.report.figures.style import check_plots
 
         check_plots()
         make_folder(figures)

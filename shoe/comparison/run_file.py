@@ -410,8 +410,15 @@ def _run(head: _Head, columns: list[Any]) -> Run:
     if head.classes.count("\n") > _MOST_CLASSES:
         raise ValueError(f"more than {_MOST_CLASSES:,} classes")
     classes = parse_classes(head.classes, head.facts["data"])
-    protocols = _protocols(classes.name)
-    split = _class_split(head.class_split, len(classes)) if head.class_split else None
+    protocols: dict[str, StrictOptions | RoleOptions] = {}
+    with suppress(ShoeError):  # a benchmark that is not installed here
+        protocols |= {**benchmark(classes.name).protocols, **benchmark(classes.name).role_protocols}
+    split = None
+    if (parted := head.class_split) is not None:
+        parts = {part: np.zeros(len(classes), bool) for part in parted.parts}
+        for part, members in parted.parts.items():
+            parts[part][check_range(np.array(members, np.int64), 0, len(classes))] = True
+        split = ClassSplit(parted.name, parts, parted.source, parted.about)
 
     def signed(text: str) -> Signature:
         return Signature.parse(text, protocols)
@@ -507,13 +514,6 @@ def _run(head: _Head, columns: list[Any]) -> Run:
     return run
 
 
-def _class_split(stored: _Split, classes: int) -> ClassSplit:
-    parts = {part: np.zeros(classes, bool) for part in stored.parts}
-    for part, members in stored.parts.items():
-        parts[part][check_range(np.array(members, np.int64), 0, classes)] = True
-    return ClassSplit(stored.name, parts, stored.source, stored.about)
-
-
 Options = TypeVar("Options", StrictOptions, SemanticOptions)
 
 
@@ -522,9 +522,3 @@ def _options(family: Callable[..., Options], stored: dict[str, str]) -> Options:
     own = {name.removeprefix("strict."): name for name in stored}
     start = family(protocol=stored[own["protocol"]])
     return changed(start, [f"{name}={value}" for name, value in stored.items() if not name.endswith("protocol")])
-
-
-def _protocols(dataset: str) -> Mapping[str, StrictOptions | RoleOptions]:
-    with suppress(ShoeError):  # a benchmark that is not installed here
-        return {**benchmark(dataset).protocols, **benchmark(dataset).role_protocols}
-    return {}

@@ -12,7 +12,7 @@ from rich.text import Text
 from shoe.core.arrays import random_numbers
 from shoe.core.errors import pluralize, printable
 from shoe.report.page import svg
-from shoe.report.page.rendering import crop_url, document, write_document
+from shoe.report.page.rendering import crop_url, document
 from shoe.report.text import count, percent, print_line, table
 from shoe.scoring.bongard.build import Built
 from shoe.scoring.bongard.problems import SHOTS, Problems, Regions
@@ -77,20 +77,12 @@ _STREAM = (1 << 27) + (1 << 26)
 """First index of the random number streams of this page; no other use of the seed has these streams."""
 
 
-def write_problem_page(path: str | Path, problems: Problems, images: Path | None, count: int, seed: int) -> None:
-    """Write sampled problems as an HTML page that works from disk; raise InputError if the file cannot be written.
-
-    Args:
-        images: folder with the images; small copies of the crops become part of the page. Without the folder, or if an
-            image is missing, boxes are drawn on a blank crop.
-        count: maximum number of problems of each group.
-        seed: random seed of the sample.
-    """
-    write_document(path, problem_page(problems, images, count, seed))
-
-
 def problem_page(problems: Problems, images: Path | None, count: int, seed: int) -> str:
-    """Return at most ``count`` random problems of each group as an HTML page; see :func:`write_problem_page`."""
+    """Return at most ``count`` random problems of each group as an HTML page that works from disk.
+
+    Small copies of the crops from the folder ``images`` become part of the page. Without the folder, or if an image is
+    missing, boxes are drawn on a blank crop.
+    """
     total = f"{pluralize(len(problems), 'problem')} of {pluralize(len(problems.concepts), 'concept')}"
     groups = []
     for number, group in enumerate(problems.groups):

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from shoe.benchmarks.protocols import OF_PREDICTIONS
-from shoe.comparison.compare import Cell, ClassDifference, Comparison, GroupDifference, class_ap, truths_of
+from shoe.comparison.compare import Cell, ClassDifference, Comparison, class_ap, truths_of
 from shoe.comparison.run import NO_CONFIDENCE, Run
 from shoe.comparison.significance import Difference
 from shoe.comparison.sweeps import FIGURES, OptionValue, Point, RankStability, Setting
@@ -58,11 +58,15 @@ def largest_differences(
         if set(each.models) != pair:
             continue
         heading = next(column.heading for column in found.columns if column.figure == each.figure)
-        rows = [
-            (kind, move.name, count(move.truths), percent(move.before), percent(move.after), points(move.by))
-            for kind, moves in (("class", each.classes), ("verb", each.verbs), ("object", each.objects))
-            for move in _extremes(moves, _FEWEST_TRUTHS[kind])
-        ]
+        rows = []
+        for kind, moves in (("class", each.classes), ("verb", each.verbs), ("object", each.objects)):
+            moves = [move for move in moves if move.truths >= _FEWEST_TRUTHS[kind]] or moves
+            extremes = [move for move in moves[:_MOST] if move.by > 0] + [
+                move for move in moves[-_MOST:] if move.by < 0
+            ]
+            for move in extremes:
+                figures = percent(move.before), percent(move.after), points(move.by)
+                rows.append((kind, move.name, count(move.truths), *figures))
         if rows:
             yield heading, each.models, rows
 
@@ -74,11 +78,6 @@ def _two_best(found: Comparison) -> set[str]:
     first, *others = (found.names[i] for i in order)
     model = first.removesuffix(NO_CONFIDENCE)
     return {first, *[name for name in others if name.removesuffix(NO_CONFIDENCE) != model][:1]}
-
-
-def _extremes(moves: Sequence[GroupDifference], fewest: int) -> list[GroupDifference]:
-    moves = [move for move in moves if move.truths >= fewest] or moves
-    return [move for move in moves[:_MOST] if move.by > 0] + [move for move in moves[-_MOST:] if move.by < 0]
 
 
 def classes_csv(found: Comparison) -> str:

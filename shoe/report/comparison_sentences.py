@@ -170,7 +170,15 @@ def _uncertainty(found: Comparison) -> list[str]:
                 f"correction over {pluralize(pairs, 'pair')} of models"
             )
         lines.append(line)
-        lines += _without_interval(found, made)
+        lacking = [
+            _heading(found, column)
+            for column in found.columns
+            for name, cell in zip(found.names, found.cells(column.figure), strict=True)
+            if made.has_intervals and cell.value is not None and column.figure not in made.estimates[name]
+        ]
+        if lacking:
+            why = "no interval, because no resample of the images changes the metric"
+            lines.append(f"images     {why}: {', '.join(dict.fromkeys(lacking))}")
     lines += [*_raters(found), *_not_measured(found)]
     for run in found.runs:
         if run.interval is not None and run.interval.map is not None:
@@ -178,19 +186,6 @@ def _uncertainty(found: Comparison) -> list[str]:
             meaning = "is the 90 % interval if all pairs of senses were rated"
             lines.append(f"unrated    {run.name}: SHOE-mAP {ends} {meaning}")
     return lines
-
-
-def _without_interval(found: Comparison, statistics: Statistics) -> list[str]:
-    if not statistics.has_intervals:
-        return []
-    lacking = [
-        _heading(found, column)
-        for column in found.columns
-        for name, cell in zip(found.names, found.cells(column.figure), strict=True)
-        if cell.value is not None and column.figure not in statistics.estimates[name]
-    ]
-    line = "images     no interval, because no resample of the images changes the metric"
-    return [f"{line}: {', '.join(dict.fromkeys(lacking))}"] if lacking else []
 
 
 def _raters(found: Comparison) -> list[str]:

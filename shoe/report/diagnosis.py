@@ -13,7 +13,7 @@ from shoe.core.errors import pluralize, printable
 from shoe.diagnosis.analysis import ErrorAnalysis
 from shoe.diagnosis.diagnose import Diagnosis
 from shoe.diagnosis.error_types import ERRORS, GROUPS, NAMES
-from shoe.diagnosis.localisation import PairFigures, Sweep
+from shoe.diagnosis.localisation import PairFigures
 from shoe.diagnosis.pairs import PairDiagnosis
 from shoe.diagnosis.record import ModelFigures
 from shoe.diagnosis.relations import Relation
@@ -183,7 +183,12 @@ def print_diagnoses(
     for name, found in models.items():
         for curve in found.sweeps if sweeps else ():
             print_line(to, f"{name}: {SWEEPS[curve.by]}" if several else SWEEPS[curve.by])
-            to.print(_sweep_table(curve))
+            headings = ("pairs per\nimage", "pair\nrecall", "one to\none", "pair\nprecision", "mAP", "rare", "non-rare")
+            made = table("threshold", *headings)
+            for p in curve.points:
+                shares = (p.recall, p.recall_one_to_one, p.precision, p.map, p.map_rare, p.map_non_rare)
+                made.add_row(f"{p.threshold:g}", decimals(p.per_image, 1), *map(percent, shares))
+            to.print(made)
     for line in _notes(models, verbose=verbose):
         print_line(to, line)
     if not verbose:
@@ -318,15 +323,6 @@ def _add_sub_tasks(
 ) -> None:
     shares = (pairs.recall, pairs.recall_one_to_one, pairs.precision, pairs.human_recall, pairs.object_recall)
     to.add_row(words(name), per_image, *map(percent, shares), negative, percent(interaction))
-
-
-def _sweep_table(curve: Sweep) -> Table:
-    headings = ("pairs per\nimage", "pair\nrecall", "one to\none", "pair\nprecision", "mAP", "rare", "non-rare")
-    made = table("threshold", *headings)
-    for point in curve.points:
-        shares = (point.recall, point.recall_one_to_one, point.precision, point.map, point.map_rare, point.map_non_rare)
-        made.add_row(f"{point.threshold:g}", decimals(point.per_image, 1), *map(percent, shares))
-    return made
 
 
 def _notes(models: Models, *, verbose: bool) -> list[str]:

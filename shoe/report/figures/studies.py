@@ -48,7 +48,7 @@ def levels(found: StudyReport) -> Figure:
     for level, shade in enumerate(_SHADES):
         axes.barh(range(len(ratings)), shares[:, level], left=before, color=shade, height=0.7, label=str(level))
         before += shares[:, level]
-    _names(axes, list(found.raters)[:_MOST])
+    _names(axes, [label(name, 1.6, lines=1) for name in [*found.raters][:_MOST]])
     axes.set_xlim(0, 100)
     axes.set_xlabel("% of the rater's ratings")
     figure.legend(loc="outside upper right", ncols=LEVELS, title=None)
@@ -86,7 +86,7 @@ def ceilings(found: StudyReport) -> Figure:
     for y, (_, person, rho) in enumerate(rows):
         if rho is not None:
             axes.plot([rho], [y], "o" if person else "D", color=BLUE if person else ORANGE, markersize=4)
-    _names(axes, [name for name, _, _ in rows])
+    _names(axes, [label(name, 1.6, lines=1) for name, _, _ in rows])
     axes.grid(axis="x", **GRID)
     axes.set_xlabel("Spearman's rho with the mean of the (other) people; band: people's mean and its 95 % interval")
     return figure
@@ -109,7 +109,7 @@ def pictures(study: StudyRatings) -> Figure:
 
 
 def _names(axes: Axes, names: Sequence[str]) -> None:
-    axes.set_yticks(range(len(names)), [label(name, 1.6, lines=1) for name in names])
+    axes.set_yticks(range(len(names)), names)
     axes.set_ylim(len(names) - 0.4, -0.6)
     axes.tick_params(axis="y", length=0)
     axes.spines["left"].set_visible(False)
@@ -138,11 +138,9 @@ def ranking_lines(found: MeasureComparison) -> Figure:
                 axes.plot([value], [y], "o", color=colour, markersize=4)
             else:
                 beside_right(axes, y, "undefined", 0, color=GREY)
-        axes.set_yticks(range(len(level.figures)), [label(measure, 2.2) for measure in level.figures])
+        _names(axes, [label(measure, 2.2) for measure in level.figures])
         axes.set_ylim(len(level.figures) - 0.5, -0.5)
         axes.set_title(f"{KINDS[name]} ({level.number:,}): {HEADINGS[HEADLINE[name]]}", loc="left", fontweight="bold")
         axes.grid(axis="x", **GRID)
-        axes.tick_params(axis="y", length=0)
-        axes.spines["left"].set_visible(False)
     figure.supxlabel("agreement with human ratings; orange: not significantly different from the best", fontsize=8)
     return figure

@@ -8,8 +8,8 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shoe.core.errors import InputError, MissingExtraError, printable
-from shoe.core.io.files import atomic_write
+from shoe.core.errors import MissingExtraError, printable
+from shoe.core.io.files import atomic_write, make_folder
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -53,14 +53,6 @@ def check_plots() -> None:
         import matplotlib.figure  # noqa: F401
     except ImportError:
         raise MissingExtraError("drawing", "plots") from None
-
-
-def make_folder(path: Path) -> None:
-    """Create a folder and its parents; raise an InputError if that is impossible."""
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(path, found=error.strerror or str(error), expected="a folder that can be created") from None
 
 
 def save(draw: Callable[[], Figure], folder: Path, name: str) -> list[Path]:

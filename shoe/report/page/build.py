@@ -127,7 +127,11 @@ def write_page(
     data: dict[str, Any] = {"models": found.names, "classes": classes(found.runs, curves=shown)}
     packed: dict[str, Any] = {"data-page": data}
     if isinstance(again, Rescoring):
-        data["rescoring"] = _settings(again, found.runs)
+        labels, options = ([each[key] for each in again.shared["ensembles"]] for key in ("label", "option"))
+        semantic = ((item for item in run.figures().items() if item[0].startswith("semantic:")) for run in found.runs)
+        figures = [{key.split(":")[1]: value for key, value in items} for items in semantic]
+        settings = {"settings": again.shared["settings"], "ensembles": labels, "options": options, "figures": figures}
+        data["rescoring"] = settings
         packed["data-shared"] = again.shared
         packed |= {f"data-model-{number}": model for number, model in enumerate(again.models)}
     pictures = examples.examples(found.names, known, images) if shown else None
@@ -170,13 +174,6 @@ def write_page(
         worker=bundle(_WORKER),
     )
     write_document(path, page)
-
-
-def _settings(again: Rescoring, runs: Sequence[Run]) -> dict[str, Any]:
-    labels, options = ([each[key] for each in again.shared["ensembles"]] for key in ("label", "option"))
-    semantic = ((item for item in run.figures().items() if item[0].startswith("semantic:")) for run in runs)
-    figures = [{key.split(":")[1]: value for key, value in items} for items in semantic]
-    return {"settings": again.shared["settings"], "ensembles": labels, "options": options, "figures": figures}
 
 
 def _errors(reports: Sequence[Report]) -> dict[str, Any] | None:

@@ -23,7 +23,7 @@ from shoe.scoring.bongard.problems import Problems
 from shoe.similarity.ensemble import HIGHEST
 from shoe.study.analysis import StudyReport
 from shoe.study.folder import AnyStudy
-from shoe.study.plan import Box, Item, Picture, ProblemStudy, Question, Study
+from shoe.study.plan import Box, Picture, ProblemStudy, Question, Study
 from shoe.study.raters_and_people import PeopleAndRaters
 from shoe.study.ratings import StudyRatings, shape_of
 
@@ -163,60 +163,44 @@ CROP = 256
 _STREAM = (7 << 28) + (5 << 20)
 """First index of the random number streams for images; no other use of the seed has these streams."""
 
-Pictured = tuple[Study, dict[str, bytes]]
 
-
-def with_pictures(study: Study, truth: GroundTruth, images: Path) -> Pictured:
+def with_pictures(study: Study, truth: GroundTruth, images: Path) -> tuple[Study, dict[str, bytes]]:
     """Return a copy of a study with an image of the first class of each item, and these images as JPEG by file name.
 
     Images are chosen at random by the seed of the study. Gold items, and items without an image, are unchanged. Raise
     InputError if no item has an image.
     """
-    sampler = _Pictures(truth, images, study.seed)
+    table, classes = truth.interactions, truth.classes
+    number = {
+        (classes.verbs[v].replace("_", " "), classes.objects[o].replace("_", " ")): k
+        for k, (v, o) in enumerate(zip(classes.verb.tolist(), classes.object.tolist(), strict=True))
+    }
+    order = np.argsort(random_numbers(_STREAM + (study.seed << 8), (len(truth.hoi),)), kind="stable")
+    of_class: dict[int, list[int]] = {}  # rows of the ground truth, which take turns
     pictures: dict[str, bytes] = {}
     items = []
-    for number, item in enumerate(study.items):
-        found = sampler.next_image(item, f"{number}.jpg") if item.gold is None else None
-        if found:
-            item, pictures[f"{number}.jpg"] = replace(item, picture=found[0]), found[1]
+    for file, item in ((f"{place}.jpg", item) for place, item in enumerate(study.items)):
+        hoi = number.get(item.words_a, -1)
+        rows = of_class.setdefault(hoi, order[truth.hoi[order] == hoi].tolist()) if item.gold is None else []
+        while rows:
+            row = rows.pop(0)
+            name = table.images[table.image[row]]
+            image, _ = read_picture(name, images)
+            if image is None:  # dropped, so that it is not read again
+                continue
+            rows.append(row)
+            width, pictures[file] = image.width, small(image)
+            human, thing = (
+                _scaled(boxes[row], image.width / width) for boxes in (table.human_boxes, table.object_boxes)
+            )
+            item = replace(item, picture=Picture(file, Path(name).name, image.size, human, thing))
+            break
         items.append(item)
     if not pictures:
         names = truth.interactions.images
         expected = f"images of the rated classes, such as {quote(names[0])}" if names else ""
         raise InputError(images, found="no image of any rated class", expected=expected)
     return replace(study, items=items), pictures
-
-
-class _Pictures:
-    """Sampler of images: for each class, a cycle through the ground truths of this class in random order."""
-
-    def __init__(self, truth: GroundTruth, images: Path, seed: int) -> None:
-        self.table, self.images = truth.interactions, images
-        classes = truth.classes
-        self.number = {
-            (classes.verbs[v].replace("_", " "), classes.objects[o].replace("_", " ")): k
-            for k, (v, o) in enumerate(zip(classes.verb.tolist(), classes.object.tolist(), strict=True))
-        }
-        self.hoi = truth.hoi
-        self.order = np.argsort(random_numbers(_STREAM + (seed << 8), (len(self.hoi),)), kind="stable")
-        self.left: dict[int, list[int]] = {}
-
-    def next_image(self, item: Item, file: str) -> tuple[Picture, bytes] | None:
-        """Return the next image of the first class of an item: a Picture named ``file``, and JPEG bytes; or None."""
-        hoi = self.number.get(item.words_a, -1)
-        rows = self.left.setdefault(hoi, self.order[self.hoi[self.order] == hoi].tolist())
-        for _ in range(len(rows)):
-            row = rows.pop(0)
-            name = self.table.images[self.table.image[row]]
-            image, _ = read_picture(name, self.images)
-            if image is None:  # dropped, so that it is not read again
-                continue
-            rows.append(row)
-            width, jpeg = image.width, small(image)
-            scale = image.width / width
-            human, thing = (_scaled(boxes[row], scale) for boxes in (self.table.human_boxes, self.table.object_boxes))
-            return Picture(file, Path(name).name, image.size, human, thing), jpeg
-        return None
 
 
 def _scaled(box: np.ndarray, scale: float) -> Box:

@@ -18,7 +18,7 @@ from msgspec import Meta, Struct
 
 from shoe.core.arrays import Floats, Indices, Ints, Mask
 from shoe.core.errors import InputError, quote
-from shoe.core.io.files import atomic_write, read_bytes
+from shoe.core.io.files import atomic_write, make_folder, read_bytes
 from shoe.core.io.json import Box, describe_value, explain_error, parse_json
 
 SHOTS = 6
@@ -183,11 +183,7 @@ def write_problems(problems: Problems, folder: str | Path, name: str, images: st
     cannot be written.
     """
     target = Path(folder)
-    try:
-        target.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        found = error.strerror or str(error)
-        raise InputError(target, found=found, expected="a folder that can be written to") from None
+    make_folder(target, "a folder that can be written to")
     written = _as_written(problems.regions, images)
     contents = {}
     for number, group in enumerate(problems.groups):
