@@ -174,10 +174,7 @@ def assign_types(scope: Scope, overlaps: Overlaps, flow: Flow = FLOW) -> Assigne
 
 
 def _assigned(scope: Scope, target: Indices, flow: Flow, **facts: Mask) -> Assigned:
-    """Return the error types by ``flow``, given the (p,) ground truth ``target`` that each prediction matches, or -1.
-
-    ``facts`` are the conditions of the flow, by name, except "triplet" and "first".
-    """
+    """Return the error types by ``flow``, given the (p,) matched truth or -1 (``target``) and its other conditions."""
     matched = np.flatnonzero(target >= 0)
     found_by = scope.best_of(matched, target[matched])
     first = np.zeros(len(target), bool)

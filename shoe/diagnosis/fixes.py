@@ -307,11 +307,7 @@ class OverSeeds:
         return found
 
     def _hits(self, type_: ErrorType, matters: Mask) -> tuple[Indices, Indices]:
-        """Return the h chosen fix targets that matter: (h,) index of the seed, and (h,) row in the list of targets.
-
-        ``matters`` is the mask of the possible targets that are relevant. Only errors with several targets are
-        included.
-        """
+        """Return seed and row in the list of targets of the random choices among several targets that matter."""
         prediction, _ = self.lists[type_]
         start, size = runs(prediction)
         owner = np.repeat(np.arange(len(start)), size)
@@ -394,10 +390,7 @@ class OverSeeds:
         return numbers.reshape(len(counted), size)
 
     def _figures(self, found: Found, gone: set[ErrorType]) -> Floats:
-        """Return the (s, 3 + p) mean AP, as in ``alone``, after fixes.
-
-        ``found`` contains the positions of the true positives, and ``gone`` the error types that have been removed.
-        """
+        """Return the (s, 3 + p) mean AP, as in ``alone``, from positions ``found`` and removed error types ``gone``."""
         truths = np.bincount(self._category, minlength=len(self._parts[0]))
         parts = [np.where(part, 1 / np.maximum(truths * part.sum(), 1), 0.0) for part in self._parts]
         weights = np.stack(parts)[:, self._category]  # of the precision at each ground truth

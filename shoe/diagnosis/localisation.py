@@ -185,10 +185,7 @@ def _standing_alone(image: Indices, label: NDArray[np.integer], *boxes: Floats) 
 
 
 def _kept_apart(image: Indices, label: NDArray[np.integer], *boxes: Floats) -> Mask:
-    """Return the (t,) mask of triplets kept in order: a triplet that overlaps a kept triplet is not kept.
-
-    Triplets overlap if image and label are equal and all their boxes reach the IoU threshold.
-    """
+    """Return the (t,) mask of triplets kept in order, each unless all its boxes overlap those of a kept triplet."""
     return greedily_kept(*near_in_image(image, label, boxes, DIAG.rule), index_in_group(np.bincount(image)))
 
 
@@ -354,10 +351,7 @@ def _sweep(
 
 
 def _means_of_some(analysis: ErrorAnalysis) -> Callable[[Mask], Means]:
-    """Return a function that computes the mean AP from the predictions in an (n,) mask of rows.
-
-    Each prediction keeps its ground truth, because this does not depend on the other predictions.
-    """
+    """Return a function from an (n,) mask of predictions to the mean AP; each prediction keeps its ground truth."""
     scope, types = analysis.scope, analysis.assigned.types
     right = np.flatnonzero((types == ErrorType.TRUE_POSITIVE) | (types == ErrorType.DUPLICATE))
     truth = analysis.assigned.target[right]

@@ -61,9 +61,7 @@ def largest_differences(
         rows = []
         for kind, moves in (("class", each.classes), ("verb", each.verbs), ("object", each.objects)):
             moves = [move for move in moves if move.truths >= _FEWEST_TRUTHS[kind]] or moves
-            extremes = [move for move in moves[:_MOST] if move.by > 0] + [
-                move for move in moves[-_MOST:] if move.by < 0
-            ]
+            extremes = [m for m in moves[:_MOST] if m.by > 0] + [m for m in moves[-_MOST:] if m.by < 0]
             for move in extremes:
                 figures = percent(move.before), percent(move.after), points(move.by)
                 rows.append((kind, move.name, count(move.truths), *figures))

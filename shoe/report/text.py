@@ -131,7 +131,7 @@ def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
 def percent(value: float | None, *, rounded: bool = False) -> str:
     """Return a fraction in percent without "%", or a dash for None.
 
-    There are two decimals; only those that the fraction itself has if it is ``rounded``.
+    The text has two decimals; with ``rounded``, only the decimals that the fraction itself has.
     """
     return "–" if value is None else f"{100 * value:{'.6g' if rounded else '.2f'}}"
 

@@ -124,10 +124,7 @@ def _single(name: str, line: str, bars: Sequence[Bar], above: float) -> Figure:
 def _grid(
     models: Iterable[str], panels: Sequence[tuple[str, Sequence[Bar], tuple[float, float]]], above: float, title: float
 ) -> Figure:
-    """Draw a grid of panels, each given as (title, one bar per model, x limits).
-
-    ``above`` and ``title`` are the heights in inches of the space above the grid and of a panel's title.
-    """
+    """Draw panels of (title, a bar per model, x limits); ``above`` and ``title`` are heights of spaces in inches."""
     labels = [label(name, _NAME) for name in models]
     rows = -(-len(panels) // _COLUMNS)
     figure = new_figure(above + rows * (title + _row_height(labels) * len(labels)))

@@ -163,11 +163,10 @@ class Scores:
 
 
 def scores_of(judged: Judged, models: int, weights: Counts) -> tuple[Scores, Scores, list[Scores]]:
-    """Return the scores of models by people and by K measures.
+    """Return the scores of models by people, the same also under other raters (if several), and those by K measures.
 
     The score of a model is the mean over images of its mean rating (or credit) on the judged predictions of the image.
-    ``models`` is the number of models; ``weights`` (images, B) is how often each judged image is drawn. Return scores
-    by people under drawn images; the same also under other raters, if several; and scores by measure.
+    ``models`` is the number of models; ``weights`` (images, B) is how often each judged image is drawn.
     """
 
     def table(chosen: Mask) -> Floats:
@@ -213,7 +212,7 @@ class ScoreDifferences:
         self.error = np.nanstd(differences((spread or scores).drawn, 0), axis=0)
 
     def sure(self, apart: Floats) -> Floats:
-        """Return probabilities that the first model of each pair is better, by tests of differences ``apart``."""
+        """Return the probability that the first model of each pair is better, by a test of differences ``apart``."""
         from scipy.stats import norm
 
         return np.asarray(norm.cdf(apart / np.maximum(self.error, _SAME**2)))
