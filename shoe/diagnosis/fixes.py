@@ -227,7 +227,6 @@ class OverSeeds:
         types: (p,) ``ErrorType`` of each prediction.
         found_by: (t,) true positive of each ground truth before any fix, or -1.
         ranking: ranked lists of the predictions of all classes.
-        seeds: the s random seeds.
     """
 
     scope: Scope

@@ -3,12 +3,11 @@
 import numpy as np
 from msgspec.structs import astuple
 from rich.console import Console
-from rich.table import Table
 
 from shoe.comparison.run import Run
 from shoe.comparison.verify import Verdict
 from shoe.core.errors import pluralize, printable
-from shoe.diagnosis.protocol_differences import Difference, Explained, NearDuplicates
+from shoe.diagnosis.protocol_differences import Difference, Explained
 from shoe.report.text import count, percent, points, print_line, print_more, table, words
 from shoe.scoring.evidence.audit import Audit
 from shoe.scoring.evidence.collect import CalibrationReport, Evidence, ModelCalibration, calibration
@@ -236,9 +235,27 @@ def print_explained(report: Report, found: Explained, to: Console, *, verbose: b
     if verbose:
         for difference in found.differences:
             _print_difference(difference, to)
-        _print_near_duplicates(found.near_duplicates, to)
+        made = table("annotated twice", "persons", "objects", "triplets", "images", *found.near_duplicates[0].protocols)
+        for each in found.near_duplicates:
+            counts = map(count, (each.humans, each.objects, each.triplets, each.images))
+            means = (percent(means.map) for means in each.protocols.values())
+            made.add_row(f"IoU ≥ {each.threshold:g}", *counts, *means)
+        to.print(made)
+        print_line(to, "persons, objects: boxes that overlap another box of the same image by this IoU.")
+        print_line(to, "triplets: triplets of the same class whose human and object boxes both overlap by this IoU.")
+        print_line(to, "Columns named after protocols: mAP after such triplets are merged.")
     elif found.differences:
-        to.print(_contribution_table(found.differences))
+        changes = []
+        for difference in found.differences:
+            name = difference.after
+            for rule in difference.rules:
+                if rule.map or rule.map_rare or rule.map_non_rare:
+                    changes.append((name, rule.name.removeprefix("strict."), rule.before, rule.after, points(rule.map)))
+                    name = ""
+            if name:
+                changes.append((name, "no rule changes mAP", "", "", points(0.0)))
+        headings = f"change from {found.differences[0].before}", "rule", "from", "to", "mAP"
+        to.print(table(*headings, names=4, rows=changes))
     if found.false_positives:
         _print_false_positives(found, to)
     elif verbose:
@@ -248,19 +265,6 @@ def print_explained(report: Report, found: Explained, to: Console, *, verbose: b
             print_line(to, f"signature  {report.signature_of(result).short()}")
     else:
         print_more(to)
-
-
-def _contribution_table(differences: list[Difference]) -> Table:
-    rows = []
-    for difference in differences:
-        name = difference.after
-        for rule in difference.rules:
-            if rule.map or rule.map_rare or rule.map_non_rare:
-                rows.append((name, rule.name.removeprefix("strict."), rule.before, rule.after, points(rule.map)))
-                name = ""
-        if name:
-            rows.append((name, "no rule changes mAP", "", "", points(0.0)))
-    return table(f"change from {differences[0].before}", "rule", "from", "to", "mAP", names=4, rows=rows)
 
 
 def _print_difference(found: Difference, to: Console) -> None:
@@ -281,18 +285,6 @@ def _print_difference(found: Difference, to: Console) -> None:
             rules = (f"{rule.removeprefix('strict.')} {points(share)}" for rule, share in [*c.rules.items()][:2])
             made.add_row(words(c.name), percent(c.before), percent(c.after), ", ".join(rules))
         to.print(made)
-
-
-def _print_near_duplicates(found: list[NearDuplicates], to: Console) -> None:
-    made = table("annotated twice", "persons", "objects", "triplets", "images", *found[0].protocols)
-    for each in found:
-        counts = map(count, (each.humans, each.objects, each.triplets, each.images))
-        means = (percent(means.map) for means in each.protocols.values())
-        made.add_row(f"IoU ≥ {each.threshold:g}", *counts, *means)
-    to.print(made)
-    print_line(to, "persons, objects: boxes that overlap another box of the same image by this IoU.")
-    print_line(to, "triplets: triplets of the same class whose human and object boxes both overlap by this IoU.")
-    print_line(to, "Columns named after protocols: mAP after such triplets are merged.")
 
 
 def _print_false_positives(found: Explained, to: Console) -> None:

@@ -62,7 +62,15 @@ def print_info(similarity: SimilarityMap, info: MapInfo, to: Console) -> None:
         to.print(made)
     else:
         print_line(to, "")
-    to.print(_coverage_table(info))
+    made = table("coverage", "pairs", "rated", "class senses", "covered", "fewest", "median", "most")
+    for part, of_part in info.parts.items():
+        cells = ["–"] * 4
+        if of_part.coverage:
+            rated = list(of_part.coverage.values())
+            spread = (count(int(of_rated(rated))) for of_rated in (min, np.median, max))
+            cells = [f"{sum(number > 0 for number in rated)} of {len(rated)}", *spread]
+        made.add_row(f"{part}s", *map(count, (of_part.pairs, of_part.rated_pairs, of_part.class_senses)), *cells)
+    to.print(made)
     covered = f"covered: class senses of {similarity.dataset} in at least one rated pair"
     print_line(to, f"{covered}; fewest, median, most: rated pairs per class sense")
     for part, of_part in info.parts.items():
@@ -92,18 +100,6 @@ def _print_check(check: dict[str, PartCheck], to: Console) -> None:
     print_line(to, "similar to: % of the senses with a value of at least 0.5 of 4, per class, without hyponyms")
     print_line(to, "both directions: mean difference of two class senses; hypernyms, siblings: mean value, 0 to 4")
     to.print(pairs)
-
-
-def _coverage_table(info: MapInfo) -> Table:
-    made = table("coverage", "pairs", "rated", "class senses", "covered", "fewest", "median", "most")
-    for part, of_part in info.parts.items():
-        cells = ["–"] * 4
-        if of_part.coverage:
-            rated = list(of_part.coverage.values())
-            spread = (count(int(of_rated(rated))) for of_rated in (min, np.median, max))
-            cells = [f"{sum(number > 0 for number in rated)} of {len(rated)}", *spread]
-        made.add_row(f"{part}s", *map(count, (of_part.pairs, of_part.rated_pairs, of_part.class_senses)), *cells)
-    return made
 
 
 def _prose_lines(value: Any, depth: int = 0) -> Iterator[str]:

@@ -24,7 +24,6 @@ from shoe.similarity.ensemble import HIGHEST
 from shoe.study.analysis import StudyReport
 from shoe.study.folder import AnyStudy
 from shoe.study.plan import Box, Picture, ProblemStudy, Question, Study
-from shoe.study.raters_and_people import PeopleAndRaters
 from shoe.study.ratings import StudyRatings, shape_of
 
 _MOST = 40  # maximum number of raters, and of ensembles, in the report
@@ -49,6 +48,23 @@ def people_part(study: StudyRatings, found: StudyReport) -> Markup:
         bars = [(rater.name, rater.rho, "m0" if rater.person else "m1") for rater in found.beside.raters]
     bars = [bar for bar in bars if bar[2] == "m0"][:_MOST] + [bar for bar in bars if bar[2] != "m0"]
     label = "rank correlation of each rater with the mean of the other people"
+    ensembles = None
+    if found.beside is not None:
+        among = pluralize(sum(each.among_best for each in found.beside.ensembles), "ensemble")
+        rows = [
+            (", ".join(each.raters), f"{percent(each.agreement)} %", "yes" if each.among_best else "no")
+            for each in found.beside.ensembles[:_MOST]
+        ]
+        summary = f"{among} of {len(found.beside.ensembles)} are not significantly worse than the best one"
+        ensembles = {"summary": summary, "rows": rows}
+    closing = []
+    if found.population:
+        closing.append(f"The results are weighted to represent {found.population.pairs:,.0f} pairs.")
+    if (seen := found.picture) and seen.changed.value is not None:
+        changed = f"{percent(seen.changed.value)} % of {pluralize(seen.answers, 'rating')}"
+        closing.append(f"{changed} changed after the image was shown.")
+    if again := found.retest:
+        closing.append(f"{percent(again.exact)} % of {pluralize(again.answers, 'repeat')} got the same rating again.")
     return render(
         "people_part.html",
         shape=shape_of(study),
@@ -61,33 +77,9 @@ def people_part(study: StudyRatings, found: StudyReport) -> Markup:
             (name, *map(count, rater.levels), decimals(rater.ceiling), "; ".join(rater.excluded or ()))
             for name, rater in found.raters.items()
         ],
-        ensembles=_ensembles(found.beside) if found.beside else None,
-        closing=_closing(found),
+        ensembles=ensembles,
+        closing=closing,
     )
-
-
-def _ensembles(beside: PeopleAndRaters) -> dict[str, object]:
-    among = pluralize(sum(each.among_best for each in beside.ensembles), "ensemble")
-    rows = [
-        (", ".join(each.raters), f"{percent(each.agreement)} %", "yes" if each.among_best else "no")
-        for each in beside.ensembles[:_MOST]
-    ]
-    return {
-        "summary": f"{among} of {len(beside.ensembles)} are not significantly worse than the best one",
-        "rows": rows,
-    }
-
-
-def _closing(found: StudyReport) -> list[str]:
-    lines = []
-    if found.population:
-        lines.append(f"The results are weighted to represent {found.population.pairs:,.0f} pairs.")
-    if (seen := found.picture) and seen.changed.value is not None:
-        changed = f"{percent(seen.changed.value)} % of {pluralize(seen.answers, 'rating')}"
-        lines.append(f"{changed} changed after the image was shown.")
-    if again := found.retest:
-        lines.append(f"{percent(again.exact)} % of {pluralize(again.answers, 'repeat')} got the same rating again.")
-    return lines
 
 
 _MODULES = ("dom", "study-log", "study-pairs", "study-problems", "study")

@@ -179,7 +179,6 @@ class Curated:
         regions: n regions; ``verb`` is an index into the names of actions, including merged actions.
         concept: (n,) concept of each region.
         shows: (images, C) whether any region of an image, kept or not, shows a concept or a concept that implies it.
-        steps: counts after each step, in order.
     """
 
     regions: Regions
@@ -455,8 +454,6 @@ class Built:
     """Problems, and a report of how they were built.
 
     Attributes:
-        problems: problems of all groups.
-        steps: counts after each step of the curation.
         merged: (action, object) of each merged concept.
         too_few: number of concepts with regions, but with fewer than seven images on a side.
     """

@@ -62,7 +62,6 @@ class Detections:
         region: (d,) region of each detection, ascending.
         interaction: (d,) index of each detection's (verb, object) pair among u distinct pairs.
         verb, object: (u,) words of each distinct pair, as indices into ``verbs`` and ``objects``.
-        verbs, objects: predicted words.
         named: (n,) whether the predictions list the region's image.
     """
 
@@ -373,8 +372,6 @@ class BongardReport:
         problems, concepts, images: number of scored problems, and of the concepts and images in these problems.
         named_images: number of these images that the predictions list.
         oracle, soft_oracle: accuracy of the paper's oracle, and of the oracle by meaning.
-        signature: signature of these metrics.
-        notes: notes from reading the predictions.
     """
 
     problems: int

@@ -188,19 +188,15 @@ def scores_of(judged: Judged, models: int, weights: Counts) -> tuple[Scores, Sco
     ]
     group = groups_of(judged.ratings.shape[1])
     without = np.array([mean(table(group != g)[0], once)[0] for g in range(group.max() + 1)])
-    return people, _with_raters(people, without), measures
-
-
-def _with_raters(people: Scores, without: Floats) -> Scores:
-    """Add variation of raters to the draws, by (groups, M) scores ``without`` each group of raters (jackknife)."""
     groups = len(without)
     if groups < 2 or np.isnan(without).any():
-        return people
+        return people, people, measures
+    # The variation of raters by a jackknife over groups of raters is added to the draws.
     rng = np.random.default_rng(20_240_411)
     normal = rng.standard_normal((len(people.drawn), groups))
     tails = np.sqrt((groups - 1) / rng.chisquare(groups - 1, len(normal)))
     away = np.sqrt((groups - 1) / groups) * (without - without.mean(axis=0))
-    return Scores(people.values, people.drawn + tails[:, None] * (normal @ away))
+    return people, Scores(people.values, people.drawn + tails[:, None] * (normal @ away)), measures
 
 
 class ScoreDifferences:
