@@ -61,7 +61,7 @@ _OF_TRUTH = ("data", "split", "images", "truths", "truth-sha", "class-list-sha",
 
 
 def signature_differences(a: Run, b: Run) -> list[str]:
-    """Return one line per difference between the signatures of two runs, except in ``OF_PREDICTIONS``."""
+    """Return one line per difference between the signatures of two runs, except in how the predictions were read."""
     of_a, of_b = (  # items of a run's signature, and of the signature of each protocol by person
         dict(run.signature.items)
         | {
@@ -235,7 +235,7 @@ class Comparison:
 
     @property
     def raters(self) -> dict[str, list[float | None]]:
-        """SHOE-mAP by single raters of the map: for each rater, one value per model, None for a model without values.
+        """SHOE-mAP with the ratings of a single rater: by rater, one value per model; None if a run has no such values.
 
         Contains only raters that all models with such values have.
         """
@@ -313,8 +313,8 @@ def compare(
 def single_run(run: Run, *, resamples: int | None = None, seed: int = 0) -> Comparison:
     """Return a comparison with only one run, for its confidence intervals; there are no tests.
 
-    ``resamples`` is the number of bootstrap resamples of the images: 0 for no intervals, None for 1,000.
-    ``seed`` is their random seed.
+    ``resamples`` is the number of bootstrap resamples of the images: 0 for no intervals, None for 1,000. ``seed`` is
+    the random seed.
     """
     resamples = usual_resamples(1) if resamples is None else resamples
     return Comparison((run,), statistics([run], resamples, seed) if resamples else None, ())
@@ -392,10 +392,7 @@ def class_differences(found: Comparison) -> list[ClassDifference]:
 
 
 def class_ap(run: Run, figure: str) -> Floats:
-    """Return the (K,) average precision of each class, for the metric with key ``figure``.
-
-    NaN for classes without average precision or outside the mean.
-    """
+    """Return the (K,) average precision of each class for the metric with key ``figure``; NaN outside its mean."""
     entries = {f"strict:{each.options.protocol}:full": each.entries for each in run.strict}
     if run.semantic is not None:
         entries["semantic:map"] = run.semantic.entries

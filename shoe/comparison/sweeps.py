@@ -121,7 +121,7 @@ def sweep(
 def rank_stability(reports: Sequence[Report], points: Sequence[Point], figure: str) -> RankStability | None:
     """Return the stability of the ranking by the metric ``figure`` ("strict", "map" or "mf1") over all settings.
 
-    Returns None for a single model, or if a value is not measurable.
+    Return None for a single model, or if a value is not measurable.
     """
     results = [report.strict if figure == "strict" else report.semantic for report in reports]
     key = "map" if figure == "strict" else figure

@@ -295,7 +295,7 @@ def nms_sweep(
 def score_sweep(
     localised: Localised, thresholds: Sequence[float] = SCORE_THRESHOLDS, analysis: ErrorAnalysis | None = None
 ) -> Sweep:
-    """Return the metrics of the pairs, which have scores, whose score is at least each threshold.
+    """Return, for each threshold, the metrics of the pairs with at least this score; the pairs must have scores.
 
     The score of a pair from a separate file is the lower detection score of its two boxes; a triplet has the score of
     its pair. If pairs come from triplets, detection scores are unknown: the score of a triplet is its confidence, and a

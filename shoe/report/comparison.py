@@ -79,7 +79,7 @@ def _two_best(found: Comparison) -> set[str]:
 
 
 def classes_csv(found: Comparison) -> str:
-    """Return a CSV table with a line per class: name, rare or not, ground truths, and AP (0..1) per mAP and model.
+    """Return a CSV table with a line per class: name, rare or not, ground truths, and AP (0..1) by metric and model.
 
     The AP is empty if the class is not in the mean.
     """

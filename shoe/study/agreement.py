@@ -66,7 +66,7 @@ def within_item_spread(ratings: Ratings, weight: Floats | None = None) -> float 
 
 
 def majority(ratings: Ratings) -> Ratings:
-    """Return the (N,) most frequent rating of each item, of equals the lowest; MISSING without ratings."""
+    """Return the (N,) most frequent rating of each item, the lowest of several; MISSING for items without ratings."""
     counts = counts_of_levels(ratings, LEVELS)
     return np.where(counts.sum(axis=1) > 0, counts.argmax(axis=1), MISSING).astype(np.int8)
 
@@ -120,7 +120,7 @@ class LeftOut(NamedTuple):
         return Figure(self.whole, Interval(float(low), float(high)))
 
     def minus(self, other: "LeftOut") -> "LeftOut":
-        """Return this statistic minus ``other``, of the same items and raters, also for each group left out."""
+        """Return the difference of two statistics of the same items and raters, also without each group."""
         pairs = zip(self[1:], other[1:], strict=True)
         items, raters = ([minus(a, b) for a, b in zip(*both, strict=True)] for both in pairs)
         return LeftOut(minus(self.whole, other.whole), items, raters)

@@ -88,7 +88,7 @@ class Item(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class RatingStudy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Base class of studies of pairs and of problems; subclasses have the fields, in the order of the file."""
+    """Base class of studies of pairs and of Bongard problems, which define the fields."""
 
     if TYPE_CHECKING:
 

@@ -88,7 +88,7 @@ def beside_right(axes: Axes, y: float, text: str, x: float = 1, **look: Any) -> 
 
 
 def file_name(name: str) -> str:
-    """Return a model name, at most 100 characters, with "_" for those unsafe in file names; "model" if it is empty."""
+    """Return a model name of at most 100 characters, with "_" for characters unsafe in file names; "model" if empty."""
     return re.sub(r"[^\w.-]+", "_", name).strip("._")[:100] or "model"
 
 
@@ -108,7 +108,7 @@ def label(text: str, inches: float, lines: int = 3, *, bold: bool = False) -> st
 
 
 def in_font(text: str) -> str:
-    """Return a text in one line of at most 1,000 characters, with "□" for those that the font does not contain."""
+    """Return a text in one line of at most 1,000 characters, with "□" for characters that the font does not contain."""
     return "".join(c if ord(c) in _characters() else "□" for c in printable(text, longest=1000))
 
 

@@ -323,20 +323,7 @@ class Accuracy:
 def accuracy(problems: Problems, answers: Answers) -> Accuracy:
     """Return the accuracy of the answers to ``problems``, which must not be empty.
 
-    In the example, an oracle answers "yes" to both queries of one problem. This is right for the positive query only.
-
-    >>> import numpy as np
-    >>> from shoe.scoring.bongard.score import Answers
-    >>> from shoe.scoring.bongard.problems import Problems, Regions
-    >>> boxes, first, ride_feed = np.zeros((2, 4)), np.zeros(2, np.int32), np.arange(2, dtype=np.int32)
-    >>> words = {"verb": ride_feed, "object": first, "verbs": ("ride", "feed"), "objects": ("horse",)}
-    >>> regions = Regions(("a.jpg",), image=first, crops=boxes, human_boxes=boxes, object_boxes=boxes, **words)
-    >>> positives, negatives = np.zeros((1, 7), int), np.ones((1, 7), int)
-    >>> problem = Problems(regions, positives, negatives, groups=("seen_obj_seen_act",), group=first[:1])
-    >>> found = np.array([True])
-    >>> answers = Answers.from_masks(yes=np.array([[True, True]]), detected=found, left=found)
-    >>> accuracy(problem, answers).average
-    0.5
+    Intervals are percentiles of the accuracy over random samples, with replacement, of the concepts of each group.
     """
     groups, drawn = {}, []
     for number, name in enumerate(problems.groups):

@@ -163,10 +163,11 @@ class Scores:
 
 
 def scores_of(judged: Judged, models: int, weights: Counts) -> tuple[Scores, Scores, list[Scores]]:
-    """Return the scores of models by people, the same also under other raters (if several), and those by K measures.
+    """Return scores of models by people under drawn images, by people also under other raters, and by K measures.
 
     The score of a model is the mean over images of its mean rating (or credit) on the judged predictions of the image.
-    ``models`` is the number of models; ``weights`` (images, B) is how often each judged image is drawn.
+    With a single rater, the first two results are equal. ``models`` is the number of models; ``weights`` (images, B) is
+    how often each judged image is drawn.
     """
 
     def table(chosen: Mask) -> Floats:

@@ -146,7 +146,7 @@ class Judged:
         return Units(self.image, mean_ratings(self.ratings[:, raters])[self.item], self.credit)
 
     def cells(self, raters: Mask) -> tuple[Units, Indices]:
-        """Return one unit per model and image, means of what ``raters`` judged (NaN if nothing), and the models."""
+        """Return one unit per model and image with means of what ``raters`` judged (or NaN), and each unit's model."""
         of, images = self.predictions(raters), int(self.image.max(initial=-1)) + 1
         key, cell = np.unique(self.model * images + self.image, return_inverse=True)
         known = ~np.isnan(of.people)
