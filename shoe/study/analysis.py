@@ -30,7 +30,7 @@ RULES = (
 
 
 def excluded(study: StudyRatings) -> dict[str, list[str]]:
-    """Return the exclusion rules (texts of ``RULES``) that raters broke, by rater; a rule without data is not broken."""
+    """Return the exclusion rules (texts of ``RULES``) that raters broke, by rater; rules without data are not broken."""
     found: dict[str, list[str]] = {}
     for j, rater in enumerate(study.raters):
         given = study.first[:, j] != MISSING
@@ -212,7 +212,7 @@ def analyse(study: StudyRatings) -> tuple[StudyRatings, StudyReport]:
 
 
 def agreement_of(study: StudyRatings, *, items_alone: bool = True) -> Agreement:
-    """Return the agreement of raters and with the reference; ``items_alone`` adds its p and its intervals over items."""
+    """Return the agreement of raters and with the reference; ``items_alone`` adds its p and intervals over items."""
     ratings, weight = study.first, _weight(study)
     spread = agreement.within_item_spread(ratings, weight)
     number = (ratings != MISSING).sum(axis=1)
