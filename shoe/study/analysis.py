@@ -30,7 +30,7 @@ RULES = (
 
 
 def excluded(study: StudyRatings) -> dict[str, list[str]]:
-    """Return the exclusion rules (texts of ``RULES``) that raters broke, by rater; rules without data are not broken."""
+    """Return the exclusion rules (texts of ``RULES``) that raters broke, by rater; rules without data do not apply."""
     found: dict[str, list[str]] = {}
     for j, rater in enumerate(study.raters):
         given = study.first[:, j] != MISSING
