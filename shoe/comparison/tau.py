@@ -152,16 +152,11 @@ class Versions:
         of = np.concatenate([np.arange(self.images), level.image])
         truth, truth_version = rows_of_images(f1.truth_image, of)
         joined: dict[str, Any] = {
-            name: np.concatenate([getattr(f1, name), getattr(level.f1, name) + shift])
-            for name, shift in (
-                ("category", 0),
-                ("image", self.images),
-                ("sigma", 0),
-                ("unmatched_category", 0),
-                ("unmatched_image", self.images),
-                ("unmatched_overlaps", False),
-            )
+            name: np.concatenate([getattr(f1, name), getattr(level.f1, name)])
+            for name in ("category", "sigma", "unmatched_category", "unmatched_overlaps")
         }
+        for name in ("image", "unmatched_image"):
+            joined[name] = np.concatenate([getattr(f1, name), getattr(level.f1, name) + self.images])
         return replace(f1, **joined, truth_category=f1.truth_category[truth], truth_image=truth_version)
 
     def own(self, model: int) -> Mask:
