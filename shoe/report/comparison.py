@@ -17,7 +17,7 @@ from shoe.comparison.sweeps import FIGURES, OptionValue, Point, RankStability, S
 from shoe.core.documents import Correlation, Count, Document, Fraction, Gain, Pair, Span
 from shoe.core.errors import pluralize, printable
 from shoe.core.io.spreadsheets import delimited_text
-from shoe.report.comparison_sentences import legend, main_sentences, model_notes, named, sentences
+from shoe.report.comparison_sentences import legend, model_notes, named, sentences
 from shoe.report.text import count, percent, points, print_line, print_more, short_names, table, words
 
 LEAST = "only classes with at least 5 ground truths, and verbs and objects with at least 10, if there are any"
@@ -343,8 +343,12 @@ def print_comparison(found: Comparison, to: Console, *, verbose: bool = False) -
             [name, *(percent(values[i]) for values in found.raters.values())] for i, name in enumerate(names)
         ]
         to.print(table("SHOE-mAP by rater", *found.raters, rows=by_rater))
-    results = sentences(found) if verbose else main_sentences(found)
-    for line in (*model_notes(found), *found.unlike, *results, f"table      {legend(found)}"):
+    for line in (
+        *model_notes(found),
+        *found.unlike,
+        *sentences(found, brief=not verbose),
+        f"table      {legend(found)}",
+    ):
         print_line(to, line)
     if not verbose:
         if found.statistics is not None and found.statistics.has_intervals:

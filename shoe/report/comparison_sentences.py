@@ -12,29 +12,18 @@ from shoe.report.text import percent, points
 _MOST_NAMED = 3
 
 
-def main_sentences(found: Comparison) -> list[str]:
-    """Return the results for a brief report, one line each: limits of the statistics, ranking, tests, missing parts.
+def sentences(found: Comparison, *, brief: bool = False) -> list[str]:
+    """Return the results, one line each: limits of the statistics, ranking, tests, and parts that were not measured.
 
-    For a single model, return only the parts that were not measured.
-    """
-    if len(found.runs) == 1:
-        return _not_measured(found)
-    return [*_too_few(found.statistics), *_same(found), *_ranking(found), *_tests(found, 1), *_not_measured(found)]
-
-
-def sentences(found: Comparison) -> list[str]:
-    """Return all results, one line each: those of a brief report, more tests, and sources of uncertainty.
-
+    Unless ``brief``, add the sources of uncertainty, and test up to six pairs of models one by one, not only one pair.
     For a single model, return only the sources of uncertainty and the parts that were not measured.
     """
+    last = _not_measured(found) if brief else _uncertainty(found)
     if len(found.runs) == 1:
-        return _uncertainty(found)
-    tests = _tests(found, 6)  # more pairs of models are summarised
-    return [*_too_few(found.statistics), *_same(found), *_ranking(found), *tests, *_uncertainty(found)]
-
-
-def _same(found: Comparison) -> list[str]:
-    return [f"same       {' and '.join(names)} contain the same predictions" for names in found.same]
+        return last
+    same = [f"same       {' and '.join(names)} contain the same predictions" for names in found.same]
+    tests = _tests(found, 1 if brief else 6)  # more pairs of models are summarised
+    return [*_too_few(found.statistics), *same, *_ranking(found), *tests, *last]
 
 
 def _not_measured(found: Comparison) -> list[str]:

@@ -55,19 +55,6 @@ def print_semantics(found: SemanticDiagnosis, to: Console, *, verbose: bool = Tr
     print_line(to, "")
 
 
-def semantic_table(models: Mapping[str, SemanticDiagnosis]) -> Table:
-    """Return a table of models: SHOE-mAP, its gain over exact matches, and percent of wrong words related to labels."""
-    headings = ("SHOE-\nmAP", "exact\nmatch", "match-\ning", "false\npos.", "verbs'\ncredit", "objects'\ncredit")
-    made = table_of_models("model", *headings, "related\nverbs, %", "related\nobjects, %")
-    for model, found in models.items():
-        gap = found.vocabulary_gap
-        steps = (gap.matching, gap.false_positives, gap.verb_credit, gap.object_credit) if gap is not None else ()
-        parts = [percent(gap.exact_map), *map(points, steps)] if gap is not None else ["–"] * 5
-        shares = (percent(_share_related(wrong)) for wrong in (found.interaction, found.object_class))
-        made.add_row(words(model), percent(found.means.map), *parts, *shares)
-    return made
-
-
 def _relation_table(found: SemanticDiagnosis, *, wide: bool) -> Table:
     made = table("semantic relation", "verbs", "%", "similarity", "objects", "%", "similarity")
     if wide:
@@ -179,7 +166,16 @@ def print_diagnoses(
         if verbose:
             parts = "exact matches of words, gain by similar words, and wrong words related to the correct words"
             print_line(to, f"SHOE-mAP: {parts}")
-            to.print(semantic_table(semantics))
+            steps = ("SHOE-\nmAP", "exact\nmatch", "match-\ning", "false\npos.", "verbs'\ncredit", "objects'\ncredit")
+            made = table_of_models("model", *steps, "related\nverbs, %", "related\nobjects, %")
+            for name, each in semantics.items():
+                cells = ["–"] * 5
+                if (gap := each.vocabulary_gap) is not None:
+                    gains = (gap.matching, gap.false_positives, gap.verb_credit, gap.object_credit)
+                    cells = [percent(gap.exact_map), *map(points, gains)]
+                related = (percent(_share_related(wrong)) for wrong in (each.interaction, each.object_class))
+                made.add_row(words(name), percent(each.means.map), *cells, *related)
+            to.print(made)
     for name, found in models.items():
         for curve in found.sweeps if sweeps else ():
             print_line(to, f"{name}: {SWEEPS[curve.by]}" if several else SWEEPS[curve.by])
