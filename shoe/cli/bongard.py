@@ -166,13 +166,14 @@ def show(
 
     Example: shoe bongard show problems/*.json --html problems.html --images images/test2015
     """
-    from shoe.report.bongard import print_counts, write_problem_page
+    from shoe.report.bongard import print_counts, problem_page
+    from shoe.report.page.rendering import write_document
     from shoe.report.terminal import console
     from shoe.scoring.bongard.problems import read_problems
 
     refuse_overwrite(problems, html)
     check_folder(images, "a folder with images")
     read = read_problems(*problems)
-    write_problem_page(html, read, images, count, seed)
+    write_document(html, problem_page(read, images, count, seed))
     print_counts(read, console())
     print(f"written    {html}")

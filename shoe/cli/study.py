@@ -103,7 +103,8 @@ def metric(
 
     refuse_overwrite((judgements, ground_truth, *models), latex, json)
     if figures is not None:
-        from shoe.report.figures.style import check_plots, make_folder
+        from shoe.core.io.files import make_folder
+        from shoe.report.figures.style import check_plots
 
         check_plots()
         make_folder(figures)
@@ -301,7 +302,7 @@ def bongard(
     from shoe.report.terminal import console
     from shoe.scoring.bongard.problems import read_problems
     from shoe.study.folder import write_problem_files
-    from shoe.study.problems import new_problem_study
+    from shoe.study.plan import new_problem_study
 
     read, solved = read_problems(*problems), read_problems(examples) if examples else None
     study = new_problem_study(read, problems, raters, testers, seed, solved)
@@ -351,7 +352,7 @@ def collect(
     """
     from shoe.core.io.spreadsheets import delimited_text
     from shoe.study.folder import FILE, answers_of, kept_problems, load_study, table_of
-    from shoe.study.problems import ProblemStudy
+    from shoe.study.plan import ProblemStudy
 
     refuse_overwrite((folder / FILE, *files), out)
     study = load_study(folder)

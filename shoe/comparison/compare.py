@@ -14,7 +14,6 @@ from shoe.comparison.run import Run
 from shoe.comparison.significance import (
     LOWER_IS_BETTER,
     Statistics,
-    better,
     kendall,
     ranks,
     statistics,
@@ -62,7 +61,7 @@ _OF_TRUTH = ("data", "split", "images", "truths", "truth-sha", "class-list-sha",
 
 
 def signature_differences(a: Run, b: Run) -> list[str]:
-    """Return one line per difference between the signatures of two runs, except in ``OF_PREDICTIONS``."""
+    """Return one line per difference between the signatures of two runs, except in how the predictions were read."""
     of_a, of_b = (  # items of a run's signature, and of the signature of each protocol by person
         dict(run.signature.items)
         | {
@@ -113,17 +112,6 @@ def check_truth(a: Run, b: Run) -> None:
     if other is not None:
         hint, expected = "the hashes are equal: one of the two runs was edited", f"the {other} of {a.name}"
         raise InputError(b.name, field="ground truth", found=f"different {other}", expected=expected, hint=hint)
-
-
-def shared_protocols(runs: Sequence[Run]) -> list[Run]:
-    """Return copies of the runs with only the protocols that all runs share, in the order of the first run."""
-    protocols = [name for name in _protocols(runs[0]) if all(name in _protocols(run) for run in runs)]
-    shared = []
-    for run in runs:
-        strict = (each for name in protocols for each in run.strict if each.options.protocol == name)
-        by_person = (each for name in protocols for each in run.by_person if each.options.protocol == name)
-        shared.append(replace(run, strict=tuple(strict), by_person=tuple(by_person)))
-    return shared
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,24 +187,15 @@ class Comparison:
         all_ranks = ranks(figure, values)
         places = sorted({rank for rank in all_ranks if rank is not None})
         second = places[1] if len(places) > 1 and all_ranks.count(1) == 1 else None
+        above: dict[str, list[int]] = {name: [] for name in self.names}
+        for each in self.statistics.differences if self.statistics else ():
+            if each.figure == figure and each.significant:
+                worse = next(name for name in each.models if name != each.winner)
+                above[each.winner].append(self.names.index(worse) + 1)
         return [
-            Cell(
-                value, rank, rank == 1 and len(places) > 1, rank is not None and rank == second, self._above(figure, i)
-            )
-            for i, (value, rank) in enumerate(zip(values, all_ranks, strict=True))
+            Cell(value, rank, rank == 1 < len(places), rank is not None and rank == second, (*sorted(above[name]),))
+            for name, value, rank in zip(self.names, values, all_ranks, strict=True)
         ]
-
-    def _above(self, figure: str, model: int) -> tuple[int, ...]:
-        if self.statistics is None:
-            return ()
-        name, above = self.names[model], []
-        for number, other in enumerate(self.names, 1):
-            difference = self.statistics.between(name, other, figure) if other != name else None
-            if difference is not None and difference.significant:
-                sign = 1 if difference.models[0] == name else -1
-                if better(figure, sign * difference.value, 0):
-                    above.append(number)
-        return tuple(above)
 
     @property
     def compared(self) -> tuple[str, str] | None:
@@ -256,7 +235,7 @@ class Comparison:
 
     @property
     def raters(self) -> dict[str, list[float | None]]:
-        """SHOE-mAP by single raters of the map: for each rater, one value per model, None for a model without values.
+        """SHOE-mAP with the ratings of a single rater: by rater, one value per model; None if a run has no such values.
 
         Contains only raters that all models with such values have.
         """
@@ -314,7 +293,12 @@ def compare(
         source, found = names[-1] if len(runs) == 2 else "runs", f"different signatures ({unlike[0]})"
         hint = "use --allow-different to compare anyway"
         raise InputError(source, found=found, expected="equal signatures", hint=hint)
-    shared = shared_protocols(runs)
+    protocols = [name for name in _protocols(runs[0]) if all(name in _protocols(run) for run in runs)]
+    shared = []
+    for run in runs:
+        strict = (each for name in protocols for each in run.strict if each.options.protocol == name)
+        by_person = (each for name in protocols for each in run.by_person if each.options.protocol == name)
+        shared.append(replace(run, strict=tuple(strict), by_person=tuple(by_person)))
     resamples = usual_resamples(len(runs)) if resamples is None else resamples
     tested = statistics(shared, resamples, seed, engine, progress) if resamples else None
     without = {name: [r.name for r in runs if name not in _protocols(r)] for run in runs for name in _protocols(run)}
@@ -329,8 +313,8 @@ def compare(
 def single_run(run: Run, *, resamples: int | None = None, seed: int = 0) -> Comparison:
     """Return a comparison with only one run, for its confidence intervals; there are no tests.
 
-    ``resamples`` is the number of bootstrap resamples of the images: 0 for no intervals, None for 1,000.
-    ``seed`` is their random seed.
+    ``resamples`` is the number of bootstrap resamples of the images: 0 for no intervals, None for 1,000. ``seed`` is
+    the random seed.
     """
     resamples = usual_resamples(1) if resamples is None else resamples
     return Comparison((run,), statistics([run], resamples, seed) if resamples else None, ())
@@ -408,10 +392,7 @@ def class_differences(found: Comparison) -> list[ClassDifference]:
 
 
 def class_ap(run: Run, figure: str) -> Floats:
-    """Return the (K,) average precision of each class, for the metric with key ``figure``.
-
-    NaN for classes without average precision or outside the mean.
-    """
+    """Return the (K,) average precision of each class for the metric with key ``figure``; NaN outside its mean."""
     entries = {f"strict:{each.options.protocol}:full": each.entries for each in run.strict}
     if run.semantic is not None:
         entries["semantic:map"] = run.semantic.entries

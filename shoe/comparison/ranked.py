@@ -127,10 +127,7 @@ class ByClass:
 
 
 def _means_and_deviations(values: Floats, counted: Mask) -> tuple[Floats, Floats]:
-    """Return the (K,) mean of each class over resamples, and the (R, K) deviations of the values from this mean.
-
-    Values outside the (R, K) mask ``counted`` are left out of the mean, and have deviation 0.
-    """
+    """Return (K,) means over resamples and (R, K) deviations; values outside the mask ``counted`` have deviation 0."""
     centre = np.nan_to_num(mean_over_each(values.T, counted.T))
     return centre, np.where(counted, values - centre, 0.0)
 
@@ -255,10 +252,7 @@ class Ranked:
         return ByClass(ap, means_over, drawn, self.truths.getnnz(axis=1), own)
 
     def _scores(self, weights: Counts, batch: int) -> tuple[Floats, Mask, Mask, Indices, Floats]:
-        """Return (R, K) arrays: average precision, masks of classes in the mean over all and over parts, and draws.
-
-        The last two arrays are ``drawn`` and ``own`` of :class:`ByClass`.
-        """
+        """Return (R, K) arrays: AP, masks for means over all and over parts, and ``drawn``, ``own`` of ByClass."""
         truths = np.where(self.counted, (self.truths @ weights).T, 0)
         needed = self.rule.skip_without_hit or self.rule.parts_need_entries
         entries = np.where(truths > 0, (self.entries @ weights).T, 0) if needed else np.zeros_like(truths)
@@ -325,10 +319,7 @@ class Ranked:
 
 
 def _rank_positions(entries: Entries) -> Floats:
-    """Return the (n,) position of each entry in the ranking of its model, from 0.
-
-    Tied entries share their mean position under the rule EXPECTED; otherwise they have distinct positions.
-    """
+    """Return the (n,) position from 0 of each entry in the ranking of its model; ties share a mean under EXPECTED."""
     order = np.argsort(-entries.score, kind="stable")
     size = np.diff(np.flatnonzero(np.diff(entries.score[order], prepend=np.nan) != 0), append=len(order))
     place, index, tied = np.arange(len(order)), index_in_group(size), np.repeat(size, size)
@@ -343,10 +334,7 @@ def _rank_positions(entries: Entries) -> Floats:
 def _open_groups(
     category: NDArray[np.integer], place: Floats, credit: Floats, model: Indices, rule: AveragingRule
 ) -> Indices:
-    """Return the (n,) group index of each entry tied with entries of other credit, and -1 for all other entries.
-
-    Only under the rule EXPECTED can the order of tied entries change average precision.
-    """
+    """Return the (n,) group of each entry tied with entries of other credit, else -1; only under the rule EXPECTED."""
     if rule.ties is not Ties.EXPECTED or not len(category):
         return np.full(len(category), -1)
     start = np.flatnonzero(np.concatenate([[True], (category[1:] != category[:-1]) | (place[1:] != place[:-1])]))
@@ -358,10 +346,7 @@ def _open_groups(
 
 
 def _positives_of(column: Indices, credit: Floats, group: Indices) -> tuple[_Positives, Indices]:
-    """Return the entries with credit of a class, given its n sorted entries, and the (n,) stop of each entry.
-
-    The stop of an entry is the next stop below it in the ranking, or -1 if there is no stop below it.
-    """
+    """Return the entries with credit of a class from its n sorted entries, and the (n,) next stop below each, or -1."""
     in_group = group >= 0
     begins = in_group & np.concatenate([[True], group[1:] != group[:-1]])
     position = np.flatnonzero(credit > 0)
@@ -382,10 +367,7 @@ def _positives_of(column: Indices, credit: Floats, group: Indices) -> tuple[_Pos
 
 
 def _positions(positives: _Positives, weight: Counts, stream: int) -> tuple[Indices, Indices]:
-    """Return the position in a random order of its group, from 0, of each copy of a group member with credit.
-
-    The second result is the position in the mirrored order. ``weight`` is the (R, m) number of copies of each member.
-    """
+    """Return positions from 0 of the copies of credited members in a random order of their group, and in its mirror."""
     groups = int(positives.group.max()) + 1
     cell = np.repeat(np.arange(weight.size), weight.reshape(-1))
     row, member = np.divmod(cell, weight.shape[1])

@@ -254,14 +254,6 @@ class Resampler:
         (f1, rates, errors), (best, *_) = (counted.under(weights) for counted in self._counted)
         return Measured(lists, f1, best, rates, errors)
 
-    def figures(self, weights: Counts) -> Resampled:
-        """Return the (R,) values of every metric by its key, under weights as in :meth:`under`."""
-        return self.under(weights).figures()
-
-    def resampled(self, weights: Counts) -> Resampled:
-        """Return every metric of one run under (M, R) draws, with deviations scaled to those of new images."""
-        return self.under(weights).resampled()
-
 
 def differences_when_swapped(both: Resampler, unswapped: Counts, batch: int = 0) -> Resampled:
     """Return the (R,) differences of every metric between two models after swaps of their predictions.

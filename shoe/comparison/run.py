@@ -21,7 +21,7 @@ from shoe.benchmarks.protocols import RoleOptions, Signature
 from shoe.comparison.tau import TauLevels
 from shoe.core.errors import pluralize
 from shoe.core.interactions import Interactions
-from shoe.scoring.entries import ClassScores, Entries, F1Entries, harmonic_mean
+from shoe.scoring.entries import Entries, F1Entries, harmonic_mean
 from shoe.scoring.evidence.draws import Interval
 from shoe.scoring.evidence.facts import Spread
 from shoe.scoring.roles import person_matches, role_entries
@@ -193,31 +193,22 @@ class Run:
         - Protocols by person: ``roles:PROTOCOL:full``, and ``roles:PROTOCOL:part-without-NAME`` for a second mean.
         """
         found: dict[str, float | None] = {}
-        for each in self.strict:
-            protocol, entries, scores = each.options.protocol, each.entries, each.entries.scores()
-            means = scores.means(entries.rare, entries.unseen)
-            found |= {f"strict:{protocol}:{part}": value for part, value in zip(PARTS, means, strict=True)}
-            found |= _part_figures(f"strict:{protocol}", scores, entries)
-        for by_person in self.by_person:
-            key, entries = f"roles:{by_person.options.protocol}", by_person.entries
+        ranked = [(f"strict:{each.options.protocol}", [*PARTS], each.entries) for each in self.strict]
+        ranked += [(f"roles:{each.options.protocol}", [PARTS[0]], each.entries) for each in self.by_person]
+        ranked += [("semantic", [SEMANTIC[0]], self.semantic.entries)] if self.semantic else []
+        for key, names, entries in ranked:
             scores = entries.scores()
-            found[f"{key}:{PARTS[0]}"] = scores.means(entries.rare, entries.unseen).map
-            found |= _part_figures(key, scores, entries)
-        if self.semantic is not None:
-            entries, scores = self.semantic.entries, self.semantic.entries.scores()
-            values = asdict(self.semantic.f1.figures()) | {
-                "map": scores.means(entries.rare, entries.unseen).map,
-                "mf1_best_tau": self.semantic.best.figures().mf1,
-            }
-            found |= {f"semantic:{name}": values[name] for name in SEMANTIC}
-            found |= _part_figures("semantic", scores, entries)
+            means = scores.means(entries.rare, entries.unseen)
+            values: dict[str, float | None] = dict(zip(names, means, strict=False))
+            if self.semantic is not None and key == "semantic":
+                others = asdict(self.semantic.f1.figures()) | {"mf1_best_tau": self.semantic.best.figures().mf1}
+                values |= {name: others[name] for name in SEMANTIC[1:]}
+            parts = scores.part_means(entries.parts)
+            values |= {PART.format(part): mean.map for part, mean in parts.items()}
+            if {SEEN, UNSEEN} <= parts.keys():
+                values[HARMONIC_MEAN] = harmonic_mean(parts)
+            found |= {f"{key}:{name}": value for name, value in values.items()}
         return found
-
-
-def _part_figures(prefix: str, scores: ClassScores, entries: Entries) -> dict[str, float | None]:
-    parts = scores.part_means(entries.parts)
-    means = {f"{prefix}:{PART.format(part)}": mean.map for part, mean in parts.items()}
-    return means | ({f"{prefix}:{HARMONIC_MEAN}": harmonic_mean(parts)} if {SEEN, UNSEEN} <= parts.keys() else {})
 
 
 def digest_of(table: Interactions) -> str:

@@ -43,12 +43,8 @@ _OF_ANY, _RATIO = 200_000_000, 32
 def open_archive(path: str | Path, head: str) -> Iterator[zipfile.ZipFile]:
     """Yield the archive of a run, after checking its first bytes and its list of members.
 
-    Args:
-        head: name of the member with the header, by which a run is recognised.
-
-    Raises:
-        InputError: if the file is not a run.
-        ValueError: if the archive contains anything except stored or deflated members.
+    A run is recognised by the member ``head``, its header. Raise InputError for other files, and ValueError if the
+    archive contains anything except stored or deflated members.
     """
     with _stream(path) as stream:
         if stream.read(len(_START)) != _START:
@@ -111,11 +107,6 @@ class StoredColumn(msgspec.Struct):
             raise ValueError(f"numbers of the unknown type {quote(self.type)}")
         return 8 * (self.table or 0) + self.length * int(self.type[1])
 
-    @property
-    def unpacked(self) -> int:
-        """Upper limit of the size of the column in memory, in bytes."""
-        return 8 * ((self.table or 0) + self.length)
-
 
 class ColumnWriter:
     """Collector of the columns of a run, in which equal columns are stored once."""
@@ -128,11 +119,13 @@ class ColumnWriter:
     def add(self, column: NDArray[Any]) -> int:
         """Add a column, unless an equal column exists, and return the index of the column in ``columns``."""
         if column.dtype.kind != "f":
-            return self._store(_small(column), None)
+            return self._store(smallest_integers(column), None)
         bits = column.view(np.int64)  # 0.0 and -0.0 are different values
         values = distinct(bits)
         if len(values) <= min(_MOST_CODES, len(column) // 2):
-            return self._store(_small(np.searchsorted(values, bits)), len(values), values.astype("<i8").tobytes())
+            return self._store(
+                smallest_integers(np.searchsorted(values, bits)), len(values), values.astype("<i8").tobytes()
+            )
         with np.errstate(over="ignore"):
             narrow = column.astype(np.float32)
         return self._store(narrow if np.array_equal(narrow, column) else column, None)
@@ -150,11 +143,7 @@ class ColumnWriter:
 
 
 def read_column(stored: StoredColumn, content: bytes) -> NDArray[Any]:
-    """Return a column as float64, or int32 or int64, given its format and bytes; codes are replaced by their values.
-
-    Raises:
-        ValueError: for an unknown type, a wrong length, or a code without a value.
-    """
+    """Return the numbers of a column as float64, int32 or int64; raise ValueError if they do not fit its format."""
     if len(content) != stored.size:
         raise ValueError(f"a column of {len(content)} bytes instead of {stored.size}")
     head, dtype = 8 * (stored.table or 0), np.dtype(f"<{stored.type}")
@@ -177,7 +166,8 @@ def check_range(column: NDArray[Any], low: float, high: float) -> NDArray[Any]:
     return column
 
 
-def _small(column: NDArray[Any]) -> NDArray[Any]:
+def smallest_integers(column: NDArray[Any]) -> NDArray[Any]:
+    """Return a copy of integers with the smallest type that holds all of them."""
     low, high = int(column.min(initial=0)), int(column.max(initial=0))
     fits = (name for name in _WHOLE if np.iinfo(name).min <= low and high <= np.iinfo(name).max)
     return column.astype(next(fits, column.dtype))
@@ -200,9 +190,8 @@ def check_plain(noun: str, texts: Iterable[str]) -> None:
 def check_signature(text: str, facts: Mapping[str, str], *options: Mapping[str, str], strict: bool = False) -> None:
     """Raise ValueError if a signature does not match the metadata and the options of a run.
 
-    Args:
-        options: settings of the protocols in the signature, in its order.
-        strict: whether the signature belongs to one exact-label protocol, and therefore contains no similarity map.
+    ``options`` are the settings of the protocols in the signature, in its order. ``strict`` is whether it is the
+    signature of one exact-label protocol, and therefore contains no similarity map.
     """
     left_out = (*OF_RUN, *(SEMANTIC_FACTS if strict else ()))
     items = {name: value for name, value in facts.items() if name not in left_out}
@@ -378,11 +367,7 @@ def is_run(path: str | Path) -> bool:
 
 
 def read_run(path: str | Path) -> Run:
-    """Read a run from a file, and check its content.
-
-    Raises:
-        InputError: if the file is not a run, is damaged, or was written by a later version.
-    """
+    """Read a run from a file; raise InputError if the file is not a run, is damaged, or has another version."""
     try:
         with open_archive(path, _HEAD) as archive:
             if (length := archive.getinfo(_HEAD).file_size) > _LARGEST_HEAD:
@@ -393,7 +378,7 @@ def read_run(path: str | Path) -> Run:
                 found_version, hint = quote(version), "score the predictions again with `shoe score --save`"
                 raise InputError(path, field="shoe_run", found=found_version, expected=f"version {_VERSION}", hint=hint)
             head = msgspec.json.decode(data, type=_Head)
-            total = sum(stored.unpacked for stored in head.columns)
+            total = sum(8 * ((stored.table or 0) + stored.length) for stored in head.columns)
             if total > (limit := max(_OF_ANY, _RATIO * sum(member.compress_size for member in archive.infolist()))):
                 size, most = f"{total / 1e6:,.0f} MB", f"{limit / 1e6:,.0f}"
                 raise ValueError(f"columns of {size}, expected at most {most} in a file of its size")
@@ -425,8 +410,15 @@ def _run(head: _Head, columns: list[Any]) -> Run:
     if head.classes.count("\n") > _MOST_CLASSES:
         raise ValueError(f"more than {_MOST_CLASSES:,} classes")
     classes = parse_classes(head.classes, head.facts["data"])
-    protocols = _protocols(classes.name)
-    split = _class_split(head.class_split, len(classes)) if head.class_split else None
+    protocols: dict[str, StrictOptions | RoleOptions] = {}
+    with suppress(ShoeError):  # a benchmark that is not installed here
+        protocols |= {**benchmark(classes.name).protocols, **benchmark(classes.name).role_protocols}
+    split = None
+    if (parted := head.class_split) is not None:
+        parts = {part: np.zeros(len(classes), bool) for part in parted.parts}
+        for part, members in parted.parts.items():
+            parts[part][check_range(np.array(members, np.int64), 0, len(classes))] = True
+        split = ClassSplit(parted.name, parts, parted.source, parted.about)
 
     def signed(text: str) -> Signature:
         return Signature.parse(text, protocols)
@@ -522,13 +514,6 @@ def _run(head: _Head, columns: list[Any]) -> Run:
     return run
 
 
-def _class_split(stored: _Split, classes: int) -> ClassSplit:
-    parts = {part: np.zeros(classes, bool) for part in stored.parts}
-    for part, members in stored.parts.items():
-        parts[part][check_range(np.array(members, np.int64), 0, classes)] = True
-    return ClassSplit(stored.name, parts, stored.source, stored.about)
-
-
 Options = TypeVar("Options", StrictOptions, SemanticOptions)
 
 
@@ -537,9 +522,3 @@ def _options(family: Callable[..., Options], stored: dict[str, str]) -> Options:
     own = {name.removeprefix("strict."): name for name in stored}
     start = family(protocol=stored[own["protocol"]])
     return changed(start, [f"{name}={value}" for name, value in stored.items() if not name.endswith("protocol")])
-
-
-def _protocols(dataset: str) -> Mapping[str, StrictOptions | RoleOptions]:
-    with suppress(ShoeError):  # a benchmark that is not installed here
-        return {**benchmark(dataset).protocols, **benchmark(dataset).role_protocols}
-    return {}

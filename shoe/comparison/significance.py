@@ -94,11 +94,10 @@ class Draws:
         return self._prepared[1]
 
     def numbers(self, piece: DrawBatch) -> Counts:
-        """Return the random numbers of a batch, which are the same for all models.
+        """Return the random numbers of a batch, (M, R) for M images and R resamples; they are the same for all models.
 
-        Returns:
-            (M, R) for M images and R resamples: number of times that an image is drawn if the batch has one model; 0 if
-            the image is swapped, else 1, if the batch has two models.
+        For a batch of one model, the numbers are how often each image is drawn. For two models, they are 0 for images
+        whose predictions are swapped, else 1.
         """
         key = swaps, first = len(piece.models) > 1, piece.first
         if key not in self._random:
@@ -219,11 +218,6 @@ def kendall(a: Sequence[float], b: Sequence[float]) -> float | None:
     return None if isnan(tau) else tau
 
 
-def changes_places(a: Sequence[float], b: Sequence[float]) -> bool:
-    """Return whether the values ``a`` and ``b`` rank at least one pair of models in opposite orders."""
-    return bool((np.sign(differences(a)) * np.sign(differences(b)) < 0).any())
-
-
 COVERAGE = 0.95
 LEVEL = 0.05
 """Adjusted p below which a difference is called significant."""
@@ -243,7 +237,7 @@ class Estimate:
 
     @classmethod
     def from_resamples(cls, value: float, resamples: Floats) -> Estimate:
-        """Return the estimate with an interval from (R,) resamples: the value plus their deviations from their mean."""
+        """Return the value with an interval: the value plus percentiles of the deviations of (R,) resamples."""
         apart = deviations(resamples)
         return cls(value, *(interval_around(value, apart, COVERAGE) if len(apart) else (value, value)))
 
@@ -284,6 +278,11 @@ class Difference(Document, frozen=True, kw_only=True):
     bootstrap: Test
     randomisation: Test
     significant: bool
+
+    @property
+    def winner(self) -> str:
+        """Name of the model with the better value; the second model if the values are equal."""
+        return self.models[0 if better(self.figure, self.value, 0) else 1]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

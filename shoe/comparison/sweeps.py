@@ -5,8 +5,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args, get_type_hints
 
 from shoe.benchmarks.protocol_options import SemanticOptions
-from shoe.comparison.significance import changes_places, kendall
+from shoe.comparison.significance import kendall
 from shoe.core.documents import Correlation, Count, Document
+from shoe.core.statistics import differences
 from shoe.engines.base import SERIAL, Engine
 from shoe.scoring.evidence.draws import figures_of
 from shoe.scoring.evidence.facts import single_rater_map
@@ -120,7 +121,7 @@ def sweep(
 def rank_stability(reports: Sequence[Report], points: Sequence[Point], figure: str) -> RankStability | None:
     """Return the stability of the ranking by the metric ``figure`` ("strict", "map" or "mf1") over all settings.
 
-    Returns None for a single model, or if a value is not measurable.
+    Return None for a single model, or if a value is not measurable.
     """
     results = [report.strict if figure == "strict" else report.semantic for report in reports]
     key = "map" if figure == "strict" else figure
@@ -129,7 +130,11 @@ def rank_stability(reports: Sequence[Report], points: Sequence[Point], figure: s
     if len(reports) < 2 or not moved or any(value is None for point in moved for value in point.figures[figure]):
         return None
     rankings = [[value or 0.0 for value in point.figures[figure]] for point in moved]
-    changed = tuple(p.setting for p, values in zip(moved, rankings, strict=True) if changes_places(requested, values))
+    changed = tuple(
+        point.setting
+        for point, values in zip(moved, rankings, strict=True)
+        if (differences(requested) * differences(values) < 0).any()
+    )
     taus = [tau for tau in (kendall(requested, values) for values in rankings) if tau is not None]
     return RankStability(figure, len(moved), changed, min(taus, default=None))
 

@@ -89,7 +89,7 @@ class TauLevels:
         return cls(fraction, kept, total, *_versions(found, images)) if found else None
 
     def ranges(self, images: int) -> tuple[Indices, Indices]:
-        """Return the (M + v,) first and stop thresholds of the M images at the own threshold, and of the v versions."""
+        """Return first and stop thresholds, each (M + v,), of the M images at the own threshold and the v versions."""
         first, stop = np.zeros(images, np.int64), np.full(images, LEVELS)
         above = self.first > OWN
         np.maximum.at(first, self.image[~above], self.stop[~above])
@@ -152,20 +152,15 @@ class Versions:
         of = np.concatenate([np.arange(self.images), level.image])
         truth, truth_version = rows_of_images(f1.truth_image, of)
         joined: dict[str, Any] = {
-            name: np.concatenate([getattr(f1, name), getattr(level.f1, name) + shift])
-            for name, shift in (
-                ("category", 0),
-                ("image", self.images),
-                ("sigma", 0),
-                ("unmatched_category", 0),
-                ("unmatched_image", self.images),
-                ("unmatched_overlaps", False),
-            )
+            name: np.concatenate([getattr(f1, name), getattr(level.f1, name)])
+            for name in ("category", "sigma", "unmatched_category", "unmatched_overlaps")
         }
+        for name in ("image", "unmatched_image"):
+            joined[name] = np.concatenate([getattr(f1, name), getattr(level.f1, name) + self.images])
         return replace(f1, **joined, truth_category=f1.truth_category[truth], truth_image=truth_version)
 
     def own(self, model: int) -> Mask:
-        """Return which versions of a model are those at its own threshold."""
+        """Return the mask of a model's versions that have the matches at its own threshold."""
         extra = len(self.levels[model].image) if self.levels else 0
         return np.arange(self.images + extra) < self.images
 

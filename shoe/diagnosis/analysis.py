@@ -370,7 +370,11 @@ def examples(analysis: ErrorAnalysis, error: str, most: int = 6) -> list[ErrorEx
         truth = analysis.task.truth.interactions
         rows = np.flatnonzero(analysis.truth_status == TruthStatus.MISSED)
         kind = analysis.task.truth.hoi[rows]
-        return [_missed(analysis, row) for row in _spread(rows, np.zeros(len(rows)), truth, kind, analysis.seed, most)]
+        chosen = _spread(rows, np.zeros(len(rows)), truth, kind, analysis.seed, most)
+        return [
+            ErrorExample(truth.images[image], _size(truth, image), None, None, _pair(truth, row), True, None, None)
+            for row, image in zip(chosen, truth.image[chosen].tolist(), strict=True)
+        ]
     table = analysis.task.predictions
     rows = np.flatnonzero(analysis.types == ErrorType[error.upper()])
     kind = table.verb[rows] * np.int64(len(table.objects)) + table.object[rows]
@@ -394,12 +398,6 @@ def _spread(
     turn = np.empty(len(rows), np.int64)
     turn[by_kind] = index_in_group(np.diff(np.flatnonzero(first_of_each(kind[by_kind])), append=len(rows)))
     return [int(row) for row in rows[np.argsort(turn, kind="stable")[:most]]]
-
-
-def _missed(analysis: ErrorAnalysis, row: int) -> ErrorExample:
-    truth = analysis.task.truth.interactions
-    image = int(truth.image[row])
-    return ErrorExample(truth.images[image], _size(truth, image), None, None, _pair(truth, row), True, None, None)
 
 
 def _wrong(analysis: ErrorAnalysis, row: int) -> ErrorExample:

@@ -300,8 +300,7 @@ class Diagnosis(ErrorAnalysis, PairResults):
     def examples(self, error: str, most: int = 6) -> list[ErrorExample]:
         """Return at most ``most`` best-scored examples of an error type such as "human_box", each from another image.
 
-        Raises:
-            OptionError: if ``error`` is unknown, or is a group of error types such as "false_positive".
+        Raise OptionError if ``error`` is unknown, or is a group of error types such as "false_positive".
         """
         names = [each.name for each in ERRORS]
         if error not in names:

@@ -174,10 +174,7 @@ def assign_types(scope: Scope, overlaps: Overlaps, flow: Flow = FLOW) -> Assigne
 
 
 def _assigned(scope: Scope, target: Indices, flow: Flow, **facts: Mask) -> Assigned:
-    """Return the error types by ``flow``, given the (p,) ground truth ``target`` that each prediction matches, or -1.
-
-    ``facts`` are the conditions of the flow, by name, except "triplet" and "first".
-    """
+    """Return the error types by ``flow``, given the (p,) matched truth or -1 (``target``) and its other conditions."""
     matched = np.flatnonzero(target >= 0)
     found_by = scope.best_of(matched, target[matched])
     first = np.zeros(len(target), bool)
@@ -194,13 +191,10 @@ def assign_by_person(scope: Scope, roles: RoleTruth, rule: OverlapRule) -> Assig
     """Return the error type and the matched ground truth of each prediction of a task by role (protocols.md 8.3).
 
     A prediction refers to the annotated person whose box overlaps most with the human box, however small the overlap,
-    and to the box of this person in the predicted role. If the person has no box in this role, an empty box is right.
-    A person who does not perform the action has no such box. Therefore a wrong action with the right boxes is an
-    association error here, not an interaction error.
-
-    Args:
-        scope: scope of a task by role: classes are entries (actions with a role) of the benchmark, and ground truths
-            are those of :func:`shoe.diagnosis.diagnose.by_role`.
+    and to the box of this person in the predicted role. If the person has no box in this role, an empty box is right. A
+    person who does not perform the action has no such box. Therefore a wrong action with the right boxes is an
+    association error here, not an interaction error. ``scope`` is that of a task by role
+    (:func:`shoe.diagnosis.diagnose.by_role`): its classes are entries of the benchmark (actions with a role).
     """
     table = scope.task.predictions
     human, object_ = table.human_boxes[scope.prediction], table.object_boxes[scope.prediction]

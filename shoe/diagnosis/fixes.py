@@ -39,10 +39,7 @@ def possible(scope: Scope, overlaps: Overlaps, types: NDArray[np.int8]) -> dict[
     A possible target is a ground truth that shares the correct boxes of the prediction: the object box for a human box
     error, the human box for an object box error, either box for an association error, and both boxes for an interaction
     error (IJCV paper 3.2.1, 3.2.2). If a prediction with a box error has targets with its verb, only these remain.
-
-    Args:
-        overlaps: pairs of predictions and ground truths that share a box.
-        types: (p,) ``ErrorType`` of each prediction.
+    ``overlaps`` are pairs that share a box, and ``types`` the (p,) ``ErrorType`` of each prediction.
     """
     shares = (overlaps.object, overlaps.human, overlaps.human | overlaps.object, overlaps.pair)
     of_prediction, lists = types[overlaps.prediction], {}
@@ -174,11 +171,8 @@ def shared_map(scope: Scope, overlaps: Overlaps, types: NDArray[np.int8], found_
 
     Truths are processed in file order. Each truth gets the best-scored prediction that is not a true positive, is not
     assigned yet, has a higher score than the true positive of the truth, and matches the human box of the truth. If the
-    human box of the prediction matches no box, the object boxes must match instead (protocols.md 8.4).
-
-    Args:
-        types: (p,) ``ErrorType`` of each prediction.
-        found_by: (t,) true positive of each truth, or -1.
+    human box of the prediction matches no box, the object boxes must match instead (protocols.md 8.4). ``types`` is the
+    (p,) ``ErrorType`` of each prediction, and ``found_by`` the (t,) true positive of each truth, or -1.
     """
     rank = scope.rank
     former = found_by[overlaps.truth]
@@ -233,7 +227,6 @@ class OverSeeds:
         types: (p,) ``ErrorType`` of each prediction.
         found_by: (t,) true positive of each ground truth before any fix, or -1.
         ranking: ranked lists of the predictions of all classes.
-        seeds: the s random seeds.
     """
 
     scope: Scope
@@ -313,11 +306,7 @@ class OverSeeds:
         return found
 
     def _hits(self, type_: ErrorType, matters: Mask) -> tuple[Indices, Indices]:
-        """Return the h chosen fix targets that matter: (h,) index of the seed, and (h,) row in the list of targets.
-
-        ``matters`` is the mask of the possible targets that are relevant. Only errors with several targets are
-        included.
-        """
+        """Return seed and row in the list of targets of the random choices among several targets that matter."""
         prediction, _ = self.lists[type_]
         start, size = runs(prediction)
         owner = np.repeat(np.arange(len(start)), size)
@@ -400,10 +389,7 @@ class OverSeeds:
         return numbers.reshape(len(counted), size)
 
     def _figures(self, found: Found, gone: set[ErrorType]) -> Floats:
-        """Return the (s, 3 + p) mean AP, as in ``alone``, after fixes.
-
-        ``found`` contains the positions of the true positives, and ``gone`` the error types that have been removed.
-        """
+        """Return the (s, 3 + p) mean AP, as in ``alone``, from positions ``found`` and removed error types ``gone``."""
         truths = np.bincount(self._category, minlength=len(self._parts[0]))
         parts = [np.where(part, 1 / np.maximum(truths * part.sum(), 1), 0.0) for part in self._parts]
         weights = np.stack(parts)[:, self._category]  # of the precision at each ground truth

@@ -128,12 +128,9 @@ def localise(
 ) -> Localised:
     """Return the predicted pairs matched with the pairs of the ground truth.
 
-    Args:
-        no_interaction: ``exclude`` or ``keep`` true pairs whose only class is no_interaction.
-        triplets: task of the triplets that the pairs come from, whose IoUs are reused; None for other pairs.
-
-    Raises:
-        InputError: if pairs and ground truth have no image in common.
+    ``no_interaction`` is ``exclude`` or ``keep``, for true pairs whose only class is no_interaction. ``triplets`` is
+    the task of the triplets that the pairs come from, whose IoUs are reused; None for other pairs. Raise InputError if
+    pairs and ground truth have no image in common.
     """
     origin = None
     if triplets is not None and pairs.of_triplet is not None:
@@ -188,10 +185,7 @@ def _standing_alone(image: Indices, label: NDArray[np.integer], *boxes: Floats) 
 
 
 def _kept_apart(image: Indices, label: NDArray[np.integer], *boxes: Floats) -> Mask:
-    """Return the (t,) mask of triplets kept in order: a triplet that overlaps a kept triplet is not kept.
-
-    Triplets overlap if image and label are equal and all their boxes reach the IoU threshold.
-    """
+    """Return the (t,) mask of triplets kept in order, each unless all its boxes overlap those of a kept triplet."""
     return greedily_kept(*near_in_image(image, label, boxes, DIAG.rule), index_in_group(np.bincount(image)))
 
 
@@ -246,13 +240,7 @@ SCORE_THRESHOLDS = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.7)
 """Minimum scores of predictions; at 0, no prediction with a score from 0 to 1 is removed."""
 
 
-class _PairsAndMap(PairFigures, frozen=True, kw_only=True):
-    map: Fraction | None = None
-    map_rare: Fraction | None = None
-    map_non_rare: Fraction | None = None
-
-
-class SweepPoint(_PairsAndMap, frozen=True):
+class SweepPoint(PairFigures, frozen=True):
     """Metrics of the pairs that remain at one threshold.
 
     Attributes:
@@ -261,6 +249,9 @@ class SweepPoint(_PairsAndMap, frozen=True):
     """
 
     threshold: float
+    map: Fraction | None = None
+    map_rare: Fraction | None = None
+    map_non_rare: Fraction | None = None
 
 
 class Sweep(Document, frozen=True):
@@ -287,16 +278,13 @@ def sweeps(localised: Localised, analysis: ErrorAnalysis | None) -> tuple[Sweep,
 def nms_sweep(
     localised: Localised, thresholds: Sequence[float] = NMS_THRESHOLDS, analysis: ErrorAnalysis | None = None
 ) -> Sweep:
-    """Return the metrics after non-maximum suppression (NMS) of pairs at several overlap thresholds.
+    """Return the metrics after non-maximum suppression (NMS) of pairs at several overlap thresholds, 0 to 1.
 
     The overlap is human IoU * sqrt(object IoU), as in CDN (protocols.md 2.2, ``shoe.scoring.matching.repeats``). If the
     pairs come from triplets, NMS is applied to triplets of equal verb and object, and the pairs of the remaining
     triplets remain; mAP is then that of the option ``strict.nms``. Pairs from a separate file are compared with pairs
-    of equal object label, ranked by detection score, or in file order without scores.
-
-    Args:
-        thresholds: maximum overlaps, 0 to 1.
-        analysis: error analysis of the model's triplets, for mAP; None for no mAP.
+    of equal object label, ranked by detection score, or in file order without scores. ``analysis`` is the error
+    analysis of the model's triplets, for mAP; None for no mAP.
     """
     lowest = min(thresholds)
     return _sweep(
@@ -307,14 +295,12 @@ def nms_sweep(
 def score_sweep(
     localised: Localised, thresholds: Sequence[float] = SCORE_THRESHOLDS, analysis: ErrorAnalysis | None = None
 ) -> Sweep:
-    """Return the metrics of the pairs, which have scores, whose score is at least each threshold.
+    """Return, for each threshold, the metrics of the pairs with at least this score; the pairs must have scores.
 
     The score of a pair from a separate file is the lower detection score of its two boxes; a triplet has the score of
     its pair. If pairs come from triplets, detection scores are unknown: the score of a triplet is its confidence, and a
-    pair remains if one of its triplets remains. ``analysis`` is as for :func:`nms_sweep`.
-
-    Raises:
-        InputError: if pairs from a separate file do not contain the pair of a triplet.
+    pair remains if one of its triplets remains. ``analysis`` is as for :func:`nms_sweep`. Raise InputError if pairs
+    from a separate file do not contain the pair of a triplet.
     """
     pairs = localised.pairs
     if pairs.triplets is not None:
@@ -365,10 +351,7 @@ def _sweep(
 
 
 def _means_of_some(analysis: ErrorAnalysis) -> Callable[[Mask], Means]:
-    """Return a function that computes the mean AP from the predictions in an (n,) mask of rows.
-
-    Each prediction keeps its ground truth, because this does not depend on the other predictions.
-    """
+    """Return a function from an (n,) mask of predictions to the mean AP; each prediction keeps its ground truth."""
     scope, types = analysis.scope, analysis.assigned.types
     right = np.flatnonzero((types == ErrorType.TRUE_POSITIVE) | (types == ErrorType.DUPLICATE))
     truth = analysis.assigned.target[right]

@@ -86,10 +86,8 @@ def negative_ap(localised: Localised) -> NegativeAp:
     """Return the AP of detecting negative pairs, which match no ground-truth pair (IJCV paper 4.2.1, protocols.md 8.8).
 
     All predicted pairs on images with ground truth form one ranking. The score of a pair is 1 minus its highest
-    interaction score. Pairs with equal scores keep the order of images, and their order in the file.
-
-    Raises:
-        InputError: if the pairs have no interaction scores.
+    interaction score. Pairs with equal scores keep the order of images, and their order in the file. Raise InputError
+    if the pairs have no interaction scores.
     """
     interaction, hits, rows = localised.pairs.interaction, localised.overlaps, localised.scope.prediction
     if interaction is None:
@@ -174,9 +172,8 @@ def why_absent(negative: NegativeAp | None, named: InteractionMap | None, needs:
     """
     absent = {}
     if negative is None or negative.all_points is None:
-        absent["negative_ap"] = (
-            needs["negative_ap"] if negative is None else "every predicted pair is in the ground truth"
-        )
+        nothing = "every predicted pair is in the ground truth"
+        absent["negative_ap"] = needs["negative_ap"] if negative is None else nothing
     if named is None or named.map is None:
         nothing = "no predicted pair matches a pair of the ground truth"
         absent["interaction_map"] = needs["interaction_map"] if named is None else nothing
@@ -288,12 +285,8 @@ def diagnose_pairs(
 ) -> PairDiagnosis:
     """Return the diagnosis of a file of pairs: pair localisation, and negative AP if the pairs have interaction scores.
 
-    Args:
-        no_interaction: ``exclude`` or ``keep`` ground-truth pairs whose only class is no_interaction.
-
-    Raises:
-        OptionError: if ``no_interaction`` has another value.
-        InputError: if pairs and ground truth have no image in common.
+    ``no_interaction`` is ``exclude`` or ``keep``, for ground-truth pairs whose only class is no_interaction. Raise
+    OptionError for another value, and InputError if pairs and ground truth have no image in common.
     """
     if no_interaction not in NO_INTERACTION_CHOICES:
         raise unknown_name("choice for no_interaction", no_interaction, NO_INTERACTION_CHOICES)

@@ -72,10 +72,7 @@ def near_duplicates(task: Task, protocols: Sequence[StrictOptions]) -> list[Near
 
 
 def _boxes(table: Interactions, boxes: Floats, label: Indices | Ints) -> tuple[Interactions, Indices]:
-    """Return the distinct boxes per image and label, and the label of each box.
-
-    The boxes are returned as a table of triplets, in which the human box and the object box are equal.
-    """
+    """Return the distinct boxes per image and label, both as human and as object boxes of a table, and their labels."""
     rows = np.sort(np.unique(np.column_stack([table.image, label, boxes]), axis=0, return_index=True)[1])
     return replace(table.select(rows), human_boxes=boxes[rows], object_boxes=boxes[rows]), label[rows]
 
@@ -87,11 +84,8 @@ def _that_go(table: Interactions, label: Indices | Ints, threshold: float) -> in
 def groups(table: Interactions, label: Indices | Ints, threshold: float) -> Indices:
     """Return the (n,) group index, from 0, of each triplet. Near duplicates are in the same group.
 
-    Near duplicates are triplets of one image and label whose human IoU and object IoU both reach the threshold. A group
-    also contains triplets that are connected by a chain of near duplicates.
-
-    Args:
-        threshold: continuous IoU, 0..1.
+    Near duplicates are triplets of one image and label whose human IoU and object IoU both reach ``threshold``
+    (continuous IoU, 0..1). A group also contains triplets that are connected by a chain of near duplicates.
     """
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components

@@ -32,16 +32,13 @@ class Error(Document, frozen=True, kw_only=True):
     sd_map_non_rare: Fraction | None = None
 
 
-class FixedStep(Document, frozen=True, kw_only=True):
+class FixedStep(Deltas, frozen=True):
     """mAP after this and all previous error types are fixed, and gain of this step (delta)."""
 
     error: str
     map: Fraction | None = None
     map_rare: Fraction | None = None
     map_non_rare: Fraction | None = None
-    delta_map: Gain | None = None
-    delta_map_rare: Gain | None = None
-    delta_map_non_rare: Gain | None = None
 
 
 class PartDelta(Document, frozen=True):

@@ -75,9 +75,8 @@ class Scope:
     def best_of(self, prediction: Indices, truth: Indices, present: Indices | None = None) -> Indices:
         """Return the best-scored prediction of each truth, shape (t,), or -1.
 
-        Args:
-            prediction, truth: (c,) candidate predictions, and the truth of each candidate.
-            present: (t,) one further candidate per truth; -1 for no candidate.
+        ``prediction`` and ``truth`` are (c,) candidates, and the truth of each candidate. ``present`` is one further
+        candidate per truth, shape (t,), or -1.
         """
         rank = self.rank_or_last[np.full(len(self.truth), -1) if present is None else present]
         np.minimum.at(rank, truth, self.rank[prediction])

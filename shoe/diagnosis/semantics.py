@@ -17,7 +17,7 @@ from shoe.core.documents import Count, Document, Fraction
 from shoe.diagnosis.analysis import ErrorAnalysis
 from shoe.diagnosis.error_types import NO_PART, ErrorType, State
 from shoe.diagnosis.relations import PredictedWords, Relation, predicted_words
-from shoe.diagnosis.vocabulary_gap import MOST, SharedLists, Tables, VocabularyGap, vocabulary_gap
+from shoe.diagnosis.vocabulary_gap import MOST, KnownAps, Tables, VocabularyGap, cached_means, vocabulary_gap
 from shoe.lexicon.resolve import lexicon_metadata
 from shoe.scoring.entries import Entries, Means
 from shoe.scoring.hoi_similarity import HoiSimilarity
@@ -149,7 +149,7 @@ class SemanticDiagnosis:
     source: Similarity
     options: SemanticOptions
     most: int = MOST
-    _lists: SharedLists = field(default_factory=SharedLists, init=False, repr=False)
+    _known: KnownAps = field(default_factory=dict, init=False, repr=False)
 
     @property
     def signature(self) -> Signature:
@@ -219,13 +219,14 @@ class SemanticDiagnosis:
         if self.absent:
             return Means(None, None, None)
         scorer, matches = self._scored
-        return self._lists.means(scorer.entries(matches))
+        return cached_means(scorer.entries(matches), self._known)
 
     @cached_property
     def deltas(self) -> dict[str, Means]:
         """SHOE-mAP gain over all, rare and non-rare classes by error name of a single oracle; empty if not measured."""
         states = {} if self.absent else self.analysis.states
-        return {name: self._lists.means(self._entries_after(state)).minus(self.means) for name, state in states.items()}
+        after = {name: cached_means(self._entries_after(state), self._known) for name, state in states.items()}
+        return {name: means.minus(self.means) for name, means in after.items()}
 
     def _entries_after(self, state: State) -> Entries:
         tables, (scorer, _) = self._tables, self._scored
@@ -241,4 +242,4 @@ class SemanticDiagnosis:
         """Gain of the similarity map over exact word matching, and its causes; None if SHOE-mAP cannot be measured."""
         if self.absent:
             return None
-        return vocabulary_gap(self._tables, *self._scored, self._lists, self.words, self.most)
+        return vocabulary_gap(self._tables, *self._scored, self._known, self.words, self.most)

@@ -142,34 +142,32 @@ def _edges(table: Interactions) -> Interactions:
     )
 
 
-class SharedLists:
-    """Cache of the average precision of classes, for sets of entries in which most classes have equal ranked lists."""
+KnownAps = dict[tuple[int, int, bytes], float]
+"""Average precision by class, number of ground truths, and digest of the ranked list of the class."""
 
-    def __init__(self) -> None:
-        self._known: dict[tuple[int, int, bytes], float] = {}
 
-    def means(self, entries: Entries) -> Means:
-        """Return the same means as ``entries.means()``; AP of ranked lists not yet cached is computed and cached."""
-        truths, order = entries.truths, stable_order(entries.category)
-        ends = np.cumsum(np.bincount(entries.category, minlength=len(truths))).tolist()
-        score, credit = entries.score.take(order), entries.credit.take(order)
-        keys = {}
-        for k in np.flatnonzero(truths > 0).tolist():
-            part = slice(ends[k - 1] if k else 0, ends[k])
-            positive = np.flatnonzero(credit[part])  # most entries have no credit
-            digest = blake2b(digest_size=16)
-            for column in (score[part], positive, credit[part][positive]):
-                digest.update(column.data)
-            keys[k] = (k, int(truths[k]), digest.digest())
-        new = [k for k, key in keys.items() if key not in self._known]
-        fresh = np.zeros_like(entries.counted)
-        fresh[new] = True
-        ap = replace(entries.select(fresh[entries.category]), counted=fresh).scores().ap
-        self._known.update(zip((keys[k] for k in new), ap[new].tolist(), strict=True))
-        ap[list(keys)] = [self._known[key] for key in keys.values()]
-        counted = entries.rule.in_mean(truths, entries.counted)
-        parts = (counted, counted & entries.rare, counted & ~(entries.rare | entries.unseen))
-        return Means(*(mean_over(ap, part) for part in parts))
+def cached_means(entries: Entries, known: KnownAps) -> Means:
+    """Return the same means as ``entries.means()``; AP of ranked lists that are not in ``known`` is added to it."""
+    truths, order = entries.truths, stable_order(entries.category)
+    ends = np.cumsum(np.bincount(entries.category, minlength=len(truths))).tolist()
+    score, credit = entries.score.take(order), entries.credit.take(order)
+    keys = {}
+    for k in np.flatnonzero(truths > 0).tolist():
+        part = slice(ends[k - 1] if k else 0, ends[k])
+        positive = np.flatnonzero(credit[part])  # most entries have no credit
+        digest = blake2b(digest_size=16)
+        for column in (score[part], positive, credit[part][positive]):
+            digest.update(column.data)
+        keys[k] = (k, int(truths[k]), digest.digest())
+    new = [k for k, key in keys.items() if key not in known]
+    fresh = np.zeros_like(entries.counted)
+    fresh[new] = True
+    ap = replace(entries.select(fresh[entries.category]), counted=fresh).scores().ap
+    known.update(zip((keys[k] for k in new), ap[new].tolist(), strict=True))
+    ap[list(keys)] = [known[key] for key in keys.values()]
+    counted = entries.rule.in_mean(truths, entries.counted)
+    parts = (counted, counted & entries.rare, counted & ~(entries.rare | entries.unseen))
+    return Means(*(mean_over(ap, part) for part in parts))
 
 
 # Attribution of the SHOE-mAP gain to single matches by integrated gradients (Aumann-Shapley cost sharing).
@@ -385,7 +383,7 @@ def vocabulary_gap(
     tables: Tables,
     scorer: Scorer,
     matches: Matches,
-    lists: SharedLists,
+    known: KnownAps,
     words: tuple[PredictedWords, PredictedWords],
     most: int = MOST,
 ) -> VocabularyGap:
@@ -394,12 +392,12 @@ def vocabulary_gap(
     Args:
         tables: predictions and ground truths of the diagnosis, with at least one ground truth.
         matches: matches of ``scorer`` for SHOE-mAP.
-        lists: cache of the average precision of classes.
+        known: cache of the average precision of classes.
         most: maximum number of confusions in the result.
     """
 
     def map_of(scorer: Scorer, matches: Matches) -> float:
-        return lists.means(scorer.entries(matches)).map or 0.0
+        return cached_means(scorer.entries(matches), known).map or 0.0
 
     # Duplicates (`near`) are those of the map, because exact matching would treat all words outside the classes as
     # equal.
@@ -420,10 +418,9 @@ def vocabulary_gap(
     gains *= max(credit, 0.0) / (gains.sum() or 1.0)  # integration and sampled tie orders leave an error of about 0.1 %
     parts = _gains_by_word(scorer, exact.similarities, matches, words, gains)
     verb_credit, object_credit = (float(part.gain.sum()) for part in parts)
-    ranked = sorted(
-        ((gain, number, cell) for number, part in enumerate(parts) for cell, gain in part.totals()),
-        key=lambda entry: (-entry[0], *entry[1:]),
-    )
+    totals = (np.bincount(part.cell, part.gain) for part in parts)  # gains are above 0
+    found = [(total[cell], number, cell) for number, total in enumerate(totals) for cell in np.flatnonzero(total)]
+    ranked = sorted(found, key=lambda entry: (-entry[0], *entry[1:]))
 
     def confusion(part: _GainsByWord, cell: int, gain: float) -> Confusion:
         first, end = np.searchsorted(part.cell, [cell, cell + 1]).tolist()
@@ -449,9 +446,9 @@ def vocabulary_gap(
         credit=credit,
         verb_credit=verb_credit,
         object_credit=object_credit,
-        confusions=tuple(confusion(parts[number], cell, gain) for gain, number, cell in ranked[:most]),
+        confusions=tuple(confusion(parts[number], int(cell), float(gain)) for gain, number, cell in ranked[:most]),
         further=len(ranked[most:]),
-        further_gain=sum(gain for gain, _, _ in ranked[most:]),
+        further_gain=float(sum(gain for gain, _, _ in ranked[most:])),
     )
 
 
@@ -487,10 +484,6 @@ class _GainsByWord:
     truth: Indices
     cell: Indices
     gain: Floats
-
-    def totals(self) -> list[tuple[int, float]]:
-        cells = np.flatnonzero(np.bincount(self.cell))
-        return list(zip(cells.tolist(), np.bincount(self.cell, self.gain)[cells].tolist(), strict=True))
 
 
 def _gains_by_word(

@@ -5,14 +5,16 @@ Files are recognised by their content, never by their names.
 
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from shoe.benchmarks import DEFAULT, benchmark, benchmark_names
 from shoe.benchmarks.base import IMAGE_LABELS, Benchmark, CardFile
 from shoe.benchmarks.checks import benchmark_of_truth
 from shoe.benchmarks.summary import Published, compare_with_published, sizes
 from shoe.benchmarks.truth import read_truth_file
+from shoe.core.documents import Count, Document
 from shoe.core.errors import InputError, ShoeError
 from shoe.core.io.files import read_bytes
 from shoe.predictions import read_predictions_with_notes
@@ -23,41 +25,39 @@ _ZIP = b"PK"
 _CLOSED = {b"[": b"]", b"{": b"}"}
 
 
-@dataclass(frozen=True, slots=True)
-class InventoryFile:
-    """A file of the folder, recognised or not.
+class FoundFile(Document, frozen=True):
+    """A file of the checked folder: its contents, or the problem why it cannot be read.
 
     Attributes:
-        path: path relative to the folder.
-        kind: "ground truth", "image labels", "predictions" or "Bongard problems"; "" for other files.
-        dataset: name of the dataset; "" if unknown.
+        file: path relative to the folder.
+        kind: "ground truth", "image labels", "predictions" or "Bongard problems"; None if the file is not recognised.
+        dataset: name of the dataset; None if unknown.
         format: name of the file format.
-        holds: part of the dataset in the file, as named in the dataset card; "" if unknown.
-        counts: number of images and triplets; for ground truth also empty_images and classes.
+        holds: part of the dataset in the file, as named in the dataset card; None if unknown.
+        images, triplets: number of images and of triplets, for ground truth and predictions.
+        empty_images, classes: number of images without triplets, and of classes with triplets, for ground truth.
         published: comparison of the counts of ground truth with the published counts; None if no counts are published.
-        problem: error message for a file of a dataset, or a truncated file, that cannot be read; "" if there is none.
+        problem: error message for a file of a dataset, or a truncated file, that cannot be read.
     """
 
-    path: str
-    kind: str
-    dataset: str = ""
-    format: str = ""
-    holds: str = ""
-    counts: dict[str, int] = field(default_factory=dict)
+    file: str
+    kind: str | None = None
+    dataset: str | None = None
+    format: str | None = None
+    holds: str | None = None
+    images: Count | None = None
+    empty_images: Count | None = None
+    triplets: Count | None = None
+    classes: Count | None = None
     published: Published | None = None
-    problem: str = ""
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether the file is recognised and its counts match the published counts, if there are any."""
-        return bool(self.kind) and (self.published is None or self.published.matches)
+    problem: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Inventory:
     """All files of a folder except images, sorted by path, and the number of images."""
 
-    files: tuple[InventoryFile, ...]
+    files: tuple[FoundFile, ...]
     pictures: int
 
     @property
@@ -82,13 +82,13 @@ def inventory(folder: str | Path) -> Inventory:
     return Inventory(tuple(_identify(path, str(path.relative_to(root))) for path in others), len(pictures))
 
 
-def _identify(path: Path, name: str) -> InventoryFile:
+def _identify(path: Path, name: str) -> FoundFile:
     try:
         data = read_bytes(path)
     except ShoeError as error:
-        return InventoryFile(name, "", problem=str(error).removeprefix(f"{path}: "))
+        return FoundFile(name, problem=str(error).removeprefix(f"{path}: "))
     if PROBLEMS.match(data):
-        return InventoryFile(name, BONGARD)
+        return FoundFile(name, BONGARD)
     problem = ""
     for candidate in _candidates(data):
         try:
@@ -102,7 +102,7 @@ def _identify(path: Path, name: str) -> InventoryFile:
         return _read_predictions(path, name, marked)
     except ShoeError as error:
         message = str(error).removeprefix(f"{path}: ") if marked or _is_truncated(data) else ""
-    return InventoryFile(name, "", marked.name if marked else "", problem=problem or message)
+    return FoundFile(name, dataset=marked.name if marked else None, problem=problem or message or None)
 
 
 def _is_truncated(data: bytes) -> bool:
@@ -118,23 +118,24 @@ def _candidates(data: bytes) -> Iterator[Benchmark]:
         yield recognised[0]
 
 
-def _read_truth(path: Path, name: str, dataset: Benchmark) -> InventoryFile:
+def _read_truth(path: Path, name: str, dataset: Benchmark) -> FoundFile:
     truth = read_truth_file(path, dataset)
     counts = sizes(truth)
     published = compare_with_published(dataset, truth.split, counts)
     holds = published.split if published else truth.split.partition("/")[0]
     holds = holds if holds in dataset.card.holdings else holds.partition(",")[0]
-    return InventoryFile(name, "ground truth", dataset.name, truth.format, holds, counts, published)
+    counted: dict[str, Any] = {**counts, "published": published}
+    return FoundFile(name, "ground truth", dataset.name, truth.format, holds or None, **counted)
 
 
-def _read_predictions(path: Path, name: str, dataset: Benchmark | None) -> InventoryFile:
+def _read_predictions(path: Path, name: str, dataset: Benchmark | None) -> FoundFile:
     table, notes = read_predictions_with_notes(path, dataset=dataset or DEFAULT)
-    counts = {"images": len(table.images), "triplets": len(table)}
-    return InventoryFile(name, "predictions", dataset.name if dataset else "", notes.format, counts=counts)
+    told = "predictions", dataset.name if dataset else None, notes.format or None
+    return FoundFile(name, *told, images=len(table.images), triplets=len(table))
 
 
-def _read_labels(path: Path, name: str, dataset: Benchmark) -> InventoryFile:
+def _read_labels(path: Path, name: str, dataset: Benchmark) -> FoundFile:
     if dataset.read_image_labels is None or dataset.test_images is None:
         raise InputError(path, found="no image labels", expected=IMAGE_LABELS)
     dataset.read_image_labels(path, dataset.test_images(), dataset.classes, dataset)
-    return InventoryFile(name, IMAGE_LABELS, dataset.name, path.name, IMAGE_LABELS)
+    return FoundFile(name, IMAGE_LABELS, dataset.name, path.name, IMAGE_LABELS)

@@ -67,11 +67,7 @@ class Scored:
 
 
 def read_report(path: Path) -> Scored:
-    """Read the metrics, the digest of the ground truth, and the signatures of a report of ``shoe score --json``.
-
-    Raises:
-        InputError: if the file is not such a report.
-    """
+    """Read a report of ``shoe score --json``; raise InputError if the file is not such a report."""
     report = read_typed(path, read_bytes(path), Score, lambda *_: "the report")
     values: dict[str, float | None] = {}
     strict: Sequence[Strict] = report.protocols or [*filter(None, [report.strict])]

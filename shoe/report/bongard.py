@@ -1,16 +1,18 @@
 """Bongard problems in the terminal, and a sample of them as an HTML page."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec.structs import astuple
 from rich.console import Console
 from rich.text import Text
 
 from shoe.core.arrays import random_numbers
 from shoe.core.errors import pluralize, printable
 from shoe.report.page import svg
-from shoe.report.page.rendering import crop_url, document, write_document
+from shoe.report.page.rendering import crop_url, document
 from shoe.report.text import count, percent, print_line, table
 from shoe.scoring.bongard.build import Built
 from shoe.scoring.bongard.problems import SHOTS, Problems, Regions
@@ -59,7 +61,7 @@ def print_score(report: BongardReport, to: Console) -> None:
     to.print(made)
     outcomes = table("questions", *(code.name.lower().replace("_", " ") for code in Outcome))
     for name, found in both.items():
-        total = (sum(group.outcomes.get(code, 0) for group in found.groups.values()) for code in Outcome)
+        total = map(sum, zip(*(astuple(group.outcomes) for group in found.groups.values()), strict=True))
         outcomes.add_row(name, *map(count, total))
     to.print(outcomes)
     for line in report.notes:
@@ -67,7 +69,7 @@ def print_score(report: BongardReport, to: Console) -> None:
     print_line(to, f"signature  {report.signature}")
 
 
-def _span(interval: tuple[float, float] | None) -> str:
+def _span(interval: Sequence[float] | None) -> str:
     return "–" if interval is None else f"{100 * interval[0]:.1f} to {100 * interval[1]:.1f}"
 
 
@@ -75,23 +77,12 @@ _STREAM = (1 << 27) + (1 << 26)
 """First index of the random number streams of this page; no other use of the seed has these streams."""
 
 
-def write_problem_page(path: str | Path, problems: Problems, images: Path | None, count: int, seed: int) -> None:
-    """Write sampled problems as an HTML page that works from disk, without scripts or network requests.
-
-    Args:
-        images: folder with the images; small copies of the crops become part of the page. Without the folder, or if an
-            image is missing, boxes are drawn on a blank crop.
-        count: maximum number of problems of each group.
-        seed: random seed of the sample.
-
-    Raises:
-        InputError: if the file cannot be written.
-    """
-    write_document(path, problem_page(problems, images, count, seed))
-
-
 def problem_page(problems: Problems, images: Path | None, count: int, seed: int) -> str:
-    """Return at most ``count`` random problems of each group as an HTML page; see :func:`write_problem_page`."""
+    """Return at most ``count`` random problems of each group as an HTML page that works from disk.
+
+    Small copies of the crops from the folder ``images`` become part of the page. Without the folder, or if an image is
+    missing, boxes are drawn on a blank crop.
+    """
     total = f"{pluralize(len(problems), 'problem')} of {pluralize(len(problems.concepts), 'concept')}"
     groups = []
     for number, group in enumerate(problems.groups):

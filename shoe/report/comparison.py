@@ -10,14 +10,14 @@ from rich.console import Console
 from rich.text import Text
 
 from shoe.benchmarks.protocols import OF_PREDICTIONS
-from shoe.comparison.compare import Cell, ClassDifference, Comparison, GroupDifference, class_ap, truths_of
+from shoe.comparison.compare import Cell, ClassDifference, Comparison, class_ap, truths_of
 from shoe.comparison.run import NO_CONFIDENCE, Run
 from shoe.comparison.significance import Difference
 from shoe.comparison.sweeps import FIGURES, OptionValue, Point, RankStability, Setting
 from shoe.core.documents import Correlation, Count, Document, Fraction, Gain, Pair, Span
 from shoe.core.errors import pluralize, printable
 from shoe.core.io.spreadsheets import delimited_text
-from shoe.report.comparison_sentences import legend, main_sentences, model_notes, named, sentences
+from shoe.report.comparison_sentences import legend, model_notes, named, sentences
 from shoe.report.text import count, percent, points, print_line, print_more, short_names, table, words
 
 LEAST = "only classes with at least 5 ground truths, and verbs and objects with at least 10, if there are any"
@@ -58,11 +58,13 @@ def largest_differences(
         if set(each.models) != pair:
             continue
         heading = next(column.heading for column in found.columns if column.figure == each.figure)
-        rows = [
-            (kind, move.name, count(move.truths), percent(move.before), percent(move.after), points(move.by))
-            for kind, moves in (("class", each.classes), ("verb", each.verbs), ("object", each.objects))
-            for move in _extremes(moves, _FEWEST_TRUTHS[kind])
-        ]
+        rows = []
+        for kind, moves in (("class", each.classes), ("verb", each.verbs), ("object", each.objects)):
+            moves = [move for move in moves if move.truths >= _FEWEST_TRUTHS[kind]] or moves
+            extremes = [m for m in moves[:_MOST] if m.by > 0] + [m for m in moves[-_MOST:] if m.by < 0]
+            for move in extremes:
+                figures = percent(move.before), percent(move.after), points(move.by)
+                rows.append((kind, move.name, count(move.truths), *figures))
         if rows:
             yield heading, each.models, rows
 
@@ -76,13 +78,8 @@ def _two_best(found: Comparison) -> set[str]:
     return {first, *[name for name in others if name.removesuffix(NO_CONFIDENCE) != model][:1]}
 
 
-def _extremes(moves: Sequence[GroupDifference], fewest: int) -> list[GroupDifference]:
-    moves = [move for move in moves if move.truths >= fewest] or moves
-    return [move for move in moves[:_MOST] if move.by > 0] + [move for move in moves[-_MOST:] if move.by < 0]
-
-
 def classes_csv(found: Comparison) -> str:
-    """Return a CSV table with a line per class: name, rare or not, ground truths, and AP (0..1) per mAP and model.
+    """Return a CSV table with a line per class: name, rare or not, ground truths, and AP (0..1) by metric and model.
 
     The AP is empty if the class is not in the mean.
     """
@@ -346,8 +343,12 @@ def print_comparison(found: Comparison, to: Console, *, verbose: bool = False) -
             [name, *(percent(values[i]) for values in found.raters.values())] for i, name in enumerate(names)
         ]
         to.print(table("SHOE-mAP by rater", *found.raters, rows=by_rater))
-    results = sentences(found) if verbose else main_sentences(found)
-    for line in (*model_notes(found), *found.unlike, *results, f"table      {legend(found)}"):
+    for line in (
+        *model_notes(found),
+        *found.unlike,
+        *sentences(found, brief=not verbose),
+        f"table      {legend(found)}",
+    ):
         print_line(to, line)
     if not verbose:
         if found.statistics is not None and found.statistics.has_intervals:

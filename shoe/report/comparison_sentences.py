@@ -12,29 +12,18 @@ from shoe.report.text import percent, points
 _MOST_NAMED = 3
 
 
-def main_sentences(found: Comparison) -> list[str]:
-    """Return the results for a brief report, one line each: limits of the statistics, ranking, tests, missing parts.
+def sentences(found: Comparison, *, brief: bool = False) -> list[str]:
+    """Return the results, one line each: limits of the statistics, ranking, tests, and parts that were not measured.
 
-    For a single model, return only the parts that were not measured.
-    """
-    if len(found.runs) == 1:
-        return _not_measured(found)
-    return [*_too_few(found.statistics), *_same(found), *_ranking(found), *_tests(found, 1), *_not_measured(found)]
-
-
-def sentences(found: Comparison) -> list[str]:
-    """Return all results, one line each: those of a brief report, more tests, and sources of uncertainty.
-
+    Unless ``brief``, add the sources of uncertainty, and test up to six pairs of models one by one, not only one pair.
     For a single model, return only the sources of uncertainty and the parts that were not measured.
     """
+    last = _not_measured(found) if brief else _uncertainty(found)
     if len(found.runs) == 1:
-        return _uncertainty(found)
-    tests = _tests(found, 6)  # more pairs of models are summarised
-    return [*_too_few(found.statistics), *_same(found), *_ranking(found), *tests, *_uncertainty(found)]
-
-
-def _same(found: Comparison) -> list[str]:
-    return [f"same       {' and '.join(names)} contain the same predictions" for names in found.same]
+        return last
+    same = [f"same       {' and '.join(names)} contain the same predictions" for names in found.same]
+    tests = _tests(found, 1 if brief else 6)  # more pairs of models are summarised
+    return [*_too_few(found.statistics), *same, *_ranking(found), *tests, *last]
 
 
 def _not_measured(found: Comparison) -> list[str]:
@@ -120,7 +109,7 @@ def _pair(
         if (difference := made.between(*pair, column.figure)) is None:
             continue
         if difference.significant and column in others:
-            winners.setdefault(f"{_better(difference)} is better in", []).append(_heading(found, column))
+            winners.setdefault(f"{difference.winner} is better in", []).append(_heading(found, column))
         elif (difference.bootstrap.adjusted < LEVEL) != (difference.randomisation.adjusted < LEVEL):
             p = f"{difference.bootstrap.adjusted:.3f} and {difference.randomisation.adjusted:.3f}"
             winners.setdefault("the two tests disagree on", []).append(f"{_heading(found, column)} ({p})")
@@ -131,15 +120,10 @@ def _pair(
 def _difference(difference: Difference, statistics: Statistics) -> str:
     p = f"p = {max(difference.bootstrap.adjusted, difference.randomisation.adjusted):.3f}"
     ends = f"{' to '.join(map(points, difference.interval))}, " if difference.interval else ""
-    verdict = f"{_better(difference)} is better" if difference.significant else "no significant difference"
+    verdict = f"{difference.winner} is better" if difference.significant else "no significant difference"
     if statistics.too_few is not None:
         verdict = f"too few {statistics.too_few} to tell"
     return f"{points(difference.value)} points ({ends}{p}): {verdict}"
-
-
-def _better(difference: Difference) -> str:
-    first, second = difference.models
-    return first if better(difference.figure, difference.value, 0) else second
 
 
 def _summary(found: Comparison, statistics: Statistics, column: Column) -> str:
@@ -175,7 +159,15 @@ def _uncertainty(found: Comparison) -> list[str]:
                 f"correction over {pluralize(pairs, 'pair')} of models"
             )
         lines.append(line)
-        lines += _without_interval(found, made)
+        lacking = [
+            _heading(found, column)
+            for column in found.columns
+            for name, cell in zip(found.names, found.cells(column.figure), strict=True)
+            if made.has_intervals and cell.value is not None and column.figure not in made.estimates[name]
+        ]
+        if lacking:
+            why = "no interval, because no resample of the images changes the metric"
+            lines.append(f"images     {why}: {', '.join(dict.fromkeys(lacking))}")
     lines += [*_raters(found), *_not_measured(found)]
     for run in found.runs:
         if run.interval is not None and run.interval.map is not None:
@@ -183,19 +175,6 @@ def _uncertainty(found: Comparison) -> list[str]:
             meaning = "is the 90 % interval if all pairs of senses were rated"
             lines.append(f"unrated    {run.name}: SHOE-mAP {ends} {meaning}")
     return lines
-
-
-def _without_interval(found: Comparison, statistics: Statistics) -> list[str]:
-    if not statistics.has_intervals:
-        return []
-    lacking = [
-        _heading(found, column)
-        for column in found.columns
-        for name, cell in zip(found.names, found.cells(column.figure), strict=True)
-        if cell.value is not None and column.figure not in statistics.estimates[name]
-    ]
-    line = "images     no interval, because no resample of the images changes the metric"
-    return [f"{line}: {', '.join(dict.fromkeys(lacking))}"] if lacking else []
 
 
 def _raters(found: Comparison) -> list[str]:

@@ -2,7 +2,6 @@
 
 import shlex
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,12 +12,12 @@ from rich.text import Text
 
 from shoe.benchmarks.base import IMAGE_LABELS, Benchmark
 from shoe.benchmarks.classes import SEEN, UNSEEN, ClassSplit
-from shoe.benchmarks.summary import DatasetCard, DatasetInfo, DatasetStats, ListedDataset, Published, PublishedSize
+from shoe.benchmarks.summary import DatasetCard, DatasetInfo, DatasetStats, ListedDataset, PublishedSize
 from shoe.benchmarks.systematic import PARTS, DatasetSplit
 from shoe.core.documents import Count, Document, Fraction
 from shoe.core.errors import pluralize
 from shoe.predictions.formats.registry import BONGARD
-from shoe.predictions.inventory import Inventory
+from shoe.predictions.inventory import FoundFile, Inventory
 from shoe.report.text import count, decimals, print_line, table, words
 from shoe.scoring.evidence.facts import nearest_seen
 from shoe.similarity import load_similarity
@@ -227,27 +226,6 @@ def _print_table(header: Sequence[str], rows: Sequence[Sequence[str | int]], to:
     to.print(table)
 
 
-class FoundFile(Document, frozen=True, kw_only=True):
-    """A file of the checked folder: its contents, or the problem why it cannot be read.
-
-    Attributes:
-        kind: "ground truth", "image labels", "predictions" or "Bongard problems"; None if the file is not recognised.
-        holds: the split of the dataset, or other content, that the file contains.
-    """
-
-    file: str
-    kind: str | None = None
-    dataset: str | None = None
-    format: str | None = None
-    holds: str | None = None
-    images: Count | None = None
-    empty_images: Count | None = None
-    triplets: Count | None = None
-    classes: Count | None = None
-    published: Published | None = None
-    problem: str | None = None
-
-
 class WantedFile(Document, frozen=True):
     """A missing file, and where to get it."""
 
@@ -276,17 +254,13 @@ class DatasetCheck(Document, frozen=True):
 
 def dataset_check(folder: str, inventory: Inventory, wanted: Sequence[Benchmark]) -> DatasetCheck:
     """Return the files found in a folder, the files missing for the wanted benchmarks, and scoring commands."""
-    files = []
-    for file in inventory.files:
-        texts = {key: getattr(file, key) or None for key in ("kind", "dataset", "format", "holds", "problem")}
-        told: dict[str, Any] = texts | file.counts
-        files.append(FoundFile(file=file.path, **told, published=file.published))
     missing = [
         Missing(benchmark.name, holds, [WantedFile(file.name, file.purpose, file.place) for file in options])
         for benchmark in wanted
         for holds, options in inventory.missing(benchmark).items()
     ]
-    return DatasetCheck(folder, inventory.pictures, files, missing, list(_commands(folder, files)))
+    files = inventory.files
+    return DatasetCheck(folder, inventory.pictures, [*files], missing, list(_commands(folder, files)))
 
 
 def print_inventory(check: DatasetCheck, datasets: Sequence[str], to: Console) -> None:

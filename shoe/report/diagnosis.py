@@ -13,7 +13,7 @@ from shoe.core.errors import pluralize, printable
 from shoe.diagnosis.analysis import ErrorAnalysis
 from shoe.diagnosis.diagnose import Diagnosis
 from shoe.diagnosis.error_types import ERRORS, GROUPS, NAMES
-from shoe.diagnosis.localisation import PairFigures, Sweep
+from shoe.diagnosis.localisation import PairFigures
 from shoe.diagnosis.pairs import PairDiagnosis
 from shoe.diagnosis.record import ModelFigures
 from shoe.diagnosis.relations import Relation
@@ -53,19 +53,6 @@ def print_semantics(found: SemanticDiagnosis, to: Console, *, verbose: bool = Tr
     for number, confusion in enumerate(gap.confusions[:_EXAMPLES], 1):
         print_line(to, f"{number}. {_example(confusion.examples[0])}")
     print_line(to, "")
-
-
-def semantic_table(models: Mapping[str, SemanticDiagnosis]) -> Table:
-    """Return a table of models: SHOE-mAP, its gain over exact matches, and percent of wrong words related to labels."""
-    headings = ("SHOE-\nmAP", "exact\nmatch", "match-\ning", "false\npos.", "verbs'\ncredit", "objects'\ncredit")
-    made = table_of_models("model", *headings, "related\nverbs, %", "related\nobjects, %")
-    for model, found in models.items():
-        gap = found.vocabulary_gap
-        steps = (gap.matching, gap.false_positives, gap.verb_credit, gap.object_credit) if gap is not None else ()
-        parts = [percent(gap.exact_map), *map(points, steps)] if gap is not None else ["–"] * 5
-        shares = (percent(_share_related(wrong)) for wrong in (found.interaction, found.object_class))
-        made.add_row(words(model), percent(found.means.map), *parts, *shares)
-    return made
 
 
 def _relation_table(found: SemanticDiagnosis, *, wide: bool) -> Table:
@@ -161,9 +148,8 @@ def print_diagnoses(
 ) -> None:
     """Print the diagnosis of one model, or of several side by side.
 
-    Args:
-        sweeps: whether to also print metrics at several thresholds.
-        verbose: whether to also print the tables of successive fixes, pairs and wrong words, and the signatures.
+    ``sweeps`` adds metrics at several thresholds. ``verbose`` adds the tables of successive fixes, pairs and wrong
+    words, and the signatures.
     """
     first = next(iter(models.values()))
     counted = f"{pluralize(first.pairs.images, 'image')} and {pluralize(len(first.scope.truth), 'triplet')} evaluated"
@@ -180,11 +166,25 @@ def print_diagnoses(
         if verbose:
             parts = "exact matches of words, gain by similar words, and wrong words related to the correct words"
             print_line(to, f"SHOE-mAP: {parts}")
-            to.print(semantic_table(semantics))
+            steps = ("SHOE-\nmAP", "exact\nmatch", "match-\ning", "false\npos.", "verbs'\ncredit", "objects'\ncredit")
+            made = table_of_models("model", *steps, "related\nverbs, %", "related\nobjects, %")
+            for name, each in semantics.items():
+                cells = ["–"] * 5
+                if (gap := each.vocabulary_gap) is not None:
+                    gains = (gap.matching, gap.false_positives, gap.verb_credit, gap.object_credit)
+                    cells = [percent(gap.exact_map), *map(points, gains)]
+                related = (percent(_share_related(wrong)) for wrong in (each.interaction, each.object_class))
+                made.add_row(words(name), percent(each.means.map), *cells, *related)
+            to.print(made)
     for name, found in models.items():
         for curve in found.sweeps if sweeps else ():
             print_line(to, f"{name}: {SWEEPS[curve.by]}" if several else SWEEPS[curve.by])
-            to.print(_sweep_table(curve))
+            headings = ("pairs per\nimage", "pair\nrecall", "one to\none", "pair\nprecision", "mAP", "rare", "non-rare")
+            made = table("threshold", *headings)
+            for p in curve.points:
+                shares = (p.recall, p.recall_one_to_one, p.precision, p.map, p.map_rare, p.map_non_rare)
+                made.add_row(f"{p.threshold:g}", decimals(p.per_image, 1), *map(percent, shares))
+            to.print(made)
     for line in _notes(models, verbose=verbose):
         print_line(to, line)
     if not verbose:
@@ -319,15 +319,6 @@ def _add_sub_tasks(
 ) -> None:
     shares = (pairs.recall, pairs.recall_one_to_one, pairs.precision, pairs.human_recall, pairs.object_recall)
     to.add_row(words(name), per_image, *map(percent, shares), negative, percent(interaction))
-
-
-def _sweep_table(curve: Sweep) -> Table:
-    headings = ("pairs per\nimage", "pair\nrecall", "one to\none", "pair\nprecision", "mAP", "rare", "non-rare")
-    made = table("threshold", *headings)
-    for point in curve.points:
-        shares = (point.recall, point.recall_one_to_one, point.precision, point.map, point.map_rare, point.map_non_rare)
-        made.add_row(f"{point.threshold:g}", decimals(point.per_image, 1), *map(percent, shares))
-    return made
 
 
 def _notes(models: Models, *, verbose: bool) -> list[str]:

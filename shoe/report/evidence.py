@@ -3,18 +3,16 @@
 import numpy as np
 from msgspec.structs import astuple
 from rich.console import Console
-from rich.table import Table
 
 from shoe.comparison.run import Run
 from shoe.comparison.verify import Verdict
 from shoe.core.errors import pluralize, printable
-from shoe.diagnosis.protocol_differences import Difference, Explained, NearDuplicates
+from shoe.diagnosis.protocol_differences import Difference, Explained
 from shoe.report.text import count, percent, points, print_line, print_more, table, words
 from shoe.scoring.evidence.audit import Audit
 from shoe.scoring.evidence.collect import CalibrationReport, Evidence, ModelCalibration, calibration
-from shoe.scoring.evidence.facts import Profile, Words
+from shoe.scoring.evidence.facts import Words
 from shoe.scoring.score import Report
-from shoe.scoring.semantic import SemanticResult
 from shoe.scoring.strict import StrictResult
 
 _WORDS_SHOWN = 8
@@ -32,7 +30,13 @@ def threshold_names(tau: float) -> dict[str, str]:
 
 def notes(report: Report, evidence: Evidence) -> list[str]:
     """Return all notes on a report, one line each, the most urgent first."""
-    return [*essential_notes(report, evidence), *detail_notes(report, evidence), *_tau_notes(report, evidence)]
+    lines = [*essential_notes(report, evidence), *detail_notes(report, evidence)]
+    if report.semantic is not None and len(set(evidence.tau.values())) > 1:
+        names = threshold_names(report.semantic.options.tau)
+        values = (f"{percent(figures.mf1)} (tau-by={by}: {names[by]})" for by, figures in evidence.tau.items())
+        by_threshold = f"SHOE-mF1 by threshold: {', '.join(values)}; used: {report.semantic.options.tau_by}"
+        lines.append(f"{THRESHOLD_NOTE}. {by_threshold}")
+    return lines
 
 
 def essential_notes(report: Report, evidence: Evidence) -> list[str]:
@@ -40,14 +44,22 @@ def essential_notes(report: Report, evidence: Evidence) -> list[str]:
     lines = [*report.warnings]
     lines += [f"{part}: not measured: {why}" for part, why in report.absent.items()]
     lines += [line for line in (report.notes.lines() if report.notes else []) if line not in lines]
-    lines += _prediction_lines(report, evidence.profile)
+    facts = evidence.profile
+    if facts.repeats:
+        verb = "repeats" if facts.repeats == 1 else "repeat"
+        is_charged = report.semantic is not None and report.semantic.options.repeats != "matched"
+        charged = "; SHOE counts repeats as false positives: remove them" if is_charged else ""
+        lines.append(f"repeats    {pluralize(facts.repeats, 'prediction')} {verb} another prediction exactly{charged}")
+    if facts.outside_share:
+        share = percent(facts.outside_share)
+        lines.append(f"boxes      {share} % of predictions have a box that extends beyond its image")
     lines += [_part_line(name, part) for name, part in _parts(evidence) if any(part.unresolved)]
     for result in report.strict_results:
         lines += _strict_lines(result, report)
     if report.semantic and report.semantic.prediction_miss_rate is None:
         tau = report.semantic.options.tau
         lines.append(f"unmatched predictions: not measured: no prediction is confident (tau = {tau:g})")
-    if evidence.profile.constant_scores:
+    if facts.constant_scores:
         equal = ["SHOE-mAP does not depend on their order"] if report.semantic else []
         if any(result.ties_matter for result in report.strict_results):
             equal.append("strict mAP depends on their order in the file")
@@ -59,11 +71,24 @@ def detail_notes(report: Report, evidence: Evidence) -> list[str]:
     """Return the notes that explain the metrics: vocabulary, protocol, ties, and the basis of the similarities."""
     lines = [_part_line(name, part) for name, part in _parts(evidence) if not any(part.unresolved)]
     if strict := report.strict:
-        lines.append(_rule_line(strict))
+        options = strict.options
+        classes = f"{options.ap} AP over {strict.classes:,} class{'' if strict.classes == 1 else 'es'}"
+        classes += ", without no_interaction" if options.no_interaction == "exclude" else ""
+        classes += " and without classes with predictions but no true positive" if options.zero_tp == "skip" else ""
+        others = "`shoe diagnose` and other protocols define mAP differently"
+        lines.append(f"mAP        {options.protocol}: {classes}. {others}")
         if strict.tied_share and strict.ties_matter:
             lines.append(_tie_line(strict.options.protocol, strict.tied_share, order_free=False))
     if semantic := report.semantic:
-        lines += _semantic_lines(semantic)
+        if semantic.tied_share and semantic.ties_matter:
+            line = _tie_line(semantic.options.protocol, semantic.tied_share, order_free=semantic.options.order_free)
+            error = 100 * (semantic.map_error or 0)
+            lines.append(f"{line} ± {error:.2f}" if error >= 0.005 else line)
+        if (share := semantic.components_share) is not None:
+            lines.append(
+                f"separate   in {percent(share)} % of matches and false positives with words other than the label, "
+                "verb and object are compared separately, because no rater compared the whole interactions"
+            )
     found = evidence.resolution
     if found is not None and found.basis and evidence.profile.images:
         lines.append(
@@ -72,19 +97,6 @@ def detail_notes(report: Report, evidence: Evidence) -> list[str]:
             f"{percent(found.learned_share)} % predicted from ratings, {percent(found.unrated_share)} % none"
         )
     return lines + bounds_notes(evidence)
-
-
-def _prediction_lines(report: Report, facts: Profile) -> list[str]:
-    lines = []
-    if facts.repeats:
-        verb = "repeats" if facts.repeats == 1 else "repeat"
-        is_charged = report.semantic is not None and report.semantic.options.repeats != "matched"
-        charged = "; SHOE counts repeats as false positives: remove them" if is_charged else ""
-        lines.append(f"repeats    {pluralize(facts.repeats, 'prediction')} {verb} another prediction exactly{charged}")
-    if facts.outside_share:
-        share = percent(facts.outside_share)
-        lines.append(f"boxes      {share} % of predictions have a box that extends beyond its image")
-    return lines
 
 
 def _strict_lines(result: StrictResult, report: Report) -> list[str]:
@@ -110,42 +122,12 @@ def _strict_lines(result: StrictResult, report: Report) -> list[str]:
     return lines
 
 
-def _rule_line(result: StrictResult) -> str:
-    options = result.options
-    classes = f"{options.ap} AP over {result.classes:,} class{'' if result.classes == 1 else 'es'}"
-    classes += ", without no_interaction" if options.no_interaction == "exclude" else ""
-    classes += " and without classes with predictions but no true positive" if options.zero_tp == "skip" else ""
-    return f"mAP        {options.protocol}: {classes}. `shoe diagnose` and other protocols define mAP differently"
-
-
-def _semantic_lines(result: SemanticResult) -> list[str]:
-    lines = []
-    if result.tied_share and result.ties_matter:
-        line = _tie_line(result.options.protocol, result.tied_share, order_free=result.options.order_free)
-        error = 100 * (result.map_error or 0)
-        lines.append(f"{line} ± {error:.2f}" if error >= 0.005 else line)
-    if result.components_share is not None:
-        lines.append(
-            f"separate   in {percent(result.components_share)} % of matches and false positives with words other than "
-            "the label, verb and object are compared separately, because no rater compared the whole interactions"
-        )
-    return lines
-
-
 def _tie_line(protocol: str, share: float, *, order_free: bool) -> str:
     line = f"ties       {protocol}: {percent(share)} % of predictions have a score equal to that of another prediction "
     line += "of their class; "
     if order_free:
         return f"{line}mAP is the mean over all orders of predictions with equal scores"
     return f"{line}their order in the file changes mAP (`--bounds` shows by how much)"
-
-
-def _tau_notes(report: Report, evidence: Evidence) -> list[str]:
-    if report.semantic is None or len(set(evidence.tau.values())) == 1:
-        return []
-    names = threshold_names(report.semantic.options.tau)
-    values = [f"{percent(figures.mf1)} (tau-by={by}: {names[by]})" for by, figures in evidence.tau.items()]
-    return [f"{THRESHOLD_NOTE}. SHOE-mF1 by threshold: {', '.join(values)}; used: {report.semantic.options.tau_by}"]
 
 
 def bounds_notes(evidence: Evidence) -> list[str]:
@@ -253,9 +235,27 @@ def print_explained(report: Report, found: Explained, to: Console, *, verbose: b
     if verbose:
         for difference in found.differences:
             _print_difference(difference, to)
-        _print_near_duplicates(found.near_duplicates, to)
+        made = table("annotated twice", "persons", "objects", "triplets", "images", *found.near_duplicates[0].protocols)
+        for each in found.near_duplicates:
+            counts = map(count, (each.humans, each.objects, each.triplets, each.images))
+            means = (percent(means.map) for means in each.protocols.values())
+            made.add_row(f"IoU ≥ {each.threshold:g}", *counts, *means)
+        to.print(made)
+        print_line(to, "persons, objects: boxes that overlap another box of the same image by this IoU.")
+        print_line(to, "triplets: triplets of the same class whose human and object boxes both overlap by this IoU.")
+        print_line(to, "Columns named after protocols: mAP after such triplets are merged.")
     elif found.differences:
-        to.print(_contribution_table(found.differences))
+        changes = []
+        for difference in found.differences:
+            name = difference.after
+            for rule in difference.rules:
+                if rule.map or rule.map_rare or rule.map_non_rare:
+                    changes.append((name, rule.name.removeprefix("strict."), rule.before, rule.after, points(rule.map)))
+                    name = ""
+            if name:
+                changes.append((name, "no rule changes mAP", "", "", points(0.0)))
+        headings = f"change from {found.differences[0].before}", "rule", "from", "to", "mAP"
+        to.print(table(*headings, names=4, rows=changes))
     if found.false_positives:
         _print_false_positives(found, to)
     elif verbose:
@@ -265,19 +265,6 @@ def print_explained(report: Report, found: Explained, to: Console, *, verbose: b
             print_line(to, f"signature  {report.signature_of(result).short()}")
     else:
         print_more(to)
-
-
-def _contribution_table(differences: list[Difference]) -> Table:
-    rows = []
-    for difference in differences:
-        name = difference.after
-        for rule in difference.rules:
-            if rule.map or rule.map_rare or rule.map_non_rare:
-                rows.append((name, rule.name.removeprefix("strict."), rule.before, rule.after, points(rule.map)))
-                name = ""
-        if name:
-            rows.append((name, "no rule changes mAP", "", "", points(0.0)))
-    return table(f"change from {differences[0].before}", "rule", "from", "to", "mAP", names=4, rows=rows)
 
 
 def _print_difference(found: Difference, to: Console) -> None:
@@ -298,18 +285,6 @@ def _print_difference(found: Difference, to: Console) -> None:
             rules = (f"{rule.removeprefix('strict.')} {points(share)}" for rule, share in [*c.rules.items()][:2])
             made.add_row(words(c.name), percent(c.before), percent(c.after), ", ".join(rules))
         to.print(made)
-
-
-def _print_near_duplicates(found: list[NearDuplicates], to: Console) -> None:
-    made = table("annotated twice", "persons", "objects", "triplets", "images", *found[0].protocols)
-    for each in found:
-        counts = map(count, (each.humans, each.objects, each.triplets, each.images))
-        means = (percent(means.map) for means in each.protocols.values())
-        made.add_row(f"IoU ≥ {each.threshold:g}", *counts, *means)
-    to.print(made)
-    print_line(to, "persons, objects: boxes that overlap another box of the same image by this IoU.")
-    print_line(to, "triplets: triplets of the same class whose human and object boxes both overlap by this IoU.")
-    print_line(to, "Columns named after protocols: mAP after such triplets are merged.")
 
 
 def _print_false_positives(found: Explained, to: Console) -> None:

@@ -15,7 +15,7 @@ from rich.console import Console
 from shoe.benchmarks import benchmark
 from shoe.benchmarks.truth import GroundTruth
 from shoe.core.errors import LONGEST_MESSAGE, InputError, ShoeError, printable
-from shoe.core.io.files import atomic_write, is_stream, read_bytes
+from shoe.core.io.files import atomic_write, is_stream, make_folder, read_bytes
 from shoe.core.io.json import read_typed
 from shoe.engines.base import Engine, Shard, content_digest
 from shoe.lexicon.store import lexicon
@@ -85,11 +85,7 @@ def score_many(
         raise InputError(folder, found=found, expected="a folder without prediction files", hint="option --results")
     similarity = similarity_for(benchmark(options.dataset), options.similarity, "mean")
     settings = _settings(options, similarity, bounds=bounds)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise InputError(folder, found=reason, expected="a folder for results that exists or can be created") from None
+    make_folder(folder, "a folder for results that exists or can be created")
     digests, failed = {}, {}
     for path in files:
         try:

@@ -39,16 +39,38 @@ def print_info(similarity: SimilarityMap, info: MapInfo, to: Console) -> None:
     print_line(to, heading(similarity), style="bold")
     of_commands = "commands use the mean unless an option selects another ensemble"
     print_line(to, f"ensemble: {similarity.ensemble} by map.json; {of_commands}")
-    to.print(_rater_table(info))
+    made = table("rater", "part", "rated", "missing", *map(str, range(HIGHEST + 1)), "mean", names=2)
+    for counted in info.raters:
+        for part, counts in (("verbs", counted.verbs), ("objects", counted.objects)):
+            total = sum(rating * number for rating, number in enumerate(counts.histogram))
+            mean = decimals(total / counts.rated if counts.rated else None, 2)
+            made.add_row(
+                words(counted.name), part, *map(count, (counts.rated, counts.missing, *counts.histogram)), mean
+            )
+    to.print(made)
     for rater in similarity.raters:
         print_line(to, ": ".join([rater.name, rater.model, *([str(rater.note)] if rater.note else [])]))
         for line in _prose_lines(dict(rater.details), 1):
             print_line(to, line)
     if len(similarity.raters) > 1:
-        to.print(_agreement_table(info))
+        made = table("raters", "", "part", "both rated", "equal %", "Pearson", "kappa (quadratic)", names=3)
+        for part, of_part in info.parts.items():
+            for found in of_part.agreement:
+                equal = decimals(None if found.exact is None else 100 * found.exact, 1)
+                figures = (count(found.pairs), equal, decimals(found.pearson), decimals(found.quadratic_weighted_kappa))
+                made.add_row(*map(words, found.raters), f"{part}s", *figures)
+        to.print(made)
     else:
         print_line(to, "")
-    to.print(_coverage_table(info))
+    made = table("coverage", "pairs", "rated", "class senses", "covered", "fewest", "median", "most")
+    for part, of_part in info.parts.items():
+        cells = ["–"] * 4
+        if of_part.coverage:
+            rated = list(of_part.coverage.values())
+            spread = (count(int(of_rated(rated))) for of_rated in (min, np.median, max))
+            cells = [f"{sum(number > 0 for number in rated)} of {len(rated)}", *spread]
+        made.add_row(f"{part}s", *map(count, (of_part.pairs, of_part.rated_pairs, of_part.class_senses)), *cells)
+    to.print(made)
     covered = f"covered: class senses of {similarity.dataset} in at least one rated pair"
     print_line(to, f"{covered}; fewest, median, most: rated pairs per class sense")
     for part, of_part in info.parts.items():
@@ -78,39 +100,6 @@ def _print_check(check: dict[str, PartCheck], to: Console) -> None:
     print_line(to, "similar to: % of the senses with a value of at least 0.5 of 4, per class, without hyponyms")
     print_line(to, "both directions: mean difference of two class senses; hypernyms, siblings: mean value, 0 to 4")
     to.print(pairs)
-
-
-def _rater_table(info: MapInfo) -> Table:
-    made = table("rater", "part", "rated", "missing", *map(str, range(HIGHEST + 1)), "mean", names=2)
-    for rater in info.raters:
-        for part, counts in (("verbs", rater.verbs), ("objects", rater.objects)):
-            total = sum(rating * number for rating, number in enumerate(counts.histogram))
-            mean = decimals(total / counts.rated if counts.rated else None, 2)
-            cells = map(count, (counts.rated, counts.missing, *counts.histogram))
-            made.add_row(words(rater.name), part, *cells, mean)
-    return made
-
-
-def _agreement_table(info: MapInfo) -> Table:
-    made = table("raters", "", "part", "both rated", "equal %", "Pearson", "kappa (quadratic)", names=3)
-    for part, of_part in info.parts.items():
-        for found in of_part.agreement:
-            equal = decimals(None if found.exact is None else 100 * found.exact, 1)
-            figures = (count(found.pairs), equal, decimals(found.pearson), decimals(found.quadratic_weighted_kappa))
-            made.add_row(*map(words, found.raters), f"{part}s", *figures)
-    return made
-
-
-def _coverage_table(info: MapInfo) -> Table:
-    made = table("coverage", "pairs", "rated", "class senses", "covered", "fewest", "median", "most")
-    for part, of_part in info.parts.items():
-        cells = ["–"] * 4
-        if of_part.coverage:
-            rated = list(of_part.coverage.values())
-            spread = (count(int(of_rated(rated))) for of_rated in (min, np.median, max))
-            cells = [f"{sum(number > 0 for number in rated)} of {len(rated)}", *spread]
-        made.add_row(f"{part}s", *map(count, (of_part.pairs, of_part.rated_pairs, of_part.class_senses)), *cells)
-    return made
 
 
 def _prose_lines(value: Any, depth: int = 0) -> Iterator[str]:
@@ -190,7 +179,12 @@ def print_ablation(ablation: MapAblate, similarity: SimilarityMap, report: Repor
     for kind, of_kind in kinds.items():
         print_line(to, f"human ratings: {of_kind.pairs:,} pairs of {kind}, {of_kind.ratings:,} ratings")
     if len(similarity.raters) > 1:
-        to.print(_correlation_table(ablation))
+        both = (column for parts in ablation.correlations for column in (f"{parts[:-1]} pairs of both", "Pearson"))
+        made = table("raters", "", *both, names=2)
+        for found in zip(*ablation.correlations.values(), strict=True):
+            figures = (text for each in found for text in (count(each.pairs), decimals(each.pearson)))
+            made.add_row(*map(words, found[0].raters), *figures)
+        to.print(made)
     scores = {"SHOE-mAP": "map", "SHOE-mF1": "mf1"} if report else {}
 
     def rated_and_scores(subset: Subset) -> list[str]:
@@ -224,15 +218,6 @@ def print_ablation(ablation: MapAblate, similarity: SimilarityMap, report: Repor
             print_line(to, f"{title}: single raters {_range(one)}; all subsets {_range(whole)}")
     if report:
         print_line(to, f"signature  {report.signature.short()}")
-
-
-def _correlation_table(ablation: MapAblate) -> Table:
-    columns = (column for parts in ablation.correlations for column in (f"{parts[:-1]} pairs of both", "Pearson"))
-    made = table("raters", "", *columns, names=2)
-    for found in zip(*ablation.correlations.values(), strict=True):
-        figures = [text for each in found for text in (count(each.pairs), decimals(each.pearson))]
-        made.add_row(*map(words, found[0].raters), *figures)
-    return made
 
 
 def _table_of_subsets(
@@ -329,39 +314,26 @@ def print_outcome(raters: Raters, outcome: Outcome, to: Console) -> None:
         for part, rated in outcome.parts.items():
             made.add_row(words(rater), part, *map(count, states_of(rated, column).values()))
     to.print(made)
-    for line in _disagreements(raters, outcome):
-        print_line(to, line)
-    if any(tally.requests or tally.done for tally in outcome.tallies):
-        to.print(_work(raters, outcome))
-    for line in failure_lines(outcome):
-        print_line(to, line)
-
-
-def _work(raters: Raters, outcome: Outcome) -> Table:
-    cost = f"cost {raters.file.currency}"
-    made = table("rater", "answers", "requests", "retries", "failures", "tokens in", "out", cost)
-    for tally in outcome.tallies:
-        counts = (tally.done, tally.requests, tally.retries, tally.failures.total())
-        tokens = (tally.input_tokens, tally.output_tokens)
-        made.add_row(words(tally.name), *map(count, counts + tokens), f"{tally.cost:,.4f}")
-    return made
-
-
-def _disagreements(raters: Raters, outcome: Outcome) -> Iterator[str]:
     first = raters.sessions[0].config.name
     for part, rated in outcome.parts.items():
-        if rated.sampled is None:
-            continue
-        yield (
-            f"{part} pairs: {first} rated {rated.zeros:,} of {len(rated.plan):,} 0; the other raters rated a sample of "
-            f"{len(rated.sampled):,} of these pairs"
-        )
-        for column, found in rated.disagreements.items():
+        if rated.sampled is not None:
+            others = f"the other raters rated a sample of {len(rated.sampled):,} of these pairs"
+            print_line(to, f"{part} pairs: {first} rated {rated.zeros:,} of {len(rated.plan):,} 0; {others}")
+        for name, found in rated.disagreements.items() if rated.sampled is not None else ():
             share, low, high, *paper = (f"{100 * v:.3f} %" for v in (found.share, *found.interval, *PAPER))
-            yield (
-                f"  {column} rated {found.not_zero:,} of {found.rated:,} above 0: {share} (95 % interval {low} to "
-                f"{high}; the paper's models {' to '.join(paper)})"
-            )
+            interval = f"95 % interval {low} to {high}; the paper's models {' to '.join(paper)}"
+            line = f"  {name} rated {found.not_zero:,} of {found.rated:,} above 0: {share} ({interval})"
+            print_line(to, line)
+    if any(tally.requests or tally.done for tally in outcome.tallies):
+        cost = f"cost {raters.file.currency}"
+        made = table("rater", "answers", "requests", "retries", "failures", "tokens in", "out", cost)
+        for tally in outcome.tallies:
+            counts = (tally.done, tally.requests, tally.retries, tally.failures.total())
+            numbers = map(count, (*counts, tally.input_tokens, tally.output_tokens))
+            made.add_row(words(tally.name), *numbers, f"{tally.cost:,.4f}")
+        to.print(made)
+    for line in failure_lines(outcome):
+        print_line(to, line)
 
 
 def failure_lines(outcome: Outcome) -> Iterator[str]:

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from shoe.core.arrays import Floats
 from shoe.core.documents import Span
-from shoe.core.io.files import atomic_write
+from shoe.core.io.files import write_text
 from shoe.core.io.json import encode
 from shoe.core.io.spreadsheets import delimited_text
 from shoe.report.evidence import notes
@@ -54,8 +54,7 @@ def write_classes(report: Report, path: str | Path) -> None:
     if semantic := report.semantic:
         columns[f"{semantic.options.protocol}_ap"] = _cells(semantic.ap)
         columns[f"{semantic.options.protocol}_f1"] = _cells(semantic.f1)
-    with atomic_write(path) as stream:
-        stream.write(delimited_text([columns, *zip(*columns.values(), strict=True)]).encode())
+    write_text(path, delimited_text([columns, *zip(*columns.values(), strict=True)]))
 
 
 def _cells(values: Floats) -> list[str]:
@@ -68,9 +67,8 @@ WORDINGS_TITLE = "Predicted words other than labels: most credit lost, then most
 def wordings_table(wordings: Sequence[Wording], *, narrow: bool = False) -> Table:
     """Return a table with one row per wording; a line separates most credit lost from most credit gained.
 
-    Args:
-        wordings: wordings with most credit lost, then at most as many wordings with most credit gained.
-        narrow: whether to leave out some columns, and all but the first five rows of each group.
+    ``wordings`` are those with most credit lost, then at most as many with most credit gained. ``narrow`` leaves out
+    some columns, and all but the first five rows of each group.
     """
     lost = sum(wording.lost >= 0.05 for wording in wordings[: (len(wordings) + 1) // 2])  # less is printed as 0.0
     headings = ["prediction", "verb · object", "compared with"]
@@ -80,8 +78,10 @@ def wordings_table(wordings: Sequence[Wording], *, narrow: bool = False) -> Tabl
     for half in (wordings[:lost], wordings[lost:]):
         for wording in half[: 5 if narrow else len(half)]:
             verb, object_ = wording.verb, wording.object
+            phrase = wording.phrases[0] if wording.phrases else f"{verb.word} {object_.word}".strip()
+            phrase = phrase or "phrases without a verb and an object"
             both = f"{verb.word} · {object_.word}" if verb.word else "–"
-            cells: list[str | Text] = [words(_phrase(wording), 44), words(both, 40), words(wording.compared_with, 30)]
+            cells: list[str | Text] = [words(phrase, 44), words(both, 40), words(wording.compared_with, 30)]
             cells += [decimals(verb.similarity, 2), decimals(object_.similarity, 2), count(wording.count)]
             cells += [decimals(wording.earned, 1), decimals(wording.lost, 1)]
             made.add_row(*(cells[i] for i in columns))
@@ -91,39 +91,30 @@ def wordings_table(wordings: Sequence[Wording], *, narrow: bool = False) -> Tabl
     return made
 
 
-def _phrase(wording: Wording) -> str:
-    phrase = wording.phrases[0] if wording.phrases else f"{wording.verb.word} {wording.object.word}".strip()
-    return phrase or "phrases without a verb and an object"
-
-
 def write_wordings(wordings: Sequence[Wording], unread: Mapping[str, int], path: str | Path) -> None:
-    """Write wordings as CSV, one per line, atomically.
+    """Write all wordings of a report as CSV, one per line, atomically.
 
     Columns are the fields of :class:`~shoe.scoring.evidence.facts.Wording`; fields of verb and object have the prefixes
-    ``verb_`` and ``object_``. Phrases are separated by " | ". A phrase in ``unread`` has a line with only its count.
-
-    Args:
-        wordings: all wordings of a report; those without verb and object are left out if ``unread`` is not empty.
-        unread: number of occurrences of each phrase in which no verb and object were found.
+    ``verb_`` and ``object_``. Phrases are separated by " | ". ``unread`` is the number of occurrences of each phrase in
+    which no verb and object were found: each has a line with only its count, which replaces the wordings without verb
+    and object.
     """
-    read = (wording for wording in wordings if not unread or wording.verb.word or wording.object.word)
-    rows = [_csv_row(wording.to_dict()) for wording in read]
+    rows: list[dict[str, Any]] = []
+    for wording in wordings:
+        if not unread or wording.verb.word or wording.object.word:
+            row = wording.to_dict()
+            row["phrases"] = " | ".join(row["phrases"])
+            for part in ("verb", "object"):
+                found = row.pop(part)
+                row |= {part: found["word"]} | {f"{part}_{name}": value for name, value in found.items()}
+            rows.append(row)
     rows += [{"phrases": phrase, "count": count, "matched": 0} for phrase, count in unread.items()]
-    text = delimited_text([_COLUMNS, *([row.get(name, "") for name in _COLUMNS] for row in rows)])
-    with atomic_write(path) as stream:
-        stream.write(text.encode())
+    write_text(path, delimited_text([_COLUMNS, *([row.get(name, "") for name in _COLUMNS] for row in rows)]))
 
 
 _PARTS = tuple(name for name in PartReading.__struct_fields__ if name != "word")
 _OWN = tuple(name for name in Wording.__struct_fields__ if name not in ("verb", "object"))
 _COLUMNS = ("verb", "object", *_OWN, *(f"{part}_{name}" for part in ("verb", "object") for name in _PARTS))
-
-
-def _csv_row(wording: dict[str, Any]) -> dict[str, Any]:
-    parts = {part: wording.pop(part) for part in ("verb", "object")}
-    words = {part: found.pop("word") for part, found in parts.items()}
-    details = {f"{part}_{name}": value for part, found in parts.items() for name, value in found.items()}
-    return {**words, **wording, "phrases": " | ".join(wording["phrases"]), **details}
 
 
 class Score(Figures, frozen=True, kw_only=True):

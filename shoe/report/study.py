@@ -12,9 +12,8 @@ from shoe.report.text import count, decimals, percent, print_line, table, table_
 from shoe.similarity.ensemble import HIGHEST
 from shoe.study.agreement import Ends, Figure
 from shoe.study.analysis import RULES, Agreement, StudyReport
-from shoe.study.metric.systems import Difference, Level, MeasureComparison
-from shoe.study.plan import Drawn, Study
-from shoe.study.problems import ProblemStudy
+from shoe.study.metric.systems import Level, MeasureComparison
+from shoe.study.plan import Drawn, ProblemStudy, Study
 from shoe.study.raters_and_people import PeopleAndRaters
 from shoe.study.ratings import StudyRatings, shape_of
 from shoe.study.sampling import DIFFERS, expected
@@ -240,7 +239,7 @@ def print_against(found: MeasureComparison, models: int, to: Console) -> None:
         headings = [HEADINGS[figure] for figure in next(iter(level.figures.values()), {})]
         made = table_of_models(f"{KINDS[name]} ({count(level.number)}) [95 % interval]", *headings)
         for measure, figures in level.figures.items():
-            made.add_row(printable(measure), *map(_cell, figures.values()))
+            made.add_row(printable(measure), *map(_figure, figures.values()))
         to.print(made)
         _print_closest(name, level, to)
     for row, pairs in found.opposite.items():
@@ -252,7 +251,7 @@ def print_against(found: MeasureComparison, models: int, to: Console) -> None:
         print_line(to, "models     undefined: fewer than two models with judged predictions")
     if found.raters == 1:
         print_line(to, "intervals  undefined: the disagreement of raters cannot be estimated from one rater")
-    people = f"rho {_cell(found.people)}, the ceiling for any metric"
+    people = f"rho {_figure(found.people)}, the ceiling for any metric"
     print_line(to, f"people     each rater against the mean of the other raters: {people}", "dim")
 
 
@@ -262,12 +261,13 @@ def _print_closest(name: str, level: Level, to: Console) -> None:
         print_line(to, f"closest    undefined: no metric has a value of {HEADINGS[figure]}")
         return
     best, others = nearest.measure, nearest.not_told_apart
-    further = [
-        _difference(each, best)
-        for each in level.differences
-        if each.figure == figure and each.significant
-        if best in (each.first, each.second) and not {each.first, each.second} & set(others)
-    ]
+    further = []
+    for each in level.differences:
+        other = each.second if each.first == best else each.first
+        if each.figure == figure and each.significant and best in (each.first, each.second) and other not in others:
+            p = each.adjusted
+            shown = "undefined" if p is None else "< 0.001" if p < 0.001 else f"= {p:.3f}"
+            further.append(f"{other} (by {abs(each.value or 0):.3f}, p {shown})")
     ends = level.figures[best][figure].interval
     if figure == "kendall" and ends is not None and ends[0] <= 0:
         reason = f"the interval of the best metric, {best}, includes 0 (chance)"
@@ -278,16 +278,6 @@ def _print_closest(name: str, level: Level, to: Console) -> None:
     print_line(to, f"closest    by {HEADINGS[figure]}: {best}{like}{behind}")
 
 
-def _difference(each: Difference, best: str) -> str:
-    other = each.second if each.first == best else each.first
-    p = "undefined" if each.adjusted is None else "< 0.001" if each.adjusted < 0.001 else f"= {each.adjusted:.3f}"
-    return f"{other} (by {abs(each.value or 0):.3f}, p {p})"
-
-
-def _cell(figure: Figure) -> str:
-    return "undefined" if figure.value is None else _figure(figure)
-
-
 def against_latex(found: MeasureComparison) -> str:
     r"""Return a LaTeX table with one row per measure and level; needs ``\usepackage{booktabs}``."""
     lines = [r"\begin{tabular}{lrrrr}", r"\toprule"]
@@ -296,6 +286,6 @@ def against_latex(found: MeasureComparison) -> str:
         lines += [r"\midrule"] if number else []
         lines += [" & ".join([f"by {KINDS[name]}", *(HEADINGS[each] for each in names)]) + r" \\", r"\midrule"]
         for measure, figures in level.figures.items():
-            cells = [escaped(measure), *map(_cell, figures.values())]
+            cells = [escaped(measure), *map(_figure, figures.values())]
             lines.append(" & ".join(cells).replace("undefined", "--") + r" \\")
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])

@@ -1,6 +1,6 @@
 """Report of ``shoe score`` in the terminal: metrics in percent, notes and signature."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from msgspec.structs import astuple
 from rich.console import Console
@@ -13,7 +13,6 @@ from shoe.report.evidence import THRESHOLD_NOTE, bounds_notes, detail_notes, ess
 from shoe.report.score_files import WORDINGS_TITLE, Score, wordings_table
 from shoe.report.text import percent, print_line, print_more, table
 from shoe.scoring.evidence.collect import Evidence
-from shoe.scoring.roles import RoleResult
 from shoe.scoring.score import Report
 from shoe.scoring.semantic import SemanticResult
 
@@ -34,9 +33,8 @@ def console() -> Console:
 def print_report(report: Report, to: Console, evidence: Evidence | None = None, *, verbose: bool = False) -> None:
     """Print the metrics, notes and signature of a report; names from files cannot inject terminal commands.
 
-    Args:
-        evidence: explanations of the metrics; collected if not given.
-        verbose: whether to also print the table of wordings, SHOE-mF1 by threshold, and all notes.
+    ``evidence`` explains the metrics, and is collected if not given. ``verbose`` adds the table of wordings, SHOE-mF1
+    by threshold, and all notes.
     """
     truth = report.truth
     split = f" · {printable(truth.class_split.name)}" if truth.class_split else ""
@@ -58,8 +56,7 @@ def print_report(report: Report, to: Console, evidence: Evidence | None = None, 
     if report.strict_results:
         to.print(_strict_table(report))
     if report.role_results:
-        to.print(_role_table(report.role_results))
-        to.print(_entry_table(report))
+        _print_roles(report, to)
     if report.semantic:
         to.print(_semantic_table(report.semantic))
     if evidence.by_nearest_seen:
@@ -74,7 +71,14 @@ def print_report(report: Report, to: Console, evidence: Evidence | None = None, 
         print_line(to, WORDINGS_TITLE, "bold")
         to.print(wordings_table(evidence.wordings, narrow=to.width < 100))
     if verbose and report.semantic and len(set(evidence.tau.values())) > 1:
-        to.print(_threshold_table(report.semantic, evidence))
+        options = report.semantic.options
+        headings = ["SHOE-mF1", "GT\nmissed", "unmatched", "no\noverlap"]
+        made = table("confidence threshold", "option", *headings, names=2)
+        for by, figures in evidence.tau.items():
+            used = " (used)" if by == options.tau_by else ""
+            name = threshold_names(options.tau)[by]
+            made.add_row(name, f"tau-by={by}{used}", *map(percent, astuple(figures)))
+        to.print(made)
         print_line(to, THRESHOLD_NOTE)
     details = detail_notes(report, evidence) if verbose else bounds_notes(evidence)
     for line in [*essential_notes(report, evidence), *details]:
@@ -110,17 +114,14 @@ def _strict_table(report: Report) -> Table:
     return made
 
 
-def _role_table(results: Sequence[RoleResult]) -> Table:
+def _print_roles(report: Report, to: Console) -> None:
+    results, actions = report.role_results, report.truth.benchmark.actions
     left_out = next((f"w/o {result.left_out}" for result in results if result.left_out), "")
     made = table("by person", "mean AP", left_out, "entries")
     for result in results:
         without = percent(result.map_without) if result.left_out else ""
         made.add_row(result.options.protocol, percent(result.map), without, str(int(result.in_mean.sum())))
-    return made
-
-
-def _entry_table(report: Report) -> Table:
-    results, actions = report.role_results, report.truth.benchmark.actions
+    to.print(made)
     made = table("action", "persons", *(result.options.protocol for result in results))
     by_name = [dict(zip(r.names, zip(r.truths.tolist(), r.ap.tolist(), strict=True), strict=True)) for r in results]
     for number, action in enumerate(actions.names):
@@ -130,17 +131,7 @@ def _entry_table(report: Report) -> Table:
             if (persons := next((truths for truths, _ in filter(None, found)), None)) is not None:
                 cells = ("" if entry is None else percent(entry[1] if entry[0] else None) for entry in found)
                 made.add_row(name, f"{persons:,}", *cells)
-    return made
-
-
-def _threshold_table(result: SemanticResult, evidence: Evidence) -> Table:
-    names = threshold_names(result.options.tau)
-    headings = "SHOE-mF1", "GT\nmissed", "unmatched", "no\noverlap"
-    made = table("confidence threshold", "option", *headings, names=2)
-    for by, figures in evidence.tau.items():
-        used = " (used)" if by == result.options.tau_by else ""
-        made.add_row(names[by], f"tau-by={by}{used}", *map(percent, astuple(figures)))
-    return made
+    to.print(made)
 
 
 def _semantic_table(result: SemanticResult) -> Table:

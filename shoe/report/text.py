@@ -101,12 +101,9 @@ def words(text: str, longest: int = 80) -> Text:
 
 
 def table(*columns: str, names: int = 1, rows: Iterable[Iterable[str | Text]] = ()) -> Table:
-    """Return a table whose numbers and headings are never cut off.
+    """Return a table with the headings ``columns`` and ``rows`` of cells; its numbers and headings are never cut off.
 
-    Args:
-        columns: headings.
-        names: number of leading columns with names, aligned left; all other columns are aligned right.
-        rows: rows, each with one cell per column.
+    The first ``names`` columns contain names, and are aligned left; all other columns are aligned right.
     """
     made = StackedTable(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     made.names = names
@@ -134,7 +131,7 @@ def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
 def percent(value: float | None, *, rounded: bool = False) -> str:
     """Return a fraction in percent without "%", or a dash for None.
 
-    There are two decimals; only those that the fraction itself has if it is ``rounded``.
+    The text has two decimals; with ``rounded``, only the decimals that the fraction itself has.
     """
     return "–" if value is None else f"{100 * value:{'.6g' if rounded else '.2f'}}"
 

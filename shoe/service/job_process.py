@@ -207,7 +207,7 @@ def _board(job: _JobFolder) -> Done:
     run = read_run(job.file(asked.run, "run.shoe"))
     stage("resampling", 0.1)
     weights = drawn_images(len(run.images), range(asked.resamples), asked.seed)
-    drawn: dict[str, Any] = dict(Resampler(run).resampled(weights))
+    drawn: dict[str, Any] = dict(Resampler(run).under(weights).resampled())
     if not asked.shown:
         drawn["decimals"] = np.array(hidden.decimals(_size(run)))
     np.savez_compressed(job.out / "draws.npz", **drawn)

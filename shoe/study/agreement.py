@@ -66,7 +66,7 @@ def within_item_spread(ratings: Ratings, weight: Floats | None = None) -> float 
 
 
 def majority(ratings: Ratings) -> Ratings:
-    """Return the (N,) most frequent rating of each item, of equals the lowest; MISSING without ratings."""
+    """Return the (N,) most frequent rating of each item, the lowest of several; MISSING for items without ratings."""
     counts = counts_of_levels(ratings, LEVELS)
     return np.where(counts.sum(axis=1) > 0, counts.argmax(axis=1), MISSING).astype(np.int8)
 
@@ -82,18 +82,13 @@ Scale = Literal["as it is", "correlation", "agreement", "share"]
 Intervals end at the minimum: -1 for agreement beyond chance (kappa, alpha), 0 for a fraction."""
 
 _GROUPS = 50
-_TO: dict[Scale, Callable[[Floats], Floats]] = {
-    "as it is": lambda x: x,
-    "correlation": lambda x: np.arctanh(np.clip(x, -1 + 1e-12, 1 - 1e-12)),
-    "agreement": lambda x: -np.log(np.maximum(1 - x, 1e-12)),
-    "share": lambda x: -np.log(np.maximum(1 - x, 1e-12)),
+_SCALES: dict[Scale, tuple[Callable[[Floats], Floats], Callable[[Floats], Floats]]] = {
+    "as it is": (lambda x: x, lambda x: x),
+    "correlation": (lambda x: np.arctanh(np.clip(x, -1 + 1e-12, 1 - 1e-12)), np.tanh),
+    "agreement": (lambda x: -np.log(np.maximum(1 - x, 1e-12)), lambda x: 1 - np.exp(np.minimum(-x, np.log(2)))),
+    "share": (lambda x: -np.log(np.maximum(1 - x, 1e-12)), lambda x: 1 - np.exp(np.minimum(-x, 0))),
 }
-_BACK: dict[Scale, Callable[[Floats], Floats]] = {
-    "as it is": lambda x: x,
-    "correlation": np.tanh,
-    "agreement": lambda x: 1 - np.exp(np.minimum(-x, np.log(2))),
-    "share": lambda x: 1 - np.exp(np.minimum(-x, 0)),
-}
+"""Transformation to each scale, and back."""
 
 Ends = Annotated[Sequence[float], Meta(min_length=2, max_length=2, description="low and high")]
 
@@ -120,11 +115,12 @@ class LeftOut(NamedTuple):
             return Figure(self.whole, None)
         error, freedom = found
         reach = float(t.ppf(0.975, freedom)) * error
-        low, high = _BACK[scale](_TO[scale](np.array(self.whole)) + np.array([-reach, reach]))
+        to_scale, back = _SCALES[scale]
+        low, high = back(to_scale(np.array(self.whole)) + np.array([-reach, reach]))
         return Figure(self.whole, Interval(float(low), float(high)))
 
     def minus(self, other: "LeftOut") -> "LeftOut":
-        """Return this statistic minus ``other``, of the same items and raters, also for each group left out."""
+        """Return the difference of two statistics of the same items and raters, also without each group."""
         pairs = zip(self[1:], other[1:], strict=True)
         items, raters = ([minus(a, b) for a, b in zip(*both, strict=True)] for both in pairs)
         return LeftOut(minus(self.whole, other.whole), items, raters)
@@ -187,5 +183,5 @@ def _variance(without: list[float | None], scale: Scale) -> float | None:
     """Return the jackknife variance of leave-one-out values, or None for fewer than two or undefined values."""
     if len(without) < 2 or any(value is None for value in without):
         return None
-    values = _TO[scale](np.array(without, np.float64))
+    values = _SCALES[scale][0](np.array(without, np.float64))
     return float((len(values) - 1) * values.var())

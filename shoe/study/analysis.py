@@ -30,7 +30,7 @@ RULES = (
 
 
 def excluded(study: StudyRatings) -> dict[str, list[str]]:
-    """Return the broken rules, as texts of ``RULES``, of each excluded rater. A rule without data excludes nobody."""
+    """Return the exclusion rules (texts of ``RULES``) that raters broke, by rater; rules without data do not apply."""
     found: dict[str, list[str]] = {}
     for j, rater in enumerate(study.raters):
         given = study.first[:, j] != MISSING
@@ -212,7 +212,7 @@ def analyse(study: StudyRatings) -> tuple[StudyRatings, StudyReport]:
 
 
 def agreement_of(study: StudyRatings, *, items_alone: bool = True) -> Agreement:
-    """Return the agreement of raters, and with the reference; ``items_alone`` adds its p and intervals over items."""
+    """Return the agreement of raters and with the reference; ``items_alone`` adds its p and intervals over items."""
     ratings, weight = study.first, _weight(study)
     spread = agreement.within_item_spread(ratings, weight)
     number = (ratings != MISSING).sum(axis=1)

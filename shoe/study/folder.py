@@ -12,8 +12,7 @@ from shoe.core.io.files import atomic_write, read_bytes
 from shoe.core.io.json import read_typed
 from shoe.scoring.bongard.problems import Problems, read_problems
 from shoe.scoring.bongard.score import digest
-from shoe.study.plan import Phase, Question, Study
-from shoe.study.problems import ProblemStudy
+from shoe.study.plan import Phase, ProblemStudy, Question, Study
 from shoe.study.testers import trials_of
 
 FILE, PICTURES, PROBLEMS = "study.json", "pictures", "problems"

@@ -1,8 +1,9 @@
-"""Plan of a study: its items, and the questions of each rater in order."""
+"""Plan of a study of pairs or of Bongard problems: its items, and the questions of each rater in order."""
 
 import hashlib
 from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, NamedTuple
 
 import msgspec
@@ -11,11 +12,15 @@ from msgspec import UNSET, Meta, UnsetType
 
 from shoe.benchmarks.base import Benchmark
 from shoe.core.arrays import Indices, random_numbers
+from shoe.core.errors import OptionError
 from shoe.lexicon.store import glosses
+from shoe.scoring.bongard.problems import SHOTS, Problems
+from shoe.scoring.bongard.score import digest
 from shoe.similarity import Similarity
 from shoe.similarity.ensemble import HIGHEST
 from shoe.study.ratings import SENSES
 from shoe.study.sampling import DIFFERS, Influential, Strata, draw, draw_by, probabilities
+from shoe.study.testers import COLUMNS as TESTER_COLUMNS
 
 _TRAINING, _GOLD_SHARE, _REPEAT_SHARE = 5, 0.03, 0.1
 _GOLD_STREAM, _ORDER_STREAM, _PICTURE_STREAM = ((7 << 28) + (number << 20) for number in (1, 2, 3))
@@ -83,7 +88,7 @@ class Item(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class RatingStudy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Base class of studies of pairs and of problems; subclasses have the fields, in the order of the file."""
+    """Base class of studies of pairs and of Bongard problems, which define the fields."""
 
     if TYPE_CHECKING:
 
@@ -169,10 +174,7 @@ def new_study(
     The study has ``items`` drawn items, additional gold items (3 %, at least two), and five practice items. Items are
     drawn evenly over strata. If ``influential`` is given, items are drawn from its pairs in proportion to their
     influence on a score. Gold items compare a class with itself (rating 4), or two classes that differ in both words
-    and have similarity 0 in the map (rating 0).
-
-    Raises:
-        OptionError: if there are not enough pairs.
+    and have similarity 0 in the map (rating 0). Raise OptionError if there are not enough pairs.
     """
     if influential is None:
         sample = draw(data.classes, similarity, items + _TRAINING, seed)
@@ -230,3 +232,101 @@ def _gold_items(data: Benchmark, similarity: Similarity, drawn: list[Item], item
 def shuffled(rows: Indices, stream: int, seed: int) -> Indices:
     """Return the rows in a random order that depends only on ``seed`` (below 65536) and ``stream``."""
     return rows[np.argsort(random_numbers(stream + (seed << 8), (len(rows),)), kind="stable")]
+
+
+# Bongard problems as a study: assignment of problems to testers, and sides of the queries.
+
+_SIDES_STREAM = (7 << 28) + (4 << 20)
+
+
+class Problem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One problem as testers see it.
+
+    Attributes:
+        group, concept: group and concept of the problem, not shown to testers.
+        sides: images of side A, which show the concept, and of side B, which do not.
+        queries: the two query images, in random order.
+        shows: whether each query shows the concept.
+    """
+
+    group: str
+    concept: str
+    sides: tuple[list[PictureFile], list[PictureFile]]
+    queries: tuple[PictureFile, PictureFile]
+    shows: tuple[bool, bool]
+
+
+class ProblemStudy(RatingStudy, frozen=True, forbid_unknown_fields=True, tag_field="kind", tag="problems"):
+    """A study of Bongard problems, as stored in ``study.json``.
+
+    Item 2 p + k is query k of problem p. Rating 1 means side A, and rating 0 side B.
+
+    Attributes:
+        files: names of the problem files, in the order of the problems.
+        examples: problems shown first, with their answers.
+    """
+
+    levels: ClassVar[int] = 2
+    columns: ClassVar[tuple[str, ...]] = TESTER_COLUMNS
+    seed: int
+    raters: int
+    testers: int
+    files: list[str]
+    digest: str
+    problems: list[Problem]
+    examples: list[Problem] = msgspec.field(default_factory=list)
+
+    def order(self, rater: int) -> list[Question]:
+        """Return the questions for a rater: the assigned problems in a random order, both queries in succession."""
+        numbers = random_numbers(_SIDES_STREAM + (self.seed << 8), (len(self.problems), self.raters))
+        asked, load = [], np.zeros(self.raters, np.int64)
+        for problem, drawn in enumerate(numbers):  # those who have the fewest so far, so that all have as many
+            chosen = np.lexsort((drawn, load))[: self.testers]
+            load[chosen] += 1
+            if rater in chosen:
+                asked.append(problem)
+        mine = shuffled(np.array(asked, np.int64), _SIDES_STREAM + (1 << 19) + rater, self.seed).tolist()
+        return [Question(2 * problem + query, 1, "sides") for problem in mine for query in (0, 1)]
+
+    def pictures(self, order: Sequence[Question]) -> list[str]:
+        """Return the distinct image files shown by a page with these questions, those of the examples first."""
+        asked = [self.problems[number] for number in dict.fromkeys(question.item // 2 for question in order)]
+        shown = (name for each in (*self.examples, *asked) for name in (*each.sides[0], *each.sides[1], *each.queries))
+        return list(dict.fromkeys(shown))
+
+    def row(self, rater: str, question: Question, rating: int, seconds: float) -> list[object]:
+        """Return the row of the table of answers for one answer, in the order of ``columns``."""
+        number, query = divmod(question.item, 2)
+        problem, shows = self.problems[number], self.problems[number].shows[query]
+        side, right = "positive" if shows else "negative", int(bool(rating) == shows)
+        return [number, problem.group, problem.concept, side, rater, right, seconds]
+
+
+def new_problem_study(
+    problems: Problems, files: list[Path], raters: int, testers: int, seed: int, examples: Problems | None = None
+) -> ProblemStudy:
+    """Return a new study of Bongard problems, with problems assigned to testers.
+
+    ``files`` are the problem files in the order of the problems, ``testers`` the number of testers of each problem
+    (three in the literature), and ``seed`` is 0..65535. Raise OptionError if there are fewer raters than testers per
+    problem, or two files have the same name.
+    """
+    if raters < testers:
+        raise OptionError(f"--raters: found {raters}, expected at least {testers}, the number of testers per problem")
+    if len(set(names := [path.name for path in files])) < len(files):
+        raise OptionError(f"problem files: found the same name twice in {', '.join(names)}, expected different names")
+    first = random_numbers(_SIDES_STREAM + (1 << 18) + (seed << 8), (len(problems),)) % np.uint64(2)
+    made = [_problem(problems, number, bool(flip)) for number, flip in enumerate(first.tolist())]
+    first_image = len(problems.regions)
+    solved = [_problem(examples, k, k % 2 == 1, first_image) for k in range(len(examples))] if examples else []
+    return ProblemStudy(seed, raters, testers, names, digest(problems), made, solved)
+
+
+def _problem(problems: Problems, number: int, flip: bool, first: int = 0) -> Problem:
+    def names(rows: Indices) -> list[str]:
+        return [f"{first + row}.jpg" for row in rows.tolist()]
+
+    positives, negatives = names(problems.positives[number]), names(problems.negatives[number])
+    group, concept = problems.groups[problems.group[number]], " ".join(problems.concepts[problems.concept[number]])
+    sides, queries = (positives[:SHOTS], negatives[:SHOTS]), (positives[SHOTS], negatives[SHOTS])
+    return Problem(group, concept, sides, queries[::-1] if flip else queries, (not flip, flip))

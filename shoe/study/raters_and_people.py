@@ -192,12 +192,10 @@ class PeopleAndRaters(Document, frozen=True):
 def beside_people(study: StudyRatings, name_or_folder: str, source: Path) -> PeopleAndRaters | None:
     """Return the comparison of each rater of a map, and of each ensemble of these raters, with people.
 
-    Returns None for a measure without raters, if no rater of the map rated half of the items, or with fewer than two
-    common items. ``source`` is the file of the study, named in error messages.
-
-    Raises:
-        InputError: for items that are not named by four senses.
-        OptionError: if more than 10 raters of the map rated most items, because the number of ensembles is too large.
+    Return None for a measure without raters, if no rater of the map rated half of the items, or with fewer than two
+    common items. ``source`` is the file of the study, named in error messages. Raise InputError for items that are not
+    named by four senses, and OptionError if more than 10 raters of the map rated most items, because there are too many
+    ensembles.
     """
     similarity = load_similarity(name_or_folder)
     if not isinstance(similarity, SimilarityMap):
@@ -270,9 +268,8 @@ class People(RaterConfig, frozen=True, kw_only=True):
     def backend(self, prompts: Prompts) -> Backend:
         """Return the back end of this rater: mean ratings, rounded half up, without gold items. ``prompts`` is ignored.
 
-        Raises:
-            OptionError: if repeats are requested, because the ratings are always the same.
-            InputError: if the table is invalid, does not contain the person, or names items not by senses.
+        Raise OptionError if repeats are requested, because the ratings are always the same, and InputError if the table
+        is invalid, does not contain the person, or names items not by senses.
         """
         local.check(self)
         study = self._study()

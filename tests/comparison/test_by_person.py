@@ -61,7 +61,7 @@ def test_resamples_are_what_drawn_images_would_score(tmp_path: Path) -> None:
     predictions = shoe.read_predictions(v_coco.write_pickle(said, tmp_path / "said.pkl"), dataset="v-coco")
     run = Run.from_report(shoe.score(predictions, truth), "model")
     weights = np.random.default_rng(0).multinomial(7, [1 / 7] * 7, size=9).T.astype(np.int32)
-    found = Resampler(run).figures(weights)
+    found = Resampler(run).under(weights).figures()
     for of in run.by_person:
         drawn = [of.entries.take_images(np.repeat(np.arange(7), column)).means().map for column in weights.T]
         assert found[f"roles:{of.options.protocol}:full"].tolist() == pytest.approx(drawn, abs=1e-12)

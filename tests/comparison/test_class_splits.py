@@ -44,7 +44,7 @@ def test_figures_are_means_over_the_parts_and_survive_a_file(tmp_path: Path, opt
     assert again.class_split is not None
     assert (again.class_split.digest, again.facts["class-split"]) == (SPLIT.digest, "odd")
 
-    drawn = Resampler(again).figures(np.ones((len(run.images), 1), np.int32))
+    drawn = Resampler(again).under(np.ones((len(run.images), 1), np.int32)).figures()
     assert {key: float(value[0]) for key, value in drawn.items()} == pytest.approx(run.figures())
 
 

@@ -72,7 +72,7 @@ def untied(run: Run) -> Run:
 def test_weights_of_images_give_what_the_images_give(seed: int, options: tuple[str, ...]) -> None:
     run = untied(run_of(scenes_of(seed, 6), options))
     weights = drawn_images(6, range(5), seed % 100)
-    found = Resampler(run).figures(weights)
+    found = Resampler(run).under(weights).figures()
     for number in range(5):
         for key, value in of_images(run, np.repeat(np.arange(6), weights[:, number])).items():
             # Tied scores of SHOE: the mean over a few random orders, not over all of them.

@@ -45,7 +45,7 @@ def test_a_resample_has_the_matches_at_its_own_threshold(seed: int) -> None:
     scorer = scorer_of(seed, 7)
     run, levels = run_of(scenes_of(seed, 7)), TauLevels.from_scorer(scorer)
     weights = drawn_images(7, range(20), seed % 100)
-    found = Resampler(run).figures(weights)
+    found = Resampler(run).under(weights).figures()
     for number, times in enumerate(weights.T.tolist()):
         expected = by_hand(scorer, levels, times) if levels else None
         assert run.semantic is not None
@@ -64,7 +64,7 @@ def differing() -> Run:
 
 def test_thresholds_differ_between_resamples_but_not_for_the_images_themselves() -> None:
     run = differing()
-    once = Resampler(run).figures(np.ones((40, 1), np.int32))
+    once = Resampler(run).under(np.ones((40, 1), np.int32)).figures()
     own = run.figures()
     assert {key: value[0] for key, value in once.items() if "mf1" in key or "miss" in key} == pytest.approx(
         {key: own[key] for key in once if "mf1" in key or "miss" in key}, abs=1e-12
@@ -72,8 +72,8 @@ def test_thresholds_differ_between_resamples_but_not_for_the_images_themselves()
     semantic = run.semantic
     assert semantic is not None
     weights = drawn_images(40, range(200), 0)
-    fixed = Resampler(replace(run, semantic=replace(semantic, tau=None))).figures(weights)
-    moving = Resampler(run).figures(weights)
+    fixed = Resampler(replace(run, semantic=replace(semantic, tau=None))).under(weights).figures()
+    moving = Resampler(run).under(weights).figures()
     assert (moving["semantic:mf1"] != fixed["semantic:mf1"]).mean() > 0.1
     assert np.array_equal(moving["semantic:map"], fixed["semantic:map"])
 

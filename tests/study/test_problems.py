@@ -10,8 +10,7 @@ import pytest
 
 from shoe.scoring.bongard.problems import read_problems, write_problems
 from shoe.study.folder import load_study
-from shoe.study.plan import Question
-from shoe.study.problems import ProblemStudy, new_problem_study
+from shoe.study.plan import ProblemStudy, Question, new_problem_study
 from shoe.study.testers import one_tester, read_trials, result_of
 from tests.cli.run import refused, run
 from tests.scoring.bongard.made import BOX, problems_of

@@ -171,6 +171,14 @@ def atomic_write(path: str | Path) -> Iterator[IO[bytes]]:
         raise InputError(path, found=found, expected="a path that can be written") from None
 
 
+def make_folder(path: Path, expected: str = "a folder that can be created") -> None:
+    """Create a folder and its parents unless it exists; raise InputError, with this ``expected``, if impossible."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(path, found=error.strerror or str(error), expected=expected) from None
+
+
 def write_text(path: str | Path, text: str) -> None:
     """Write a text file atomically in UTF-8; raises the errors of :func:`atomic_write`."""
     with atomic_write(path) as stream:

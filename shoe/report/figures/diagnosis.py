@@ -124,10 +124,7 @@ def _single(name: str, line: str, bars: Sequence[Bar], above: float) -> Figure:
 def _grid(
     models: Iterable[str], panels: Sequence[tuple[str, Sequence[Bar], tuple[float, float]]], above: float, title: float
 ) -> Figure:
-    """Draw a grid of panels, each given as (title, one bar per model, x limits).
-
-    ``above`` and ``title`` are the heights in inches of the space above the grid and of a panel's title.
-    """
+    """Draw panels of (title, a bar per model, x limits); ``above`` and ``title`` are heights of spaces in inches."""
     labels = [label(name, _NAME) for name in models]
     rows = -(-len(panels) // _COLUMNS)
     figure = new_figure(above + rows * (title + _row_height(labels) * len(labels)))
@@ -209,9 +206,7 @@ def draw_figures(models: Models, folder: Path, *, sweeps: bool = False) -> list[
     """Write all figures of a diagnosis, each as PDF and PNG, and return all paths; the folder is created if needed.
 
     Error bars need a diagnosis of triplets; heat maps need its semantic part. ``sweeps`` adds curves over thresholds.
-
-    Raises:
-        InputError: if the folder cannot be written to.
+    Raise InputError if the folder cannot be written to.
     """
     diagnosed = {name: found for name, found in models.items() if isinstance(found, Diagnosis)}
     paths = save(lambda: error_bars(diagnosed), folder, "errors") if diagnosed else []
@@ -243,9 +238,8 @@ def _confusions(name: str, found: SemanticDiagnosis, folder: Path, ending: str) 
 def confusion_map(cells: Sequence[Cell], title: str, show: Callable[[float], str]) -> Figure:
     """Draw confusions as a heat map: a row per true word, a column per predicted word, sorted by sum of values.
 
-    Args:
-        cells: all confusions, at least one; those with the largest values are drawn, at most 18 rows and 18 columns.
-        show: function that formats a value in a few characters.
+    Of the ``cells``, at least one, those with the largest values are drawn, in at most 18 rows and 18 columns. ``show``
+    is a function that formats a value in a few characters.
     """
     from matplotlib.patches import Rectangle
 

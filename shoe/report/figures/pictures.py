@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from shoe.core.errors import MissingExtraError
-from shoe.core.io.files import atomic_write
+from shoe.core.io.files import atomic_write, make_folder
 from shoe.diagnosis.analysis import ErrorAnalysis, ErrorExample, Shown, examples
 from shoe.diagnosis.error_types import ERRORS
-from shoe.report.figures.style import BLUE, GREY, INK, ORANGE, in_font, make_folder
+from shoe.report.figures.style import BLUE, GREY, INK, ORANGE, in_font
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -33,10 +33,7 @@ def draw_pictures(found: ErrorAnalysis, name: str, folder: Path, pictures: Path 
     """Write a grid of at most six examples, ERROR.png, for each kind of error of a model that occurs; return the paths.
 
     ``pictures`` is the folder of the dataset's images; boxes of missing images are drawn on grey. ``folder`` is created
-    if needed.
-
-    Raises:
-        InputError: if the folder cannot be written to.
+    if needed; raise InputError if it cannot be written to.
     """
     make_folder(folder)
     paths = []
@@ -148,8 +145,7 @@ def _placed(pair: Shown, scale: float, corner: tuple[int, int]) -> tuple[Box, Bo
 def read_picture(name: str, folder: Path | None) -> tuple[Image | None, str]:
     """Return an RGB image and "", or None and the reason why it cannot be read. Folders in ``name`` are ignored.
 
-    Raises:
-        MissingExtraError: if Pillow is not installed.
+    Raise MissingExtraError if Pillow is not installed.
     """
     try:
         from PIL import Image

@@ -27,11 +27,7 @@ _SHADES = ("#DCE9F2", "#A9CBE2", "#6BA6CD", "#2F7FB5", "#0B4F82")
 
 
 def draw_study(study: StudyRatings, found: StudyReport, folder: Path) -> list[Path]:
-    """Write the figures for which a study has data, each as PDF and PNG, and return all paths.
-
-    Raises:
-        InputError: if the folder cannot be written to.
-    """
+    """Write the figures of a study as PDF and PNG; return all paths, or raise InputError if that is impossible."""
     made: dict[str, Callable[[], Figure]] = {"study_levels": partial(levels, found)}
     if found.all.reference is not None:
         made["study_reference"] = partial(reference, study, found.all.reference)
@@ -52,7 +48,7 @@ def levels(found: StudyReport) -> Figure:
     for level, shade in enumerate(_SHADES):
         axes.barh(range(len(ratings)), shares[:, level], left=before, color=shade, height=0.7, label=str(level))
         before += shares[:, level]
-    _names(axes, list(found.raters)[:_MOST])
+    _names(axes, [label(name, 1.6, lines=1) for name in [*found.raters][:_MOST]])
     axes.set_xlim(0, 100)
     axes.set_xlabel("% of the rater's ratings")
     figure.legend(loc="outside upper right", ncols=LEVELS, title=None)
@@ -90,7 +86,7 @@ def ceilings(found: StudyReport) -> Figure:
     for y, (_, person, rho) in enumerate(rows):
         if rho is not None:
             axes.plot([rho], [y], "o" if person else "D", color=BLUE if person else ORANGE, markersize=4)
-    _names(axes, [name for name, _, _ in rows])
+    _names(axes, [label(name, 1.6, lines=1) for name, _, _ in rows])
     axes.grid(axis="x", **GRID)
     axes.set_xlabel("Spearman's rho with the mean of the (other) people; band: people's mean and its 95 % interval")
     return figure
@@ -113,18 +109,14 @@ def pictures(study: StudyRatings) -> Figure:
 
 
 def _names(axes: Axes, names: Sequence[str]) -> None:
-    axes.set_yticks(range(len(names)), [label(name, 1.6, lines=1) for name in names])
+    axes.set_yticks(range(len(names)), names)
     axes.set_ylim(len(names) - 0.4, -0.6)
     axes.tick_params(axis="y", length=0)
     axes.spines["left"].set_visible(False)
 
 
 def draw_against(found: MeasureComparison, folder: Path) -> list[Path]:
-    """Write the figure of :func:`ranking_lines` as PDF and PNG, and return the two paths.
-
-    Raises:
-        InputError: if the folder cannot be written to.
-    """
+    """Write :func:`ranking_lines` as PDF and PNG; return the paths, or raise InputError if that is impossible."""
     return save(partial(ranking_lines, found), folder, "metric_against_people")
 
 
@@ -146,11 +138,9 @@ def ranking_lines(found: MeasureComparison) -> Figure:
                 axes.plot([value], [y], "o", color=colour, markersize=4)
             else:
                 beside_right(axes, y, "undefined", 0, color=GREY)
-        axes.set_yticks(range(len(level.figures)), [label(measure, 2.2) for measure in level.figures])
+        _names(axes, [label(measure, 2.2) for measure in level.figures])
         axes.set_ylim(len(level.figures) - 0.5, -0.5)
         axes.set_title(f"{KINDS[name]} ({level.number:,}): {HEADINGS[HEADLINE[name]]}", loc="left", fontweight="bold")
         axes.grid(axis="x", **GRID)
-        axes.tick_params(axis="y", length=0)
-        axes.spines["left"].set_visible(False)
     figure.supxlabel("agreement with human ratings; orange: not significantly different from the best", fontsize=8)
     return figure

@@ -8,8 +8,8 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shoe.core.errors import InputError, MissingExtraError, printable
-from shoe.core.io.files import atomic_write
+from shoe.core.errors import MissingExtraError, printable
+from shoe.core.io.files import atomic_write, make_folder
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -55,21 +55,11 @@ def check_plots() -> None:
         raise MissingExtraError("drawing", "plots") from None
 
 
-def make_folder(path: Path) -> None:
-    """Create a folder and its parents; raise an InputError if that is impossible."""
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(path, found=error.strerror or str(error), expected="a folder that can be created") from None
-
-
 def save(draw: Callable[[], Figure], folder: Path, name: str) -> list[Path]:
     """Draw a figure in the common style, write it as NAME.pdf and NAME.png, and return the two paths.
 
-    The folder is created if needed. The style does not depend on the user's matplotlib settings.
-
-    Raises:
-        InputError: if the folder cannot be written to.
+    The folder is created if needed; raise InputError if it cannot be written to. The style does not depend on the
+    user's matplotlib settings.
     """
     from matplotlib import style
 
@@ -98,7 +88,7 @@ def beside_right(axes: Axes, y: float, text: str, x: float = 1, **look: Any) -> 
 
 
 def file_name(name: str) -> str:
-    """Return a model name, at most 100 characters, with "_" for those unsafe in file names; "model" if it is empty."""
+    """Return a model name of at most 100 characters, with "_" for characters unsafe in file names; "model" if empty."""
     return re.sub(r"[^\w.-]+", "_", name).strip("._")[:100] or "model"
 
 
@@ -118,7 +108,7 @@ def label(text: str, inches: float, lines: int = 3, *, bold: bool = False) -> st
 
 
 def in_font(text: str) -> str:
-    """Return a text in one line of at most 1,000 characters, with "□" for those that the font does not contain."""
+    """Return a text in one line of at most 1,000 characters, with "□" for characters that the font does not contain."""
     return "".join(c if ord(c) in _characters() else "□" for c in printable(text, longest=1000))
 
 

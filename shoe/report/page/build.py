@@ -31,11 +31,8 @@ _SCALE = 65535
 def classes(runs: Sequence[Run], *, curves: bool = True) -> dict[str, Any] | None:
     """Return metrics and curves per class with the keys of ``static/classes.js`` and ``static/curves.js``.
 
-    Return None if no metric per class is known for all models.
-
-    Args:
-        runs: runs with one ground truth and the same protocols.
-        curves: whether to include curves, from which the ground truth of single predictions can be inferred.
+    Return None if no metric per class is known for all ``runs``, which have one ground truth and the same protocols.
+    ``curves`` is whether to include curves, from which the ground truth of single predictions can be inferred.
     """
     first = runs[0]
     measures, drawn = [], []
@@ -130,7 +127,11 @@ def write_page(
     data: dict[str, Any] = {"models": found.names, "classes": classes(found.runs, curves=shown)}
     packed: dict[str, Any] = {"data-page": data}
     if isinstance(again, Rescoring):
-        data["rescoring"] = _settings(again, found.runs)
+        labels, options = ([each[key] for each in again.shared["ensembles"]] for key in ("label", "option"))
+        semantic = ((item for item in run.figures().items() if item[0].startswith("semantic:")) for run in found.runs)
+        figures = [{key.split(":")[1]: value for key, value in items} for items in semantic]
+        settings = {"settings": again.shared["settings"], "ensembles": labels, "options": options, "figures": figures}
+        data["rescoring"] = settings
         packed["data-shared"] = again.shared
         packed |= {f"data-model-{number}": model for number, model in enumerate(again.models)}
     pictures = examples.examples(found.names, known, images) if shown else None
@@ -173,13 +174,6 @@ def write_page(
         worker=bundle(_WORKER),
     )
     write_document(path, page)
-
-
-def _settings(again: Rescoring, runs: Sequence[Run]) -> dict[str, Any]:
-    labels, options = ([each[key] for each in again.shared["ensembles"]] for key in ("label", "option"))
-    semantic = ((item for item in run.figures().items() if item[0].startswith("semantic:")) for run in runs)
-    figures = [{key.split(":")[1]: value for key, value in items} for items in semantic]
-    return {"settings": again.shared["settings"], "ensembles": labels, "options": options, "figures": figures}
 
 
 def _errors(reports: Sequence[Report]) -> dict[str, Any] | None:

@@ -51,10 +51,7 @@ class Words:
         ]
 
     def _index(self, similarities: HoiSimilarity, part: Part, label: str, row: int, column: int, word: str) -> int:
-        """Return the index in ``listed`` of the explanation of a class label and a predicted word.
-
-        ``row`` and ``column`` are the positions of label and word in the similarity table.
-        """
+        """Return the index of the explanation of label and word, at ``row``, ``column`` of the similarity table."""
         key = part, row, column
         if key in self._known:
             return self._known[key]

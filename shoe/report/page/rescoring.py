@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoe.benchmarks.protocol_options import SemanticOptions, settings
+from shoe.comparison.run_file import smallest_integers
 from shoe.core.arrays import Floats, Indices, descending_order
 from shoe.core.errors import visible
 from shoe.core.io.json import encode
@@ -26,7 +27,6 @@ from shoe.scoring.semantic import SemanticResult
 from shoe.similarity import Similarity, SimilarityMap
 from shoe.similarity.ensemble import ENSEMBLES
 
-_WHOLE = ("u1", "u2", "u4", "i1", "i2", "i4")
 _ALIGNED = 8  # multiple of bytes at which each column starts, as typed arrays of JavaScript need it
 
 
@@ -50,7 +50,9 @@ def pack(value: Any) -> str:
 
 def _without_columns(value: Any, columns: list[NDArray[Any]]) -> Any:
     if isinstance(value, np.ndarray):
-        columns.append(_small(value.ravel()))
+        column = value.ravel()
+        column = column.astype(np.float64) if column.dtype.kind == "f" else smallest_integers(column)
+        columns.append(column.astype(column.dtype.newbyteorder("<")))
         return {"$column": len(columns) - 1}
     if isinstance(value, str):
         return visible(value)
@@ -59,14 +61,6 @@ def _without_columns(value: Any, columns: list[NDArray[Any]]) -> Any:
     if isinstance(value, (list, tuple)):
         return [_without_columns(each, columns) for each in value]
     return value
-
-
-def _small(column: NDArray[Any]) -> NDArray[Any]:
-    if column.dtype.kind == "f":
-        return column.astype("<f8")
-    low, high = int(column.min(initial=0)), int(column.max(initial=0))
-    fits = (name for name in _WHOLE if np.iinfo(name).min <= low and high <= np.iinfo(name).max)
-    return column.astype(f"<{next(fits)}")
 
 
 _KNOWN = {
@@ -96,13 +90,6 @@ class _Scored(NamedTuple):
     similarities: HoiSimilarity
     source: Similarity
 
-    @classmethod
-    def from_report(cls, report: Report) -> Self | None:
-        similarities = report.similarities
-        if report.semantic is None or similarities is None or similarities.source is None:
-            return None
-        return cls(report, report.semantic, similarities, similarities.source)
-
 
 class Rescoring(NamedTuple):
     """Data for scoring again in a page, with the keys of ``static/rescore.js``: shared by all models, and per model."""
@@ -113,22 +100,19 @@ class Rescoring(NamedTuple):
 
 def rescoring(reports: Sequence[Report]) -> Rescoring | str:
     """Return the data for scoring again from reports with one ground truth, or the reason why that is impossible."""
-    found = [scored for report in reports if (scored := _Scored.from_report(report))]
-    if len(found) < len(reports):
-        return "a model has no SHOE scores"
-    chosen = settings(found[0].result.options)
-    if any(settings(each.result.options) != chosen or each.source.digest != found[0].source.digest for each in found):
+    models = []
+    for each in reports:
+        if each.semantic is None or each.similarities is None or each.similarities.source is None:
+            return "a model has no SHOE scores"
+        models.append(_Scored(each, each.semantic, each.similarities, each.similarities.source))
+    report, result, similarities, source = models[0]
+    options, truth, chosen = result.options, report.truth, settings(result.options)
+    if any(settings(other.result.options) != chosen or other.source.digest != source.digest for other in models):
         return "the models were scored under different options or maps"
     for name, known in _KNOWN.items():
         if chosen[name] not in known:
             supported = " or ".join(known)
             return f"the page supports only {name}={supported}; the models were scored with {name}={chosen[name]}"
-    return _rescoring(found)
-
-
-def _rescoring(models: Sequence[_Scored]) -> Rescoring:
-    report, result, similarities, source = models[0]
-    options, truth = result.options, report.truth
     ensembles = _ensembles(source, options)
     tables = [each.report.predictions for each in models]
     of_tables = ([table.verbs for table in tables], [table.objects for table in tables])

@@ -23,20 +23,14 @@ from shoe.scoring.bongard.problems import Problems
 from shoe.similarity.ensemble import HIGHEST
 from shoe.study.analysis import StudyReport
 from shoe.study.folder import AnyStudy
-from shoe.study.plan import Box, Item, Picture, Question, Study
-from shoe.study.problems import ProblemStudy
-from shoe.study.raters_and_people import PeopleAndRaters
+from shoe.study.plan import Box, Picture, ProblemStudy, Question, Study
 from shoe.study.ratings import StudyRatings, shape_of
 
 _MOST = 40  # maximum number of raters, and of ensembles, in the report
 
 
 def write_people_page(path: Path, study: StudyRatings, found: StudyReport, command: str) -> None:
-    """Write the report of a study as one HTML file that works from disk without scripts.
-
-    Raises:
-        InputError: if the file cannot be written.
-    """
+    """Write the report of a study as one HTML file without scripts; raise InputError if the file cannot be written."""
     values = {"people": people_part(study, found), "command": command}
     write_document(path, document("people.html", "shoe: people's ratings", ["page.css"], **values)[0])
 
@@ -54,6 +48,23 @@ def people_part(study: StudyRatings, found: StudyReport) -> Markup:
         bars = [(rater.name, rater.rho, "m0" if rater.person else "m1") for rater in found.beside.raters]
     bars = [bar for bar in bars if bar[2] == "m0"][:_MOST] + [bar for bar in bars if bar[2] != "m0"]
     label = "rank correlation of each rater with the mean of the other people"
+    ensembles = None
+    if found.beside is not None:
+        among = pluralize(sum(each.among_best for each in found.beside.ensembles), "ensemble")
+        rows = [
+            (", ".join(each.raters), f"{percent(each.agreement)} %", "yes" if each.among_best else "no")
+            for each in found.beside.ensembles[:_MOST]
+        ]
+        summary = f"{among} of {len(found.beside.ensembles)} are not significantly worse than the best one"
+        ensembles = {"summary": summary, "rows": rows}
+    closing = []
+    if found.population:
+        closing.append(f"The results are weighted to represent {found.population.pairs:,.0f} pairs.")
+    if (seen := found.picture) and seen.changed.value is not None:
+        changed = f"{percent(seen.changed.value)} % of {pluralize(seen.answers, 'rating')}"
+        closing.append(f"{changed} changed after the image was shown.")
+    if again := found.retest:
+        closing.append(f"{percent(again.exact)} % of {pluralize(again.answers, 'repeat')} got the same rating again.")
     return render(
         "people_part.html",
         shape=shape_of(study),
@@ -66,33 +77,9 @@ def people_part(study: StudyRatings, found: StudyReport) -> Markup:
             (name, *map(count, rater.levels), decimals(rater.ceiling), "; ".join(rater.excluded or ()))
             for name, rater in found.raters.items()
         ],
-        ensembles=_ensembles(found.beside) if found.beside else None,
-        closing=_closing(found),
+        ensembles=ensembles,
+        closing=closing,
     )
-
-
-def _ensembles(beside: PeopleAndRaters) -> dict[str, object]:
-    among = pluralize(sum(each.among_best for each in beside.ensembles), "ensemble")
-    rows = [
-        (", ".join(each.raters), f"{percent(each.agreement)} %", "yes" if each.among_best else "no")
-        for each in beside.ensembles[:_MOST]
-    ]
-    return {
-        "summary": f"{among} of {len(beside.ensembles)} are not significantly worse than the best one",
-        "rows": rows,
-    }
-
-
-def _closing(found: StudyReport) -> list[str]:
-    lines = []
-    if found.population:
-        lines.append(f"The results are weighted to represent {found.population.pairs:,.0f} pairs.")
-    if (seen := found.picture) and seen.changed.value is not None:
-        changed = f"{percent(seen.changed.value)} % of {pluralize(seen.answers, 'rating')}"
-        lines.append(f"{changed} changed after the image was shown.")
-    if again := found.retest:
-        lines.append(f"{percent(again.exact)} % of {pluralize(again.answers, 'repeat')} got the same rating again.")
-    return lines
 
 
 _MODULES = ("dom", "study-log", "study-pairs", "study-problems", "study")
@@ -117,11 +104,7 @@ def default_texts(study: AnyStudy) -> dict[str, str]:
 
 
 def read_texts(folder: Path, study: AnyStudy) -> dict[str, str]:
-    """Read the texts of a study's pages, by file name. The owner of the study may have edited the files.
-
-    Raises:
-        InputError: if a file is missing or is not UTF-8.
-    """
+    """Read the texts of a study's pages by file name; raise InputError if a file is missing or is not UTF-8."""
     texts = {}
     for name in default_texts(study):
         try:
@@ -150,10 +133,8 @@ def write_rater_page(
 ) -> None:
     """Write the page of one rater, which works from disk.
 
-    Args:
-        shown: data from :func:`shown_to_all`.
-        order: questions in the order in which the rater sees them.
-        pictures: ``data:`` URLs of the images by file name.
+    ``shown`` is the data from :func:`shown_to_all`, ``order`` the questions in the order in which the rater sees them,
+    and ``pictures`` the ``data:`` URLs of the images by file name.
     """
     data = encode({**shown, "rater": rater, "order": order, "pictures": pictures}).decode()
     escaped = Markup(data.replace("<", "\\u003c"))  # noqa: S704 - nothing in it can end the script element
@@ -174,63 +155,44 @@ CROP = 256
 _STREAM = (7 << 28) + (5 << 20)
 """First index of the random number streams for images; no other use of the seed has these streams."""
 
-Pictured = tuple[Study, dict[str, bytes]]
 
+def with_pictures(study: Study, truth: GroundTruth, images: Path) -> tuple[Study, dict[str, bytes]]:
+    """Return a copy of a study with an image of the first class of each item, and these images as JPEG by file name.
 
-def with_pictures(study: Study, truth: GroundTruth, images: Path) -> Pictured:
-    """Assign to each item, except gold items, a random image of its first class, chosen by the seed of the study.
-
-    Returns:
-        A copy of the study with pictures, and the images as JPEG by file name. Items without an image are unchanged.
-
-    Raises:
-        InputError: if no item has an image.
+    Images are chosen at random by the seed of the study. Gold items, and items without an image, are unchanged. Raise
+    InputError if no item has an image.
     """
-    sampler = _Pictures(truth, images, study.seed)
+    table, classes = truth.interactions, truth.classes
+    number = {
+        (classes.verbs[v].replace("_", " "), classes.objects[o].replace("_", " ")): k
+        for k, (v, o) in enumerate(zip(classes.verb.tolist(), classes.object.tolist(), strict=True))
+    }
+    order = np.argsort(random_numbers(_STREAM + (study.seed << 8), (len(truth.hoi),)), kind="stable")
+    of_class: dict[int, list[int]] = {}  # rows of the ground truth, which take turns
     pictures: dict[str, bytes] = {}
     items = []
-    for number, item in enumerate(study.items):
-        found = sampler.next_image(item, f"{number}.jpg") if item.gold is None else None
-        if found:
-            item, pictures[f"{number}.jpg"] = replace(item, picture=found[0]), found[1]
+    for file, item in ((f"{place}.jpg", item) for place, item in enumerate(study.items)):
+        hoi = number.get(item.words_a, -1)
+        rows = of_class.setdefault(hoi, order[truth.hoi[order] == hoi].tolist()) if item.gold is None else []
+        while rows:
+            row = rows.pop(0)
+            name = table.images[table.image[row]]
+            image, _ = read_picture(name, images)
+            if image is None:  # dropped, so that it is not read again
+                continue
+            rows.append(row)
+            width, pictures[file] = image.width, small(image)
+            human, thing = (
+                _scaled(boxes[row], image.width / width) for boxes in (table.human_boxes, table.object_boxes)
+            )
+            item = replace(item, picture=Picture(file, Path(name).name, image.size, human, thing))
+            break
         items.append(item)
     if not pictures:
         names = truth.interactions.images
         expected = f"images of the rated classes, such as {quote(names[0])}" if names else ""
         raise InputError(images, found="no image of any rated class", expected=expected)
     return replace(study, items=items), pictures
-
-
-class _Pictures:
-    """Sampler of images: for each class, a cycle through the ground truths of this class in random order."""
-
-    def __init__(self, truth: GroundTruth, images: Path, seed: int) -> None:
-        self.table, self.images = truth.interactions, images
-        classes = truth.classes
-        self.number = {
-            (classes.verbs[v].replace("_", " "), classes.objects[o].replace("_", " ")): k
-            for k, (v, o) in enumerate(zip(classes.verb.tolist(), classes.object.tolist(), strict=True))
-        }
-        self.hoi = truth.hoi
-        self.order = np.argsort(random_numbers(_STREAM + (seed << 8), (len(self.hoi),)), kind="stable")
-        self.left: dict[int, list[int]] = {}
-
-    def next_image(self, item: Item, file: str) -> tuple[Picture, bytes] | None:
-        """Return the next image of the first class of an item: a Picture named ``file``, and JPEG bytes; or None."""
-        hoi = self.number.get(item.words_a, -1)
-        rows = self.left.setdefault(hoi, self.order[self.hoi[self.order] == hoi].tolist())
-        for _ in range(len(rows)):
-            row = rows.pop(0)
-            name = self.table.images[self.table.image[row]]
-            image, _ = read_picture(name, self.images)
-            if image is None:  # dropped, so that it is not read again
-                continue
-            rows.append(row)
-            width, jpeg = image.width, small(image)
-            scale = image.width / width
-            human, thing = (_scaled(boxes[row], scale) for boxes in (self.table.human_boxes, self.table.object_boxes))
-            return Picture(file, Path(name).name, image.size, human, thing), jpeg
-        return None
 
 
 def _scaled(box: np.ndarray, scale: float) -> Box:
@@ -241,8 +203,7 @@ def _scaled(box: np.ndarray, scale: float) -> Box:
 def problem_pictures(problems: Problems, images: Path, first: int = 0) -> dict[str, bytes]:
     """Return the crops of Bongard problems as JPEG by file name: ``first + row``.jpg for the crop in a row of regions.
 
-    Raises:
-        InputError: if an image cannot be read, or a crop lies outside its image.
+    Raise InputError if an image cannot be read, or a crop lies outside its image.
     """
     regions, rows = problems.regions, np.unique(problems.rows)
     pictures = {}

@@ -24,16 +24,12 @@ _OPTIONS = {"weight": "weight of the verb", "delta": "delta", "threshold": "IoU 
 
 
 def element(name: str, /, *content: object, **attributes: object) -> Markup:
-    """Return an HTML or SVG element; content and attributes are escaped, and values of None are left out.
+    """Return an HTML or SVG element with texts and child elements; all are escaped, and values of None are left out.
 
-    Args:
-        name: name of the element.
-        content: texts and child elements.
-        attributes: attributes by name, with ``_`` for ``-`` and ``class_`` for "class".
+    ``attributes`` have ``_`` for ``-``, and ``class_`` for "class".
 
-    Example:
-        >>> str(element("text", "1 < 2", class_="end"))
-        '<text class="end">1 &lt; 2</text>'
+    >>> str(element("text", "1 < 2", class_="end"))
+    '<text class="end">1 &lt; 2</text>'
     """
     known = {key.rstrip("_").replace("_", "-"): value for key, value in attributes.items() if value is not None}
     written = "".join(f' {key}="{_escaped(value)}"' for key, value in known.items())

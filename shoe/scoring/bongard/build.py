@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from itertools import combinations
@@ -16,7 +16,7 @@ from shoe.benchmarks.classes import HoiClasses
 from shoe.benchmarks.pairs import merge_pairs
 from shoe.benchmarks.truth import GroundTruth
 from shoe.core.arrays import Floats, Indices, Ints, Mask, Numbers, numbers_at, random_numbers, runs
-from shoe.core.boxes import CommonCoordinates, convert_boxes
+from shoe.core.boxes import CommonCoordinates, Overlap, area, convert_boxes
 from shoe.core.documents import Count, Document
 from shoe.lexicon.store import lexicon, per_lexicon
 from shoe.scoring.bongard.problems import GROUPS, SIDE, Problems, Regions
@@ -57,7 +57,10 @@ def concepts_of(classes: HoiClasses, similarity: Similarity, merge_at: float) ->
     directions, or the only rated value.
     """
     groups: list[list[int]] = []
-    alike = _mutual_similarity(classes, similarity)
+    senses, row = np.unique(classes.verb_sense, return_inverse=True)
+    rated = similarity.values("verb", senses, senses)
+    either = np.where(np.isnan(rated), rated.T, rated)
+    alike = np.nan_to_num((either + either.T) / 2, nan=-1.0)[np.ix_(row, row)]
     for object_ in range(len(classes.objects)):
         of_object = np.flatnonzero((classes.object == object_) & ~classes.no_interaction).tolist()
         groups += _merged(of_object, alike, merge_at)
@@ -73,17 +76,6 @@ def concepts_of(classes: HoiClasses, similarity: Similarity, merge_at: float) ->
         verbs=tuple(map(frozenset, names)),
         part_of=_parts(classes, groups),
     )
-
-
-def _mutual_similarity(classes: HoiClasses, similarity: Similarity) -> Floats:
-    """Return the (K, K) similarity of the verbs of two classes, mean of both directions; -1 if unrated."""
-    senses, row = np.unique(classes.verb_sense, return_inverse=True)
-    one = similarity.values("verb", senses, senses)
-    known = ~np.isnan(one)
-    total = np.where(known, one, 0) + np.where(known, one, 0).T
-    count = known.astype(int) + known.T
-    values = np.where(count > 0, total / np.maximum(count, 1), -1.0)
-    return np.asarray(values[np.ix_(row, row)])
 
 
 def _merged(members: list[int], alike: Floats, merge_at: float) -> list[list[int]]:
@@ -187,7 +179,6 @@ class Curated:
         regions: n regions; their verbs are actions, including merged actions.
         concept: (n,) index of each region's concept in ``concepts``.
         shows: (images, C) whether any region of the image, even if dropped, shows the concept or implies it.
-        steps: counts after each step, in order.
     """
 
     regions: Regions
@@ -230,7 +221,8 @@ def curate(truth: GroundTruth, similarity: Similarity, how: Curation) -> Curated
         convert_boxes(boxes[first], coordinates, CommonCoordinates.EDGES)
         for boxes in (table.human_boxes, table.object_boxes)
     )
-    labels[np.minimum(_area(humans), _area(objects)) < how.smallest] = False
+    smaller = np.minimum(*(area(boxes, Overlap.CONTINUOUS) for boxes in (humans, objects)))
+    labels[smaller < how.smallest] = False
     steps.append(_step(f"boxes under {how.smallest:g} square pixels dropped", labels))
     labels[labels.sum(axis=1) > 1] = False
     steps.append(_step("regions with several labels dropped", labels))
@@ -273,10 +265,6 @@ def _implied(labels: Mask, parts: Mask) -> Mask:
     from scipy.sparse import csr_array
 
     return np.asarray((csr_array(labels.astype(np.int32)) @ csr_array(parts.T.astype(np.int32))).todense()) > 0
-
-
-def _area(boxes: Floats) -> Floats:
-    return np.asarray((boxes[:, 2] - boxes[:, 0]) * (boxes[:, 3] - boxes[:, 1]))
 
 
 def _crops(humans: Floats, objects: Floats, sizes: Ints) -> Floats:
@@ -337,16 +325,11 @@ class Pool:
 
 
 def sample(concept: str, positives: Pool, negatives: Pool, how: Sampling) -> Indices:
-    """Sample the problems of one concept by Algorithm 1 of the Bongard-HOI supplement.
+    """Return the problems of one concept, sampled by Algorithm 1, as (problems, 2, 7) regions, positives first.
 
-    Args:
-        concept: name of the concept; with ``how.seed``, it is the seed of the random numbers.
-        positives: regions that show the concept.
-        negatives: regions that do not show the concept; no image is in both pools.
-        how: options for sampling.
-
-    Returns:
-        (problems, 2, 7) regions, positives first; empty if a side has fewer than seven images.
+    The name of the ``concept`` and the seed in ``how`` determine the sample. ``positives`` are regions that show the
+    concept, and ``negatives`` regions that do not; no image is in both pools. The result is empty if a side has fewer
+    than seven images.
     """
     if min(len(positives), len(negatives)) < SIDE:
         return np.zeros((0, 2, SIDE), np.int64)
@@ -362,9 +345,20 @@ def sample(concept: str, positives: Pool, negatives: Pool, how: Sampling) -> Ind
         marks[np.arange(_AT_ONCE)[:, None], images[:, 1] + len(positives)] = 1
         clear: Mask = np.asarray(~(marks @ shown.T >= how.overlap).any(axis=1))
         near = marks @ marks.T >= how.overlap
-        accepted, rejected = _accepted(clear, near, rejected, how.most - len(kept), how.rejections)
-        sides = ((0, positives), (1, negatives))
-        picked = [_regions(pool, images[accepted, side], numbers[accepted, 2 * side + 1]) for side, pool in sides]
+        accepted: list[int] = []
+        for candidate in range(_AT_ONCE):
+            if clear[candidate] and not near[candidate, accepted].any():
+                accepted.append(candidate)
+                rejected = 0
+            else:
+                rejected += 1
+            if len(kept) + len(accepted) == how.most or rejected == how.rejections:
+                break
+        picked = []
+        for side, pool in enumerate((positives, negatives)):
+            chosen = images[accepted, side]
+            offset = numbers[accepted, 2 * side + 1] % pool.count[chosen].astype(np.uint64)
+            picked.append(pool.regions[pool.start[chosen] + offset.astype(np.int64)])
         kept = np.concatenate([kept, np.stack(picked, axis=1)])
         shown = np.concatenate([shown, marks[accepted]])
         first += _AT_ONCE
@@ -398,29 +392,6 @@ def distinct(numbers: Numbers, total: int) -> Indices:
             value += value >= taken
         found[:, j] = value
     return found
-
-
-def _accepted(clear: Mask, near: Mask, rejected: int, most: int, rejections: int) -> tuple[Indices, int]:
-    """Return the indices of the accepted candidates, and the number of consecutive rejections at the end.
-
-    A candidate is accepted if it is ``clear`` of earlier batches and not ``near`` an accepted candidate. The
-    search ends after ``most`` accepted candidates or ``rejections`` consecutive rejections (``rejected`` so far).
-    """
-    accepted: list[int] = []
-    for candidate, good in enumerate(clear.tolist()):
-        if good and not near[candidate, accepted].any():
-            accepted.append(candidate)
-            rejected = 0
-        else:
-            rejected += 1
-        if len(accepted) == most or rejected == rejections:
-            break
-    return np.array(accepted, np.int64), rejected
-
-
-def _regions(pool: Pool, images: Indices, numbers: Numbers) -> Indices:
-    offset = (numbers % pool.count[images].astype(np.uint64)).astype(np.int64)
-    return np.asarray(pool.regions[pool.start[images] + offset])
 
 
 _VERBS, _OBJECTS = 1 << 29, (1 << 29) + (1 << 28)
@@ -474,10 +445,9 @@ class Seen:
         return trained
 
 
-def _kept(names: Iterable[str], share: float, stream: int) -> frozenset[str]:
-    ordered = np.array(list(names), object)
-    order = np.argsort(random_numbers(stream, (len(ordered),)), kind="stable")
-    return frozenset(ordered[order[round(share * len(ordered)) :]].tolist())
+def _kept(names: Sequence[str], share: float, stream: int) -> frozenset[str]:
+    order = np.argsort(random_numbers(stream, (len(names),)), kind="stable")
+    return frozenset(names[i] for i in order[round(share * len(names)) :].tolist())
 
 
 @dataclass(frozen=True, slots=True)
@@ -485,8 +455,6 @@ class Built:
     """Problems, and a report of how they were built.
 
     Attributes:
-        problems: problems of all groups.
-        steps: counts after each step of the curation.
         merged: (action, object) of each merged concept.
         too_few: number of concepts with regions, but without problems, as a side has fewer than seven images.
     """
@@ -550,28 +518,17 @@ def build_problems(
         found = without(found, group < 0, "merged concepts with seen and unseen actions dropped")
         if part == "train":
             found = without(found, ~seen.trains(concepts, objects), "concepts outside the training words dropped")
-    sampled = _sampled(found, objects, sampling or Sampling())
-    counts = [len(each) for each in sampled]
-    rows = np.concatenate([np.zeros((0, 2, SIDE), np.int64), *sampled])
-    problems = Problems(found.regions, rows[:, 0], rows[:, 1], GROUPS, np.repeat(group, counts).astype(np.int32))
-    of_several = [c for c in range(len(concepts)) if len(concepts.verbs[c]) > 1]
-    with_pictures = np.unique(found.concept)
-    return Built(
-        problems,
-        found.steps,
-        tuple((concepts.actions[c], objects[concepts.object[c]]) for c in of_several),
-        sum(counts[c] == 0 for c in with_pictures.tolist()),
-    )
-
-
-def _sampled(found: Curated, objects: tuple[str, ...], how: Sampling) -> list[Indices]:
-    concepts, image = found.concepts, found.regions.image.astype(np.int64)
+    image = found.regions.image.astype(np.int64)
     of_object = [np.flatnonzero(found.regions.object == o) for o in range(len(objects))]
     sampled = []
     for c, (action, object_) in enumerate(zip(concepts.actions, concepts.object.tolist(), strict=True)):
         same = of_object[object_]
-        shown = found.shows[image[same], c]
-        positives, others = same[found.concept[same] == c], same[~shown]
-        pools = Pool.from_regions(positives, image[positives]), Pool.from_regions(others, image[others])
-        sampled.append(sample(f"{action} {objects[object_]}", *pools, how))
-    return sampled
+        sides = same[found.concept[same] == c], same[~found.shows[image[same], c]]
+        positives, negatives = (Pool.from_regions(rows, image[rows]) for rows in sides)
+        sampled.append(sample(f"{action} {objects[object_]}", positives, negatives, sampling or Sampling()))
+    counts = list(map(len, sampled))
+    rows = np.concatenate([np.zeros((0, 2, SIDE), np.int64), *sampled])
+    problems = Problems(found.regions, rows[:, 0], rows[:, 1], GROUPS, np.repeat(group, counts).astype(np.int32))
+    of_several = [c for c in range(len(concepts)) if len(concepts.verbs[c]) > 1]
+    merged = tuple((concepts.actions[c], objects[concepts.object[c]]) for c in of_several)
+    return Built(problems, found.steps, merged, sum(counts[c] == 0 for c in np.unique(found.concept).tolist()))

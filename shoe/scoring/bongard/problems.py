@@ -18,7 +18,7 @@ from msgspec import Meta, Struct
 
 from shoe.core.arrays import Floats, Indices, Ints, Mask
 from shoe.core.errors import InputError, quote
-from shoe.core.io.files import atomic_write, read_bytes
+from shoe.core.io.files import atomic_write, make_folder, read_bytes
 from shoe.core.io.json import Box, describe_value, explain_error, parse_json
 
 SHOTS = 6
@@ -88,8 +88,7 @@ class Problems:
     def _concepts(self) -> tuple[Indices, Indices]:
         first = self.positives[:, 0]
         number = self.regions.verb[first].astype(np.int64) * len(self.regions.objects) + self.regions.object[first]
-        concepts, concept = np.unique(number, return_inverse=True)
-        return concepts, concept
+        return np.unique(number, return_inverse=True)
 
     @property
     def concept(self) -> Indices:
@@ -147,18 +146,12 @@ class _Problem(Struct, array_like=True, gc=False):
 
 
 def read_problems(*paths: str | Path) -> Problems:
-    """Read problem files, gzip-compressed or not.
+    """Read problem files, gzip-compressed or not, and return all problems in the order of the files.
 
-    The group of a file is the part of the file name like ``seen_obj_unseen_act``; without such a part, the group has
-    the name of the file.
-
-    Returns:
-        All problems in the order of the files; groups in the order of :data:`GROUPS`, then other groups.
-
-    Raises:
-        InputError: if a file is given twice or a problem is invalid: not seven pictures per side, a box without area,
-            positives of several concepts, or a negative that shows another object or the concept. The message names
-            file, problem, side and picture.
+    The group of a file is the part of its name like ``seen_obj_unseen_act``, or else the name of the file. Groups are
+    in the order of :data:`GROUPS`, then other groups. Raise InputError for a file given twice, or with the place of an
+    invalid problem: not seven pictures per side, boxes without area, positives of several concepts, or a negative that
+    shows another object or the concept.
     """
     real = [Path(path).resolve() for path in paths]
     for number, path in enumerate(paths):
@@ -185,18 +178,12 @@ def read_problems(*paths: str | Path) -> Problems:
 def write_problems(problems: Problems, folder: str | Path, name: str, images: str = "") -> list[Path]:
     """Write one file per group with problems, ``FOLDER/NAME_GROUP.json``, and return the paths.
 
-    Boxes are rounded outwards to whole pixels, as in the published files. Existing files of groups without
-    problems are deleted. The folder is created if needed; ``images`` is a prefix of the image paths.
-
-    Raises:
-        InputError: if a file cannot be written.
+    Boxes are rounded outwards to whole pixels, as in the published files. Existing files of groups without problems are
+    deleted. The folder is created if needed; ``images`` is a prefix of the image paths. Raise InputError if a file
+    cannot be written.
     """
     target = Path(folder)
-    try:
-        target.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        found = error.strerror or str(error)
-        raise InputError(target, found=found, expected="a folder that can be written to") from None
+    make_folder(target, "a folder that can be written to")
     written = _as_written(problems.regions, images)
     contents = {}
     for number, group in enumerate(problems.groups):

@@ -23,12 +23,11 @@ from shoe.core.interactions import Interactions, image_index
 from shoe.core.public import public_function
 from shoe.core.statistics import percentiles
 from shoe.lexicon.resolve import lexicon_metadata
-from shoe.scoring.bongard.problems import SHOTS, Problems, Regions
+from shoe.scoring.bongard.problems import SHOTS, Problems
 from shoe.scoring.hoi_similarity import HoiSimilarity
 from shoe.scoring.score import coordinate_names
 from shoe.similarity.table import Similarity
 
-#
 Region = Literal["crop", "image"]
 REGIONS: tuple[Region, ...] = get_args(Region)
 _INSIDE = 0.5
@@ -63,7 +62,6 @@ class Detections:
         region: (d,) region of each detection, ascending.
         interaction: (d,) index of each detection's (verb, object) pair among u distinct pairs.
         verb, object: (u,) words of each distinct pair, as indices into ``verbs`` and ``objects``.
-        verbs, objects: predicted words.
         named: (n,) whether the predictions list the region's image.
     """
 
@@ -95,7 +93,12 @@ def detections(predictions: Interactions, problems: Problems, how: Counting) -> 
     region, row = expand(first, np.where(at >= 0, predictions.offsets[at + 1] - first, 0))
     good = predictions.score[row] >= how.min_score
     if how.region == "crop":
-        good &= _inside(predictions, regions, region, row)
+        coordinates = np.broadcast_to(predictions.triplet_coordinates, (len(predictions),))[row]
+        crops = regions.crops[region]
+        for boxes in (predictions.human_boxes, predictions.object_boxes):
+            edges = convert_boxes(boxes[row], coordinates, CommonCoordinates.EDGES)
+            low, high = np.maximum(edges[:, :2], crops[:, :2]), np.minimum(edges[:, 2:], crops[:, 2:])
+            good &= _area(low, high) >= _INSIDE * _area(edges[:, :2], edges[:, 2:])
     region, row = region[good], row[good]
     best = _best(region, predictions.score[row], how.top)
     region, row = region[best], row[best]
@@ -105,17 +108,6 @@ def detections(predictions: Interactions, problems: Problems, how: Counting) -> 
     )
     verb, object_ = np.divmod(pairs, words)
     return Detections(region, interaction, verb, object_, predictions.verbs, predictions.objects, at >= 0)
-
-
-def _inside(predictions: Interactions, regions: Regions, region: Indices, row: Indices) -> Mask:
-    coordinates = np.broadcast_to(predictions.triplet_coordinates, (len(predictions),))[row]
-    crops = regions.crops[region]
-    good = np.ones(len(row), bool)
-    for boxes in (predictions.human_boxes, predictions.object_boxes):
-        edges = convert_boxes(boxes[row], coordinates, CommonCoordinates.EDGES)
-        low, high = np.maximum(edges[:, :2], crops[:, :2]), np.minimum(edges[:, 2:], crops[:, 2:])
-        good &= _area(low, high) >= _INSIDE * _area(edges[:, :2], edges[:, 2:])
-    return good
 
 
 def _area(low: Floats, high: Floats) -> Floats:
@@ -285,22 +277,32 @@ _STREAM = 1 << 27
 """First stream of random numbers, one per group."""
 
 
-@dataclass(frozen=True, slots=True)
-class GroupAccuracy:
+class OutcomeCounts(Document, frozen=True):
+    """Number of questions with each outcome."""
+
+    right: Count
+    nothing_detected: Count
+    nothing_left: Count
+    missed: Count
+    falsely_found: Count
+
+
+class GroupScore(Document, frozen=True, kw_only=True):
     """Accuracy on one group of problems.
 
     Attributes:
+        group: name of the group.
         concepts, problems: number of concepts and of problems; a problem has two questions.
         accuracy: fraction of correct answers.
         interval: 95 % interval over resampled concepts; None for a single concept.
-        outcomes: number of questions with each outcome.
     """
 
-    concepts: int
-    problems: int
-    accuracy: float
-    interval: tuple[float, float] | None
-    outcomes: dict[Outcome, int]
+    group: str
+    concepts: Count
+    problems: Count
+    accuracy: Fraction
+    interval: Span | None = None
+    outcomes: OutcomeCounts
 
 
 @dataclass(frozen=True, slots=True)
@@ -313,7 +315,7 @@ class Accuracy:
         interval: 95 % interval over resampled concepts of each group; None if a group has a single concept.
     """
 
-    groups: dict[str, GroupAccuracy]
+    groups: dict[str, GroupScore]
     average: float
     interval: tuple[float, float] | None
 
@@ -321,20 +323,7 @@ class Accuracy:
 def accuracy(problems: Problems, answers: Answers) -> Accuracy:
     """Return the accuracy of the answers to ``problems``, which must not be empty.
 
-    In the example, an oracle answers "yes" to both queries of one problem. This is right for the positive query only.
-
-    >>> import numpy as np
-    >>> from shoe.scoring.bongard.score import Answers
-    >>> from shoe.scoring.bongard.problems import Problems, Regions
-    >>> boxes, first, ride_feed = np.zeros((2, 4)), np.zeros(2, np.int32), np.arange(2, dtype=np.int32)
-    >>> words = {"verb": ride_feed, "object": first, "verbs": ("ride", "feed"), "objects": ("horse",)}
-    >>> regions = Regions(("a.jpg",), image=first, crops=boxes, human_boxes=boxes, object_boxes=boxes, **words)
-    >>> positives, negatives = np.zeros((1, 7), int), np.ones((1, 7), int)
-    >>> problem = Problems(regions, positives, negatives, groups=("seen_obj_seen_act",), group=first[:1])
-    >>> found = np.array([True])
-    >>> answers = Answers.from_masks(yes=np.array([[True, True]]), detected=found, left=found)
-    >>> accuracy(problem, answers).average
-    0.5
+    Intervals are percentiles of the accuracy over random samples, with replacement, of the concepts of each group.
     """
     groups, drawn = {}, []
     for number, name in enumerate(problems.groups):
@@ -348,10 +337,14 @@ def accuracy(problems: Problems, answers: Answers) -> Accuracy:
         numbers = random_numbers(_STREAM + number, (RESAMPLES, len(questions)))
         rows = (numbers % np.uint64(len(questions))).astype(np.int64)
         draws = np.asarray(correct[rows].sum(axis=1) / questions[rows].sum(axis=1))
-        codes, counts = np.unique(answers.outcome[in_group], return_counts=True)
-        outcomes = {Outcome(code): count for code, count in zip(codes.tolist(), counts.tolist(), strict=True)}
-        interval = percentiles(draws) if len(questions) > 1 else None
-        groups[name] = GroupAccuracy(len(questions), int(in_group.sum()), float(right.mean()), interval, outcomes)
+        groups[name] = GroupScore(
+            group=name,
+            concepts=len(questions),
+            problems=int(in_group.sum()),
+            accuracy=float(right.mean()),
+            interval=percentiles(draws) if len(questions) > 1 else None,
+            outcomes=OutcomeCounts(*np.bincount(answers.outcome[in_group].ravel(), minlength=len(Outcome)).tolist()),
+        )
         drawn.append(draws)
     average = float(np.mean([group.accuracy for group in groups.values()]))
     has_interval = all(group.interval is not None for group in groups.values())
@@ -365,9 +358,7 @@ class BongardReport:
     Attributes:
         problems, concepts, images: number of scored problems, and of the concepts and images in these problems.
         named_images: number of these images that the predictions list.
-        oracle, soft_oracle: accuracy of :func:`oracle`, and of :func:`soft_oracle`.
-        signature: signature of these metrics.
-        notes: notes from reading the predictions.
+        oracle, soft_oracle: accuracy of the paper's oracle, and of the oracle by meaning.
     """
 
     problems: int
@@ -380,27 +371,6 @@ class BongardReport:
     notes: tuple[str, ...]
 
 
-class OutcomeCounts(Document, frozen=True):
-    """Number of questions with each outcome."""
-
-    right: Count
-    nothing_detected: Count
-    nothing_left: Count
-    missed: Count
-    falsely_found: Count
-
-
-class GroupScore(Document, frozen=True, kw_only=True):
-    """Accuracy on one group of problems, and its 95 % interval over resampled concepts."""
-
-    group: str
-    concepts: Count
-    problems: Count
-    accuracy: Fraction
-    interval: Span | None = None
-    outcomes: OutcomeCounts
-
-
 class OracleScore(Document, frozen=True, kw_only=True):
     """Accuracy of one oracle: mean over the groups, and accuracy on each group."""
 
@@ -410,19 +380,8 @@ class OracleScore(Document, frozen=True, kw_only=True):
 
     @classmethod
     def from_accuracy(cls, found: Accuracy) -> OracleScore:
-        """Convert an :class:`Accuracy` to the form in which it is written as JSON."""
-        groups = [
-            GroupScore(
-                group=name,
-                concepts=group.concepts,
-                problems=group.problems,
-                accuracy=group.accuracy,
-                interval=group.interval,
-                outcomes=OutcomeCounts(**{code.name.lower(): group.outcomes.get(code, 0) for code in Outcome}),
-            )
-            for name, group in found.groups.items()
-        ]
-        return cls(average=found.average, interval=found.interval, groups=groups)
+        """Return an accuracy as a JSON document."""
+        return cls(average=found.average, interval=found.interval, groups=[*found.groups.values()])
 
 
 class BongardScore(Document, frozen=True):
@@ -439,17 +398,10 @@ class BongardScore(Document, frozen=True):
 
     @classmethod
     def from_report(cls, report: BongardReport) -> BongardScore:
-        """Convert a report to the form in which it is written as JSON."""
-        return cls(
-            signature=str(report.signature),
-            problems=report.problems,
-            concepts=report.concepts,
-            images=report.images,
-            named_images=report.named_images,
-            oracle=OracleScore.from_accuracy(report.oracle),
-            soft_oracle=OracleScore.from_accuracy(report.soft_oracle),
-            notes=list(report.notes),
-        )
+        """Return a report as a JSON document."""
+        counts = report.problems, report.concepts, report.images, report.named_images
+        oracle, soft = map(OracleScore.from_accuracy, (report.oracle, report.soft_oracle))
+        return cls(str(report.signature), *counts, oracle, soft, list(report.notes))
 
 
 @public_function
@@ -462,14 +414,12 @@ def score_problems(
     votes: Votes = "image",
     images_in_predictions: bool = False,
 ) -> BongardReport:
-    """Score predictions on Bongard problems.
+    """Return the accuracy of predictions on Bongard problems.
 
     Predictions are for whole images, with any words. The soft oracle uses ``classes`` and ``similarity``; the paper's
     oracle uses ``votes`` ("image" or "detection", see :func:`oracle`). ``counting`` says which predictions count in a
-    picture. With ``images_in_predictions``, only problems with all fourteen images in the predictions are scored.
-
-    Raises:
-        InputError: if the predictions list no image, or with ``images_in_predictions`` not all images of any problem.
+    picture. With ``images_in_predictions``, only problems with all fourteen images in the predictions are scored. Raise
+    InputError if the predictions list no image, or with ``images_in_predictions`` not all images of any problem.
     """
     how, regions = counting or Counting(), problems.regions
     found = detections(predictions, problems, how)

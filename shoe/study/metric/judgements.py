@@ -179,21 +179,17 @@ def sheet(tasks: Sequence[Task], images: int, most: int, raters: int, seed: int)
         raise OptionError(f"--images: found {images}, expected at most {len(some)}, the images with predictions")
     first = _STREAM + seed * _STREAMS
     chosen = np.sort(shuffled(some, first, 0)[:images])
-    lines = list(dict.fromkeys(line for task in tasks for line in _lines(task, chosen, most)))
+    found: dict[tuple[str, ...], None] = {}
+    for task in tasks:
+        table, names = task.predictions, task.truth.interactions.images
+        on_chosen = np.flatnonzero(np.isin(task.image, chosen))
+        for row in on_chosen[best_of_each(task.image[on_chosen], table.score[on_chosen], most)].tolist():
+            words = table.verbs[table.verb[row]], table.objects[table.object[row]]
+            boxes = (" ".join(f"{x:.1f}" for x in of[row]) for of in (table.human_boxes, table.object_boxes))
+            found[names[task.image[row]], *words, *boxes] = None
+    lines = list(found)
     rows: list[list[object]] = [list(HEADER)]
     for rater in range(raters):
         order = shuffled(np.arange(len(lines)), first + 1 + rater, 0)
         rows += [[*lines[i], f"rater-{rater + 1}", ""] for i in order.tolist()]
     return rows, len(lines)
-
-
-def _lines(task: Task, images: Indices, most: int) -> list[tuple[str, ...]]:
-    table, names = task.predictions, task.truth.interactions.images
-    rows = np.flatnonzero(np.isin(task.image, images))
-    rows = rows[best_of_each(task.image[rows], table.score[rows], most)]
-    lines = []
-    for row in rows.tolist():
-        words = table.verbs[table.verb[row]], table.objects[table.object[row]]
-        boxes = (" ".join(f"{x:.1f}" for x in of[row]) for of in (table.human_boxes, table.object_boxes))
-        lines.append((names[task.image[row]], *words, *boxes))
-    return lines

@@ -106,7 +106,7 @@ def measured(measure: Measure, task: Task, notes: ReadNotes | None, weights: Cou
     if report.absent:
         raise OptionError("; ".join(f"{measure.name}: {why}" for why in report.absent.values()))
     run = Run.from_report(report, measure.name)
-    drawn, found = Resampler(run).resampled(weights), run.figures()
+    drawn, found = Resampler(run).under(weights).resampled(), run.figures()
     credit = np.zeros(len(report.predictions))
     if report.semantic is not None:
         matches = report.semantic.matches

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Annotated, Protocol, Self
+from typing import Annotated, Self, TypeVar
 
 import numpy as np
 from msgspec import Meta
@@ -14,24 +14,14 @@ from shoe.core.arrays import Floats, Indices, Mask
 from shoe.core.documents import Count, Document, Fraction
 from shoe.core.statistics import correlation, deviations, differences, holm, interval_around, kendall_of_differences
 from shoe.scoring.entries import minus
-from shoe.study.agreement import Ends, Figure, Scale, groups_of
+from shoe.study.agreement import Ends, Figure, LeftOut, Scale, groups_of
 from shoe.study.metric.units import Judged
 
 # What is found when measures are held against people, and which of them differ.
 
 
-class Ranking(Protocol):
-    """A statistic with its sampling variation."""
-
-    def figure(self, scale: Scale = ...) -> Figure:
-        """Return the value of the statistic with its interval."""
-
-    def minus(self, other: Self) -> Self:
-        """Return this statistic minus ``other``; both must vary under the same draws or deletions."""
-
-    @property
-    def p(self) -> float | None:
-        """Two-sided p-value of a test that the statistic is 0; None if undefined."""
+Ranking = TypeVar("Ranking", LeftOut, "DrawnStatistic")
+"""A statistic with its sampling variation."""
 
 
 class Difference(Document, frozen=True, kw_only=True):
@@ -173,11 +163,11 @@ class Scores:
 
 
 def scores_of(judged: Judged, models: int, weights: Counts) -> tuple[Scores, Scores, list[Scores]]:
-    """Return the scores of models by people and by K measures.
+    """Return scores of models by people under drawn images, by people also under other raters, and by K measures.
 
     The score of a model is the mean over images of its mean rating (or credit) on the judged predictions of the image.
-    ``models`` is the number of models; ``weights`` (images, B) is how often each judged image is drawn. Return scores
-    by people under drawn images; the same also under other raters, if several; and scores by measure.
+    With a single rater, the first two results are equal. ``models`` is the number of models; ``weights`` (images, B) is
+    how often each judged image is drawn.
     """
 
     def table(chosen: Mask) -> Floats:
@@ -199,19 +189,15 @@ def scores_of(judged: Judged, models: int, weights: Counts) -> tuple[Scores, Sco
     ]
     group = groups_of(judged.ratings.shape[1])
     without = np.array([mean(table(group != g)[0], once)[0] for g in range(group.max() + 1)])
-    return people, _with_raters(people, without), measures
-
-
-def _with_raters(people: Scores, without: Floats) -> Scores:
-    """Add variation of raters to the draws, by (groups, M) scores ``without`` each group of raters (jackknife)."""
     groups = len(without)
     if groups < 2 or np.isnan(without).any():
-        return people
+        return people, people, measures
+    # The variation of raters by a jackknife over groups of raters is added to the draws.
     rng = np.random.default_rng(20_240_411)
     normal = rng.standard_normal((len(people.drawn), groups))
     tails = np.sqrt((groups - 1) / rng.chisquare(groups - 1, len(normal)))
     away = np.sqrt((groups - 1) / groups) * (without - without.mean(axis=0))
-    return Scores(people.values, people.drawn + tails[:, None] * (normal @ away))
+    return people, Scores(people.values, people.drawn + tails[:, None] * (normal @ away)), measures
 
 
 class ScoreDifferences:
@@ -223,7 +209,7 @@ class ScoreDifferences:
         self.error = np.nanstd(differences((spread or scores).drawn, 0), axis=0)
 
     def sure(self, apart: Floats) -> Floats:
-        """Return probabilities that the first model of each pair is better, by tests of differences ``apart``."""
+        """Return the probability that the first model of each pair is better, by a test of differences ``apart``."""
         from scipy.stats import norm
 
         return np.asarray(norm.cdf(apart / np.maximum(self.error, _SAME**2)))
@@ -294,13 +280,10 @@ class DrawnStatistic:
 
 
 def statistics_of(people: Scores, by_images: Scores, measure: Scores, raters: int) -> dict[str, DrawnStatistic]:
-    """Return all statistics that compare a measure's scores of models with those of people.
+    """Return all statistics that compare a measure's scores of models with those of people, by name.
 
-    Args:
-        people: scores by people under drawn images and other raters.
-        by_images: scores by people under drawn images alone, for people's confidence in the order of two models.
-        measure: scores by the measure.
-        raters: number of raters.
+    ``people`` are scores by people under drawn images and other raters, ``by_images`` under drawn images alone, for
+    people's confidence in the order of two models. ``raters`` is the number of raters.
     """
     a, b = ScoreDifferences(people, by_images), ScoreDifferences(measure)
     found = {name: (of(a.whole, b.whole), of(a.drawn, b.drawn)) for name, of in _OF_DIFFERENCES.items()}

@@ -51,13 +51,9 @@ def tie_width(values: Floats, pairs: UnitPairs, people: Indices, known: Mask) ->
     """Return the difference up to which a measure's values count as ties, so that most pairs are ordered as by people.
 
     Tie calibration (Deutsch, Foster and Freitag 2023): values like 0.71 and 0.72 may count as equal if people see no
-    difference. Of several equally good differences, the smallest is returned.
-
-    Args:
-        values: (n,) values of the measure.
-        pairs: P pairs of units.
-        people: (P,) order of each pair by people, as from :func:`pair_order`.
-        known: (P,) whether people judged both units of each pair.
+    difference. Of several equally good differences, the smallest is returned. ``values`` are the (n,) values of the
+    measure, ``people`` the (P,) order of each pair by people, as from :func:`pair_order`, and ``known`` (P,) whether
+    people judged both units of each pair.
     """
     apart = (values[pairs.first] - values[pairs.second])[known]
     order = np.argsort(np.abs(apart), kind="stable")
@@ -150,7 +146,7 @@ class Judged:
         return Units(self.image, mean_ratings(self.ratings[:, raters])[self.item], self.credit)
 
     def cells(self, raters: Mask) -> tuple[Units, Indices]:
-        """Return one unit per model and image, means of what ``raters`` judged (NaN if nothing), and the models."""
+        """Return one unit per model and image with means of what ``raters`` judged (or NaN), and each unit's model."""
         of, images = self.predictions(raters), int(self.image.max(initial=-1)) + 1
         key, cell = np.unique(self.model * images + self.image, return_inverse=True)
         known = ~np.isnan(of.people)

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from shoe.report.bongard import problem_page, write_problem_page
+from shoe.report.bongard import problem_page
+from shoe.report.page.rendering import write_document
 from tests.scoring.bongard.made import BOX, CROP, problems_of
 
 GROUPS = ("seen_obj_seen_act", "unseen_obj_seen_act")
@@ -48,7 +49,7 @@ def test_it_asks_for_nothing_and_fits(width: int, browser: Any, tmp_path: Path) 
         image.new("RGB", (200, 150), (20 * number, 90, 120)).save(folder / f"{number:03d}.jpg")
     image.new("RGB", (80, 60)).save(folder / "000.jpg")  # the crop leaves it
     path = tmp_path / "page.html"
-    write_problem_page(path, problems_of(2, GROUPS), folder, 3, 0)
+    write_document(path, problem_page(problems_of(2, GROUPS), folder, 3, 0))
     page = browser.new_page(viewport={"width": width, "height": 900})
     asked: list[str] = []
     said: list[str] = []

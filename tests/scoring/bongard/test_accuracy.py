@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from shoe.scoring.bongard.score import RESAMPLES, Answers, Outcome, accuracy
+from shoe.scoring.bongard.score import RESAMPLES, Answers, accuracy
 from tests.scoring.bongard.made import problems_of
 
 
@@ -20,7 +20,13 @@ def test_the_average_is_the_plain_mean_of_groups() -> None:
     assert found.groups["a"].accuracy == pytest.approx(5 / 6)
     assert found.groups["b"].accuracy == pytest.approx(1 / 4)
     assert found.average == pytest.approx((5 / 6 + 1 / 4) / 2)
-    assert found.groups["b"].outcomes == {Outcome.RIGHT: 1, Outcome.MISSED: 1, Outcome.FALSELY_FOUND: 2}
+    assert found.groups["b"].outcomes.to_dict() == {
+        "right": 1,
+        "nothing_detected": 0,
+        "nothing_left": 0,
+        "missed": 1,
+        "falsely_found": 2,
+    }
     assert found.interval is None  # one concept has nothing to be resampled
 
 

@@ -12,7 +12,7 @@ import pytest
 from shoe.core.errors import InputError
 from shoe.core.interactions import Interactions
 from shoe.scoring.bongard.problems import read_problems, write_problems
-from shoe.scoring.bongard.score import Counting, Outcome, accuracy, detections, oracle
+from shoe.scoring.bongard.score import Counting, accuracy, detections, oracle
 from tests.scoring.bongard.made import problems_of
 
 GROUPS = ("seen_obj_seen_act", "unseen_obj_seen_act", "seen_obj_unseen_act", "unseen_obj_unseen_act")
@@ -149,4 +149,5 @@ def test_the_cleaned_validation_problems(shared_data: Path, tmp_path: Path) -> N
     assert {name: group.accuracy for name, group in found.groups.items() if group.accuracy < 1} == {
         "seen_obj_unseen_act": 308 / 310
     }
-    assert found.groups["seen_obj_unseen_act"].outcomes == {Outcome.RIGHT: 308, Outcome.NOTHING_LEFT: 2}
+    outcomes = found.groups["seen_obj_unseen_act"].outcomes
+    assert (outcomes.right, outcomes.nothing_left, sum(outcomes.to_dict().values())) == (308, 2, 310)
