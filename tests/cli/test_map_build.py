@@ -102,7 +102,7 @@ def test_a_map_is_built_and_scoring_can_read_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kills", [1, pytest.param(30, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kills", [1, pytest.param(12, marks=pytest.mark.slow)])
 def test_a_run_that_is_killed_again_and_again_makes_the_same_map_and_asks_nothing_twice(
     tmp_path: Path, clean: list[bytes], kills: int
 ) -> None:
