@@ -53,7 +53,7 @@ def submit(
 
     Example: shoe submit predictions.json --server https://shoe.example.org --truth hico-det
     """
-    from shoe.service.client.client import Client
+    from shoe.service.client import Client
     from shoe.version import __version__
 
     refuse_overwrite((predictions, token_file), save, json)
