@@ -434,7 +434,7 @@ class Client:
             ServiceError: if the server refuses the request, or cannot be reached.
         """
         wanted = NewRun(
-            prediction="", truth=truth, board=board, name=name, protocols=list(protocols), options=list(options),
+            prediction="", truth=truth, board=board, name=name, protocols=tuple(protocols), options=tuple(options),
             similarity=similarity or "dataset", boxes=boxes, scores=scores, format=format, subset=subset,
             visibility=visibility, bad_boxes=bad_boxes,  # type: ignore[arg-type]  # the server checks both
         )  # fmt: skip

@@ -15,7 +15,7 @@ from shoe.service.callers import require_scope
 from shoe.service.contract import ConflictError, FullError, NotFoundError, Refused
 from shoe.service.database import read_row, to_json
 from shoe.service.folder import Folder, StoreEntry
-from shoe.service.requests import command
+from shoe.service.jobs import command
 from shoe.service.tokens import Identity
 from shoe.service.truths import TruthOptions, chosen
 from shoe.service.truths import truth as find_truth

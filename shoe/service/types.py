@@ -25,20 +25,25 @@ _Index = Annotated[int, Meta(ge=0, le=2**31 - 1, extra={"expected": "a whole num
 _Milliseconds = Annotated[float, Meta(ge=0, le=2**53, extra={"expected": "milliseconds since 1970"})]
 
 
-class Request(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Scoring request: name of the ground truth, and options of ``shoe score``."""
+class ScoringFields(msgspec.Struct, kw_only=True):
+    """Options of ``shoe score`` that all scoring requests have."""
 
-    truth: str
-    protocols: tuple[str, ...] = ()
-    similarity: str = "dataset"
-    options: tuple[str, ...] = ()
-    boxes: str | None = None
-    scores: str | None = None
-    format: str | None = None
-    subset: str | None = None
+    protocols: Annotated[tuple[Word, ...], Meta(max_length=20)] = ()
+    options: Annotated[tuple[Option, ...], Meta(max_length=100)] = ()
+    boxes: Word | None = None
+    scores: Word | None = None
+    format: Word | None = None
+    subset: Word | None = None
     images_in_predictions: bool = False
     bounds: bool = False
     bad_boxes: Literal["refuse", "drop", "count"] = "refuse"
+
+
+class Request(ScoringFields, kw_only=True, forbid_unknown_fields=True):
+    """Scoring request: name of the ground truth, and options of ``shoe score``."""
+
+    truth: str
+    similarity: str = "dataset"
 
 
 class Board(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -131,7 +136,7 @@ class ResponseBody(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     """Base class of response bodies."""
 
 
-class NewRun(RequestBody):
+class NewRun(RequestBody, ScoringFields):
     """Request to score an uploaded file, given by its SHA-256, on a ground truth or leaderboard, as ``shoe score``."""
 
     prediction: Hash
@@ -139,16 +144,7 @@ class NewRun(RequestBody):
     board: Word | None = None
     name: Text | None = None
     visibility: Visibility = "team"
-    protocols: Annotated[list[Word], Meta(max_length=20)] = []
     similarity: Word = "dataset"
-    options: Annotated[list[Option], Meta(max_length=100)] = []
-    boxes: Word | None = None
-    scores: Word | None = None
-    format: Word | None = None
-    subset: Word | None = None
-    images_in_predictions: bool = False
-    bounds: bool = False
-    bad_boxes: Literal["refuse", "drop", "count"] = "refuse"
 
 
 class NewComparison(RequestBody):
