@@ -24,7 +24,7 @@ from shoe.service.api import predictions, runs, service
 from shoe.service.callers import AppState
 from shoe.service.contract import Refused, describe, json_response, known_parameters, too_many
 from shoe.service.folder import Folder
-from shoe.service.pages import forms, routes
+from shoe.service.pages import routes
 from shoe.service.pages.rendering import NO_PAGE, problem
 from shoe.service.process import Executor
 from shoe.service.security import READS, BodyLimit, Guard
@@ -43,7 +43,6 @@ _ROUTERS = (
     service.studies_router,
     service.admin_router,
     routes.router,
-    forms.router,
 )
 _STATUS: dict[type[ShoeError], int] = {
     contract.NotFoundError: 404,
