@@ -11,10 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Argument, Option
 
 from shoe.benchmarks import DEFAULT, benchmark
-from shoe.cli import options
+from shoe.cli import model_requests, options
 from shoe.cli.output import put_json, refuse_overwrite, say
-from shoe.cli.spending import approve_spending, end_at_budget
-from shoe.cli.workers import open_cluster, parse_engine, treat_sigterm_as_interrupt
 from shoe.core.errors import OptionError, ShoeError, pluralize
 
 if TYPE_CHECKING:
@@ -193,9 +191,9 @@ def predict(
     from shoe.predict.parts import Files, of_part
     from shoe.predict.settings import parse_settings
 
-    treat_sigterm_as_interrupt()
+    model_requests.treat_sigterm_as_interrupt()
     refuse_overwrite((*images, labels, pairs, prompt, ground_truth, detections, answers), out, json)
-    part, asking = None if shard is None else Shard.parse(shard), parse_engine(engine, gpus)
+    part, asking = None if shard is None else Shard.parse(shard), model_requests.parse_engine(engine, gpus)
     choices = parse_settings(
         benchmark=benchmark(dataset), model=vlm, backend=backend, detector=detector, detections=detections, pairs=pairs,
         labels=labels, rule=pair_rule, visual=visual, way=way, prompt=prompt, confidence=confidence,
@@ -224,10 +222,10 @@ def predict(
     _print_plan(plan, choices.model)
     if choices.model.asks and not dry_run and plan.total > plan.known:
         cost = f"up to {plan.cost:,.2f}" if plan.cost else ""
-        approve_spending([choices.model], lambda: cost, max_cost, yes=yes, example=_PRICE)
+        model_requests.approve_spending([choices.model], lambda: cost, max_cost, yes=yes, example=_PRICE)
     budget, seconds, written = Budget(max_cost, max_requests), None, None
     with (
-        open_cluster(asking if plan.total > plan.known and not dry_run else None, gpus) as kept.cluster,
+        model_requests.open_cluster(asking if plan.total > plan.known and not dry_run else None, gpus) as kept.cluster,
         Progress("", "questions") as progress,
     ):
         probabilities = choices.scoring.policy != NONE
@@ -287,7 +285,7 @@ def _check_all(states: Any, path: Path, budget: Budget) -> None:
         line = f"{path}: {answered}{ended}, no predictions were written; run the same command to resume"
         if ended:
             say(line)
-            end_at_budget(budget)
+            model_requests.end_at_budget(budget)
         raise ShoeError(line)
 
 
