@@ -32,9 +32,7 @@ def build(
     source: Annotated[Path, Option("--from", metavar="FILE", help="Source file; for UMLS, a folder.")],
     format: _Format = None,
     language: _Language = None,
-    name: Annotated[
-        str | None, Option(help="Name of the lexicon in signatures. Default: the file name of OUT.")
-    ] = None,
+    name: Annotated[str | None, Option(help="Name of the lexicon in signatures. Default: file name of OUT.")] = None,
     words_for: Annotated[
         str | None,
         Option(metavar="wordnet", help="Ignore the concepts of FILE; assign its words to the concepts of WordNet 3.0."),
@@ -42,9 +40,7 @@ def build(
     verbs: Annotated[
         str | None, Option(metavar="KIND,...", help="Concept kinds to treat as verbs, if FILE has only nouns.")
     ] = None,
-    break_cycles: Annotated[
-        bool, Option("--break-cycles", help="Drop one relation of each cycle in the parent relations.")
-    ] = False,
+    break_cycles: Annotated[bool, Option("--break-cycles", help="Drop one relation of each cycle of parents.")] = False,
 ) -> None:
     """Compile a lexicon from FILE: words, concepts, definitions and parents.
 

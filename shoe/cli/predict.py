@@ -107,9 +107,7 @@ def predict(
     images: Annotated[list[Path], Argument(metavar="IMAGES", help="Image files, or folders of images.")],
     out: Annotated[Path, Option("--out", "-o", help="Prediction file to write, for shoe score.")],
     vlm: Annotated[str, Option(help="Vision-language model: name on the hub or at the endpoint, or a model folder.")],
-    backend: Annotated[
-        str, Option(help="Software that runs the model: transformers, endpoint or vllm.")
-    ] = "transformers",
+    backend: Annotated[str, Option(help="Software to run the model: transformers, endpoint or vllm.")] = "transformers",
     detector: Annotated[str | None, Option(help="Object detection model: name on the hub, or a model folder.")] = None,
     detections: Annotated[
         Path | None,
@@ -118,15 +116,9 @@ def predict(
             "With --detector: file to write the boxes to."
         ),
     ] = None,
-    labels: Annotated[
-        Path | None, Option(help="File that names the label and image IDs of the boxes: COCO JSON, data.yaml or text.")
-    ] = None,
-    pair_rule: Annotated[
-        str, Option(help="Rule that selects human-object pairs: upt, best, few-large, touching, all.")
-    ] = "upt",
-    pairs: Annotated[
-        Path | None, Option(help="File of human-object pairs, instead of boxes and a pairing rule.")
-    ] = None,
+    labels: Annotated[Path | None, Option(help="File of label and image names: COCO JSON, data.yaml or text.")] = None,
+    pair_rule: Annotated[str, Option(help="Rule for human-object pairs: upt, best, few-large, touching, all.")] = "upt",
+    pairs: Annotated[Path | None, Option(help="File of human-object pairs, instead of boxes and pair rule.")] = None,
     visual: Annotated[
         str,
         Option(
@@ -134,9 +126,7 @@ def predict(
             "combine with +."
         ),
     ] = "boxes",
-    way: Annotated[
-        str, Option(help="Type of question: phrase, yes-no, letters, or image (one question per image).")
-    ] = "phrase",
+    way: Annotated[str, Option(help="Type of question: phrase, yes-no, letters, image (one per image).")] = "phrase",
     prompt: Annotated[Path | None, Option(help="Prompt file to use instead of the shipped prompt.")] = None,
     confidence: Annotated[
         str | None,
@@ -152,9 +142,7 @@ def predict(
     settings: Annotated[
         list[str] | None,
         Option(
-            "--set",
-            metavar="GROUP.NAME=VALUE",
-            help="Set an option of detector, pairs, visual, ask or vlm. May be repeated.",
+            "--set", metavar="GROUP.NAME=VALUE", help="Option of detector, pairs, visual, ask, vlm. May be repeated."
         ),
     ] = None,
     dataset: Annotated[str, Option(help="Dataset that defines the objects and verbs.")] = DEFAULT,
@@ -166,9 +154,7 @@ def predict(
     shard: options.ShardText = None,
     engine: options.EngineText = "serial",
     gpus: options.Gpus = 0,
-    dry_run: Annotated[
-        bool, Option("--dry-run", help="Only detect boxes, form pairs and estimate tokens and cost.")
-    ] = False,
+    dry_run: Annotated[bool, Option("--dry-run", help="Only detect boxes and pairs, and estimate the cost.")] = False,
     yes: options.Yes = False,
     json: options.Json = None,
 ) -> None:

@@ -155,23 +155,13 @@ def start(
     folder: Annotated[Path, Argument(help="Folder of the service; created if missing.")],
     host: _Host = "127.0.0.1",
     port: _Port = _PORT,
-    name: Annotated[
-        list[str] | None, Option(help="Host name under which a proxy forwards requests. May be repeated.")
-    ] = None,
-    jobs: Annotated[
-        int | None,
-        Option(
-            min=1, max=256, help="Number of concurrent jobs, each a process. Default: 1; on a cluster one per core."
-        ),
-    ] = None,
+    name: Annotated[list[str] | None, Option(help="Host name of the service behind a proxy. May be repeated.")] = None,
+    jobs: Annotated[int | None, Option(min=1, max=256, help="Jobs at a time. Default: 1 (Ray: one per core).")] = None,
     memory: Annotated[float, Option(min=0.5, help="Memory limit of a job, in gigabytes.")] = 16.0,
     minutes: Annotated[float, Option(min=0.1, help="Time limit of a job, in minutes.")] = 60.0,
     tokens: Annotated[bool, Option("--tokens", help="Require tokens on a loopback address, too.")] = False,
     engine: Annotated[str, Option(help=f"Where jobs run: {_ENGINES}.")] = "processes",
-    images: Annotated[
-        Path | None,
-        Option(help="Folder of the dataset's images, for examples of errors. Default: boxes only.", file_okay=False),
-    ] = None,
+    images: Annotated[Path | None, Option(help="Folder of images, for examples of errors.", file_okay=False)] = None,
 ) -> None:
     """Start the service. The first start prints an administrator token.
 
@@ -221,14 +211,10 @@ def add_truth(
     name: Annotated[str, Argument(help="Name of the ground truth in submissions.")],
     file: Annotated[Path, Argument(help="Annotation file; the service keeps a copy.")],
     dataset: options.Dataset = DEFAULT,
-    split: Annotated[
-        str | None, Option(help="test2015 or train2015, if the file contains both (anno_bbox.mat).")
-    ] = None,
+    split: options.ImageSplit = None,
     classes: options.Classes = None,
     image_labels: options.ImageLabels = None,
-    shown: Annotated[
-        bool, Option("--shown", help="Show ground-truth boxes and labels in reports. Default: hidden.")
-    ] = False,
+    shown: Annotated[bool, Option("--shown", help="Show ground-truth boxes and labels in reports.")] = False,
 ) -> None:
     """Register a ground truth. The folder is created if missing; the service may be running.
 
@@ -270,9 +256,7 @@ def add_board(
     ] = "dataset",
     option: options.ProtocolOptions = None,
     figure: Annotated[str, Option(help="Metric that ranks submissions, e.g. strict:hico-det:full.")] = "semantic:map",
-    quota: Annotated[
-        int | None, Option(min=1, help="Maximum submissions per team in 24 hours; failed runs do not count.")
-    ] = None,
+    quota: Annotated[int | None, Option(min=1, help="Submissions per team in 24 h; failed runs do not count.")] = None,
     hidden: Annotated[bool, Option("--hidden", help="Hide the results until `shoe serve show-board`.")] = False,
 ) -> None:
     """Create a leaderboard.

@@ -33,6 +33,11 @@ _PARTS = "verb,object"
 _PRICE = "price = {input = 2.5, output = 10} in raters.toml"
 
 
+_Ledger = Annotated[
+    Path | None, Option(help=f"Folder of all answers, shared by all maps. Default: {_LEDGER} next to the map.")
+]
+
+
 def build(
     out: Annotated[Path, Argument(metavar="OUT", help="Folder of the new map; the folder name is the map name.")],
     raters: options.Raters,
@@ -42,28 +47,16 @@ def build(
         Option("--for", metavar="PREDICTIONS", help="Rate only pairs needed to score this file. May be repeated."),
     ] = None,
     whole: Annotated[
-        bool,
-        Option(
-            "--whole-interactions",
-            help="With --for: rate whole interactions instead of single senses of verbs and objects.",
-        ),
+        bool, Option("--whole-interactions", help="With --for: rate whole interactions, not single verbs and objects.")
     ] = False,
-    similarity: Annotated[
-        str, Option(help="With --whole-interactions: map from which verb and object ratings are copied.")
-    ] = "hico-det",
+    similarity: Annotated[str, Option(help="With --whole-interactions: map of verb and object ratings.")] = "hico-det",
     object_words: Annotated[
         str | None, Option(help="With --for: rule for the senses of multi-word objects (protocol option object-words).")
     ] = None,
     parts: Annotated[str, Option(help="Parts to rate: verb, object, or both.")] = _PARTS,
-    steps: Annotated[
-        int | None, Option(min=0, max=20, help="Maximum distance of rated object pairs, in hypernym steps.")
-    ] = None,
-    ledger: Annotated[
-        Path | None, Option(help=f"Folder of all answers, shared by all maps. Default: {_LEDGER} next to OUT.")
-    ] = None,
-    prompts: Annotated[
-        Path | None, Option(help="Folder of custom prompts: verb.txt, object.txt, interaction.txt.")
-    ] = None,
+    steps: Annotated[int | None, Option(min=0, max=20, help="Maximum hypernym steps between rated objects.")] = None,
+    ledger: _Ledger = None,
+    prompts: Annotated[Path | None, Option(help="Folder of prompts: verb.txt, object.txt, interaction.txt.")] = None,
     max_cost: options.MaxCost = None,
     max_requests: options.MaxRequests = None,
     ask_again: options.AskAgain = None,
@@ -232,17 +225,13 @@ def complete(
     predictions: Annotated[Path, Option("--for", metavar="PREDICTIONS", help="Prediction file to be scored.")],
     ground_truth: options.GroundTruth,
     raters: options.Raters,
-    out: Annotated[
-        Path | None, Option(help="Folder of the completed map. Default: name of MAP with the suffix -completed.")
-    ] = None,
+    out: Annotated[Path | None, Option(help="Folder of the completed map. Default: MAP-completed.")] = None,
     tolerance: Annotated[
         float, Option(min=0.0, max=1.0, help="Target width of the score interval; 0.001 is 0.1 percentage points.")
     ] = 0.001,
     max_cost: options.MaxCost = None,
     max_requests: options.MaxRequests = None,
-    ledger: Annotated[
-        Path | None, Option(help="Folder of all answers, shared by all maps. Default: shoe-ledger next to the map.")
-    ] = None,
+    ledger: _Ledger = None,
     ask_again: options.AskAgain = None,
     engine: options.EngineText = "serial",
     gpus: options.Gpus = 0,

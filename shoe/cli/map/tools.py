@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from shoe.scoring.score import Report
     from shoe.similarity import SimilarityMap
 
+_Predictions = Annotated[
+    Path | None,
+    Option("--for", metavar="PREDICTIONS", help="Prediction file to score with each map or subset of raters."),
+]
 _Truth = Annotated[Path | None, Option("--ground-truth", "-g", help="Annotation file for --for.")]
 
 
@@ -30,9 +34,7 @@ def import_(
     ] = None,
     provenance: Annotated[str | None, Option(help="Origin of the ratings, recorded in map.json.")] = None,
     licence: Annotated[str | None, Option(help="Licence of the ratings, recorded in map.json.")] = None,
-    extends: Annotated[
-        str | None, Option(metavar="MAP", help="Shipped map that OUT extends; OUT stores only the new ratings.")
-    ] = None,
+    extends: Annotated[str | None, Option(metavar="MAP", help="Shipped map that OUT extends with new ratings.")] = None,
 ) -> None:
     """Create a map from tables of ratings with the columns class_synset, synset, and one column per rater.
 
@@ -60,9 +62,7 @@ def import_(
 
 def merge(
     map: options.Map,
-    others: Annotated[
-        list[str], Argument(metavar="OTHER", help="Maps, or tables of ratings (see shoe map import --help).")
-    ],
+    others: Annotated[list[str], Argument(metavar="OTHER", help="Maps, or tables of ratings (see shoe map import).")],
     out: Annotated[Path, Option(metavar="DIR", help="New folder for the merged map.")],
 ) -> None:
     """Merge the raters of several maps or tables into a new map with all their columns and pairs.
@@ -103,10 +103,7 @@ def info(
 def diff(
     a: Annotated[str, Argument(metavar="A", help="First map: name of a shipped map, or folder of a map.")],
     b: Annotated[str, Argument(metavar="B", help="Second map: name of a shipped map, or folder of a map.")],
-    predictions: Annotated[
-        Path | None,
-        Option("--for", metavar="PREDICTIONS", help="Also score this prediction file with each of the two maps."),
-    ] = None,
+    predictions: _Predictions = None,
     ground_truth: _Truth = None,
     json: options.Json = None,
 ) -> None:
@@ -131,13 +128,9 @@ def diff(
 
 def ablate(
     map: options.Map,
-    predictions: Annotated[
-        Path | None, Option("--for", metavar="PREDICTIONS", help="Score this prediction file with each subset.")
-    ] = None,
+    predictions: _Predictions = None,
     ground_truth: _Truth = None,
-    human: Annotated[
-        Path | None, Option(metavar="FILE", help="CSV or TSV table of human ratings to compare each subset with.")
-    ] = None,
+    human: Annotated[Path | None, Option(metavar="FILE", help="Human ratings (CSV or TSV) to compare with.")] = None,
     json: options.Json = None,
 ) -> None:
     """Ablate the raters of a map: correlations of raters, and score and human agreement of every subset of raters.
