@@ -44,14 +44,6 @@ _ROUTERS = (
     service.admin_router,
     routes.router,
 )
-_STATUS: dict[type[ShoeError], int] = {
-    contract.NotFoundError: 404,
-    contract.ConflictError: 409,
-    contract.TooLargeError: 413,
-    contract.DamagedError: 422,
-    contract.FullError: 507,
-}
-"""HTTP status by type of error; 422 for all others."""
 _BUSY = 10.0
 """Seconds to wait after a BusyError."""
 _TIDY_EVERY = 30.0
@@ -178,8 +170,7 @@ def _wrong(_: Request, error: Exception) -> Response:
         return error.response()
     if isinstance(error, contract.BusyError | contract.QuotaError):
         return too_many(str(error), getattr(error, "wait", _BUSY)).response()
-    status = next((status for kind, status in _STATUS.items() if isinstance(error, kind)), 422)
-    return Refused(status, str(error)).response()
+    return Refused(getattr(error, "status", 422), str(error)).response()
 
 
 def _invalid(_: Request, error: Exception) -> Response:

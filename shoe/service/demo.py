@@ -22,11 +22,7 @@ _TITLE = "200 images of HICO-DET, synthetic predictions"
 def fill(folder: Folder, progress: Callable[[str], None]) -> None:
     """Add the demo content to a data folder if needed, and wait until its runs are scored and ranked.
 
-    Args:
-        progress: progress callback, called with a line of text.
-
-    Raises:
-        ShoeError: if a run fails.
+    `progress` is called with lines of text. Raise ShoeError if a run fails.
     """
     if not any(truth.name == NAME for truth in truths(folder)):
         add_truth(folder, NAME, TRUTH, shown=True)

@@ -86,8 +86,7 @@ class RankingRequest(msgspec.Struct):
 def command(kind: str, request: Mapping[str, Any], file: str | None = None) -> str:
     """Return the command line that prints the JSON of a job of kind score, page or compare.
 
-    Args:
-        file: name of the prediction file (default: the name in the request); ignored for a comparison.
+    `file` is the name of the prediction file (default: the name in the request); a comparison has none.
     """
     if kind == "compare":
         compared = msgspec.convert(request, ComparisonRequest)
@@ -204,7 +203,6 @@ def beat(folder: Folder, job: Job, stage: str, progress: float, lines: Sequence[
     Return False, and record nothing, if the job was given to another attempt.
 
     Args:
-        stage: name of the current stage.
         progress: progress of the job, 0 to 1.
         lines: new lines for the log.
     """

@@ -39,10 +39,7 @@ class RayExecutor(Executor):
     name = "ray"
 
     def __init__(self, address: str) -> None:
-        """Connect to a cluster.
-
-        Args:
-            address: address of the cluster, as for ``ray.init``; if empty, ``RAY_ADDRESS``, or else a new cluster.
+        """Connect to a cluster at an address as for ``ray.init``; if empty, at ``RAY_ADDRESS``, or else a new cluster.
 
         Raises:
             OptionError: if no cluster responds, or the cluster is not compatible with this version of shoe.

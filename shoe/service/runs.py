@@ -86,10 +86,9 @@ def command_of(folder: Folder, id_: str) -> str:
 
 
 def cancel(folder: Folder, id_: str) -> Run:
-    """Cancel a queued or running run, and return the run. Its job continues if another run needs the job.
+    """Cancel a queued or running run, and return the run; raise ConflictError if the run has ended.
 
-    Raises:
-        ConflictError: if the run has ended.
+    The job of the run continues if another run needs the job.
     """
     with folder.database.write() as db:
         cancelled = db.execute(

@@ -48,9 +48,7 @@ def serve(
     """Serve a data folder until the signal SIGINT or SIGTERM, then close it; the next start repeats interrupted jobs.
 
     Args:
-        settings: addresses and limits of the server.
         children: number of jobs at a time (default: 1, or the number of cores of the cluster).
-        limits: resource limits of each job.
         cluster: address of the Ray cluster that runs the jobs, as for ``ray.init``; None to run jobs on this machine.
         progress: callback for lines of text: the address of the server, and at the first start an admin token.
 

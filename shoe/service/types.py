@@ -52,7 +52,6 @@ class Board(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     Attributes:
         name: name used in submissions.
         title: title on web pages.
-        truth: name of the ground truth.
         request: scoring options of all runs of the leaderboard.
         figure: key of the metric that ranks the runs.
         quota: maximum number of submissions per team in 24 hours, except failed or cancelled runs; None for no limit.

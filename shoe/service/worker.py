@@ -40,7 +40,6 @@ class Worker:
         Args:
             folder: data folder, which this process must have locked.
             children: number of jobs at a time.
-            limits: resource limits of each job.
             executor: executor that runs the jobs (default: on this machine).
         """
         self._folder, self._limits, self._executor = folder, limits or Limits(), executor or Executor()
