@@ -126,7 +126,18 @@ def compare(
         with show_progress() as progress:
             progress(f"writing {html}")
             typed = portable_command(["shoe", *sys.argv[1:]], Path.cwd())
-            people = None if study is None else _people(study, dataset, similarity)
+            people: Markup | None = None
+            if study is not None:
+                from shoe.report.page.study import people_part
+                from shoe.similarity import OF_DATASET
+                from shoe.study.analysis import analyse
+                from shoe.study.raters_and_people import beside_people, with_map
+                from shoe.study.ratings import read_study
+
+                name = benchmark(dataset).similarity if similarity == OF_DATASET else similarity
+                ratings, agreement = analyse(with_map(replace(read_study(study), weights=None), name, study))
+                agreement = structs.replace(agreement, beside=beside_people(ratings, name, study))
+                people = people_part(ratings, agreement)
             write_page(html, found, reports or {}, typed, images, (points, survivals), people=people)
     of_sweep = report.Sweep.from_points(found.names, points, survivals) if sweep else None
     if not put_json(report.Compare.from_comparison(found, made, of_sweep), json):
@@ -135,15 +146,3 @@ def compare(
         if verbose:
             report.print_largest_differences(found, made, to)
         report.print_sweep(found.names, points, survivals, to)
-
-
-def _people(study: Path, dataset: str, similarity: str) -> Markup:
-    from shoe.report.page.study import people_part
-    from shoe.similarity import OF_DATASET
-    from shoe.study.analysis import analyse
-    from shoe.study.raters_and_people import beside_people, with_map
-    from shoe.study.ratings import read_study
-
-    name = benchmark(dataset).similarity if similarity == OF_DATASET else similarity
-    ratings, found = analyse(with_map(replace(read_study(study), weights=None), name, study))
-    return people_part(ratings, structs.replace(found, beside=beside_people(ratings, name, study)))

@@ -7,7 +7,7 @@ import logging
 import re
 import sqlite3
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import partial
@@ -132,7 +132,11 @@ class _Group(typer.core.TyperGroup):
 
     def resolve_command(self, ctx, args):  # type: ignore[no-untyped-def]  # as click has it
         if args[0] not in self.commands:
-            _refuse_misspelt_command(args[0], self.commands)
+            word = args[0]
+            is_path = Path(word).exists() or "/" in word or word.startswith("-")
+            if not is_path and (hint := did_you_mean(word, self.commands)):  # no folder of that name is created
+                found, expected = quote(word), f"a command or a folder ({hint} for a folder: ./{word})"
+                raise OptionError(f"serve: found {found}, expected {expected}")
             args = [_START, *args]
         return super().resolve_command(ctx, args)
 
@@ -175,7 +179,10 @@ def start(
         from shoe.service.server import serve
         from shoe.service.settings import Settings
 
-        names = tuple(map(_host_name, name or ()))
+        for each in name or ():
+            if not re.fullmatch(r"[\w.-]+", each, re.ASCII):
+                raise OptionError(f"--name: found {quote(each)}, expected a host name such as shoe.example.org")
+        names = tuple(map(str.lower, name or ()))  # as compared with Host headers
         settings = Settings(host=host, port=port, names=names, always_tokens=tokens, images=images)
         limits = Limits(memory=int(memory * 1e9), cpu=int(minutes * 60), wall=minutes * 60)
         cluster, place, progress = _cluster(engine), Folder.open(folder), partial(print, flush=True)
@@ -359,13 +366,6 @@ def doctor(
         print("no missing or damaged files")
 
 
-def _refuse_misspelt_command(word: str, commands: Iterable[str]) -> None:
-    """Raise an OptionError for a word similar to a command name, so that no folder of that name is created."""
-    hint = None if Path(word).exists() or "/" in word or word.startswith("-") else did_you_mean(word, commands)
-    if hint is not None:
-        raise OptionError(f"serve: found {quote(word)}, expected a command or a folder ({hint} for a folder: ./{word})")
-
-
 def _cluster(engine: str) -> str | None:
     """Return the address of a Ray cluster in the form of ``ray.init``, or None for local processes."""
     name, colon, more = engine.partition(":")
@@ -374,10 +374,3 @@ def _cluster(engine: str) -> str | None:
     if name != "ray" or (colon and not more):
         raise OptionError(f"--engine: found {quote(engine)}, expected {_ENGINES}")
     return engine if more.startswith("//") else more
-
-
-def _host_name(name: str) -> str:
-    """Return a host name in lower case, as compared with Host headers."""
-    if not re.fullmatch(r"[\w.-]+", name, re.ASCII):
-        raise OptionError(f"--name: found {quote(name)}, expected a host name such as shoe.example.org")
-    return name.lower()

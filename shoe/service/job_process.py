@@ -331,7 +331,10 @@ _GRACE = 5
 def main() -> None:
     """Run the job in the folder of the first command-line argument, and write Done or Failed to its file done.json."""
     folder, parent = Path(sys.argv[1]), int(sys.argv[2])
-    _exit_with(parent)
+    # The kernel kills this process when the parent dies; the parent may have died already.
+    ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(1)
     os.nice(_NICE)
     task = msgspec.json.decode((folder / "job.json").read_bytes(), type=Task)
     limits = task.limits
@@ -357,13 +360,6 @@ def main() -> None:
             os.fsync(stream.fileno())
     with atomic_write(folder / DONE) as stream:
         stream.write(msgspec.json.encode(found))
-
-
-def _exit_with(parent: int) -> None:
-    """Let the kernel kill this process when the process `parent` dies; exit if `parent` has died already."""
-    ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:
-        os._exit(1)
 
 
 if __name__ == "__main__":

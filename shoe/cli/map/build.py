@@ -250,6 +250,7 @@ def complete(
     after every round. You can stop a run at any time; the same command resumes it. MAP itself is not changed.
     docs/protocols.md, 10.7, describes the interval and its limits.
     """
+    from shoe.core.io.files import read_bytes
     from shoe.llm.budget import Budget
     from shoe.llm.recorder import Progress
     from shoe.maps.complete import CompleteEstimate, MapCompleted, first_round
@@ -280,7 +281,9 @@ def complete(
             max_cost, yes=yes, example=_PRICE,
         )  # fmt: skip
     report = evaluate_predictions(predictions, ground_truth, map, start.dataset)
-    purpose = _purpose(predictions, ground_truth)
+    files = {"predictions": predictions, "ground_truth": ground_truth}
+    purpose = {what: path.name for what, path in files.items()} | {"protocol": "shoe"}
+    purpose |= {f"{what}_sha256": sha256(read_bytes(path)).hexdigest() for what, path in files.items()}
     assert report is not None, "both files are given"  # noqa: S101 - for the type checker
     if dry_run:
         columns = list(_raters(session))
@@ -339,12 +342,3 @@ def _raters(raters: Raters) -> Iterator[Rater]:
         details = {"kind": session.config.kind, **({"prompts": prompts} if prompts else {})}
         for column in session.config.columns:
             yield Rater(column, session.config.model, details=details)
-
-
-def _purpose(predictions: Path, ground_truth: Path) -> dict[str, str]:
-    """Return the entries of map.json for the input files: names, SHA-256 hashes and the protocol."""
-    from shoe.core.io.files import read_bytes
-
-    files = {"predictions": predictions, "ground_truth": ground_truth}
-    digests = {f"{what}_sha256": sha256(read_bytes(path)).hexdigest() for what, path in files.items()}
-    return {**{what: path.name for what, path in files.items()}, **digests, "protocol": "shoe"}

@@ -145,18 +145,19 @@ def ablate(
     Standard deviations use n - 1. A map of more than 10 raters is refused. PREDICTIONS must use the box convention of
     its format; otherwise run shoe convert first.
     """
-    from shoe.maps.ablate import ablate as ablate_map
-    from shoe.maps.ablate import subsets_of
+    from shoe.maps import ablate as ablation
     from shoe.report.maps import print_ablation
     from shoe.similarity import SimilarityMap
     from shoe.similarity.ensemble import ENSEMBLE
     from shoe.study.raters_and_people import read_people
 
     similarity = SimilarityMap.load(map, ENSEMBLE)
-    subsets_of(len(similarity.raters))  # raises if there are too many raters, before files are read for minutes
+    ablation.subsets_of(
+        len(similarity.raters)
+    )  # raises if there are too many raters, before files are read for minutes
     ratings = read_people(human) if human else []
     report = evaluate_predictions(predictions, ground_truth, map, similarity.dataset)
-    found = ablate_map(similarity, report, ratings, progress_bar("subsets of raters"))
+    found = ablation.ablate(similarity, report, ratings, progress_bar("subsets of raters"))
     put_report(found, json, lambda to: print_ablation(found, similarity, report, to))
 
 

@@ -234,6 +234,7 @@ def _board_values(found: Standing, truth: Truth | None, *, hidden: bool, best: b
     ranked = found.board.figure
     strict = first_exact(*(each.figures for each in found.rows)) if ranked.startswith("semantic:") else ranked
     keys = (strict, "semantic:map", "semantic:mf1")
+    labels = {error.name: error.label for error in ERRORS}
     table, drawn, teams = [], [], Counter[str]()
     for each in found.rows:
         baseline = each.team == ADMIN
@@ -241,7 +242,9 @@ def _board_values(found: Standing, truth: Truth | None, *, hidden: bool, best: b
         if best and teams[each.team] > 1:
             continue
         cells = {key: {"value": each.figures.get(key), "interval": each.intervals.get(key)} for key in keys}
-        gain, why = _gain(each.figures, strict), _largest_loss(each.why)
+        metrics = each.figures
+        gain = metrics["semantic:map"] - metrics[strict] if {"semantic:map", strict} <= metrics.keys() else None
+        why = next(((labels[name], delta) for name, delta in each.why.items() if name in labels and delta), None)
         table.append({"run": each, "cells": cells.values(), "gain": gain, "why": why, "baseline": baseline})
         drawn.append((each.name, cells))
     return {
@@ -268,16 +271,6 @@ def truth_list(folder: Folder) -> View:
 
 def _truth(folder: Folder, name: str) -> Truth | None:
     return next((each for each in truths(folder) if each.name == name), None)
-
-
-def _gain(figures: Mapping[str, float], strict: str) -> float | None:
-    semantic_map, strict_map = figures.get("semantic:map"), figures.get(strict)
-    return None if semantic_map is None or strict_map is None else semantic_map - strict_map
-
-
-def _largest_loss(why: Mapping[str, float]) -> tuple[str, float] | None:
-    labels = {error.name: error.label for error in ERRORS}
-    return next(((labels[name], delta) for name, delta in why.items() if name in labels and delta), None)
 
 
 COLOURS = ("m0", "m2")
@@ -416,6 +409,10 @@ def _decoded(folder: Folder, sha256: str) -> Any:
     return msgspec.json.decode(folder.files.path(sha256).read_bytes())
 
 
+_STRICT = dict.fromkeys(("map", "map_rare", "map_non_rare", "max_recall"))
+_MEANING = dict.fromkeys(("map_without_no_interaction", *SEMANTIC))
+
+
 def figures(
     result: Mapping[str, Any], diagnosis: Mapping[str, Any] | None, state: str | None, *, rounded: bool = False
 ) -> dict[str, Any]:
@@ -433,8 +430,8 @@ def figures(
     why_not = {"queued": "pending", "running": "being computed", "failed": "could not be computed"}
     found: dict[str, Any] = {
         "result": result,
-        "strict": [_full(each, "map", "map_rare", "map_non_rare", "max_recall") for each in (*strict, *by_person)],
-        "semantic": _full(semantic, "map_without_no_interaction", *SEMANTIC) if semantic else None,
+        "strict": [_STRICT | each for each in (*strict, *by_person)],
+        "semantic": _MEANING | semantic if semantic else None,
         "no_meaning": "could not be computed" if result.get("absent") else "not requested",
         "triplets": svg.triplets,
         "gain": semantic["map"] - strict[0]["map"] if semantic and strict and "map" in semantic else None,
@@ -444,11 +441,6 @@ def figures(
         "why_not": why_not.get(state or "", "not computed"),
     }
     return found | _why(diagnosis, rounded=rounded) if diagnosis else found
-
-
-def _full(metrics: Mapping[str, Any], *names: str) -> dict[str, Any]:
-    """Return a copy of `metrics` in which absent `names` have the value None."""
-    return dict.fromkeys(names) | dict(metrics)
 
 
 def _why(diagnosis: Mapping[str, Any], *, rounded: bool) -> dict[str, Any]:
