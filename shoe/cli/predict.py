@@ -38,11 +38,12 @@ def find_pairs(
     files: Files,
     say: Callable[[str], None],
 ) -> Pairs | None:
-    """Return the human-object pairs to ask the model about, or None if questions are about whole images.
+    """Return the human-object pairs to ask the model about; None if the questions are about whole images.
 
-    With a detector and without ``pairs``, a file of pairs, boxes that ``files.detections`` lacks are detected and added
-    to this file. ``pictures`` are the images of this run or shard; ``every`` are the images of all shards, to which
-    external files of boxes or pairs refer. Raise OptionError if there are no pairs, except for a shard.
+    The pairs are read from the file ``pairs`` if given, or else formed from the boxes in the file ``files.detections``,
+    to which a detector, if given, first adds the boxes of missing images. ``pictures`` are the images of this run
+    or shard, and ``every`` the images of all shards, to which files of boxes or pairs refer. ``say`` prints remarks.
+    Raise OptionError if there are no pairs, except for a shard.
     """
     from shoe.predict.detection_files import read_detections_with_notes
     from shoe.predict.pairs import Pairs, read_paired

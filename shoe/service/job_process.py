@@ -288,7 +288,7 @@ def decimals(size: int) -> int:
 
 
 def rounded(metrics: Mapping[str, float], size: int) -> dict[str, float]:
-    """Return fractions rounded to ``decimals(size)``; `size` is the smaller number: ground truths or predictions."""
+    """Return metrics rounded to ``decimals(size)``; `size`: number of ground truths or predictions, the lower one."""
     return {key: round(value, decimals(size)) for key, value in metrics.items()}
 
 
@@ -310,7 +310,7 @@ def reduced(content: Any, size: int, key: str = "") -> Any:
 
 
 def reduce_classes(path: Path) -> None:
-    """Rewrite classes.csv: only classes with LEAST_TRUTHS or more ground truths, one decimal less than `decimals`."""
+    """Remove classes below LEAST_TRUTHS ground truths from classes.csv, and round metrics to ``decimals(n) - 1``."""
     header, *rows = csv.reader(path.read_text("utf-8").splitlines())
     measured = [k for k, name in enumerate(header) if name.endswith(("_ap", "_recall", "_f1"))]
     kept = [row for row in rows if int(row[header.index("ground_truths")]) >= LEAST_TRUTHS]

@@ -421,7 +421,7 @@ def check_closed(folder: Folder, identity: Identity, request: Request) -> None:
 
 
 def closed_truths(folder: Folder) -> dict[str, list[str]]:
-    """Return {ground truth: leaderboards that are hidden or have a quota}; its runs must name such a leaderboard."""
+    """Return {ground truth: leaderboards with hidden results or a quota}; runs on it must name such a leaderboard."""
     found: dict[str, list[str]] = {}
     with folder.database.read() as db:
         for row in db.execute("SELECT name, truth FROM boards WHERE hidden OR quota IS NOT NULL ORDER BY name"):

@@ -19,6 +19,7 @@ State = Literal["queued", "running", "done", "failed", "cancelled"]
 ENDED = ("done", "failed", "cancelled")
 """Final states of a run."""
 Phase = Literal["words", "picture", "sides"]
+"""Part of a study: pairs of interactions as words, the same pairs with an image, or sides of Bongard problems."""
 Question = tuple[int, int, Phase]
 """Question to a rater: index of the item, occasion (1 for the first rating, 2 for a repeat), and phase."""
 _Index = Annotated[int, Meta(ge=0, le=2**31 - 1, extra={"expected": "a whole number, 0 or more"})]

@@ -127,10 +127,10 @@ def answer(request: Request, view: View, status: int = 200, headers: Mapping[str
 
 
 async def cached(request: Request, view: View) -> Response:
-    """Return the page of a view with plain values as a response; pages with equal content are rendered once.
+    """Return the response with the page of a view; a page that was rendered before is taken from a cache.
 
-    The cache key is everything that the page shows. A page is therefore never stale, and the page stays in the cache
-    when other runs change or jobs report progress.
+    The cache key is everything that the page shows, encoded with msgpack. A page is therefore never stale, and stays in
+    the cache when other runs change or jobs report progress.
     """
     base, about = _frame(request)
     shown = msgspec.msgpack.encode((view.template, view.values, about, base))

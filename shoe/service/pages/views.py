@@ -139,7 +139,10 @@ def front(folder: Folder, viewer: Viewer) -> View:
 
 
 def open_boards(folder: Folder, viewer: Viewer) -> list[dict[str, Any]]:
-    """Return the leaderboards that a viewer may submit to, each with the number of "left" submissions, None if any."""
+    """Return the leaderboards that a viewer may see, as dicts of "board" and "left".
+
+    "left" is the number of submissions that the viewer's team may still make within 24 hours; None for no limit.
+    """
     team = viewer.team
     with folder.database.read() as db:
         known = [each for each in boards.boards(folder) if team is not None or not each.hidden]
