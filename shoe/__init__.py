@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from shoe.predictions.truth import read_ground_truth
     from shoe.scoring.metric import Metric
     from shoe.scoring.score import Report, score
-    from shoe.service.client.client import AsyncClient, Client
+    from shoe.service.client import AsyncClient, Client
     from shoe.similarity import load_similarity
 
 _NAMES_OF_MODULES = {
@@ -39,7 +39,7 @@ _NAMES_OF_MODULES = {
     "shoe.predictions.truth": ["read_ground_truth"],
     "shoe.scoring.metric": ["Metric"],
     "shoe.scoring.score": ["Report", "score"],
-    "shoe.service.client.client": ["AsyncClient", "Client"],
+    "shoe.service.client": ["AsyncClient", "Client"],
     "shoe.similarity": ["load_similarity"],
 }
 _MODULE_OF = {name: module for module, names in _NAMES_OF_MODULES.items() for name in names}

@@ -29,20 +29,14 @@ def build(
         Option(help="Image split or class split. With a class split, its seen classes are the training concepts."),
     ] = None,
     similarity: options.Similarity = "dataset",
-    name: Annotated[
-        str | None, Option(help="Prefix of the file names. Default: class table and split of the ground truth.")
-    ] = None,
+    name: Annotated[str | None, Option(help="Prefix of the file names. Default: class table and split.")] = None,
     images: Annotated[str, Option(help="Folder to prepend to the image names in the problem files.")] = "",
     seen: Annotated[
         list[Path] | None,
         Option(help="Problem file of a training set, whose actions and objects count as seen. May be repeated."),
     ] = None,
-    hold_out: Annotated[
-        float, Option(min=0.0, max=1.0, help="Fraction of actions, and of objects, held out from training.")
-    ] = 0.0,
-    train: Annotated[
-        bool, Option("--train", help="Build training problems: only seen concepts, overlap limit 3.")
-    ] = False,
+    hold_out: Annotated[float, Option(min=0.0, max=1.0, help="Fraction of actions and of objects to hold out.")] = 0.0,
+    train: Annotated[bool, Option("--train", help="Training problems: only seen concepts, overlap limit 3.")] = False,
     seed: Annotated[int, Option(min=0, max=2**20, help="Random seed of hold-out and sampling.")] = 0,
     overlap: Annotated[
         int | None,
@@ -52,10 +46,7 @@ def build(
     rejections: Annotated[
         int, Option(min=1, help="Rejected problems in a row after which a concept gets no more problems.")
     ] = 100,
-    merge_at: Annotated[
-        float,
-        Option(min=0.0, help="Merge two actions on an object with at least this similarity; above 1: never merge."),
-    ] = 0.6,
+    merge_at: Annotated[float, Option(min=0.0, help="Similarity from which actions on an object are merged.")] = 0.6,
     part_share: Annotated[
         float,
         Option(
@@ -109,13 +100,8 @@ def score(
     problems: options.Problems,
     dataset: Annotated[str, Option(help="Dataset that defines the class IDs and image names.")] = DEFAULT,
     similarity: options.Similarity = "dataset",
-    region: Annotated[
-        str, Option(help="Predictions to use: crop (inside the crop of the problem) or image (all).")
-    ] = "crop",
-    top: Annotated[
-        int,
-        Option(min=1, help="Number of best-scored predictions to use per image, plus predictions tied with the last."),
-    ] = 10,
+    region: Annotated[str, Option(help="Predictions used: crop (inside the problem's crop) or image (all).")] = "crop",
+    top: Annotated[int, Option(min=1, help="Number of best predictions per image, plus ties with the last.")] = 10,
     min_score: Annotated[float, Option(help="Minimum score of a prediction.")] = 0.0,
     votes: Annotated[str, Option(help="Unit of voting: one vote per image, or per detection.")] = "image",
     images_in_predictions: Annotated[
@@ -156,9 +142,7 @@ def score(
 def show(
     problems: options.Problems,
     html: Annotated[Path, Option(help="HTML file to write.")],
-    images: Annotated[
-        Path | None, Option(help="Folder with the images. Without it, boxes are drawn on blank crops.")
-    ] = None,
+    images: Annotated[Path | None, Option(help="Folder with the images. Default: boxes on blank crops.")] = None,
     count: Annotated[int, Option(min=1, help="Number of problems to sample per group.")] = 5,
     seed: Annotated[int, Option(min=0, max=2**20, help="Random seed of the sample.")] = 0,
 ) -> None:

@@ -43,45 +43,22 @@ def compare(
     ] = False,
     split: options.Split = None,
     image_labels: options.ImageLabels = None,
-    no_confidence: Annotated[
-        bool, Option("--no-confidence", help="Also score each file with all prediction scores set equal.")
-    ] = False,
-    allow_different: Annotated[
-        bool, Option("--allow-different", help="Compare runs even if their signatures differ.")
-    ] = False,
-    bounds: Annotated[
-        bool, Option("--bounds", help="Also report the lowest and highest score that missing ratings allow.")
-    ] = False,
+    no_confidence: Annotated[bool, Option("--no-confidence", help="Also score files with all scores equal.")] = False,
+    allow_different: Annotated[bool, Option("--allow-different", help="Allow runs with different signatures.")] = False,
+    bounds: options.Bounds = False,
     resamples: Annotated[
-        int | None,
-        Option(
-            min=0,
-            max=65535,
-            help="Number of bootstrap resamples of the images; 0: no statistics. Default: at least 1000.",
-        ),
+        int | None, Option(min=0, max=65535, help="Bootstrap resamples of the images; 0: none. Default: at least 1000.")
     ] = None,
     seed: Annotated[int, Option(min=0, max=16383, help="Random seed of the resampling.")] = 0,
     latex: Annotated[Path | None, Option(help="Write the table as LaTeX (booktabs) to this file.")] = None,
     markdown: Annotated[Path | None, Option(help="Write the table as Markdown to this file.")] = None,
     csv: Annotated[Path | None, Option("--csv", help="Write a CSV file with one row per model and metric.")] = None,
-    html: Annotated[
-        Path | None, Option(help="Write an HTML page to this file: tables, curves, errors, examples, sliders.")
-    ] = None,
+    html: Annotated[Path | None, Option(help="HTML page to write: tables, curves, errors, examples, sliders.")] = None,
     images: Annotated[Path | None, Option(help="Folder of the dataset's images, for --html.")] = None,
-    study: Annotated[
-        Path | None, Option(help="Human ratings (from shoe study collect) to compare the map with, for --html.")
-    ] = None,
+    study: Annotated[Path | None, Option(help="Ratings of shoe study collect, to compare in the --html page.")] = None,
     per_class: options.PerClass = None,
-    sweep: Annotated[
-        bool, Option("--sweep", help="Also vary each option of the metric, and report whether the ranking changes.")
-    ] = False,
-    engine: Annotated[
-        str,
-        Option(
-            help="Where resampling and sweeps run: serial, processes:N, ray (the Ray cluster at RAY_ADDRESS, or a "
-            "local cluster) or ray:ADDRESS."
-        ),
-    ] = "serial",
+    sweep: Annotated[bool, Option("--sweep", help="Report whether other metric options change the ranking.")] = False,
+    engine: options.Engine = "serial",
     json: options.Json = None,
     verbose: options.Verbose = False,
 ) -> None:
@@ -149,7 +126,18 @@ def compare(
         with show_progress() as progress:
             progress(f"writing {html}")
             typed = portable_command(["shoe", *sys.argv[1:]], Path.cwd())
-            people = None if study is None else _people(study, dataset, similarity)
+            people: Markup | None = None
+            if study is not None:
+                from shoe.report.page.study import people_part
+                from shoe.similarity import OF_DATASET
+                from shoe.study.analysis import analyse
+                from shoe.study.raters_and_people import beside_people, with_map
+                from shoe.study.ratings import read_study
+
+                name = benchmark(dataset).similarity if similarity == OF_DATASET else similarity
+                ratings, agreement = analyse(with_map(replace(read_study(study), weights=None), name, study))
+                agreement = structs.replace(agreement, beside=beside_people(ratings, name, study))
+                people = people_part(ratings, agreement)
             write_page(html, found, reports or {}, typed, images, (points, survivals), people=people)
     of_sweep = report.Sweep.from_points(found.names, points, survivals) if sweep else None
     if not put_json(report.Compare.from_comparison(found, made, of_sweep), json):
@@ -158,15 +146,3 @@ def compare(
         if verbose:
             report.print_largest_differences(found, made, to)
         report.print_sweep(found.names, points, survivals, to)
-
-
-def _people(study: Path, dataset: str, similarity: str) -> Markup:
-    from shoe.report.page.study import people_part
-    from shoe.similarity import OF_DATASET
-    from shoe.study.analysis import analyse
-    from shoe.study.raters_and_people import beside_people, with_map
-    from shoe.study.ratings import read_study
-
-    name = benchmark(dataset).similarity if similarity == OF_DATASET else similarity
-    ratings, found = analyse(with_map(replace(read_study(study), weights=None), name, study))
-    return people_part(ratings, structs.replace(found, beside=beside_people(ratings, name, study)))

@@ -1,7 +1,6 @@
 """``shoe demo``: score a packaged sample, without any input files."""
 
 from os.path import relpath
-from pathlib import Path
 from shlex import quote
 
 import msgspec
@@ -49,13 +48,10 @@ def demo() -> None:
     to.print(comparison_table({f"{name} (synthetic)": report for name, report in reports.items()}))
     for line in (_READING + "\n" + _REPLIES).splitlines():
         print_line(to, line)
-    print("".join(f"  {reply}\n" for reply in _excerpt(REPLIES)))
+    for line in REPLIES.read_text("utf-8").splitlines()[:2]:
+        reply = " ".join(msgspec.json.decode(line)["response"].split())
+        print(f"  {reply}" if len(reply) <= _LONGEST else f"  {reply[:_LONGEST]} ...")
+    print()
     # In a checkout the relative paths are shorter; after installation the absolute paths can be.
     predictions, truth_file = (quote(min(str(p), relpath(p), key=len)) for p in (PREDICTIONS["free text"], TRUTH))
     print(_NEXT.format(predictions=predictions, truth=truth_file))
-
-
-def _excerpt(path: Path) -> list[str]:
-    lines = path.read_text("utf-8").splitlines()[:2]
-    replies = [" ".join(msgspec.json.decode(line)["response"].split()) for line in lines]
-    return [reply if len(reply) <= _LONGEST else f"{reply[:_LONGEST]} ..." for reply in replies]

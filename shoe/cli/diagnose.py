@@ -14,16 +14,10 @@ def diagnose(
     predictions: Annotated[list[Path], Argument(help="Prediction files, one per model, of triplets or of pairs only.")],
     ground_truth: options.GroundTruth,
     dataset: options.Dataset = DEFAULT,
-    variant: Annotated[
-        str, Option(help="Error definitions: paper, or released (as in the published toolbox).")
-    ] = "paper",
-    choice: Annotated[
-        str, Option(help="How a fix is chosen if an error has several fixes: seeded (at random) or greedy.")
-    ] = "seeded",
+    variant: Annotated[str, Option(help="Error definitions: paper, or released (in the published toolbox).")] = "paper",
+    choice: Annotated[str, Option(help="Choice among fixes of an error: seeded (at random) or greedy.")] = "seeded",
     seed: Annotated[int, Option(help="First random seed.")] = 0,
-    seeds: Annotated[
-        int, Option(help="Number of random seeds; mean and standard deviation over seeds are reported.")
-    ] = 20,
+    seeds: Annotated[int, Option(help="Number of random seeds; mean and standard deviation are reported.")] = 20,
     similarity: Annotated[
         str,
         Option(
@@ -31,20 +25,13 @@ def diagnose(
             "analysis by similarity."
         ),
     ] = "dataset",
-    by: Annotated[
-        str | None,
-        Option(help="Unit of AP: class, or role (an action with a role, as in V-COCO). Default: by the file format."),
-    ] = None,
+    by: Annotated[str | None, Option(help="Unit of AP: class, or role (as in V-COCO). Default: by format.")] = None,
     pairs: Annotated[
         list[Path] | None,
         Option(help="File of pairs with verb scores of a model. Repeat for each file of PREDICTIONS, in order."),
     ] = None,
-    no_interaction: Annotated[
-        str, Option(help="Treatment of the no_interaction classes: exclude or keep.")
-    ] = "exclude",
-    sweep: Annotated[
-        bool, Option("--sweep", help="Also report results after removing pairs below several thresholds.")
-    ] = False,
+    no_interaction: Annotated[str, Option(help="Treatment of no_interaction classes: exclude or keep.")] = "exclude",
+    sweep: Annotated[bool, Option("--sweep", help="Also report results of pairs above several thresholds.")] = False,
     figures: options.Figures = None,
     out: Annotated[Path | None, Option(help="Folder for example images of each error type.")] = None,
     images: Annotated[Path | None, Option(help="Folder of the dataset's images, for --out.")] = None,
@@ -53,9 +40,7 @@ def diagnose(
     format: options.Format = None,
     bad_boxes: options.BadBoxes = "refuse",
     classes: options.Classes = None,
-    images_in_predictions: Annotated[
-        bool, Option("--images-in-predictions", help="Diagnose only the images that occur in all PREDICTIONS.")
-    ] = False,
+    images_in_predictions: options.ImagesInPredictions = False,
     split: options.Split = None,
     json: options.Json = None,
     verbose: options.Verbose = False,

@@ -15,14 +15,9 @@ def explain(
     ground_truth: options.GroundTruth,
     protocols: Annotated[
         list[str] | None,
-        Option(
-            "--protocols", "--protocol", "-p", help="Strict protocols, separated by commas or repeated. Default: all."
-        ),
+        Option("--protocols", "--protocol", "-p", help="Strict protocols, comma-separated or repeated. Default: all."),
     ] = None,
-    option: Annotated[
-        list[str] | None,
-        Option("--option", "-o", help="NAME=VALUE: set one option of every protocol. May be repeated."),
-    ] = None,
+    option: options.ProtocolOptions = None,
     dataset: options.Dataset = DEFAULT,
     image_labels: Annotated[
         Path | None, Option(help="Official anno.mat file, to count which false positives annotators verified.")
@@ -30,9 +25,7 @@ def explain(
     boxes: options.Boxes = None,
     format: options.Format = None,
     classes: options.Classes = None,
-    split: Annotated[
-        str | None, Option(help="test2015 or train2015, if the annotation file contains both (anno_bbox.mat).")
-    ] = None,
+    split: options.ImageSplit = None,
     json: options.Json = None,
     verbose: options.Verbose = False,
 ) -> None:

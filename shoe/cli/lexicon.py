@@ -32,9 +32,7 @@ def build(
     source: Annotated[Path, Option("--from", metavar="FILE", help="Source file; for UMLS, a folder.")],
     format: _Format = None,
     language: _Language = None,
-    name: Annotated[
-        str | None, Option(help="Name of the lexicon in signatures. Default: the file name of OUT.")
-    ] = None,
+    name: Annotated[str | None, Option(help="Name of the lexicon in signatures. Default: file name of OUT.")] = None,
     words_for: Annotated[
         str | None,
         Option(metavar="wordnet", help="Ignore the concepts of FILE; assign its words to the concepts of WordNet 3.0."),
@@ -42,9 +40,7 @@ def build(
     verbs: Annotated[
         str | None, Option(metavar="KIND,...", help="Concept kinds to treat as verbs, if FILE has only nouns.")
     ] = None,
-    break_cycles: Annotated[
-        bool, Option("--break-cycles", help="Drop one relation of each cycle in the parent relations.")
-    ] = False,
+    break_cycles: Annotated[bool, Option("--break-cycles", help="Drop one relation of each cycle of parents.")] = False,
 ) -> None:
     """Compile a lexicon from FILE: words, concepts, definitions and parents.
 
@@ -56,8 +52,7 @@ def build(
     run `shoe --lexicon OUT COMMAND`.
     """
     from shoe.core.io.files import atomic_write
-    from shoe.lexicon.building.build import build as compile_source
-    from shoe.lexicon.building.build import build_words
+    from shoe.lexicon.building import build as building
     from shoe.lexicon.building.read import read_source
 
     if words_for not in (None, "wordnet"):
@@ -70,7 +65,7 @@ def build(
     if verbs:
         found = found.with_verbs(frozenset(kind.strip() for kind in verbs.split(",")))
     is_words = words_for is not None or format == "omw" or (format is None and ".tab" in source.suffixes)
-    made = build_words(found, label) if is_words else compile_source(found, label, break_cycles=break_cycles)
+    made = building.build_words(found, label) if is_words else building.build(found, label, break_cycles=break_cycles)
     with atomic_write(out) as stream:
         stream.write(made.content)
     print(f"{out}: {made.concepts:,} concepts from {found.title}, {len(made.content):,} bytes")
@@ -157,19 +152,18 @@ def carry(
     OUT also contains classes.tsv: the class table of the dataset with sense names of the new lexicon, for --classes.
     """
     from shoe.lexicon.store import load_lexicon
-    from shoe.maps.convert import CLASSES
-    from shoe.maps.convert import carry as carry_map
+    from shoe.maps import convert
     from shoe.similarity.maps import SimilarityMap
 
     similarity = SimilarityMap.load(map)
-    for part, counts in carry_map(similarity, load_lexicon(to), out, benchmark(similarity.dataset).classes).items():
+    for part, counts in convert.carry(similarity, load_lexicon(to), out, benchmark(similarity.dataset).classes).items():
         print(
             f"{part}s: {counts.kept:,} of {counts.pairs:,} pairs; lost: {counts.without_class:,} without the class "
             f"sense, {counts.without_sense:,} without the other sense, {counts.met:,} merged with another pair"
         )
         if counts.classes_lost:
             print(f"  class senses lost: {', '.join(counts.classes_lost)}")
-    print(f"{out}: written, with {CLASSES}")
+    print(f"{out}: written, with {convert.CLASSES}")
 
 
 def _source(file: str, format: str | None = None, language: str | None = None) -> Source:

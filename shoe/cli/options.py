@@ -12,15 +12,25 @@ BadBoxes = Annotated[
         "invalid box matches nothing, an invalid score ranks last)."
     ),
 ]
+Bounds = Annotated[
+    bool, Option("--bounds", help="Also report the range of scores that missing ratings allow (several times slower).")
+]
 Boxes = Annotated[str | None, Option(help="Box convention of the predictions. Default: that of the file format.")]
 Classes = Annotated[Path | None, Option(help="Class table to use instead of the packaged class table.")]
 Dataset = Annotated[str, Option(help="Name of the dataset that defines the classes.")]
+Engine = Annotated[
+    str, Option(help="Where the work runs: serial, processes:N, ray (at RAY_ADDRESS, or a local cluster), ray:ADDRESS.")
+]
 Figures = Annotated[Path | None, Option(help="Folder for the plots, each as PDF and PNG.")]
 Format = Annotated[str | None, Option(help="Format of the predictions. Default: recognised by content.")]
 GroundTruth = Annotated[Path, Option("--ground-truth", "-g", readable=False, help="Annotation file of the dataset.")]
 ImageLabels = Annotated[
     Path | None, Option(help="Official anno.mat file with image-level labels, for the known-object setting.")
 ]
+ImagesInPredictions = Annotated[
+    bool, Option("--images-in-predictions", help="Use only the images that occur in all PREDICTIONS.")
+]
+ImageSplit = Annotated[str | None, Option(help="test2015 or train2015, if the file contains both (anno_bbox.mat).")]
 Latex = Annotated[Path | None, Option(help="Write the results as a LaTeX table to this file.")]
 Map = Annotated[str, Argument(metavar="MAP", help="Name of a shipped similarity map, or folder of a map.")]
 MaxCost = Annotated[

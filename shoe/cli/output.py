@@ -1,4 +1,4 @@
-"""Output of commands: JSON to standard output or atomically to files, progress, and confirmation."""
+"""Output of commands: JSON to standard output or atomically to files, and progress."""
 
 import os
 import sys
@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from shoe.core.errors import InputError, OptionError, printable
+from shoe.core.errors import InputError, printable
 from shoe.core.io.files import atomic_write
 
 
@@ -99,24 +99,3 @@ def progress_bar(description: str) -> Callable[..., Any]:
 def say(line: str) -> None:
     """Print a line, cut to 1,000 characters, to standard error, with the prefix "shoe: "."""
     print(f"shoe: {printable(line, longest=1000)}", file=sys.stderr)
-
-
-def confirm(question: str, refusal: str, detail: Callable[[], object] = lambda: None) -> None:
-    """Ask for confirmation on the terminal; the answer "no" ends the command with exit code 0.
-
-    ``question``: text without the question mark. ``detail``: callback that prints details before the question.
-
-    Raises:
-        OptionError: with the message ``refusal``, if standard input is not a terminal.
-    """
-    import typer
-
-    if sys.stdin is None or not sys.stdin.isatty():
-        raise OptionError(refusal)
-    detail()
-    try:
-        agreed = typer.confirm(f"{question}?", err=True)
-    except typer.Abort:
-        raise KeyboardInterrupt from None
-    if not agreed:
-        raise typer.Exit(0)

@@ -11,10 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Argument, Option
 
 from shoe.benchmarks import DEFAULT, benchmark
-from shoe.cli import options
+from shoe.cli import model_requests, options
 from shoe.cli.output import put_json, refuse_overwrite, say
-from shoe.cli.spending import approve_spending, end_at_budget
-from shoe.cli.workers import open_cluster, parse_engine, treat_sigterm_as_interrupt
 from shoe.core.errors import OptionError, ShoeError, pluralize
 
 if TYPE_CHECKING:
@@ -40,11 +38,12 @@ def find_pairs(
     files: Files,
     say: Callable[[str], None],
 ) -> Pairs | None:
-    """Return the human-object pairs to ask the model about, or None if questions are about whole images.
+    """Return the human-object pairs to ask the model about; None if the questions are about whole images.
 
-    With a detector and without ``pairs``, a file of pairs, boxes that ``files.detections`` lacks are detected and added
-    to this file. ``pictures`` are the images of this run or shard; ``every`` are the images of all shards, to which
-    external files of boxes or pairs refer. Raise OptionError if there are no pairs, except for a shard.
+    The pairs are read from the file ``pairs`` if given, or else formed from the boxes in the file ``files.detections``,
+    to which a detector, if given, first adds the boxes of missing images. ``pictures`` are the images of this run
+    or shard, and ``every`` the images of all shards, to which files of boxes or pairs refer. ``say`` prints remarks.
+    Raise OptionError if there are no pairs, except for a shard.
     """
     from shoe.predict.detection_files import read_detections_with_notes
     from shoe.predict.pairs import Pairs, read_paired
@@ -109,9 +108,7 @@ def predict(
     images: Annotated[list[Path], Argument(metavar="IMAGES", help="Image files, or folders of images.")],
     out: Annotated[Path, Option("--out", "-o", help="Prediction file to write, for shoe score.")],
     vlm: Annotated[str, Option(help="Vision-language model: name on the hub or at the endpoint, or a model folder.")],
-    backend: Annotated[
-        str, Option(help="Software that runs the model: transformers, endpoint or vllm.")
-    ] = "transformers",
+    backend: Annotated[str, Option(help="Software to run the model: transformers, endpoint or vllm.")] = "transformers",
     detector: Annotated[str | None, Option(help="Object detection model: name on the hub, or a model folder.")] = None,
     detections: Annotated[
         Path | None,
@@ -120,15 +117,9 @@ def predict(
             "With --detector: file to write the boxes to."
         ),
     ] = None,
-    labels: Annotated[
-        Path | None, Option(help="File that names the label and image IDs of the boxes: COCO JSON, data.yaml or text.")
-    ] = None,
-    pair_rule: Annotated[
-        str, Option(help="Rule that selects human-object pairs: upt, best, few-large, touching, all.")
-    ] = "upt",
-    pairs: Annotated[
-        Path | None, Option(help="File of human-object pairs, instead of boxes and a pairing rule.")
-    ] = None,
+    labels: Annotated[Path | None, Option(help="File of label and image names: COCO JSON, data.yaml or text.")] = None,
+    pair_rule: Annotated[str, Option(help="Rule for human-object pairs: upt, best, few-large, touching, all.")] = "upt",
+    pairs: Annotated[Path | None, Option(help="File of human-object pairs, instead of boxes and pair rule.")] = None,
     visual: Annotated[
         str,
         Option(
@@ -136,9 +127,7 @@ def predict(
             "combine with +."
         ),
     ] = "boxes",
-    way: Annotated[
-        str, Option(help="Type of question: phrase, yes-no, letters, or image (one question per image).")
-    ] = "phrase",
+    way: Annotated[str, Option(help="Type of question: phrase, yes-no, letters, image (one per image).")] = "phrase",
     prompt: Annotated[Path | None, Option(help="Prompt file to use instead of the shipped prompt.")] = None,
     confidence: Annotated[
         str | None,
@@ -154,9 +143,7 @@ def predict(
     settings: Annotated[
         list[str] | None,
         Option(
-            "--set",
-            metavar="GROUP.NAME=VALUE",
-            help="Set an option of detector, pairs, visual, ask or vlm. May be repeated.",
+            "--set", metavar="GROUP.NAME=VALUE", help="Option of detector, pairs, visual, ask, vlm. May be repeated."
         ),
     ] = None,
     dataset: Annotated[str, Option(help="Dataset that defines the objects and verbs.")] = DEFAULT,
@@ -168,9 +155,7 @@ def predict(
     shard: options.ShardText = None,
     engine: options.EngineText = "serial",
     gpus: options.Gpus = 0,
-    dry_run: Annotated[
-        bool, Option("--dry-run", help="Only detect boxes, form pairs and estimate tokens and cost.")
-    ] = False,
+    dry_run: Annotated[bool, Option("--dry-run", help="Only detect boxes and pairs, and estimate the cost.")] = False,
     yes: options.Yes = False,
     json: options.Json = None,
 ) -> None:
@@ -193,9 +178,9 @@ def predict(
     from shoe.predict.parts import Files, of_part
     from shoe.predict.settings import parse_settings
 
-    treat_sigterm_as_interrupt()
+    model_requests.treat_sigterm_as_interrupt()
     refuse_overwrite((*images, labels, pairs, prompt, ground_truth, detections, answers), out, json)
-    part, asking = None if shard is None else Shard.parse(shard), parse_engine(engine, gpus)
+    part, asking = None if shard is None else Shard.parse(shard), model_requests.parse_engine(engine, gpus)
     choices = parse_settings(
         benchmark=benchmark(dataset), model=vlm, backend=backend, detector=detector, detections=detections, pairs=pairs,
         labels=labels, rule=pair_rule, visual=visual, way=way, prompt=prompt, confidence=confidence,
@@ -224,10 +209,10 @@ def predict(
     _print_plan(plan, choices.model)
     if choices.model.asks and not dry_run and plan.total > plan.known:
         cost = f"up to {plan.cost:,.2f}" if plan.cost else ""
-        approve_spending([choices.model], lambda: cost, max_cost, yes=yes, example=_PRICE)
+        model_requests.approve_spending([choices.model], lambda: cost, max_cost, yes=yes, example=_PRICE)
     budget, seconds, written = Budget(max_cost, max_requests), None, None
     with (
-        open_cluster(asking if plan.total > plan.known and not dry_run else None, gpus) as kept.cluster,
+        model_requests.open_cluster(asking if plan.total > plan.known and not dry_run else None, gpus) as kept.cluster,
         Progress("", "questions") as progress,
     ):
         probabilities = choices.scoring.policy != NONE
@@ -287,7 +272,7 @@ def _check_all(states: Any, path: Path, budget: Budget) -> None:
         line = f"{path}: {answered}{ended}, no predictions were written; run the same command to resume"
         if ended:
             say(line)
-            end_at_budget(budget)
+            model_requests.end_at_budget(budget)
         raise ShoeError(line)
 
 

@@ -6,9 +6,7 @@ from typer import Option
 
 
 def prompt(
-    schema: Annotated[
-        bool, Option("--schema", help="Print the JSON schema of the answers, for structured output.")
-    ] = False,
+    schema: Annotated[bool, Option("--schema", help="Print the answers' JSON schema, for structured output.")] = False,
 ) -> None:
     """Print the recommended prompt. Score the answers with `shoe score --boxes thousand`.
 

@@ -15,25 +15,15 @@ if TYPE_CHECKING:
 
 
 def score(
-    predictions: Annotated[
-        list[Path], Argument(readable=False, help="One or more prediction files; the format is recognised by content.")
-    ],
+    predictions: Annotated[list[Path], Argument(readable=False, help="Prediction files in any supported format.")],
     ground_truth: options.GroundTruth,
     protocol: Annotated[
         list[str] | None,
-        Option(
-            "--protocol",
-            "-p",
-            help="Name of a protocol, or 'all' for every strict protocol and shoe. May be repeated. "
-            "Default: hico-det and shoe.",
-        ),
+        Option("--protocol", "-p", help="Name of a protocol, or 'all'. May be repeated. Default: hico-det and shoe."),
     ] = None,
     json: options.Json = None,
     per_class: options.PerClass = None,
-    save: Annotated[
-        Path | None,
-        Option(help="Save the results as a run to this file (NAME.shoe), for shoe compare and shoe verify."),
-    ] = None,
+    save: Annotated[Path | None, Option(help="File (NAME.shoe) for the run, for shoe compare and verify.")] = None,
     dataset: options.Dataset = DEFAULT,
     split: options.Split = None,
     boxes: options.Boxes = None,
@@ -42,51 +32,24 @@ def score(
     similarity: options.Similarity = "dataset",
     option: Annotated[
         list[str] | None,
-        Option(
-            "--option", "-o", help="NAME=VALUE: set one option of a protocol. May be repeated. '-o help' lists all."
-        ),
+        Option("--option", "-o", help="NAME=VALUE: set an option of a protocol. May be repeated. '-o help' lists all."),
     ] = None,
     scores: options.Scores = None,
-    words: Annotated[
-        Path | None,
-        Option(help="Write every predicted wording, its interpretation and the unparsed text to this CSV file."),
-    ] = None,
-    images_in_predictions: Annotated[
-        bool,
-        Option(
-            "--images-in-predictions",
-            help="Score only the images that occur in PREDICTIONS; the signature records this.",
-        ),
-    ] = False,
+    words: Annotated[Path | None, Option(help="CSV file for wordings, interpretations and unparsed text.")] = None,
+    images_in_predictions: options.ImagesInPredictions = False,
     subset: options.Subset = None,
     classes: options.Classes = None,
     image_labels: options.ImageLabels = None,
-    bounds: Annotated[
-        bool,
-        Option(
-            "--bounds",
-            help="Also report the lowest and highest score that missing ratings allow (several times slower).",
-        ),
-    ] = False,
-    results: Annotated[
-        Path | None, Option(help="Score one or many files, and write the JSON report of each file to this folder.")
-    ] = None,
-    shard: Annotated[
-        str | None, Option(help="With --results: score only one part of the files, e.g. 3/16, chosen by content hash.")
-    ] = None,
-    engine: Annotated[
-        str,
-        Option(
-            help="With --results, where scoring runs: serial, processes:N, ray (the Ray cluster at RAY_ADDRESS, or a "
-            "local cluster) or ray:ADDRESS."
-        ),
-    ] = "serial",
+    bounds: options.Bounds = False,
+    results: Annotated[Path | None, Option(help="Folder for the JSON reports of one or many files.")] = None,
+    shard: Annotated[str | None, Option(help="With --results: score only one part of the files, e.g. 3/16.")] = None,
+    engine: options.Engine = "serial",
     verbose: options.Verbose = False,
 ) -> None:
     """Score predictions: strict mAP, SHOE-mAP, SHOE-mF1 and miss rates, with a signature of all settings.
 
     Protocols: hico-det, hico-det-known-object, ppdm, qpic, gen-vlkt, upt, thid, diag; shoe, shoe-literal, shoe-robust;
-    for V-COCO v-coco-agent, v-coco-s1, v-coco-s2; for SWIG-HOI swig-hoi, choir.
+    for V-COCO v-coco-agent, v-coco-s1, v-coco-s2; for SWIG-HOI swig-hoi, choir; all: every strict protocol and shoe.
     shoe score -o help lists the protocol options. shoe convert --help lists formats and box conventions.
 
     Example: shoe score predictions.json --ground-truth instances_test2015.json --protocol all

@@ -7,7 +7,7 @@ import logging
 import re
 import sqlite3
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import partial
@@ -132,7 +132,11 @@ class _Group(typer.core.TyperGroup):
 
     def resolve_command(self, ctx, args):  # type: ignore[no-untyped-def]  # as click has it
         if args[0] not in self.commands:
-            _refuse_misspelt_command(args[0], self.commands)
+            word = args[0]
+            is_path = Path(word).exists() or "/" in word or word.startswith("-")
+            if not is_path and (hint := did_you_mean(word, self.commands)):  # no folder of that name is created
+                found, expected = quote(word), f"a command or a folder ({hint} for a folder: ./{word})"
+                raise OptionError(f"serve: found {found}, expected {expected}")
             args = [_START, *args]
         return super().resolve_command(ctx, args)
 
@@ -155,23 +159,13 @@ def start(
     folder: Annotated[Path, Argument(help="Folder of the service; created if missing.")],
     host: _Host = "127.0.0.1",
     port: _Port = _PORT,
-    name: Annotated[
-        list[str] | None, Option(help="Host name under which a proxy forwards requests. May be repeated.")
-    ] = None,
-    jobs: Annotated[
-        int | None,
-        Option(
-            min=1, max=256, help="Number of concurrent jobs, each a process. Default: 1; on a cluster one per core."
-        ),
-    ] = None,
+    name: Annotated[list[str] | None, Option(help="Host name of the service behind a proxy. May be repeated.")] = None,
+    jobs: Annotated[int | None, Option(min=1, max=256, help="Jobs at a time. Default: 1 (Ray: one per core).")] = None,
     memory: Annotated[float, Option(min=0.5, help="Memory limit of a job, in gigabytes.")] = 16.0,
     minutes: Annotated[float, Option(min=0.1, help="Time limit of a job, in minutes.")] = 60.0,
     tokens: Annotated[bool, Option("--tokens", help="Require tokens on a loopback address, too.")] = False,
     engine: Annotated[str, Option(help=f"Where jobs run: {_ENGINES}.")] = "processes",
-    images: Annotated[
-        Path | None,
-        Option(help="Folder of the dataset's images, for examples of errors. Default: boxes only.", file_okay=False),
-    ] = None,
+    images: Annotated[Path | None, Option(help="Folder of images, for examples of errors.", file_okay=False)] = None,
 ) -> None:
     """Start the service. The first start prints an administrator token.
 
@@ -185,7 +179,10 @@ def start(
         from shoe.service.server import serve
         from shoe.service.settings import Settings
 
-        names = tuple(map(_host_name, name or ()))
+        for each in name or ():
+            if not re.fullmatch(r"[\w.-]+", each, re.ASCII):
+                raise OptionError(f"--name: found {quote(each)}, expected a host name such as shoe.example.org")
+        names = tuple(map(str.lower, name or ()))  # as compared with Host headers
         settings = Settings(host=host, port=port, names=names, always_tokens=tokens, images=images)
         limits = Limits(memory=int(memory * 1e9), cpu=int(minutes * 60), wall=minutes * 60)
         cluster, place, progress = _cluster(engine), Folder.open(folder), partial(print, flush=True)
@@ -221,14 +218,10 @@ def add_truth(
     name: Annotated[str, Argument(help="Name of the ground truth in submissions.")],
     file: Annotated[Path, Argument(help="Annotation file; the service keeps a copy.")],
     dataset: options.Dataset = DEFAULT,
-    split: Annotated[
-        str | None, Option(help="test2015 or train2015, if the file contains both (anno_bbox.mat).")
-    ] = None,
+    split: options.ImageSplit = None,
     classes: options.Classes = None,
     image_labels: options.ImageLabels = None,
-    shown: Annotated[
-        bool, Option("--shown", help="Show ground-truth boxes and labels in reports. Default: hidden.")
-    ] = False,
+    shown: Annotated[bool, Option("--shown", help="Show ground-truth boxes and labels in reports.")] = False,
 ) -> None:
     """Register a ground truth. The folder is created if missing; the service may be running.
 
@@ -270,9 +263,7 @@ def add_board(
     ] = "dataset",
     option: options.ProtocolOptions = None,
     figure: Annotated[str, Option(help="Metric that ranks submissions, e.g. strict:hico-det:full.")] = "semantic:map",
-    quota: Annotated[
-        int | None, Option(min=1, help="Maximum submissions per team in 24 hours; failed runs do not count.")
-    ] = None,
+    quota: Annotated[int | None, Option(min=1, help="Submissions per team in 24 h; failed runs do not count.")] = None,
     hidden: Annotated[bool, Option("--hidden", help="Hide the results until `shoe serve show-board`.")] = False,
 ) -> None:
     """Create a leaderboard.
@@ -375,13 +366,6 @@ def doctor(
         print("no missing or damaged files")
 
 
-def _refuse_misspelt_command(word: str, commands: Iterable[str]) -> None:
-    """Raise an OptionError for a word similar to a command name, so that no folder of that name is created."""
-    hint = None if Path(word).exists() or "/" in word or word.startswith("-") else did_you_mean(word, commands)
-    if hint is not None:
-        raise OptionError(f"serve: found {quote(word)}, expected a command or a folder ({hint} for a folder: ./{word})")
-
-
 def _cluster(engine: str) -> str | None:
     """Return the address of a Ray cluster in the form of ``ray.init``, or None for local processes."""
     name, colon, more = engine.partition(":")
@@ -390,10 +374,3 @@ def _cluster(engine: str) -> str | None:
     if name != "ray" or (colon and not more):
         raise OptionError(f"--engine: found {quote(engine)}, expected {_ENGINES}")
     return engine if more.startswith("//") else more
-
-
-def _host_name(name: str) -> str:
-    """Return a host name in lower case, as compared with Host headers."""
-    if not re.fullmatch(r"[\w.-]+", name, re.ASCII):
-        raise OptionError(f"--name: found {quote(name)}, expected a host name such as shoe.example.org")
-    return name.lower()

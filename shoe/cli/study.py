@@ -28,9 +28,7 @@ def sheet(
     ground_truth: options.GroundTruth,
     out: options.Table,
     images: Annotated[int, Option(min=1, help="Number of images. All models are rated on the same images.")] = 50,
-    most: Annotated[
-        int, Option(min=1, help="Maximum number of predictions per model and image, best scores first.")
-    ] = 3,
+    most: Annotated[int, Option(min=1, help="Maximum predictions per model and image, best scores first.")] = 3,
     raters: Annotated[int, Option(min=1, max=1000, help="Number of human raters.")] = 3,
     seed: Annotated[int, Option(min=0, max=65535, help="Random seed of the sample.")] = 0,
     dataset: options.Dataset = DEFAULT,
@@ -139,10 +137,7 @@ def publish(
     folder: _StudyFolder,
     service: Annotated[Path, Argument(help="Folder of a service, created if missing. The service may be running.")],
     address: Annotated[str, Option(help="URL at which raters reach the service.")] = "http://127.0.0.1:8017",
-    again: Annotated[
-        list[str] | None,
-        Option(help="Name of a rater who needs a new link; the old link stops working. May be repeated."),
-    ] = None,
+    again: Annotated[list[str] | None, Option(help="Rater who gets a new link instead. May be repeated.")] = None,
 ) -> None:
     """Publish a study in a service (shoe serve), and print one link per rater. Links are printed only once.
 
@@ -211,29 +206,20 @@ _Seed = Annotated[int, Option(min=0, max=65535, help="Random seed of the sample.
 def new(
     folder: _Folder,
     dataset: Annotated[str, Option(help="Dataset whose classes are rated.")] = DEFAULT,
-    similarity: Annotated[
-        str,
-        Option(
-            help="Similarity map that defines the strata: shipped name, folder, or 'dataset' for the dataset's default."
-        ),
-    ] = "dataset",
+    similarity: options.Similarity = "dataset",
     items: Annotated[int, Option(min=1, help="Number of pairs of interactions.")] = 500,
     raters: _Raters = 5,
     seed: _Seed = 0,
     predictions: Annotated[
         list[Path] | None,
         Option(
-            "--for",
-            metavar="PREDICTIONS",
-            help="Prediction file: sample only pairs that affect its score. May be repeated.",
+            "--for", metavar="PREDICTIONS", help="Sample only pairs that affect this file's score. May be repeated."
         ),
     ] = None,
     ground_truth: Annotated[
         Path | None, Option("--ground-truth", "-g", help="Annotation file, for --for and --images.")
     ] = None,
-    images: Annotated[
-        Path | None, Option(help="Folder of the dataset's images; each pair is shown again with an image.")
-    ] = None,
+    images: Annotated[Path | None, Option(help="Folder of images; each pair is shown again with an image.")] = None,
 ) -> None:
     """Sample pairs of interactions, and write one HTML page per rater. The page saves a file that the rater sends back.
 
@@ -283,9 +269,7 @@ def bongard(
     images: Annotated[Path, Option(help="Folder with the images.")],
     raters: _Raters = 3,
     testers: Annotated[int, Option(min=1, help="Number of raters who answer each problem.")] = 3,
-    examples: Annotated[
-        Path | None, Option(help="Problem file with examples to show first, with their answers.")
-    ] = None,
+    examples: Annotated[Path | None, Option(help="Problem file of examples to show first, with answers.")] = None,
     seed: _Seed = 0,
 ) -> None:
     """Create a study in which people solve Bongard problems: does each query image belong to side A or side B?
@@ -340,9 +324,7 @@ def collect(
     folder: Annotated[Path, Argument(help="Folder of the study.")],
     files: Annotated[list[Path], Argument(help="Answer files that raters sent back.")],
     out: options.Table,
-    kept: Annotated[
-        Path | None, Option(help="Folder for the Bongard problems that at least one tester solves.")
-    ] = None,
+    kept: Annotated[Path | None, Option(help="Folder for Bongard problems that at least one tester solves.")] = None,
 ) -> None:
     """Merge the answer files of raters into one table for shoe study report.
 
@@ -377,12 +359,8 @@ app.command()(fetch)
 @app.command()
 def report(
     file: Annotated[Path, Argument(help="CSV or TSV table of answers: item, rater, rating 0 to 4.")],
-    similarity: Annotated[
-        str | None, Option(help="Similarity map to compare with the ratings: a shipped name or a folder.")
-    ] = None,
-    population: Annotated[
-        bool, Option("--population", help="Weight each item by the number of pairs it represents (column weight).")
-    ] = False,
+    similarity: Annotated[str | None, Option(help="Map to compare with the ratings: shipped name or folder.")] = None,
+    population: Annotated[bool, Option("--population", help="Weight items by the pairs that they represent.")] = False,
     latex: options.Latex = None,
     figures: options.Figures = None,
     html: Annotated[Path | None, Option(help="Write the results as an HTML page to this file.")] = None,

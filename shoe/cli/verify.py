@@ -15,9 +15,7 @@ def verify(
     run: Annotated[Path, Argument(help="Run (NAME.shoe) written by score --save.")],
     predictions: Annotated[Path, Argument(help="Prediction file of that run.")],
     ground_truth: options.GroundTruth,
-    similarity: Annotated[
-        str | None, Option(help="Folder of the similarity map, if the run does not use a shipped map.")
-    ] = None,
+    similarity: Annotated[str | None, Option(help="Folder of the similarity map, if it is not a shipped map.")] = None,
     boxes: options.Boxes = None,
     format: options.Format = None,
     classes: options.Classes = None,

@@ -24,7 +24,7 @@ from shoe.service.api import predictions, runs, service
 from shoe.service.callers import AppState
 from shoe.service.contract import Refused, describe, json_response, known_parameters, too_many
 from shoe.service.folder import Folder
-from shoe.service.pages import forms, routes
+from shoe.service.pages import routes
 from shoe.service.pages.rendering import NO_PAGE, problem
 from shoe.service.process import Executor
 from shoe.service.security import READS, BodyLimit, Guard
@@ -43,16 +43,7 @@ _ROUTERS = (
     service.studies_router,
     service.admin_router,
     routes.router,
-    forms.router,
 )
-_STATUS: dict[type[ShoeError], int] = {
-    contract.NotFoundError: 404,
-    contract.ConflictError: 409,
-    contract.TooLargeError: 413,
-    contract.DamagedError: 422,
-    contract.FullError: 507,
-}
-"""HTTP status by type of error; 422 for all others."""
 _BUSY = 10.0
 """Seconds to wait after a BusyError."""
 _TIDY_EVERY = 30.0
@@ -179,8 +170,7 @@ def _wrong(_: Request, error: Exception) -> Response:
         return error.response()
     if isinstance(error, contract.BusyError | contract.QuotaError):
         return too_many(str(error), getattr(error, "wait", _BUSY)).response()
-    status = next((status for kind, status in _STATUS.items() if isinstance(error, kind)), 422)
-    return Refused(status, str(error)).response()
+    return Refused(getattr(error, "status", 422), str(error)).response()
 
 
 def _invalid(_: Request, error: Exception) -> Response:

@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator
 from contextlib import closing, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
@@ -23,7 +24,7 @@ from shoe.service.contract import NotFoundError
 from shoe.service.database import VERSION, is_empty, is_foreign
 from shoe.service.folder import Folder, Store, has_files, refuse_empty_database
 from shoe.service.pages import playground, views
-from shoe.service.pages.rendering import STATIC, SiteLinks, file_of, render
+from shoe.service.pages.rendering import STATIC, file_of, render, site_link
 from shoe.service.pages.views import View, Viewer
 from shoe.service.runs import AGGREGATES, all_without_hidden, referenced
 from shoe.service.truths import truths
@@ -303,7 +304,8 @@ def _write(folder: Folder, to: Path) -> int:
         (to / file_of(path)).write_bytes(source.read_bytes())
     about: dict[str, Any] = {"who": _ANYBODY, "address": "", "made": time.time()}
     for path, view in pages.items():
-        (to / file_of(path)).write_bytes(render(view, SiteLinks(path, there), about | {"here": path}))
+        page = render(view, partial(site_link, path, there), about | {"here": path}, live=False)
+        (to / file_of(path)).write_bytes(page)
     (to / _MARK).write_text("made by shoe serve export\n", "utf-8")
     return len(pages)
 

@@ -88,7 +88,6 @@ class AppState:
     """State shared by all requests.
 
     Attributes:
-        executor: executor that runs the jobs.
         changes: notifier that wakes waiting event streams when the database changes.
         streams: number of open event streams, by caller.
         coming: number of bytes that single-request uploads in progress have received, by team.

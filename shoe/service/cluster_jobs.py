@@ -2,8 +2,8 @@
 
 ``python -P -m shoe.service.cluster_jobs CONTROL ADDRESS``: CONTROL is the file descriptor of an inherited
 connection over which the server sends one connection per job. ADDRESS is the address of the cluster, as for
-``ray.init``. A job's connection carries the message Start, then Progress about every second, then Finished; closing the
-connection cancels the job. The process exits when the server closes CONTROL.
+``ray.init``. A job's connection carries the message Start, then output lines about every second, then the end of the
+job; closing the connection cancels the job. The process exits when the server closes CONTROL.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from shoe.core.errors import ShoeError, printable
 from shoe.core.io.files import atomic_write
 from shoe.engines.ray_cluster import Cluster, Lease, connect, is_locked
 from shoe.engines.ray_cluster import Connection as RayConnection
+from shoe.service.jobs import files_of, map_of
 from shoe.service.process import DONE, Child, Done, End, Failed, Task
-from shoe.service.requests import files_of, map_of
 from shoe.version import __version__
 
 PIECE = 1 << 25
@@ -155,30 +155,14 @@ _GRACE, _LONGEST_END = 5.0, 15.0
 """Time limits in seconds: for hosts to remove their folders, and for this process to exit after the server."""
 
 
-class Ready(msgspec.Struct):
-    """Message: the connected cluster has ``cores`` cores, or cannot be used because of ``problem``."""
+Ready = int | str
+"""Message of the connected process to the server: number of cores of the cluster, or why it cannot be used."""
+Start = tuple[str, Task]
+"""Message of the server: a job to run, and the new folder for its results."""
+Update = list[str] | End | None
+"""Message about a job: new output lines of its child process (an empty list is a heartbeat), or its end.
 
-    cores: int = 0
-    problem: str = ""
-
-
-class Start(msgspec.Struct):
-    """Message: run a job, and write its results to the new folder ``scratch``."""
-
-    scratch: str
-    task: Task
-
-
-class Progress(msgspec.Struct, tag="progress"):
-    """Message: new output lines of the job's child process; an empty list is a heartbeat."""
-
-    lines: list[str]
-
-
-class Finished(msgspec.Struct, tag="finished"):
-    """Message: the job has ended; ``end`` is None if there is a result, otherwise the reason why there is none."""
-
-    end: End | None
+None means that the job has ended with a result, and an End is the reason why there is no result."""
 
 
 class JobRunner:
@@ -192,11 +176,11 @@ class JobRunner:
         self._hosts: set[Any] = set()
 
     def run(self, server: Connection[Any, Any]) -> None:
-        """Receive a job over the connection `server`, run the job on a host, and send Progress and Finished back."""
+        """Receive a job over the connection `server`, run the job on a host, and send updates back."""
         with server, suppress(EOFError, OSError):  # the server has cancelled the job, or has ended
-            start = msgspec.json.decode(server.recv_bytes(), type=Start)
+            scratch, task = msgspec.json.decode(server.recv_bytes(), type=Start)
             try:
-                end = self._attempt(server, start)
+                end = self._attempt(server, Path(scratch), task)
             except Exception as error:
                 why = printable(" ".join(str(error).split()), 300)
                 then: Literal["retry", "requeue"] = "retry"
@@ -205,7 +189,7 @@ class JobRunner:
                     time.sleep(_POLL)
                 # Only the log of the server gets `why`, because it may contain addresses and paths.
                 end = End(f"the machine of the job was lost ({type(error).__name__})", then, why)
-            _send(server, Finished(end))
+            _send(server, end)
 
     def dismiss_idle(self) -> None:
         """Shut down hosts that have been idle for more than 30 s; loops forever."""
@@ -222,8 +206,8 @@ class JobRunner:
             hosts = list(self._hosts)
         self._dismiss(hosts)
 
-    def _attempt(self, server: Connection[Any, Any], start: Start) -> End | None:
-        inputs = dict(_inputs(start.task))
+    def _attempt(self, server: Connection[Any, Any], scratch: Path, task: Task) -> End | None:
+        inputs = dict(_inputs(task))
         files = {name: [self._reference(name, path)] for name, path in inputs.items()}
         with self._lock:
             is_new = not self._idle
@@ -232,7 +216,7 @@ class JobRunner:
         is_well = False
         try:
             try:
-                self._wait(server, host.start.remote(start.task, files), patience=None)
+                self._wait(server, host.start.remote(task, files), patience=None)
             except self._ray.exceptions.RayActorError:
                 if is_new:
                     raise
@@ -240,10 +224,10 @@ class JobRunner:
             outcome: tuple[End | None, bytes | None] | None = None
             while outcome is None:
                 lines, outcome = self._wait(server, host.listen.remote(_POLL))
-                _send(server, Progress(lines))
+                _send(server, lines)
             end, done = outcome
             if end is None and done is not None:
-                self._fetch(server, host, Path(start.scratch), done)
+                self._fetch(server, host, scratch, done)
             is_well = True
             return end
         finally:
@@ -264,7 +248,7 @@ class JobRunner:
             with (scratch / "out" / Path(name).name).open("xb") as stream:
                 while piece := self._wait(server, host.read.remote(name, stream.tell())):
                     stream.write(piece)
-                    _send(server, Progress([]))
+                    _send(server, [])
                 os.fsync(stream.fileno())
         with atomic_write(scratch / DONE) as last:
             last.write(done)
@@ -280,7 +264,7 @@ class JobRunner:
         while not self._ray.wait([reference], timeout=_POLL)[0]:
             if patience is not None and time.monotonic() > since + patience:
                 raise TimeoutError(f"no response for {patience:g} s")
-            _send(server, Progress([]))
+            _send(server, [])
         return self._ray.get(reference)
 
     def _dismiss(self, hosts: list[Any]) -> None:
@@ -305,7 +289,7 @@ class JobRunner:
             return reference
 
 
-def _send(server: Connection[Any, Any], message: Progress | Finished) -> None:
+def _send(server: Connection[Any, Any], message: Update) -> None:
     server.send_bytes(msgspec.json.encode(message))
 
 
@@ -330,7 +314,7 @@ def main() -> None:
             threading.Thread(target=runner.dismiss_idle, daemon=True).start()
             cores = int(connection.ray.cluster_resources().get("CPU", 0))
             with suppress(EOFError, OSError):  # the server is gone
-                control.send_bytes(msgspec.json.encode(Ready(cores)))
+                control.send_bytes(msgspec.json.encode(cores))
                 while True:
                     connection.check()
                     if control.poll(_POLL):
@@ -339,7 +323,7 @@ def main() -> None:
             runner.stop()
     except ShoeError as error:
         with suppress(OSError):
-            control.send_bytes(msgspec.json.encode(Ready(problem=str(error))))
+            control.send_bytes(msgspec.json.encode(str(error)))
 
 
 def _exit_after(server: int) -> None:

@@ -21,13 +21,19 @@ from shoe.version import __version__
 class NotFoundError(ShoeError):
     """Raised if a run, file or other resource does not exist, or the caller may not see it."""
 
+    status = 404
+
 
 class ConflictError(ShoeError):
     """Raised if the state of a resource does not allow the requested action."""
 
+    status = 409
+
 
 class TooLargeError(ShoeError):
     """Raised if an upload exceeds its size limit."""
+
+    status = 413
 
 
 class DamagedError(ShoeError):
@@ -36,6 +42,8 @@ class DamagedError(ShoeError):
 
 class FullError(ShoeError):
     """Raised if the disk is full, or the team's disk quota is used up."""
+
+    status = 507
 
 
 class BusyError(ShoeError):

@@ -5,9 +5,7 @@ from collections.abc import Callable
 
 from shoe.core.errors import ShoeError
 from shoe.demo import PREDICTIONS, REPLIES, TRUTH
-from shoe.service import runs, submissions
-from shoe.service.boards import add_board
-from shoe.service.boards import boards as all_boards
+from shoe.service import boards, runs, submissions
 from shoe.service.folder import Folder
 from shoe.service.tokens import LOCAL
 from shoe.service.truths import add_truth, truths
@@ -22,16 +20,12 @@ _TITLE = "200 images of HICO-DET, synthetic predictions"
 def fill(folder: Folder, progress: Callable[[str], None]) -> None:
     """Add the demo content to a data folder if needed, and wait until its runs are scored and ranked.
 
-    Args:
-        progress: progress callback, called with a line of text.
-
-    Raises:
-        ShoeError: if a run fails.
+    `progress` is called with lines of text. Raise ShoeError if a run fails.
     """
     if not any(truth.name == NAME for truth in truths(folder)):
         add_truth(folder, NAME, TRUTH, shown=True)
-    if not any(board.name == NAME for board in all_boards(folder)):
-        add_board(folder, NAME, Request(truth=NAME), title=_TITLE)
+    if not any(board.name == NAME for board in boards.boards(folder)):
+        boards.add_board(folder, NAME, Request(truth=NAME), title=_TITLE)
     made = []
     for name, path in {**PREDICTIONS, "raw replies": REPLIES}.items():
         stored = folder.files.put(path)

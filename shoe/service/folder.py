@@ -62,11 +62,7 @@ class Store:
                 left.unlink(missing_ok=True)
 
     def path(self, sha256: str) -> Path:
-        """Return the path of a file.
-
-        Raises:
-            NotFoundError: if there is no such file, or `sha256` is not a SHA-256.
-        """
+        """Return the path of a file; raise NotFoundError if there is no such file, or `sha256` is not a SHA-256."""
         path = self._path(sha256)
         if not path.is_file():
             raise NotFoundError(f"no file {sha256}")
@@ -169,11 +165,7 @@ class Receiver:
     def finish(self, expected: str | None = None) -> StoreEntry:
         """Move the complete file into the store, unless the store has an equal file, and return the entry of the file.
 
-        Args:
-            expected: expected SHA-256 of the content; None if unknown.
-
-        Raises:
-            DamagedError: if compressed data is truncated, or the SHA-256 differs.
+        Raise DamagedError if compressed data is truncated, or the SHA-256 is not `expected` (None: any SHA-256).
         """
         self.check_whole()
         sha256 = self._hash.hexdigest()
@@ -276,10 +268,7 @@ class Folder:
 
     @classmethod
     def open(cls, path: str | Path, create: bool = True) -> Folder:
-        """Open a data folder, restrict its permissions to the owner, and return it.
-
-        Args:
-            create: whether to create the folder and its content if absent.
+        """Open a data folder, restrict its permissions to the owner, and return it; with `create`, create it if absent.
 
         Raises:
             InputError: if the folder is absent, cannot be written, or contains other files or a damaged database.
@@ -306,11 +295,7 @@ class Folder:
             raise InputError(path, found=error.strerror or str(error), expected="a writable folder") from None
 
     def lock(self) -> None:
-        """Lock the folder for this process, because only one server may use a folder.
-
-        Raises:
-            OptionError: if another process has locked the folder.
-        """
+        """Lock the folder for the server in this process; raise OptionError if another process has locked it."""
         from filelock import lock_descriptor
 
         handle = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT, 0o600)

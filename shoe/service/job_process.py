@@ -7,6 +7,7 @@ an error message. PARENT is the process ID of the parent.
 
 from __future__ import annotations
 
+import csv
 import ctypes
 import errno
 import os
@@ -14,8 +15,9 @@ import re
 import resource
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, replace
+from math import floor, log10
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,9 +26,10 @@ import msgspec
 from shoe.core.errors import ShoeError
 from shoe.core.io.files import atomic_write
 from shoe.core.io.json import encode
-from shoe.service import hidden
+from shoe.core.io.spreadsheets import delimited_text
+from shoe.diagnosis.error_types import ERRORS
+from shoe.service.jobs import ComparisonRequest, RankingRequest, ScoringRequest, command
 from shoe.service.process import DONE, Done, Failed, Task
-from shoe.service.requests import ComparisonRequest, RankingRequest, ScoringRequest, command
 from shoe.service.runs import THE_FILE
 from shoe.service.truths import StoredFile
 
@@ -81,10 +84,6 @@ class _JobFolder:
         self.task, self._folder = task, folder
         self.out = folder / "out"
 
-    def request(self, kind: type[Any]) -> Any:
-        """Return the request of the job, parsed as an instance of the type `kind`."""
-        return msgspec.convert(self.task.request, kind)
-
     def file(self, sha256: str, name: str) -> Path:
         """Create a link with the path `name` in the folder to a stored file, and return the path of the link."""
         path = self._folder / name
@@ -96,7 +95,7 @@ class _JobFolder:
         """Return the scoring request of the job, its options as on the command line, and its prediction file."""
         from shoe.scoring.file_options import ScoringOptions
 
-        request: ScoringRequest = self.request(ScoringRequest)
+        request = msgspec.convert(self.task.request, ScoringRequest)
 
         def linked(folder: str, file: StoredFile | None) -> Path | None:
             return None if file is None else self.file(file.sha256, f"{folder}/{file.file}")
@@ -140,9 +139,9 @@ def _score(job: _JobFolder) -> Done:
             write_wordings(wordings(report), notes.examples("unparsed"), job.out / "words.csv")
             print_report(report, Console(file=stream, width=_WIDTH), evidence)
         else:
-            result = encode(hidden.reduced(msgspec.json.decode(result), _size(run)), readable=True)
-            hidden.reduce_classes(job.out / "classes.csv")
-            rows = [(key, f"{value:.{hidden.decimals(_size(run))}f}") for key, value in metrics.items()]
+            result = encode(reduced(msgspec.json.decode(result), _size(run)), readable=True)
+            reduce_classes(job.out / "classes.csv")
+            rows = [(key, f"{value:.{decimals(_size(run))}f}") for key, value in metrics.items()]
             stream.write("\n".join([_ROUNDED, *aligned(rows), f"signature  {report.signature.short()}", ""]))
     (job.out / "result.json").write_bytes(result)
     return Done({}, metrics, str(report.signature))
@@ -150,7 +149,6 @@ def _score(job: _JobFolder) -> Done:
 
 def _diagnose(job: _JobFolder) -> Done:
     from shoe.diagnosis.diagnose import diagnose
-    from shoe.diagnosis.error_types import ERRORS
     from shoe.predictions.formats.qpic import read_action_scores
     from shoe.report.diagnosis import document
 
@@ -165,14 +163,14 @@ def _diagnose(job: _JobFolder) -> Done:
     content = document({wanted.name: found}, truth).to_dict()
     stage("writing", 0.9)
     size = min(len(truth.interactions), len(table))
-    content = content if wanted.shown else hidden.reduced(content, size)
+    content = content if wanted.shown else reduced(content, size)
     (job.out / "diagnosis.json").write_bytes(encode(content, readable=True))
     if wanted.shown:
         worst = sorted(ERRORS, key=lambda error: -(found.deltas[error.name].map or 0.0))[:_WORST]
         cases = [{"error": error.name, **asdict(case)} for error in worst for case in found.examples(error.name, 2)]
         (job.out / "examples.json").write_bytes(encode(cases))
     costs = {f"error:{name}": delta.map for name, delta in found.deltas.items() if delta.map is not None}
-    return Done({}, costs if wanted.shown else hidden.rounded(costs, size), str(found.signature))
+    return Done({}, costs if wanted.shown else rounded(costs, size), str(found.signature))
 
 
 def _page(job: _JobFolder) -> Done:
@@ -203,13 +201,13 @@ def _board(job: _JobFolder) -> Done:
     from shoe.comparison.resampling import Resampler, drawn_images
     from shoe.comparison.run_file import read_run
 
-    asked = job.request(RankingRequest)
+    asked = msgspec.convert(job.task.request, RankingRequest)
     run = read_run(job.file(asked.run, "run.shoe"))
     stage("resampling", 0.1)
     weights = drawn_images(len(run.images), range(asked.resamples), asked.seed)
     drawn: dict[str, Any] = dict(Resampler(run).under(weights).resampled())
     if not asked.shown:
-        drawn["decimals"] = np.array(hidden.decimals(_size(run)))
+        drawn["decimals"] = np.array(decimals(_size(run)))
     np.savez_compressed(job.out / "draws.npz", **drawn)
     return Done({}, _known_metrics(run, shown=asked.shown))
 
@@ -220,7 +218,7 @@ def _compare(job: _JobFolder) -> Done:
     from shoe.report.comparison import Compare, as_latex, as_markdown, comparison_csv
     from shoe.report.page.build import write_page
 
-    asked = job.request(ComparisonRequest)
+    asked = msgspec.convert(job.task.request, ComparisonRequest)
     stage("reading", 0)
     runs = [
         replace(read_run(job.file(of.sha256, f"runs/{number}.shoe")), name=of.name)
@@ -232,8 +230,9 @@ def _compare(job: _JobFolder) -> Done:
         done, every = (int(number.replace(",", "")) for number in re.findall(r"[\d,]*\d", text))
         stage("resampling", 0.1 + 0.7 * done / every)
 
-    options = {"resamples": asked.resamples, "seed": asked.seed, "allow_different": asked.allow_different}
-    found = compare(runs, **options, progress=progress)
+    found = compare(
+        runs, resamples=asked.resamples, seed=asked.seed, allow_different=asked.allow_different, progress=progress
+    )
     stage("writing", 0.8)
     content = Compare.from_comparison(found, class_differences(found))
     (job.out / "comparison.json").write_bytes(encode(content, readable=True))
@@ -252,7 +251,7 @@ def _stages(fraction: float) -> Callable[[str], None]:
 
 def _known_metrics(run: Run, *, shown: bool = True) -> dict[str, float]:
     found = {key: value for key, value in run.figures().items() if value is not None}
-    return found if shown else hidden.rounded(found, _size(run))
+    return found if shown else rounded(found, _size(run))
 
 
 def _size(run: Run) -> int:
@@ -260,6 +259,68 @@ def _size(run: Run) -> int:
 
 
 _KINDS = {"board": _board, "compare": _compare, "diagnose": _diagnose, "page": _page, "score": _score}
+# Results on a ground truth that is not shown: a few rounded metrics, from which single labels cannot be read.
+#
+# AP in full precision reveals which predictions of a class are right: two runs with 20 predictions in two orders are
+# enough. Therefore metrics are rounded to a step of about their standard error, and details are left out.
+
+LEAST_TRUTHS = 100
+"""Number of ground truths from which a class has metrics, in steps that a single prediction does not change."""
+_EXACT = ("classes", "entries", "images", "ground_truths", "predictions")
+"""Numbers that are known, and therefore not rounded."""
+_KEPT = frozenset(
+    {"signature", "dataset", "split", "name", "strict", "protocols", "roles", "semantic", "protocol", "map", "mf1"}
+    | {"map_rare", "map_non_rare", "map_without", "map_without_no_interaction", "max_recall", "mf1_best_tau"}
+    | {"gt_miss_rate", "prediction_miss_rate", "no_overlap_rate", "parts", "seen", "unseen", "harmonic_mean"}
+    | {"errors", "error", "count", "delta_map", "progression", *_EXACT, *(error.name for error in ERRORS)}
+    | {"vocabulary_gap", "exact_map", "verb_credit", "object_credit"}
+)
+"""Keys of results and diagnoses that are kept."""
+
+
+def decimals(size: int) -> int:
+    """Return the number of decimals for a metric in 0..1 over `size` items: a step is 1/5 to 2 standard errors.
+
+    >>> [decimals(size) for size in (20, 100, 9_999, 33_405)]
+    [1, 2, 2, 3]
+    """
+    return 1 + floor(log10(max(size, 1)) / 2)
+
+
+def rounded(metrics: Mapping[str, float], size: int) -> dict[str, float]:
+    """Return metrics rounded to ``decimals(size)``; `size`: number of ground truths or predictions, the lower one."""
+    return {key: round(value, decimals(size)) for key, value in metrics.items()}
+
+
+def reduced(content: Any, size: int, key: str = "") -> Any:
+    """Return the JSON of a result or a diagnosis, reduced to the keys in `_KEPT` and to rounded metrics and counts.
+
+    Counts, except those under `_EXACT`, are rounded to multiples of ``size / 10 ** decimals(size)``, at least 1.
+    """
+    if isinstance(content, Mapping):
+        return {name: reduced(value, size, name) for name, value in content.items() if name in _KEPT}
+    if isinstance(content, list | tuple):
+        return [reduced(each, size, key) for each in content]
+    if isinstance(content, float):
+        return round(content, decimals(size))
+    if isinstance(content, int) and key not in _EXACT:
+        step = max(round(size / 10 ** decimals(size)), 1)
+        return round(content / step) * step
+    return content
+
+
+def reduce_classes(path: Path) -> None:
+    """Remove classes below LEAST_TRUTHS ground truths from classes.csv, and round metrics to ``decimals(n) - 1``."""
+    header, *rows = csv.reader(path.read_text("utf-8").splitlines())
+    measured = [k for k, name in enumerate(header) if name.endswith(("_ap", "_recall", "_f1"))]
+    kept = [row for row in rows if int(row[header.index("ground_truths")]) >= LEAST_TRUTHS]
+    for row in kept:
+        digits = decimals(int(row[header.index("ground_truths")])) - 1
+        for k in measured:
+            row[k] = row[k] and f"{float(row[k]):.{digits}f}"
+    path.write_text(delimited_text([header, *kept]), "utf-8")
+
+
 _PR_SET_PDEATHSIG = 1
 _NICE = 5
 """Niceness of jobs, so that the server responds quickly while all cores run jobs."""
@@ -270,7 +331,10 @@ _GRACE = 5
 def main() -> None:
     """Run the job in the folder of the first command-line argument, and write Done or Failed to its file done.json."""
     folder, parent = Path(sys.argv[1]), int(sys.argv[2])
-    _exit_with(parent)
+    # The kernel kills this process when the parent dies; the parent may have died already.
+    ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(1)
     os.nice(_NICE)
     task = msgspec.json.decode((folder / "job.json").read_bytes(), type=Task)
     limits = task.limits
@@ -296,13 +360,6 @@ def main() -> None:
             os.fsync(stream.fileno())
     with atomic_write(folder / DONE) as stream:
         stream.write(msgspec.json.encode(found))
-
-
-def _exit_with(parent: int) -> None:
-    """Let the kernel kill this process when the process `parent` dies; exit if `parent` has died already."""
-    ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:
-        os._exit(1)
 
 
 if __name__ == "__main__":

@@ -1,21 +1,23 @@
-"""Job queue in the database: each job is claimed by one worker, is never lost, and runs to its end only once.
+"""Requests of jobs, and the job queue: each job is claimed by one worker, is never lost, and runs to its end only once.
 
 The key of a job is a hash of everything that its outcome depends on. Only the current attempt may report the outcome of
 a job; reports of earlier attempts are ignored.
 """
 
 import hashlib
+import shlex
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
 from shoe.service.database import to_json
 from shoe.service.folder import Folder
-from shoe.service.types import File
+from shoe.service.truths import TruthOptions
+from shoe.service.types import File, ScoringFields
 from shoe.version import __version__
 
 PRIORITIES = {"score": 0, "compare": 1, "board": 1, "diagnose": 2, "page": 3}
@@ -28,6 +30,100 @@ LEASE = 60.0
 
 _OUTCOMES = 2
 """Version of the outcomes of jobs. In version 2, those on a ground truth that is not shown are rounded."""
+
+
+class ScoringRequest(ScoringFields, kw_only=True):
+    """Request to score or diagnose predictions: hashes of files, and the options of ``shoe score``.
+
+    Attributes:
+        predictions: SHA-256 of the prediction file.
+        similarity: "name" of the similarity, and for a registered map also "folder" and "digest".
+        name: name of the predictions in reports.
+        file: name of the prediction file as uploaded.
+        shown: whether reports may contain boxes and labels of the ground truth.
+    """
+
+    predictions: str
+    truth: TruthOptions
+    similarity: dict[str, str]
+    name: str = "predictions"
+    file: str | None = None
+    shown: bool = False
+
+
+class ComparedRun(msgspec.Struct):
+    """A run in a comparison: SHA-256 of its file ``run.shoe``, and its name in the comparison."""
+
+    sha256: str
+    name: str
+
+
+class ComparisonRequest(msgspec.Struct):
+    """Request to compare runs, with the options of ``shoe compare``."""
+
+    runs: list[ComparedRun]
+    resamples: int | None
+    seed: int
+    allow_different: bool
+    shown: bool = False
+
+
+class RankingRequest(msgspec.Struct):
+    """Request to prepare a run for a leaderboard.
+
+    Attributes:
+        run: SHA-256 of the file ``run.shoe`` of the run.
+        resamples, seed: number of bootstrap samples of images, and random seed.
+        shown: whether metrics are in full precision, because the ground truth may leave the server.
+    """
+
+    run: str
+    resamples: int
+    seed: int
+    shown: bool
+
+
+def command(kind: str, request: Mapping[str, Any], file: str | None = None) -> str:
+    """Return the command line that prints the JSON of a job of kind score, page or compare.
+
+    `file` is the name of the prediction file (default: the name in the request); a comparison has none.
+    """
+    if kind == "compare":
+        compared = msgspec.convert(request, ComparisonRequest)
+        words = ["shoe", "compare", *(f"{run.name}.shoe" for run in compared.runs)]
+        words += ["--resamples", str(compared.resamples)] if compared.resamples else []
+        words += ["--seed", str(compared.seed), *(["--allow-different"] if compared.allow_different else [])]
+        return shlex.join([*words, "--json", "-"])
+    asked = msgspec.convert(request, ScoringRequest)
+    truth = asked.truth
+    values = [("ground-truth", truth.truth.file), ("dataset", truth.dataset), ("split", truth.split)]
+    files = {"classes": truth.classes, "image-labels": truth.image_labels}
+    values += [(name, stored.file) for name, stored in files.items() if stored]
+    values += [("protocol", name) for name in asked.protocols] + [("similarity", asked.similarity["name"])]
+    values += [("option", option) for option in asked.options]
+    values += [(name, getattr(asked, name)) for name in ("boxes", "scores", "format", "subset")]
+    values += [("bad-boxes", asked.bad_boxes)] if asked.bad_boxes != "refuse" else []
+    words = ["shoe", "score", file or asked.file or asked.name]
+    words += [word for name, value in values if value is not None for word in (f"--{name}", value)]
+    words += ["--images-in-predictions"] if asked.images_in_predictions else []
+    words += ["--bounds"] if asked.bounds else []
+    return shlex.join([*words, "--json", "-"])
+
+
+def files_of(kind: str, request: Mapping[str, Any]) -> list[str]:
+    """Return the SHA-256 of all stored files that a job reads."""
+    if kind == "board":
+        return [msgspec.convert(request, RankingRequest).run]
+    if kind == "compare":
+        return [run.sha256 for run in msgspec.convert(request, ComparisonRequest).runs]
+    asked = msgspec.convert(request, ScoringRequest)
+    return [asked.predictions, *(file.sha256 for file in asked.truth.files)]
+
+
+def map_of(request: Mapping[str, Any]) -> str | None:
+    """Return the folder name of the registered similarity map that a job reads; None if it reads no such map."""
+    folder: str | None = request.get("similarity", {}).get("folder")
+    return folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,15 +159,6 @@ class Job:
     request: dict[str, Any]
     attempt: int
     deaths: int
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """Outcome of a job: output files by name, metrics by key, and the signature of a scoring job."""
-
-    outputs: Mapping[str, File]
-    figures: Mapping[str, Any] = field(default_factory=dict)
-    signature: str | None = None
 
 
 def add(db: sqlite3.Connection, new: New) -> None:
@@ -116,7 +203,6 @@ def beat(folder: Folder, job: Job, stage: str, progress: float, lines: Sequence[
     Return False, and record nothing, if the job was given to another attempt.
 
     Args:
-        stage: name of the current stage.
         progress: progress of the job, 0 to 1.
         lines: new lines for the log.
     """
@@ -127,16 +213,23 @@ def beat(folder: Folder, job: Job, stage: str, progress: float, lines: Sequence[
 def finish(
     folder: Folder,
     job: Job,
-    outcome: Outcome,
+    outputs: Mapping[str, File],
+    figures: Mapping[str, Any] | None = None,
+    signature: str | None = None,
     lines: Sequence[str] = (),
     after: Callable[[sqlite3.Connection, Job], None] = lambda db, job: None,
 ) -> bool:
     """Record the outcome of a job, and call `after` with the database connection and the job, in one transaction.
 
-    The output files must be stored already. `lines` are new lines for the log. Return False, and record nothing, if the
-    job was given to another attempt.
+    Return False, and record nothing, if the job was given to another attempt.
+
+    Args:
+        outputs: output files by name, which must be stored already.
+        figures: metrics by key.
+        signature: signature of a scoring job.
+        lines: new lines for the log.
     """
-    columns = {"outputs": to_json(outcome.outputs), "figures": to_json(outcome.figures), "signature": outcome.signature}
+    columns = {"outputs": to_json(outputs), "figures": to_json(figures or {}), "signature": signature}
     ended = {"stage": None, "progress": 1, "lease_until": None, "deaths": 0, "ended": time.time()}
     with folder.database.write() as db:
         recorded = _update(db, job, [*lines, "finished"], state="done", **columns, **ended)

@@ -22,7 +22,7 @@ from typing import Any
 import msgspec
 
 from shoe.core.errors import OptionError
-from shoe.service.cluster_jobs import Finished, Progress, Ready, Start
+from shoe.service.cluster_jobs import Ready, Update
 from shoe.service.process import End, Executor, Task
 
 _STARTING, _SILENT, _ENDING, _POLL = 180.0, 60.0, 20.0, 0.2
@@ -39,10 +39,7 @@ class RayExecutor(Executor):
     name = "ray"
 
     def __init__(self, address: str) -> None:
-        """Connect to a cluster.
-
-        Args:
-            address: address of the cluster, as for ``ray.init``; if empty, ``RAY_ADDRESS``, or else a new cluster.
+        """Connect to a cluster at an address as for ``ray.init``; if empty, at ``RAY_ADDRESS``, or else a new cluster.
 
         Raises:
             OptionError: if no cluster responds, or the cluster is not compatible with this version of shoe.
@@ -60,7 +57,7 @@ class RayExecutor(Executor):
             with job_end, self._lock:
                 if self.is_ready:
                     send_handle(self._control, job_end.fileno(), self._process.pid)
-            connection.send_bytes(msgspec.json.encode(Start(str(scratch), task)))
+            connection.send_bytes(msgspec.json.encode((str(scratch), task)))
         return _RayJob(self, connection)
 
     def stop(self) -> None:
@@ -94,8 +91,8 @@ class RayExecutor(Executor):
                     why = f"no response from the Ray cluster within {_STARTING:g} s"
                     raise OptionError(f"--engine ray: {why}: check that the cluster is running")
             reply = msgspec.json.decode(self._control.recv_bytes(), type=Ready)
-            if reply.problem:
-                raise OptionError(reply.problem)
+            if isinstance(reply, str):
+                raise OptionError(reply)
         except (EOFError, OSError):
             self._end()
             raise OptionError("--engine ray: the process that connects to Ray ended without a message") from None
@@ -104,7 +101,7 @@ class RayExecutor(Executor):
             self._end()
             raise
         self.is_ready = True
-        return reply.cores
+        return reply
 
     def _supervise(self) -> None:
         """Restart the process whenever its connection is closed, until the executor is stopped."""
@@ -147,20 +144,19 @@ class _RayJob:
 
     def listen(self, seconds: float) -> list[str]:
         """Wait at most `seconds` for a message of the job, and return new output lines, or an empty list."""
+        update: Update = []
         try:
             if self._connection.poll(seconds):
-                message = msgspec.json.decode(self._connection.recv_bytes(), type=Progress | Finished)
+                update = msgspec.json.decode(self._connection.recv_bytes(), type=Update)
                 self._latest = time.monotonic()
             elif time.monotonic() > self._latest + _SILENT:
                 self._executor.restart()
-                message = Finished(_LOST)
-            else:
-                return []
+                update = _LOST
         except (EOFError, OSError):
-            message = Finished(_LOST)
-        if isinstance(message, Progress):
-            return message.lines
-        self.is_over, self.end = True, message.end
+            update = _LOST
+        if isinstance(update, list):
+            return update
+        self.is_over, self.end = True, update
         return []
 
     def close(self) -> None:

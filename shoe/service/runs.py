@@ -11,14 +11,13 @@ import msgspec
 from msgspec.structs import replace
 
 from shoe.core.errors import OptionError, pluralize, printable, quote
+from shoe.service import truths
 from shoe.service.callers import require_scope
 from shoe.service.contract import ConflictError, FullError, NotFoundError, Refused
 from shoe.service.database import read_row, to_json
 from shoe.service.folder import Folder, StoreEntry
-from shoe.service.requests import command
+from shoe.service.jobs import command
 from shoe.service.tokens import Identity
-from shoe.service.truths import TruthOptions, chosen
-from shoe.service.truths import truth as find_truth
 from shoe.service.types import File, Line, Request, Run, Visibility
 
 THE_FILE = "{file}"
@@ -86,10 +85,9 @@ def command_of(folder: Folder, id_: str) -> str:
 
 
 def cancel(folder: Folder, id_: str) -> Run:
-    """Cancel a queued or running run, and return the run. Its job continues if another run needs the job.
+    """Cancel a queued or running run, and return the run; raise ConflictError if the run has ended.
 
-    Raises:
-        ConflictError: if the run has ended.
+    The job of the run continues if another run needs the job.
     """
     with folder.database.write() as db:
         cancelled = db.execute(
@@ -296,7 +294,7 @@ def referenced(db: sqlite3.Connection) -> set[str]:
     """Return the SHA-256 of all stored files that the database refers to."""
     found = {row["sha256"] for row in db.execute("SELECT sha256 FROM predictions")}
     for row in db.execute("SELECT options FROM truths"):
-        found |= {file.sha256 for file in msgspec.json.decode(row["options"], type=TruthOptions).files}
+        found |= {file.sha256 for file in msgspec.json.decode(row["options"], type=truths.TruthOptions).files}
     for row in db.execute("SELECT outputs FROM jobs WHERE outputs IS NOT NULL"):
         found |= {file.sha256 for file in _OUTPUTS.decode(row["outputs"]).values()}
     return found
@@ -409,10 +407,10 @@ def check_closed(folder: Folder, identity: Identity, request: Request) -> None:
     """
     if identity.allows("admin"):
         return
-    target, truth = find_truth(folder, request.truth), request.truth
+    target, truth = truths.truth(folder, request.truth), request.truth
     if not target.shown:
         few = [field for field in ("images_in_predictions", "subset") if getattr(request, field)]
-        strict = chosen(target, request).strict
+        strict = truths.chosen(target, request).strict
         few += ["options"] * any((each.zero_tp, each.unpredicted) != ("zero", "zero") for each in strict)
         if few:
             why = f"metrics of few images, or only of classes with predictions, would reveal labels of {truth}"
@@ -423,7 +421,7 @@ def check_closed(folder: Folder, identity: Identity, request: Request) -> None:
 
 
 def closed_truths(folder: Folder) -> dict[str, list[str]]:
-    """Return {ground truth: leaderboards that are hidden or have a quota}; its runs must name such a leaderboard."""
+    """Return {ground truth: leaderboards with hidden results or a quota}; runs on it must name such a leaderboard."""
     found: dict[str, list[str]] = {}
     with folder.database.read() as db:
         for row in db.execute("SELECT name, truth FROM boards WHERE hidden OR quota IS NOT NULL ORDER BY name"):

@@ -48,9 +48,7 @@ def serve(
     """Serve a data folder until the signal SIGINT or SIGTERM, then close it; the next start repeats interrupted jobs.
 
     Args:
-        settings: addresses and limits of the server.
         children: number of jobs at a time (default: 1, or the number of cores of the cluster).
-        limits: resource limits of each job.
         cluster: address of the Ray cluster that runs the jobs, as for ``ray.init``; None to run jobs on this machine.
         progress: callback for lines of text: the address of the server, and at the first start an admin token.
 
@@ -76,8 +74,12 @@ def serve(
         gc.freeze()  # otherwise each full garbage collection would visit all modules and stop the server for 60 ms
         worker.start()
         try:
-            for line in _greeting(listening, settings, first):
-                progress(line)
+            host, port = listening.getsockname()[:2]
+            progress(f"shoe serves at http://{f'[{host}]' if ':' in host else host}:{port}")
+            if settings.open_to == "tokens":
+                progress("every client needs a token: create one with `shoe serve token`")
+            if first is not None:
+                progress(f"admin token, shown only once: {first}")
             server.run(sockets=[listening])
         finally:
             worker.stop()
@@ -85,15 +87,6 @@ def serve(
         executor.stop()
         listening.close()
         folder.close()
-
-
-def _greeting(listening: socket.socket, settings: Settings, token: str | None) -> Iterator[str]:
-    host, port = listening.getsockname()[:2]
-    yield f"shoe serves at http://{f'[{host}]' if ':' in host else host}:{port}"
-    if settings.open_to == "tokens":
-        yield "every client needs a token: create one with `shoe serve token`"
-    if token is not None:
-        yield f"admin token, shown only once: {token}"
 
 
 def _allow_files(wanted: int) -> None:

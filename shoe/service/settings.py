@@ -37,7 +37,6 @@ class Settings:
         events_per_caller: maximum number of open event streams per caller.
         patience: time limit for the next data of a request, and for reading a part of the response.
         slowest: minimum speed of a long request or response, in bytes per second.
-        connections: maximum number of connections.
         images: folder of the dataset's images, for the examples on the pages of runs; None without images.
         session: duration of a browser session after a login.
         upload_kept: time after which an unfinished upload without a new part is removed.

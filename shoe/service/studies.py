@@ -88,11 +88,7 @@ def invite(folder: Folder, id_: str, names: Sequence[str] = ()) -> dict[str, str
 
 
 def questions_of(folder: Folder, identity: tokens.Identity) -> RaterQuestions:
-    """Return the questions for the rater whose token identifies the caller.
-
-    Raises:
-        NotFoundError: if the study of the token is not published on this server.
-    """
+    """Return the questions for the rater who owns the token; raise NotFoundError if the study is not on this server."""
     id_, name = _study_and_rater(identity)
     with folder.database.read() as db:
         rater, _ = _read_questions(db, identity)
@@ -154,11 +150,7 @@ def answers_of(folder: Folder, identity: tokens.Identity) -> list[Answer]:
 
 
 def returned(folder: Folder, id_: str) -> list[Returned]:
-    """Return the answers of all raters of a study, one item per rater, also for raters without answers.
-
-    Raises:
-        NotFoundError: if the study is not published on this server.
-    """
+    """Return the answers of each rater of a study, if any; raise NotFoundError if the study is not on this server."""
     with folder.database.read() as db:
         names = _raters(db, id_)
         if not names:

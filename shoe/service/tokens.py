@@ -88,7 +88,6 @@ def new_token(
     Args:
         name: name of the user or program that gets the token.
         team: team of the token, which is created if absent.
-        scopes: permissions of the token.
         days: days until the token expires; None for no expiry.
 
     Raises:

@@ -100,7 +100,6 @@ def add_truth(
         shown: whether boxes and labels may leave the server, for example in reports with examples.
         split: name of a class split, or of one of the splits in a file with several splits.
         classes: file of a class table that replaces the packaged class table.
-        image_labels: file of image-level labels.
 
     Raises:
         InputError: if a file cannot be read.

@@ -19,26 +19,32 @@ State = Literal["queued", "running", "done", "failed", "cancelled"]
 ENDED = ("done", "failed", "cancelled")
 """Final states of a run."""
 Phase = Literal["words", "picture", "sides"]
+"""Part of a study: pairs of interactions as words, the same pairs with an image, or sides of Bongard problems."""
 Question = tuple[int, int, Phase]
 """Question to a rater: index of the item, occasion (1 for the first rating, 2 for a repeat), and phase."""
 _Index = Annotated[int, Meta(ge=0, le=2**31 - 1, extra={"expected": "a whole number, 0 or more"})]
 _Milliseconds = Annotated[float, Meta(ge=0, le=2**53, extra={"expected": "milliseconds since 1970"})]
 
 
-class Request(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Scoring request: name of the ground truth, and options of ``shoe score``."""
+class ScoringFields(msgspec.Struct, kw_only=True):
+    """Options of ``shoe score`` that all scoring requests have."""
 
-    truth: str
-    protocols: tuple[str, ...] = ()
-    similarity: str = "dataset"
-    options: tuple[str, ...] = ()
-    boxes: str | None = None
-    scores: str | None = None
-    format: str | None = None
-    subset: str | None = None
+    protocols: Annotated[tuple[Word, ...], Meta(max_length=20)] = ()
+    options: Annotated[tuple[Option, ...], Meta(max_length=100)] = ()
+    boxes: Word | None = None
+    scores: Word | None = None
+    format: Word | None = None
+    subset: Word | None = None
     images_in_predictions: bool = False
     bounds: bool = False
     bad_boxes: Literal["refuse", "drop", "count"] = "refuse"
+
+
+class Request(ScoringFields, kw_only=True, forbid_unknown_fields=True):
+    """Scoring request: name of the ground truth, and options of ``shoe score``."""
+
+    truth: str
+    similarity: str = "dataset"
 
 
 class Board(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -47,7 +53,6 @@ class Board(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     Attributes:
         name: name used in submissions.
         title: title on web pages.
-        truth: name of the ground truth.
         request: scoring options of all runs of the leaderboard.
         figure: key of the metric that ranks the runs.
         quota: maximum number of submissions per team in 24 hours, except failed or cancelled runs; None for no limit.
@@ -131,7 +136,7 @@ class ResponseBody(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     """Base class of response bodies."""
 
 
-class NewRun(RequestBody):
+class NewRun(RequestBody, ScoringFields):
     """Request to score an uploaded file, given by its SHA-256, on a ground truth or leaderboard, as ``shoe score``."""
 
     prediction: Hash
@@ -139,16 +144,7 @@ class NewRun(RequestBody):
     board: Word | None = None
     name: Text | None = None
     visibility: Visibility = "team"
-    protocols: Annotated[list[Word], Meta(max_length=20)] = []
     similarity: Word = "dataset"
-    options: Annotated[list[Option], Meta(max_length=100)] = []
-    boxes: Word | None = None
-    scores: Word | None = None
-    format: Word | None = None
-    subset: Word | None = None
-    images_in_predictions: bool = False
-    bounds: bool = False
-    bad_boxes: Literal["refuse", "drop", "count"] = "refuse"
 
 
 class NewComparison(RequestBody):

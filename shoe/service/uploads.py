@@ -24,7 +24,6 @@ class Upload(msgspec.Struct, frozen=True):
     Attributes:
         id: upload ID, given with each part.
         team: team that uploads the file.
-        name: name of the file.
         size: total size in bytes.
         sha256: expected SHA-256 of the complete file; None if not given.
     """

@@ -14,7 +14,7 @@ import msgspec
 from shoe.core.errors import printable
 from shoe.service import jobs, submissions
 from shoe.service.folder import Folder
-from shoe.service.jobs import Job, Outcome
+from shoe.service.jobs import Job
 from shoe.service.process import DONE, Done, End, Executor, Failed, Limits, Task
 from shoe.service.runs import tidy
 from shoe.service.types import File
@@ -40,7 +40,6 @@ class Worker:
         Args:
             folder: data folder, which this process must have locked.
             children: number of jobs at a time.
-            limits: resource limits of each job.
             executor: executor that runs the jobs (default: on this machine).
         """
         self._folder, self._limits, self._executor = folder, limits or Limits(), executor or Executor()
@@ -156,8 +155,7 @@ class Worker:
         for name, media in found.outputs.items():
             stored = self._folder.files.put(scratch / "out" / name)
             outputs[name] = File(stored.sha256, stored.size, media)
-        outcome = Outcome(outputs, found.figures, found.signature)
-        jobs.finish(self._folder, job, outcome, lines, after=submissions.follow_up)
+        jobs.finish(self._folder, job, outputs, found.figures, found.signature, lines, submissions.follow_up)
         return True
 
 

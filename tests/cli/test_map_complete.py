@@ -10,7 +10,7 @@ import orjson
 import pytest
 from typer import Exit
 
-from shoe.cli.map.complete import complete
+from shoe.cli.map.build import complete
 from shoe.core.errors import OptionError
 from shoe.demo import PREDICTIONS, TRUTH
 from shoe.predictions import read_predictions, write_predictions

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from shoe.cli.spending import BUDGET_REACHED
+from shoe.cli.model_requests import BUDGET_REACHED
 from shoe.demo import PREDICTIONS, TRUTH
 from tests.cli import run as cli
 from tests.llm.http import Heard, Reply, Says

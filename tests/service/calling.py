@@ -83,4 +83,4 @@ def done_by_hand(folder: Any, files: Mapping[str, bytes]) -> None:
         name: types.File(stored.sha256, stored.size, media.get(Path(name).suffix, "application/octet-stream"))
         for name, stored in ((name, received(folder.files, [data])) for name, data in files.items())
     }
-    assert jobs.finish(folder, job, jobs.Outcome(outputs, {"semantic:map": 0.5}, "shoe|1"))
+    assert jobs.finish(folder, job, outputs, {"semantic:map": 0.5}, "shoe|1")

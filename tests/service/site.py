@@ -119,8 +119,7 @@ def do_all(folder: Any) -> None:
             stored = received(folder.files, [data])
             outputs[name] = types.File(stored.sha256, stored.size, "text/html" if "html" in name else "text/plain")
         signature = "shoe:1|data:hico-det" if job.kind == "score" else None
-        outcome = jobs.Outcome(outputs, figures.get(job.kind, {}), signature)
-        assert jobs.finish(folder, job, outcome, after=submissions.follow_up)
+        assert jobs.finish(folder, job, outputs, figures.get(job.kind), signature, after=submissions.follow_up)
 
 
 def _draws() -> bytes:

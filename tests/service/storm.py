@@ -26,7 +26,7 @@ from shoe.cli.score import score
 from shoe.core.errors import ServiceError
 from shoe.demo import PREDICTIONS, TRUTH
 from shoe.service import runs, submissions
-from shoe.service.client.client import Client
+from shoe.service.client import Client
 from shoe.service.folder import Folder
 from shoe.service.truths import add_truth
 

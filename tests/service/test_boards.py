@@ -58,7 +58,7 @@ def worked(folder: Any, value: float, signature: str = SIGNED.format("xyxy"), re
             figures = {"error:duplicate": 0.01, "error:missed_gt": 0.2}
         made = {name: received(folder.files, [data]) for name, data in files.items()}
         outputs = {name: types.File(of.sha256, of.size, "x/y") for name, of in made.items()}
-        jobs.finish(folder, job, jobs.Outcome(outputs, figures, signature), after=submissions.follow_up)
+        jobs.finish(folder, job, outputs, figures, signature, after=submissions.follow_up)
 
 
 def board(folder: Any, **more: Any) -> Any:

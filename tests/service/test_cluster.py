@@ -278,7 +278,7 @@ def test_what_comes_by_token_runs_nothing_there_and_hears_no_secret(
 def test_a_server_scores_there_what_comes_by_token_and_takes_all_that_it_started_along(
     how: int, tmp_path: Path, cluster: Machines
 ) -> None:
-    from shoe.service.client.client import Client
+    from shoe.service.client import Client
 
     folder = made_folder(tmp_path)
     words = ["serve", str(folder.path), "--port", "0", "--engine", f"ray:{cluster.address}", "--tokens"]

@@ -14,7 +14,7 @@ import msgspec
 import pytest
 
 from shoe.service import ray_executor
-from shoe.service.cluster_jobs import Finished, JobRunner, Progress
+from shoe.service.cluster_jobs import JobRunner
 from shoe.service.process import End, Limits, Task
 from shoe.service.ray_executor import RayExecutor, _RayJob
 
@@ -22,7 +22,7 @@ TASK = Task("score", {}, "files", "maps", Limits())
 
 
 def die_within_a_message(connection: Connection[Any, Any]) -> None:
-    os.write(connection.fileno(), struct.pack("!i", 100) + b'{"type":"progress","li')
+    os.write(connection.fileno(), struct.pack("!i", 100) + b'["stage sco')
     connection.close()
 
 
@@ -51,7 +51,7 @@ def test_a_job_of_a_server_that_died_within_a_message_is_not_begun() -> None:
 def test_jobs_are_tried_again_if_the_process_beside_the_server_died_within_a_message(executor: RayExecutor) -> None:
     server, beside = Pipe()
     job = _RayJob(executor, server)
-    beside.send_bytes(msgspec.json.encode(Progress(["stage scoring 0.5"])))
+    beside.send_bytes(msgspec.json.encode(["stage scoring 0.5"]))
     die_within_a_message(beside)
     assert job.listen(1) == ["stage scoring 0.5"]
     assert state(job) == (False, None)
@@ -72,7 +72,7 @@ def test_a_process_that_is_silent_is_restarted(executor: RayExecutor, monkeypatc
     assert job.listen(0) == []
     assert state(job) == (False, None)
     monkeypatch.setattr(ray_executor, "_SILENT", 0.0)
-    beside.send_bytes(msgspec.json.encode(Progress([])))
+    beside.send_bytes(msgspec.json.encode([]))
     assert job.listen(1) == []
     assert not restarted.is_set()
     job.listen(0.01)
@@ -84,6 +84,6 @@ def test_how_a_job_ended_is_what_the_process_beside_the_server_says(executor: Ra
     for end in (None, End("the machine of the job was lost", "retry")):
         server, beside = Pipe()
         job = _RayJob(executor, server)
-        beside.send_bytes(msgspec.json.encode(Finished(end)))
+        beside.send_bytes(msgspec.json.encode(end))
         job.listen(1)
         assert state(job) == (True, end)

@@ -7,8 +7,8 @@ from pathlib import Path
 from shoe.demo import PREDICTIONS, TRUTH
 from shoe.service import job_process, jobs, runs, submissions
 from shoe.service.folder import Folder
+from shoe.service.jobs import command
 from shoe.service.process import Limits, Task
-from shoe.service.requests import command
 from shoe.service.truths import add_truth
 from shoe.service.types import Request
 from tests.cli.run import run

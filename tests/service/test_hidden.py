@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from shoe.service.hidden import LEAST_TRUTHS, decimals, reduce_classes
+from shoe.service.job_process import LEAST_TRUTHS, decimals, reduce_classes
 from tests.service.calling import PUBLIC, TRUTH, bearer, calling, made_folder, received, sent, submitted
 
 pytest.importorskip("fastapi", reason="the service is not installed: pip install 'shoe-eval[serve]'")

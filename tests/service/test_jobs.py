@@ -64,11 +64,11 @@ def test_only_who_holds_the_attempt_says_how_it_ended(folder: Folder) -> None:
     assert second is not None
     assert (second.key, second.attempt) == (first.key, 2)
     assert not jobs.beat(folder, first, "scoring", 0.5)
-    assert not jobs.finish(folder, first, jobs.Outcome({}))
+    assert not jobs.finish(folder, first, {})
     assert not jobs.fail(folder, first, "too late")
     assert jobs.beat(folder, second, "scoring", 0.5)
-    assert jobs.finish(folder, second, jobs.Outcome({}))
-    assert not jobs.finish(folder, second, jobs.Outcome({}))
+    assert jobs.finish(folder, second, {})
+    assert not jobs.finish(folder, second, {})
     with folder.database.read() as db:
         lines = [row["line"] for row in db.execute("SELECT line FROM log ORDER BY number")]
     assert lines.count("finished") == 1

@@ -6,7 +6,7 @@ from urllib.parse import unquote
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoe.service.pages.rendering import ServerLinks, SiteLinks, file_of
+from shoe.service.pages.rendering import file_of, server_link, site_link
 from tests.examples import examples
 
 names = st.text("ab.-_ é%?#", min_size=1, max_size=6).filter(lambda name: name.strip(".") != "")
@@ -23,11 +23,11 @@ paths = st.one_of(
 def test_links_on_disk_lead_where_they_should(here: str, to: str) -> None:
     if "#" in here + to:
         return
-    link = SiteLinks(here, {here, to}).link(to)
+    link = site_link(here, {here, to}, to)
     assert normpath(join(dirname(file_of(here)), unquote(link))) == normpath(file_of(to))
-    assert SiteLinks(here, {here}).link("/absent") == ""
+    assert site_link(here, {here}, "/absent") == ""
 
 
 def test_links_of_a_server_lie_below_its_proxys_path() -> None:
-    assert ServerLinks("/lab/").link("/runs/r_1?a=b") == "/lab/runs/r_1?a=b"
-    assert ServerLinks().link('/maps/"é') == "/maps/%22%C3%A9"
+    assert server_link("/lab/", "/runs/r_1?a=b") == "/lab/runs/r_1?a=b"
+    assert server_link("", '/maps/"é') == "/maps/%22%C3%A9"

@@ -13,7 +13,6 @@ from shoe.core.errors import OptionError, unknown_name
 
 _File = Annotated[Path, Argument(help="instances_test2015.json, test_hico.json, anno_bbox.mat, or a native .npz.")]
 _Dataset = Annotated[str, Option(help="Dataset that defines the class IDs of the file.")]
-_Split = Annotated[str | None, Option(help="test2015 or train2015, if the file contains both (anno_bbox.mat).")]
 
 
 def list_(json: options.Json = None) -> None:
@@ -31,7 +30,7 @@ def list_(json: options.Json = None) -> None:
 def info(
     what: Annotated[str, Argument(help="Name of a dataset or class split (rf-uc), or path of an annotation file.")],
     dataset: _Dataset = DEFAULT,
-    split: _Split = None,
+    split: options.ImageSplit = None,
     json: options.Json = None,
 ) -> None:
     """Describe a dataset, a class split, or an annotation file.
@@ -68,7 +67,9 @@ def info(
         put_report(found, json, lambda to: print_summary(found, to))
 
 
-def stats(file: _File, dataset: _Dataset = DEFAULT, split: _Split = None, json: options.Json = None) -> None:
+def stats(
+    file: _File, dataset: _Dataset = DEFAULT, split: options.ImageSplit = None, json: options.Json = None
+) -> None:
     """Print the numbers of triplets and images of each object, verb and class, the most frequent first.
 
     Example: shoe dataset stats instances_test2015.json --json counts.json
@@ -118,31 +119,15 @@ def split(
             "paper (2), released (1, as in the released splits)."
         ),
     ] = "possible",
-    draw: Annotated[
-        str, Option(help="If a sampled combination must remain in training: skip it, or (uniform) try the next seed.")
-    ] = "skip",
-    mixed: Annotated[
-        str, Option(help="Images with both training and test combinations: drop, or cut to the test combinations.")
-    ] = "drop",
+    draw: Annotated[str, Option(help="If a combination must stay in training: skip, or uniform (next seed).")] = "skip",
+    mixed: Annotated[str, Option(help="Images with training and test combinations: drop, or cut to test.")] = "drop",
     empty: Annotated[str, Option(help="Images without triplets: add to test, or drop.")] = "test",
-    min_similarity: Annotated[
-        float,
-        Option(help="Minimum similarity, 0 to 1, of a test combination to the most similar training combination."),
-    ] = 0.0,
-    max_similarity: Annotated[
-        float,
-        Option(help="Maximum similarity, 0 to 1, of a test combination to the most similar training combination."),
-    ] = 1.0,
-    similarity: Annotated[
-        str | None, Option(help="Similarity map: a shipped name or a folder. Default: the map of the dataset.")
-    ] = None,
+    min_similarity: Annotated[float, Option(help="Minimum similarity to the closest training combination.")] = 0.0,
+    max_similarity: Annotated[float, Option(help="Maximum similarity to the closest training combination.")] = 1.0,
+    similarity: Annotated[str | None, Option(help="Map: shipped name or folder. Default: map of the dataset.")] = None,
     tries: Annotated[int, Option(help="Maximum number of seeds to try.")] = 1000,
-    format: Annotated[
-        str, Option("--format", help="Output format: json (as for PPDM and QPIC) or native (.npz).")
-    ] = "json",
-    json: Annotated[
-        str | None, Option("--json", help="Also write the split metadata as JSON to this file; '-' is standard output.")
-    ] = None,
+    format: Annotated[str, Option("--format", help="Output: json (as for PPDM and QPIC) or native (.npz).")] = "json",
+    json: options.Json = None,
 ) -> None:
     """Split images so that the test part contains only combinations of object and verb that training does not show.
 

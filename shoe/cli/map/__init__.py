@@ -3,8 +3,7 @@
 import typer
 
 from shoe.cli.map import tools
-from shoe.cli.map.build import build
-from shoe.cli.map.complete import complete
+from shoe.cli.map.build import build, complete
 from shoe.cli.map.tools import learn
 
 app = typer.Typer(help="Build, inspect, compare and convert similarity maps.")

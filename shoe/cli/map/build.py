@@ -1,19 +1,19 @@
-"""``shoe map build``: build a similarity map from ratings by language models and other raters."""
+"""``shoe map build`` and ``shoe map complete``: similarity maps from ratings by language models and other raters."""
 
 from __future__ import annotations
 
 import gc
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
 from typer import Argument, Option
 
 from shoe.benchmarks import DEFAULT, benchmark
-from shoe.cli import options
+from shoe.cli import model_requests, options
+from shoe.cli.map.tools import evaluate_predictions
 from shoe.cli.output import put_json, put_report, say
-from shoe.cli.spending import approve_spending, end_at_budget
-from shoe.cli.workers import open_cluster, parse_engine, parse_states, treat_sigterm_as_interrupt
 from shoe.core.errors import OptionError, quote, unknown_name
 
 if TYPE_CHECKING:
@@ -22,12 +22,20 @@ if TYPE_CHECKING:
     from shoe.lexicon.expressions import Part
     from shoe.lexicon.resolve import ObjectWords
     from shoe.maps.estimate import Estimate
+    from shoe.maps.growing_map import Pair
     from shoe.maps.planning import Plan
     from shoe.maps.prompts import Subject
+    from shoe.maps.session import Raters
+    from shoe.similarity import RatedPairs, Rater
 
-LEDGER = "shoe-ledger"
-PARTS = "verb,object"
-PRICE = "price = {input = 2.5, output = 10} in raters.toml"
+_LEDGER = "shoe-ledger"
+_PARTS = "verb,object"
+_PRICE = "price = {input = 2.5, output = 10} in raters.toml"
+
+
+_Ledger = Annotated[
+    Path | None, Option(help=f"Folder of all answers, shared by all maps. Default: {_LEDGER} next to the map.")
+]
 
 
 def build(
@@ -39,28 +47,16 @@ def build(
         Option("--for", metavar="PREDICTIONS", help="Rate only pairs needed to score this file. May be repeated."),
     ] = None,
     whole: Annotated[
-        bool,
-        Option(
-            "--whole-interactions",
-            help="With --for: rate whole interactions instead of single senses of verbs and objects.",
-        ),
+        bool, Option("--whole-interactions", help="With --for: rate whole interactions, not single verbs and objects.")
     ] = False,
-    similarity: Annotated[
-        str, Option(help="With --whole-interactions: map from which verb and object ratings are copied.")
-    ] = "hico-det",
+    similarity: Annotated[str, Option(help="With --whole-interactions: map of verb and object ratings.")] = "hico-det",
     object_words: Annotated[
         str | None, Option(help="With --for: rule for the senses of multi-word objects (protocol option object-words).")
     ] = None,
-    parts: Annotated[str, Option(help="Parts to rate: verb, object, or both.")] = PARTS,
-    steps: Annotated[
-        int | None, Option(min=0, max=20, help="Maximum distance of rated object pairs, in hypernym steps.")
-    ] = None,
-    ledger: Annotated[
-        Path | None, Option(help=f"Folder of all answers, shared by all maps. Default: {LEDGER} next to OUT.")
-    ] = None,
-    prompts: Annotated[
-        Path | None, Option(help="Folder of custom prompts: verb.txt, object.txt, interaction.txt.")
-    ] = None,
+    parts: Annotated[str, Option(help="Parts to rate: verb, object, or both.")] = _PARTS,
+    steps: Annotated[int | None, Option(min=0, max=20, help="Maximum hypernym steps between rated objects.")] = None,
+    ledger: _Ledger = None,
+    prompts: Annotated[Path | None, Option(help="Folder of prompts: verb.txt, object.txt, interaction.txt.")] = None,
     max_cost: options.MaxCost = None,
     max_requests: options.MaxRequests = None,
     ask_again: options.AskAgain = None,
@@ -100,10 +96,10 @@ def build(
     from shoe.report.terminal import console
     from shoe.similarity import SimilarityMap
 
-    treat_sigterm_as_interrupt()
+    model_requests.treat_sigterm_as_interrupt()
     gc.enable()  # this command runs for days
-    classes, again = benchmark(dataset).classes, parse_states(ask_again)
-    part, asking = None if shard is None else Shard.parse(shard), parse_engine(engine, gpus)
+    classes, again = benchmark(dataset).classes, model_requests.parse_states(ask_again)
+    part, asking = None if shard is None else Shard.parse(shard), model_requests.parse_engine(engine, gpus)
     if part and again:
         raise OptionError(
             "--shard and --ask-again are mutually exclusive: "
@@ -111,13 +107,13 @@ def build(
         )
     if not (part or dry_run):
         built_map.check_place(out, built_map.WHOLE_MARK if whole else built_map.MARK)
-    session = Raters(read_raters(raters), Prompts.read(prompts), ledger or out.absolute().parent / LEDGER, part)
+    session = Raters(read_raters(raters), Prompts.read(prompts), ledger or out.absolute().parent / _LEDGER, part)
     if merged := sum(each.merge(say) for each in session.sessions):
         say(f"merged {merged:,} lines from the ledgers of other runs")
     tables = [read_predictions(path, dataset=dataset) for path in predictions or []]
     planned = None
     if whole:
-        if not tables or steps is not None or object_words is not None or parts != PARTS:
+        if not tables or steps is not None or object_words is not None or parts != _PARTS:
             raise OptionError("--whole-interactions requires --for, and excludes --parts, --steps and --object-words")
         built_map.check_asked(session)
         source = SimilarityMap.load(similarity)
@@ -147,14 +143,17 @@ def build(
     if again or not is_complete(before):
         expected = estimate(plans, session.file, session.prompts, progress=measured_progress(session, before))
         show = Console(stderr=True, highlight=False).print
-        approve_spending(
+        model_requests.approve_spending(
             (config for config in session.file.raters if config.chats), lambda: cost_of(expected), max_cost, yes=yes,
-            example=PRICE, detail=lambda: show(estimate_table(expected)),
+            example=_PRICE, detail=lambda: show(estimate_table(expected)),
         )  # fmt: skip
     if again:
         session.ask_again(again, say)
     budget = Budget(max_cost, max_requests)
-    with open_cluster(asking, gpus, len(session.sessions)) as cluster, Progress(session.file.currency) as progress:
+    with (
+        model_requests.open_cluster(asking, gpus, len(session.sessions)) as cluster,
+        Progress(session.file.currency) as progress,
+    ):
         for each in session.sessions:
             each.cluster = cluster
         outcome = rate(session, plans, budget, progress)
@@ -168,7 +167,7 @@ def build(
         unanswered = f", {missing:,} questions unanswered (run the same command to ask them again)" if missing else ""
         merge = "run without --shard to merge all parts and write the map"
         say(f"part {part}: {done:,} answers saved{unanswered}; {merge}")
-        end_at_budget(budget)
+        model_requests.end_at_budget(budget)
         return
     if planned:
         built_map.write_whole(out, source, session, outcome, planned)
@@ -182,7 +181,7 @@ def build(
     if budget.reason in ("cost", "requests"):
         spent = f"{budget.requests:,} requests" if budget.reason == "requests" else "cost"
         say(f"budget limit reached ({spent}); run the same command to resume with a new budget")
-        end_at_budget(budget)
+        model_requests.end_at_budget(budget)
     elif missing := left(outcome):
         say(f"{missing:,} questions have no answer yet; run the same command to ask them again")
 
@@ -219,3 +218,127 @@ def cost_of(expected: Estimate) -> str:
     costs = [rater.cost for rater in expected.raters if rater.cost]
     likely = sum(cost.likely for cost in costs)
     return f"about {likely:,.2f} {expected.currency}" if any(cost.high for cost in costs) else ""
+
+
+def complete(
+    map: options.Map,
+    predictions: Annotated[Path, Option("--for", metavar="PREDICTIONS", help="Prediction file to be scored.")],
+    ground_truth: options.GroundTruth,
+    raters: options.Raters,
+    out: Annotated[Path | None, Option(help="Folder of the completed map. Default: MAP-completed.")] = None,
+    tolerance: Annotated[
+        float, Option(min=0.0, max=1.0, help="Target width of the score interval; 0.001 is 0.1 percentage points.")
+    ] = 0.001,
+    max_cost: options.MaxCost = None,
+    max_requests: options.MaxRequests = None,
+    ledger: _Ledger = None,
+    ask_again: options.AskAgain = None,
+    engine: options.EngineText = "serial",
+    gpus: options.Gpus = 0,
+    dry_run: Annotated[bool, Option("--dry-run", help="Print the cost of the first round and exit.")] = False,
+    yes: options.Yes = False,
+    json: options.Json = None,
+) -> None:
+    """Rate only the pairs that the SHOE-mAP of some predictions depends on, the most influential first.
+
+    Example: shoe map complete hico-det --for predictions.json -g instances_test2015.json --raters raters.toml
+    --max-cost 5
+
+    Before each round, bounds of the score are computed with all unrated pairs at 0 and at 1. Bounds of later rounds can
+    lie slightly outside earlier bounds, which assume that an unmatched prediction is a false positive of its present
+    class or of one other class. The command ends when the bounds differ by at most --tolerance. The map is written
+    after every round. You can stop a run at any time; the same command resumes it. MAP itself is not changed.
+    docs/protocols.md, 10.7, describes the interval and its limits.
+    """
+    from shoe.core.io.files import read_bytes
+    from shoe.llm.budget import Budget
+    from shoe.llm.recorder import Progress
+    from shoe.maps.complete import CompleteEstimate, MapCompleted, first_round
+    from shoe.maps.complete import complete as complete_map
+    from shoe.maps.estimate import estimate, measured_progress
+    from shoe.maps.growing_map import begun
+    from shoe.maps.job import known, rate_pairs
+    from shoe.maps.planning import plan_dataset, plan_needed, plan_pairs
+    from shoe.maps.prompts import Prompts
+    from shoe.maps.raters_toml import read_raters
+    from shoe.maps.session import Raters
+    from shoe.report.maps import closing_lines, estimate_table, round_line, rounds_table
+    from shoe.report.terminal import console
+    from shoe.report.text import print_line
+    from shoe.similarity import SimilarityMap
+    from shoe.similarity.ensemble import ENSEMBLE
+
+    model_requests.treat_sigterm_as_interrupt()
+    gc.enable()  # this command may run for days
+    start = SimilarityMap.load(map, ENSEMBLE)
+    folder = out or Path(f"{start.name}-completed")
+    again, asking = model_requests.parse_states(ask_again), model_requests.parse_engine(engine, gpus)
+    begin = begun(start, folder)
+    session = Raters(read_raters(raters), Prompts.read(None), ledger or folder.absolute().parent / _LEDGER)
+    if not dry_run:
+        model_requests.approve_spending(
+            (config for config in session.file.raters if config.chats), lambda: "an amount that --max-cost can limit",
+            max_cost, yes=yes, example=_PRICE,
+        )  # fmt: skip
+    report = evaluate_predictions(predictions, ground_truth, map, start.dataset)
+    files = {"predictions": predictions, "ground_truth": ground_truth}
+    purpose = {what: path.name for what, path in files.items()} | {"protocol": "shoe"}
+    purpose |= {f"{what}_sha256": sha256(read_bytes(path)).hexdigest() for what, path in files.items()}
+    assert report is not None, "both files are given"  # noqa: S101 - for the type checker
+    if dry_run:
+        columns = list(_raters(session))
+        state, wanted = first_round(begin, report.task, columns, tolerance, purpose, (lambda _: {}) if again else None)
+        first = {part: plan_pairs(part, pairs) for part, pairs in wanted.items()}
+        measured = measured_progress(session, known(session, first, sample=0))
+        expected = estimate(first, session.file, session.prompts, progress=measured)
+        if not put_json(CompleteEstimate(state.map, state.map_interval, expected.rounded()), json):
+            print(round_line(state, session.file.currency))
+            console().print(estimate_table(expected))
+        return
+    limit = Budget(max_cost, max_requests)
+
+    def rated(wanted: Mapping[Part, Sequence[Pair]]) -> Mapping[Part, RatedPairs]:
+        found = rate_pairs(session, wanted, limit, progress)
+        if limit.reason == "interrupted":  # an incomplete round cannot choose the pairs of the next round
+            progress.say("interrupted: all answers are saved; run the same command to resume")
+            raise KeyboardInterrupt
+        return found
+
+    with (
+        model_requests.open_cluster(asking, gpus, len(session.sessions)) as cluster,
+        Progress(session.file.currency) as progress,
+    ):
+        for each in session.sessions:
+            each.cluster = cluster
+        if again:
+            session.ask_again(again, progress.say)
+        completion = complete_map(
+            begin, report.task, rated, list(_raters(session)), folder, tolerance=tolerance, purpose=purpose,
+            known=(lambda pairs: rate_pairs(session, pairs, Budget(reason="requests"))) if again else None,
+            budget=limit,
+            show=lambda state: progress.say(round_line(state, session.file.currency)),
+        )  # fmt: skip
+        if again and not limit.stopping:
+            session.ask_again((), progress.say)
+    plans = plan_dataset(report.truth.classes), plan_needed(report.truth.classes, [report.predictions])
+    whole_build, looked_up = (sum(len(plan) for plan in parts.values()) for parts in plans)
+    found = MapCompleted.from_completion(completion, tolerance, whole_build, looked_up, folder)
+    if not put_json(found, json):
+        to = console()
+        to.print(rounds_table(completion, session.file.currency))
+        for line in closing_lines(completion, found.pairs, tolerance):
+            print_line(to, line)
+        if found.out:
+            print_line(to, f"to use the completed map, run `shoe score ... --similarity {folder}`")
+    model_requests.end_at_budget(limit)
+
+
+def _raters(raters: Raters) -> Iterator[Rater]:
+    from shoe.lexicon.expressions import POS
+    from shoe.similarity import Rater
+
+    for session in raters.sessions:
+        prompts = {f"{part}s": digest for part in POS if (digest := session.prompt_digest(part))}
+        details = {"kind": session.config.kind, **({"prompts": prompts} if prompts else {})}
+        for column in session.config.columns:
+            yield Rater(column, session.config.model, details=details)

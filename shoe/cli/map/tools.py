@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from shoe.scoring.score import Report
     from shoe.similarity import SimilarityMap
 
+_Predictions = Annotated[
+    Path | None,
+    Option("--for", metavar="PREDICTIONS", help="Prediction file to score with each map or subset of raters."),
+]
 _Truth = Annotated[Path | None, Option("--ground-truth", "-g", help="Annotation file for --for.")]
 
 
@@ -30,9 +34,7 @@ def import_(
     ] = None,
     provenance: Annotated[str | None, Option(help="Origin of the ratings, recorded in map.json.")] = None,
     licence: Annotated[str | None, Option(help="Licence of the ratings, recorded in map.json.")] = None,
-    extends: Annotated[
-        str | None, Option(metavar="MAP", help="Shipped map that OUT extends; OUT stores only the new ratings.")
-    ] = None,
+    extends: Annotated[str | None, Option(metavar="MAP", help="Shipped map that OUT extends with new ratings.")] = None,
 ) -> None:
     """Create a map from tables of ratings with the columns class_synset, synset, and one column per rater.
 
@@ -60,9 +62,7 @@ def import_(
 
 def merge(
     map: options.Map,
-    others: Annotated[
-        list[str], Argument(metavar="OTHER", help="Maps, or tables of ratings (see shoe map import --help).")
-    ],
+    others: Annotated[list[str], Argument(metavar="OTHER", help="Maps, or tables of ratings (see shoe map import).")],
     out: Annotated[Path, Option(metavar="DIR", help="New folder for the merged map.")],
 ) -> None:
     """Merge the raters of several maps or tables into a new map with all their columns and pairs.
@@ -103,10 +103,7 @@ def info(
 def diff(
     a: Annotated[str, Argument(metavar="A", help="First map: name of a shipped map, or folder of a map.")],
     b: Annotated[str, Argument(metavar="B", help="Second map: name of a shipped map, or folder of a map.")],
-    predictions: Annotated[
-        Path | None,
-        Option("--for", metavar="PREDICTIONS", help="Also score this prediction file with each of the two maps."),
-    ] = None,
+    predictions: _Predictions = None,
     ground_truth: _Truth = None,
     json: options.Json = None,
 ) -> None:
@@ -131,13 +128,9 @@ def diff(
 
 def ablate(
     map: options.Map,
-    predictions: Annotated[
-        Path | None, Option("--for", metavar="PREDICTIONS", help="Score this prediction file with each subset.")
-    ] = None,
+    predictions: _Predictions = None,
     ground_truth: _Truth = None,
-    human: Annotated[
-        Path | None, Option(metavar="FILE", help="CSV or TSV table of human ratings to compare each subset with.")
-    ] = None,
+    human: Annotated[Path | None, Option(metavar="FILE", help="Human ratings (CSV or TSV) to compare with.")] = None,
     json: options.Json = None,
 ) -> None:
     """Ablate the raters of a map: correlations of raters, and score and human agreement of every subset of raters.
@@ -152,18 +145,19 @@ def ablate(
     Standard deviations use n - 1. A map of more than 10 raters is refused. PREDICTIONS must use the box convention of
     its format; otherwise run shoe convert first.
     """
-    from shoe.maps.ablate import ablate as ablate_map
-    from shoe.maps.ablate import subsets_of
+    from shoe.maps import ablate as ablation
     from shoe.report.maps import print_ablation
     from shoe.similarity import SimilarityMap
     from shoe.similarity.ensemble import ENSEMBLE
     from shoe.study.raters_and_people import read_people
 
     similarity = SimilarityMap.load(map, ENSEMBLE)
-    subsets_of(len(similarity.raters))  # raises if there are too many raters, before files are read for minutes
+    ablation.subsets_of(
+        len(similarity.raters)
+    )  # raises if there are too many raters, before files are read for minutes
     ratings = read_people(human) if human else []
     report = evaluate_predictions(predictions, ground_truth, map, similarity.dataset)
-    found = ablate_map(similarity, report, ratings, progress_bar("subsets of raters"))
+    found = ablation.ablate(similarity, report, ratings, progress_bar("subsets of raters"))
     put_report(found, json, lambda to: print_ablation(found, similarity, report, to))
 
 

@@ -3,6 +3,7 @@
 import hashlib
 import posixpath
 from collections.abc import Callable, Collection, Coroutine, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import parse_qs, quote
@@ -25,38 +26,23 @@ from shoe.service.security import COOKIE
 from shoe.version import __version__
 
 
-class ServerLinks:
-    """Links between pages of a server; `base` is the path prefix that a proxy adds, if any."""
-
-    live = True
-
-    def __init__(self, base: str = "") -> None:
-        self.base = base.rstrip("/")
-
-    def link(self, path: str) -> str:
-        """Return the link to the page with a path on the server."""
-        return quote(self.base + path, safe="/?=&#:")
+def server_link(base: str, path: str) -> str:
+    """Return the link to the page with a path on the server; `base` is the path prefix that a proxy adds, or ""."""
+    return quote(base.rstrip("/") + path, safe="/?=&#:")
 
 
-class SiteLinks:
-    """Relative links between the pages and files of an exported site.
+def site_link(here: str, there: Collection[str], path: str) -> str:
+    """Return the relative link between two pages of an exported site; "" if the linked page is not exported.
 
     Args:
-        here: server path of the page that contains the links.
+        here: server path of the page that contains the link.
         there: server paths of all exported pages and files.
+        path: server path of the linked page.
     """
-
-    live = False
-
-    def __init__(self, here: str, there: Collection[str]) -> None:
-        self.here, self.there = file_of(here), there
-
-    def link(self, path: str) -> str:
-        """Return the relative link to a page, given its server path; "" if the page is not exported."""
-        path, mark, part = path.partition("#")
-        if path not in self.there:
-            return ""
-        return quote(posixpath.relpath(file_of(path), posixpath.dirname(self.here) or ".")) + mark + part
+    path, mark, part = path.partition("#")
+    if path not in there:
+        return ""
+    return quote(posixpath.relpath(file_of(path), posixpath.dirname(file_of(here)) or ".")) + mark + part
 
 
 def file_of(path: str) -> str:
@@ -83,11 +69,17 @@ STATIC = {
 """Paths of style sheets, scripts and images by file name; ``page.css`` is shared with reports."""
 
 
-def render(view: View, links: ServerLinks | SiteLinks, about: Mapping[str, Any]) -> bytes:
-    """Return the HTML of a page; `links` creates its links, and `about` contains the values that every page needs."""
+def render(view: View, link: Callable[[str], str], about: Mapping[str, Any], *, live: bool = True) -> bytes:
+    """Return the HTML of a page.
+
+    Args:
+        link: function that returns the link to a page or file, given its path on the server.
+        about: values that every page needs.
+        live: whether a server sends the page; False for an exported site.
+    """
     found = environment(Path(__file__).parent / "templates").get_template(view.template)
     values = {**about, **view.values, **(view.derive() if view.derive else {})}
-    page = found.render(values, link=links.link, live=links.live, version=__version__)
+    page = found.render(values, link=link, live=live, version=__version__)
     return page.encode("utf-8", "replace")
 
 
@@ -130,19 +122,20 @@ def viewer_of(request: Request) -> Viewer:
 
 def answer(request: Request, view: View, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
     """Return the response with the page of a view."""
-    return HTMLResponse(render(view, *_frame(request)), status, headers)
+    base, about = _frame(request)
+    return HTMLResponse(render(view, partial(server_link, base), about), status, headers)
 
 
 async def cached(request: Request, view: View) -> Response:
-    """Return the page of a view with plain values as a response; pages with equal content are rendered once.
+    """Return the response with the page of a view; a page that was rendered before is taken from a cache.
 
-    The cache key is everything that the page shows. A page is therefore never stale, and the page stays in the cache
-    when other runs change or jobs report progress.
+    The cache key is everything that the page shows, encoded with msgpack. A page is therefore never stale, and stays in
+    the cache when other runs change or jobs report progress.
     """
-    links, about = _frame(request)
-    shown = msgspec.msgpack.encode((view.template, view.values, about, links.base))
+    base, about = _frame(request)
+    shown = msgspec.msgpack.encode((view.template, view.values, about, base))
     key = hashlib.sha256(shown).digest()
-    page = _pages.pop(key, b"") or await run_in_threadpool(render, view, links, about)
+    page = _pages.pop(key, b"") or await run_in_threadpool(render, view, partial(server_link, base), about)
     _pages[key] = page  # the dict is ordered by the time of the last use
     if len(_pages) > _MOST_PAGES:
         del _pages[next(iter(_pages))]
@@ -153,9 +146,9 @@ _pages: dict[bytes, bytes] = {}
 _MOST_PAGES = 512
 
 
-def _frame(request: Request) -> tuple[ServerLinks, dict[str, Any]]:
+def _frame(request: Request) -> tuple[str, dict[str, Any]]:
     about = {"here": request.url.path, "who": viewer_of(request), "address": address_of(request)}
-    return ServerLinks(request.scope.get("root_path", "")), about
+    return request.scope.get("root_path", ""), about
 
 
 def problem(

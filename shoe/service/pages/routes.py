@@ -1,4 +1,4 @@
-"""Routes of read-only pages."""
+"""Routes of pages; pages with forms work without JavaScript."""
 
 import hashlib
 from collections.abc import Mapping
@@ -16,15 +16,15 @@ from shoe.benchmarks.protocols import ABOUT
 from shoe.core.boxes import CommonCoordinates
 from shoe.core.errors import ShoeError
 from shoe.predictions.table import SCORES
-from shoe.service import boards
+from shoe.service import boards, runs, submissions, tokens
 from shoe.service.api.runs import RunId
-from shoe.service.callers import Anybody, App, Reader, require_scope
-from shoe.service.contract import NotFoundError, describe
+from shoe.service.api.service import set_session
+from shoe.service.callers import Admin, Anybody, App, Reader, Submitter, require_scope, state_of, verify_token
+from shoe.service.contract import NotFoundError, Refused, describe
 from shoe.service.pages import playground, views
-from shoe.service.pages.rendering import STATIC, Page, address_of, answer, cached, viewer_of
-from shoe.service.pages.run import read_output
+from shoe.service.pages.rendering import STATIC, Form, Page, address_of, answer, cached, field, redirect, viewer_of
 from shoe.service.pages.views import View
-from shoe.service.runs import check_file, closed_truths, visible_run
+from shoe.service.security import COOKIE
 from shoe.service.truths import own_similarities, truths
 
 _GROUPS = {
@@ -143,7 +143,7 @@ async def run_list(
     asked = {"name": name, "state": state, "truth": truth}
     with app.folder.database.read():
         if after:
-            visible_run(app.folder, identity, after)
+            runs.visible_run(app.folder, identity, after)
         view = views.run_list(app.folder, viewer_of(request), asked, after or None)
     return await cached(request, view)
 
@@ -155,7 +155,7 @@ async def run_page(request: Request, id_: RunId, identity: Anybody, app: App) ->
         view = views.run_page(
             app.folder,
             viewer_of(request),
-            visible_run(app.folder, identity, id_),
+            runs.visible_run(app.folder, identity, id_),
             images=app.settings.images is not None,
         )
     return await cached(request, view)
@@ -164,9 +164,9 @@ async def run_page(request: Request, id_: RunId, identity: Anybody, app: App) ->
 @router.get("/runs/{id}/images/{number}")
 def example_image(id_: RunId, number: int, identity: Anybody, app: App) -> Response:
     """Return the image that an example of a run shows, from the server's image folder."""
-    run = visible_run(app.folder, identity, id_)
-    check_file(app.folder, identity, run, "examples.json")
-    cases = read_output(app.folder, run, "examples.json") or []
+    run = runs.visible_run(app.folder, identity, id_)
+    runs.check_file(app.folder, identity, run, "examples.json")
+    cases = views.read_output(app.folder, run, "examples.json") or []
     if app.settings.images is None or not 0 <= number < len(cases):
         raise NotFoundError("no example with an image of this number")
     path = app.settings.images / Path(cases[number]["image"]).name
@@ -178,7 +178,7 @@ def example_image(id_: RunId, number: int, identity: Anybody, app: App) -> Respo
 @router.get("/runs/{id}/classes")
 def classes_page(request: Request, id_: RunId, identity: Anybody, app: App) -> Response:
     """Show the metrics of a run by class."""
-    view = views.classes_page(app.folder, visible_run(app.folder, identity, id_))
+    view = views.classes_page(app.folder, runs.visible_run(app.folder, identity, id_))
     if view is None:
         raise NotFoundError(f"run {id_} has no metrics by class")
     return answer(request, view)
@@ -187,7 +187,7 @@ def classes_page(request: Request, id_: RunId, identity: Anybody, app: App) -> R
 @router.get("/submit")
 def submit(request: Request, identity: Reader, app: App, board: Text = "") -> Response:
     """Show the form for submitting predictions; the leaderboard `board` is selected."""
-    dataset, closed = benchmark(DEFAULT), closed_truths(app.folder)
+    dataset, closed = benchmark(DEFAULT), runs.closed_truths(app.folder)
     values = {
         "truths": [each for each in truths(app.folder) if identity.allows("admin") or each.name not in closed],
         "maps": list(dict.fromkeys([*playground.places(app.folder), *own_similarities()])),
@@ -268,7 +268,7 @@ async def truth_list(request: Request, _: Reader, app: App) -> Response:
 @router.get("/api")
 def interface(request: Request, identity: Anybody, app: App) -> Response:
     """Show the documentation of the API, made from its OpenAPI schema."""
-    closed = closed_truths(app.folder)
+    closed = runs.closed_truths(app.folder)
     names = [each.name for each in truths(app.folder)] if identity.allows("read") else ["TRUTH"]
     usable = [("truth", name) for name in names if name not in closed]
     usable += [("board", board) for boards_of in closed.values() for board in boards_of if identity.allows("read")]
@@ -289,3 +289,113 @@ def _rater_page() -> tuple[str, str]:
     from shoe.report.page.study import served_page
 
     return served_page()
+
+
+@router.get("/compare")
+def choose(request: Request, _: Reader, run: Annotated[list[str], Query()] = []) -> Response:  # noqa: B006
+    """Show the scored runs among the latest 200 finished runs; the runs with the IDs `run` are selected."""
+    return _choose(request, run)
+
+
+@router.post("/compare")
+def compare(request: Request, form: Form, identity: Submitter, app: App) -> Response:
+    """Submit a comparison of the selected runs, and redirect to its page; after an error, show form and message."""
+    ids = form.get("run", [])
+    try:
+        resamples, seed = (min(int(field(form, name) or 0), 100_000) for name in ("resamples", "seed"))
+        run = submissions.compare(
+            app.folder,
+            str(identity.team),
+            runs.with_results(app.folder, identity, ids),
+            resamples=resamples or None,
+            seed=max(seed, 0),
+            most_waiting=app.settings.queue_per_team,
+        )
+    except (ShoeError, ValueError) as error:
+        return _choose(request, ids, str(error))
+    return redirect(request, f"/runs/{run.id}")
+
+
+def _choose(request: Request, chosen: list[str], problem: str | None = None) -> Response:
+    folder, viewer = state_of(request).folder, viewer_of(request)
+    found = runs.runs(folder, viewer.seen, limit=200, state="done")
+    done = views.rows(viewer, folder, (run for run in found if run.kind == "score"))
+    values = {"runs": done, "chosen": chosen, "problem": problem}
+    return answer(request, View("compare.html", values), 409 if problem else 200)
+
+
+@router.post("/runs/{id}/{action}")
+def act(request: Request, id_: RunId, action: str, form: Form, identity: Submitter, app: App) -> Response:
+    """Cancel, retry, change or delete a run; redirect to its page, or to the list of runs after a deletion."""
+    run = runs.own_run(app.folder, identity, id_)
+    if action == "delete":
+        runs.delete(app.folder, run.id)
+        return redirect(request, "/runs")
+    if action == "change":
+        visibility: Any = field(form, "visibility") if field(form, "visibility") in ("team", "public") else None
+        runs.change(app.folder, run.id, field(form, "name") or None, visibility, field(form, "link").strip())
+    elif action == "cancel":
+        runs.cancel(app.folder, run.id)
+    elif action == "retry":
+        submissions.retry(app.folder, run.id, app.settings.queue_per_team)
+    else:
+        raise NotFoundError("no such page")
+    return redirect(request, f"/runs/{run.id}")
+
+
+@router.get("/login")
+def login_page(request: Request, next: Annotated[str, Query()] = "/") -> Response:  # noqa: A002 - of the address
+    """Show the login form."""
+    return answer(request, View("login.html", {"wanted": next, "problem": None}))
+
+
+@router.post("/login")
+def login(request: Request, form: Form, app: App) -> Response:
+    """Start a session with a token, and redirect to the page `next` of the form; show the form again if refused."""
+    token, wanted = field(form, "token").strip(), field(form, "next")
+    try:
+        verify_token(request, token)
+    except Refused as refused:
+        return answer(request, View("login.html", {"wanted": wanted, "problem": refused.message}), refused.status)
+    response = redirect(request, wanted if wanted.startswith("/") and wanted[1:2] not in ("/", "\\") else "/")
+    set_session(app, request, response, token)
+    return response
+
+
+@router.post("/logout")
+def logout(request: Request, app: App) -> Response:
+    """End the session of the session cookie, and redirect to the front page."""
+    tokens.log_out(app.folder, request.cookies.get(COOKIE, ""))
+    response = redirect(request, "/")
+    response.delete_cookie(COOKIE)
+    return response
+
+
+@router.get("/tokens")
+def token_list(request: Request, _: Admin) -> Response:
+    """Show all tokens, without their secrets."""
+    return _tokens(request)
+
+
+@router.post("/tokens")
+def make_token(request: Request, form: Form, _: Admin, app: App) -> Response:
+    """Create a token; show the list of tokens with the new token, which is not shown again, or with an error."""
+    name, team, scopes = (field(form, key) for key in ("name", "team", "scopes"))
+    try:
+        days = float(field(form, "days")) if field(form, "days") else None
+        made = tokens.new_token(app.folder, name, team, scopes.split(","), days)
+    except (ShoeError, ValueError) as error:
+        return _tokens(request, problem=str(error), status=422)
+    return _tokens(request, new_token=made)
+
+
+@router.post("/tokens/revoke")
+def revoke_token(request: Request, form: Form, _: Admin, app: App) -> Response:
+    """Revoke the token with the prefix in the form, and redirect to the list of tokens."""
+    tokens.revoke(app.folder, field(form, "prefix"))
+    return redirect(request, "/tokens")
+
+
+def _tokens(request: Request, new_token: str | None = None, problem: str | None = None, status: int = 200) -> Response:
+    values = {"tokens": tokens.tokens(state_of(request).folder), "made": new_token, "problem": problem}
+    return answer(request, View("tokens.html", values), status)

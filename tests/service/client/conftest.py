@@ -34,9 +34,10 @@ def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     """Waits of clients take a hundredth of their time."""
     import time
 
-    from shoe.service.client import client
+    from shoe.service import client
 
-    monkeypatch.setattr(client, "time", SimpleNamespace(sleep=lambda seconds: time.sleep(seconds / 100)))
+    clock = SimpleNamespace(sleep=lambda seconds: time.sleep(seconds / 100), monotonic=time.monotonic)
+    monkeypatch.setattr(client, "time", clock)
 
 
 @pytest.fixture

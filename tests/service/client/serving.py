@@ -57,7 +57,7 @@ def worked_on(folder: Any, reason: str | None = None) -> Iterator[None]:
                     continue
                 made = {name: received(folder.files, [data]) for name, data in FILES.items()}
                 outputs = {name: types.File(of.sha256, of.size, "text/plain") for name, of in made.items()}
-                jobs.finish(folder, job, jobs.Outcome(outputs, FIGURES, "shoe:1|data:x"))
+                jobs.finish(folder, job, outputs, FIGURES, "shoe:1|data:x")
 
     thread = threading.Thread(target=work)
     thread.start()

@@ -75,7 +75,7 @@ def _see_that_faults_change_nothing(server: str, folder: Any, place: Path, fault
     path = place / "mine.json"
     path.write_bytes(b"%d\n" % number * 3000)
     with pytest.MonkeyPatch.context() as patched, Network(server, faults) as network:
-        patched.setattr("shoe.service.client.calls.PART", 5000)
+        patched.setattr("shoe.service.client.PART", 5000)
         before = len(rows(folder, "runs"))
         with shoe.Client(network.address) as client:
             run = client.wait(client.submit(path, "small", options=["tau=0.4"]))
@@ -89,8 +89,8 @@ def _see_that_faults_change_nothing(server: str, folder: Any, place: Path, fault
 
 @pytest.mark.slow
 def test_parts_may_be_packed(server: str, folder: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("shoe.service.client.calls.PART", 5000)
-    monkeypatch.setattr("shoe.service.client.client.is_local", lambda server: False)
+    monkeypatch.setattr("shoe.service.client.PART", 5000)
+    monkeypatch.setattr("shoe.service.client.is_local", lambda server: False)
     path = tmp_path / "mine.json"
     path.write_bytes(b"packed\n" * 3000)
     with shoe.Client(server) as client:
@@ -132,12 +132,14 @@ def test_refusals_are_one_line_in_the_words_of_the_server(server: str, predictio
 
 
 def test_servers_that_are_none_or_of_another_version_are_named_as_such(server: str) -> None:
-    from shoe.service.client.calls import Answer, version
+    from httpx2 import Response
+
+    from shoe.service.client import server_version
 
     def answered(status: int, content: bytes, **headers: str) -> None:
-        flow = version()
+        flow = server_version()
         next(flow)
-        flow.send(Answer(status, headers, content))
+        flow.send(Response(status, headers=headers, content=content))
 
     with pytest.raises(ServiceError, match=r"v1.*9\.0.*v2, v3.*install shoe 9\.0"):
         answered(200, b'{"shoe": "9.0", "api": [2, 3]}')

@@ -1,19 +1,22 @@
-"""Options and signals of commands that send requests to models: ``--engine``, ``--gpus``, ``--ask-again``."""
+"""Options, signals and spending of commands that send requests to models: `map build`, `map complete`, `predict`."""
 
 from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from shoe.cli.output import say
 from shoe.core.errors import OptionError, quote, unknown_name
 
 if TYPE_CHECKING:
     from shoe.engines.base import Engine
     from shoe.engines.ray_cluster import Cluster
+    from shoe.llm.budget import Budget
 
 _STATES = ("unparsable", "refused")
 
@@ -87,3 +90,66 @@ def open_cluster(engine: Engine | None, gpus: float, models: int = 1) -> Iterato
             yield cluster
     except SystemExit:  # raised by Ray's handler of SIGTERM, while Ray connects
         raise KeyboardInterrupt from None
+
+
+BUDGET_REACHED = 3
+"""Exit code of a run that ended at --max-cost or --max-requests, with all answers saved."""
+
+
+def approve_spending(
+    configs: Iterable[Any],
+    about: Callable[[], str],
+    max_cost: float | None,
+    *,
+    yes: bool,
+    example: str,
+    detail: Callable[[], object] = lambda: None,
+) -> None:
+    """Ask for confirmation before a run that costs money, unless the user has accepted the cost.
+
+    The answer "no" ends the command with exit code 0. The user accepts any cost with ``--yes``, and the cost of models
+    with a price with ``--max-cost``. A model without a price costs money if its endpoint may charge.
+
+    Args:
+        configs: settings of the endpoints' models.
+        about: callback that returns the expected cost of the models with a price as text, "" for nothing.
+        example: example of how a price is set.
+        detail: callback that prints details before the question.
+
+    Raises:
+        OptionError: if confirmation is needed, and standard input is not a terminal.
+    """
+    import typer
+
+    configs = list(configs)
+    unpriced = [config for config in configs if config.price is None]
+    if unpriced and max_cost is not None:
+        say(f"--max-cost does not limit {_names(unpriced)}: no price is set ({example})")
+    charged = [config for config in unpriced if (place := getattr(config, "place", None)) and place.may_charge]
+    is_open = max_cost is None and any(config.price and not config.price.is_free for config in configs)
+    known = about() if is_open and not yes else ""
+    if yes or not (charged or known):
+        return
+    unknown = [f"the unknown cost of {_names(charged)}, which has no price ({example})"] if charged else []
+    cost = " plus ".join([*([known] if known else []), *unknown])
+    if sys.stdin is None or not sys.stdin.isatty():
+        raise OptionError(f"this run will cost {cost}: add --yes to accept, or --dry-run for details")
+    detail()
+    try:
+        agreed = typer.confirm(f"Spend {cost}?", err=True)
+    except typer.Abort:
+        raise KeyboardInterrupt from None
+    if not agreed:
+        raise typer.Exit(0)
+
+
+def end_at_budget(budget: Budget) -> None:
+    """End the command with exit code 3 if the run ended because its budget was used up."""
+    import typer
+
+    if budget.reason in ("cost", "requests"):
+        raise typer.Exit(BUDGET_REACHED)
+
+
+def _names(configs: Iterable[Any]) -> str:
+    return ", ".join(getattr(config, "name", config.model) for config in configs)

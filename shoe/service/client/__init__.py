@@ -1,1 +1,0 @@
-"""Python clients for a shoe server: submit predictions and receive results."""
