@@ -34,7 +34,6 @@ class CardFile(Document, frozen=True):
     """A published file of a dataset.
 
     Attributes:
-        name: file name.
         holds: name of the published split in the file, or ``IMAGE_LABELS``. Of several files with the same value, users
             need only one.
         purpose: purpose for which the file is needed.
@@ -150,8 +149,7 @@ class Actions:
         id_of = {pair: i for i, pair in enumerate(self.numbered)}
         actions = [self.names.index(name) for name in verbs]
         ids: Indices = np.array([[id_of[a, self.entry_of(a, name)] for name in objects] for a in actions], np.int64)
-        numbers: Indices = ids[verb, object_]
-        return numbers
+        return np.asarray(ids[verb, object_])
 
 
 SUBSETS: dict[str, Callable[[Interactions], Mask]] = {"single-pair": single_pair_images}

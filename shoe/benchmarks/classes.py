@@ -125,8 +125,7 @@ def read_classes(path: str | Path, usual: HoiClasses) -> HoiClasses:
 def coco_categories() -> dict[int, str]:
     """Return the 80 object names by COCO category ID (1 to 90), in COCO's order."""
     text = Path(__file__).with_name("coco_categories.tsv").read_text("utf-8")
-    rows = [line.split("\t") for line in text.splitlines()[1:]]
-    return {int(number): name for name, number in rows}
+    return {int(number): name for name, number in (line.split("\t") for line in text.splitlines()[1:])}
 
 
 def class_table(rows: Sequence[Sequence[str]]) -> str:
@@ -141,8 +140,7 @@ def parse_classes(text: str, name: str, source: str | Path = "class table") -> H
         text: lines of verb, object, gerund, WordNet 3.0 names of the verb's and the object's sense ("" for none), and
             "rare", "unseen" (not in the training set), "unscored" (not in the test set either) or "".
 
-    Raises:
-        InputError: naming the first line with another format; or for a class twice, or no classes.
+    Raises InputError naming the first line with another format; or for a class twice, or no classes.
     """
     lines = text.splitlines()
     if not lines or lines[0].split("\t") != _COLUMNS:
@@ -190,9 +188,8 @@ def _sense_ids(synsets: tuple[str, ...]) -> Ints:
             from shoe.lexicon.store import lexicon
 
             hint = "`shoe lexicon carry` writes a class table with the sense names of this lexicon, for --classes"
-            raise OptionError(
-                f"class table: found the sense {quote(name)}, expected a sense of {lexicon().title} ({hint})"
-            )
+            found, expected = f"found the sense {quote(name)}", f"expected a sense of {lexicon().title}"
+            raise OptionError(f"class table: {found}, {expected} ({hint})")
     return ids
 
 
@@ -281,5 +278,4 @@ class ClassSplit:
             return self
         row = {label: number for number, label in enumerate(own.labels)}
         rows = np.array([row.get(label, -1) for label in classes.labels], np.int64)
-        parts = {part: np.append(mask, False)[rows] for part, mask in self.parts.items()}
-        return replace(self, parts=parts)
+        return replace(self, parts={part: np.append(mask, False)[rows] for part, mask in self.parts.items()})

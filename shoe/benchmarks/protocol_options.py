@@ -285,8 +285,7 @@ def changed(options: Family, assignments: Iterable[str]) -> Family:
     >>> changed(SemanticOptions(), ["delta=0.25", "strict.cap=100"]).delta
     0.25
 
-    Raises:
-        OptionError: for an unknown name, or a missing or invalid value.
+    Raises OptionError for an unknown name, or a missing or invalid value.
     """
     strict = isinstance(options, StrictOptions)
     changes: dict[str, Any] = {}

@@ -120,9 +120,8 @@ class SplitRules(Document, frozen=True, omit_defaults=False):
             raise OptionError(f"ratio: found {self.ratio:g}, expected a fraction above 0 and below 1, such as 0.9")
         if not 0 <= self.min_similarity <= self.max_similarity <= 1:
             found = f"{self.min_similarity:g} and {self.max_similarity:g}"
-            raise OptionError(
-                f"min_similarity and max_similarity: found {found}, expected 0 <= minimum <= maximum <= 1"
-            )
+            rule = "expected 0 <= minimum <= maximum <= 1"
+            raise OptionError(f"min_similarity and max_similarity: found {found}, {rule}")
         if self.tries < 1:
             raise OptionError(f"tries: found {self.tries}, expected 1 or more")
 
@@ -192,8 +191,7 @@ class Draw:
     ) -> None:
         """Prepare the sampler; ``similar``, (C, C) symmetric similarities, is only needed for rules about similarity.
 
-        Raises:
-            OptionError: if no sample can satisfy the rules.
+        Raises OptionError if no sample can satisfy the rules.
         """
         self._rules, self._similar = rules, similar
         count = len(combinations)
@@ -306,8 +304,7 @@ def split_systematically(
         combinations: combinations of the table in their order before shuffling; by default sorted by object and verb.
         similarity: (C, C) symmetric similarities of combinations, needed for rules about similarity.
 
-    Raises:
-        OptionError: if the rules are impossible, or no split with the tried seeds satisfies them.
+    Raises OptionError if the rules are impossible, or no split with the tried seeds satisfies them.
     """
     combinations = Combinations.from_table(table) if combinations is None else combinations
     wanted = len(combinations) - int(rules.ratio * len(combinations))
@@ -533,8 +530,7 @@ def split_files(
 def joined(read: Read) -> Interactions:
     """Return the annotations of all files as one table.
 
-    Raises:
-        InputError: if two files contain the same image, or test annotations are given as "train" or the reverse.
+    Raises InputError if two files contain the same image, or test annotations are given as "train" or the reverse.
     """
     (path, truth), *more = read.values()
     splits = truth.benchmark.splits

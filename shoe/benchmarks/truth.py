@@ -16,7 +16,7 @@ from shoe.benchmarks import DEFAULT, benchmark
 from shoe.benchmarks.base import Benchmark, ImageLabel
 from shoe.benchmarks.checks import labels_of_words, refuse_other_benchmarks, triplet_name
 from shoe.benchmarks.classes import ClassSplit, HoiClasses
-from shoe.core.arrays import Indices, Ints, Mask
+from shoe.core.arrays import Indices, Ints, Mask, first_true
 from shoe.core.errors import InputError, OptionError, did_you_mean, pluralize, quote, unknown_name
 from shoe.core.interactions import Interactions, Rows, image_index
 from shoe.core.io.files import describe_content, read_bytes
@@ -35,8 +35,7 @@ def read_class_split(path: str | Path, classes: HoiClasses) -> ClassSplit:
     The file has one class per line, such as "ride horse", or is JSON with a list ``held_out`` of classes, as written by
     ``shoe dataset split``.
 
-    Raises:
-        InputError: for an unknown class, or if no classes or all classes are unseen.
+    Raises InputError for an unknown class, or if no classes or all classes are unseen.
     """
     data = read_bytes(path)
     is_json = data.lstrip()[:1] in (b"{", b"[")
@@ -64,13 +63,11 @@ def _held_out(path: str | Path, data: bytes) -> list[str]:
     labels = document.get(_HELD_OUT)
     if not isinstance(labels, list) or not all(isinstance(label, str) for label in labels):
         found = "none" if labels is None else quote(labels)
-        raise InputError(
-            path, field=_HELD_OUT, found=found, expected="a list of classes, as written by `shoe dataset split`"
-        )
+        expected = "a list of classes, as written by `shoe dataset split`"
+        raise InputError(path, field=_HELD_OUT, found=found, expected=expected)
     return labels
 
 
-_ZIP_MAGIC = b"PK"
 # A benchmark consists of functions, so it is pickled by its name.
 copyreg.pickle(Benchmark, lambda data: (benchmark, (data.name,)))
 
@@ -81,12 +78,10 @@ class GroundTruth:
 
     Attributes:
         interactions: triplets, with the vocabularies of ``classes``.
-        classes: HOI classes.
         split: name of the split, such as "test2015"; the file name without extension if the split is unknown.
         image_labels: (K, m) int8 ``ImageLabel``, whether an image shows a class; None without image-level labels.
         format: file format, such as "PPDM/QPIC JSON".
         left_out: names of training images left out because their triplets refer to boxes that the file does not have.
-        benchmark: benchmark of the ground truth.
         roles: annotations by person, if the benchmark is scored by person and the file has them.
         class_split: parts of the classes with separate scores; None if no class split is used.
         image_numbers: (m,) IDs by which prediction files refer to images; None if they use names.
@@ -166,8 +161,7 @@ class GroundTruth:
     def subset(self, name: str) -> GroundTruth:
         """Return the ground truth of a named subset of images; the name is appended to the split and so to signatures.
 
-        Raises:
-            OptionError: for an unknown name.
+        Raises OptionError for an unknown name.
         """
         subsets = self.benchmark.subsets
         if name not in subsets:
@@ -267,9 +261,8 @@ def _class_split(dataset: Benchmark, classes: HoiClasses, split: str | None) -> 
 
 
 def _read(path: str | Path, dataset: Benchmark, split: str | None) -> tuple[str, Rows]:
-    """Return the name of the file format, and the rows of the file."""
     data = read_bytes(path)
-    if data.startswith(_ZIP_MAGIC):
+    if data.startswith(b"PK"):
         table = read_native(path, data)
         if notes_of_native(path, data):
             hint = "are PREDICTIONS and --ground-truth swapped?"
@@ -312,9 +305,7 @@ def _validated_table(classes: HoiClasses, rows: Rows, path: str | Path) -> Inter
 
     verb = labels_of_words(path, "verb", rows.verb, rows.verbs, classes.verbs, place)
     object_ = labels_of_words(path, "object", rows.object, rows.objects, classes.objects, place)
-    foreign: Mask = classes.of[verb, object_] < 0
-    if foreign.any():
-        row = int(np.argmax(foreign))
+    if (row := first_true(classes.of[verb, object_] < 0)) is not None:
         found = f"{quote(classes.verbs[verb[row]])} with {quote(classes.objects[object_[row]])}"
         expected = f"one of the {len(classes)} classes of {classes.name}"
         raise InputError(path, record=place(row), found=found, expected=expected)
@@ -323,9 +314,8 @@ def _validated_table(classes: HoiClasses, rows: Rows, path: str | Path) -> Inter
     return table
 
 
-_EXCHANGED = (
-    0.05  # fraction of the images; 0 in the annotations of HICO-DET and V-COCO, 61 to 75 % if sides are exchanged
-)
+# Fraction of the images; 0 in the annotations of HICO-DET and V-COCO, 61 to 75 % if sides are exchanged.
+_EXCHANGED = 0.05
 
 
 def _refuse_exchanged_sizes(table: Interactions, path: str | Path) -> None:

@@ -53,6 +53,11 @@ def first_of_each(sorted_groups: NDArray[np.integer] | NDArray[np.floating]) -> 
     return mark
 
 
+def first_true(mask: Mask) -> int | None:
+    """Return the index of the first True in an (n,) mask; None if the mask has no True."""
+    return int(np.argmax(mask)) if mask.any() else None
+
+
 def stable_order(numbers: NDArray[np.integer]) -> Indices:
     """Return the stable argsort of non-negative integers. Radix sort, faster than ``np.argsort`` for mixed numbers."""
     order = np.argsort(numbers.astype(np.uint16), kind="stable")
@@ -142,9 +147,9 @@ _HALF = np.uint64(32)
 _BUCKETS_PER_ROW = 4
 
 
-def as_bits(numbers: Floats | NDArray[np.integer]) -> list[Bits]:
-    """Return the columns of (n,) or (n, k) numbers as the bits of float64; 0.0 and -0.0 have the same bits."""
-    return list((np.atleast_2d(numbers.T).astype(np.float64) + 0.0).view(np.uint64))
+def as_bits(*numbers: Floats | NDArray[np.integer]) -> list[Bits]:
+    """Return the columns of arrays (n,) or (n, k) as the bits of float64; 0.0 and -0.0 have the same bits."""
+    return [bits for each in numbers for bits in (np.atleast_2d(each.T).astype(np.float64) + 0.0).view(np.uint64)]
 
 
 def group_equal_rows(columns: Sequence[Bits]) -> tuple[Indices, Mask]:
@@ -182,21 +187,15 @@ def maybe_equal(columns: Sequence[Bits]) -> Indices:
     Fast for tables with few equal rows: only rows in the same hash bucket are compared.
     """
     hashes = _hashes(columns)
-    bucket, buckets = _buckets(hashes)
-    number = np.arange(len(hashes), dtype=np.int32)
-    last = np.zeros(buckets, np.int32)
+    bits = max(1, (_BUCKETS_PER_ROW * len(hashes)).bit_length())
+    bucket, number = (hashes >> np.uint64(64 - bits)).astype(np.int64), np.arange(len(hashes), dtype=np.int32)
+    last, crowded = np.zeros(1 << bits, np.int32), np.zeros(1 << bits, bool)
     last[bucket] = number
-    crowded = np.zeros(buckets, bool)
     crowded[bucket[last[bucket] != number]] = True
     rows: Indices = np.flatnonzero(crowded[bucket])
     order = np.argsort(hashes[rows])
     same = np.flatnonzero(hashes[rows[order[1:]]] == hashes[rows[order[:-1]]])
     return distinct(rows[np.concatenate([order[same], order[same + 1]])])
-
-
-def _buckets(hashes: Bits) -> tuple[Indices, int]:
-    bits = max(1, (_BUCKETS_PER_ROW * len(hashes)).bit_length())
-    return (hashes >> np.uint64(64 - bits)).astype(np.int64), 1 << bits
 
 
 def _hashes(columns: Sequence[Bits]) -> Bits:

@@ -79,8 +79,7 @@ def spearman_of_rows(
         weight: (B, n) or (n,) weights of items, above 0.
         valid: (B, n) mask of the items to include; None for all.
     """
-    shape = np.broadcast_shapes(a.shape, b.shape)
-    weight = np.broadcast_to(1.0 if weight is None else weight, shape)
+    weight = np.broadcast_to(1.0 if weight is None else weight, np.broadcast_shapes(a.shape, b.shape))
     weight = weight if valid is None else np.where(valid, weight, 0.0)
     x, y = middle_ranks(a, weight), middle_ranks(b, weight)
     return correlation(*((weight * product).sum(axis=1) for product in (x * y, x * x, y * y)))

@@ -43,8 +43,7 @@ class Engine:
             keys: distinct, picklable keys.
             shared: first argument of all calls, sent to each worker once; it must not be modified.
 
-        Raises:
-            ShoeError: if workers die repeatedly, or there are no workers.
+        Raises ShoeError if workers die repeatedly, or there are no workers.
         """
         for key in keys:
             yield key, work(shared, key)
@@ -75,9 +74,8 @@ class Shard:
         match = re.fullmatch(r"(\d{1,6})/(\d{1,6})", text, re.ASCII)
         number, count = (int(match[1]), int(match[2])) if match else (0, 0)
         if not 1 <= number <= count <= MOST:
-            raise OptionError(
-                f"--shard: found {quote(text)}, expected one part of several, such as 3/16 (1/16 is the first)"
-            )
+            expected = "one part of several, such as 3/16 (1/16 is the first)"
+            raise OptionError(f"--shard: found {quote(text)}, expected {expected}")
         return cls(number, count)
 
     def __str__(self) -> str:
@@ -90,8 +88,7 @@ class Shard:
 
     def holds(self, hashes: NDArray[np.uint64]) -> Mask:
         """Return (n,) whether each item belongs to this shard, from the (n,) hashes of the items' contents."""
-        mask: Mask = hashes % np.uint64(self.count) == np.uint64(self.number - 1)
-        return mask
+        return np.asarray(hashes % np.uint64(self.count) == np.uint64(self.number - 1))
 
     def holds_one(self, digest: bytes) -> bool:
         """Return whether the item whose content has this digest belongs to this shard."""
@@ -128,8 +125,7 @@ class Job(Generic[S, K, R]):
 def write_job(job: Job[Any, Any, Any]) -> IO[bytes]:
     """Return an unnamed file with a job and its uncompressed arrays, which workers can map into shared memory.
 
-    Raises:
-        InputError: if the file cannot be written, for example because the disk is full.
+    Raises InputError if the file cannot be written, for example because the disk is full.
     """
     arrays: list[pickle.PickleBuffer] = []
     pickled = pickle.dumps(job, 5, buffer_callback=arrays.append)

@@ -171,7 +171,6 @@ def _init(ray: Any, address: str, *, is_own: bool) -> None:
 
 
 def _addresses(ray: Any) -> dict[str, str]:
-    """Return the addresses of the head of the cluster and of the raylet on this machine."""
     context = ray.get_runtime_context()
     node = next(node for node in ray.nodes() if node["NodeID"] == context.get_node_id())
     return {"head": context.gcs_address, "raylet": f"{node['NodeManagerAddress']}:{node['NodeManagerPort']}"}

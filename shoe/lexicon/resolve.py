@@ -373,8 +373,7 @@ def resolve(word: str, part: Part, object_words: ObjectWords = "phrase-first") -
         object_words: rule for an object of several words: "phrase-first" (senses of the whole, else of all nouns),
             "pooled" (senses of every word, as in SHOE's paper), "head" (last word), "phrase" (whole expression only).
 
-    Raises:
-        OptionError: for an unknown ``object_words``.
+    Raises OptionError for an unknown ``object_words``.
     """
     if object_words not in get_args(ObjectWords):
         raise unknown_name("object-words", object_words, get_args(ObjectWords))

@@ -160,8 +160,7 @@ def word_shares(answer: Answer, words: Sequence[str]) -> list[float] | None:
     masses = [sum(exp(value) for (text, _), value in logprobs.items() if spells(text, word)) for word in words]
     if not any(masses):
         return None
-    least = exp(min(logprobs.values()))
-    masses = [mass or least for mass in masses]
+    masses = [mass or exp(min(logprobs.values())) for mass in masses]
     return [mass / sum(masses) for mass in masses]
 
 

@@ -240,9 +240,8 @@ def read_paired(path: str | Path, pictures: Sequence[Picture], names: Names, ben
     index = image_index(images, [picture.name for picture in pictures]).tolist()
     if images and max(index) < 0:
         expected = f"pairs in the given images, such as {quote(pictures[0].name)}"
-        raise InputError(
-            path, field="filename", found=f"only other images, such as {quote(images[0])}", expected=expected
-        )
+        found = f"only other images, such as {quote(images[0])}"
+        raise InputError(path, field="filename", found=found, expected=expected)
     pairs: list[list[Pair]] = [[] for _ in pictures]
     object_of: dict[float | str, str] = {}
     for record, name, number in zip(records, images, index, strict=True):

@@ -91,16 +91,14 @@ def growing(path: str | Path, form: str, by: Mapping[str, Any]) -> Iterator[Call
         path, first, lambda line: _check_settings(path, line, first), stopping=lambda: True, say=print
     ) as handle:
         if handle is None:
-            raise InputError(
-                path, found="a file that another process is writing", expected="a file used only by this run"
-            )
+            found = "a file that another process is writing"
+            raise InputError(path, found=found, expected="a file used only by this run")
 
         def add(record: msgspec.Struct) -> None:
             try:
                 write_all(handle, msgspec.json.encode(record) + b"\n")
             except OSError as error:
-                found = error.strerror or str(error)
-                raise InputError(path, found=found, expected="a writable file") from None
+                raise InputError(path, found=error.strerror or str(error), expected="a writable file") from None
 
         yield add
         os.fsync(handle)

@@ -156,9 +156,8 @@ def grouped(assignments: Iterable[str], groups: Iterable[str]) -> dict[str, dict
         name, equals, value = assignment.partition("=")
         group, dot, field = name.strip().partition(".")
         if not equals or not dot:
-            raise OptionError(
-                f"--set {quote(assignment)}: must have the form GROUP.NAME=VALUE, such as pairs.min_score=0.3"
-            )
+            rule = "must have the form GROUP.NAME=VALUE, such as pairs.min_score=0.3"
+            raise OptionError(f"--set {quote(assignment)}: {rule}")
         if group not in values:
             raise unknown_name("group of settings", group, values)
         values[group][field] = value.strip()
@@ -173,8 +172,7 @@ def configured(kind: type[_Settings], group: str, usual: Mapping[str, Any], give
         usual: values by name that replace the defaults of the type.
         given: values by name from the user, as text (lists and objects as JSON), which replace ``usual`` and defaults.
 
-    Raises:
-        OptionError: if a name or a value is invalid.
+    Raises OptionError if a name or a value is invalid.
     """
     for name in given:
         if name not in kind.__struct_fields__:

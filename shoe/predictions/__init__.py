@@ -210,11 +210,10 @@ def _missing_scores(table: Interactions, notes: ReadNotes | None, path: str | Pa
     count = min(notes.scores_defaulted, len(table)) if notes else 0
     missing: Mask = table.score == table.score.min(initial=np.inf) if count else np.zeros(len(table), bool)
     if int(missing.sum()) != count:
-        found = f"{count:,} triplets without a score that tie with other triplets"
         raise InputError(
             path,
             field="score",
-            found=found,
+            found=f"{count:,} triplets without a score that tie with other triplets",
             expected="missing scores that can be told from scores of 0",
             hint="choose native with --to",
         )

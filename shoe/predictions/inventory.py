@@ -19,7 +19,6 @@ from shoe.predictions import read_predictions_with_notes
 from shoe.predictions.formats.registry import BONGARD, PROBLEMS
 
 _PICTURES = (".jpg", ".jpeg", ".png")
-_ZIP = b"PK"
 _CLOSED = {b"[": b"]", b"{": b"}"}
 
 
@@ -31,7 +30,6 @@ class InventoryFile:
         path: path relative to the folder.
         kind: "ground truth", "image labels", "predictions" or "Bongard problems"; "" for other files.
         dataset: name of the dataset; "" if unknown.
-        format: name of the file format.
         holds: part of the dataset in the file, as named in the dataset card; "" if unknown.
         counts: number of images and triplets; for ground truth also empty_images and classes.
         published: comparison of the counts of ground truth with the published counts; None if no counts are published.
@@ -95,11 +93,15 @@ def _identify(path: Path, name: str) -> InventoryFile:
             return _read_truth(path, name, candidate)
         except ShoeError as error:
             problem = problem or str(error).removeprefix(f"{path}: ")
-        with suppress(ShoeError):
-            return _read_labels(path, name, candidate)
+        if candidate.read_image_labels is not None and candidate.test_images is not None:
+            with suppress(ShoeError):
+                candidate.read_image_labels(path, candidate.test_images(), candidate.classes, candidate)
+                return InventoryFile(name, IMAGE_LABELS, candidate.name, path.name, IMAGE_LABELS)
     marked = next((each for each in map(benchmark, benchmark_names()) if each.marks and each.marks.search(data)), None)
     try:
-        return _read_predictions(path, name, marked)
+        table, notes = read_predictions_with_notes(path, dataset=marked or DEFAULT)
+        counts = {"images": len(table.images), "triplets": len(table)}
+        return InventoryFile(name, "predictions", marked.name if marked else "", notes.format, counts=counts)
     except ShoeError as error:
         message = str(error).removeprefix(f"{path}: ") if marked or _is_truncated(data) else ""
     return InventoryFile(name, "", marked.name if marked else "", problem=problem or message)
@@ -112,7 +114,7 @@ def _is_truncated(data: bytes) -> bool:
 
 
 def _candidates(data: bytes) -> Iterator[Benchmark]:
-    if data.startswith(_ZIP):
+    if data.startswith(b"PK"):
         yield from map(benchmark, benchmark_names())
     elif recognised := benchmark_of_truth(data, marked=True) or benchmark_of_truth(data, marked=False):
         yield recognised[0]
@@ -125,16 +127,3 @@ def _read_truth(path: Path, name: str, dataset: Benchmark) -> InventoryFile:
     holds = published.split if published else truth.split.partition("/")[0]
     holds = holds if holds in dataset.card.holdings else holds.partition(",")[0]
     return InventoryFile(name, "ground truth", dataset.name, truth.format, holds, counts, published)
-
-
-def _read_predictions(path: Path, name: str, dataset: Benchmark | None) -> InventoryFile:
-    table, notes = read_predictions_with_notes(path, dataset=dataset or DEFAULT)
-    counts = {"images": len(table.images), "triplets": len(table)}
-    return InventoryFile(name, "predictions", dataset.name if dataset else "", notes.format, counts=counts)
-
-
-def _read_labels(path: Path, name: str, dataset: Benchmark) -> InventoryFile:
-    if dataset.read_image_labels is None or dataset.test_images is None:
-        raise InputError(path, found="no image labels", expected=IMAGE_LABELS)
-    dataset.read_image_labels(path, dataset.test_images(), dataset.classes, dataset)
-    return InventoryFile(name, IMAGE_LABELS, dataset.name, path.name, IMAGE_LABELS)

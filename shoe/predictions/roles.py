@@ -41,10 +41,9 @@ def roles_of_triplets(table: Interactions, benchmark: Benchmark, stated: Ints | 
     entry = entries[verb, target]
     if stated is not None:
         entry = np.where(stated[table.verb[rows]] >= 0, stated[table.verb[rows]], entry)
-    columns = [*as_bits(table.image), *as_bits(table.human_boxes), *as_bits(table.object_boxes)]
     return RolePredictions.from_triplets(
         table.images,
-        first_equal(columns)[rows],
+        first_equal(as_bits(table.image, table.human_boxes, table.object_boxes))[rows],
         table.image[rows],
         table.human_boxes[rows].astype(np.float32),
         table.object_boxes[rows].astype(np.float32),
@@ -115,8 +114,7 @@ def with_stated_roles(table: Interactions, benchmark: Benchmark, notes: ReadNote
     for i in np.flatnonzero(stated >= 0).tolist():
         notes.add("roles", table.verbs[i])
     notes.verbs_with_roles = table.verbs, table.verb
-    roles = roles_of_triplets(table, benchmark, stated)
-    return replace(without_roles(table, benchmark.actions, stated), roles=roles)
+    return replace(without_roles(table, benchmark.actions, stated), roles=roles_of_triplets(table, benchmark, stated))
 
 
 def with_words_of_file(table: Interactions, notes: ReadNotes | None) -> Interactions:

@@ -64,13 +64,12 @@ def read_bbox_mat(path: str | Path, data: bytes, benchmark: Benchmark, split: st
         images.append(name)
         sizes.append(size)
     rows = np.concatenate(blocks)
-    hoi = rows[:, 1].astype(np.int64)
     return Rows(
         images=images,
         image=rows[:, 0].astype(np.int64),
         human_boxes=rows[:, 2:6],
         object_boxes=rows[:, 6:],
-        **numbering.columns_of(hoi),
+        **numbering.columns_of(rows[:, 1].astype(np.int64)),
         coordinates=np.full(len(images), Coordinates.PIXELS_1, np.uint8),
         sizes=np.array(sizes, np.float64).reshape(-1, 2),
         left_out=tuple(left_out),
@@ -143,8 +142,7 @@ def read_image_labels(
     Args:
         benchmark: benchmark whose class table has the class order of the file.
 
-    Raises:
-        InputError: if the file is damaged, or has no labels for an image or class.
+    Raises InputError if the file is damaged, or has no labels for an image or class.
     """
     numbering = benchmark.classes
     data = read_bytes(path)
@@ -159,9 +157,8 @@ def read_image_labels(
         try:
             names = [text(cell) for cell in variables[f"list_{split}"]]
         except (TypeError, ValueError):
-            raise InputError(
-                path, field=f"list_{split}", found="cells that are not text", expected="file names"
-            ) from None
+            field, found = f"list_{split}", "cells that are not text"
+            raise InputError(path, field=field, found=found, expected="file names") from None
         expected = f"{len(numbering)} classes x {len(names)} images"
         try:
             labels = matrix(variables[f"anno_{split}"])

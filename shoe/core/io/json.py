@@ -40,8 +40,7 @@ def read_typed(path: str | Path, data: bytes, kind: type[T], place: Callable[[An
     Args:
         place: callback that returns the name of a record in a list, given the document, index and record.
 
-    Raises:
-        InputError: if the data are not JSON, or for a value of another type, with record and field.
+    Raises InputError if the data are not JSON, or for a value of another type, with record and field.
     """
     with suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):  # reported below
         return msgspec.json.decode(data, type=kind)

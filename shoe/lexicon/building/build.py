@@ -125,8 +125,7 @@ class Defect:
 def check_ids(source: Source) -> None:
     """Check the concept IDs of a source.
 
-    Raises:
-        InputError: if the source has no concepts, or if an ID is invalid or repeated.
+    Raises InputError if the source has no concepts, or if an ID is invalid or repeated.
     """
     if not source.concepts:
         raise InputError(source.path, found="no concepts", expected="at least one noun or verb")
@@ -245,8 +244,7 @@ def build(source: Source, name: str, *, break_cycles: bool = False) -> BuiltLexi
         name: name of the lexicon in signatures.
         break_cycles: leave out one relation of each cycle of parents; otherwise a cycle is an error.
 
-    Raises:
-        InputError: for invalid or repeated IDs, cycles of parents, concepts too deep below a root, or no concepts.
+    Raises InputError for invalid or repeated IDs, cycles of parents, concepts too deep below a root, or no concepts.
     """
     check_ids(source)
     parents = check_parents(source, break_cycles=break_cycles)
@@ -281,8 +279,7 @@ def build_words(source: Source, name: str) -> BuiltLexicon:
     The links of the source's concepts select the synsets. Concepts without a synset of their part of speech are left
     out and counted. ``name`` is the name of the lexicon in signatures.
 
-    Raises:
-        InputError: if no concept is linked to WordNet 3.0.
+    Raises InputError if no concept is linked to WordNet 3.0.
     """
     numbers = wordnet_numbers([concept.links for concept in source.concepts])
     base = wordnet()
@@ -332,8 +329,7 @@ def _exceptions(source: Source) -> Arrays:
     """Return the arrays of irregular forms: first the forms of the source's language, then the forms in the source."""
     language, found = _language(source), {}
     for pos in PARTS:
-        known = _rules(language).get("forms", {}).get(pos, {})
-        forms = {form: bases.split() for form, bases in known.items()}
+        forms = {form: bases.split() for form, bases in _rules(language).get("forms", {}).get(pos, {}).items()}
         forms = dict(wordnet().exceptions[pos]) if language == ENGLISH else forms
         for form, bases in source.forms[pos].items():
             written = spelled(plain(form))

@@ -247,7 +247,6 @@ class Context(NamedTuple):
     """Word of a phrase with its context.
 
     Attributes:
-        words: words of the phrase.
         i: index of the word.
         tags: tags of the words before index ``i``.
         known: parts of speech that the word can have.

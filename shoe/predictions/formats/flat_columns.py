@@ -23,7 +23,7 @@ from shoe.benchmarks.base import Benchmark
 from shoe.core.arrays import Floats, Indices, Mask
 from shoe.core.errors import InputError, MissingExtraError, quote
 from shoe.core.interactions import Interactions, Rows
-from shoe.core.io.files import atomic_write
+from shoe.core.io.files import atomic_write, write_text
 from shoe.core.io.json import ImageName, Number, NumberOrText, describe_value, explain_error
 from shoe.predictions.record_fields import image_names
 from shoe.predictions.source import Source
@@ -154,8 +154,7 @@ def write_csv(table: Interactions, path: str | Path, benchmark: Benchmark) -> No
     writer = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
     writer.writerow(columns)
     writer.writerows(zip(*columns.values(), strict=True))
-    with atomic_write(path) as stream:
-        stream.write(text.getvalue().encode())
+    write_text(path, text.getvalue())
 
 
 def write_flat_lines(table: Interactions, path: str | Path, benchmark: Benchmark) -> None:
@@ -224,7 +223,6 @@ def columns_in(given: Sequence[str]) -> tuple[dict[str, str], str]:
 
 
 def _column_names(source: Source, given: Sequence[str]) -> tuple[dict[str, str], str]:
-    """Return what :func:`columns_in` returns. Raises InputError if a column occurs twice."""
     names, layout = columns_in(given)
     for name in names.values():
         count = [each.lower() for each in given].count(name.lower())
@@ -258,7 +256,7 @@ def _rows(source: Source, columns: Columns, others: Columns, kind: Any, absent: 
         if absent in values:
             given = [row for row in given if values[row] != absent]
             values = [values[row] for row in given]
-        column[given] = _numbers(source, name, values, kind, given) if len(given) else []
+        column[given] = np.fromiter(_convert(source, name, values, kind, given), np.float64) if len(given) else []
         return column
 
     score = numbers("score")
@@ -307,10 +305,6 @@ def _convert(source: Source, name: str, values: Sequence[Any], kind: Any, rows: 
     except msgspec.ValidationError as error:
         place = lambda index, value: source.record_name(rows[index])  # noqa: E731
         raise explain_error(source.path, error, values, list[kind], place, field=name) from None
-
-
-def _numbers(source: Source, name: str, values: Sequence[Any], kind: Any, rows: Sequence[int]) -> Floats:
-    return np.fromiter(_convert(source, name, values, kind, rows), np.float64, len(values))
 
 
 def _index_words(

@@ -141,7 +141,6 @@ def convention_of(key: object) -> Convention | None:
 
 @lru_cache(8192)
 def _joined(key: object) -> str:
-    """Return a key in lower case without separators."""
     return re.sub(r"[\W_]", "", str(key)).lower()
 
 
@@ -263,7 +262,6 @@ def _from_names(value: dict[Any, Any], depth: int) -> Box | None:
             return box if box is None or layout == "xyxy" else box._replace(convention=Convention(layout))
     for first, second in _CORNERS:
         if first in plain and second in plain and depth < 3:
-            points = [plain[first], plain[second]]
-            flat = [_point(p) for p in points]
+            flat = [_point(p) for p in (plain[first], plain[second])]
             return _from_list(flat, depth + 1) if all(isinstance(p, list) and len(p) == 2 for p in flat) else None
     return None

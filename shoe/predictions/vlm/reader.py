@@ -119,7 +119,6 @@ class Tally:
 
 
 def _truth_key(record: dict[Any, Any]) -> str:
-    """Return the key of ground truth in a record; "" if there is none."""
     truth_keys = (key for key, value in record.items() if is_truth(key, value))
     return next((str(key) for key in truth_keys if isinstance(record[key], str) or holds_box(record[key])), "")
 
