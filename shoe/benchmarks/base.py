@@ -96,8 +96,7 @@ class Action:
 class Actions:
     """The A actions of a benchmark that is scored by person (V-COCO), in the order of its official files.
 
-    Attributes:
-        left_out: name of the role entry that papers often exclude from the mean; "" if there is none.
+    ``left_out`` is the name of the role entry that papers often exclude from the mean; "" if there is none.
     """
 
     all: tuple[Action, ...]

@@ -136,9 +136,8 @@ def class_table(rows: Sequence[Sequence[str]]) -> str:
 def parse_classes(text: str, name: str, source: str | Path = "class table") -> HoiClasses:
     """Parse a class table: a header, and one line of six tab-separated fields per class.
 
-    Args:
-        text: lines of verb, object, gerund, WordNet 3.0 names of the verb's and the object's sense ("" for none), and
-            "rare", "unseen" (not in the training set), "unscored" (not in the test set either) or "".
+    The fields are verb, object, gerund, WordNet 3.0 names of the verb's and the object's sense ("" for none), and
+    "rare", "unseen" (not in the training set), "unscored" (not in the test set either) or "".
 
     Raises InputError naming the first line with another format; or for a class twice, or no classes.
     """
@@ -188,8 +187,9 @@ def _sense_ids(synsets: tuple[str, ...]) -> Ints:
             from shoe.lexicon.store import lexicon
 
             hint = "`shoe lexicon carry` writes a class table with the sense names of this lexicon, for --classes"
-            found, expected = f"found the sense {quote(name)}", f"expected a sense of {lexicon().title}"
-            raise OptionError(f"class table: {found}, {expected} ({hint})")
+            raise OptionError(
+                f"class table: found the sense {quote(name)}, expected a sense of {lexicon().title} ({hint})"
+            )
     return ids
 
 

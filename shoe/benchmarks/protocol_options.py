@@ -325,7 +325,6 @@ def _text(value: Any) -> str:
 
 
 def _values(declared: Field[Any]) -> tuple[str, ...]:
-    """Return the allowed values of an option; empty for a number."""
     if declared.metadata["values"]:
         return tuple(declared.metadata["values"])
     if get_origin(declared.type) is Literal:

@@ -120,8 +120,9 @@ class SplitRules(Document, frozen=True, omit_defaults=False):
             raise OptionError(f"ratio: found {self.ratio:g}, expected a fraction above 0 and below 1, such as 0.9")
         if not 0 <= self.min_similarity <= self.max_similarity <= 1:
             found = f"{self.min_similarity:g} and {self.max_similarity:g}"
-            rule = "expected 0 <= minimum <= maximum <= 1"
-            raise OptionError(f"min_similarity and max_similarity: found {found}, {rule}")
+            raise OptionError(
+                f"min_similarity and max_similarity: found {found}, expected 0 <= minimum <= maximum <= 1"
+            )
         if self.tries < 1:
             raise OptionError(f"tries: found {self.tries}, expected 1 or more")
 

@@ -171,10 +171,8 @@ class GroundTruth:
     def within(self, *predicted: Sequence[str]) -> GroundTruth:
         """Return the ground truth of the images that occur in all prediction files, with or without predictions.
 
-        Scores on these images are not comparable with scores on the split, so the split name and the signature change.
-
-        Args:
-            predicted: image names of each file.
+        Each argument is the image names of one file. Scores on these images are not comparable with scores on the
+        split, so the split name and the signature change.
 
         Raises:
             InputError: if no image is left.
@@ -281,7 +279,6 @@ def _read(path: str | Path, dataset: Benchmark, split: str | None) -> tuple[str,
 
 
 def _split(images: Sequence[str], dataset: Benchmark, path: str | Path) -> str:
-    """Return the split that contains all images; if there is none, the name of the file."""
     for split in dataset.splits:
         if images and all(dataset.in_split(name, split) for name in images):
             return split
@@ -298,7 +295,6 @@ def _cut(table: Interactions, dataset: Benchmark, split: str) -> str:
 
 
 def _validated_table(classes: HoiClasses, rows: Rows, path: str | Path) -> Interactions:
-    """Return the rows of a file as a validated table with the vocabularies of the classes."""
 
     def place(row: int) -> str:
         return triplet_name((rows.images, rows.image), row)

@@ -19,10 +19,9 @@ Mask = NDArray[np.bool_]
 
 
 def expand(first: Indices, count: Indices) -> tuple[Indices, Indices]:
-    """Concatenate n integer ranges: range i is first[i] to first[i] + count[i] - 1.
+    """Concatenate n integer ranges: range i has ``count[i]`` integers, from ``first[i]``.
 
-    Returns:
-        (total,) index i of the range of each element, and (total,) elements.
+    The result is (total,) index i of each integer's range, and (total,) integers.
     """
     owner = np.repeat(np.arange(len(count)), count)
     return owner, np.arange(len(owner)) + (first - (np.cumsum(count) - count))[owner]

@@ -219,14 +219,12 @@ class PairSums(NamedTuple):
 
 
 def quadratic_weighted_kappa(a: NDArray[Any], b: NDArray[Any], weight: Floats | None = None) -> float | None:
-    """Return Cohen's kappa with squared distances of two columns of ratings, with (n,) weights (SHOE supplement 5.3).
+    """Return Cohen's quadratically weighted kappa of two raters of n items, with (n,) weights (SHOE supplement 5.3).
 
-    Returns:
-        Kappa, at most 1; None if all ratings are equal, or for fewer than two items (kappa of one item is always 0).
+    The result is at most 1; None if all ratings are equal, or for fewer than two items (kappa of one item is always 0).
 
-    Example:
-        >>> quadratic_weighted_kappa(np.array([0, 4], np.int8), np.array([0, 4], np.int8))
-        1.0
+    >>> quadratic_weighted_kappa(np.array([0, 4], np.int8), np.array([0, 4], np.int8))
+    1.0
     """
     return _none_if_nan(PairSums.from_ratings(np.stack([a, b], axis=1), weight).kappas[0, 1])
 
@@ -337,14 +335,11 @@ def nearest_measures(closeness: Floats, weight: Floats | None = None, resamples:
 
     The test is Hansen's model confidence set in one step. A measure is worse if its studentized distance from the best
     measure exceeds the 95 % quantile, over bootstrap samples of items, of the largest studentized deviation of all
-    distances.
+    distances. The result is (K,) weighted mean closeness, and the (K,) mask of measures not significantly worse.
 
     Args:
         closeness: (N, K) 1 - absolute difference between measure and human rating, per item.
         weight: (N,) weights of items, with mean 1; None for equal weights.
-
-    Returns:
-        (K,) weighted mean closeness, and the (K,) mask of measures that are not significantly worse than the best.
     """
     n = len(closeness)
     means = np.average(closeness, axis=0, weights=weight)

@@ -74,8 +74,9 @@ class Shard:
         match = re.fullmatch(r"(\d{1,6})/(\d{1,6})", text, re.ASCII)
         number, count = (int(match[1]), int(match[2])) if match else (0, 0)
         if not 1 <= number <= count <= MOST:
-            expected = "one part of several, such as 3/16 (1/16 is the first)"
-            raise OptionError(f"--shard: found {quote(text)}, expected {expected}")
+            raise OptionError(
+                f"--shard: found {quote(text)}, expected one part of several, such as 3/16 (1/16 is the first)"
+            )
         return cls(number, count)
 
     def __str__(self) -> str:
@@ -106,11 +107,7 @@ _ALIGNMENT = 64
 
 @dataclass(frozen=True, slots=True)
 class Job(Generic[S, K, R]):
-    """Function, shared data and active lexicon that every worker receives.
-
-    Attributes:
-        lexicon: lexicon that is active during the work; by default the one that is active when the job is created.
-    """
+    """Function and data that every worker receives, with the lexicon (by default the active one) of the work."""
 
     work: Work[S, K, R]
     shared: S

@@ -94,11 +94,8 @@ _current: Connection | None = None
 def connect(address: str = "") -> Iterator[Connection]:
     """Connect to a Ray cluster, or start a cluster on all cores of this machine, which ends with the context.
 
-    A cluster that is started here listens only on the loopback address, and requires a token. An existing connection of
-    Ray is reused.
-
-    Args:
-        address: as for ``ray.init``; if empty, the value of ``RAY_ADDRESS``, or else a new cluster.
+    ``address`` is as for ``ray.init``; if empty, the value of ``RAY_ADDRESS``, or else a new cluster. A cluster that is
+    started here listens only on the loopback address, and requires a token. Ray's existing connection is reused.
 
     Raises:
         MissingExtraError: if Ray is not installed.
@@ -262,7 +259,6 @@ def _version() -> str:
 
 
 def _check_version(ray: Any) -> None:
-    """Raise ShoeError unless the machines of the cluster have this version of shoe."""
     try:
         found = ray.get(ray.remote(num_cpus=0)(_version).remote())
     except ray.exceptions.RayError as error:

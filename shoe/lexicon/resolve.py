@@ -40,13 +40,10 @@ def match_labels(words: Sequence[str], labels: Sequence[str], part: Part) -> NDA
     """Return the index of the label that each predicted word equals, apart from inflection; synonyms do not count.
 
     "Riding", "is riding" and "rode" match ride, "sitting on" matches sit_on, "TVs" tv, "a ski" skis; "sitting" does not
-    match sit_on, nor "sofa" couch. Of several alternatives in a word, the first alternative with a label counts.
+    match sit_on, nor "sofa" couch. Exact matches are preferred to inflections. Of several alternatives in a word, which
+    :data:`~shoe.lexicon.text.ALTERNATIVES` separates, the first alternative with a label counts.
 
-    Args:
-        words: W predicted words; :data:`~shoe.lexicon.text.ALTERNATIVES` separates alternatives.
-
-    Returns:
-        (W,) index of the label of each word, -1 without a matching label. Exact matches are preferred to inflections.
+    The result is (W,) label indices of W words, -1 for a word without a matching label.
     """
     known = _known(tuple(labels), part)
     found = [[_match(reading, known, part) for reading in text.alternatives(word)] for word in words]

@@ -87,8 +87,9 @@ class AnswerRecorder(LedgerRecorder):
         if self._rejected and not self.answered:
             raise ShoeError(f"{model}: the endpoint rejected all questions: {self._rejected}")
         if self.stopping and not self.budget.stopping:
-            last = f"the last {self.wordless} answers were refusals or empty"
-            raise ShoeError(f"{model}: {last}; see the end of {self.ledger.path}")
+            raise ShoeError(
+                f"{model}: the last {self.wordless} answers were refusals or empty; see the end of {self.ledger.path}"
+            )
 
 
 def parsed(entry: Mapping[str, Any]) -> list[int]:

@@ -99,7 +99,6 @@ def _alternative(item: Any) -> Alternative | None:
 
 
 def _text(content: Any) -> str:
-    """Return the text of a message, whose content may be a string or a list of parts."""
     parts = content if isinstance(content, list) else [content]
     texts = [part.get("text") if isinstance(part, dict) else part for part in parts]
     return "".join(text for text in texts if isinstance(text, str))

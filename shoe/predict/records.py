@@ -130,11 +130,7 @@ _KEYS = {
 
 
 class Detection(Struct, frozen=True, gc=False):
-    """Box of a detector, with label and score.
-
-    Attributes:
-        label: label of the detector in a file of detections; name of a benchmark object after reading.
-    """
+    """Box of a detector, with score, and with the detector's label; after reading, with a benchmark object as label."""
 
     box: Box
     label: str

@@ -156,8 +156,9 @@ def grouped(assignments: Iterable[str], groups: Iterable[str]) -> dict[str, dict
         name, equals, value = assignment.partition("=")
         group, dot, field = name.strip().partition(".")
         if not equals or not dot:
-            rule = "must have the form GROUP.NAME=VALUE, such as pairs.min_score=0.3"
-            raise OptionError(f"--set {quote(assignment)}: {rule}")
+            raise OptionError(
+                f"--set {quote(assignment)}: must have the form GROUP.NAME=VALUE, such as pairs.min_score=0.3"
+            )
         if group not in values:
             raise unknown_name("group of settings", group, values)
         values[group][field] = value.strip()

@@ -175,7 +175,6 @@ def _flat_verdicts(rows: Rows, source: Source, conventions: Conventions, flat: M
 
 
 def _check_boxes(rows: Rows, truth: Interactions, conventions: Conventions) -> BoxReport:
-    """Return the box check of rows in pixels, of which some may have boxes without area."""
     order, nothing = np.argsort(rows.image, kind="stable"), np.zeros(len(rows.verb), np.int32)
     score = np.zeros(len(nothing)) if rows.score is None else np.nan_to_num(rows.score)
     table = Interactions(  # not validated, because some boxes have no area

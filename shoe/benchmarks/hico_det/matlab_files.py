@@ -137,10 +137,7 @@ _SPLITS = ("test", "train")
 def read_image_labels(
     path: str | Path, images: Sequence[str], classes: HoiClasses, benchmark: Benchmark
 ) -> NDArray[np.int8]:
-    """Return the (K, m) ``ImageLabel`` of K classes in m images.
-
-    Args:
-        benchmark: benchmark whose class table has the class order of the file.
+    """Return the (K, m) ``ImageLabel`` of K classes in m images; ``benchmark`` has the class order of the file.
 
     Raises InputError if the file is damaged, or has no labels for an image or class.
     """

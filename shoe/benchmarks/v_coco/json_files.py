@@ -160,7 +160,6 @@ def read_pairs_json(path: str | Path, data: bytes, benchmark: Benchmark, _split:
 
 
 def _words(names: list[str], index: Indices) -> tuple[list[str], Indices]:
-    """Return the distinct names, and (n,) indices into them, given (n,) indices into ``names``."""
     distinct = {name: number for number, name in enumerate(dict.fromkeys(names))}
     return list(distinct), np.array([distinct[name] for name in names], np.int64)[index]
 

@@ -99,10 +99,8 @@ _EXPECTED = "a workbook (.xlsx) with a header and at least one row in one sheet"
 def read_xlsx(path: str | Path, data: bytes = b"") -> tuple[list[dict[str, Any]], list[int]]:
     """Return the rows of a workbook as {column: cell}, and the line number of each row; empty cells are None.
 
-    Empty rows and columns without a heading are left out. Dates become text.
-
-    Args:
-        data: content of the file; by default, the file is read.
+    Empty rows and columns without a heading are left out. Dates become text. ``data`` is the content of the file; if it
+    is empty, the file is read.
 
     Raises:
         InputError: if the workbook is damaged or too large, has no rows, or has rows in several sheets.

@@ -244,7 +244,6 @@ def _cut(stack: list[_Frame], found: list[FoundObject], end: int) -> None:
 def _add_value(
     stack: list[_Frame], frame: _Frame, value: Any, found: list[FoundObject], position: int, *, is_whole: bool
 ) -> None:
-    """Add the value of a closed frame to the enclosing frame, or to ``found`` if there is no enclosing frame."""
     if stack:
         stack[-1].lost += frame.lost
         if value is not _NOTHING and len(stack) < _DEEPEST:

@@ -111,11 +111,7 @@ _MOST_EXAMPLES = 5
 
 @dataclass(frozen=True, slots=True)
 class Defect:
-    """Defect of some concepts of a source, such as a missing gloss.
-
-    Attributes:
-        examples: IDs or names of at most five of these.
-    """
+    """Defect of some concepts of a source, such as a missing gloss, with IDs or names of at most five of these."""
 
     what: str
     count: int
@@ -321,7 +317,6 @@ def _language(source: Source) -> str:
 
 
 def _rules(language: str) -> dict[str, Any]:
-    """Return the inflection rules of a language from ``languages.json``; {} for other languages."""
     return msgspec.json.decode(_LANGUAGES.read_bytes(), type=dict[str, dict[str, Any]]).get(language, {})
 
 
@@ -373,7 +368,6 @@ def _senses(
 
 
 def _wide(numbers: list[int]) -> NDArray[Any]:
-    """Return numbers as an array with the smallest unsigned integer type of at least two bytes."""
     return np.array(numbers, np.min_scalar_type(max(256, *numbers)))
 
 

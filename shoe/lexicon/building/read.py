@@ -418,7 +418,6 @@ def read_rrf(path: Path, language: str | None) -> Source:
 
 
 def _rows(folder: Path, name: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield (line number, fields) of each record of a file such as MRREL; nothing if an optional file is missing."""
     path = folder / f"{name}.RRF"
     if name != "MRCONSO" and not path.exists():
         return

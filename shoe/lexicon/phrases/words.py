@@ -88,7 +88,6 @@ def gerund(base: str) -> str:
 
 
 def _is_pair(word: str) -> bool:
-    """Return whether a lemma in -s is probably a plural ("scissors")."""
     return len(word) > 5 and not word.endswith("ss") and bool(bases(word[:-1], "object") or bases(word[:-1], "verb"))
 
 

@@ -56,8 +56,7 @@ class Layout:
 class Encoder:
     """Converter of prompts and images to model inputs, with a cache of the images of the latest batch.
 
-    Attributes:
-        shares: whether images are encoded separately, once for all prompts with the same image.
+    If ``shares``, images are encoded separately, once for all prompts with the same image.
     """
 
     def __init__(self, model: Any, processor: Any) -> None:
@@ -415,7 +414,6 @@ class VisionModel(LocalModel):
             raise OptionError(f"the chat template of {self.name} ignores images: choose another model")
 
     def _conversation(self, question: Question) -> str:
-        """Return the prompt of a question by the chat template, with a placeholder for each image."""
         messages = messages_of(question, [""] * len(question.pictures))
         for message in messages:
             parts = message["content"]

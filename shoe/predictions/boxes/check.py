@@ -387,7 +387,6 @@ class Group:
         return read.reshape(4, -1, len(part.image))
 
     def _read(self, convention: Convention) -> Floats:
-        """Return the (4, n) corners in pixels of all n boxes under one convention."""
         numbers = self._numbers
         read = convention.to_pixels(numbers.numbers, self._sizes[numbers.image])
         if convention == self._applied:

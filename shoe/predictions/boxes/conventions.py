@@ -172,10 +172,7 @@ class Convention:
         return _FROM_CORNERS[self.layout](boxes)
 
     def scale_and_offset(self, sizes: Floats) -> tuple[Floats, Floats]:
-        """Return scale and offset that map file coordinates to pixels: pixel = coordinate * scale - offset.
-
-        Args:
-            sizes: (n, 2) image widths and heights.
+        """Return scale and offset for images with (n, 2) widths and heights: pixel = file coordinate * scale - offset.
 
         Returns:
             scale: (n, 2) pixels per coordinate unit.
@@ -201,8 +198,9 @@ def parse_convention(name: str, own: Convention | None = None) -> Convention:
     for word in (word.strip().lower() for word in name.split(",")):
         words[_part_of_name(word)].append(word)
     if any(len(each) > 1 for each in words.values()):
-        rule = "must have at most one layout and one scale, as in thousand,yxyx"
-        raise OptionError(f"box convention {quote(name)}: {rule}")
+        raise OptionError(
+            f"box convention {quote(name)}: must have at most one layout and one scale, as in thousand,yxyx"
+        )
     default = {"layout": own.layout, "scale": own.scale} if own else {}
     convention = Convention(**default | {part: each[0] for part, each in words.items() if each})
     if convention.scale in _COORDINATES and convention.layout in ("xywh", "cxcywh"):

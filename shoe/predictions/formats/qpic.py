@@ -251,12 +251,9 @@ def read_action_scores(
 ) -> Floats | None:
     """Read the ``action_score`` of triplets in a file of QPIC, CDN, GEN-VLKT or PPDM.
 
-    Diag-HOI's toolbox needs this score: the verb score *given the boxes*, without detection scores.
-
-    ``kept`` is :attr:`shoe.ReadNotes.kept` of the file.
-
-    Returns:
-        (n,) scores in the row order of ``read_predictions``; None for another format or a file without such scores.
+    Diag-HOI's toolbox needs this score: the verb score *given the boxes*, without detection scores. The result is (n,)
+    scores in the row order of ``read_predictions``; None for another format or a file without such scores. ``kept`` is
+    :attr:`shoe.ReadNotes.kept` of the file.
 
     Raises InputError if some triplets have no score, or a score is not finite.
     """

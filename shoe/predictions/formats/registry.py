@@ -264,7 +264,6 @@ def _suggestion(names: Sequence[str], known: Sequence[str]) -> str | None:
 
 
 def _table_error(source: Source) -> InputError | None:
-    """Return the error for a table with a wrong separator or wrong columns; None if the text is not a table."""
     first = _first_line(source).strip()
     is_named_csv = source.path.suffix.lower() == ".csv"
     for separator, shown in _SEPARATORS.items():

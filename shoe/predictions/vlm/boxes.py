@@ -239,7 +239,6 @@ def layout_of(names: Collection[str]) -> tuple[tuple[str, ...], str] | None:
 
 
 def _point(value: Any) -> Any:
-    """Return [x, y] for a point {"x": ..., "y": ...}; return any other value unchanged."""
     if not isinstance(value, dict) or len(value) != 2:
         return value
     plain = {_joined(key): inner for key, inner in value.items()}

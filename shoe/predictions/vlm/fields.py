@@ -123,8 +123,8 @@ def fields_of(record: dict[Any, Any]) -> Fields:
         elif info.part == "score":
             if not info.side and (fields.score is None or key in ("score", "confidence")):
                 by_part = value.items() if isinstance(value, dict) else ()
-                of_item = (score for part, score in by_part if meaning(part).part in ("phrase", "verb", "score"))
-                fields.score = next(of_item, value)
+                parts = (score for part, score in by_part if meaning(part).part in ("phrase", "verb", "score"))
+                fields.score = next(parts, value)
         elif isinstance(value, dict | list):
             _sort_structure(fields, key, info, value)
         elif isinstance(value, str):

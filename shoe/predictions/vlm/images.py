@@ -62,7 +62,6 @@ def _image_value(value: Any) -> Any:
 
 
 def _file_names(node: Any, depth: int) -> Iterator[str]:
-    """Yield the file names of images anywhere in a record, including its prompt."""
     if depth > _DEEPEST:
         return
     if isinstance(node, str):

@@ -413,7 +413,6 @@ def _lists_interactions(key: object, value: Any) -> bool:
 
 
 def _lists_by_id(value: Any) -> bool:
-    """Return whether a value is a list whose first element is an object with an ID."""
     first = value[0] if isinstance(value, list) and value else None
     return isinstance(first, dict) and any(meaning(key).part == "id" for key in first)
 
@@ -454,7 +453,6 @@ def _is_row(value: list[Any]) -> bool:
 
 
 def _is_flat(value: list[Any]) -> bool:
-    """Return whether a list is an item of eight box numbers followed by words."""
     return 8 < len(value) <= 11 and isinstance(value[8], str) and all(type(x) in (int, float) for x in value[:8])
 
 

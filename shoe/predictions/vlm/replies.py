@@ -453,7 +453,6 @@ def _note_ending(node: dict[Any, Any], wrapper: Wrapper) -> None:
 
 
 def _error_name(error: Any) -> str:
-    """Return the name of an error: its code, else its type, else its message."""
     if isinstance(error, list) and error:
         return _error_name(error[0])
     if not isinstance(error, dict):
