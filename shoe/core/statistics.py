@@ -119,7 +119,7 @@ def correlation(both: Floats, first: Floats, second: Floats) -> Floats:
 
 
 def differences(values: ArrayLike, same: float = ROUNDING) -> Floats:
-    """Return the (..., n (n - 1) / 2) differences, earlier - later, of pairs of (..., n) values; 0 up to ``same``."""
+    """Return earlier - later for the (..., n (n - 1) / 2) pairs of (..., n) values; 0 if at most ``same`` apart."""
     array = np.asarray(values, np.float64)
     first, second = np.triu_indices(array.shape[-1], 1)
     difference = array[..., first] - array[..., second]

@@ -103,14 +103,10 @@ def _identify(path: Path, name: str) -> InventoryFile:
         counts = {"images": len(table.images), "triplets": len(table)}
         return InventoryFile(name, "predictions", marked.name if marked else "", notes.format, counts=counts)
     except ShoeError as error:
-        message = str(error).removeprefix(f"{path}: ") if marked or _is_truncated(data) else ""
+        text = data.strip()
+        is_cut_off = text[-1:] != _CLOSED.get(text[:1], text[-1:])
+        message = str(error).removeprefix(f"{path}: ") if marked or is_cut_off else ""
     return InventoryFile(name, "", marked.name if marked else "", problem=problem or message)
-
-
-def _is_truncated(data: bytes) -> bool:
-    """Return whether the data starts with a JSON bracket and does not end with the matching one."""
-    text = data.strip()
-    return text[-1:] != _CLOSED.get(text[:1], text[-1:])
 
 
 def _candidates(data: bytes) -> Iterator[Benchmark]:

@@ -25,7 +25,7 @@ NO_ID = -(1 << 31)
 
 @dataclass(frozen=True, slots=True)
 class Numbering:
-    """Meaning of the class IDs of one part in a file.
+    """Meaning of the IDs of objects, verbs or interactions in a file.
 
     Attributes:
         label: (k,) label index of each of the numbers from ``first``; -1 for a number that is no ID.

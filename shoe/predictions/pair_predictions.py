@@ -238,7 +238,7 @@ def find_pairs(pairs: Pairs, triplets: Interactions) -> Indices:
 
 
 def triplet_scores(pairs: Pairs, triplets: Interactions) -> Floats:
-    """Return the (triplets,) score of each triplet's verb, from the first matching pair with a score for it, or NaN."""
+    """Return the (triplets,) score of each triplet's verb, in the first equal pair with this score; else NaN."""
     scores = np.full(len(triplets), np.nan)
     if pairs.verb_scores is None:
         return scores

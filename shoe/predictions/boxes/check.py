@@ -580,13 +580,10 @@ def check_box_convention(
         if (kind == i).any()
     )
     lines = stretched_boxes(sample, truth, partner, sizes)
-    return BoxReport(len(chosen), _tiny_share(sample), groups, stated=conventions.stated, stretched=lines)
-
-
-def _tiny_share(sample: Interactions) -> float:
     tiny = np.zeros(len(sample), bool)
-    for boxes in (sample.human_boxes, sample.object_boxes):
-        edges = convert_boxes(boxes, sample.triplet_coordinates, CommonCoordinates.EDGES)
+    for part in (sample.human_boxes, sample.object_boxes):
+        edges = convert_boxes(part, sample.triplet_coordinates, CommonCoordinates.EDGES)
         sides = edges[:, 2:] - edges[:, :2]
         tiny |= ((sides < 1) & (sides > 0)).any(axis=1)  # only files of persons can have boxes without area
-    return float(tiny.mean()) if len(tiny) else 0.0
+    tiny_share = float(tiny.mean()) if len(tiny) else 0.0
+    return BoxReport(len(chosen), tiny_share, groups, stated=conventions.stated, stretched=lines)

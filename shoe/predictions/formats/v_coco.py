@@ -74,25 +74,10 @@ def read_v_coco(source: Source) -> Rows:
         raise InputError(source.path, record=place, field="person_box", found=found, expected=_BOX)
     score = np.stack([column[:, 4] for column in roles], axis=1)
     boxes, role = _run_lengths(np.stack([column[:, :4] for column in roles], axis=1))
-    return Rows(
-        images=list(images),
-        image=np.zeros(0, np.int64),
-        human_boxes=np.zeros((0, 4)),
-        object_boxes=np.zeros((0, 4)),
-        verbs=(),
-        objects=(),
-        verb=np.zeros(0, np.int64),
-        object=np.zeros(0, np.int64),
-        detected=RolePredictions(
-            images=tuple(images),
-            image=np.array([ids[record["image_id"]] for record in records], np.int32),
-            person_boxes=person,
-            agent=np.concatenate(agent, axis=1),
-            score=score,
-            role=role,
-            boxes=boxes,
-        ),
-    )
+    image = np.array([ids[record["image_id"]] for record in records], np.int32)
+    detected = RolePredictions(tuple(images), image, person, np.concatenate(agent, axis=1), score, role, boxes)
+    none, no_boxes = np.zeros(0, np.int64), np.zeros((0, 4))
+    return Rows(list(images), none, no_boxes, no_boxes, (), (), none, none, detected=detected)
 
 
 def _column(source: Source, records: Sequence[Any], key: str, width: int, expected: str) -> Single:
