@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from shoe.benchmarks import benchmark, benchmark_names
 from shoe.benchmarks.base import Benchmark, TruthFormat
-from shoe.core.arrays import Floats, Indices, Mask, first_true
+from shoe.core.arrays import Floats, Indices, Mask, first_true, positions
 from shoe.core.errors import InputError, did_you_mean, flag, quote
 from shoe.core.io.json import Box, describe_value
 
@@ -137,8 +137,7 @@ def labels_of_words(
         limit: text appended to the description of the labels in the error message.
         match: callback that returns a label index for each word that equals no label; -1 if no label matches.
     """
-    position = {label: i for i, label in enumerate(labels)}
-    label_of = np.array([position.get(word, -1) for word in words], np.int64)
+    label_of = positions(words, labels)
     if match is not None:
         other = np.unique(index[label_of[index] < 0])
         label_of[other] = match([words[i] for i in other])

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoe.core.arrays import Indices, Ints, Mask
+from shoe.core.arrays import Indices, Ints, Mask, positions
 from shoe.core.errors import InputError, OptionError, did_you_mean, quote
 from shoe.core.io.files import read_bytes
 
@@ -151,10 +151,8 @@ def parse_classes(text: str, name: str, source: str | Path = "class table") -> H
             raise InputError(source, record=f"line {number}", found=found, expected=expected)
     if not rows:
         raise InputError(source, found="no classes", expected="one line per class below the header")
-    verbs = sorted({row[0] for row in rows})
-    objects = sorted({row[1] for row in rows})
-    index = [{name: i for i, name in enumerate(names)} for names in (verbs, objects)]
-    verb, object_ = (np.array([index[column][row[column]] for row in rows], np.int32) for column in (0, 1))
+    verbs, objects = (sorted({row[i] for row in rows}) for i in (0, 1))
+    verb, object_ = (positions([row[i] for row in rows], (verbs, objects)[i]).astype(np.int32) for i in (0, 1))
     class_of = np.full((len(verbs), len(objects)), -1, np.int32)
     class_of[verb, object_] = np.arange(len(rows))
     if (class_of >= 0).sum() != len(rows):
@@ -276,6 +274,5 @@ class ClassSplit:
         """
         if own is classes:
             return self
-        row = {label: number for number, label in enumerate(own.labels)}
-        rows = np.array([row.get(label, -1) for label in classes.labels], np.int64)
+        rows = positions(classes.labels, own.labels)
         return replace(self, parts={part: np.append(mask, False)[rows] for part, mask in self.parts.items()})

@@ -1,6 +1,7 @@
 """Array types, vectorised operations on groups and rows, and reproducible random numbers."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,7 @@ Indices = NDArray[np.int64]
 """Row indices of a table, and counts of rows."""
 Mask = NDArray[np.bool_]
 """Whether a row is selected."""
+T = TypeVar("T")
 
 
 # Operations on groups of different sizes
@@ -101,6 +103,19 @@ def number_distinct(keys: Indices, most: int) -> tuple[Indices, Indices]:
     number = np.empty(most, np.int32)
     number[found] = np.arange(len(found))
     return found, number.take(keys).astype(np.int64)
+
+
+def number_words(words: Iterable[T]) -> tuple[list[T], Indices]:
+    """Return the distinct words in order of first appearance, and the (n,) index of each of n words among them."""
+    number: dict[T, int] = {}
+    index = [number.setdefault(word, len(number)) for word in words]
+    return list(number), np.array(index, np.int64)
+
+
+def positions(words: Iterable[T], known: Iterable[T]) -> Indices:
+    """Return the (n,) index of each of n words in ``known``; -1 for a word that is not in ``known``."""
+    position = {word: i for i, word in enumerate(known)}
+    return np.array([position.get(word, -1) for word in words], np.int64)
 
 
 _TABLE_PER_KEY = 16

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from shoe.benchmarks.base import Benchmark
 from shoe.benchmarks.truth import GroundTruth
-from shoe.core.arrays import Floats, Indices, Mask
+from shoe.core.arrays import Floats, Indices, Mask, number_words
 from shoe.core.boxes import Overlap, iou
 from shoe.core.errors import InputError, OptionError, did_you_mean, pluralize, quote
 from shoe.core.interactions import Interactions, image_index
@@ -118,14 +118,14 @@ def pair_recall(paired: Iterable[Paired], truth: GroundTruth) -> PairFigures:
     """
     records = list(paired)
     rows = [(number, pair) for number, record in enumerate(records) for pair in record.pairs]
-    objects = list(dict.fromkeys(pair.object for _, pair in rows))
+    objects, object_ = number_words(pair.object for _, pair in rows)
     table = Interactions.from_columns(
         images=[record.image for record in records],
         image=[number for number, _ in rows],
         human_boxes=np.array([pair.human_box for _, pair in rows], np.float64).reshape(-1, 4),
         object_boxes=np.array([pair.object_box for _, pair in rows], np.float64).reshape(-1, 4),
         verb=np.zeros(len(rows), np.int32),
-        object=[objects.index(pair.object) for _, pair in rows],
+        object=object_,
         verbs=[NO_VERB],
         objects=objects,
         source="pairs",

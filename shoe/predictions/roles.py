@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from shoe.benchmarks.base import Actions, Benchmark
-from shoe.core.arrays import Ints, as_bits, first_equal
+from shoe.core.arrays import Ints, as_bits, first_equal, number_words
 from shoe.core.interactions import Interactions
 from shoe.core.roles import RolePredictions
 from shoe.lexicon.resolve import match_labels
@@ -98,9 +98,9 @@ def stated_entries(words: Sequence[str], actions: Actions) -> Ints:
 def without_roles(table: Interactions, actions: Actions, stated: Ints) -> Interactions:
     """Return the table with each verb that states a role replaced by its action; see :func:`stated_entries`."""
     entries = zip(table.verbs, stated.tolist(), strict=True)
-    verbs = [actions.names[actions.entries[entry][0]] if entry >= 0 else word for word, entry in entries]
-    index = {verb: i for i, verb in enumerate(dict.fromkeys(verbs))}
-    return replace(table, verbs=tuple(index), verb=np.array([index[verb] for verb in verbs], np.int32)[table.verb])
+    names = (actions.names[actions.entries[entry][0]] if entry >= 0 else word for word, entry in entries)
+    verbs, verb = number_words(names)
+    return replace(table, verbs=tuple(verbs), verb=verb.astype(np.int32)[table.verb])
 
 
 def with_stated_roles(table: Interactions, benchmark: Benchmark, notes: ReadNotes) -> Interactions:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from shoe.core.arrays import Floats, Indices, Mask, first_true
+from shoe.core.arrays import Floats, Indices, Mask, first_true, number_words
 from shoe.core.boxes import Coordinates
 from shoe.core.errors import InputError, flag, pluralize, quote, unknown_name
 from shoe.core.interactions import Interactions, Rows, apply_bad_boxes, check_boxes, check_scores, image_index
@@ -272,8 +272,8 @@ def _without_denied(rows: Rows, source: Source, conventions: Conventions) -> tup
     if label and (silent := [i for i, words in tokens.items() if text.names_no_action(words)]):
         for i in silent:
             source.notes.add("no_action", rows.verbs[i], int((rows.verb == i).sum()))
-        verbs, verb = _merged([label if i in silent else verb for i, verb in enumerate(rows.verbs)], rows.verb)
-        rows = replace(rows, verbs=verbs, verb=verb)
+        verbs, verb = number_words(label if i in silent else verb for i, verb in enumerate(rows.verbs))
+        rows = replace(rows, verbs=verbs, verb=verb[rows.verb])
     source.notes.add("denied", count=int((~keep).sum()))
     return (rows, conventions) if keep.all() else (_select_rows(rows, keep), conventions.select(keep))
 
@@ -447,10 +447,5 @@ def _clip_words(words: Sequence[str], index: Indices, source: Source) -> tuple[l
     if max(map(len, words), default=0) <= _LONGEST_WORD:
         return list(words), index
     source.notes.add("clipped", count=sum(len(word) > _LONGEST_WORD for word in words))
-    return _merged([word[:_LONGEST_WORD] for word in words], index)
-
-
-def _merged(words: Sequence[str], index: Indices) -> tuple[list[str], Indices]:
-    new: dict[str, int] = {}
-    new_index = [new.setdefault(word, len(new)) for word in words]
-    return list(new), np.array(new_index, np.int64)[index]
+    clipped, number = number_words(word[:_LONGEST_WORD] for word in words)
+    return clipped, number[index]

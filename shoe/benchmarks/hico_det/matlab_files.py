@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from shoe.benchmarks.base import Benchmark, ImageLabel, TruthFormat
 from shoe.benchmarks.classes import HoiClasses
+from shoe.core.arrays import first_true, positions
 from shoe.core.boxes import Coordinates
 from shoe.core.errors import InputError, OptionError, quote
 from shoe.core.interactions import Rows
@@ -169,15 +170,11 @@ def read_image_labels(
             raise InputError(path, field=f"anno_{split}", found=f"{wrong[0]:g}", expected="1, 0, -1 or NaN")
         known += names
         blocks.append(np.nan_to_num(labels, nan=ImageLabel.UNKNOWN).astype(np.int8))
-    column = {name: i for i, name in enumerate(known)}
-    missing = next((name for name in images if name not in column), None)
-    if missing is not None:
+    column, row = positions(images, known), positions(classes.labels, numbering.labels)
+    if (i := first_true(column < 0)) is not None:
         expected = "every image of the ground truth"
-        raise InputError(path, found=f"no labels of {quote(missing)} among {len(column)} images", expected=expected)
-    row = {label: i for i, label in enumerate(numbering.labels)}
-    unknown = next((label for label in classes.labels if label not in row), None)
-    if unknown is not None:
-        found = f"no labels of the class {quote(unknown)}"
+        raise InputError(path, found=f"no labels of {quote(images[i])} among {len(known)} images", expected=expected)
+    if (i := first_true(row < 0)) is not None:
+        found = f"no labels of the class {quote(classes.labels[i])}"
         raise InputError(path, found=found, expected=f"classes of {numbering.name}")
-    rows = [row[label] for label in classes.labels]
-    return np.concatenate(blocks, axis=1)[np.ix_(rows, [column[name] for name in images])]
+    return np.concatenate(blocks, axis=1)[np.ix_(row, column)]

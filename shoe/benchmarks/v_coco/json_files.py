@@ -21,7 +21,7 @@ from shoe.benchmarks.checks import (
     triplet_name,
 )
 from shoe.benchmarks.image_lists import ListedImage, columns_of_lists, write_image_lists
-from shoe.core.arrays import Floats, Indices, Mask, first_true
+from shoe.core.arrays import Floats, Indices, Mask, first_true, number_words
 from shoe.core.errors import InputError, quote
 from shoe.core.interactions import Interactions, Rows
 from shoe.core.io.json import Box, Whole, read_typed
@@ -145,8 +145,8 @@ def read_pairs_json(path: str | Path, data: bytes, benchmark: Benchmark, _split:
     )
     check_range(path, (names, image), "actions", action, len(document.classes))
     check_range(path, (names, image), "objects", object_, len(document.objects))
-    verbs, verb = _words([name.rpartition(" ")[0] for name in document.classes], action)
-    objects, target = _words([name.replace(" ", "_") for name in document.objects], object_)
+    verbs, verb = number_words(name.rpartition(" ")[0] for name in document.classes)
+    objects, target = number_words(name.replace(" ", "_") for name in document.objects)
     return Rows(
         images=named_images(path, benchmark.image_name, names),
         image=image,
@@ -154,14 +154,9 @@ def read_pairs_json(path: str | Path, data: bytes, benchmark: Benchmark, _split:
         object_boxes=joined_boxes([entry.boxes_o for entry in entries], len(image)),
         verbs=verbs,
         objects=objects,
-        verb=verb,
-        object=target,
+        verb=verb[action],
+        object=target[object_],
     )
-
-
-def _words(names: list[str], index: Indices) -> tuple[list[str], Indices]:
-    distinct = {name: number for number, name in enumerate(dict.fromkeys(names))}
-    return list(distinct), np.array([distinct[name] for name in names], np.int64)[index]
 
 
 PAIRS_FORMAT = TruthFormat(

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoe.benchmarks.base import Benchmark
-from shoe.core.arrays import Floats, Indices, Mask
+from shoe.core.arrays import Floats, Indices, Mask, number_words
 from shoe.core.errors import InputError, MissingExtraError, quote
 from shoe.core.interactions import Interactions, Rows
 from shoe.core.io.files import atomic_write, write_text
@@ -311,15 +311,12 @@ def _index_words(
     source: Source, name: str, values: Sequence[Any], rows: Sequence[int] | None = None
 ) -> tuple[list[str], Indices]:
     """Return the distinct words (or image names) of a column in order of first appearance, and their (n,) indices."""
-    index: dict[Any, int] = {}
     values = _convert(source, name, values, ImageName if name == "image" else str, rows or range(len(values)))
-    column = [index.setdefault(word, len(index)) for word in values]
-    words: list[Any] = list(index)
+    words, column = number_words(values)
     if name == "image":  # different values may name one image
-        words = image_names(source, words, name, lambda i: source.record_name(column.index(i)))
-    index = {}
-    merged = np.array([index.setdefault(word, len(index)) for word in words], np.int64)
-    return list(index), merged[np.array(column, np.int64)]
+        words = image_names(source, words, name, lambda i: source.record_name(int(np.argmax(column == i))))
+    words, merged = number_words(words)
+    return words, merged[column]
 
 
 def _sizes(source: Source, images: Sequence[str], image: Indices, size: Floats) -> Floats:

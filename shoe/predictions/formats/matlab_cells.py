@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from shoe.benchmarks.base import Benchmark
-from shoe.core.arrays import Floats, Indices
+from shoe.core.arrays import Floats, Indices, first_true, positions
 from shoe.core.errors import InputError, quote
 from shoe.core.interactions import Interactions, Rows
 from shoe.core.io.files import atomic_write, read_bytes
@@ -72,17 +72,16 @@ def write_cells(table: Interactions, path: str | Path, benchmark: Benchmark) -> 
     """Write one file with all classes and test images. Raises InputError for unknown words, pairs or images."""
     classes = benchmark.classes
     hoi = hoi_classes_of(table, classes, path, "mat")
-    column_of = {name: i for i, name in enumerate(_test_images(benchmark))}
-    for name in table.images:
-        if name not in column_of:
-            raise InputError(path, field="image", found=quote(name), expected=f"a test image of {benchmark.name}")
-    column = np.array([column_of[name] for name in table.images], np.int64)[table.image]
-    index = column * len(classes) + hoi  # Matlab's order: down each column
+    images = _test_images(benchmark)
+    if (i := first_true((column := positions(table.images, images)) < 0)) is not None:
+        found, expected = quote(table.images[i]), f"a test image of {benchmark.name}"
+        raise InputError(path, field="image", found=found, expected=expected)
+    index = column[table.image] * len(classes) + hoi  # Matlab's order: down each column
     order = np.argsort(index, kind="stable")
     filled, starts = np.unique(index[order], return_index=True)
     rows = np.column_stack([table.human_boxes, table.object_boxes, table.score])[order]
     with atomic_write(path) as stream:
-        stream.writelines(cell_file(_VARIABLE, (len(classes), len(column_of)), filled, np.split(rows, starts[1:])))
+        stream.writelines(cell_file(_VARIABLE, (len(classes), len(images)), filled, np.split(rows, starts[1:])))
 
 
 def _files(folder: Path, benchmark: Benchmark) -> list[tuple[Path, Indices]]:
