@@ -58,8 +58,7 @@ def single_pair_images(table: Interactions, iou: float = 0.8) -> Mask:
     gives 575 classes for its "single HOI" subset, which it does not define further.
     """
     is_pair = merge_pairs(table, iou) == np.arange(len(table))
-    pairs = np.bincount(table.image[is_pair], minlength=len(table.images))
-    return np.asarray(pairs == 1, bool)
+    return np.asarray(np.bincount(table.image[is_pair], minlength=len(table.images)) == 1, bool)
 
 
 def distinct_pairs(table: Interactions) -> int:

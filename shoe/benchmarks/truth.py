@@ -159,10 +159,7 @@ class GroundTruth:
         return tuple(image if image in known else name_of.get(image, image) for image in images)
 
     def subset(self, name: str) -> GroundTruth:
-        """Return the ground truth of a named subset of images; the name is appended to the split and so to signatures.
-
-        Raises OptionError for an unknown name.
-        """
+        """Return a named subset of images, with its name in split and signatures; OptionError for an unknown name."""
         subsets = self.benchmark.subsets
         if name not in subsets:
             raise unknown_name("subset", name, subsets)

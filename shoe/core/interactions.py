@@ -59,10 +59,7 @@ def check_integers(
     rows: int | None = None,
     name: Callable[[int], str] | None = None,
 ) -> NDArray[np.integer]:
-    """Return integers 0 to ``limit`` - 1 as a one-dimensional array, of length ``rows`` unless None.
-
-    Raises InputError for other values or another length.
-    """
+    """Return integers 0 to ``limit`` - 1 as a 1-d array, of length ``rows`` unless None; else raise InputError."""
     array = np.asarray(plain_array(values))
     if array.size and array.dtype.kind not in "iu":
         raise InputError(source, field=field, found=f"values of type {array.dtype}", expected="whole numbers")
@@ -104,8 +101,7 @@ def check_sizes(source: str | Path, values: ArrayLike, images: int) -> Ints:
 def check_scores(source: str | Path, scores: Floats, name: Callable[[int], str]) -> None:
     """Raise InputError unless (n,) scores are finite."""
     if (row := first_true(~np.isfinite(scores))) is not None:
-        found = str(scores[row])
-        raise InputError(source, record=name(row), field="score", found=found, expected="a finite number")
+        raise InputError(source, record=name(row), field="score", found=str(scores[row]), expected="a finite number")
 
 
 BAD_BOXES = ("refuse", "drop", "count")

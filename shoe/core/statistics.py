@@ -127,10 +127,7 @@ def differences(values: ArrayLike, same: float = ROUNDING) -> Floats:
 
 
 def kendall_of_differences(x: Floats, y: Floats) -> Floats:
-    """Return (...,) Kendall's tau-b (1945) of two columns from their (..., P) :func:`differences`.
-
-    NaN if all differences of a column are 0.
-    """
+    """Return (...,) Kendall's tau-b (1945) from (..., P) :func:`differences`; NaN if all of a column are 0."""
     x, y = np.sign(x), np.sign(y)
     untied = np.abs(x).sum(axis=-1) * np.abs(y).sum(axis=-1)
     return np.where(untied > 0, (x * y).sum(axis=-1) / np.sqrt(np.maximum(untied, 1)), np.nan)
@@ -256,10 +253,7 @@ def p_value(value: float, null: Floats) -> float:
 
 
 def deviations(draws: Floats) -> Floats:
-    """Return the difference of each value from the mean of all values; NaN values are left out.
-
-    ``draws`` has one value per resample.
-    """
+    """Return the difference of each value, one per resample, from the mean of all values, without NaN values."""
     known = draws[~np.isnan(draws)]
     return known - known.mean() if len(known) else known
 

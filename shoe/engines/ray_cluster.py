@@ -325,10 +325,7 @@ _POLL = 0.5
 
 
 class Ray(Engine):
-    """Engine of Ray tasks with one core and one thread each; the shared data is put into Ray's object store once.
-
-    ``address`` is as for :func:`connect`.
-    """
+    """Engine of Ray tasks with one core and one thread each; ``address`` is as for :func:`connect`."""
 
     name = "ray"
 

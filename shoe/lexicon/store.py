@@ -50,10 +50,7 @@ def wordnet() -> Lexicon:
 
 
 def load_lexicon(path: str | Path) -> Lexicon:
-    """Load a compiled lexicon.
-
-    Raises InputError if the file is no compiled lexicon, or its content does not match its checksum.
-    """
+    """Load a compiled lexicon; InputError for another file, or if the content does not match its checksum."""
     try:
         with open(path, "rb") as file:
             content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)

@@ -69,10 +69,7 @@ def read_with_settings(path: str | Path, kind: type[T], form: str, by: Mapping[s
 def write_lines(
     path: str | Path, records: Iterable[Any], form: str = "", by: Mapping[str, Any] | None = None, **more: Any
 ) -> None:
-    """Write records to a JSON Lines file, after a first line with the settings ``by`` if these are given.
-
-    ``form`` and ``more`` are as in :func:`first_line`.
-    """
+    """Write records to a JSON Lines file, below a :func:`first_line` if its settings ``by`` are given."""
     with atomic_write(path) as stream:
         if by is not None:
             stream.write(first_line(form, by, **more))

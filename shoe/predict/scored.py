@@ -204,10 +204,7 @@ def _first_word(answer: Answer) -> str:
 def _write_whole(
     answers: Sequence[Answer], path: Path, sizes: Sizes, benchmark: Benchmark, first: Mapping[str, Any]
 ) -> Counter[float]:
-    """Write the predictions in answers about whole images, with boxes in pixels and the scores in the text.
-
-    Return the number of predictions for each score.
-    """
+    """Write the predictions in answers about whole images; return the number of predictions for each score."""
     from shoe.predictions import read_predictions
     from shoe.predictions.vlm import write_vlm
 

@@ -113,10 +113,7 @@ def read_predictions_with_notes(
     truth: GroundTruth | Interactions | None = None,
     bad_boxes: str = "refuse",
 ) -> tuple[Interactions, ReadNotes]:
-    """Read a prediction file; return the table and notes on what was assumed, repaired or left out.
-
-    Arguments and errors are as in :func:`read_predictions`.
-    """
+    """Read a file as :func:`read_predictions` does; return also notes on what was assumed, repaired or left out."""
     chosen = validate_names(format, boxes, scores)
     truth = truth.interactions if isinstance(truth, GroundTruth) else truth
     check_bad_boxes(bad_boxes)

@@ -112,10 +112,7 @@ def numberings(dataset: Benchmark, part: str) -> Mapping[str, Numbering]:
 
 
 def split_format(format_: str) -> tuple[str, dict[str, str]]:
-    """Return the name of a format and the numberings by part, given "qpic,objects=alphabetical-0,verbs=hico-det-1".
-
-    Raises OptionError for another form.
-    """
+    """Return format name and numberings by part in "qpic,objects=alphabetical-0"; OptionError for another form."""
     name, *settings = format_.split(",")
     pairs = [setting.partition("=") for setting in settings]
     for setting, (part, _, numbering) in zip(settings, pairs, strict=True):

@@ -282,10 +282,7 @@ def is_literal(start: bytes) -> bool:
 
 
 def parse_literal(path: str | Path, text: str) -> Any:
-    """Parse the Python ``repr`` of dicts, lists, tuples, numbers, strings and small NumPy arrays.
-
-    Raises InputError if the text contains other values or is damaged.
-    """
+    """Parse Python's ``repr`` of dicts, lists, tuples, numbers, text and small arrays; InputError for other text."""
     parts = _STRING.split(text)
     try:
         strings = {literal: _as_json(literal) for literal in set(parts[1::2])}

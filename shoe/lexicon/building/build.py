@@ -119,10 +119,7 @@ class Defect:
 
 
 def check_ids(source: Source) -> None:
-    """Check the concept IDs of a source.
-
-    Raises InputError if the source has no concepts, or if an ID is invalid or repeated.
-    """
+    """Raise InputError if a source has no concepts, or if a concept ID is invalid or repeated."""
     if not source.concepts:
         raise InputError(source.path, found="no concepts", expected="at least one noun or verb")
     seen: dict[str, str] = {}

@@ -60,8 +60,7 @@ class AnnotatedBoxes:
     """
 
     def __init__(self, truth: Interactions, images: Ints, layout: str = "xyxy") -> None:
-        count = np.diff(truth.offsets)[images]
-        owner, row = expand(truth.offsets[images], count)
+        owner, row = expand(truth.offsets[images], np.diff(truth.offsets)[images])
         coordinates = truth.coordinates[images][owner]
         human, target = (
             convert_boxes(TO_CORNERS[layout](boxes[row]), coordinates, CommonCoordinates.EDGES)

@@ -117,10 +117,7 @@ def verdict_of(value: Any) -> bool | None:
 
 
 def box_of(value: Any, key: object = None) -> Box | None:
-    """Return the box in a value, or None if the value is no box.
-
-    The key of the value may state the convention (``bbox_xywh``, or ``box_2d`` of Gemini).
-    """
+    """Return the box in a value, or None. Its ``key`` may state the convention (``bbox_xywh``, Gemini's ``box_2d``)."""
     if key is not None and meaning(key).part in ("score", "id", "verb"):
         return None
     box = _box(value, 0)

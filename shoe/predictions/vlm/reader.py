@@ -326,10 +326,7 @@ class Reader:
         self._outer = ReadNotes()  # of keys beside replies: most are metadata, but a verdict has two values
 
     def add(self, number: int, record: Any) -> None:
-        """Add the interactions of the record with index ``number``.
-
-        Raises UnreadableError for an invalid record that is no model reply.
-        """
+        """Add the interactions of record ``number``; UnreadableError for an invalid record that is no reply."""
         if self._add_standard(record, number):
             return
         place = self._source.record_name(number)
