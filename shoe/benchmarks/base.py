@@ -34,6 +34,7 @@ class CardFile(Document, frozen=True):
     """A published file of a dataset.
 
     Attributes:
+        name: file name.
         holds: name of the published split in the file, or ``IMAGE_LABELS``. Of several files with the same value, users
             need only one.
         purpose: purpose for which the file is needed.

@@ -78,10 +78,12 @@ class GroundTruth:
 
     Attributes:
         interactions: triplets, with the vocabularies of ``classes``.
+        classes: HOI classes.
         split: name of the split, such as "test2015"; the file name without extension if the split is unknown.
         image_labels: (K, m) int8 ``ImageLabel``, whether an image shows a class; None without image-level labels.
         format: file format, such as "PPDM/QPIC JSON".
         left_out: names of training images left out because their triplets refer to boxes that the file does not have.
+        benchmark: benchmark of the ground truth.
         roles: annotations by person, if the benchmark is scored by person and the file has them.
         class_split: parts of the classes with separate scores; None if no class split is used.
         image_numbers: (m,) IDs by which prediction files refer to images; None if they use names.
@@ -159,7 +161,7 @@ class GroundTruth:
         return tuple(image if image in known else name_of.get(image, image) for image in images)
 
     def subset(self, name: str) -> GroundTruth:
-        """Return a named subset of images, with its name in split and signatures; OptionError for an unknown name."""
+        """Return the ground truth of a named subset, whose name is appended to the split; OptionError if unknown."""
         subsets = self.benchmark.subsets
         if name not in subsets:
             raise unknown_name("subset", name, subsets)

@@ -37,10 +37,12 @@ class DetectorConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
 
     Attributes:
         model: name on the hub, or a folder.
+        revision: revision on the hub.
         threshold: minimum score of a box; low by default, because pair rules have their own threshold.
         words: words for which a zero-shot detector searches; not used by a detector with fixed classes.
         device: device that runs the model; ``auto`` is a GPU if available, else the CPU.
         dtype: precision of weights and computations.
+        batch_size: number of images per batch.
     """
 
     model: str

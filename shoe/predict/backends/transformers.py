@@ -295,6 +295,7 @@ class Transformers(BackendConfig, frozen=True, kw_only=True):
     Attributes:
         device: device that runs the model; ``auto`` is a GPU if available, else the CPU.
         dtype: precision of weights and computations.
+        batch_size: number of questions per batch.
         processor: settings of the image processor of the model, such as ``{"max_pixels": 1003520}``. They determine the
             number of tokens per image.
     """
