@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from shoe.benchmarks.classes import ClassSplit, HoiClasses
 from shoe.benchmarks.pairs import single_pair_images
-from shoe.core.arrays import Indices, Mask
+from shoe.core.arrays import Indices, Mask, positions
 from shoe.core.documents import Document
 from shoe.core.interactions import Interactions, Rows
 from shoe.core.io.json import parse_json, read_typed
@@ -149,8 +149,7 @@ class Actions:
         id_of = {pair: i for i, pair in enumerate(self.by_verb_id)}
         actions = [self.names.index(name) for name in verbs]
         ids: Indices = np.array([[id_of[a, self.entry_of(a, name)] for name in objects] for a in actions], np.int64)
-        numbers: Indices = ids[verb, object_]
-        return numbers
+        return np.asarray(ids[verb, object_])
 
 
 SUBSETS: dict[str, Callable[[Interactions], Mask]] = {"single-pair": single_pair_images}
@@ -301,7 +300,7 @@ class Benchmark:
     @cached_property
     def object_order(self) -> Indices:
         """(objects,) index into ``objects`` of object 0, 1, ... in files that use indices instead of object IDs."""
-        return _positions(tuple(self.object_ids.values()), self.objects)
+        return positions(self.object_ids.values(), self.objects)
 
     @cached_property
     def object_of_id(self) -> Indices:
@@ -313,7 +312,7 @@ class Benchmark:
     @cached_property
     def verb_order(self) -> Indices:
         """(verbs,) index into ``classes.verbs`` of each 0-based verb ID in files; -1 for a verb in no class."""
-        return _positions(self.verb_names or self.classes.verbs, self.classes.verbs)
+        return positions(self.verb_names or self.classes.verbs, self.classes.verbs)
 
     @cached_property
     def published(self) -> Mapping[str, Published]:
@@ -324,8 +323,3 @@ class Benchmark:
     def card(self) -> Card:
         """Dataset card; by default, a card with only the name of the benchmark."""
         return self.load_card() if self.load_card else Card(self.name, (), "not known", ())
-
-
-def _positions(names: Sequence[str], known: Sequence[str]) -> Indices:
-    position = {name: i for i, name in enumerate(known)}
-    return np.array([position.get(name, -1) for name in names], np.int64)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from shoe.benchmarks import benchmark, benchmark_names
 from shoe.benchmarks.base import Benchmark, TruthFormat
-from shoe.core.arrays import Floats, Indices, Mask
+from shoe.core.arrays import Floats, Indices, Mask, first_true, positions
 from shoe.core.errors import InputError, did_you_mean, flag, quote
 from shoe.core.io.json import Box, describe_value
 
@@ -54,8 +54,7 @@ def list_lengths(path: str | Path, names: Sequence[str], records: Sequence[objec
     """Return the (m,) number of triplets per image; raise InputError unless all ``fields`` are lists of this length."""
     counts, *others = (np.array([len(getattr(record, field)) for record in records], np.int64) for field in fields)
     for field, lengths in zip(fields[1:], others, strict=True):
-        if (lengths != counts).any():
-            number = int(np.argmax(lengths != counts))
+        if (number := first_true(lengths != counts)) is not None:
             record, found = f"image {quote(names[number])}", f"{lengths[number]} entries"
             expected = f"{counts[number]}, as in {fields[0]}"
             raise InputError(path, record=record, field=field, found=found, expected=expected)
@@ -63,18 +62,15 @@ def list_lengths(path: str | Path, names: Sequence[str], records: Sequence[objec
 
 
 def joined_boxes(lists: Iterable[list[Box]], count: int) -> Floats:
-    """Return the boxes of all images as one (count, 4) array, in the same order; ``count`` is their total number."""
-    numbers = chain.from_iterable(chain.from_iterable(lists))
-    return np.fromiter(numbers, np.float64, 4 * count).reshape(-1, 4)
+    """Join the box lists of all images, ``count`` boxes together, to a (count, 4) array in the same order."""
+    return np.fromiter(chain.from_iterable(chain.from_iterable(lists)), np.float64, 4 * count).reshape(-1, 4)
 
 
 def check_range(
     path: str | Path, place_of: PlaceOf, field: str, index: Indices, size: int, first: int = 0, meaning: str = ""
 ) -> None:
-    """Raise InputError unless ``first <= index < first + size``; ``meaning`` explains the range in the message."""
-    wrong = (index < first) | (index >= first + size)
-    if wrong.any():
-        row = int(np.argmax(wrong))
+    """Raise InputError, whose text ends with ``meaning``, unless indices are ``first`` to ``first + size - 1``."""
+    if (row := first_true((index < first) | (index >= first + size))) is not None:
         record, expected = triplet_name(place_of, row), f"{first} to {first + size - 1}{meaning}"
         raise InputError(path, record=record, field=field, found=str(index[row]), expected=expected)
 
@@ -87,9 +83,7 @@ def check_boxes(
     If ``wrong``, an (n,) mask, is given, the indices that it marks are invalid, and all others are valid.
     """
     limit = counts[place_of[1]]
-    wrong = (index < 0) | (index >= limit) if wrong is None else wrong
-    if wrong.any():
-        row = int(np.argmax(wrong))
+    if (row := first_true((index < 0) | (index >= limit) if wrong is None else wrong)) is not None:
         raise InputError(
             path,
             record=triplet_name(place_of, row),
@@ -116,8 +110,7 @@ def objects_of(
     """
     inside = (category >= 0) & (category < len(table))
     objects = np.where(inside, table[np.where(inside, category, 0)], -1)
-    if (objects < 0).any():
-        box = int(np.argmax(objects < 0))
+    if (box := first_true(objects < 0)) is not None:
         record = box_name(images, counts, box)
         raise InputError(path, record=record, field="category_id", found=str(category[box]), expected=expected)
     return objects
@@ -143,14 +136,12 @@ def labels_of_words(
         limit: text after "one of the dataset's K verbs" in the error message.
         match: callback for words that equal no label: returns their label indices; -1 if no label matches.
     """
-    position = {label: i for i, label in enumerate(labels)}
-    label_of = np.array([position.get(word, -1) for word in words], np.int64)
+    label_of = positions(words, labels)
     if match is not None:
         other = np.unique(index[label_of[index] < 0])
         label_of[other] = match([words[i] for i in other])
     result: Indices = label_of[index]
-    if (result < 0).any():
-        row = int(np.argmax(result < 0))
+    if (row := first_true(result < 0)) is not None:
         word = words[index[row]]
         expected = f"one of the dataset's {len(labels)} {part}s{limit}"
         hint = did_you_mean(word, labels)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoe.core.arrays import Indices, Ints, Mask
+from shoe.core.arrays import Indices, Ints, Mask, positions
 from shoe.core.errors import InputError, OptionError, did_you_mean, quote
 from shoe.core.io.files import read_bytes
 
@@ -124,8 +124,7 @@ def read_classes(path: str | Path, usual: HoiClasses) -> HoiClasses:
 def coco_categories() -> dict[int, str]:
     """Return the 80 object names by COCO category ID (1 to 90), in COCO's order."""
     text = Path(__file__).with_name("coco_categories.tsv").read_text("utf-8")
-    rows = [line.split("\t") for line in text.splitlines()[1:]]
-    return {int(number): name for name, number in rows}
+    return {int(number): name for name, number in (line.split("\t") for line in text.splitlines()[1:])}
 
 
 def class_table(rows: Sequence[Sequence[str]]) -> str:
@@ -136,12 +135,10 @@ def class_table(rows: Sequence[Sequence[str]]) -> str:
 def parse_classes(text: str, name: str, source: str | Path = "class table") -> HoiClasses:
     """Parse a class table: a header, and one line of six tab-separated fields per class.
 
-    Args:
-        text: lines of verb, object, gerund, WordNet 3.0 names of the verb's and the object's sense ("" for none), and
-            "rare", "unseen" (not in the training set), "unscored" (not in the test set either) or "".
+    The fields are verb, object, gerund, WordNet 3.0 names of the verb's and the object's sense ("" for none), and
+    "rare", "unseen" (not in the training set), "unscored" (not in the test set either) or "".
 
-    Raises:
-        InputError: for a line with another format, a repeated class, or a table without classes.
+    Raises InputError naming the first line with another format; or for a class twice, or no classes.
     """
     lines = text.splitlines()
     if not lines or lines[0].split("\t") != _COLUMNS:
@@ -153,10 +150,8 @@ def parse_classes(text: str, name: str, source: str | Path = "class table") -> H
             raise InputError(source, record=f"line {number}", found=found, expected=expected)
     if not rows:
         raise InputError(source, found="no classes", expected="one line per class below the header")
-    verbs = sorted({row[0] for row in rows})
-    objects = sorted({row[1] for row in rows})
-    index = [{name: i for i, name in enumerate(names)} for names in (verbs, objects)]
-    verb, object_ = (np.array([index[column][row[column]] for row in rows], np.int32) for column in (0, 1))
+    verbs, objects = (sorted({row[i] for row in rows}) for i in (0, 1))
+    verb, object_ = (positions([row[i] for row in rows], (verbs, objects)[i]).astype(np.int32) for i in (0, 1))
     class_of = np.full((len(verbs), len(objects)), -1, np.int32)
     class_of[verb, object_] = np.arange(len(rows))
     if (class_of >= 0).sum() != len(rows):
@@ -278,7 +273,5 @@ class ClassSplit:
         """
         if own is classes:
             return self
-        row = {label: number for number, label in enumerate(own.labels)}
-        rows = np.array([row.get(label, -1) for label in classes.labels], np.int64)
-        parts = {part: np.append(mask, False)[rows] for part, mask in self.parts.items()}
-        return replace(self, parts=parts)
+        rows = positions(classes.labels, own.labels)
+        return replace(self, parts={part: np.append(mask, False)[rows] for part, mask in self.parts.items()})

@@ -48,8 +48,7 @@ def columns_of_lists(
 ) -> tuple[Indices, Floats, Indices, Indices, list[Indices]]:
     """Return arrays of the b boxes and n triplets in the lists of m images; ``fields`` are attributes of triplets.
 
-    Returns:
-        (m,) number of boxes; (b, 4) boxes; (b,) category IDs; (n,) image index of each triplet; (n,) values per field.
+    These are (m,) number of boxes; (b, 4) boxes; (b,) category IDs; (n,) image of each triplet; (n,) values per field.
     """
     counts, size = (np.array([len(each) for each in lists], np.int64) for lists in (boxes, triplets))
     every, hois = list(chain.from_iterable(boxes)), list(chain.from_iterable(triplets))

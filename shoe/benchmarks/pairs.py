@@ -7,7 +7,7 @@ as in the official evaluation: the width of a box of pixel indices is x2 - x1 + 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoe.core.arrays import Bits, Floats, Indices, Ints, Mask, as_bits, blocks, expand, first_equal
+from shoe.core.arrays import Indices, Mask, as_bits, blocks, expand, first_equal
 from shoe.core.boxes import CommonCoordinates, Overlap, convert_boxes
 from shoe.core.boxes import iou as overlap_of
 from shoe.core.interactions import Interactions
@@ -58,21 +58,16 @@ def single_pair_images(table: Interactions, iou: float = 0.8) -> Mask:
     the SHOE paper's supplement also has 575 classes; the paper does not define it.
     """
     is_pair = merge_pairs(table, iou) == np.arange(len(table))
-    pairs = np.bincount(table.image[is_pair], minlength=len(table.images))
-    return np.asarray(pairs == 1, bool)
+    return np.asarray(np.bincount(table.image[is_pair], minlength=len(table.images)) == 1, bool)
 
 
 def distinct_pairs(table: Interactions) -> int:
-    """Return the number of distinct human-object pairs: different in image, object word or box coordinates."""
-    return int(np.count_nonzero(first_equal(_columns(table, table.object)) == np.arange(len(table))))
+    """Return the number of distinct box pairs; equal pairs have equal image, object word and box coordinates."""
+    first = first_equal(as_bits(table.image, table.object, table.human_boxes, table.object_boxes))
+    return int(np.count_nonzero(first == np.arange(len(table))))
 
 
 def exact_duplicates(table: Interactions) -> Mask:
-    """Return an (n,) mask of triplets whose verb, object and boxes equal those of an earlier triplet in the image."""
-    repeated: Mask = first_equal(_columns(table, table.verb, table.object)) != np.arange(len(table))
-    return repeated
-
-
-def _columns(table: Interactions, *words: Ints) -> list[Bits]:
-    columns: tuple[Ints | Floats, ...] = (table.image, *words, table.human_boxes, table.object_boxes)
-    return [bits for column in columns for bits in as_bits(column)]
+    """Return an (n,) mask of triplets with the words and exactly the boxes of an earlier triplet of the image."""
+    first = first_equal(as_bits(table.image, table.verb, table.object, table.human_boxes, table.object_boxes))
+    return np.asarray(first != np.arange(len(table)))

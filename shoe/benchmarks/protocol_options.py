@@ -285,8 +285,7 @@ def changed(options: Family, assignments: Iterable[str]) -> Family:
     >>> changed(SemanticOptions(), ["delta=0.25", "strict.cap=100"]).delta
     0.25
 
-    Raises:
-        OptionError: for an unknown name, or a missing or invalid value.
+    Raises OptionError for an unknown name, or a missing or invalid value.
     """
     strict = isinstance(options, StrictOptions)
     changes: dict[str, Any] = {}
@@ -326,7 +325,6 @@ def _text(value: Any) -> str:
 
 
 def _values(declared: Field[Any]) -> tuple[str, ...]:
-    """Return the allowed values of an option; empty for a number."""
     if declared.metadata["values"]:
         return tuple(declared.metadata["values"])
     if get_origin(declared.type) is Literal:

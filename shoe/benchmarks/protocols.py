@@ -187,9 +187,8 @@ def shortest(
     differing: dict[str, str] = {}
     for own, default in zip(chosen, usual, strict=True):
         differing |= changes(own, default)
-    return tuple(each.protocol for each in chosen), tuple(
-        f"{name}={value}" for name, value in sorted(differing.items())
-    )
+    changed_options = (f"{name}={value}" for name, value in sorted(differing.items()))
+    return tuple(each.protocol for each in chosen), tuple(changed_options)
 
 
 _SAFE = " ,;.+<>=()[]/_-"
@@ -224,8 +223,7 @@ class Signature:
         >>> str(Signature.parse("shoe:1.0|data:hico-det"))
         'shoe:1.0|data:hico-det'
 
-        Raises:
-            OptionError: if a field has no colon.
+        Raises OptionError if a field has no colon.
         """
         items = []
         for part in text.split("|"):
@@ -248,8 +246,8 @@ class Signature:
                 items += [(name, value) for name, value in self.items if usual.get(name, value) != value]
         if "map" in values:
             items.append(("map", values["map"]))
-        digest = hashlib.sha256(str(self).encode()).hexdigest()[:8]
-        return str(Signature((*items, ("sha", digest))))
+        items.append(("sha", hashlib.sha256(str(self).encode()).hexdigest()[:8]))
+        return str(Signature(tuple(items)))
 
 
 def sign(

@@ -222,7 +222,7 @@ def summary(file: str, truth: GroundTruth) -> DatasetInfo:
     present = truth.triplets_per_class > 0
     counts: dict[str, Any] = sizes(truth)
     recounted = truth.triplets_per_class < FEWEST_OF_NON_RARE
-    is_training_set = "train" in truth.split and classes.rare.any()
+    rare = Recounted(int(recounted.sum()), bool((recounted == classes.rare).all()))
     return DatasetInfo(
         file=file,
         format=truth.format,
@@ -240,9 +240,7 @@ def summary(file: str, truth: GroundTruth) -> DatasetInfo:
             for kind in Coordinates
             if kind in table.coordinates
         },
-        rare_recounted=Recounted(int(recounted.sum()), bool((recounted == classes.rare).all()))
-        if is_training_set
-        else None,
+        rare_recounted=rare if "train" in truth.split and classes.rare.any() else None,
         left_out_images=len(truth.left_out) or None,
         published=compare_with_published(truth.benchmark, truth.split, counts),
     )
@@ -294,7 +292,6 @@ def _counted(truth: GroundTruth, label: NDArray[np.int32], size: int) -> Iterato
     ``label`` is the (n,) label index of each triplet; ``size`` is the number of labels.
     """
     triplets = np.bincount(label, minlength=size)
-    pairs = np.unique(np.column_stack([truth.interactions.image, label]), axis=0)
-    images = np.bincount(pairs[:, 1], minlength=size)
+    images = np.bincount(np.unique(np.column_stack([truth.interactions.image, label]), axis=0)[:, 1], minlength=size)
     order = np.argsort(-triplets, kind="stable")
     return zip(order.tolist(), triplets[order].tolist(), images[order].tolist(), strict=True)

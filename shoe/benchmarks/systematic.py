@@ -192,8 +192,7 @@ class CombinationSampler:
     ) -> None:
         """Prepare the sampler; ``similar``, (C, C) symmetric similarities, is only needed for rules about similarity.
 
-        Raises:
-            OptionError: if no sample can satisfy the rules.
+        Raises OptionError if no sample can satisfy the rules.
         """
         self._rules, self._similar = rules, similar
         count = len(combinations)
@@ -306,8 +305,7 @@ def split_systematically(
         combinations: combinations of the table in their order before shuffling; by default sorted by object and verb.
         similarity: (C, C) symmetric similarities of combinations, required if the rules limit similarity.
 
-    Raises:
-        OptionError: if the rules are impossible, or no split with the tried seeds satisfies them.
+    Raises OptionError if the rules are impossible, or no split with the tried seeds satisfies them.
     """
     combinations = Combinations.from_table(table) if combinations is None else combinations
     wanted = len(combinations) - int(rules.ratio * len(combinations))
@@ -534,8 +532,7 @@ def split_files(
 def joined(read: Read) -> Interactions:
     """Return the annotations of all files as one table.
 
-    Raises:
-        InputError: if two files contain the same image, or if training and test file are swapped.
+    Raises InputError if two files contain the same image, or test annotations are given as "train" or the reverse.
     """
     (path, truth), *more = read.values()
     splits = truth.benchmark.splits

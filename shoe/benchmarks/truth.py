@@ -16,7 +16,7 @@ from shoe.benchmarks import DEFAULT, benchmark
 from shoe.benchmarks.base import Benchmark, ImageLabel
 from shoe.benchmarks.checks import labels_of_words, refuse_other_benchmarks, triplet_name
 from shoe.benchmarks.classes import ClassSplit, HoiClasses
-from shoe.core.arrays import Indices, Ints, Mask
+from shoe.core.arrays import Indices, Ints, Mask, first_true
 from shoe.core.errors import InputError, OptionError, did_you_mean, pluralize, quote, unknown_name
 from shoe.core.interactions import Interactions, Rows, image_index
 from shoe.core.io.files import describe_content, read_bytes
@@ -35,8 +35,7 @@ def read_class_split(path: str | Path, classes: HoiClasses) -> ClassSplit:
     The file has one class per line, such as "ride horse", or is JSON with a list ``held_out`` of classes, as written by
     ``shoe dataset split``.
 
-    Raises:
-        InputError: for an unknown class, or if no classes or all classes are unseen.
+    Raises InputError for an unknown class, or if no classes or all classes are unseen.
     """
     data = read_bytes(path)
     is_json = data.lstrip()[:1] in (b"{", b"[")
@@ -64,13 +63,11 @@ def _held_out(path: str | Path, data: bytes) -> list[str]:
     labels = document.get(_HELD_OUT)
     if not isinstance(labels, list) or not all(isinstance(label, str) for label in labels):
         found = "none" if labels is None else quote(labels)
-        raise InputError(
-            path, field=_HELD_OUT, found=found, expected="a list of classes, as written by `shoe dataset split`"
-        )
+        expected = "a list of classes, as written by `shoe dataset split`"
+        raise InputError(path, field=_HELD_OUT, found=found, expected=expected)
     return labels
 
 
-_ZIP_MAGIC = b"PK"
 # A benchmark consists of functions, so it is pickled by its name.
 copyreg.pickle(Benchmark, lambda data: (benchmark, (data.name,)))
 
@@ -164,11 +161,7 @@ class GroundTruth:
         return tuple(image if image in known else name_of.get(image, image) for image in images)
 
     def subset(self, name: str) -> GroundTruth:
-        """Return the ground truth of a named image subset; the name is appended to the split name in signatures.
-
-        Raises:
-            OptionError: for an unknown name.
-        """
+        """Return the ground truth of a named subset, whose name is appended to the split; OptionError if unknown."""
         subsets = self.benchmark.subsets
         if name not in subsets:
             raise unknown_name("subset", name, subsets)
@@ -177,10 +170,8 @@ class GroundTruth:
     def within(self, *predicted: Sequence[str]) -> GroundTruth:
         """Return the ground truth of the images that occur in all prediction files, with or without predictions.
 
-        Scores on these images are not comparable with scores on the split, so the split name and the signature change.
-
-        Args:
-            predicted: image names of each file.
+        Each argument is the image names of one file. Scores on these images are not comparable with scores on the
+        split, so the split name and the signature change.
 
         Raises:
             InputError: if no image is left.
@@ -267,9 +258,8 @@ def _class_split(dataset: Benchmark, classes: HoiClasses, split: str | None) -> 
 
 
 def _read(path: str | Path, dataset: Benchmark, split: str | None) -> tuple[str, Rows]:
-    """Return the name of the file format, and the rows of the file."""
     data = read_bytes(path)
-    if data.startswith(_ZIP_MAGIC):
+    if data.startswith(b"PK"):
         table = read_native(path, data)
         if notes_of_native(path, data):
             hint = "are PREDICTIONS and --ground-truth swapped?"
@@ -288,7 +278,6 @@ def _read(path: str | Path, dataset: Benchmark, split: str | None) -> tuple[str,
 
 
 def _split(images: Sequence[str], dataset: Benchmark, path: str | Path) -> str:
-    """Return the split that contains all images; if there is none, the name of the file."""
     for split in dataset.splits:
         if images and all(dataset.in_split(name, split) for name in images):
             return split
@@ -305,16 +294,13 @@ def _cut(table: Interactions, dataset: Benchmark, split: str) -> str:
 
 
 def _validated_table(classes: HoiClasses, rows: Rows, path: str | Path) -> Interactions:
-    """Return the rows of a file as a validated table with the vocabularies of the classes."""
 
     def place(row: int) -> str:
         return triplet_name((rows.images, rows.image), row)
 
     verb = labels_of_words(path, "verb", rows.verb, rows.verbs, classes.verbs, place)
     object_ = labels_of_words(path, "object", rows.object, rows.objects, classes.objects, place)
-    foreign: Mask = classes.of[verb, object_] < 0
-    if foreign.any():
-        row = int(np.argmax(foreign))
+    if (row := first_true(classes.of[verb, object_] < 0)) is not None:
         found = f"{quote(classes.verbs[verb[row]])} with {quote(classes.objects[object_[row]])}"
         expected = f"one of the {len(classes)} classes of {classes.name}"
         raise InputError(path, record=place(row), found=found, expected=expected)
@@ -323,9 +309,8 @@ def _validated_table(classes: HoiClasses, rows: Rows, path: str | Path) -> Inter
     return table
 
 
-_EXCHANGED = (
-    0.05  # fraction of the images; 0 in the annotations of HICO-DET and V-COCO, 61 to 75 % if sides are exchanged
-)
+# Fraction of the images; 0 in the annotations of HICO-DET and V-COCO, 61 to 75 % if sides are exchanged.
+_EXCHANGED = 0.05
 
 
 def _refuse_exchanged_sizes(table: Interactions, path: str | Path) -> None:

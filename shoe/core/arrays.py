@@ -1,6 +1,7 @@
 """Array types, vectorised operations on groups and rows, and reproducible random numbers."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,16 +14,16 @@ Indices = NDArray[np.int64]
 """Row indices of a table, and counts of rows."""
 Mask = NDArray[np.bool_]
 """Whether a row is selected."""
+T = TypeVar("T")
 
 
 # Operations on groups of different sizes
 
 
 def expand(first: Indices, count: Indices) -> tuple[Indices, Indices]:
-    """Concatenate n integer ranges; range i has the ``count[i]`` integers from ``first[i]`` on.
+    """Concatenate n integer ranges: range i has ``count[i]`` integers, from ``first[i]``.
 
-    Returns:
-        (total,) index i of the range of each integer, and (total,) integers.
+    The result is (total,) index i of each integer's range, and (total,) integers.
     """
     owner = np.repeat(np.arange(len(count)), count)
     return owner, np.arange(len(owner)) + (first - (np.cumsum(count) - count))[owner]
@@ -51,6 +52,11 @@ def first_of_each(sorted_groups: NDArray[np.integer] | NDArray[np.floating]) -> 
     mark = np.ones(len(sorted_groups), bool)
     mark[1:] = sorted_groups[1:] != sorted_groups[:-1]
     return mark
+
+
+def first_true(mask: Mask) -> int | None:
+    """Return the index of the first True in an (n,) mask; None if the mask has no True."""
+    return int(np.argmax(mask)) if mask.any() else None
 
 
 def stable_order(numbers: NDArray[np.integer]) -> Indices:
@@ -99,6 +105,19 @@ def number_distinct(keys: Indices, most: int) -> tuple[Indices, Indices]:
     return found, number.take(keys).astype(np.int64)
 
 
+def number_words(words: Iterable[T]) -> tuple[list[T], Indices]:
+    """Return the distinct words in order of first appearance, and the (n,) index of each of n words among them."""
+    number: dict[T, int] = {}
+    index = [number.setdefault(word, len(number)) for word in words]
+    return list(number), np.array(index, np.int64)
+
+
+def positions(words: Iterable[T], known: Iterable[T]) -> Indices:
+    """Return the (n,) index of each of n words in ``known``; -1 for a word that is not in ``known``."""
+    position = {word: i for i, word in enumerate(known)}
+    return np.array([position.get(word, -1) for word in words], np.int64)
+
+
 _TABLE_PER_KEY = 16
 
 
@@ -142,9 +161,9 @@ _HALF = np.uint64(32)
 _BUCKETS_PER_ROW = 4
 
 
-def as_bits(numbers: Floats | NDArray[np.integer]) -> list[Bits]:
-    """Return each column of (n,) or (n, k) numbers as the uint64 bits of float64 values; -0.0 counts as 0.0."""
-    return list((np.atleast_2d(numbers.T).astype(np.float64) + 0.0).view(np.uint64))
+def as_bits(*numbers: Floats | NDArray[np.integer]) -> list[Bits]:
+    """Return the columns of arrays (n,) or (n, k) as the bits of float64; 0.0 and -0.0 have the same bits."""
+    return [bits for each in numbers for bits in (np.atleast_2d(each.T).astype(np.float64) + 0.0).view(np.uint64)]
 
 
 def group_equal_rows(columns: Sequence[Bits]) -> tuple[Indices, Mask]:
@@ -182,21 +201,15 @@ def maybe_equal(columns: Sequence[Bits]) -> Indices:
     Rows are compared by their hashes. Fast for tables with few equal rows.
     """
     hashes = _hashes(columns)
-    bucket, buckets = _buckets(hashes)
-    number = np.arange(len(hashes), dtype=np.int32)
-    last = np.zeros(buckets, np.int32)
+    bits = max(1, (_BUCKETS_PER_ROW * len(hashes)).bit_length())
+    bucket, number = (hashes >> np.uint64(64 - bits)).astype(np.int64), np.arange(len(hashes), dtype=np.int32)
+    last, crowded = np.zeros(1 << bits, np.int32), np.zeros(1 << bits, bool)
     last[bucket] = number
-    crowded = np.zeros(buckets, bool)
     crowded[bucket[last[bucket] != number]] = True
     rows: Indices = np.flatnonzero(crowded[bucket])
     order = np.argsort(hashes[rows])
     same = np.flatnonzero(hashes[rows[order[1:]]] == hashes[rows[order[:-1]]])
     return distinct(rows[np.concatenate([order[same], order[same + 1]])])
-
-
-def _buckets(hashes: Bits) -> tuple[Indices, int]:
-    bits = max(1, (_BUCKETS_PER_ROW * len(hashes)).bit_length())
-    return (hashes >> np.uint64(64 - bits)).astype(np.int64), 1 << bits
 
 
 def _hashes(columns: Sequence[Bits]) -> Bits:

@@ -56,8 +56,7 @@ def flat_numbers(document: Mapping[str, Any], prefix: str = "") -> dict[str, flo
         if isinstance(value, Mapping):
             found |= flat_numbers(value, f"{prefix}{key}/")
         elif isinstance(value, list):
-            named = [each for each in value if isinstance(each, Mapping) and "protocol" in each]
-            for each in named:
+            for each in (each for each in value if isinstance(each, Mapping) and "protocol" in each):
                 found |= flat_numbers(each, f"{prefix}{key}/{each['protocol']}/")
         elif isinstance(value, int | float):
             found[prefix + key] = value

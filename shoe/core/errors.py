@@ -70,8 +70,7 @@ class OptionError(ShoeError):
 class ServiceError(ShoeError):
     """A metric service cannot be reached, or it refuses a request; the message is then that of the service.
 
-    Attributes:
-        status: HTTP status code; None if there was no response.
+    ``status`` is the HTTP status code; None if there was no response.
     """
 
     def __init__(self, message: str, status: int | None = None) -> None:

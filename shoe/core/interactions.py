@@ -16,7 +16,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from shoe.core.arrays import Floats, Indices, Ints, Mask
+from shoe.core.arrays import Floats, Indices, Ints, Mask, first_true
 from shoe.core.boxes import Coordinates
 from shoe.core.errors import InputError, quote, unknown_name
 from shoe.core.roles import RolePredictions, RoleTruth
@@ -69,8 +69,7 @@ def check_integers(
     column = array.reshape(-1) if array.size else np.zeros(0, np.int64)
     if rows is not None and len(column) != rows:
         raise InputError(source, field=field, found=f"{len(column)} rows", expected=f"{rows}, one per triplet")
-    if len(column) and (column.min() < 0 or column.max() >= limit):
-        row = int(np.argmax((column < 0) | (column >= limit)))
+    if (row := first_true((column < 0) | (column >= limit))) is not None:
         expected = f"0 to {limit - 1}" if limit else "no indices, because the list they refer to is empty"
         record = name(row) if name else row
         raise InputError(source, record=record, field=field, found=f"index {column[row]}", expected=expected)
@@ -95,9 +94,8 @@ def check_numbers(source: str | Path, field: str, values: ArrayLike, shape: tupl
 def check_sizes(source: str | Path, values: ArrayLike, images: int) -> Ints:
     """Return (images, 2) widths and heights as int32; InputError unless all are whole numbers 0 (unknown) to 1e9."""
     array = check_numbers(source, "sizes", values, (images, 2))
-    bad: Mask = ~((array >= 0) & (array <= _LARGEST) & (array == np.rint(array))).all(axis=1)
-    if bad.any():
-        row = int(np.argmax(bad))
+    valid = (array >= 0) & (array <= _LARGEST) & (array == np.rint(array))
+    if (row := first_true(~valid.all(axis=1))) is not None:
         found = f"{array[row, 0]:g} x {array[row, 1]:g}"
         raise InputError(source, record=row, field="sizes", found=found, expected="width and height in whole pixels")
     return array.astype(np.int32)
@@ -105,11 +103,8 @@ def check_sizes(source: str | Path, values: ArrayLike, images: int) -> Ints:
 
 def check_scores(source: str | Path, scores: Floats, name: Callable[[int], str]) -> None:
     """Raise InputError unless (n,) scores are finite."""
-    bad = ~np.isfinite(scores)
-    if bad.any():
-        row = int(np.argmax(bad))
-        found = str(scores[row])
-        raise InputError(source, record=name(row), field="score", found=found, expected="a finite number")
+    if (row := first_true(~np.isfinite(scores))) is not None:
+        raise InputError(source, record=name(row), field="score", found=str(scores[row]), expected="a finite number")
 
 
 BAD_BOXES = ("refuse", "drop", "count")
@@ -149,8 +144,7 @@ def valid_boxes(boxes: Floats, pixels: Mask) -> Mask:
         wide |= (x1 == x2) & pixels
         high |= (y1 == y2) & pixels
     # Comparisons with NaN are false, so NaN is invalid, too.
-    valid: Mask = wide & high & (x1 >= -_LARGEST) & (y1 >= -_LARGEST) & (x2 <= _LARGEST) & (y2 <= _LARGEST)
-    return valid
+    return np.asarray(wide & high & (x1 >= -_LARGEST) & (y1 >= -_LARGEST) & (x2 <= _LARGEST) & (y2 <= _LARGEST))
 
 
 def check_boxes(source: str | Path, field: str, boxes: Floats, pixels: Mask, name: Callable[[int], str]) -> None:
@@ -158,9 +152,7 @@ def check_boxes(source: str | Path, field: str, boxes: Floats, pixels: Mask, nam
 
     ``pixels`` is the (n,) or (1,) mask of boxes in pixel indices, for which x1 = x2 and y1 = y2 are also valid.
     """
-    bad = ~valid_boxes(boxes, pixels)
-    if bad.any():
-        row = int(np.argmax(bad))
+    if (row := first_true(~valid_boxes(boxes, pixels))) is not None:
         numbers = ", ".join(f"{x:g}" for x in boxes[row])
         hint = "if the numbers have another meaning, such as x, y, width and height, convert them first"
         raise InputError(
@@ -344,13 +336,12 @@ class Interactions:
         mask = np.zeros(len(self.images), bool)
         mask[chosen] = True
         table = self.select(np.repeat(mask, np.diff(self.offsets)))
-        counts = np.diff(table.offsets)[chosen]
         return replace(
             table,
             images=tuple(self.images[i] for i in chosen),
             sizes=self.sizes[chosen],
             coordinates=self.coordinates[chosen],
-            offsets=np.concatenate([[0], np.cumsum(counts)]),
+            offsets=np.concatenate([[0], np.cumsum(np.diff(table.offsets)[chosen])]),
         )
 
     def equals(self, other: Interactions) -> bool:
@@ -380,12 +371,11 @@ def concatenate(parts: Sequence[Interactions]) -> Interactions:
     coordinates = np.full(len(images), -1)
     for part in parts:
         at = _renumbered(part.images, images)
-        known = sizes[at].any(axis=1) & part.sizes.any(axis=1)
-        differs = known & (sizes[at] != part.sizes).any(axis=1)
+        differs = sizes[at].any(axis=1) & part.sizes.any(axis=1) & (sizes[at] != part.sizes).any(axis=1)
         differs |= (coordinates[at] >= 0) & (coordinates[at] != part.coordinates)
-        if differs.any():
-            name, found = part.images[int(np.argmax(differs))], "two different sizes or box coordinates"
-            raise InputError("concatenate", record=quote(name), found=found, expected="the same in all tables")
+        if (i := first_true(differs)) is not None:
+            name, found = quote(part.images[i]), "two different sizes or box coordinates"
+            raise InputError("concatenate", record=name, found=found, expected="the same in all tables")
         sizes[at] = np.maximum(sizes[at], part.sizes)
         coordinates[at] = part.coordinates
 

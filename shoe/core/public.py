@@ -104,9 +104,8 @@ _LONGEST_NOTE = 240
 
 
 def as_lines(title: str, rows: Rows, notes: Sequence[str] = ()) -> str:
-    """Return text: the title, one line per row with its values in percent (None is left out), and three notes."""
-    lines = (f"{name}: {', '.join(_cells(row))}" for name, row in rows.items())
-    return "\n  ".join([title, *lines, *_first(notes)])
+    """Return a text: the title, a line per row with values in percent, without None, and the first three notes."""
+    return "\n  ".join([title, *(f"{name}: {', '.join(_cells(row))}" for name, row in rows.items()), *_first(notes)])
 
 
 def as_table(title: str, rows: Rows, notes: Sequence[str] = ()) -> str:

@@ -129,7 +129,7 @@ class RolePredictions:
         return int(np.equal(*pairs).all(axis=(1, 2)).sum())
 
     def select(self, rows: Mask) -> RolePredictions:
-        """Return the predictions for the person boxes in the (n,) mask; ``images`` and ``boxes`` are unchanged."""
+        """Return only the person boxes marked in the (n,) mask ``rows``; ``images`` and ``boxes`` stay unchanged."""
         columns: dict[str, Any] = {name: getattr(self, name)[rows] for name in _BY_PERSON}
         return replace(self, **columns)
 

@@ -79,8 +79,7 @@ def spearman_of_rows(
         weight: (B, n) or (n,) weights of items, above 0.
         valid: (B, n) mask of the items to include; None for all.
     """
-    shape = np.broadcast_shapes(a.shape, b.shape)
-    weight = np.broadcast_to(1.0 if weight is None else weight, shape)
+    weight = np.broadcast_to(1.0 if weight is None else weight, np.broadcast_shapes(a.shape, b.shape))
     weight = weight if valid is None else np.where(valid, weight, 0.0)
     x, y = middle_ranks(a, weight), middle_ranks(b, weight)
     return correlation(*((weight * product).sum(axis=1) for product in (x * y, x * x, y * y)))
@@ -220,14 +219,12 @@ class PairSums(NamedTuple):
 
 
 def quadratic_weighted_kappa(a: NDArray[Any], b: NDArray[Any], weight: Floats | None = None) -> float | None:
-    """Return the quadratic weighted kappa of two columns of ratings, with (n,) item weights (SHOE supplement 5.3).
+    """Return Cohen's quadratically weighted kappa of two raters of n items, with (n,) weights (SHOE supplement 5.3).
 
-    Returns:
-        Kappa, at most 1; None if all ratings are equal, or for fewer than two items (kappa of one item is always 0).
+    The result is at most 1; None if all ratings are equal, or for fewer than two items (kappa of one item is always 0).
 
-    Example:
-        >>> quadratic_weighted_kappa(np.array([0, 4], np.int8), np.array([0, 4], np.int8))
-        1.0
+    >>> quadratic_weighted_kappa(np.array([0, 4], np.int8), np.array([0, 4], np.int8))
+    1.0
     """
     return _none_if_nan(PairSums.from_ratings(np.stack([a, b], axis=1), weight).kappas[0, 1])
 
@@ -333,16 +330,13 @@ def spearman_permutation_p(
 def nearest_measures(closeness: Floats, weight: Floats | None = None, resamples: int = 2_000) -> tuple[Floats, Mask]:
     """Return which of K measures of similarity are not significantly farther from human ratings than the best measure.
 
-    The test is one step of Hansen's model confidence set. The distance of a measure is the mean closeness of the best
-    measure minus its own, in bootstrap standard errors. A measure is worse if its distance exceeds the 95 % quantile,
-    over bootstrap samples, of the largest deviation of any distance from its value on all items.
+    The test is Hansen's model confidence set in one step. A measure is worse if its studentized distance from the best
+    measure exceeds the 95 % quantile, over bootstrap samples of items, of the largest studentized deviation of all
+    distances. The result is (K,) weighted mean closeness, and the (K,) mask of measures not significantly worse.
 
     Args:
         closeness: (N, K) 1 - |measure - human rating| of each item.
         weight: (N,) weights of items, with mean 1; None for equal weights.
-
-    Returns:
-        (K,) weighted mean closeness, and the (K,) mask of measures that are not significantly worse than the best.
     """
     n = len(closeness)
     means = np.average(closeness, axis=0, weights=weight)

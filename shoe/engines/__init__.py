@@ -15,8 +15,7 @@ def engine_of(text: str) -> Engine:
 
     "processes" without a number uses all cores that this process may use.
 
-    Raises:
-        OptionError: for an unknown engine, or a number of processes that is not 1 to 1024.
+    Raises OptionError for an unknown engine, or a number of processes that is not 1 to 1024.
     """
     name, colon, argument = text.partition(":")
     if name == "serial" and not colon:

@@ -43,8 +43,7 @@ class Engine:
             keys: distinct, picklable keys.
             shared: first argument of all calls, sent to each worker once; ``work`` must not modify it.
 
-        Raises:
-            ShoeError: if workers die repeatedly, or there are no workers.
+        Raises ShoeError if workers die repeatedly, or there are no workers.
         """
         for key in keys:
             yield key, work(shared, key)
@@ -89,9 +88,8 @@ class Shard:
         return f"{self.number}-of-{self.count}"
 
     def holds(self, hashes: NDArray[np.uint64]) -> Mask:
-        """Return the (n,) mask of the items in this shard, given the (n,) hashes of their contents."""
-        mask: Mask = hashes % np.uint64(self.count) == np.uint64(self.number - 1)
-        return mask
+        """Return (n,) whether each item belongs to this shard, from the (n,) hashes of the items' contents."""
+        return np.asarray(hashes % np.uint64(self.count) == np.uint64(self.number - 1))
 
     def holds_one(self, digest: bytes) -> bool:
         """Return whether an item is in this shard, given the :func:`content_digest` of its content."""
@@ -109,11 +107,7 @@ _ALIGNMENT = 64
 
 @dataclass(frozen=True, slots=True)
 class Job(Generic[S, K, R]):
-    """Function, shared data and active lexicon that every worker receives.
-
-    Attributes:
-        lexicon: lexicon that is active during the work; by default, the lexicon active when the job is created.
-    """
+    """Function and data that every worker receives, with the lexicon (by default the active one) of the work."""
 
     work: Work[S, K, R]
     shared: S
@@ -128,8 +122,7 @@ class Job(Generic[S, K, R]):
 def write_job(job: Job[Any, Any, Any]) -> IO[bytes]:
     """Return an unnamed temporary file with a job, whose arrays workers can map into shared memory.
 
-    Raises:
-        InputError: if the file cannot be written, for example because the disk is full.
+    Raises InputError if the file cannot be written, for example because the disk is full.
     """
     arrays: list[pickle.PickleBuffer] = []
     pickled = pickle.dumps(job, 5, buffer_callback=arrays.append)

@@ -94,11 +94,8 @@ _current: Connection | None = None
 def connect(address: str = "") -> Iterator[Connection]:
     """Connect to a Ray cluster, or start a cluster on all cores of this machine and stop it at the end of the context.
 
-    A started cluster listens only on the loopback address, and requires a token. If the process is connected to a
-    cluster already, this connection is used.
-
-    Args:
-        address: as for ``ray.init``; if empty, ``RAY_ADDRESS``; if both are empty, a cluster is started.
+    ``address`` is as for ``ray.init``; if empty, the value of ``RAY_ADDRESS``, or else a new cluster. A cluster that is
+    started here listens only on the loopback address, and requires a token. Ray's existing connection is reused.
 
     Raises:
         MissingExtraError: if Ray is not installed.
@@ -171,7 +168,6 @@ def _init(ray: Any, address: str, *, is_own: bool) -> None:
 
 
 def _addresses(ray: Any) -> dict[str, str]:
-    """Return the addresses of the head of the cluster and of the raylet on this machine."""
     context = ray.get_runtime_context()
     node = next(node for node in ray.nodes() if node["NodeID"] == context.get_node_id())
     return {"head": context.gcs_address, "raylet": f"{node['NodeManagerAddress']}:{node['NodeManagerPort']}"}
@@ -263,7 +259,6 @@ def _version() -> str:
 
 
 def _check_version(ray: Any) -> None:
-    """Raise ShoeError unless the machines of the cluster have this version of shoe."""
     try:
         found = ray.get(ray.remote(num_cpus=0)(_version).remote())
     except ray.exceptions.RayError as error:

@@ -316,7 +316,6 @@ def definition_key(phrase: str) -> int:
 
 
 def _ends(lengths: NDArray[np.uint8]) -> memoryview:
-    """Return the boundaries of consecutive groups with the given lengths: group i is ends[i] to ends[i + 1]."""
     ends = np.zeros(len(lengths) + 1, np.int32)
     np.cumsum(lengths, out=ends[1:])
     return ends.data

@@ -317,7 +317,6 @@ def with_ancestors(sense: int) -> frozenset[int]:
 
 @per_lexicon(None)
 def _constructions() -> list[tuple[list[str], list[str], list[str], list[Sense]]]:
-    """Return the verbs, nouns, prepositions and resulting senses of each construction in the table."""
     synset, found = lexicon().synset, []
     for verbs, nouns, prepositions, names, how, why in text.table_rows("constructions.tsv"):
         senses = [Sense(synset(name), name.partition(".")[0], why, WEIGHTS[how], own=False) for name in names.split()]

@@ -42,11 +42,7 @@ def match_labels(words: Sequence[str], labels: Sequence[str], part: Part) -> NDA
     "Riding", "is riding" and "rode" match ride, "sitting on" matches sit_on, "TVs" tv, "a ski" skis; "sitting" does not
     match sit_on, nor "sofa" couch. Of several alternatives in a word, the first that matches a label counts.
 
-    Args:
-        words: W predicted words; :data:`~shoe.lexicon.text.ALTERNATIVES` separates alternatives.
-
-    Returns:
-        (W,) index of the label of each word, -1 without a matching label. Exact matches are preferred to inflections.
+    The result is (W,) label indices of W words, -1 for a word without a matching label.
     """
     known = _known(tuple(labels), part)
     found = [[_match(reading, known, part) for reading in text.alternatives(word)] for word in words]
@@ -373,8 +369,7 @@ def resolve(word: str, part: Part, object_words: ObjectWords = "phrase-first") -
         object_words: words of an object that are looked up: "phrase-first" (all words together, or if unknown, each
             noun), "pooled" (every word, as in SHOE's paper), "head" (last word), "phrase" (only all words together).
 
-    Raises:
-        OptionError: for an unknown ``object_words``.
+    Raises OptionError for an unknown ``object_words``.
     """
     if object_words not in get_args(ObjectWords):
         raise unknown_name("object-words", object_words, get_args(ObjectWords))

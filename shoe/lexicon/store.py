@@ -50,11 +50,7 @@ def wordnet() -> Lexicon:
 
 
 def load_lexicon(path: str | Path) -> Lexicon:
-    """Load a compiled lexicon.
-
-    Raises:
-        InputError: if the file is no compiled lexicon, or its content does not match its checksum.
-    """
+    """Load a compiled lexicon; InputError for another file, or if the content does not match its checksum."""
     try:
         with open(path, "rb") as file:
             content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
@@ -73,16 +69,15 @@ def sealed(content: bytes) -> bytes:
     return content + hashlib.sha256(content).digest()
 
 
-def _pickled(store: Lexicon) -> tuple[Callable[..., Lexicon], tuple[NDArray[np.uint8], ...]]:
-    """Reduce a lexicon for pickling: the shipped lexicon to a call that loads it, other lexicons to their content."""
-    return (wordnet, ()) if store is wordnet() else (_unpickled, (np.frombuffer(store.content, np.uint8),))
-
-
 def _unpickled(content: NDArray[np.uint8]) -> Lexicon:
     return Lexicon(content.data, wordnet())
 
 
-copyreg.pickle(Lexicon, _pickled)
+# The shipped lexicon is pickled as a call that loads it, other lexicons by their content.
+copyreg.pickle(
+    Lexicon,
+    lambda store: (wordnet, ()) if store is wordnet() else (_unpickled, (np.frombuffer(store.content, np.uint8),)),
+)
 
 
 @contextmanager
@@ -103,11 +98,9 @@ def per_lexicon(maxsize: int | None) -> Callable[[Callable[_P, _R]], Callable[_P
         @wraps(function)
         def cached(*arguments: _P.args, **named: _P.kwargs) -> _R:
             caches = lexicon().caches
-            try:
-                found = caches[function]
-            except KeyError:
-                found = caches[function] = lru_cache(maxsize)(function)
-            return cast("_R", found(*arguments, **named))
+            if function not in caches:
+                caches[function] = lru_cache(maxsize)(function)
+            return cast("_R", caches[function](*arguments, **named))
 
         return cached
 

@@ -17,7 +17,6 @@ from threading import Event, Thread
 from typing import Any, cast
 
 import msgspec
-import numpy as np
 
 from shoe.core.errors import ShoeError, quote
 from shoe.engines.ray_cluster import Cluster
@@ -125,8 +124,7 @@ def spread(
     ``count`` is the number of questions, and ``beside`` the path beside which workers write their answers.
     """
     is_local = not config.asks
-    most = ceil(count / config.at_once) if is_local else config.at_once
-    workers = cluster.workers(most, is_local=is_local)
+    workers = cluster.workers(ceil(count / config.at_once) if is_local else config.at_once, is_local=is_local)
     each = config.one_of(workers)
     if Path(config.model).is_dir():  # workers may run in other folders
         each = msgspec.structs.replace(each, model=str(Path(config.model).absolute()))
@@ -240,9 +238,7 @@ class Answers:
                     writer.flush()
                     recorder.end()
                     self._ledger.refresh(writer.synced)
-        states, counts = np.unique(self._ledger.states(keys), return_counts=True)
-        states_and_counts = zip(states.tolist(), counts.tolist(), strict=True)
-        return Counter({_NAMES.get(state, "unasked"): count for state, count in states_and_counts})
+        return Counter(_NAMES.get(state, "unasked") for state in self._ledger.states(keys).tolist())
 
     def measure(
         self, questions: Questions, left: int, batch: int, budget: Budget, display: Progress, *, probabilities: bool

@@ -99,7 +99,6 @@ def _alternative(item: Any) -> Alternative | None:
 
 
 def _text(content: Any) -> str:
-    """Return the text of a message, whose content may be a string or a list of parts."""
     parts = content if isinstance(content, list) else [content]
     texts = [part.get("text") if isinstance(part, dict) else part for part in parts]
     return "".join(text for text in texts if isinstance(text, str))
@@ -160,8 +159,7 @@ def word_shares(answer: Answer, words: Sequence[str]) -> list[float] | None:
     masses = [sum(exp(value) for (text, _), value in logprobs.items() if spells(text, word)) for word in words]
     if not any(masses):
         return None
-    least = exp(min(logprobs.values()))
-    masses = [mass or least for mass in masses]
+    masses = [mass or exp(min(logprobs.values())) for mass in masses]
     return [mass / sum(masses) for mass in masses]
 
 

@@ -99,8 +99,7 @@ def read_names(path: str | Path, benchmark: Benchmark) -> Names:
             matches.sort(key=lambda match: int(match[1] or 0))
         lines = [(match[2] or match[3] or match[4]).strip() for match in matches]
     elif any("\t" in line for line in lines):
-        usual = usual_names(benchmark)
-        return Names(usual.categories, usual.indices, usual.whose, renamed=_renamed(path, lines, benchmark))
+        return replace(usual_names(benchmark), renamed=_renamed(path, lines, benchmark))
     if not lines:
         raise InputError(path, found="no class name", expected="names of classes")
     return Names(dict(enumerate(lines)), lines, path.name)

@@ -33,7 +33,7 @@ _ORIENTATION = 0x0112
 _SIDEWAYS = (5, 6, 7, 8)
 _DEEPEST = 65535
 _BROKEN = (OSError, SyntaxError, ValueError, TypeError, KeyError, IndexError, EOFError, struct.error, OverflowError)
-"""Exceptions that Pillow raises for damaged files."""
+"""Exceptions that Pillow raises for damaged files. Warnings about damaged EXIF data and large images are ignored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ def check_images(files: Sequence[Path]) -> tuple[list[Picture], list[InputError]
         except InputError as error:
             return error
 
-    with _no_warnings(), ThreadPoolExecutor() as pool:
+    with warnings.catch_warnings(action="ignore"), ThreadPoolExecutor() as pool:
         results = list(pool.map(look_or_error, files))
     pictures = [result for result in results if isinstance(result, Picture)]
     return pictures, [result for result in results if isinstance(result, InputError)]
@@ -127,7 +127,7 @@ def opened(picture: Picture) -> Image:
     data, digest = _content(picture.path)
     if digest != picture.digest:
         raise InputError(picture.path, found="a file changed since the start of the run", expected="an unchanged file")
-    with _no_warnings(), _opened(picture.path, data) as image:
+    with warnings.catch_warnings(action="ignore"), _opened(picture.path, data) as image:
         return rgb(ImageOps.exif_transpose(image))
 
 
@@ -153,14 +153,6 @@ def _content(path: Path) -> tuple[bytes, str]:
     except OSError as error:
         raise unreadable_error(path, error) from None
     return data, hashlib.sha256(data).digest()[:_DIGEST_BYTES].hex()
-
-
-@contextmanager
-def _no_warnings() -> Iterator[None]:
-    """Suppress Pillow's warnings about damaged EXIF data and about large images, because this module checks sizes."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
 
 
 @contextmanager

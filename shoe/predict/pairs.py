@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from shoe.benchmarks.base import Benchmark
 from shoe.benchmarks.truth import GroundTruth
-from shoe.core.arrays import Floats, Indices, Mask
+from shoe.core.arrays import Floats, Indices, Mask, number_words
 from shoe.core.boxes import Overlap, iou
 from shoe.core.errors import InputError, OptionError, did_you_mean, pluralize, quote
 from shoe.core.interactions import Interactions, image_index
@@ -118,14 +118,14 @@ def pair_recall(paired: Iterable[Paired], truth: GroundTruth) -> PairFigures:
     """
     records = list(paired)
     rows = [(number, pair) for number, record in enumerate(records) for pair in record.pairs]
-    objects = list(dict.fromkeys(pair.object for _, pair in rows))
+    objects, object_ = number_words(pair.object for _, pair in rows)
     table = Interactions.from_columns(
         images=[record.image for record in records],
         image=[number for number, _ in rows],
         human_boxes=np.array([pair.human_box for _, pair in rows], np.float64).reshape(-1, 4),
         object_boxes=np.array([pair.object_box for _, pair in rows], np.float64).reshape(-1, 4),
         verb=np.zeros(len(rows), np.int32),
-        object=[objects.index(pair.object) for _, pair in rows],
+        object=object_,
         verbs=[NO_VERB],
         objects=objects,
         source="pairs",
@@ -134,10 +134,7 @@ def pair_recall(paired: Iterable[Paired], truth: GroundTruth) -> PairFigures:
 
 
 def _not_suppressed(boxes: Floats, score: Floats, label: NDArray[np.object_], most: float) -> Mask:
-    """Return an (n,) mask: True for boxes that greedy non-maximum suppression keeps (IoU threshold ``most``).
-
-    Only boxes with equal labels suppress each other.
-    """
+    """Return the (n,) mask of boxes that non-maximum suppression (IoU above ``most``) among equal labels keeps."""
     order = np.argsort(-score, kind="stable")
     later, earlier = np.tril_indices(len(order), -1)
     same = label[order[later]] == label[order[earlier]]
@@ -240,9 +237,8 @@ def read_paired(path: str | Path, pictures: Sequence[Picture], names: Names, ben
     index = image_index(images, [picture.name for picture in pictures]).tolist()
     if images and max(index) < 0:
         expected = f"pairs in the given images, such as {quote(pictures[0].name)}"
-        raise InputError(
-            path, field="filename", found=f"only other images, such as {quote(images[0])}", expected=expected
-        )
+        found = f"only other images, such as {quote(images[0])}"
+        raise InputError(path, field="filename", found=found, expected=expected)
     pairs: list[list[Pair]] = [[] for _ in pictures]
     object_of: dict[float | str, str] = {}
     for record, name, number in zip(records, images, index, strict=True):

@@ -39,7 +39,7 @@ class Files:
 
     @classmethod
     def beside(cls, out: Path, detections: Path | None = None, answers: Path | None = None) -> Self:
-        """Return the paths for a run with the prediction file ``out``: given paths, else such as OUT.pairs.jsonl."""
+        """Return the paths of a run's files: given paths, else beside the prediction file ``out``: OUT.pairs.jsonl."""
         boxes, pairs, raw_answers, folder = (out.with_name(f"{out.stem}.{name}") for name in [*_NAMES, "parts"])
         return cls(detections or boxes, pairs, answers or raw_answers, folder)
 

@@ -86,8 +86,7 @@ class Ask(Request):
 
     def size(self) -> int:
         """Return the size in bytes of the texts plus a fixed size per image, as in :class:`Request`; opens no image."""
-        messages = messages_of(self.question, [""] * len(self.question.pictures))
-        return Request(self.key, {"messages": messages}).size()
+        return Request(self.key, {"messages": messages_of(self.question, [""] * len(self.question.pictures))}).size()
 
 
 def messages_of(question: Question, urls: Sequence[str]) -> list[dict[str, Any]]:
@@ -234,5 +233,5 @@ def orders(options: Sequence[str], rounds: int, seed: int) -> list[list[str]]:
     order = list(options)
     Random(f"{seed} {' '.join(options)}").shuffle(order)  # noqa: S311 - nothing secret
     rounds = min(rounds, len(order))
-    steps = [number * len(order) // rounds for number in range(rounds)]
+    steps = (number * len(order) // rounds for number in range(rounds))
     return [order[step:] + order[:step] for step in steps]

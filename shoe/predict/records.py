@@ -69,10 +69,7 @@ def read_with_settings(path: str | Path, kind: type[T], form: str, by: Mapping[s
 def write_lines(
     path: str | Path, records: Iterable[Any], form: str = "", by: Mapping[str, Any] | None = None, **more: Any
 ) -> None:
-    """Write records to a JSON Lines file, after a first line with the settings ``by`` if these are given.
-
-    ``form`` and ``more`` are as in :func:`first_line`.
-    """
+    """Write records to a JSON Lines file, below a :func:`first_line` if its settings ``by`` are given."""
     with atomic_write(path) as stream:
         if by is not None:
             stream.write(first_line(form, by, **more))
@@ -91,16 +88,14 @@ def growing(path: str | Path, form: str, by: Mapping[str, Any]) -> Iterator[Call
         path, first, lambda line: _check_settings(path, line, first), stopping=lambda: True, say=print
     ) as handle:
         if handle is None:
-            raise InputError(
-                path, found="a file that another process is writing", expected="a file used only by this run"
-            )
+            found = "a file that another process is writing"
+            raise InputError(path, found=found, expected="a file used only by this run")
 
         def add(record: msgspec.Struct) -> None:
             try:
                 write_all(handle, msgspec.json.encode(record) + b"\n")
             except OSError as error:
-                found = error.strerror or str(error)
-                raise InputError(path, found=found, expected="a writable file") from None
+                raise InputError(path, found=error.strerror or str(error), expected="a writable file") from None
 
         yield add
         os.fsync(handle)
@@ -132,11 +127,7 @@ _KEYS = {
 
 
 class Detection(Struct, frozen=True, gc=False):
-    """Box of a detector, with label and score.
-
-    Attributes:
-        label: label of the detector in a file of detections; name of a benchmark object after reading.
-    """
+    """Box of a detector, with score, and with the detector's label; after reading, with a benchmark object as label."""
 
     box: Box
     label: str

@@ -154,7 +154,8 @@ def _interactions(
 ) -> Iterator[tuple[dict[str, str], float | None]]:
     """Yield the interactions in the answers about one pair: ({"phrase": ...} or {"verb": ...}, confidence).
 
-    The confidence is None with the policy ``none``. Answers without an expected word are counted in ``written``.
+    The confidence is None with the policy ``none``. For yes-no questions it is P(yes), and for no_interaction the
+    product of P(no) over all other verbs. Answers without an expected word are counted in ``written``.
     """
     confidences: dict[str, float | None]
     match answers[0].way:
@@ -170,26 +171,16 @@ def _interactions(
             confidences = {answer.verb: None for answer in answers if spells(_first_word(answer), YES_NO[0])}
             written.unread += sum(not any(spells(_first_word(answer), word) for word in YES_NO) for answer in answers)
         case "yes-no":
-            confidences = _yes_confidences(pair, answers, benchmark, written)
+            shares = {answer.verb: word_shares(answer, YES_NO) for answer in answers}
+            known = {verb: found[0] for verb, found in shares.items() if found is not None}
+            written.unread += len(shares) - len(known)
+            confidences = dict(known)
+            if known and NO_INTERACTION in verbs_of(pair.object, benchmark):
+                confidences[NO_INTERACTION] = prod(1 - share for share in known.values())
         case _:
             confidences = _letter_confidences(answers, policy, written)
     for verb, confidence in confidences.items():
         yield {"verb": verb}, confidence
-
-
-def _yes_confidences(
-    pair: Pair, answers: Sequence[Answer], benchmark: Benchmark, written: WrittenCounts
-) -> dict[str, float | None]:
-    """Return the confidence of each verb: P(yes), or for no_interaction the product of P(no) over all other verbs.
-
-    Answers without "yes" or "no" are left out, and are counted in ``written``.
-    """
-    shares = {answer.verb: word_shares(answer, YES_NO) for answer in answers}
-    known = {verb: found[0] for verb, found in shares.items() if found is not None}
-    written.unread += len(shares) - len(known)
-    if known and NO_INTERACTION in verbs_of(pair.object, benchmark):
-        return {**known, NO_INTERACTION: prod(1 - share for share in known.values())}
-    return dict(known)
 
 
 def _letter_confidences(answers: Sequence[Answer], policy: str, written: WrittenCounts) -> dict[str, float | None]:
@@ -213,10 +204,7 @@ def _first_word(answer: Answer) -> str:
 def _write_whole(
     answers: Sequence[Answer], path: Path, sizes: Sizes, benchmark: Benchmark, first: Mapping[str, Any]
 ) -> Counter[float]:
-    """Write the predictions in answers about whole images, with boxes in pixels and the scores in the text.
-
-    Return the number of predictions for each score.
-    """
+    """Write the predictions in answers about whole images; return the number of predictions for each score."""
     from shoe.predictions import read_predictions
     from shoe.predictions.vlm import write_vlm
 

@@ -173,8 +173,7 @@ def configured(kind: type[_Settings], group: str, usual: Mapping[str, Any], give
         usual: values by name that replace the defaults of the type.
         given: values by name from the user, as text (lists and objects as JSON), which replace ``usual`` and defaults.
 
-    Raises:
-        OptionError: if a name or a value is invalid.
+    Raises OptionError if a name or a value is invalid.
     """
     for name in given:
         if name not in kind.__struct_fields__:

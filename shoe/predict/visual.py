@@ -202,7 +202,6 @@ def _applied(image: Image, name: str, values: Sequence[Any]) -> Image:
 
 
 def _pixels(box: Box, picture: Picture) -> Edges:
-    """Return a box whose edges are rounded outwards to whole pixels, and clipped to the image."""
     x1, y1 = (math.floor(value) for value in box[:2])
     x2, y2 = max(math.ceil(box[2]), x1 + 1), max(math.ceil(box[3]), y1 + 1)
     return x1, y1, min(x2, picture.width), min(y2, picture.height)

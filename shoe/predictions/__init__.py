@@ -113,10 +113,7 @@ def read_predictions_with_notes(
     truth: GroundTruth | Interactions | None = None,
     bad_boxes: str = "refuse",
 ) -> tuple[Interactions, ReadNotes]:
-    """Read a prediction file; return the table and notes on what was assumed, repaired or left out.
-
-    Arguments and errors are as in :func:`read_predictions`.
-    """
+    """Read a file as :func:`read_predictions` does; return also notes on what was assumed, repaired or left out."""
     chosen = validate_names(format, boxes, scores)
     truth = truth.interactions if isinstance(truth, GroundTruth) else truth
     check_bad_boxes(bad_boxes)
@@ -210,11 +207,10 @@ def _missing_scores(table: Interactions, notes: ReadNotes | None, path: str | Pa
     count = min(notes.scores_defaulted, len(table)) if notes else 0
     missing: Mask = table.score == table.score.min(initial=np.inf) if count else np.zeros(len(table), bool)
     if int(missing.sum()) != count:
-        found = f"{count:,} triplets without a score that tie with other triplets"
         raise InputError(
             path,
             field="score",
-            found=found,
+            found=f"{count:,} triplets without a score that tie with other triplets",
             expected="missing scores that can be told from scores of 0",
             hint="choose native with --to",
         )

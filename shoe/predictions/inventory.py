@@ -21,7 +21,6 @@ from shoe.predictions import read_predictions_with_notes
 from shoe.predictions.formats.registry import BONGARD, PROBLEMS
 
 _PICTURES = (".jpg", ".jpeg", ".png")
-_ZIP = b"PK"
 _CLOSED = {b"[": b"]", b"{": b"}"}
 
 
@@ -95,24 +94,24 @@ def _identify(path: Path, name: str) -> FoundFile:
             return _read_truth(path, name, candidate)
         except ShoeError as error:
             problem = problem or str(error).removeprefix(f"{path}: ")
-        with suppress(ShoeError):
-            return _read_labels(path, name, candidate)
+        if candidate.read_image_labels is not None and candidate.test_images is not None:
+            with suppress(ShoeError):
+                candidate.read_image_labels(path, candidate.test_images(), candidate.classes, candidate)
+                return FoundFile(name, IMAGE_LABELS, candidate.name, path.name, IMAGE_LABELS)
     marked = next((each for each in map(benchmark, benchmark_names()) if each.marks and each.marks.search(data)), None)
     try:
-        return _read_predictions(path, name, marked)
+        table, notes = read_predictions_with_notes(path, dataset=marked or DEFAULT)
+        of = "predictions", marked.name if marked else None, notes.format or None
+        return FoundFile(name, *of, images=len(table.images), triplets=len(table))
     except ShoeError as error:
-        message = str(error).removeprefix(f"{path}: ") if marked or _is_truncated(data) else ""
+        text = data.strip()
+        is_cut_off = text[-1:] != _CLOSED.get(text[:1], text[-1:])
+        message = str(error).removeprefix(f"{path}: ") if marked or is_cut_off else ""
     return FoundFile(name, dataset=marked.name if marked else None, problem=problem or message or None)
 
 
-def _is_truncated(data: bytes) -> bool:
-    """Return whether the data starts with a JSON bracket and does not end with the matching one."""
-    text = data.strip()
-    return text[-1:] != _CLOSED.get(text[:1], text[-1:])
-
-
 def _candidates(data: bytes) -> Iterator[Benchmark]:
-    if data.startswith(_ZIP):
+    if data.startswith(b"PK"):
         yield from map(benchmark, benchmark_names())
     elif recognised := benchmark_of_truth(data, marked=True) or benchmark_of_truth(data, marked=False):
         yield recognised[0]
@@ -126,16 +125,3 @@ def _read_truth(path: Path, name: str, dataset: Benchmark) -> FoundFile:
     holds = holds if holds in dataset.card.holdings else holds.partition(",")[0]
     counted: dict[str, Any] = {**counts, "published": published}
     return FoundFile(name, "ground truth", dataset.name, truth.format, holds or None, **counted)
-
-
-def _read_predictions(path: Path, name: str, dataset: Benchmark | None) -> FoundFile:
-    table, notes = read_predictions_with_notes(path, dataset=dataset or DEFAULT)
-    told = "predictions", dataset.name if dataset else None, notes.format or None
-    return FoundFile(name, *told, images=len(table.images), triplets=len(table))
-
-
-def _read_labels(path: Path, name: str, dataset: Benchmark) -> FoundFile:
-    if dataset.read_image_labels is None or dataset.test_images is None:
-        raise InputError(path, found="no image labels", expected=IMAGE_LABELS)
-    dataset.read_image_labels(path, dataset.test_images(), dataset.classes, dataset)
-    return FoundFile(name, IMAGE_LABELS, dataset.name, path.name, IMAGE_LABELS)

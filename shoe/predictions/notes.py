@@ -70,7 +70,7 @@ SENTENCES = {
 """Sentence templates by note code, in report order. Of ``[one|several]``, a count of 1 selects the first text."""
 
 
-class Examples(dict[str, int]):
+class Examples(Counter[str]):
     """Number of cases by example of a note, in order of first appearance; a format spec is a style such as "some"."""
 
     def __format__(self, style: str) -> str:
@@ -93,7 +93,6 @@ class Note:
 
     Attributes:
         code: key of :data:`SENTENCES`.
-        count: number of cases.
         first: text about the first case.
         second: second number in the sentence; 0 if the sentence has only one.
         examples: texts of the cases with their counts.
@@ -109,8 +108,7 @@ class Note:
         """Add the counts and examples of another note with the same code; ``first`` is replaced only if it is empty."""
         self.count, self.second = self.count + other.count, self.second + other.second
         self.first = self.first or other.first
-        for example, count in other.examples.items():
-            self.examples[example] = self.examples.get(example, 0) + count
+        self.examples.update(other.examples)
 
 
 class _StoredNotes(msgspec.Struct):
@@ -127,7 +125,6 @@ class ReadNotes:
     """Metadata and remarks about reading one file.
 
     Attributes:
-        format: name of the format of the file.
         boxes: name of the box convention; all names, the most frequent first, if triplets have several conventions.
         triplets_by_convention: number of triplets per box convention.
         conventions: box conventions of the triplets, in the order of the table; None if no convention was applied.
@@ -284,7 +281,6 @@ class ReadNotes:
         if (note := self._notes().get(code)) is None:
             return ""
         template = _SINGULAR_PLURAL.sub(lambda forms: forms[1 if note.count == 1 else 2], SENTENCES[code])
-        column = "key" if self.format == "vlm" else "column"
         return template.format(
             count=note.count,
             second=note.second,
@@ -297,14 +293,13 @@ class ReadNotes:
             images=pluralize(note.second, "image"),
             all_triplets=f"{'any of ' if self.triplets > 1 else ''}{pluralize(self.triplets, 'triplet')}",
             suggestion=f" ({note.first})" if note.first else "",
-            unread_keys=pluralize(len(self.unread), column),
+            unread_keys=pluralize(len(self.unread), "key" if self.format == "vlm" else "column"),
             details=self._details(note, brief=brief),
             predictor=self.predictor,
             digest=self.predictor_digest,
         )
 
     def _notes(self) -> dict[str, Note]:
-        """Return all notes, including notes derived from the counters."""
         notes = dict(self.remarks)
         if self.scores_defaulted:
             some = self.scores_defaulted < self.triplets

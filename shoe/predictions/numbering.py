@@ -9,7 +9,7 @@ import numpy as np
 
 from shoe.benchmarks.base import Benchmark
 from shoe.benchmarks.truth import GroundTruth
-from shoe.core.arrays import Indices, Ints, best_of_each, expand
+from shoe.core.arrays import Indices, Ints, best_of_each, expand, first_true
 from shoe.core.boxes import CommonCoordinates, Overlap, convert_boxes, iou
 from shoe.core.errors import InputError, OptionError, flag, unknown_name
 from shoe.core.interactions import Interactions, image_index
@@ -25,7 +25,7 @@ NO_ID = -(1 << 31)
 
 @dataclass(frozen=True, slots=True)
 class Numbering:
-    """Meaning of the class IDs of one part in a file.
+    """Meaning of the IDs of objects, verbs or interactions in a file.
 
     Attributes:
         label: (k,) label index of each of the numbers from ``first``; -1 for a number that is no ID.
@@ -112,10 +112,7 @@ def numberings(dataset: Benchmark, part: str) -> Mapping[str, Numbering]:
 
 
 def split_format(format_: str) -> tuple[str, dict[str, str]]:
-    """Return the name of a format and the numberings by part, given "qpic,objects=alphabetical-0,verbs=hico-det-1".
-
-    Raises OptionError for another form.
-    """
+    """Return format name and numberings by part in "qpic,objects=alphabetical-0"; OptionError for another form."""
     name, *settings = format_.split(",")
     pairs = [setting.partition("=") for setting in settings]
     for setting, (part, _, numbering) in zip(settings, pairs, strict=True):
@@ -161,8 +158,7 @@ def labels_of_ids(
     source.notes.numbering[part] = name
     beyond = {key: each.last + 1 if no_object is not None else NO_ID for key, each in known.items()}
     found = np.where(ids == beyond[name], no_object or 0, known[name].labels_of(ids))
-    if (found < 0).any():
-        row = int(np.argmax(found < 0))
+    if (row := first_true(found < 0)) is not None:
         fitting = [key for key, each in known.items() if ((each.labels_of(ids) >= 0) | (ids == beyond[key])).all()]
         setting = with_numberings(source.notes.format, {part: fitting[0] if len(fitting) == 1 else "..."})
         hint = (
@@ -368,6 +364,5 @@ def _labels_in(table: Interactions, dataset: Benchmark, part: str, rows: Indices
     if by_role:
         known = np.flatnonzero(label >= 0)
         used, target = np.unique(table.object[rows[known]], return_inverse=True)
-        objects = [table.objects[i] for i in used]
-        label[known] = dataset.actions.verb_ids(names, objects, label[known], target)
+        label[known] = dataset.actions.verb_ids(names, [table.objects[i] for i in used], label[known], target)
     return label

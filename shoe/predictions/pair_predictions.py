@@ -26,12 +26,11 @@ from typing import Annotated, Any, NoReturn
 
 import numpy as np
 from msgspec import UNSET, Meta, Struct, UnsetType
-from numpy.typing import NDArray
 
 from shoe.benchmarks import DEFAULT, benchmark
 from shoe.benchmarks.base import Benchmark
-from shoe.benchmarks.classes import NO_INTERACTION, HoiClasses
-from shoe.core.arrays import Bits, Floats, Indices, as_bits, first_equal, first_of_run, group_equal_rows, index_in_group
+from shoe.benchmarks.classes import NO_INTERACTION
+from shoe.core.arrays import Floats, Indices, as_bits, first_equal, first_of_run, group_equal_rows, index_in_group
 from shoe.core.errors import InputError, did_you_mean, quote
 from shoe.core.interactions import Interactions, Rows, image_index
 from shoe.core.io.files import describe_content, read_bytes
@@ -144,7 +143,9 @@ def _read(source: Source, convention: Convention) -> Pairs:
     given = [pair.verb_scores for pair in pairs]
     if pairs and all_have_field(source, _VERBS, given, place):
         verb_scores = _verb_scores(source.benchmark, given, refuse)  # type: ignore[arg-type]
-        interaction = _highest_score(verb_scores, classes) if interaction is None else interaction
+        if interaction is None:  # 0 for a pair without a score of a verb other than no_interaction
+            actual = np.array([verb != NO_INTERACTION for verb in classes.verbs])
+            interaction = np.nan_to_num(np.fmax.reduce(verb_scores, axis=1, where=actual, initial=np.nan))
     rows = Rows(
         images=images,
         image=image,
@@ -205,13 +206,6 @@ def _verb_scores(dataset: Benchmark, values: Sequence[list[float] | dict[str, fl
     return scores
 
 
-def _highest_score(verb_scores: Floats, classes: HoiClasses) -> Floats:
-    """Return the (n,) highest score of all verbs except no_interaction; 0 if a pair has no scores."""
-    actual = np.array([verb != NO_INTERACTION for verb in classes.verbs])
-    highest = np.fmax.reduce(verb_scores, axis=1, where=actual, initial=np.nan)
-    return np.where(np.isnan(highest), 0.0, highest)
-
-
 def pairs_of(triplets: Interactions, interaction_scores: Floats | None = None) -> Pairs:
     """Return the distinct human-object pairs of the triplets, in order of first appearance.
 
@@ -223,7 +217,7 @@ def pairs_of(triplets: Interactions, interaction_scores: Floats | None = None) -
     gets the highest score of its triplets. The triplets of a pair share one detection score. Therefore this is the
     highest score of all verbs even if a file keeps only the best products of detection and verb score per image.
     """
-    first = first_equal(_columns(triplets, triplets.image, triplets.object))
+    first = first_equal(as_bits(triplets.image, triplets.object, triplets.human_boxes, triplets.object_boxes))
     is_pair = first == np.arange(len(first))
     rows = np.flatnonzero(is_pair)
     of_triplet = (np.cumsum(is_pair) - 1)[first]
@@ -244,7 +238,7 @@ def find_pairs(pairs: Pairs, triplets: Interactions) -> Indices:
 
 
 def triplet_scores(pairs: Pairs, triplets: Interactions) -> Floats:
-    """Return the (triplets,) score of each triplet's verb, from the first matching pair with a score for it, or NaN."""
+    """Return the (triplets,) score of each triplet's verb, in the first equal pair with this score; else NaN."""
     scores = np.full(len(triplets), np.nan)
     if pairs.verb_scores is None:
         return scores
@@ -266,14 +260,10 @@ def _match_pairs(pairs: Interactions, triplets: Interactions) -> tuple[Indices, 
     # Images and objects that do not occur in the triplets get index -1.
     image = image_index(pairs.images, triplets.images)[pairs.image]
     object_ = match_labels(pairs.objects, triplets.objects, "object")[pairs.object]
-    of_triplets = _columns(triplets, triplets.image, triplets.object)
-    columns = zip(_columns(pairs, image, object_), of_triplets, strict=True)
-    order, new = group_equal_rows([np.concatenate(column) for column in columns])
+    of_pairs = as_bits(image, object_, pairs.human_boxes, pairs.object_boxes)
+    of_triplets = as_bits(triplets.image, triplets.object, triplets.human_boxes, triplets.object_boxes)
+    order, new = group_equal_rows([np.concatenate(column) for column in zip(of_pairs, of_triplets, strict=True)])
     first = first_of_run(order, new)[len(pairs) :]
     next_pair = np.full(len(order), -1, np.int64)
     next_pair[order[:-1]] = np.where(new[1:] | (order[1:] >= len(pairs)), -1, order[1:])
     return np.where(first < len(pairs), first, -1), next_pair[: len(pairs)]
-
-
-def _columns(table: Interactions, image: NDArray[np.int32], object_: NDArray[np.int32]) -> list[Bits]:
-    return [*as_bits(image), *as_bits(object_), *as_bits(table.human_boxes), *as_bits(table.object_boxes)]

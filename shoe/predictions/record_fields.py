@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from shoe.benchmarks.checks import labels_of_words
 from shoe.benchmarks.classes import HoiClasses
-from shoe.core.arrays import Floats, Indices
+from shoe.core.arrays import Floats, Indices, first_true
 from shoe.core.errors import InputError, quote
 from shoe.core.interactions import Interactions
 from shoe.core.io.json import describe_value
@@ -31,8 +31,7 @@ def hoi_classes_of(table: Interactions, classes: HoiClasses, path: str | Path, n
     """Return the (n,) class index of each triplet. Raises InputError for a word or pair without a label or class."""
     verb, object_ = labels_of(table, classes, path, name)
     hoi = classes.of[verb, object_].astype(np.int64)
-    if (hoi < 0).any():
-        row = int(np.argmax(hoi < 0))
+    if (row := first_true(hoi < 0)) is not None:
         found = f"{quote(classes.verbs[verb[row]])} with {quote(classes.objects[object_[row]])}"
         expected = f"one of the {len(classes)} classes of {classes.name}; the format {name} has no other classes"
         raise InputError(path, record=f"triplet {row}", found=found, expected=expected)
@@ -70,9 +69,8 @@ def image_names(
 def all_have_field(source: Source, field: str, values: Sequence[Any], place: Callable[[int], str]) -> bool:
     """Return True if all rows have a field, False if no row has it. Raises InputError if only some rows have it."""
     absent = np.array([value is UNSET for value in values])
-    if (absent == absent[0]).all():
+    if (row := first_true(absent != absent[0])) is None:
         return not absent[0]
-    row = int(np.argmax(absent != absent[0]))
     found = "no such key" if absent[row] else "the first record with this key"
     raise InputError(source.path, record=place(row), field=field, found=found, expected="the key in all or no records")
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from shoe.benchmarks.base import Actions, Benchmark
-from shoe.core.arrays import Ints, as_bits, first_equal
+from shoe.core.arrays import Ints, as_bits, first_equal, number_words
 from shoe.core.interactions import Interactions
 from shoe.core.roles import RolePredictions
 from shoe.lexicon.resolve import match_labels
@@ -41,10 +41,9 @@ def roles_of_triplets(table: Interactions, benchmark: Benchmark, stated: Ints | 
     entry = entries[verb, target]
     if stated is not None:
         entry = np.where(stated[table.verb[rows]] >= 0, stated[table.verb[rows]], entry)
-    columns = [*as_bits(table.image), *as_bits(table.human_boxes), *as_bits(table.object_boxes)]
     return RolePredictions.from_triplets(
         table.images,
-        first_equal(columns)[rows],
+        first_equal(as_bits(table.image, table.human_boxes, table.object_boxes))[rows],
         table.image[rows],
         table.human_boxes[rows].astype(np.float32),
         table.object_boxes[rows].astype(np.float32),
@@ -99,9 +98,9 @@ def stated_entries(words: Sequence[str], actions: Actions) -> Ints:
 def without_roles(table: Interactions, actions: Actions, stated: Ints) -> Interactions:
     """Return the table with each verb that states a role replaced by its action; see :func:`stated_entries`."""
     entries = zip(table.verbs, stated.tolist(), strict=True)
-    verbs = [actions.names[actions.entries[entry][0]] if entry >= 0 else word for word, entry in entries]
-    index = {verb: i for i, verb in enumerate(dict.fromkeys(verbs))}
-    return replace(table, verbs=tuple(index), verb=np.array([index[verb] for verb in verbs], np.int32)[table.verb])
+    names = (actions.names[actions.entries[entry][0]] if entry >= 0 else word for word, entry in entries)
+    verbs, verb = number_words(names)
+    return replace(table, verbs=tuple(verbs), verb=verb.astype(np.int32)[table.verb])
 
 
 def with_stated_roles(table: Interactions, benchmark: Benchmark, notes: ReadNotes) -> Interactions:
@@ -115,8 +114,7 @@ def with_stated_roles(table: Interactions, benchmark: Benchmark, notes: ReadNote
     for i in np.flatnonzero(stated >= 0).tolist():
         notes.add("roles", table.verbs[i])
     notes.verbs_with_roles = table.verbs, table.verb
-    roles = roles_of_triplets(table, benchmark, stated)
-    return replace(without_roles(table, benchmark.actions, stated), roles=roles)
+    return replace(without_roles(table, benchmark.actions, stated), roles=roles_of_triplets(table, benchmark, stated))
 
 
 def with_words_of_file(table: Interactions, notes: ReadNotes | None) -> Interactions:

@@ -76,8 +76,7 @@ class Source:
     def image_name(self, value: object) -> str:
         """Return the image name for a name, path or ID in the file. Raises ValueError for other values.
 
-        Raises:
-            InputError: if images of two folders have the same name, as in the files of two models.
+        Raises InputError if images of two folders have the same name, as in the files of two models.
         """
         name = self.benchmark.image_name(value)
         if isinstance(value, str) and value != name:
@@ -182,9 +181,8 @@ class Source:
         if key and isinstance(self.document, dict):
             records = self.document.get(key, records)
         if not isinstance(records, list) or (not records and self.document != []):
-            raise InputError(
-                self.path, found=describe_value(self.document), expected="a list with one object per image"
-            )
+            found = describe_value(self.document)
+            raise InputError(self.path, found=found, expected="a list with one object per image")
         return records
 
     def record_name(self, number: int, record: Any = None) -> str:
@@ -250,8 +248,7 @@ def open_source(path: str | Path, benchmark: Benchmark, sizes: Sizes | None = No
 def _read_predictor_line(source: Source) -> None:
     """Read the settings of ``shoe predict`` from the first line, and empty this line, which keeps the line numbers."""
     first, _, rest = source.data.partition(b"\n")
-    description = parse_json(source.path, first, 1)
-    source.notes.predictor = str(description.get("says", ""))
+    source.notes.predictor = str(parse_json(source.path, first, 1).get("says", ""))
     source.notes.predictor_digest = hashlib.sha256(first).hexdigest()[:8]
     source.data = b"\n" + rest
     if not rest.strip():

@@ -4,10 +4,11 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
-from shoe.core.arrays import Floats, Indices, Mask
+from shoe.core.arrays import Floats, Indices, Mask, first_true, number_words
 from shoe.core.boxes import Coordinates
 from shoe.core.errors import InputError, flag, pluralize, quote, unknown_name
 from shoe.core.interactions import Interactions, Rows, apply_bad_boxes, check_boxes, check_scores, image_index
@@ -21,16 +22,10 @@ from shoe.predictions.source import Sizes, Source
 # Conversions of scores outside 0..1, e.g. logits and log-probabilities. Each keeps the order of the scores (a sigmoid
 # up to float precision), so strict metrics do not change. Metrics with a score threshold depend on the conversion.
 
-
-def _min_max(score: Floats) -> Floats:
-    width = np.ptp(score)
-    return (score - score.min()) / width if width else np.ones(len(score))
-
-
 SCORES: dict[str, Callable[[Floats], Floats]] = {
     "sigmoid": lambda score: np.exp(-np.logaddexp(0, -score)),
     "percent": lambda score: score / 100,
-    "minmax": _min_max,
+    "minmax": lambda score: (score - score.min()) / np.ptp(score) if np.ptp(score) else np.ones(len(score)),
     "rank": lambda score: np.searchsorted(np.sort(score), score, "right") / len(score),  # equal scores stay equal
 }
 """Score conversions by name: functions that map (n,) finite scores, n > 0, to 0..1 ("percent" expects percentages)."""
@@ -61,8 +56,7 @@ def count_scales(score: Floats, image: Indices | None = None) -> tuple[int, int]
     ((2, 1), None)
     """
     above = score[score > 1]
-    parts = (score > 0) & (score < 1)
-    if not len(above) or not parts.any() or score.min() < 0:
+    if not len(above) or not ((score > 0) & (score < 1)).any() or score.min() < 0:
         return None
     has_gap = not ((above < 10) & (above != np.rint(above))).any()
     if not has_gap and (above.max() > 100 or not _are_two_groups(score, image)):
@@ -130,11 +124,9 @@ def _refuse_flat(rows: Rows, source: Source, conventions: Conventions) -> None:
     if not np.isfinite(boxes).all():
         return
     flat = ~are_valid(boxes, conventions.coordinates)
-    if not flat.any():
+    if (first := first_true(flat)) is None:
         return
-    first = int(np.argmax(flat))
-    row = first % len(rows.verb)
-    count = int(flat.sum())
+    row, count = first % len(rows.verb), int(flat.sum())
     hint = f"{count:,} of {len(boxes):,} boxes {'has' if count == 1 else 'have'} no area"
     if count < _FEW * len(boxes):
         verdicts = _flat_verdicts(rows, source, conventions, np.logical_or(*np.split(flat, 2)))
@@ -183,7 +175,6 @@ def _flat_verdicts(rows: Rows, source: Source, conventions: Conventions, flat: M
 
 
 def _check_boxes(rows: Rows, truth: Interactions, conventions: Conventions) -> BoxReport:
-    """Return the box check of rows in pixels, of which some may have boxes without area."""
     order, nothing = np.argsort(rows.image, kind="stable"), np.zeros(len(rows.verb), np.int32)
     score = np.zeros(len(nothing)) if rows.score is None else np.nan_to_num(rows.score)
     table = Interactions(  # not validated, because some boxes have no area
@@ -282,8 +273,8 @@ def _without_denied(rows: Rows, source: Source, conventions: Conventions) -> tup
     if label and (silent := [i for i, words in tokens.items() if text.names_no_action(words)]):
         for i in silent:
             source.notes.add("no_action", rows.verbs[i], int((rows.verb == i).sum()))
-        verbs, verb = _merged([label if i in silent else verb for i, verb in enumerate(rows.verbs)], rows.verb)
-        rows = replace(rows, verbs=verbs, verb=verb)
+        verbs, verb = number_words(label if i in silent else verb for i, verb in enumerate(rows.verbs))
+        rows = replace(rows, verbs=verbs, verb=verb[rows.verb])
     source.notes.add("denied", count=int((~keep).sum()))
     return (rows, conventions) if keep.all() else (_select_rows(rows, keep), conventions.select(keep))
 
@@ -296,9 +287,8 @@ def _without_sizeless(rows: Rows, source: Source, conventions: Conventions) -> t
     known, roles = np.asarray((np.asarray(rows.sizes) > 0).all(axis=1)), rows.detected
     image = rows.image if roles is None or len(rows.image) else roles.image
     unknown = conventions.need_sizes(len(image)) & ~known[image]
-    if not unknown.any():
+    if (row := first_true(unknown)) is None:
         return rows, conventions
-    row = int(np.argmax(unknown))
     name, count = quote(rows.images[image[row]]), len(np.unique(image[unknown]))
     if source.sizes and not unknown.all():
         source.notes.add("sizeless", count=int(unknown.sum()), second=count, first=name)
@@ -351,8 +341,8 @@ def _roles_in_pixels(roles: RolePredictions, source: Source, kind: Convention, s
     if kind.order:
         first = boxes[np.arange(len(roles)), (~empty).argmax(axis=1)]
         several = (~empty & (boxes != first[:, None]).any(axis=2)).any(axis=1) | empty.all(axis=1)
-        if several.any():
-            name = quote(roles.images[roles.image[int(np.argmax(several))]])
+        if (row := first_true(several)) is not None:
+            name = quote(roles.images[roles.image[row]])
             expected = "one box of an object for each person box, because the boxes are exchanged"
             raise InputError(source.path, record=f"image {name}", found="no box or several boxes", expected=expected)
         person, boxes = first, np.where(empty[..., None], target, person[:, None])
@@ -408,13 +398,11 @@ def _refuse_numbers(rows: Rows, source: Source) -> None:
         numeric = [i for i, word in enumerate(words) if _NUMBER.fullmatch(word) and word not in labels]
         if 2 * len(numeric) >= len(words) > 0 and len(numeric):
             row = int(np.argmax(np.isin(index, numeric)))
+            place = triplet_place(rows, row)
             found, expected = quote(words[index[row]]), f"a word, such as {quote(labels[0])}"
-            hint = (
-                "numbers are no words: write the label of each class ID, or use a format with class IDs, such as qpic"
-            )
-            raise InputError(
-                source.path, record=triplet_place(rows, row), field=part, found=found, expected=expected, hint=hint
-            )
+            hint = "write the label of each class ID, or use a format with class IDs, such as qpic"
+            hint = f"numbers are no words: {hint}"
+            raise InputError(source.path, record=place, field=part, found=found, expected=expected, hint=hint)
         for i in numeric:
             source.notes.add("numeric_words", words[i])
 
@@ -422,14 +410,9 @@ def _refuse_numbers(rows: Rows, source: Source) -> None:
 def _select_rows(rows: Rows, keep: Mask) -> Rows:
     """Return the rows marked in ``keep`` (n,), and all images, including images without remaining rows."""
     place, indices = rows.place, np.flatnonzero(keep)
-    columns = {name: getattr(rows, name)[keep] for name in ("image", "human_boxes", "object_boxes", "verb", "object")}
-    return replace(
-        rows,
-        **columns,
-        score=None if rows.score is None else rows.score[keep],
-        loose=None if rows.loose is None else rows.loose[keep],
-        place=None if place is None else lambda row: place(int(indices[row])),
-    )
+    names = ("image", "human_boxes", "object_boxes", "verb", "object", "score", "loose")
+    columns: dict[str, Any] = {name: each[keep] for name in names if (each := getattr(rows, name)) is not None}
+    return replace(rows, **columns, place=None if place is None else lambda row: place(int(indices[row])))
 
 
 def _with_scores(rows: Rows, source: Source) -> tuple[Rows, Mask]:
@@ -465,11 +448,5 @@ def _clip_words(words: Sequence[str], index: Indices, source: Source) -> tuple[l
     if max(map(len, words), default=0) <= _LONGEST_WORD:
         return list(words), index
     source.notes.add("clipped", count=sum(len(word) > _LONGEST_WORD for word in words))
-    return _merged([word[:_LONGEST_WORD] for word in words], index)
-
-
-def _merged(words: Sequence[str], index: Indices) -> tuple[list[str], Indices]:
-    """Return the distinct words, and the new (n,) word indices."""
-    new: dict[str, int] = {}
-    new_index = [new.setdefault(word, len(new)) for word in words]
-    return list(new), np.array(new_index, np.int64)[index]
+    clipped, number = number_words(word[:_LONGEST_WORD] for word in words)
+    return clipped, number[index]

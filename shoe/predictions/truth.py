@@ -65,6 +65,5 @@ def read_ground_truth(
                 refuse_other_matlab(source.path, source.data, with_boxes, [IMAGE_LABELS_VARIABLE])
         if known is None:
             raise
-        raise InputError(
-            path, found=f"predictions (format {known.name})", expected=expected, hint=SWAPPED_HINT
-        ) from None
+        found = f"predictions (format {known.name})"
+        raise InputError(path, found=found, expected=expected, hint=SWAPPED_HINT) from None

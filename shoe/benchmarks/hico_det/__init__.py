@@ -103,8 +103,7 @@ def image_name(value: object) -> str:
     >>> image_name("images/HICO_train2015_00000007"), image_name(12)
     ('HICO_train2015_00000007.jpg', 'HICO_test2015_00000012.jpg')
 
-    Raises:
-        ValueError: for other values, including numbers that no test image has.
+    Raises ValueError for other values, including numbers that no test image has.
     """
     if type(value) is int and 0 < value <= _LAST_TEST_IMAGE and value not in _unused_numbers():
         return f"HICO_test2015_{value:08d}.jpg"

@@ -30,6 +30,7 @@ from shoe.benchmarks.checks import (
     triplet_name,
 )
 from shoe.benchmarks.image_lists import ListedImage, ListedTriplet, columns_of_lists, write_image_lists
+from shoe.core.arrays import first_true
 from shoe.core.boxes import CommonCoordinates, Coordinates, convert_boxes
 from shoe.core.errors import InputError, quote
 from shoe.core.interactions import Interactions, Rows
@@ -80,8 +81,7 @@ def read_instances(path: str | Path, data: bytes, _benchmark: Benchmark, _split:
     inside = (classes[:, 0] >= 0) & (classes[:, 0] < len(classes))
     order[classes[inside, 0]] = np.flatnonzero(inside)
     wrong = (order[hoi] < 0) | (classes[order[hoi], 1:] != np.stack([object_, verb], axis=1)).any(axis=1)
-    if wrong.any():
-        row = int(np.argmax(wrong))
+    if (row := first_true(wrong)) is not None:
         record, expected = triplet_name((images, image), row), "the object and verb of this hoi in correspondence"
         found = f"{hoi[row]} with object {object_[row]} and verb {verb[row]}"
         raise InputError(path, record=record, field="hoi", found=found, expected=expected)
@@ -153,9 +153,7 @@ def read_ppdm(path: str | Path, data: bytes, benchmark: Benchmark, _split: str |
     verb -= 1
     # Training triplets name their class a second time, by hoi_category_id; 0 means that it is absent.
     stated = numbering.of[verb, object_] + 1
-    wrong = (hoi != 0) & (hoi != stated)
-    if wrong.any():
-        row = int(np.argmax(wrong))
+    if (row := first_true((hoi != 0) & (hoi != stated))) is not None:
         words = f"{quote(numbering.verbs[verb[row]])} with {quote(numbering.objects[object_[row]])}"
         record, found = triplet_name((images, image), row), str(hoi[row])
         expected = f"{stated[row]}, which is {words}" if stated[row] else f"the ID of a class; {words} is not a class"

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from shoe.benchmarks.base import Benchmark, ImageLabel, TruthFormat
 from shoe.benchmarks.classes import HoiClasses
+from shoe.core.arrays import first_true, positions
 from shoe.core.boxes import Coordinates
 from shoe.core.errors import InputError, OptionError, quote
 from shoe.core.interactions import Rows
@@ -64,13 +65,12 @@ def read_bbox_mat(path: str | Path, data: bytes, benchmark: Benchmark, split: st
         images.append(name)
         sizes.append(size)
     rows = np.concatenate(blocks)
-    hoi = rows[:, 1].astype(np.int64)
     return Rows(
         images=images,
         image=rows[:, 0].astype(np.int64),
         human_boxes=rows[:, 2:6],
         object_boxes=rows[:, 6:],
-        **numbering.columns_of(hoi),
+        **numbering.columns_of(rows[:, 1].astype(np.int64)),
         coordinates=np.full(len(images), Coordinates.PIXELS_1, np.uint8),
         sizes=np.array(sizes, np.float64).reshape(-1, 2),
         left_out=tuple(left_out),
@@ -138,13 +138,9 @@ _SPLITS = ("test", "train")
 def read_image_labels(
     path: str | Path, images: Sequence[str], classes: HoiClasses, benchmark: Benchmark
 ) -> NDArray[np.int8]:
-    """Return the (K, m) ``ImageLabel`` of the K ``classes`` in the m ``images``, from ``anno.mat``.
+    """Return the (K, m) ``ImageLabel`` of K classes in m images; ``benchmark`` has the class order of the file.
 
-    Args:
-        benchmark: benchmark whose class table has the same class order as the file.
-
-    Raises:
-        InputError: if the file is damaged, or does not contain an image or a class.
+    Raises InputError if the file is damaged, or has no labels for an image or class.
     """
     numbering = benchmark.classes
     data = read_bytes(path)
@@ -159,9 +155,8 @@ def read_image_labels(
         try:
             names = [text(cell) for cell in variables[f"list_{split}"]]
         except (TypeError, ValueError):
-            raise InputError(
-                path, field=f"list_{split}", found="cells that are not text", expected="file names"
-            ) from None
+            field, found = f"list_{split}", "cells that are not text"
+            raise InputError(path, field=field, found=found, expected="file names") from None
         expected = f"{len(numbering)} classes x {len(names)} images"
         try:
             labels = matrix(variables[f"anno_{split}"])
@@ -175,15 +170,11 @@ def read_image_labels(
             raise InputError(path, field=f"anno_{split}", found=f"{wrong[0]:g}", expected="1, 0, -1 or NaN")
         known += names
         blocks.append(np.nan_to_num(labels, nan=ImageLabel.UNKNOWN).astype(np.int8))
-    column = {name: i for i, name in enumerate(known)}
-    missing = next((name for name in images if name not in column), None)
-    if missing is not None:
+    column, row = positions(images, known), positions(classes.labels, numbering.labels)
+    if (i := first_true(column < 0)) is not None:
         expected = "every image of the ground truth"
-        raise InputError(path, found=f"no labels of {quote(missing)} among {len(column)} images", expected=expected)
-    row = {label: i for i, label in enumerate(numbering.labels)}
-    unknown = next((label for label in classes.labels if label not in row), None)
-    if unknown is not None:
-        found = f"no labels of the class {quote(unknown)}"
+        raise InputError(path, found=f"no labels of {quote(images[i])} among {len(known)} images", expected=expected)
+    if (i := first_true(row < 0)) is not None:
+        found = f"no labels of the class {quote(classes.labels[i])}"
         raise InputError(path, found=found, expected=f"classes of {numbering.name}")
-    rows = [row[label] for label in classes.labels]
-    return np.concatenate(blocks, axis=1)[np.ix_(rows, [column[name] for name in images])]
+    return np.concatenate(blocks, axis=1)[np.ix_(row, column)]

@@ -142,16 +142,14 @@ def image_name(value: object) -> str:
     >>> image_name("images_512/wrapping_1.jpg"), image_name(7)
     ('wrapping_1.jpg', '7')
 
-    Raises:
-        ValueError: for other values.
+    Raises ValueError for other values.
     """
     return str(value) if type(value) is int and value >= 0 else plain_image_name(value)
 
 
 @cache
 def _table(name: str) -> list[list[str]]:
-    lines = (_FOLDER / name).read_text("utf-8").splitlines()[1:]
-    return [line.split("\t") for line in lines]
+    return [line.split("\t") for line in (_FOLDER / name).read_text("utf-8").splitlines()[1:]]
 
 
 def _classes() -> HoiClasses:

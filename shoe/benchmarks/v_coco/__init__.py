@@ -63,8 +63,7 @@ def image_name(value: object) -> str:
     >>> image_name(294), image_name("images/COCO_val2014_000000000294.jpg")
     ('000000000294.jpg', '000000000294.jpg')
 
-    Raises:
-        ValueError: for other values.
+    Raises ValueError for other values.
     """
     if type(value) is int and 0 < value < 10**12:
         return f"{value:012d}.jpg"

@@ -80,8 +80,6 @@ def read_everything(path: str | Path, data: bytes, benchmark: Benchmark, _split:
 
 
 class _Lines:
-    """Reader of the non-empty lines of a file, one after the other."""
-
     def __init__(self, path: str | Path, data: bytes) -> None:
         text = data.decode("utf-8", "replace").splitlines()
         self._path = path

@@ -21,7 +21,7 @@ from shoe.benchmarks.checks import (
     triplet_name,
 )
 from shoe.benchmarks.image_lists import ListedImage, columns_of_lists, write_image_lists
-from shoe.core.arrays import Floats, Indices, Mask
+from shoe.core.arrays import Floats, Indices, Mask, first_true, number_words
 from shoe.core.errors import InputError, quote
 from shoe.core.interactions import Interactions, Rows
 from shoe.core.io.json import Box, Whole, read_typed
@@ -98,9 +98,8 @@ class AnnotatedPersons:
         role = np.full((len(kept), len(actions.entries)), -1, np.int32)
         known = np.flatnonzero((self.entry >= 0) & (self.target >= 0))
         role[self.person[known], self.entry[known]] = moved[self.target[known]]
-        offsets = np.append(0, np.cumsum(np.bincount(image[kept], minlength=len(self.images))))
         return RoleTruth(
-            box_offsets=offsets,
+            box_offsets=np.append(0, np.cumsum(np.bincount(image[kept], minlength=len(self.images)))),
             boxes=boxes[kept].astype(np.float32),
             object=self.object[kept].astype(np.int32),
             person=moved[persons],
@@ -146,8 +145,8 @@ def read_pairs_json(path: str | Path, data: bytes, benchmark: Benchmark, _split:
     )
     check_range(path, (names, image), "actions", action, len(document.classes))
     check_range(path, (names, image), "objects", object_, len(document.objects))
-    verbs, verb = _words([name.rpartition(" ")[0] for name in document.classes], action)
-    objects, target = _words([name.replace(" ", "_") for name in document.objects], object_)
+    verbs, verb = number_words(name.rpartition(" ")[0] for name in document.classes)
+    objects, target = number_words(name.replace(" ", "_") for name in document.objects)
     return Rows(
         images=named_images(path, benchmark.image_name, names),
         image=image,
@@ -155,15 +154,9 @@ def read_pairs_json(path: str | Path, data: bytes, benchmark: Benchmark, _split:
         object_boxes=joined_boxes([entry.boxes_o for entry in entries], len(image)),
         verbs=verbs,
         objects=objects,
-        verb=verb,
-        object=target,
+        verb=verb[action],
+        object=target[object_],
     )
-
-
-def _words(names: list[str], index: Indices) -> tuple[list[str], Indices]:
-    """Return the distinct names, and (n,) indices into them, given (n,) indices into ``names``."""
-    distinct = {name: number for number, name in enumerate(dict.fromkeys(names))}
-    return list(distinct), np.array([distinct[name] for name in names], np.int64)[index]
 
 
 PAIRS_FORMAT = TruthFormat(
@@ -197,13 +190,10 @@ def read_qpic_json(path: str | Path, data: bytes, benchmark: Benchmark, _split: 
     first = (np.cumsum(counts) - counts)[image]
     known = "one of COCO's 80 category ids, between 1 and 90"
     objects = objects_of(path, names, counts, category, benchmark.object_of_id, known)
-    no_person = objects[first + person] != benchmark.objects.index(_PERSON)
-    if no_person.any():
-        row = int(np.argmax(no_person))
+    if (row := first_true(objects[first + person] != benchmark.objects.index(_PERSON))) is not None:
         found = quote(benchmark.objects[objects[(first + person)[row]]])
-        raise InputError(
-            path, record=triplet_name(place, row), field="subject_id", found=found, expected="the box of a person"
-        )
+        record, expected = triplet_name(place, row), "the box of a person"
+        raise InputError(path, record=record, field="subject_id", found=found, expected=expected)
     return AnnotatedPersons(
         images=named_images(path, benchmark.image_name, names),
         sizes=np.zeros((len(names), 2)),

@@ -91,14 +91,13 @@ def read_official(path: str | Path, data: bytes, benchmark: Benchmark, _split: s
     counts = np.bincount(np.searchsorted(ids, [int(one.image_id) for one in instances]), minlength=len(ids))
     category = np.array([one.category_id for one in instances], np.int64)
     categories = "one of COCO's 80 category ids, between 1 and 90"
-    ignored = np.array([one.ignore == 1 or one.area <= 0 for one in instances], bool)
     return AnnotatedPersons(
         images=image_names,
         sizes=np.array([(one.width, one.height) for one in images], np.float64).reshape(-1, 2),
         counts=counts,
         boxes=corners,
         object=objects_of(home, image_names, counts, category, benchmark.object_of_id, categories),
-        left_out=ignored,
+        left_out=np.array([one.ignore == 1 or one.area <= 0 for one in instances], bool),
         listed=persons,
         person=person,
         action=action_,
@@ -153,10 +152,8 @@ def _check(
     if len(action.image_id) != n or len(action.label) != n:
         raise InputError(path, record=record, field="label", found=f"{len(action.label)} values", expected=str(n))
     if len(action.role_object_id) != n * len(action.role_name):
-        found, expected = (
-            f"{len(action.role_object_id)} values",
-            f"{n * len(action.role_name)}, one per role and person",
-        )
+        found = f"{len(action.role_object_id)} values"
+        expected = f"{n * len(action.role_name)}, one per role and person"
         raise InputError(path, record=record, field="role_object_id", found=found, expected=expected)
 
 

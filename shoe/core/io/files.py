@@ -6,7 +6,7 @@ import stat
 import sys
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
@@ -60,8 +60,7 @@ def _read_pipe(path: Path) -> bytes:
 def read_bytes(path: str | Path) -> bytes:
     """Read a file, or standard input for "-"; gzip-compressed content is decompressed, whatever the file name.
 
-    Raises:
-        InputError: if the file cannot be read, or its compressed content is damaged or too large.
+    Raises InputError if the file cannot be read, or its compressed content is damaged or too large.
     """
     try:
         data = _content(path)
@@ -91,7 +90,10 @@ def read_bytes(path: str | Path) -> bytes:
 def unreadable_error(path: str | Path, error: Exception) -> InputError:
     """Return the InputError for a file that cannot be read; ``error`` is the exception that reading it raised."""
     if isinstance(error, FileNotFoundError):
-        return InputError(path, found="no such file", expected="a file", hint=_nearest_sibling(Path(path)))
+        hint, name = None, Path(path).name
+        with suppress(OSError):  # a broken link is listed under its own name
+            hint = did_you_mean(name, (entry.name for entry in Path(path).parent.iterdir() if entry.name != name))
+        return InputError(path, found="no such file", expected="a file", hint=hint)
     found = "a folder" if isinstance(error, IsADirectoryError) else getattr(error, "strerror", None) or str(error)
     return InputError(path, found=found, expected="a file that can be read")
 
@@ -125,14 +127,6 @@ def _unpacked(data: memoryview, window: int, most: int, step: int) -> tuple[byte
     return b"".join(parts), end - len(unpacker.unused_data)
 
 
-def _nearest_sibling(path: Path) -> str | None:
-    try:
-        # A broken link is listed under its own name.
-        return did_you_mean(path.name, (entry.name for entry in path.parent.iterdir() if entry.name != path.name))
-    except OSError:
-        return None
-
-
 @contextmanager
 def atomic_write(path: str | Path) -> Iterator[IO[bytes]]:
     """Yield a temporary file that replaces ``path`` at the end of the ``with`` block, unless an exception is raised.
@@ -140,8 +134,7 @@ def atomic_write(path: str | Path) -> Iterator[IO[bytes]]:
     If ``path`` is a link, the target of the link is replaced. Permissions are preserved. Pipes, devices and /dev/stdout
     are written directly.
 
-    Raises:
-        InputError: if the folder or file cannot be written to, or the disk is full.
+    Raises InputError if the folder or file cannot be written to, or the disk is full.
     """
     import tempfile
 
@@ -167,8 +160,7 @@ def atomic_write(path: str | Path) -> Iterator[IO[bytes]]:
             os.unlink(temporary)
             raise
     except OSError as error:
-        found = error.strerror or str(error)
-        raise InputError(path, found=found, expected="a path that can be written") from None
+        raise InputError(path, found=error.strerror or str(error), expected="a path that can be written") from None
 
 
 def make_folder(path: Path, expected: str = "a folder that can be created") -> None:

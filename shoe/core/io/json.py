@@ -37,11 +37,8 @@ def parse_with_nan(path: str | Path, data: bytes, line: int | None = None) -> An
 def read_typed(path: str | Path, data: bytes, kind: type[T], place: Callable[[Any, int, Any], str]) -> T:
     """Parse JSON into an object of the type ``kind``.
 
-    Args:
-        place: callback that names a record for messages, given the document, and the record's index and content.
-
-    Raises:
-        InputError: if the data are not JSON, or for a value of another type, with record and field.
+    Raises InputError if the data are not JSON, or for a value of another type; it states the field, and the record as
+    ``place`` names it from the document, the index of the record in its list, and the record.
     """
     with suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):  # reported below
         return msgspec.json.decode(data, type=kind)

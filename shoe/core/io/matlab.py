@@ -51,8 +51,7 @@ def is_matlab(data: bytes) -> bool:
 def load_matlab(path: str | Path, data: bytes, names: Sequence[str]) -> dict[str, Any]:
     """Return {name: value} of the variables in ``names`` that the file contains.
 
-    Raises:
-        InputError: if the file is damaged or of another version, or a variable has an unsupported type.
+    Raises InputError if the file is damaged or of another version, or a variable has an unsupported type.
     """
     if data.startswith(_MAGIC_HDF5):
         hint = "in Matlab: load the file, then save it with '-v7'"

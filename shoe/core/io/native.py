@@ -41,8 +41,7 @@ def write_native(table: Interactions, path: str | Path, notes: bytes = b"") -> N
     with atomic_write(path) as stream, zipfile.ZipFile(stream, "w") as archive:
         for name, array in arrays.items():
             member = zipfile.ZipInfo(f"{name}.npy")
-            filled = stream.tell() + _LOCAL_HEADER + len(member.filename) + 2 * len(_PADDING)
-            fill = -filled % _ALIGNMENT
+            fill = -(stream.tell() + _LOCAL_HEADER + len(member.filename) + 2 * len(_PADDING)) % _ALIGNMENT
             member.extra = _PADDING + fill.to_bytes(2, "little") + bytes(fill)
             member.file_size = array.nbytes
             with archive.open(member, "w") as target:
@@ -63,8 +62,7 @@ def read_native(path: str | Path, data: bytes = b"", bad_boxes: str = "refuse") 
     Arrays are mapped copy-on-write: changing them does not change the file. ``data`` is the content of the file if it
     was read already, for example from a pipe. ``bad_boxes`` is as in :meth:`Interactions.from_columns`.
 
-    Raises:
-        InputError: if the file is not a native table, or is damaged.
+    Raises InputError if the file is not a native table, or is damaged.
     """
     if not data and not os.path.exists(path):
         raise InputError(path, found="no such file", expected="a native table (.npz)")

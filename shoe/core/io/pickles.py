@@ -134,8 +134,6 @@ class CacheRecord(dict[Any, Any]):
 
 
 class _Dtype:
-    """Element type of a NumPy array."""
-
     def __init__(self, code: Any, *_: Any) -> None:
         self.code, self.order = str(code), "="
 

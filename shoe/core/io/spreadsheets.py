@@ -54,8 +54,7 @@ def _split_quoted(lines: Sequence[str], path: Path, separator: str) -> Iterator[
             # Line by line, so that an unclosed quote is an error in its own line.
             (row,) = csv.reader([line], delimiter=separator, strict=True)
         except (csv.Error, ValueError):
-            kind = "semicolons" if separator == ";" else "commas"
-            expected = f"fields separated by {kind}, with quotes in pairs"
+            expected = f"fields separated by {'semicolons' if separator == ';' else 'commas'}, with quotes in pairs"
             if len(line) > _LONGEST_FIELD:
                 expected = f"{expected}, of at most {_LONGEST_FIELD:,} characters"
             raise InputError(path, record=f"line {number}", found=quote(line), expected=expected) from None
@@ -100,10 +99,8 @@ _EXPECTED = "a workbook (.xlsx) with a header and at least one row in one sheet"
 def read_xlsx(path: str | Path, data: bytes = b"") -> tuple[list[dict[str, Any]], list[int]]:
     """Return the rows of a workbook as {heading: cell}, and their line numbers in the sheet; empty cells are None.
 
-    Empty rows and columns without a heading are left out. Dates become text.
-
-    Args:
-        data: content of the file; by default, the file is read.
+    Empty rows and columns without a heading are left out. Dates become text. ``data`` is the content of the file; if it
+    is empty, the file is read.
 
     Raises:
         InputError: if the workbook is damaged or too large, has no rows, or has rows in several sheets.
@@ -129,8 +126,7 @@ def read_xlsx(path: str | Path, data: bytes = b"") -> tuple[list[dict[str, Any]]
     except InputError:
         raise
     except Exception as error:  # openpyxl raises errors of many types for damaged files
-        found = f"a damaged workbook ({type(error).__name__})"
-        raise InputError(path, found=found, expected=_EXPECTED) from None
+        raise InputError(path, found=f"a damaged workbook ({type(error).__name__})", expected=_EXPECTED) from None
     filled = [rows for rows in sheets if len(rows) > 1]
     if len(filled) != 1:
         raise InputError(path, found=f"{pluralize(len(filled), 'sheet')} with rows", expected=_EXPECTED)
@@ -142,5 +138,4 @@ def read_xlsx(path: str | Path, data: bytes = b"") -> tuple[list[dict[str, Any]]
 
 
 def _plain(cell: object) -> object:
-    """Return a cell as number or text; dates and times become text."""
     return cell if cell is None or isinstance(cell, int | float) else str(cell)

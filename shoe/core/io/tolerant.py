@@ -169,7 +169,7 @@ def values_in(text: str, start: int = 0) -> list[FoundObject]:
         elif kind != "mark":
             stack[-1].take(_scalar(str(kind), token), is_bare=kind == "bare")
         elif word in "[{(":
-            is_call = word == "(" and bool(stack) and _drop_call(stack)
+            is_call = word == "(" and bool(stack) and _drop_call(stack[-1])
             stack.append(_Frame(word, token.start(), is_call, word == "{"))
         elif word == ":":
             stack[-1].name()
@@ -208,9 +208,8 @@ def _unescaped(match: re.Match[str]) -> str:
     return _ESCAPES.get(word, word)
 
 
-def _drop_call(stack: list[_Frame]) -> bool:
+def _drop_call(frame: _Frame) -> bool:
     """Drop the name before an opening parenthesis, as in np.float32(0.5); return whether there was a name."""
-    frame = stack[-1]
     if frame.is_bare and isinstance(frame.value, str):
         frame.value, frame.is_bare = _NOTHING, False
         return True
@@ -234,23 +233,17 @@ def _cut(stack: list[_Frame], found: list[FoundObject], end: int) -> None:
     if frame.is_keyed:
         frame.is_bare = False
         value: Any = frame.closed()
-        if not any(_is_list_with_dicts(inner) for inner in value.values()):
+        if not any(isinstance(inner, list) and any(isinstance(v, dict) for v in inner) for inner in value.values()):
             frame.lost = max(frame.lost, 1)  # brackets open inside each other are one incomplete item
             value = _NOTHING
     else:
-        complete = [] if frame.call else [item for item in frame.closed() if isinstance(item, dict | list)]
-        value = complete or _NOTHING
+        value = ([] if frame.call else [item for item in frame.closed() if isinstance(item, dict | list)]) or _NOTHING
     _add_value(stack, frame, value, found, end, is_whole=False)
-
-
-def _is_list_with_dicts(value: Any) -> bool:
-    return isinstance(value, list) and any(isinstance(item, dict) for item in value)
 
 
 def _add_value(
     stack: list[_Frame], frame: _Frame, value: Any, found: list[FoundObject], position: int, *, is_whole: bool
 ) -> None:
-    """Add the value of a closed frame to the enclosing frame, or to ``found`` if there is no enclosing frame."""
     if stack:
         stack[-1].lost += frame.lost
         if value is not _NOTHING and len(stack) < _DEEPEST:
@@ -289,11 +282,7 @@ def is_literal(start: bytes) -> bool:
 
 
 def parse_literal(path: str | Path, text: str) -> Any:
-    """Parse the Python ``repr`` of dicts, lists, tuples, numbers, strings and small NumPy arrays.
-
-    Raises:
-        InputError: if the text contains other values or is damaged.
-    """
+    """Parse Python's ``repr`` of dicts, lists, tuples, numbers, text and small arrays; InputError for other text."""
     parts = _STRING.split(text)
     try:
         strings = {literal: _as_json(literal) for literal in set(parts[1::2])}
@@ -318,7 +307,6 @@ def parse_literal(path: str | Path, text: str) -> Any:
 def _as_json(literal: str) -> str:
     from ast import literal_eval
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about invalid escapes
+    with warnings.catch_warnings(action="ignore"):  # about invalid escapes
         value = literal_eval(literal.replace("\n", "\\n").replace("\r", "\\r"))
     return msgspec.json.encode(value).decode()

@@ -111,11 +111,7 @@ _MOST_EXAMPLES = 5
 
 @dataclass(frozen=True, slots=True)
 class Defect:
-    """Type of defect in a source (``what``), such as missing glosses, and the number of concepts that have it.
-
-    Attributes:
-        examples: IDs or names of at most five of these concepts.
-    """
+    """Defect of some concepts of a source, such as a missing gloss, with IDs or names of at most five of these."""
 
     what: str
     count: int
@@ -123,11 +119,7 @@ class Defect:
 
 
 def check_ids(source: Source) -> None:
-    """Check the concept IDs of a source.
-
-    Raises:
-        InputError: if the source has no concepts, or if an ID is invalid or repeated.
-    """
+    """Raise InputError if a source has no concepts, or if a concept ID is invalid or repeated."""
     if not source.concepts:
         raise InputError(source.path, found="no concepts", expected="at least one noun or verb")
     seen: dict[str, str] = {}
@@ -245,8 +237,7 @@ def build(source: Source, name: str, *, break_cycles: bool = False) -> BuiltLexi
         name: name of the lexicon in signatures.
         break_cycles: leave out one relation of each cycle of parents; otherwise a cycle is an error.
 
-    Raises:
-        InputError: for invalid or repeated IDs, cycles of parents, concepts too deep below a root, or no concepts.
+    Raises InputError for invalid or repeated IDs, cycles of parents, concepts too deep below a root, or no concepts.
     """
     check_ids(source)
     parents = check_parents(source, break_cycles=break_cycles)
@@ -281,8 +272,7 @@ def build_words(source: Source, name: str) -> BuiltLexicon:
     Names of a concept become words for the synset to which its links lead. Concepts without a linked synset of their
     part of speech are left out and counted. ``name`` is the name of the lexicon in signatures.
 
-    Raises:
-        InputError: if no concept is linked to WordNet 3.0.
+    Raises InputError if no concept is linked to WordNet 3.0.
     """
     numbers = wordnet_numbers([concept.links for concept in source.concepts])
     base = wordnet()
@@ -324,7 +314,6 @@ def _language(source: Source) -> str:
 
 
 def _rules(language: str) -> dict[str, Any]:
-    """Return the inflection rules of a language from ``languages.json``; {} for other languages."""
     return msgspec.json.decode(_LANGUAGES.read_bytes(), type=dict[str, dict[str, Any]]).get(language, {})
 
 
@@ -332,8 +321,7 @@ def _exceptions(source: Source) -> Arrays:
     """Return the arrays of irregular forms: first the forms of the source's language, then the forms in the source."""
     language, found = _language(source), {}
     for pos in PARTS:
-        known = _rules(language).get("forms", {}).get(pos, {})
-        forms = {form: bases.split() for form, bases in known.items()}
+        forms = {form: bases.split() for form, bases in _rules(language).get("forms", {}).get(pos, {}).items()}
         forms = dict(wordnet().exceptions[pos]) if language == ENGLISH else forms
         for form, bases in source.forms[pos].items():
             written = spelled(plain(form))
@@ -377,7 +365,6 @@ def _senses(
 
 
 def _wide(numbers: list[int]) -> NDArray[Any]:
-    """Return numbers as an array with the smallest unsigned integer type of at least two bytes."""
     return np.array(numbers, np.min_scalar_type(max(256, *numbers)))
 
 

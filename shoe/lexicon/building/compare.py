@@ -80,7 +80,6 @@ def _ids() -> dict[str, int]:
 
 @cache
 def _keys() -> dict[str, int]:
-    """Return {link: synset ID} for WordNet's sense keys ("key:ride%2:38:00::")."""
     return {f"key:{key}": synset for key, synset in sense_keys().items()}
 
 
@@ -110,7 +109,6 @@ class LexiconSize:
 def lexicon_size(lexicon: Lexicon) -> LexiconSize:
     """Return the size of a lexicon."""
     arrays, size = lexicon.arrays, len(lexicon)
-    kinds = Counter(map(lexicon.lexname, range(size)))
     return LexiconSize(
         nouns=lexicon.nouns,
         verbs=size - lexicon.nouns,
@@ -119,7 +117,7 @@ def lexicon_size(lexicon: Lexicon) -> LexiconSize:
         glosses=int(np.count_nonzero(arrays["gloss_length"])) if "gloss_length" in arrays else 0,
         linked=int(np.count_nonzero(arrays["link_length"])) if "link_length" in arrays else 0,
         relations=len(arrays["hypernym"]),
-        kinds=tuple(kinds.most_common(8)),
+        kinds=tuple(Counter(map(lexicon.lexname, range(size))).most_common(8)),
     )
 
 

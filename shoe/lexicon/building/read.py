@@ -77,8 +77,7 @@ class Source:
     def with_verbs(self, kinds: frozenset[str]) -> Self:
         """Return a copy of the source in which all concepts with a kind in ``kinds`` are verbs.
 
-        Raises:
-            OptionError: for a kind that does not occur in the source.
+        Raises OptionError for a kind that does not occur in the source.
         """
         for unknown in sorted(kinds - {c.kind for c in self.concepts}):
             expected = f"a lexicographer file or semantic type that occurs in {self.path}"
@@ -91,8 +90,7 @@ def text_lines(path: str, data: bytes) -> list[str]:
 
     Lines end only at LF or CRLF, because definitions may contain other line separators.
 
-    Raises:
-        InputError: if the bytes are not UTF-8.
+    Raises InputError if the bytes are not UTF-8.
     """
     try:
         text = data.decode("utf-8").replace("\r\n", "\n").rstrip("\n")
@@ -117,8 +115,7 @@ def parse_xml(
         start: callback for a start tag, given name, attributes and line; if None, only the prolog is checked.
         end: callback for an end tag, given the element's name and its text without the text of child elements.
 
-    Raises:
-        InputError: for malformed XML or a declared entity, with the line.
+    Raises InputError for malformed XML or a declared entity, with the line.
     """
     parser = expat.ParserCreate()
     parser.buffer_text = True
@@ -349,8 +346,7 @@ class _LmfReader:
         if len(self.lexicons) != 1:
             languages = [lexicon.get("language", "?") for lexicon in self.lexicons]
             found = f"wordnets in the languages {', '.join(languages)}" if languages else "no wordnet"
-            expected = "one wordnet: select it with `--language`"
-            raise OptionError(f"{self.path}: found {found}, expected {expected}")
+            raise OptionError(f"{self.path}: found {found}, expected one wordnet: select it with `--language`")
         about, made = self.lexicons[0], self.made
         for synset, gloss, parents, line in self.synsets:
             if (pos := _POS.get(synset.get("partOfSpeech", ""))) is None:
@@ -422,7 +418,6 @@ def read_rrf(path: Path, language: str | None) -> Source:
 
 
 def _rows(folder: Path, name: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield (line number, fields) of each record of a file such as MRREL; nothing if an optional file is missing."""
     path = folder / f"{name}.RRF"
     if name != "MRCONSO" and not path.exists():
         return

@@ -153,8 +153,7 @@ def _comments(clause: Clause) -> bool:
     if {clause.verb[0], base := base_of(clause.verb[0])}.isdisjoint(table("commentary")) or clause.object is None:
         return False
     done = base in ("make", "give") and (light_verb(clause.object) or clause.second is not None)
-    immaterial = MATERIAL.isdisjoint(senses_of(clause.object.head)[:1])
-    return clause.verb[0].endswith("ing") and immaterial and not done
+    return clause.verb[0].endswith("ing") and MATERIAL.isdisjoint(senses_of(clause.object.head)[:1]) and not done
 
 
 def _is_set_in_scenery(first: Clause, second: Clause) -> bool:

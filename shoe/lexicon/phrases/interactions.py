@@ -386,7 +386,6 @@ def _is_state(clause: Clause) -> bool:
 
 
 def _is_hand(noun: Noun) -> bool:
-    """Return whether a noun is a body part that holds things: a hand, an arm, a lap."""
     return not table("hand").keys().isdisjoint((noun.head.removesuffix("s"), *bases(noun.head, "object")))
 
 

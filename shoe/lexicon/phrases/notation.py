@@ -167,8 +167,7 @@ def _row(plain: str) -> Fields | str | None:
         parts = [part.strip(_BRACKETS) for part in separator.split(inner)]
         choice = separator is _JOINT and len(parts) == 2 and "/" in inner and _like_verb(parts[1])
         if 2 <= len(parts) <= 3 and not choice:
-            marked = separator is _ARROW or plain.lstrip()[:1] in ("<", "(", "[", "{")
-            return _of_parts(parts, sure=marked)
+            return _of_parts(parts, sure=separator is _ARROW or plain.lstrip()[:1] in ("<", "(", "[", "{"))
     words = inner.split("-")
     return Fields(words[1], words[2]) if len(words) == 3 and _is_person(words[0]) and " " not in inner else None
 
@@ -176,8 +175,7 @@ def _row(plain: str) -> Fields | str | None:
 def _of_parts(parts: list[str], sure: bool) -> Fields | str | None:
     if len(parts) == 3 and _is_person(parts[2]) and not _is_person(parts[0]):
         first = word_of((parts[0].split() or [""])[0])
-        first_is_verb = not first.rather_noun and "b" in first.forms
-        parts = [parts[2], *(parts[:2] if first_is_verb else parts[1::-1])]
+        parts = [parts[2], *(parts[:2] if not first.rather_noun and "b" in first.forms else parts[1::-1])]
     if any(len(part.split()) > _LONGEST_FIELD for part in parts) or parts[-1].split()[:1] in _TO_BE:
         return None
     if sentence := _passive_of_person(parts):

@@ -125,8 +125,6 @@ class Clause:
         second: second object, directly after the first: "bath" in "giving the dog a bath".
         attached: further prepositions with their nouns.
         dangling: stranded preposition, after the object ("hits the ball with") or before "by" ("typed on by"); or "".
-        negated: whether the clause is negated.
-        passive: whether the verb is in the passive.
         linked: "and", "or", "but" or "," between this clause and the clause before; "" without such a word.
         apart: whether the clause starts a later sentence, or starts with "while", "as", "when" or "whereas".
         sentence: index of the sentence, from 0.
@@ -364,8 +362,5 @@ class NounReader:
             at += 1
         thing = self.open is not None and self.open.object is None and self.tags[self.at - 1] == Tag.NOUN
         thing = thing or self.words[at - 1] in table("pronominal")
-        return (
-            self.open is not None
-            and self.tags[at - 1] == Tag.PERSON
-            and self.tags[at] in ("BHXVG" if thing else "BHXV")
-        )
+        doer = self.open is not None and self.tags[at - 1] == Tag.PERSON
+        return doer and self.tags[at] in ("BHXVG" if thing else "BHXV")

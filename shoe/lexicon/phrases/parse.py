@@ -114,10 +114,9 @@ class Reading(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """Result of :func:`parse_phrase`: r possible readings of a phrase, in lower case.
+    """Result of :func:`parse_phrase`: possible readings of a phrase, in lower case.
 
-    Attributes:
-        readings: distinct pairs of verb and object, the best first; empty if there is no interaction.
+    ``readings`` are distinct pairs of verb and object, the best first; empty if there is no interaction.
     """
 
     readings: tuple[Reading, ...]

@@ -431,7 +431,6 @@ def _starts_subject(words: list[str], tags: str, after_article: str) -> bool:
 
 
 def _tags_in_order(words: list[str]) -> str:
-    """Return the tags of the words, each from the tags before it and the next words."""
     fixed = closed_classes()
     tags: list[str] = []
     for i, word in enumerate(words):

@@ -88,7 +88,6 @@ def gerund(base: str) -> str:
 
 
 def _is_pair(word: str) -> bool:
-    """Return whether a lemma in -s is probably a plural ("scissors")."""
     return len(word) > 5 and not word.endswith("ss") and bool(bases(word[:-1], "object") or bases(word[:-1], "verb"))
 
 
@@ -247,7 +246,6 @@ class Context(NamedTuple):
     """Word of a phrase with its context.
 
     Attributes:
-        words: words of the phrase.
         i: index of the word.
         tags: tags of the words before index ``i``.
         known: parts of speech that the word can have.

@@ -56,8 +56,7 @@ class Layout:
 class Encoder:
     """Converter of prompts and images to model inputs, with a cache of the images of the latest batch.
 
-    Attributes:
-        shares: whether images are encoded separately, once for all prompts with the same image.
+    If ``shares``, images are encoded separately, once for all prompts with the same image.
     """
 
     def __init__(self, model: Any, processor: Any) -> None:
@@ -391,7 +390,7 @@ class VisionModel(LocalModel):
         )
         self._encoder = Encoder(self._model, self._processor)
         self._prefix = Prefix(self._model, config.dtype, allowed=self._encoder.shares)
-        self._spelt: dict[str, list[int]] = {}
+        self._spelt: dict[str, list[int]] = {}  # tokens that spell a word
 
     def _check_processor(self, settings: Iterable[str]) -> None:
         processor = self._processor
@@ -416,7 +415,6 @@ class VisionModel(LocalModel):
             raise OptionError(f"the chat template of {self.name} ignores images: choose another model")
 
     def _conversation(self, question: Question) -> str:
-        """Return the prompt of a question by the chat template, with a placeholder for each image."""
         messages = messages_of(question, [""] * len(question.pictures))
         for message in messages:
             parts = message["content"]
@@ -424,16 +422,17 @@ class VisionModel(LocalModel):
                 message["content"] = [{"type": "text", "text": parts}]
             else:
                 message["content"] = [{"type": "image"} if part["type"] == "image_url" else part for part in parts]
-        text: str = self._processor.apply_chat_template(
-            messages, tokenize=False, add_generation_prompt=True, enable_thinking=False
-        )
-        return text
+        settings = {"tokenize": False, "add_generation_prompt": True, "enable_thinking": False}
+        return str(self._processor.apply_chat_template(messages, **settings))
 
     def prepare(self, questions: Sequence[Question]) -> Prepared:
         """Open the images and tokenize the prompts of a batch; thread-safe while :meth:`answer` is running."""
         texts = [self._conversation(question) for question in questions]
-        for question in questions:
-            self._spell(question.words)
+        for word in (word for question in questions for word in question.words):
+            if word not in self._spelt:
+                self._spelt[word] = [token for token, text in enumerate(self._vocabulary) if spells(text, word)]
+            if not self._spelt[word]:
+                raise OptionError(f"{self.name} has no single token for {quote(word)}: use `--way phrase`")
         try:
             inputs, layout = self._encoder.prepare(texts, [question.pictures for question in questions])
         except (RuntimeError, TypeError, ValueError) as error:
@@ -534,13 +533,4 @@ class VisionModel(LocalModel):
 
     @cached_property
     def _vocabulary(self) -> list[str]:
-        texts: list[str] = self._tokenizer.batch_decode([[token] for token in range(len(self._tokenizer))])
-        return texts
-
-    def _spell(self, words: Iterable[str]) -> None:
-        """Find and store the tokens that spell each word; raise OptionError if no token spells a word."""
-        for word in words:
-            if word not in self._spelt:
-                self._spelt[word] = [token for token, text in enumerate(self._vocabulary) if spells(text, word)]
-            if not self._spelt[word]:
-                raise OptionError(f"{self.name} has no single token for {quote(word)}: use `--way phrase`")
+        return list(self._tokenizer.batch_decode([[token] for token in range(len(self._tokenizer))]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 
 import numpy as np
 
@@ -14,9 +15,9 @@ from shoe.core.errors import flag
 from shoe.core.interactions import FAR, Interactions, image_index
 from shoe.predictions.boxes.conventions import (
     LAYOUTS,
+    TO_CORNERS,
     Convention,
     Conventions,
-    corners_of,
     is_resizing,
     parse_convention,
     resized,
@@ -83,6 +84,7 @@ _MISSED, _NEARLY_ALL = 0.3, 0.5
 # Of the boxes of right files with an IoU below _ELSEWHERE, the best of all conventions fits at most 0.05 by chance.
 _ELSEWHERE, _BY_CHANCE = 0.1, 0.08
 _LEAD = 0.15  # of the mean IoU of an image
+_mean_iou = attrgetter("mean_iou")
 _UNEQUAL = 0.7  # human and object boxes are compared if the ratio of their mean IoUs is lower
 
 
@@ -91,7 +93,6 @@ class Fit:
     """Agreement of boxes with the ground truth under one convention.
 
     Attributes:
-        convention: name of the convention.
         hits: fraction of the boxes that overlap an annotated box of their image and kind with IoU >= 0.5.
         mean_iou: mean of the best IoU of each box with an annotated box of the same image and kind.
     """
@@ -129,7 +130,6 @@ class GroupFits:
             Only the first fit if the applied convention fits so well that no other can be far better.
         chance: hit rate of the best convention if boxes are compared with the ground truth of another image. It is high
             if the boxes are the same in every image.
-        images: number of images.
         apart: fits of only the images that fit badly, or of only the boxes that overlap nothing, if another convention
             is far better for these but not for all images; else None.
         by_kind: fit of the human boxes and fit of the object boxes, if each kind needs another convention; else ().
@@ -170,10 +170,9 @@ class GroupFits:
             best.mean_iou >= _CLOSE
             and lead >= _SCALE_MARGIN + unsure
             and best.hits >= applied.hits + _SCALE_MARGIN  # boxes that are all moved a little fit another scale by IoU
-            and _shape(parse_convention(best.convention)) == _shape(parse_convention(applied.convention))
+            and len({(c.layout, c.order) for c in map(parse_convention, (best.convention, applied.convention))}) == 1
         )
-        is_better = is_close or is_other_scale or (hits_more and lead >= _MARGIN + unsure)
-        return self.boxes >= _FEWEST and is_better
+        return self.boxes >= _FEWEST and (is_close or is_other_scale or (hits_more and lead >= _MARGIN + unsure))
 
 
 class Group:
@@ -266,10 +265,8 @@ class Group:
         )
 
     def _mean_of_images(self, overlap: Floats) -> Floats:
-        """Return the (m,) mean of the (n,) values ``overlap`` over the boxes of each image; 0 without boxes."""
         image, count = self._numbers.image, len(self._sizes)
-        mean: Floats = np.bincount(image, overlap, count) / np.maximum(np.bincount(image, minlength=count), 1)
-        return mean
+        return np.asarray(np.bincount(image, overlap, count) / np.maximum(np.bincount(image, minlength=count), 1))
 
     def _fits_by_kind(self, overlap: Floats, *, is_wrong: bool) -> tuple[Fit, ...]:
         """Return the best fits of human and object boxes if each kind's best convention is far worse for the other one.
@@ -286,13 +283,11 @@ class Group:
         best = [each.better or each.fits[0] for each in found]
         for part, each, own, other in zip(parts, found, best, best[::-1], strict=True):
             convention = parse_convention(other.convention)
-            applied = _fit(convention, part._overlap_with(part._annotated, convention))
-            if own.hits < _HIT or not replace(each, fits=(applied,)).is_far_better(own):
+            if own.hits < _HIT or not replace(each, fits=(part._fit_of(convention),)).is_far_better(own):
                 return ()
         return tuple(best)
 
     def _select(self, mask: Mask) -> Group:
-        """Return the group of only the boxes for which the (n,) mask is True."""
         part = copy(self)
         part._numbers, part._coordinates = self._numbers.select(mask), self._coordinates[mask]
         return part
@@ -301,61 +296,46 @@ class Group:
         """Return the (n,) best IoU of each box, read under a convention, with annotated boxes of its image."""
         numbers = self._numbers
         kind = 1 - numbers.kind if convention.order else numbers.kind
-        best: Floats = annotated.best(numbers.image, kind, self._read(convention)[:, None])[0]
-        return best
+        return np.asarray(annotated.best(numbers.image, kind, self._read(convention)[:, None])[0])
+
+    def _fit_of(self, convention: Convention) -> Fit:
+        return _fit(convention, self._overlap_with(self._annotated, convention))
 
     def _fits_of_all(self) -> GroupFits:
         """Return the fit of the applied convention and, unless this fit is nearly perfect, of the best other ones."""
         applied, numbers = self._applied, self._numbers
-        as_applied = self._read(applied)[:, None]
-        images = len(np.unique(numbers.image))
-        fit = _fit(applied, self._overlaps(numbers, numbers.image, as_applied, applied.order))
+        images, fit = len(np.unique(numbers.image)), self._fit_of(applied)
         evidence = int(np.minimum(np.bincount(numbers.image), _OF_IMAGE).sum())
         if fit.mean_iou > 1 - _CLOSE_MARGIN:
             return GroupFits(evidence, (fit,), 0.0, images)
         part = numbers.image % _SCREENED_EVERY == numbers.image[0] % _SCREENED_EVERY
         tried = [applied, *(c for c in self._finalists(numbers.select(part)) if c != applied)]
-        boxes = np.stack([as_applied[:, 0], *(self._read(convention) for convention in tried[1:])], axis=1)
-        fits = [fit] + [
-            _fit(convention, self._overlaps(numbers, numbers.image, boxes[:, i : i + 1], convention.order))
-            for i, convention in enumerate(tried)
-            if i
-        ]
+        fits = [fit, *map(self._fit_of, tried[1:])]
         fits_of_group = GroupFits(evidence, tuple(fits), 0.0, images)
-        best = fits.index(fits_of_group.best)
-        fits_of_group = replace(fits_of_group, chance=self._chance(boxes[:, best : best + 1], tried[best].order))
+        near, fitted = tried[fits.index(fits_of_group.best)], list[Fit]()
+        fits_of_group = replace(fits_of_group, chance=self._chance(near))
         is_other = fits_of_group.best is not fit or fit.mean_iou < _CLOSE
         if self._all_known and (is_other or is_resizing(applied.scale)):
-            near, fitted = tried[best], list[Fit]()
             for _ in range(_FITTINGS):
                 # Sizes of earlier rounds are less exact. They are left out, because they would win ties by their order.
-                fitted = [self._best_fit(group) for group in self._fitted(self._read(near)[:, None], near)] or fitted
-                previous, near = near, parse_convention(max(fits + fitted, key=lambda fit: fit.mean_iou).convention)
+                fitted = [max(map(self._fit_of, group), key=_mean_iou) for group in self._fitted(near)] or fitted
+                previous, near = near, parse_convention(max(fits + fitted, key=_mean_iou).convention)
                 if near == previous:
                     break
             fits += fitted
             fits_of_group = replace(fits_of_group, fits=tuple(fits))
         return fits_of_group
 
-    def _best_fit(self, conventions: list[Convention]) -> Fit:
-        """Return the best fit of some conventions by mean IoU."""
-        numbers = self._numbers
-        overlaps = (
-            self._overlaps(numbers, numbers.image, self._read(each)[:, None], each.order) for each in conventions
-        )
-        return max(map(_fit, conventions, overlaps), key=lambda fit: fit.mean_iou)
-
-    def _fitted(self, boxes: Floats, near: Convention) -> list[list[Convention]]:
+    def _fitted(self, near: Convention) -> list[list[Convention]]:
         """Return conventions with image sizes that fit the boxes, in lists of equally round sizes, the roundest first.
 
-        Args:
-            boxes: (4, 1, n) corners under the convention ``near``; each is compared with the nearest annotated box.
-            near: best known convention. Layout and order of the returned conventions are those of ``near``.
+        Each box, read under the convention ``near``, is compared with the nearest annotated box. The returned
+        conventions have the layout and order of ``near``.
         """
-        numbers = self._numbers
+        numbers, boxes = self._numbers, self._read(near)[:, None]
         kind = 1 - numbers.kind if near.order else numbers.kind
         truth = self._annotated.nearest(numbers.image, kind, boxes)
-        plain = corners_of(numbers.numbers, near.layout)
+        plain = TO_CORNERS[near.layout](numbers.numbers)
         # Centres, because boxes of many models are somewhat larger or smaller than annotated boxes.
         centre, meant = (np.maximum(each[:, :2] + each[:, 2:], 0) for each in (plain, truth))
         hit = (self._annotated.best(numbers.image, kind, boxes)[0] >= _HIT) & ((centre > 0) & (meant > 0)).all(axis=1)
@@ -399,7 +379,7 @@ class Group:
 
     def _screened(self, part: Boxes) -> Floats:
         """Return the (4, c, n) corners in pixels of the n boxes in ``part`` under all c candidate conventions."""
-        corners = np.stack([corners_of(part.numbers, layout).T for layout in LAYOUTS], axis=1)
+        corners = np.stack([TO_CORNERS[layout](part.numbers).T for layout in LAYOUTS], axis=1)
         read = np.empty((4, len(self._scales), *corners.shape[1:]))
         for i, scale in enumerate(self._scales):
             factor, offset = Convention("xyxy", *scale).scale_and_offset(self._sizes)
@@ -407,7 +387,6 @@ class Group:
         return read.reshape(4, -1, len(part.image))
 
     def _read(self, convention: Convention) -> Floats:
-        """Return the (4, n) corners in pixels of all n boxes under one convention."""
         numbers = self._numbers
         read = convention.to_pixels(numbers.numbers, self._sizes[numbers.image])
         if convention == self._applied:
@@ -422,15 +401,15 @@ class Group:
         """
         return self._annotated.best(image, 1 - part.kind if order else part.kind, boxes)
 
-    def _chance(self, boxes: Floats, order: str) -> float:
-        """Return the hit rate of (4, 1, n) box corners when compared with the ground truth of the next image."""
+    def _chance(self, convention: Convention) -> float:
+        """Return the hit rate of the boxes under a convention when compared with the ground truth of the next image."""
         images, image = len(self._sizes), self._numbers.image
         if images == 1:
             return 0.0
-        elsewhere = (image + 1) % images
+        elsewhere, boxes = (image + 1) % images, self._read(convention)[:, None]
         if self._all_known:
             boxes = boxes * _by_corner(self._sizes[elsewhere] / self._sizes[image], slice(None))
-        return _fit(self._applied, self._overlaps(self._numbers, elsewhere, boxes, order)).hits
+        return _fit(convention, self._overlaps(self._numbers, elsewhere, boxes, convention.order)).hits
 
 
 def _scales(sizes: Floats) -> list[tuple[str, str]]:
@@ -440,11 +419,6 @@ def _scales(sizes: Floats) -> list[tuple[str, str]]:
         rule = resized(scale, sizes).tobytes() if scale in _RULES else scale.encode()
         known.setdefault((rule, picture), (scale, picture))
     return list(known.values())
-
-
-def _shape(convention: Convention) -> tuple[str, str]:
-    """Return layout and order of a convention, without its scale."""
-    return convention.layout, convention.order
 
 
 def _round_sides(side: float) -> list[int]:
@@ -492,8 +466,7 @@ class BoxReport:
 
     def flag(self, fit: Fit) -> str:
         """Return the option that applies the convention of a fit, for messages: --boxes xywh (Python: boxes="xywh")."""
-        name = parse_convention(fit.convention).full_name if self.stated else fit.convention
-        return flag("boxes", name)
+        return flag("boxes", parse_convention(fit.convention).full_name if self.stated else fit.convention)
 
     @property
     def verdicts(self) -> list[str]:
@@ -579,8 +552,7 @@ def check_box_convention(
         truth: annotated boxes, and image sizes for images whose size is missing in the predictions.
         boxes: conventions with which the predictions were read: one name, or the convention of each triplet.
 
-    Raises:
-        OptionError: for an unknown convention.
+    Raises OptionError for an unknown convention.
     """
     conventions = Conventions((parse_convention(boxes),)) if isinstance(boxes, str) else boxes
     if predictions.bad.get("count"):
@@ -608,13 +580,10 @@ def check_box_convention(
         if (kind == i).any()
     )
     lines = stretched_boxes(sample, truth, partner, sizes)
-    return BoxReport(len(chosen), _tiny_share(sample), groups, stated=conventions.stated, stretched=lines)
-
-
-def _tiny_share(sample: Interactions) -> float:
     tiny = np.zeros(len(sample), bool)
-    for boxes in (sample.human_boxes, sample.object_boxes):
-        edges = convert_boxes(boxes, sample.triplet_coordinates, CommonCoordinates.EDGES)
+    for part in (sample.human_boxes, sample.object_boxes):
+        edges = convert_boxes(part, sample.triplet_coordinates, CommonCoordinates.EDGES)
         sides = edges[:, 2:] - edges[:, :2]
         tiny |= ((sides < 1) & (sides > 0)).any(axis=1)  # only files of persons can have boxes without area
-    return float(tiny.mean()) if len(tiny) else 0.0
+    tiny_share = float(tiny.mean()) if len(tiny) else 0.0
+    return BoxReport(len(chosen), tiny_share, groups, stated=conventions.stated, stretched=lines)

@@ -64,8 +64,7 @@ def resized(word: str, sizes: Floats) -> Floats:
         side = np.full_like(short, float(shorter[1]))
         if shorter[2]:
             side = np.where(long / short * side > int(shorter[2]), np.rint(int(shorter[2]) * short / long), side)
-        made: Floats = np.maximum(np.where(sizes == short, side, np.floor(side * sizes / short)), 1)
-        return made
+        return np.asarray(np.maximum(np.where(sizes == short, side, np.floor(side * sizes / short)), 1))
     kind, _, number = word.removeprefix("resized:").partition("=")
     n = float(number)
     is_max = kind == "max"
@@ -80,8 +79,7 @@ def _smart(sizes: Floats, factor: int, fewest: int, most: int) -> Floats:
     area = fitted.prod(axis=1, keepdims=True)
     smaller = np.maximum(np.floor(sizes / np.sqrt(pixels / most) / factor) * factor, factor)
     larger = np.ceil(sizes * np.sqrt(fewest / pixels) / factor) * factor
-    chosen: Floats = np.where(area > most, smaller, np.where(area < fewest, larger, fitted))
-    return chosen
+    return np.where(area > most, smaller, np.where(area < fewest, larger, fitted))
 
 
 # A convention has a layout (order of the numbers), a scale (unit), a picture (padding) and an order (human and object
@@ -160,12 +158,11 @@ class Convention:
         ``sizes`` are the (n, 2) image widths and heights, used only if :attr:`needs_sizes`. Returns the same array if
         the boxes need no conversion.
         """
-        corners = corners_of(boxes, self.layout)
+        corners = TO_CORNERS[self.layout](boxes)
         if not self.needs_sizes:
             return corners
         scale, offset = self.scale_and_offset(sizes)
-        scaled: Floats = corners * np.tile(scale, 2) - np.tile(offset, 2)
-        return scaled
+        return np.asarray(corners * np.tile(scale, 2) - np.tile(offset, 2))
 
     def from_pixels(self, boxes: Floats, sizes: Floats) -> Floats:
         """Convert (n, 4) boxes from :meth:`to_pixels` back to the numbers of the file, up to rounding."""
@@ -175,10 +172,7 @@ class Convention:
         return _FROM_CORNERS[self.layout](boxes)
 
     def scale_and_offset(self, sizes: Floats) -> tuple[Floats, Floats]:
-        """Return scale and offset that map file coordinates to pixels: pixel = coordinate * scale - offset.
-
-        Args:
-            sizes: (n, 2) image widths and heights.
+        """Return scale and offset for images with (n, 2) widths and heights: pixel = file coordinate * scale - offset.
 
         Returns:
             scale: (n, 2) pixels per coordinate unit.
@@ -198,8 +192,7 @@ def parse_convention(name: str, own: Convention | None = None) -> Convention:
         name: comma-separated words in any order.
         own: convention stated in the file, whose layout and scale are the defaults.
 
-    Raises:
-        OptionError: for an unknown word, two words for the same field, or pixel indices with a width.
+    Raises OptionError for an unknown word, two words for the same field, or pixel indices with a width.
     """
     words: dict[str, list[str]] = {"layout": [], "scale": [], "picture": [], "order": []}
     for word in (word.strip().lower() for word in name.split(",")):
@@ -219,7 +212,6 @@ def parse_convention(name: str, own: Convention | None = None) -> Convention:
 
 
 def _part_of_name(word: str) -> str:
-    """Return the field of :class:`Convention` that a word belongs to."""
     for kind, names in (("layout", LAYOUTS), ("picture", PICTURES), ("order", ORDERS)):
         if word in names:
             return kind
@@ -235,10 +227,8 @@ def _part_of_name(word: str) -> str:
 
 def are_valid(boxes: Floats, coordinates: Coordinates) -> NDArray[np.bool_]:
     """Return an (n,) mask of valid boxes: x1 < x2 and y1 < y2, or <= if coordinates are pixel indices."""
-    corner, opposite = boxes[:, :2], boxes[:, 2:]
     compare = np.less if coordinates == Coordinates.CONTINUOUS else np.less_equal
-    valid: NDArray[np.bool_] = np.all(compare(corner, opposite), axis=1)
-    return valid
+    return np.asarray(compare(boxes[:, :2], boxes[:, 2:]).all(axis=1))
 
 
 def valid_conventions(boxes: Floats) -> list[str]:
@@ -247,29 +237,20 @@ def valid_conventions(boxes: Floats) -> list[str]:
     return [str(c) for c in candidates if are_valid(c.to_pixels(boxes, np.zeros((0, 2))), c.coordinates).all()]
 
 
-def corners_of(boxes: Floats, layout: str) -> Floats:
-    """Convert (n, 4) boxes of a layout to x1, y1, x2, y2 in the same unit."""
-    return _TO_CORNERS[layout](boxes)
-
-
-def _from_centres(boxes: Floats) -> Floats:
-    half = boxes[:, 2:] / 2
-    return np.column_stack([boxes[:, :2] - half, boxes[:, :2] + half])
-
-
-_TO_CORNERS: dict[str, Callable[[Floats], Floats]] = {
+TO_CORNERS: dict[str, Callable[[Floats], Floats]] = {
     "xyxy": lambda boxes: boxes,
     "xywh": lambda boxes: np.column_stack([boxes[:, :2], boxes[:, :2] + boxes[:, 2:]]),
-    "cxcywh": _from_centres,
+    "cxcywh": lambda boxes: np.column_stack([boxes[:, :2] - boxes[:, 2:] / 2, boxes[:, :2] + boxes[:, 2:] / 2]),
     "yxyx": lambda boxes: boxes[:, [1, 0, 3, 2]],
     "xxyy": lambda boxes: boxes[:, [0, 2, 1, 3]],
 }
+"""Functions that convert (n, 4) boxes of a layout to x1, y1, x2, y2 in the same unit, by the name of the layout."""
 _FROM_CORNERS: dict[str, Callable[[Floats], Floats]] = {
     "xyxy": lambda corners: corners,
     "xywh": lambda corners: np.column_stack([corners[:, :2], corners[:, 2:] - corners[:, :2]]),
     "cxcywh": lambda corners: np.column_stack([(corners[:, :2] + corners[:, 2:]) / 2, corners[:, 2:] - corners[:, :2]]),
-    "yxyx": _TO_CORNERS["yxyx"],
-    "xxyy": _TO_CORNERS["xxyy"],
+    "yxyx": TO_CORNERS["yxyx"],
+    "xxyy": TO_CORNERS["xxyy"],
 }
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from shoe.core.arrays import Floats, Indices, Ints, Mask, as_bits, expand, first_equal
 from shoe.core.boxes import CommonCoordinates, convert_boxes
 from shoe.core.interactions import Interactions
-from shoe.predictions.boxes.conventions import corners_of
+from shoe.predictions.boxes.conventions import TO_CORNERS
 
 PERSON, OBJECT = 0, 1
 # Boxes are "stretched" if in at least _FEWEST images a fraction _STRETCHED of them, and _MORE than of the annotated
@@ -39,7 +39,7 @@ class Boxes:
         """Return the distinct boxes of triplets from (n,) image indices, (n, 4) human boxes and (n, 4) object boxes."""
         firsts = []
         for boxes in (human, target):
-            first = first_equal([*as_bits(image), *as_bits(boxes)])
+            first = first_equal(as_bits(image, boxes))
             firsts.append(np.flatnonzero(first == np.arange(len(first))))
         return cls(
             image=np.concatenate([image[rows] for rows in firsts]).astype(np.int64),
@@ -60,11 +60,10 @@ class AnnotatedBoxes:
     """
 
     def __init__(self, truth: Interactions, images: Ints, layout: str = "xyxy") -> None:
-        count = np.diff(truth.offsets)[images]
-        owner, row = expand(truth.offsets[images], count)
+        owner, row = expand(truth.offsets[images], np.diff(truth.offsets)[images])
         coordinates = truth.coordinates[images][owner]
         human, target = (
-            convert_boxes(corners_of(boxes[row], layout), coordinates, CommonCoordinates.EDGES)
+            convert_boxes(TO_CORNERS[layout](boxes[row]), coordinates, CommonCoordinates.EDGES)
             for boxes in (truth.human_boxes, truth.object_boxes)
         )
         found = Boxes.distinct(owner, human, target)
@@ -85,16 +84,14 @@ class AnnotatedBoxes:
         count = self._count[group]
         owner, annotated = expand(self._first[group], count)
         overlap = _overlap(boxes, self._corners[:, annotated], owner)
-        best: Floats = np.maximum.reduceat(overlap, np.cumsum(count) - count, axis=1)
-        return best
+        return np.asarray(np.maximum.reduceat(overlap, np.cumsum(count) - count, axis=1))
 
     def nearest(self, image: Indices, kind: Indices, boxes: Floats) -> Floats:
         """Return the (n, 4) annotated box with the best IoU of each of n boxes; arguments as in :meth:`best`, c = 1."""
         group = 2 * image + kind
         owner, annotated = expand(self._first[group], self._count[group])
         order = np.lexsort((_overlap(boxes, self._corners[:, annotated], owner)[0], owner))
-        nearest: Floats = self._corners[:, annotated[order[np.cumsum(self._count[group]) - 1]]].T
-        return nearest
+        return np.asarray(self._corners[:, annotated[order[np.cumsum(self._count[group]) - 1]]].T)
 
 
 def stretched_boxes(predictions: Interactions, truth: Interactions, images: Ints, sizes: Floats) -> list[str]:
@@ -142,5 +139,4 @@ def _overlap(boxes: Floats, truth: Floats, owner: Indices) -> Floats:
     union = areas.take(owner, axis=1)
     union += (truth[2] - truth[0]) * (truth[3] - truth[1])
     union -= intersection
-    iou: Floats = np.divide(intersection, np.maximum(union, _TINY, out=union), out=intersection)
-    return iou
+    return np.asarray(np.divide(intersection, np.maximum(union, _TINY, out=union), out=intersection))

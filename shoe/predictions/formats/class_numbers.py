@@ -12,7 +12,7 @@ from msgspec import Meta, Struct
 
 from shoe.benchmarks.base import Benchmark
 from shoe.benchmarks.checks import check_boxes, triplet_name
-from shoe.core.arrays import Indices
+from shoe.core.arrays import Floats, Indices
 from shoe.core.errors import InputError, quote
 from shoe.core.interactions import Interactions, Rows
 from shoe.core.io.files import atomic_write
@@ -40,7 +40,7 @@ def is_hoidet(source: Source) -> bool:
 
 def read_hoidet(source: Source) -> Rows:
     """Read predictions of HOIDet. Raises InputError naming the image and field that break the format."""
-    records, path, classes = source.typed(_Image), source.path, source.benchmark.classes
+    records, path = source.typed(_Image), source.path
     images = image_names(source, (record.image_id for record in records), "image_id")
     parts = ("h_idx", "o_idx", "hoi_score", "hoi_class")
     lists = {part: [getattr(record, part) for record in records] for part in parts}
@@ -59,14 +59,16 @@ def read_hoidet(source: Source) -> Rows:
     hoi = _classes_of(source, hoi, "hoi_class", partial(triplet_name, place_of))
     corners = np.array(list(chain.from_iterable(record.boxes for record in records)), np.float64).reshape(-1, 4)
     first = (np.cumsum(counts) - counts)[place_of[1]]
-    return Rows(
-        images=images,
-        image=place_of[1],
-        human_boxes=corners[first + human],
-        object_boxes=corners[first + target],
-        **classes.columns_of(hoi),
-        score=columns["hoi_score"],
-    )
+    boxes = np.hstack([corners[first + human], corners[first + target]])
+    return rows_of_classes(source, images, place_of[1], hoi, boxes, columns["hoi_score"])
+
+
+def rows_of_classes(
+    source: Source, images: list[str], image: Indices, hoi: Indices, boxes: Floats, score: Floats
+) -> Rows:
+    """Return the rows of n triplets, given (n,) HOI classes as indices, and (n, 8) human boxes and object boxes."""
+    words = source.benchmark.classes.columns_of(hoi)
+    return Rows(images=images, image=image, human_boxes=boxes[:, :4], object_boxes=boxes[:, 4:], **words, score=score)
 
 
 # mllms-zs-hoi: JSON with a list of triplets per image name without ".jpg"; HOI classes count from 1.
@@ -95,7 +97,7 @@ def is_mllms(source: Source) -> bool:
 
 def read_mllms(source: Source) -> Rows:
     """Read predictions of mllms-zs-hoi, with or without scores. Raises InputError naming the image and field."""
-    path, classes = source.path, source.benchmark.classes
+    path = source.path
     if not isinstance(source.document, dict):
         raise InputError(path, found=describe_value(source.document), expected="an object with one list per image")
     images: list[str] = []
@@ -114,14 +116,8 @@ def read_mllms(source: Source) -> Rows:
     hoi = np.array([item.hoi_id for item in items], np.float64).astype(np.int64)
     index = np.array(image, np.int64)
     hoi = _classes_of(source, hoi, "hoi_id", partial(triplet_name, (images, index)), first=1)
-    return Rows(
-        images=images,
-        image=index,
-        human_boxes=np.array([item.sub_bbox for item in items], np.float64).reshape(-1, 4),
-        object_boxes=np.array([item.obj_bbox for item in items], np.float64).reshape(-1, 4),
-        **classes.columns_of(hoi),
-        score=np.array([item.score for item in items], np.float64),
-    )
+    boxes = np.array([[*item.sub_bbox, *item.obj_bbox] for item in items], np.float64).reshape(-1, 8)
+    return rows_of_classes(source, images, index, hoi, boxes, np.array([item.score for item in items], np.float64))
 
 
 def write_mllms(table: Interactions, path: str | Path, benchmark: Benchmark) -> None:
@@ -175,7 +171,7 @@ def is_thid(source: Source) -> bool:
 
 def read_thid(source: Source) -> Rows:
     """Read predictions of THID, sorted by image name, then class. Raises InputError naming the class and field."""
-    path, classes = source.path, source.benchmark.classes
+    path = source.path
     document: dict[str, Any] = source.document if isinstance(source.document, dict) else {}
     parts: dict[str, dict[Any, Any]] = {part: document.get(part) for part in _PARTS}  # type: ignore[misc]
     for name, part in parts.items():
@@ -204,15 +200,8 @@ def read_thid(source: Source) -> Rows:
         hoi += [number] * len(rows.keys)
     image_of = image_names(source, names, "keys", lambda _: None)
     index = {name: i for i, name in enumerate(sorted(set(image_of)))}
-    corners = np.array(boxes, np.float64).reshape(-1, 8)
-    return Rows(
-        images=list(index),
-        image=np.array([index[name] for name in image_of], np.int64),
-        human_boxes=corners[:, :4],
-        object_boxes=corners[:, 4:],
-        **classes.columns_of(np.array(hoi, np.int64)),
-        score=np.array(scores, np.float64),
-    )
+    image, corners = np.array([index[name] for name in image_of], np.int64), np.array(boxes, np.float64).reshape(-1, 8)
+    return rows_of_classes(source, list(index), image, np.array(hoi, np.int64), corners, np.array(scores, np.float64))
 
 
 def is_thid_images(source: Source) -> bool:
@@ -226,8 +215,7 @@ def is_thid_images(source: Source) -> bool:
 
 def read_thid_images(source: Source) -> Rows:
     """Read the input of THID's evaluator. Raises InputError naming the image and field that break the format."""
-    path, classes = source.path, source.benchmark.classes
-    document: dict[Any, Any] = source.document
+    path, document = source.path, source.document
     images = image_names(source, document, "image", lambda _: None)
     listed = []
     for name, rows in zip(images, document.values(), strict=True):
@@ -240,14 +228,7 @@ def read_thid_images(source: Source) -> Rows:
     columns = np.fromiter(numbers, np.float64, _NUMBERS * len(image)).reshape(-1, _NUMBERS)
     hoi = columns[:, 0].astype(np.int64)
     hoi = _classes_of(source, hoi, "class", partial(triplet_name, (images, image)))
-    return Rows(
-        images=images,
-        image=image,
-        human_boxes=columns[:, 2:6],
-        object_boxes=columns[:, 6:],
-        **classes.columns_of(hoi),
-        score=columns[:, 1],
-    )
+    return rows_of_classes(source, images, image, hoi, columns[:, 2:], columns[:, 1])
 
 
 def write_thid_images(table: Interactions, path: str | Path, benchmark: Benchmark) -> None:

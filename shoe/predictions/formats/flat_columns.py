@@ -20,10 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoe.benchmarks.base import Benchmark
-from shoe.core.arrays import Floats, Indices, Mask
+from shoe.core.arrays import Floats, Indices, Mask, number_words
 from shoe.core.errors import InputError, MissingExtraError, quote
 from shoe.core.interactions import Interactions, Rows
-from shoe.core.io.files import atomic_write
+from shoe.core.io.files import atomic_write, write_text
 from shoe.core.io.json import ImageName, Number, NumberOrText, describe_value, explain_error
 from shoe.predictions.record_fields import image_names
 from shoe.predictions.source import Source
@@ -154,8 +154,7 @@ def write_csv(table: Interactions, path: str | Path, benchmark: Benchmark) -> No
     writer = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
     writer.writerow(columns)
     writer.writerows(zip(*columns.values(), strict=True))
-    with atomic_write(path) as stream:
-        stream.write(text.getvalue().encode())
+    write_text(path, text.getvalue())
 
 
 def write_flat_lines(table: Interactions, path: str | Path, benchmark: Benchmark) -> None:
@@ -224,7 +223,6 @@ def columns_in(given: Sequence[str]) -> tuple[dict[str, str], str]:
 
 
 def _column_names(source: Source, given: Sequence[str]) -> tuple[dict[str, str], str]:
-    """Return what :func:`columns_in` returns. Raises InputError if a column occurs twice."""
     names, layout = columns_in(given)
     for name in names.values():
         count = [each.lower() for each in given].count(name.lower())
@@ -258,7 +256,7 @@ def _rows(source: Source, columns: Columns, others: Columns, kind: Any, absent: 
         if absent in values:
             given = [row for row in given if values[row] != absent]
             values = [values[row] for row in given]
-        column[given] = _numbers(source, name, values, kind, given) if len(given) else []
+        column[given] = np.fromiter(_convert(source, name, values, kind, given), np.float64) if len(given) else []
         return column
 
     score = numbers("score")
@@ -309,23 +307,16 @@ def _convert(source: Source, name: str, values: Sequence[Any], kind: Any, rows: 
         raise explain_error(source.path, error, values, list[kind], place, field=name) from None
 
 
-def _numbers(source: Source, name: str, values: Sequence[Any], kind: Any, rows: Sequence[int]) -> Floats:
-    return np.fromiter(_convert(source, name, values, kind, rows), np.float64, len(values))
-
-
 def _index_words(
     source: Source, name: str, values: Sequence[Any], rows: Sequence[int] | None = None
 ) -> tuple[list[str], Indices]:
     """Return the distinct words (or image names) of a column in order of first appearance, and their (n,) indices."""
-    index: dict[Any, int] = {}
     values = _convert(source, name, values, ImageName if name == "image" else str, rows or range(len(values)))
-    column = [index.setdefault(word, len(index)) for word in values]
-    words: list[Any] = list(index)
+    words, column = number_words(values)
     if name == "image":  # different values may name one image
-        words = image_names(source, words, name, lambda i: source.record_name(column.index(i)))
-    index = {}
-    merged = np.array([index.setdefault(word, len(index)) for word in words], np.int64)
-    return list(index), merged[np.array(column, np.int64)]
+        words = image_names(source, words, name, lambda i: source.record_name(int(np.argmax(column == i))))
+    words, merged = number_words(words)
+    return words, merged[column]
 
 
 def _sizes(source: Source, images: Sequence[str], image: Indices, size: Floats) -> Floats:

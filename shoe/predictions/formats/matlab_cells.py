@@ -14,11 +14,12 @@ from typing import Any
 import numpy as np
 
 from shoe.benchmarks.base import Benchmark
-from shoe.core.arrays import Floats, Indices
+from shoe.core.arrays import Floats, Indices, first_true, positions
 from shoe.core.errors import InputError, quote
 from shoe.core.interactions import Interactions, Rows
 from shoe.core.io.files import atomic_write, read_bytes
 from shoe.core.io.matlab import cell_file, is_matlab, load_matlab, matrix
+from shoe.predictions.formats.class_numbers import rows_of_classes
 from shoe.predictions.record_fields import hoi_classes_of
 from shoe.predictions.source import Source
 
@@ -47,8 +48,7 @@ def is_cells(source: Source) -> bool:
 
 def read_cells(source: Source) -> Rows:
     """Read official detections; rows of an image are in class order. Raises InputError naming the class and image."""
-    classes = source.benchmark.classes
-    every_class = np.arange(len(classes))
+    every_class = np.arange(len(source.benchmark.classes))
     files = _files(source.path, source.benchmark) if source.kind == "folder" else [(source.path, every_class)]
     columns = set()
     parts, image, hoi = [np.zeros((0, 9))], [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
@@ -62,35 +62,26 @@ def read_cells(source: Source) -> Rows:
                 image.append(np.full(len(parts[-1]), column))
                 hoi.append(np.full(len(parts[-1]), rows[row]))
     if len(columns) != 1:
-        raise InputError(
-            source.path, found="files with different numbers of images", expected="equally many in all files"
-        )
-    table = np.concatenate(parts)
-    return Rows(
-        images=_images(source, columns.pop()),
-        image=np.concatenate(image),
-        human_boxes=table[:, :4],
-        object_boxes=table[:, 4:8],
-        **classes.columns_of(np.concatenate(hoi)),
-        score=table[:, 8],
-    )
+        found = "files with different numbers of images"
+        raise InputError(source.path, found=found, expected="equally many in all files")
+    table, images = np.concatenate(parts), _images(source, columns.pop())
+    return rows_of_classes(source, images, np.concatenate(image), np.concatenate(hoi), table[:, :8], table[:, 8])
 
 
 def write_cells(table: Interactions, path: str | Path, benchmark: Benchmark) -> None:
     """Write one file with all classes and test images. Raises InputError for unknown words, pairs or images."""
     classes = benchmark.classes
     hoi = hoi_classes_of(table, classes, path, "mat")
-    column_of = {name: i for i, name in enumerate(_test_images(benchmark))}
-    for name in table.images:
-        if name not in column_of:
-            raise InputError(path, field="image", found=quote(name), expected=f"a test image of {benchmark.name}")
-    column = np.array([column_of[name] for name in table.images], np.int64)[table.image]
-    index = column * len(classes) + hoi  # Matlab's order: down each column
+    images = _test_images(benchmark)
+    if (i := first_true((column := positions(table.images, images)) < 0)) is not None:
+        found, expected = quote(table.images[i]), f"a test image of {benchmark.name}"
+        raise InputError(path, field="image", found=found, expected=expected)
+    index = column[table.image] * len(classes) + hoi  # Matlab's order: down each column
     order = np.argsort(index, kind="stable")
     filled, starts = np.unique(index[order], return_index=True)
     rows = np.column_stack([table.human_boxes, table.object_boxes, table.score])[order]
     with atomic_write(path) as stream:
-        stream.writelines(cell_file(_VARIABLE, (len(classes), len(column_of)), filled, np.split(rows, starts[1:])))
+        stream.writelines(cell_file(_VARIABLE, (len(classes), len(images)), filled, np.split(rows, starts[1:])))
 
 
 def _files(folder: Path, benchmark: Benchmark) -> list[tuple[Path, Indices]]:

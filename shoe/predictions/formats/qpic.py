@@ -149,8 +149,7 @@ def _read_rows(
     start = (np.cumsum(counts) - counts)[image]
     by_person = len(dataset.actions) > 0  # a person may then have an action without an object
     check_boxes(path, (images, image), "subject_id", human, counts)
-    outside = (target < -by_person) | (target >= counts[image])
-    check_boxes(path, (images, image), "object_id", target, counts, outside)
+    check_boxes(path, (images, image), "object_id", target, counts, (target < -by_person) | (target >= counts[image]))
     human += start
     target = np.where(target < 0, -1, target + start)
     objects = np.zeros(0, np.int64)
@@ -169,8 +168,7 @@ def _read_rows(
         return optional_column(source, "score", [hoi.score for hoi in hois], place)
 
     if by_person and object_numbering is not None:
-        role_verb = label_of(VERBS, 0)
-        return _person_rows(source, (images, image), corners, human, target, objects, role_verb, scores())
+        return _person_rows(source, (images, image), corners, human, target, objects, label_of(VERBS, 0), scores())
     if object_numbering is None:
         words = classes.columns_of(label_of(INTERACTIONS))
     else:
@@ -211,16 +209,14 @@ def _person_rows(
     """
     bench, (images, image) = source.benchmark, place
     actions = bench.actions
-    numbered = np.array(actions.by_verb_id, np.int32)
-    action, entry = numbered[number].T
+    action, entry = np.array(actions.by_verb_id, np.int32)[number].T
     has_object = (target >= 0) & (objects[target] < len(bench.objects)) if len(objects) else np.zeros(len(target), bool)
-    object_boxes = np.where(has_object[:, None], corners[target], np.nan)
     detected = RolePredictions.from_triplets(
         tuple(images),
         human * (len(corners) + 1) + np.where(has_object, target, -1),
         image.astype(np.int32),
         corners[human].astype(np.float32),
-        object_boxes.astype(np.float32),
+        np.where(has_object[:, None], corners[target], np.nan).astype(np.float32),
         action,
         entry,
         (np.ones(len(human)) if score is None else score).astype(np.float32),
@@ -246,7 +242,6 @@ def _person_rows(
 
 
 def _first_record(source: Source) -> dict[str, Any]:
-    """Return the record of the first image, or an empty dict if there is none."""
     records = source.first.get(_LIST, [source.first])
     return records[0] if isinstance(records, list) and records and isinstance(records[0], dict) else {}
 
@@ -256,15 +251,11 @@ def read_action_scores(
 ) -> Floats | None:
     """Read the ``action_score`` of triplets in a file of QPIC, CDN, GEN-VLKT or PPDM.
 
-    Diag-HOI's toolbox needs this score: the verb score *given the boxes*, without detection scores.
+    Diag-HOI's toolbox needs this score: the verb score *given the boxes*, without detection scores. The result is (n,)
+    scores in the row order of ``read_predictions``; None for another format or a file without such scores. ``kept`` is
+    :attr:`shoe.ReadNotes.kept` of the file.
 
-    ``kept`` is :attr:`shoe.ReadNotes.kept` of the file.
-
-    Returns:
-        (n,) scores in the row order of ``read_predictions``; None for another format or a file without such scores.
-
-    Raises:
-        InputError: if some triplets have no score, or a score is not finite.
+    Raises InputError if some triplets have no score, or a score is not finite.
     """
     if Path(path).is_dir() or b"action_score" not in read_bytes(path):
         return None

@@ -31,8 +31,7 @@ class Format:
     """One format of prediction files.
 
     Attributes:
-        name: name for users.
-        description: description in one line, for users.
+        description: one line for users.
         kinds: kinds of files that can have this format.
         fits: callback that returns whether an opened file has this format.
         read: callback that returns the rows of an opened file.
@@ -87,7 +86,6 @@ FORMATS = {
     )
 }  # fmt: skip
 NATIVE = "native"
-_NATIVE_SUFFIX = ".npz"
 _WRITTEN = sorted([NATIVE, *(known.name for known in FORMATS.values() if known.write is not None)])
 
 _WORD = re.compile(r"[\w-]+")
@@ -118,7 +116,7 @@ def writable_format(name: str) -> str:
 
 def format_of_name(path: Path) -> str:
     """Return the name of the format that a file name suffix selects for writing. Raises OptionError if unknown."""
-    suffixes = {_NATIVE_SUFFIX: NATIVE, **{known.suffix: known.name for known in FORMATS.values() if known.suffix}}
+    suffixes = {".npz": NATIVE, **{known.suffix: known.name for known in FORMATS.values() if known.suffix}}
     if path.suffix.lower() not in suffixes:
         problem = f"{path}: no format has the extension {quote(path.suffix)}"
         raise OptionError(f"{problem}; choose a format with --to: {', '.join(_WRITTEN)}")
@@ -146,7 +144,9 @@ def recognise(source: Source) -> Format:
     expected = f"predictions, one of: {', '.join([*FORMATS, NATIVE])}"
     if source.kind == "document":
         hint = _image_hint(source.first) or _keys_hint(list(source.first))
-        raise InputError(source.path, found=_describe(source), expected=expected, hint=hint)
+        keys = ", ".join(map(quote, list(source.first)[:_MOST_SHOWN]))
+        found = f"objects with the keys {keys}" if keys else f"a document that is {type(source.document).__name__}"
+        raise InputError(source.path, found=found, expected=expected, hint=hint)
     if source.kind != "text":
         raise InputError(source.path, found=f"a {source.kind} without official detections", expected=expected)
     raise (
@@ -214,13 +214,6 @@ _UNREAD: tuple[Callable[[Source], tuple[str, str | None] | None], ...] = (
 )  # fmt: skip
 
 
-def _describe(source: Source) -> str:
-    keys = source.first
-    if keys:
-        return f"objects with the keys {', '.join(map(quote, list(keys)[:_MOST_SHOWN]))}"
-    return f"a document that is {type(source.document).__name__}"
-
-
 def _image_hint(keys: Mapping[str, object]) -> str | None:
     """Return a hint if a record has the key of an answer but no key of an image; else None."""
     if not any(key in ANSWERS or key == "interactions" for key in keys) or any(
@@ -271,7 +264,6 @@ def _suggestion(names: Sequence[str], known: Sequence[str]) -> str | None:
 
 
 def _table_error(source: Source) -> InputError | None:
-    """Return the error for a table with a wrong separator or wrong columns; None if the text is not a table."""
     first = _first_line(source).strip()
     is_named_csv = source.path.suffix.lower() == ".csv"
     for separator, shown in _SEPARATORS.items():

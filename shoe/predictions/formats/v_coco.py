@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from shoe.core.arrays import Floats
+from shoe.core.arrays import Floats, first_true
 from shoe.core.errors import InputError, quote
 from shoe.core.interactions import Rows
 from shoe.core.io.json import describe_value
@@ -46,9 +46,8 @@ def read_v_coco(source: Source) -> Rows:
             raise InputError(source.path, record=place, found=describe_value(record), expected=expected)
         key = record["image_id"]
         if type(key) not in (int, str):
-            raise InputError(
-                source.path, record=place, field="image_id", found=describe_value(key), expected="a COCO image id"
-            )
+            found, expected = describe_value(key), "a COCO image id"
+            raise InputError(source.path, record=place, field="image_id", found=found, expected=expected)
         if key not in ids:
             (name,) = image_names(source, [key], "image_id", lambda _, place=place: place)  # type: ignore[misc]
             ids[key] = images.setdefault(name, len(images))
@@ -70,31 +69,15 @@ def read_v_coco(source: Source) -> Rows:
     agent = [_column(source, records, key, 1, "a number") for key in agents]
     roles = [_column(source, records, key, 5, _ROLE) for key in pairs]
     person = _column(source, records, "person_box", 4, _BOX)
-    if source.bad_boxes == "refuse" and not np.isfinite(person).all():
-        row = int(np.argmin(np.isfinite(person).all(axis=1)))
+    if source.bad_boxes == "refuse" and (row := first_true(np.asarray(~np.isfinite(person).all(axis=1)))) is not None:
         place, found = source.record_name(row, records[row]), describe_value(person[row].tolist())
         raise InputError(source.path, record=place, field="person_box", found=found, expected=_BOX)
     score = np.stack([column[:, 4] for column in roles], axis=1)
     boxes, role = _run_lengths(np.stack([column[:, :4] for column in roles], axis=1))
-    return Rows(
-        images=list(images),
-        image=np.zeros(0, np.int64),
-        human_boxes=np.zeros((0, 4)),
-        object_boxes=np.zeros((0, 4)),
-        verbs=(),
-        objects=(),
-        verb=np.zeros(0, np.int64),
-        object=np.zeros(0, np.int64),
-        detected=RolePredictions(
-            images=tuple(images),
-            image=np.array([ids[record["image_id"]] for record in records], np.int32),
-            person_boxes=person,
-            agent=np.concatenate(agent, axis=1),
-            score=score,
-            role=role,
-            boxes=boxes,
-        ),
-    )
+    image = np.array([ids[record["image_id"]] for record in records], np.int32)
+    detected = RolePredictions(tuple(images), image, person, np.concatenate(agent, axis=1), score, role, boxes)
+    none, no_boxes = np.zeros(0, np.int64), np.zeros((0, 4))
+    return Rows(list(images), none, no_boxes, no_boxes, (), (), none, none, detected=detected)
 
 
 def _column(source: Source, records: Sequence[Any], key: str, width: int, expected: str) -> Single:

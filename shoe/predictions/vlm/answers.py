@@ -178,7 +178,6 @@ def _with_detections(reading: Reading, values: list[Any], context: Fields) -> Re
 
 
 def _texts_in(value: Any, depth: int) -> list[str]:
-    """Return all texts of more than 20 characters inside data."""
     if isinstance(value, str):
         return [value] if len(value) > _SHORT else []
     inner = list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else []

@@ -21,7 +21,7 @@ from shoe.predictions.vlm.keys import meaning
 _NUMBER = re.compile(r"[-+]?(?:\d++(?:\.\d*+)?|\.\d++)")
 _N = rf"\s*+{_NUMBER.pattern}(?:\s*px)?\s*+"
 _FOUR = rf"{_N},{_N},{_N},{_N}"
-_UNIT, _THOUSAND, _HUNDRED = Convention(scale="unit"), Convention(scale="thousand"), Convention(scale="hundred")
+_THOUSAND, _HUNDRED = Convention(scale="thousand"), Convention(scale="hundred")
 _GRID = 32
 MARK = re.compile("\ue000(\\d+)\ue001")  # placeholder for the boxes with this index
 
@@ -52,8 +52,7 @@ def _read_florence(match: re.Match[str]) -> list[Box]:
 
 
 def _read_paligemma(match: re.Match[str]) -> list[Box]:
-    bins = [bin_ / 1024 for bin_ in _numbers(match[0])]
-    boxes = _group_by_four(bins, BINS)
+    boxes = _group_by_four([bin_ / 1024 for bin_ in _numbers(match[0])], BINS)
     return [box._replace(numbers=(box.numbers[1], box.numbers[0], box.numbers[3], box.numbers[2])) for box in boxes]
 
 
@@ -211,34 +210,23 @@ def is_person(label: str) -> bool:
     if len(words) > 1 and len(words[-1]) == 1:  # "person A", "player #7"
         words = words[:-1]
     head = next((i for i, word in enumerate(words) if i and word in _AFTER_HEAD_NOUN), len(words))
-    return bool(words) and _names_person(words[head - 1])
+    return bool(words) and (words[head - 1] in _PERSONS or _lexname(words[head - 1]) == "noun.person")
 
 
 @lru_cache(8192)
 @by_wordnet
-def _names_person(word: str) -> bool:
-    if word in _PERSONS:
-        return True
+def _lexname(*nouns: str) -> str:
+    """Return the lexicographer file ("noun.person") of the first sense of the first known noun; "" if none is known."""
     store = lexicon()
-    for base in store.base_forms(word, "n"):
-        senses = store.senses(base, "n")
-        if len(senses):
-            return store.lexname(int(senses[0])) == "noun.person"
-    return False
+    senses = (store.senses(base, "n") for noun in nouns for base in store.base_forms(noun, "n"))
+    return next((store.lexname(int(each[0])) for each in senses if len(each)), "")
 
 
 @lru_cache(8192)
-@by_wordnet
 def is_thing(label: str) -> bool:
     """Return whether the first sense of a label is something visible and tangible: "wine glass"; not "data"."""
     words = text.tokens(text.plain(label[:200]))
-    store = lexicon()
-    names = ["_".join(words), words[-1]] if words else []
-    for base in (base for name in names for base in store.base_forms(name, "n")):
-        senses = store.senses(base, "n")
-        if len(senses):
-            return store.lexname(int(senses[0])) in _THINGS
-    return False
+    return bool(words) and _lexname("_".join(words), words[-1]) in _THINGS
 
 
 @lru_cache(8192)
@@ -259,13 +247,7 @@ def verb_likeness(phrase: str) -> float:
         return -1.0
     if words[0].endswith("ing") or (len(words) > 1 and words[-1] in text.PREPOSITIONS):
         return 1.0
-    return -0.5 if len(words) > 1 else 0.0 if _is_noun(words[0]) else 1.0
-
-
-@by_wordnet
-def _is_noun(word: str) -> bool:
-    store = lexicon()
-    return any(len(store.senses(base, "n")) for base in store.base_forms(word, "n"))
+    return -0.5 if len(words) > 1 else 0.0 if _lexname(words[0]) else 1.0
 
 
 _NUMBERING = re.compile(r"[\s_.#-]*\(?\d+\)?$")
@@ -358,7 +340,6 @@ def _is_single_item(value: Any) -> bool:
 
 
 def _is_name(key: object, value: Any) -> bool:
-    """Return whether a value next to box coordinates is the label of the box."""
     return isinstance(value, str) and meaning(key).part in ("label", "phrase") and number_of(value) is None
 
 

@@ -117,10 +117,7 @@ def verdict_of(value: Any) -> bool | None:
 
 
 def box_of(value: Any, key: object = None) -> Box | None:
-    """Return the box in a value, or None if the value is no box.
-
-    The key of the value may state the convention (``bbox_xywh``, or ``box_2d`` of Gemini).
-    """
+    """Return the box in a value, or None. Its ``key`` may state the convention (``bbox_xywh``, Gemini's ``box_2d``)."""
     if key is not None and meaning(key).part in ("score", "id", "verb"):
         return None
     box = _box(value, 0)
@@ -141,7 +138,6 @@ def convention_of(key: object) -> Convention | None:
 
 @lru_cache(8192)
 def _joined(key: object) -> str:
-    """Return a key in lower case without separators."""
     return re.sub(r"[\W_]", "", str(key)).lower()
 
 
@@ -240,7 +236,6 @@ def layout_of(names: Collection[str]) -> tuple[tuple[str, ...], str] | None:
 
 
 def _point(value: Any) -> Any:
-    """Return [x, y] for a point {"x": ..., "y": ...}; return any other value unchanged."""
     if not isinstance(value, dict) or len(value) != 2:
         return value
     plain = {_joined(key): inner for key, inner in value.items()}
@@ -263,7 +258,6 @@ def _from_names(value: dict[Any, Any], depth: int) -> Box | None:
             return box if box is None or layout == "xyxy" else box._replace(convention=Convention(layout))
     for first, second in _CORNERS:
         if first in plain and second in plain and depth < 3:
-            points = [plain[first], plain[second]]
-            flat = [_point(p) for p in points]
+            flat = [_point(p) for p in (plain[first], plain[second])]
             return _from_list(flat, depth + 1) if all(isinstance(p, list) and len(p) == 2 for p in flat) else None
     return None

@@ -19,7 +19,7 @@ from shoe.predictions.vlm.fields import Verb
 from shoe.predictions.vlm.images import number_of_image
 from shoe.predictions.vlm.keys import meaning
 from shoe.predictions.vlm.parsed_reply import Pair, UnreadableError
-from shoe.predictions.vlm.words import Interaction, Words, parse_pair_words
+from shoe.predictions.vlm.words import Interaction, parse_pair_words
 
 # If keys have no meaning, the verb among several texts of an item is found from all items of the file, because a key
 # has the same role in each. One item is ambiguous: "drink" and "hold" are also nouns, "train" and "milk" also verbs.
@@ -230,7 +230,12 @@ class Columns:
             score = self._score(place, interaction.score, pair, loose=loose)
             self._add_row(interaction, convention_name, human.box.numbers, target.box.numbers, score)
             self._places.extend((image, record, _NO_ITEM if item is None else item, loose))
-        self._note(words)
+        self._notes.add("denied", count=words.denied)
+        self._notes.add("turned", count=any(interaction.turned for interaction in words.interactions))
+        for phrase in words.doubtful:
+            self._notes.add("doubtful", phrase)
+        if words.unparsed:
+            self._notes.add("unparsed", words.unparsed)
         return bool(interactions)
 
     def add_deferred(self) -> list[UnreadableError]:
@@ -272,7 +277,10 @@ class Columns:
         if are_percent(score):
             score = score / 100
             self._notes.add("scores_converted", "1 to 100 as percent", int((~np.isnan(score)).sum()))
-        sides = self._sides()[image]
+        known = self._source.sizes or {}  # for images without a size in the file
+        images = zip(self._images, self._sizes, strict=True)
+        sizes = [size if size != _NO_SIZE else known.get(name, size) for name, size in images]
+        sides = np.array(sizes, np.float64).reshape(-1, 2)[image]
         names = [
             scale_by_content(name, boxes[convention == i], sides[convention == i])
             for name, i in self._conventions.items()
@@ -300,15 +308,6 @@ class Columns:
             fixed=[self._conventions[_UNIT]] if _UNIT in self._conventions else (),
         )
 
-    def _sides(self) -> Floats:
-        """Return (m, 2) image sizes: from the file, or if missing, from the source; 0 if unknown."""
-        known = self._source.sizes or {}
-        sides = [
-            size if size != _NO_SIZE else known.get(name, size)
-            for name, size in zip(self._images, self._sizes, strict=True)
-        ]
-        return np.array(sides, np.float64).reshape(-1, 2)
-
     def _add_row(self, parsed: Interaction, convention: str, human: Numbers, target: Numbers, score: float) -> None:
         verb, object_, _, phrase, _ = parsed
         known = self._verbs, self._objects, self._conventions
@@ -319,14 +318,6 @@ class Columns:
             examples = self._notes.phrases.setdefault((verb, object_), [])
             if len(examples) < _EXAMPLES and phrase not in examples:
                 examples.append(phrase)
-
-    def _note(self, words: Words) -> None:
-        self._notes.add("denied", count=words.denied)
-        self._notes.add("turned", count=any(interaction.turned for interaction in words.interactions))
-        for phrase in words.doubtful:
-            self._notes.add("doubtful", phrase)
-        if words.unparsed:
-            self._notes.add("unparsed", words.unparsed)
 
     def _score(self, place: str, raw: Any, pair: Pair, *, loose: bool) -> float:
         if raw is None and pair.human.box.score is not None and pair.object.box.score is not None:

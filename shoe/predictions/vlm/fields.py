@@ -122,7 +122,9 @@ def fields_of(record: dict[Any, Any]) -> Fields:
             fields.verdicts[str(key)] = value
         elif info.part == "score":
             if not info.side and (fields.score is None or key in ("score", "confidence")):
-                fields.score = _score_in(value) if isinstance(value, dict) else value
+                by_part = value.items() if isinstance(value, dict) else ()
+                parts = (score for part, score in by_part if meaning(part).part in ("phrase", "verb", "score"))
+                fields.score = next(parts, value)
         elif isinstance(value, dict | list):
             _sort_structure(fields, key, info, value)
         elif isinstance(value, str):
@@ -152,14 +154,8 @@ def _verdict(key: object, words: str) -> bool | None:
 
 
 def _is_interaction_key(key: object) -> bool:
-    """Return whether a key is for a verb or a phrase, and not for a spatial relation."""
     info = meaning(key)
     return info.part in ("verb", "phrase") and "spatial" not in info.words
-
-
-def _score_in(scores: dict[Any, Any]) -> Any:
-    """Return the score of the phrase, verb or whole item from ``scores``, the scores by part; else ``scores``."""
-    return next((score for key, score in scores.items() if meaning(key).part in ("phrase", "verb", "score")), scores)
 
 
 def _sort_structure(fields: Fields, key: object, info: Meaning, value: Any) -> None:

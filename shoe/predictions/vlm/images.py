@@ -62,7 +62,6 @@ def _image_value(value: Any) -> Any:
 
 
 def _file_names(node: Any, depth: int) -> Iterator[str]:
-    """Yield the file names of images anywhere in a record, including its prompt."""
     if depth > _DEEPEST:
         return
     if isinstance(node, str):
@@ -80,8 +79,7 @@ def number_of_image(image: Any) -> int | None:
     """Return the image ID if an image is a whole number (12, 12.0) or has up to 11 digits ("0012"); else None."""
     if isinstance(image, str):
         return int(image) if image.isascii() and image.isdigit() and len(image) < _LONGEST_NUMBER else None
-    is_whole = type(image) is int or (type(image) is float and image.is_integer())
-    return int(image) if is_whole else None
+    return int(image) if type(image) is int or (type(image) is float and image.is_integer()) else None
 
 
 def contains_file_name(text: str) -> bool:

@@ -143,8 +143,7 @@ def _assign_sides(entities: list[Entity]) -> tuple[Entity, Entity, bool]:
         return objects[0], objects[1], False
     unnamed = [e for e in unsided if not e.label] if any(e.label for e in unsided) else []
     person = next((e for e in unsided if is_person(e.label or e.key)), (unnamed or unsided)[0])
-    other = next(e for e in unsided if e is not person)
-    return person, other, False
+    return person, next(e for e in unsided if e is not person), False
 
 
 _DEEPEST = 12
@@ -275,8 +274,7 @@ class _Walker:
                 names = str(key) if _is_phrase(key) else fields.outer_key
                 # {"o1": {"bbox": ...}, "o2": {"bbox": ..., "actions": [...]}}: no entity inherits another's box.
                 outer = context.entities if _is_other_entity(key, child, own) else fields.entities
-                inner = replace(fields, entities=outer, outer_key=names, list_key=str(key))
-                self.visit(child, inner, depth + 1)
+                self.visit(child, replace(fields, entities=outer, outer_key=names, list_key=str(key)), depth + 1)
             if len(joined := [str(key) for key, child in fields.children if _lists_interactions(key, child)]) > 1:
                 self.reading.joined += joined
             if len(self.reading.items) != before:
@@ -355,8 +353,7 @@ class _Walker:
 
     def _add_problem(self, fields: Fields, context: Fields, *, has_reference: bool) -> None:
         """Add a :class:`Problem` with the reason why an item with words is not an interaction."""
-        sides = {entity.side for entity in fields.entities}
-        missing = "human_box" if sides & {"object"} else "object_box"
+        missing = "human_box" if any(entity.side == "object" for entity in fields.entities) else "object_box"
         if fields.invalid_boxes:
             side = next(iter(fields.invalid_boxes))
             missing = "object_box" if side == "object" else "human_box" if side else "box"
@@ -368,10 +365,9 @@ class _Walker:
         elif len(fields.entities) == 1:
             problem = Problem(missing, "no such key", _TWO_BOXES)
         elif fields.references or any(fields.labels.get(side) for side in ("human", "subject")):
-            pointed = [*fields.references.values(), *fields.labels.values()]
-            problem = Problem(
-                "reference", f"no single box for {', '.join(map(describe_value, pointed[:3]))}", _REFERENCE
-            )
+            pointed = [*fields.references.values(), *fields.labels.values()][:3]
+            found = f"no single box for {', '.join(map(describe_value, pointed))}"
+            problem = Problem("reference", found, _REFERENCE)
         elif context.entities or fields.verbs or fields.labels:
             problem = Problem("human_box", "no box", _TWO_BOXES)
         else:
@@ -417,7 +413,6 @@ def _lists_interactions(key: object, value: Any) -> bool:
 
 
 def _lists_by_id(value: Any) -> bool:
-    """Return whether a value is a list whose first element is an object with an ID."""
     first = value[0] if isinstance(value, list) and value else None
     return isinstance(first, dict) and any(meaning(key).part == "id" for key in first)
 
@@ -458,7 +453,6 @@ def _is_row(value: list[Any]) -> bool:
 
 
 def _is_flat(value: list[Any]) -> bool:
-    """Return whether a list is an item of eight box numbers followed by words."""
     return 8 < len(value) <= 11 and isinstance(value[8], str) and all(type(x) in (int, float) for x in value[:8])
 
 

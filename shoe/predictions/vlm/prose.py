@@ -151,11 +151,8 @@ def interactions_of_sentences(marked: MarkedText) -> Reading:
             sentence = insert_marks(add_person(sentence, own_names), names | own_names, words)
         people = _read_sentence(marked, sentence, people, reading)
     if not reading.items:
-        reading.items.append(
-            Problem(
-                "words", f"{len(marked.boxes)} boxes without words for an interaction", "an interaction of two boxes"
-            )
-        )
+        found = f"{len(marked.boxes)} boxes without words for an interaction"
+        reading.items.append(Problem("words", found, "an interaction of two boxes"))
     return reading
 
 
@@ -245,9 +242,8 @@ def _relations(sentence: str, has_human: bool) -> _Relations:
     boxes_first = not parts[0]  # the boxes stand before their nouns
     labels = [part if _WORD.search(part) else "" for part in (parts[1:] if boxes_first else parts[:-1])]
     is_last = boxes_first and not any(labels[:-1])  # all words follow all boxes, and name no box
-    people = (
-        () if is_last else tuple(i for i, label in enumerate(labels) if _names_person(label, after_box=boxes_first))
-    )
+    named = (i for i, label in enumerate(labels) if _names_person(label, after_box=boxes_first))
+    people = () if is_last else tuple(named)
     if count == 1:
         words = parts[0].split()
         if has_human and _PRONOUNS.intersection(word.lower() for word in words[:2]):
@@ -365,10 +361,13 @@ _DEEPEST = 8
 
 def table_records(text: str) -> list[dict[str, Any]]:
     """Return the rows of the Markdown, HTML or comma-separated tables in a text, as dicts by column name."""
-    if "</t" in text:
-        return _html(text)
-    lines = text.split("\n")
     records: list[dict[str, Any]] = []
+    if "</t" in text:
+        names, *rows = [_CELL.findall(row) for row in text.split("</tr>")]
+        for row in rows:
+            _add_row(records, [name.strip() for name in names], row)
+        return records
+    lines = text.split("\n")
     header: list[str] = []
     for i, line in enumerate(lines):
         if "|" not in line:
@@ -378,14 +377,6 @@ def table_records(text: str) -> list[dict[str, Any]]:
         elif header and not _RULE.fullmatch(line):
             _add_row(records, header, _cells(line))
     return records or _separated(lines)
-
-
-def _html(text: str) -> list[dict[str, Any]]:
-    header, *rows = [_CELL.findall(row) for row in text.split("</tr>")]
-    records: list[dict[str, Any]] = []
-    for row in rows:
-        _add_row(records, [name.strip() for name in header], row)
-    return records
 
 
 def _separated(lines: list[str]) -> list[dict[str, Any]]:
@@ -443,7 +434,6 @@ def tagged_records(text: str) -> list[dict[str, Any]]:
 
 
 def _add_child(element: dict[str, Any], name: str, value: Any) -> None:
-    """Add a value to an element under a tag name; values of the same name become a list."""
     if name not in element:
         element[name] = value
     elif isinstance(element[name], list):

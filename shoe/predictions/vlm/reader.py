@@ -119,7 +119,6 @@ class Tally:
 
 
 def _truth_key(record: dict[Any, Any]) -> str:
-    """Return the key of ground truth in a record; "" if there is none."""
     truth_keys = (key for key, value in record.items() if is_truth(key, value))
     return next((str(key) for key in truth_keys if isinstance(record[key], str) or holds_box(record[key])), "")
 
@@ -284,7 +283,6 @@ def _rows_of_columns(document: dict[Any, Any]) -> list[dict[Any, Any]]:
 
 
 def _names_by_id(images: Any) -> dict[Any, str]:
-    """Return image names by ID from COCO's list of images."""
     if not isinstance(images, list):
         return {}
     valid = (image for image in images if isinstance(image, dict) and isinstance(image.get("file_name"), str))
@@ -292,13 +290,11 @@ def _names_by_id(images: Any) -> dict[Any, str]:
 
 
 def _with_image_name(record: Any, names: dict[Any, str]) -> Any:
-    """Return a record with the image name that ``names`` has for its image ID; without a name, the record itself."""
     number = record.get("image_id") if isinstance(record, dict) else None
     return record | {"image": names[number]} if type(number) in (int, str) and number in names else record
 
 
 def _record_of_entry(value: Any) -> dict[Any, Any]:
-    """Return the record for one value of a dict with image names as keys."""
     if isinstance(value, dict) and parse_record(value).answer is not None:
         return value
     texts = value if isinstance(value, list) and value else [value]
@@ -330,10 +326,7 @@ class Reader:
         self._outer = ReadNotes()  # of keys beside replies: most are metadata, but a verdict has two values
 
     def add(self, number: int, record: Any) -> None:
-        """Add the interactions of the record with index ``number``.
-
-        Raises UnreadableError for an invalid record that is no model reply.
-        """
+        """Add the interactions of record ``number``; UnreadableError for an invalid record that is no reply."""
         if self._add_standard(record, number):
             return
         place = self._source.record_name(number)

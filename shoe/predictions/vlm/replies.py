@@ -234,8 +234,7 @@ def _are_parts_of_one(text: str, found: list[FoundObject], counts: list[int], wi
     """Return whether values are parts of one answer, with one interaction or person each, and not drafts."""
     if any(counts[i] != 1 and isinstance(found[i].value, list) for i in with_items):
         return False
-    between = [text[found[a].end : found[b].start] for a, b in pairwise(with_items)]
-    if any(_DRAFT.search(gap) for gap in between):
+    if any(_DRAFT.search(text[found[a].end : found[b].start]) for a, b in pairwise(with_items)):
         return False
     return all(isinstance(found[i].value, dict) for i in with_items) or all(counts[i] == 1 for i in with_items)
 
@@ -248,6 +247,7 @@ _FENCED = re.compile(r"\A[^`]*```[a-z]*\n(.*)```[^`]*\Z", re.DOTALL)
 _DEEPEST = 12
 _SHORT = 200
 _NEUTRAL_PARTS = ("", "id", "label", "image")
+_BLOCK_KEYS = {"type", "text", "functionCall", "function", "thought"}
 _ERROR_NAMES = ("code", "type", "status", "reason", "message", "error")
 
 
@@ -311,7 +311,6 @@ def holds_box(node: Any, depth: int = 0) -> bool:
 
 
 def _holds_text(node: Any, depth: int = 0) -> bool:
-    """Return whether a structure contains a text that may hold data."""
     if isinstance(node, str):
         return holds_data(node)
     if depth > _DEEPEST or not isinstance(node, dict | list):
@@ -343,25 +342,22 @@ def _open_object(node: dict[Any, Any], wrapper: Wrapper, depth: int) -> None:
         is_argument = is_call and name == "input"
         if not value or key in SPEAKERS or is_truth(key, value) or (is_metadata(key) and not is_argument):
             continue
-        is_text = isinstance(value, str)
-        if name in WRAPPERS or (holds_data(value) if is_text else isinstance(value, dict | list)):
+        if name in WRAPPERS or (holds_data(value) if isinstance(value, str) else isinstance(value, dict | list)):
             _open(value, wrapper, depth)
 
 
 def _is_wrapper(node: dict[Any, Any]) -> bool:
-    if any(isinstance(value, list | dict | str) and _is_short_box(value, key) for key, value in node.items()):
+    short = ((key, value) for key, value in node.items() if not isinstance(value, str) or len(value) <= _SHORT)
+    if any(isinstance(value, list | dict | str) and box_of(value, key) is not None for key, value in short):
         return False
     inner = [value for key, value in node.items() if value and isinstance(key, str) and plain(key) in WRAPPERS]
     if holds_box(node):
         return any(holds_box(value) for value in inner)
-    if any(isinstance(value, str | dict | list) for value in inner) or any(map(_is_ending, node)):
+    is_ending = any(is_error(key) or (isinstance(key, str) and plain(key) in STOPPED) for key in node)
+    if is_ending or any(isinstance(value, str | dict | list) for value in inner):
         return True
     neutral = [meaning(key) for key, value in node.items() if not _holds_text(value)]
     return len(neutral) < len(node) and all(not info.side and info.part in _NEUTRAL_PARTS for info in neutral)
-
-
-def _is_short_box(value: Any, key: object) -> bool:
-    return not (isinstance(value, str) and len(value) > _SHORT) and box_of(value, key) is not None
 
 
 def _open_list(node: list[Any], wrapper: Wrapper, depth: int) -> None:
@@ -375,7 +371,8 @@ def _open_list(node: list[Any], wrapper: Wrapper, depth: int) -> None:
         for turn in _last_turns(node):
             _open(turn, wrapper, depth)
     elif node and all(isinstance(part, dict) and (_type(part) in BLOCKS or _is_wrapper(part)) for part in node):
-        if any(_is_alternative(part) for part in node):
+        # Each part is a complete answer if a part has an index, or no key of a block of one answer.
+        if any("index" in part or _BLOCK_KEYS.isdisjoint(part) for part in node):
             _open_first(node, wrapper, depth)
         else:
             _open_blocks(node, wrapper, depth)
@@ -401,11 +398,6 @@ def _open_first(choices: list[dict[Any, Any]], wrapper: Wrapper, depth: int) -> 
             wrapper.is_cut, wrapper.error = wrapper.is_cut or inner.is_cut, wrapper.error or inner.error
             wrapper.reason, wrapper.choices = wrapper.reason or inner.reason, wrapper.choices + len(choices) - 1 - i
             return
-
-
-def _is_alternative(part: dict[Any, Any]) -> bool:
-    """Return whether a part of a list is a complete answer, and not a block of an answer."""
-    return "index" in part or not {"type", "text", "functionCall", "function", "thought"}.intersection(part)
 
 
 def _open_blocks(blocks: list[dict[Any, Any]], wrapper: Wrapper, depth: int) -> None:
@@ -443,10 +435,6 @@ def _type(node: dict[Any, Any]) -> str:
     return str(node.get("type", ""))
 
 
-def _is_ending(key: object) -> bool:
-    return is_error(key) or (isinstance(key, str) and plain(key) in STOPPED)
-
-
 def _note_ending(node: dict[Any, Any], wrapper: Wrapper) -> None:
     """Record the finish reason, truncation and error of an object in ``wrapper``."""
     failure = ""
@@ -465,7 +453,6 @@ def _note_ending(node: dict[Any, Any], wrapper: Wrapper) -> None:
 
 
 def _error_name(error: Any) -> str:
-    """Return the name of an error: its code, else its type, else its message."""
     if isinstance(error, list) and error:
         return _error_name(error[0])
     if not isinstance(error, dict):

@@ -13,7 +13,6 @@ from shoe.predictions.vlm.verdicts import split_verdict
 _LONGEST_VERB = 3
 _JOINED = re.compile(r"[,;/&+|]|\band\b")
 _ARROW, _TRIPLET = re.compile(r"\s*(?:-+>?|→|\||\s/\s)\s*"), 3  # as in "person-riding-horse"
-_PASSIVE = frozenset(("by",))
 _FUNCTION_WORDS = text.DETERMINERS | text.AUXILIARIES | text.NEGATIONS | text.CONJUNCTIONS
 _NOT_VERBS = _FUNCTION_WORDS | text.WORD_CLASSES["persons"]
 _PARTICLES = text.PREPOSITIONS | text.PARTICLES
@@ -240,8 +239,7 @@ def _reverse_relation(pair: Pair, subject: str, target: str, verbs: list[str]) -
         return Words(thing_relation=relation)
     found = []
     for i, verb in enumerate(verbs):
-        words = text.tokens(text.plain(verb))
-        if not _PASSIVE.intersection(words[1:]):
+        if "by" not in text.tokens(text.plain(verb))[1:]:
             continue
         parsed = _parse_words("", f"a {subject} {verb.replace('_', ' ')} a person", "")
         score = pair.verbs[i].score if i < len(pair.verbs) and pair.verbs[i].score is not None else pair.score
