@@ -112,7 +112,7 @@ LastAnswers = dict[tuple[str, Question], RaterAnswer]
 
 
 def answers_of(study: AnyStudy, paths: Sequence[Path]) -> LastAnswers:
-    """Return the last answer of each rater to each question in raters' files, sorted by rater and question.
+    """Read raters' files, and return the last answer of each rater to each question, sorted by rater and question.
 
     Raise InputError if a file belongs to another study or an unknown rater, an answer has no question in the study, or
     two answers of a rater to a question differ, but have the same time.

@@ -38,7 +38,7 @@ class Weights:
         return float(self.weight.sum() ** 2 / (self.weight**2).sum())
 
     def select(self, items: Indices) -> Floats:
-        """Return the weights of the given items, with mean 1, rescaled so that each stratum keeps its total."""
+        """Return the weights of the given items, increased for items missing from a stratum, then scaled to mean 1."""
         drawn = np.bincount(self.stratum)
         left = np.bincount(self.stratum[items], minlength=len(drawn))
         weight: Floats = self.weight[items] * (drawn / np.maximum(left, 1))[self.stratum[items]]
