@@ -31,7 +31,7 @@ _NO_WORD = "(nothing)"
 
 
 def print_semantics(found: SemanticDiagnosis, to: Console, *, verbose: bool = True) -> None:
-    """Print SHOE-mAP as a sum, if measured; with ``verbose`` also tables of wrong words by relation, and confusions."""
+    """Print SHOE-mAP as a sum of its parts, if measured; ``verbose`` adds tables of wrong words and of confusions."""
     wide, gap = to.width >= 140, found.vocabulary_gap
     if gap is not None:
         sentence = (

@@ -125,7 +125,7 @@ def _prose_lines(value: Any, depth: int = 0) -> Iterator[str]:
         yield f"{indent}{printable(str(value), longest=_LONGEST)}"
 
 
-_MOST_ROWS = 64  # of a table of subsets of raters
+_MOST_ROWS = 64  # maximum number of rows in a table of subsets of raters
 
 
 def print_diff(
@@ -308,7 +308,7 @@ def _money(amount: float) -> str:
 
 
 def print_outcome(raters: Raters, outcome: Outcome, to: Console) -> None:
-    """Print pairs by state, how many pairs rated 0 by the first rater others rate above 0, and requests by rater."""
+    """Print pairs by state, how often others rate pairs above 0 that the first rater rated 0, and requests by rater."""
     made = table("rater", "part", "rated", "refused", "unparsable", "unrated", "not asked", names=2)
     for column, rater in enumerate(raters.columns):
         for part, rated in outcome.parts.items():

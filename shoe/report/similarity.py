@@ -49,7 +49,7 @@ class MapName(Document, frozen=True):
 
 
 class Combined(Document, frozen=True):
-    """Similarity of two interactions, by the rule ``combine``, from their verbs, with this weight, and objects."""
+    """Similarity of two interactions: verbs and objects combined by the rule ``combine``, verbs with ``weight``."""
 
     combine: str
     weight: Fraction

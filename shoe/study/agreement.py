@@ -1,4 +1,4 @@
-"""Agreement of raters with each other and with themselves (SHOE supplement, sections 5.2, 5.3 and 6.3)."""
+"""Agreement of raters (SHOE supplement, 5.2, 5.3 and 6.3), from (N, R) ``ratings`` and (N,) item weights ``weight``."""
 
 from collections.abc import Callable, Sequence
 from typing import Annotated, Literal, NamedTuple
@@ -71,7 +71,7 @@ def majority(ratings: Ratings) -> Ratings:
     return np.where(counts.sum(axis=1) > 0, counts.argmax(axis=1), MISSING).astype(np.int8)
 
 
-# How far a figure of a study may be from what other people and other items would have given.
+# Intervals of statistics of a study, over raters and items.
 
 Statistic = Callable[[Indices, Indices], float | None]
 """Function of item indices and rater indices: the value of a statistic, or None if undefined."""
@@ -100,8 +100,8 @@ class Figure(Document, frozen=True):
     interval: Ends | None = None
 
 
-class LeftOut(NamedTuple):
-    """A statistic with its jackknife values: one without each group of items, and one without each group of raters."""
+class Jackknife(NamedTuple):
+    """A statistic, and its jackknife values: without each group of items, and without each group of raters."""
 
     whole: float | None
     items: list[float | None]
@@ -119,11 +119,11 @@ class LeftOut(NamedTuple):
         low, high = back(to_scale(np.array(self.whole)) + np.array([-reach, reach]))
         return Figure(self.whole, Interval(float(low), float(high)))
 
-    def minus(self, other: "LeftOut") -> "LeftOut":
+    def minus(self, other: "Jackknife") -> "Jackknife":
         """Return this statistic minus ``other`` of the same items and raters, as a whole and without each group."""
         pairs = zip(self[1:], other[1:], strict=True)
         items, raters = ([minus(a, b) for a, b in zip(*both, strict=True)] for both in pairs)
-        return LeftOut(minus(self.whole, other.whole), items, raters)
+        return Jackknife(minus(self.whole, other.whole), items, raters)
 
     @property
     def p(self) -> float | None:
@@ -168,7 +168,7 @@ def figure_of(statistic: Statistic, shape: tuple[int, ...], scale: Scale = "as i
     of_items = [statistic(items[group != g], raters) for g in range(group.max() + 1)]
     group = raters if len(raters) <= _GROUPS else groups_of(len(raters))
     of_raters = [statistic(items, raters[group != g]) for g in range(group.max() + 1)]
-    return LeftOut(whole, of_items, of_raters).figure(scale)
+    return Jackknife(whole, of_items, of_raters).figure(scale)
 
 
 def groups_of(items: int) -> Indices:

@@ -18,7 +18,7 @@ from shoe.study.agreement import LEVELS, Ends, Figure, Scale, figure_of, mean_ra
 from shoe.study.raters_and_people import PeopleAndRaters
 from shoe.study.ratings import StudyRatings
 
-# Raters whose answers say that they did not look: by rules that are fixed before anybody rates.
+# Exclusion of raters who seem not to have read the items, by rules that are fixed before the study.
 
 GOLD_SHARE, GOLD_REACH, ONE_LEVEL_SHARE, FEWEST, MEDIAN_SECONDS = 0.75, 1, 0.95, 20, 1.5
 RULES = (
@@ -156,7 +156,7 @@ class StudyReport(Document, frozen=True, kw_only=True):
         all: agreement of all raters over all items except gold items.
         without_excluded: agreement without the excluded raters; absent if nobody is excluded or nobody remains.
         parts: agreement per stratum, if the table has several strata.
-        by_majority: number of ratings of each level, 0 to 4, in a row for each most frequent rating of items, 0 to 4.
+        by_majority: for each level 0 to 4, ratings of the items whose most frequent rating is this level, by level.
         retest, picture: results for items shown twice, or with an image; absent without such answers.
         rules: exclusion rules; only ``without_excluded`` leaves out the raters that broke a rule.
         beside: comparison of people with the raters of a map; absent if not requested.
@@ -228,7 +228,7 @@ def agreement_of(study: StudyRatings, *, items_alone: bool = True) -> Agreement:
         return figure_of(statistic, ratings.shape, scale)
 
     def kappa(items: Indices, raters: Indices) -> float | None:
-        if len(items) == len(ratings):  # without some raters, the others agree as they did
+        if len(items) == len(ratings):  # leaving out raters does not change the kappas of the others
             return agreement.mean_of_pairs(kappas[np.ix_(raters, raters)])
         if weight is None:
             left_out = np.ones(len(ratings), bool)

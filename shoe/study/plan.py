@@ -195,7 +195,7 @@ def new_study(
         where = Drawn({cell: (number, taken[cell]) for cell, number in there.items()}, share)
     order = shuffled(np.arange(len(drawn)), _GOLD_STREAM, seed).tolist()
     training = [drawn[row] for row in order[:_TRAINING]]
-    stands = weight * (len(drawn) / items)  # whichever five are for practice, the others stand for them
+    stands = weight * (len(drawn) / items)  # the other items also represent the practice items
     weighed = ((drawn[row], {"weight": float(stands[row]), "stratum": strata[row]}) for row in order[_TRAINING:])
     made = [msgspec.structs.replace(item, **told) for item, told in weighed]
     made += _gold_items(data, similarity, drawn, items, seed)
@@ -281,7 +281,7 @@ class ProblemStudy(RatingStudy, frozen=True, forbid_unknown_fields=True, tag_fie
         """Return the questions for a rater: the assigned problems in a random order, both queries in succession."""
         numbers = random_numbers(_SIDES_STREAM + (self.seed << 8), (len(self.problems), self.raters))
         asked, load = [], np.zeros(self.raters, np.int64)
-        for problem, drawn in enumerate(numbers):  # those who have the fewest so far, so that all have as many
+        for problem, drawn in enumerate(numbers):  # the raters with the fewest problems so far, for an equal load
             chosen = np.lexsort((drawn, load))[: self.testers]
             load[chosen] += 1
             if rater in chosen:

@@ -30,7 +30,7 @@ from shoe.similarity.ensemble import HIGHEST, MISSING
 from shoe.study.agreement import mean_ratings
 from shoe.study.ratings import SENSES, StudyRatings, read_study
 
-# Each rater's bias and noise: people's among themselves, and that of a map's raters against people.
+# Bias and noise of each rater: of people among themselves, and of a map's raters compared with people.
 
 _LEAST_NOISE = 0.05  # without a lower bound, the EM estimate could collapse onto a single rater
 
@@ -65,7 +65,7 @@ def rater_model(values: Floats, anchors: int, weight: Floats | None = None) -> R
     given &= known[:, None]
     counts = given if weight is None else given * weight[:, None]
     values, number = np.where(given, values, 0), counts.sum(axis=0)
-    # What is uncertain of an item is hidden from who estimates it, and shows in the differences of who does not.
+    # The uncertainty of an item lowers the residuals of people, whose ratings estimate it, and raises those of others.
     sign = np.where(np.arange(values.shape[1]) < anchors, 1, -1)
     bias, variance = np.zeros(values.shape[1]), np.ones(values.shape[1])
     mean, spread = float(values[given].mean()), max(float(values[given].var()), _LEAST_NOISE**2)
@@ -88,7 +88,7 @@ def rater_model(values: Floats, anchors: int, weight: Floats | None = None) -> R
     return RaterModel(np.where(known, item, np.nan), bias, np.sqrt(variance))
 
 
-# What a similarity map says of the items of a study, and what people say of them to hold maps against.
+# Similarities of the items of a study by a map, and by people, for comparison.
 
 _PARTS: tuple[Part, Part] = ("verb", "object")
 
@@ -248,10 +248,10 @@ def ensembles_of(
     return [Ensemble(tuple(names[j] for j in subsets[k]), float(agreement[k]), bool(among_best[k])) for k in order]
 
 
-# Kind ``people``: what people rated in a study, as a rater of a map.
+# Kind ``people``: ratings by people in a study, as a rater of a map.
 #
 # Items that name two interactions answer questions about whole interactions (``--whole-interactions``); items that name
-# two senses, as "ride.v.01 straddle.v.01", answer those about pairs of senses. What nobody rated stays unrated.
+# two senses, as "ride.v.01 straddle.v.01", answer those about pairs of senses. Other pairs stay unrated.
 
 
 class People(RaterConfig, frozen=True, kw_only=True):

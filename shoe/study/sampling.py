@@ -23,7 +23,7 @@ from shoe.study.agreement import Figure
 from shoe.study.analysis import agreement_of
 from shoe.study.ratings import StudyRatings
 
-# Which pairs of interactions a score of given predictions depends on, and how much.
+# Pairs of interactions that influence the scores of given predictions.
 
 Senses = tuple[str, str, str, str]
 """WordNet names of the verb and object of a class, then of the verb and object of a prediction."""
@@ -187,7 +187,7 @@ def draw_by(probability: Floats, seed: int) -> Indices:
     *places, start = random_numbers(_INFLUENCE_STREAM + seed, (len(probability) + 1,))
     order = np.argsort(places, kind="stable")
     line = np.cumsum(probability[order])
-    line *= round(line[-1]) / line[-1]  # what rounding left
+    line *= round(line[-1]) / line[-1]  # remove rounding errors
     return np.sort(order[np.diff(np.floor(line - float(start) / 2**64), prepend=-1) > 0])
 
 
@@ -202,7 +202,7 @@ def _spread(sizes: Indices, items: int) -> Indices:
     return taken
 
 
-# How precise a study will be, by simulated raters of different bias and noise.
+# Expected precision of a study, by simulated raters with different bias and noise.
 
 BIAS, NOISE, NOISE_SPREAD, MEASURE_NOISE = 0.35, 0.9, 0.25, 1.0
 """Bias and noise of simulated raters (scale 0..4), set to match the mean pairwise kappa of .59 in the supplement."""

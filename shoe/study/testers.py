@@ -205,7 +205,7 @@ def result_of(trials: Trials, chosen: Mask) -> Result | None:
         return None
     right, kept = trials.right[done], trials.kept[done]
     number, most = trials.done[done].sum(axis=1), int(trials.done.sum(axis=1).max())
-    # Right about the positive query is side A, and so is wrong about the negative one.
+    # A correct answer to the positive query is side A, and so is a wrong answer to the negative query.
     sides = np.concatenate([right[:, 0], np.where(right[:, 1] == MISSING, MISSING, 1 - right[:, 1])])
     return Result(
         problems=len(kept),

@@ -16,7 +16,7 @@ from shoe.study.ratings import StudyRatings, read_study
 BOXES = ("human_box", "object_box")
 _WORDS = ("verb", "object")
 _COLUMNS = ("model", "image", "prediction", *_WORDS, *BOXES)
-_BETWEEN = "\t"  # which no field holds
+_BETWEEN = "\t"  # no field can contain it
 _ROUNDED = 0.51  # pixels by which a box may differ from the file's: tables often hold whole pixels
 
 
@@ -56,7 +56,7 @@ class Judgements:
 
         Without a column ``model``, predictions that this model does not make have row -1, too. Of several predictions
         with the same words and boxes, the most confident counts. Raise InputError if a prediction is not in the file of
-        its model, several predictions match it, or two judged predictions are the same row.
+        its model, matches several predictions with different boxes, or is judged twice.
         """
         rows = np.full(len(self.ratings.items), -1, np.int64)
         images = self.images(task.truth.interactions.images)
@@ -153,7 +153,7 @@ def _word(text: str) -> str:
     return " ".join(text.casefold().replace("_", " ").split())
 
 
-# Which predictions people are asked about, as a table to fill in that does not say whose they are.
+# Table for people to fill in, which does not show the models of the predictions.
 
 HEADER = ("image", "verb", "object", *BOXES, "rater", "rating")
 _STREAM, _STREAMS = 13 << 28, 1 << 11

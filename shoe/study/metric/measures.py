@@ -23,8 +23,8 @@ from shoe.study.metric.judgements import Judgements
 from shoe.study.metric.systems import Level, MeasureComparison, Scores, opposite_pairs, scores_of, statistics_of
 from shoe.study.metric.units import FIGURES, Judged, figures_of_units
 
-_FIGURES = {"full": "mAP", "map": "SHOE-mAP", "mf1": "SHOE-mF1"}  # of a model, by the end of their keys
-_APART = ("similarity=", "protocol=")  # settings that are no options of a protocol
+_FIGURES = {"full": "mAP", "map": "SHOE-mAP", "mf1": "SHOE-mF1"}  # names of metrics by the last part of their key
+_APART = ("similarity=", "protocol=")  # settings other than options of a protocol
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +120,7 @@ def score_predictions(measure: Measure, task: Task, notes: ReadNotes | None, wei
     return ModelScores(str(report.signature), credit, figures, resampled)
 
 
-# Models scored one after the other, and all measures held against people.
+# Scores of all models by all measures, and their comparison with ratings by people.
 
 CREDIT = "mean credit"
 """Name of the metric "mean credit of the judged predictions of a model, averaged over images"."""
@@ -131,7 +131,7 @@ class ModelScoresCollector:
     """Collector of models' scores, one model at a time, which keeps only judged predictions and metrics in memory."""
 
     def __init__(self, judgements: Judgements, measures: Sequence[Measure], images: Sequence[str]) -> None:
-        """Prepare for models with ground truth on ``images``; raise InputError for a judged image that is not in it."""
+        """Prepare for models with ground truth on ``images``; raise InputError for a judged image not among them."""
         self.judgements, self.measures = judgements, measures
         self._image = judgements.images(images)
         self._weights = drawn_images(len(images), range(RESAMPLES), 0)
@@ -192,7 +192,7 @@ class ModelScoresCollector:
         )
 
     def _scores(self, credit: Sequence[Scores]) -> dict[str, Scores]:
-        found = {}  # mean credit of what was judged, then its figures of all images
+        found = {}  # mean credit of the judged predictions, then metrics over all images
         for k, (measure, of) in enumerate(zip(self.measures, credit, strict=True)):
             found[f"{measure.name}: {CREDIT}"] = of
             each = [measured[k] for measured in self._measured]

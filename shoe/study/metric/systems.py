@@ -14,13 +14,13 @@ from shoe.core.arrays import Floats, Indices, Mask
 from shoe.core.documents import Count, Document, Fraction
 from shoe.core.statistics import correlation, deviations, differences, holm, interval_around, kendall_of_differences
 from shoe.scoring.entries import minus
-from shoe.study.agreement import Ends, Figure, LeftOut, Scale, groups_of
+from shoe.study.agreement import Ends, Figure, Jackknife, Scale, groups_of
 from shoe.study.metric.units import Judged
 
-# What is found when measures are held against people, and which of them differ.
+# Results of the comparison of measures with people, and differences between measures.
 
 
-Ranking = TypeVar("Ranking", LeftOut, "DrawnStatistic")
+Ranking = TypeVar("Ranking", Jackknife, "DrawnStatistic")
 """A statistic with its sampling variation."""
 
 
@@ -72,7 +72,7 @@ class Level(Document, frozen=True):
         """Return a level with the differences of all measures; ``rows`` are statistics by measure, then by name."""
 
         def summary(ranking: Ranking, figure: str) -> Figure:
-            share = figure in ("accuracy", "soft")  # the interval leaves out what the figure cannot be
+            share = figure in ("accuracy", "soft")  # the interval is clipped to the possible values
             made = ranking.figure("as it is" if share else "correlation")
             if made.interval is None:
                 return made
@@ -193,7 +193,7 @@ def scores_of(judged: Judged, models: int, weights: Counts) -> tuple[Scores, Sco
     groups = len(without)
     if groups < 2 or np.isnan(without).any():
         return people, people, measures
-    # The variation of raters by a jackknife over groups of raters is added to the draws.
+    # Add the variation between raters, estimated by a jackknife over groups of raters, to the draws.
     rng = np.random.default_rng(20_240_411)
     normal = rng.standard_normal((len(people.drawn), groups))
     tails = np.sqrt((groups - 1) / rng.chisquare(groups - 1, len(normal)))

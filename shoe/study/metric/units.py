@@ -10,9 +10,9 @@ import numpy as np
 from shoe.core.arrays import Floats, Indices, Mask, index_in_group, random_numbers
 from shoe.core.statistics import kendall, pearson, spearman
 from shoe.similarity.ensemble import Ratings
-from shoe.study.agreement import LeftOut, groups_of, mean_ratings
+from shoe.study.agreement import Jackknife, groups_of, mean_ratings
 
-# How far two columns of numbers rank alike. What cannot be measured is None, never NaN.
+# Agreement of two rankings. Undefined statistics are None, never NaN.
 
 MOST_PAIRED = 50
 """Maximum number of units per image whose pairs are compared; the units are drawn at random."""
@@ -35,7 +35,7 @@ def pairs_within(image: Indices) -> UnitPairs:
     place = index_in_group(np.bincount(image))
     order = np.lexsort((random_numbers(11 << 28, image.shape), image))[place < MOST_PAIRED]
     place = place[place < MOST_PAIRED]
-    # Each unit stands second to all before it on its image.
+    # Each unit is the second unit of a pair with every earlier unit of its image.
     second, before = np.repeat(order, place), index_in_group(place)
     first = order[np.repeat(np.arange(len(order)) - place, place) + before]
     return UnitPairs(first, second, image[second])
@@ -58,7 +58,7 @@ def tie_width(values: Floats, pairs: UnitPairs, people: Indices, known: Mask) ->
     apart = (values[pairs.first] - values[pairs.second])[known]
     order = np.argsort(np.abs(apart), kind="stable")
     size, agrees = np.abs(apart)[order], (np.sign(apart) == people[known])[order]
-    # Up to each place ties, beyond it as the signs say.
+    # Gain of agreeing pairs if the differences up to each position count as ties.
     gained = np.concatenate([[0], np.cumsum((people[known] == 0)[order].astype(np.int64) - agrees)])
     ends = np.flatnonzero(np.append(np.diff(size) > _SAME, True)) + 1 if len(size) else np.zeros(0, np.int64)
     ends = np.concatenate([[int((size <= _SAME).sum())], ends])
@@ -157,7 +157,7 @@ class Judged:
         return Units(key % images, means[:, 0], means[:, 1:]), key // images
 
 
-def figures_of_units(judged: Judged) -> dict[str, tuple[int, dict[tuple[str, int], LeftOut]]]:
+def figures_of_units(judged: Judged) -> dict[str, tuple[int, dict[tuple[str, int], Jackknife]]]:
     """Return the number of units and all statistics, for the levels "prediction" and "image" (models on an image).
 
     Each statistic is also computed without each group of images and without each group of raters, at most 50 groups
@@ -179,5 +179,5 @@ def figures_of_units(judged: Judged) -> dict[str, tuple[int, dict[tuple[str, int
         others = [units(rater_group != g) for g in range(rater_group.max() + 1)]
         of_raters = [each.figures(everything, each.agreeing(whole.widths)) for each in others] if raters > 1 else []
         without = {key: ([of[key] for of in of_images], [of[key] for of in of_raters]) for key in values}
-        found[level] = len(whole.image), {key: LeftOut(value, *without[key]) for key, value in values.items()}
+        found[level] = len(whole.image), {key: Jackknife(value, *without[key]) for key, value in values.items()}
     return found
