@@ -25,7 +25,7 @@ def resolve(
     from shoe.lexicon.resolve import resolve as candidates_of
     from shoe.lexicon.store import glosses as read_glosses
     from shoe.lexicon.text import ALTERNATIVES
-    from shoe.report.similarity import split_of
+    from shoe.report.similarity import explain_phrase
     from shoe.report.text import aligned
 
     if pos is not None and pos not in POS:
@@ -39,7 +39,7 @@ def resolve(
         if not phrase:
             wanted |= dict.fromkeys((word, part) for part in parts)
             continue
-        lines, readings = split_of(word)
+        lines, readings = explain_phrase(word)
         blocks.append("\n".join([printable(word, longest=LONGEST_PHRASE), *lines]))
         wanted |= dict.fromkeys(
             (alternative, part)

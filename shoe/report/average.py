@@ -29,9 +29,9 @@ class AveragedReport(Document, frozen=True):
         file: file name of the report.
         split: split that was scored.
         signature: settings that produced the metrics.
-        figures: metrics by key: "strict:PROTOCOL:PART", where PART is "full", "rare", "non_rare" or a part of the class
-            split; "roles:PROTOCOL:full"; "semantic:map", ":mf1", ":gt_miss_rate", ":prediction_miss_rate" and
-            ":PART". Metrics that were not measured are left out.
+        figures: measured metrics by key: "strict:PROTOCOL:PART", where PART is "full", "rare", "non_rare" or the name
+            of a part of the class split; "roles:PROTOCOL:full"; "semantic:NAME" for the metrics of SHOE, such as
+            "semantic:map"; and "semantic:PART" for the SHOE-mAP of a part.
     """
 
     file: str
@@ -59,7 +59,7 @@ class Average(Document, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """A report, the digest of its ground truth, and its signatures by protocol, with "" for the whole report."""
+    """A report, the digest of its ground truth, and its signatures by protocol; the key "" means the whole report."""
 
     report: AveragedReport
     truth: str
@@ -95,7 +95,7 @@ def average(paths: Sequence[Path], beside: Path | None) -> Average:
 
     Raises:
         InputError: if there are fewer than two ``paths``, a file is not a report, two reports (or ``beside`` and a
-            report) have the same ground truth, or protocols or options differ.
+            report) have the same ground truth, or the reports differ in protocols or options.
     """
     reports = [read_report(path) for path in paths]
     if len(reports) < 2:
@@ -138,7 +138,7 @@ def _check_signatures(path: Path, report: Scored, first: Scored) -> None:
 
 
 def print_average(average: Average, to: Console) -> None:
-    """Print a row per metric: reports, mean, standard deviation, and, with ``beside``, its value and the difference."""
+    """Print a row per metric: value in each report, mean, standard deviation, value in ``beside`` and difference."""
     reports, beside, difference = average.reports, average.beside, average.difference or {}
     columns = [report.split for report in reports] + ["mean", "s. d."]
     output = table("", *columns, *([beside.split, "difference"] if beside else []))

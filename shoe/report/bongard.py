@@ -20,12 +20,12 @@ from shoe.scoring.bongard.score import BongardReport, Outcome
 
 
 def group_name(name: str) -> str:
-    """Return a group name in words: "seen object, unseen action" for "seen_obj_unseen_act"; others only printable."""
+    """Return a group such as "seen_obj_unseen_act" as "seen object, unseen action"; keep names of another form."""
     return name.replace("_obj_", " object, ").replace("_act", " action") if "_obj_" in name else printable(name)
 
 
 def print_built(built: Built, files: list[str], to: Console) -> None:
-    """Print the counts after each curation step, counts of the sampled problems, and the paths of written ``files``."""
+    """Print what was built: counts after each curation step, counts of the sampled problems, and written ``files``."""
     rows = ((step.step, count(step.concepts), count(step.regions), count(step.labels)) for step in built.steps)
     to.print(table("curation", "concepts", "regions", "labels", rows=rows))
     if built.merged:
@@ -43,7 +43,7 @@ def print_counts(problems: Problems, to: Console) -> None:
 
 
 def print_score(report: BongardReport, to: Console) -> None:
-    """Print the accuracy of both oracles by group, the outcomes of the questions, all notes, and the signature."""
+    """Print accuracy by group and number of questions by outcome, for both kinds of oracle, notes and signature."""
     sizes = (report.problems, "problem"), (report.concepts, "concept"), (report.images, "image")
     print_line(to, " · ".join(pluralize(*size) for size in sizes), "bold")
     if report.named_images < report.images:

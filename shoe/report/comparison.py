@@ -30,7 +30,7 @@ chance. If all classes (or verbs, or objects) have fewer, all are shown."""
 def print_largest_differences(found: Comparison, made: Sequence[ClassDifference], to: Console) -> None:
     """Print the classes, verbs and objects whose AP differs most between the two best models, if there are differences.
 
-    ``made``: differences by class, verb and object for each metric and pair of models.
+    ``made``: AP differences by class, verb and object, for each metric and pair of models.
     """
     differences = list(largest_differences(found, made))
     for name, models, lines in differences:
@@ -108,11 +108,11 @@ def print_sweep(
         weights = "weight: weight of the verb, from 0 (objects alone) to 1 (verbs alone)"
         print_line(to, f"sweep      *: requested value; {weights}; {RATERS}")
     for survival in survivals:
-        print_line(to, sentence(survival))
+        print_line(to, stability_sentence(survival))
 
 
 def sweep_tables(points: Sequence[Point]) -> Iterator[tuple[str, list[list[str]]]]:
-    """Yield the name of each swept metric, and a row per setting: option, value (* if requested), percent per model."""
+    """Yield, per metric, its name and a row per setting: option, value (* if requested), % of each model."""
     for figure in FIGURES:
         rows = [
             [point.setting.option, _value(point.setting), *map(percent, point.figures[figure])]
@@ -123,8 +123,8 @@ def sweep_tables(points: Sequence[Point]) -> Iterator[tuple[str, list[list[str]]
             yield NAMES[figure], rows
 
 
-def sentence(survival: RankStability) -> str:
-    """Return a sentence with the settings under which the ranking of models changes, if any, and the lowest tau-b."""
+def stability_sentence(survival: RankStability) -> str:
+    """Return a sentence on the settings that change the ranking of models, if any, and the lowest Kendall's tau-b."""
     figure, changed = NAMES[survival.figure], survival.changed
     if not changed:
         return f"ranking    by {figure} no two models change places under any of {survival.settings} other settings"
@@ -158,7 +158,7 @@ class Compared(Document, frozen=True, kw_only=True):
             ":gt_miss_rate" and ":prediction_miss_rate"; and others (:meth:`shoe.comparison.run.Run.figures`).
         gain: SHOE-mAP minus the strict mAP of the first protocol.
         raters: SHOE-mAP with the ratings of each rater of the similarity map alone.
-        map_interval: with ``--bounds``, the likely range of SHOE-mAP if all pairs were rated.
+        map_interval: with ``--bounds``, the 90 % interval of SHOE-mAP if all pairs were rated.
         absent: for each part that could not be measured, the reason.
     """
 
@@ -191,7 +191,7 @@ class SweptSetting(OptionValue, frozen=True):
     """Metrics of all models with one option set to one value.
 
     Attributes:
-        asked: whether this value is the requested one.
+        asked: whether this is the value that the comparison itself uses.
         figures: metrics in the form {metric: {model: value}}.
     """
 
@@ -207,7 +207,7 @@ class Sweep(Document, frozen=True):
 
     @classmethod
     def from_points(cls, models: Sequence[str], points: Sequence[Point], survivals: Sequence[RankStability]) -> Sweep:
-        """Build the document from swept values in the order of models; values that are None are left out."""
+        """Build the document from points, whose values are in the order of ``models``; leave out values of None."""
         swept = []
         for point in points:
             pairs = {figure: zip(models, values, strict=True) for figure, values in point.figures.items()}
@@ -224,7 +224,7 @@ class Compare(Document, frozen=True, kw_only=True):
         resamples, seed: number of resamples of the images, and the random seed.
         differences: differences of every two models, for each metric that both have; empty without resamples.
         ranking: agreement of the rankings by strict and by semantic mAP.
-        unlike: differences between signatures, and protocols that are left out.
+        unlike: lines on differences between signatures, and on protocols that not all models have.
         notes: results and remarks in sentences.
         apart: differences of every two models by class, verb and object.
         sweep: with ``--sweep``, the metrics under other options.

@@ -13,7 +13,7 @@ _MOST_NAMED = 3
 
 
 def sentences(found: Comparison, *, brief: bool = False) -> list[str]:
-    """Return the results, one line each: limits of the statistics, ranking, tests, and parts that were not measured.
+    """Return the results, one line each: too few resamples, ranking, tests, and parts that were not measured.
 
     Unless ``brief``, add the sources of uncertainty, and test up to six pairs of models one by one, not only one pair.
     For a single model, return only the sources of uncertainty and the parts that were not measured.
@@ -45,7 +45,7 @@ def legend(found: Comparison) -> str:
 
 
 def model_notes(found: Comparison) -> list[str]:
-    """Return each note on how predictions were read once, preceded by the names of the models that have this note."""
+    """Return each distinct note on how predictions were read, after the names of the models that have this note."""
     models: dict[str, list[str]] = {}
     for run in found.runs:
         for note in run.notes:
@@ -54,7 +54,7 @@ def model_notes(found: Comparison) -> list[str]:
 
 
 def named(names: Sequence[str], found: Comparison) -> str:
-    """Return names of models joined by "; ", or "all models" for all models of a comparison of several models."""
+    """Return names of models joined by "; ", or "all models" if these are all of several compared models."""
     return "all models" if len(names) == len(found.runs) > 1 else "; ".join(names)
 
 

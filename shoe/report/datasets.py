@@ -99,15 +99,14 @@ class RangeOfSimilarity(Document, frozen=True, rename={"low": "from", "high": "t
 
 
 class ClassSplitInfo(Document, frozen=True):
-    """A split of a dataset's classes.
+    """A split of a dataset's classes; fields from ``lost_verbs`` on are None without seen and unseen classes.
 
     Attributes:
         digest: hash of the parts.
         parts: class counts by part, such as "seen" and "unseen".
         lost_verbs, lost_objects: verbs and objects that occur only in unseen classes.
         nearest: the most similar seen class of each unseen class, under the map ``similarity``.
-        by_nearest_seen: number of unseen classes by similarity to their nearest seen class. The fields from
-            ``lost_verbs`` on are None for a split without seen and unseen classes.
+        by_nearest_seen: number of unseen classes by similarity to their nearest seen class.
     """
 
     split: str
@@ -124,7 +123,7 @@ class ClassSplitInfo(Document, frozen=True):
 
 
 def class_split_info(benchmark: Benchmark, name: str) -> ClassSplitInfo:
-    """Return class counts of a split's parts and, for seen and unseen parts, lost words and nearest seen classes."""
+    """Return the description of the class split ``name`` of a dataset."""
     split, classes = benchmark.class_splits[name](), benchmark.classes
     parts = {
         part: SplitPart(*(int(each.sum()) for each in (mask, mask & classes.no_interaction, mask & classes.rare)))
@@ -243,7 +242,7 @@ class Missing(Document, frozen=True):
 
 
 class DatasetCheck(Document, frozen=True):
-    """Files of a folder except images, number of images, missing dataset files, and commands that score the files."""
+    """Files of a folder (images only as a number), missing dataset files, and commands that score the files."""
 
     folder: str
     pictures: Count
@@ -253,7 +252,7 @@ class DatasetCheck(Document, frozen=True):
 
 
 def dataset_check(folder: str, inventory: Inventory, wanted: Sequence[Benchmark]) -> DatasetCheck:
-    """Return the files found in a folder, the files missing for the wanted benchmarks, and scoring commands."""
+    """Return the files found in a folder, the files that ``wanted`` benchmarks lack there, and scoring commands."""
     missing = [
         Missing(benchmark.name, holds, [WantedFile(file.name, file.purpose, file.place) for file in options])
         for benchmark in wanted
@@ -264,7 +263,7 @@ def dataset_check(folder: str, inventory: Inventory, wanted: Sequence[Benchmark]
 
 
 def print_inventory(check: DatasetCheck, datasets: Sequence[str], to: Console) -> None:
-    """Print the files of the given datasets in a folder, missing files, scoring commands, and files of no dataset."""
+    """Print the files that a folder has and lacks of each dataset, scoring commands, and then all other files."""
     sizes = f"{pluralize(len(check.files), 'file')}, {pluralize(check.pictures, 'picture')}"
     print_line(to, f"{check.folder}: {sizes}", "bold")
     for dataset in datasets:
@@ -325,7 +324,7 @@ _COUNTS = ("images", "triplets", "combinations")
 
 
 def print_split(folder: str, card: DatasetSplit, to: Console) -> None:
-    """Print the sizes of a split as in the table of the paper, and the counts of the written files."""
+    """Print the sizes of training and test set before and after a split by combinations, and what both sets share."""
     print_line(to, f"{folder}: {card.dataset}, split by combinations with seed {card.seed}", "bold")
     made = table("", *(f"{name}, {part}" for name in _COUNTS for part in PARTS))
     for title, parts in (("original", card.original), ("split", card.statistics)):

@@ -31,7 +31,7 @@ _NO_WORD = "(nothing)"
 
 
 def print_semantics(found: SemanticDiagnosis, to: Console, *, verbose: bool = True) -> None:
-    """Print the parts of SHOE-mAP, if measured; with ``verbose`` also relations of wrong words, and confusions."""
+    """Print SHOE-mAP as a sum of its parts, if measured; ``verbose`` adds tables of wrong words and of confusions."""
     wide, gap = to.width >= 140, found.vocabulary_gap
     if gap is not None:
         sentence = (
@@ -148,8 +148,8 @@ def print_diagnoses(
 ) -> None:
     """Print the diagnosis of one model, or of several side by side.
 
-    ``sweeps`` adds metrics at several thresholds. ``verbose`` adds the tables of successive fixes, pairs and wrong
-    words, and the signatures.
+    ``sweeps`` adds metrics at several thresholds. ``verbose`` adds tables of mAP as errors are fixed one after the
+    other, of pair detection and of wrong words, and the signatures.
     """
     first = next(iter(models.values()))
     counted = f"{pluralize(first.pairs.images, 'image')} and {pluralize(len(first.scope.truth), 'triplet')} evaluated"
@@ -368,7 +368,7 @@ class SeveralModels(Document, frozen=True):
 
 
 def document(models: Models, truth: GroundTruth, *, sweeps: bool = False) -> OneModel | SeveralModels:
-    """Return the metrics of one or more models with one ground truth; with ``sweeps``, also at several thresholds."""
+    """Return the diagnoses of one or more models as a JSON document; ``sweeps`` adds metrics at several thresholds."""
     data = truth.classes.name, truth.split
     figures = {name: asdict(found.figures(sweeps=sweeps)) for name, found in models.items()}
     if len(figures) > 1:

@@ -1,4 +1,4 @@
-"""Notes on reports, and audits, calibration, protocol differences and verdicts in the terminal."""
+"""Notes on reports; audits, calibration, differences of protocols, and verification of runs in the terminal."""
 
 import numpy as np
 from msgspec.structs import astuple
@@ -23,7 +23,7 @@ THRESHOLD_NOTE = (
 
 
 def threshold_names(tau: float) -> dict[str, str]:
-    """Return, per value of the option ``tau-by``, a description of the predictions that count as confident."""
+    """Return, by value of the option ``tau-by``, which predictions count as confident with the threshold ``tau``."""
     best, score = f"best {1 - tau:.0%}", f"score of {tau:g} or more"
     return {"dataset": f"{best} of all", "image": f"{best} per image", "score": score, "best": "highest SHOE-mF1"}
 
@@ -40,7 +40,7 @@ def notes(report: Report, evidence: Evidence) -> list[str]:
 
 
 def essential_notes(report: Report, evidence: Evidence) -> list[str]:
-    """Return the notes to read before the scores are trusted: doubtful input, missing metrics, repairs."""
+    """Return the notes to read before the scores are trusted, such as doubtful input and metrics not measured."""
     lines = [*report.warnings]
     lines += [f"{part}: not measured: {why}" for part, why in report.absent.items()]
     lines += [line for line in (report.notes.lines() if report.notes else []) if line not in lines]
@@ -68,7 +68,7 @@ def essential_notes(report: Report, evidence: Evidence) -> list[str]:
 
 
 def detail_notes(report: Report, evidence: Evidence) -> list[str]:
-    """Return the notes that explain the metrics: vocabulary, protocol, ties, and the basis of the similarities."""
+    """Return the notes that explain the metrics: vocabulary, protocol, ties, origin of similarities, and bounds."""
     lines = [_part_line(name, part) for name, part in _parts(evidence) if not any(part.unresolved)]
     if strict := report.strict:
         options = strict.options
@@ -131,7 +131,7 @@ def _tie_line(protocol: str, share: float, *, order_free: bool) -> str:
 
 
 def bounds_notes(evidence: Evidence) -> list[str]:
-    """Return the results of ``--bounds``: effects of the order of lines, of unrated pairs and of single raters."""
+    """Return the results of ``--bounds``: score ranges over line orders, ratings of unrated pairs, and raters."""
     lines = []
     if evidence.orders:
         ranges = (f"{name} {percent(low)} to {percent(high)}" for name, (low, high) in evidence.orders.items())
@@ -179,7 +179,7 @@ _HEADINGS = {
 
 
 def print_audit(found: Audit, to: Console) -> None:
-    """Print the metrics of the file and the points that each attack adds, a table per protocol, and the attacks."""
+    """Print a table per protocol, with metrics and the points that each attack adds, and descriptions of attacks."""
     title = "points that each attack on the file adds to a metric"
     print_line(to, f"{title}; a sound metric gains nothing from any attack")
     for protocol, honest in found.protocols.items():
@@ -194,7 +194,7 @@ def print_audit(found: Audit, to: Console) -> None:
 
 
 def calibrated(run: Run, bins: int) -> ModelCalibration:
-    """Return the calibration of a run under each exact-label and the semantic protocol, with ``bins`` score bins."""
+    """Return the calibration of a run's scores by each strict protocol and by SHOE, in ``bins`` bins of scores."""
     results = [calibration(each.entries, bins, each.options.protocol, str(each.signature)) for each in run.strict]
     if run.semantic is not None:
         results.append(calibration(run.semantic.entries, bins, run.semantic.options.protocol, str(run.signature)))
@@ -202,7 +202,7 @@ def calibrated(run: Run, bins: int) -> ModelCalibration:
 
 
 def print_calibration(found: CalibrationReport, to: Console) -> None:
-    """Print the calibration errors of all files and protocols; for a single file, also its bins with predictions."""
+    """Print the calibration error of each file and protocol; for a single file, also each bin that is not empty."""
     print_line(to, "mean score compared with the percentage of right predictions; error: expected calibration error")
     made = table("predictions", "protocol", "mAP %", "error %", "tied %", "ranked")
     for model in found.models:
@@ -224,7 +224,7 @@ _FIGURES = ("mAP", "rare", "non-rare")
 
 
 def print_explained(report: Report, found: Explained, to: Console, *, verbose: bool = False) -> None:
-    """Print mAP by protocol, the contribution of each differing rule and, if known, image labels of false positives.
+    """Print mAP by protocol, the effect of each differing rule and, with image labels, verified false positives.
 
     With ``verbose``, also print rare and non-rare mAP, rules without effect, classes that changed most, and the effect
     of duplicate annotations.
@@ -303,7 +303,7 @@ def _print_false_positives(found: Explained, to: Console) -> None:
 
 
 def print_verdict(name: str, verdict: Verdict, to: Console) -> None:
-    """Print whether scoring again gives equal results, or the differences and their reasons."""
+    """Print that scoring the run ``name`` again gives equal results, or the differences and their reasons."""
     if verdict.equal:
         figures = pluralize(len(verdict.figures), "figure")
         print_line(to, f"{name}: equal: {figures}, options, version and hashes", "bold")

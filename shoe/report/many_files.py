@@ -30,7 +30,7 @@ from shoe.version import __version__
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Outcome of :func:`score_many`.
+    """Result of :func:`score_many`.
 
     Attributes:
         results: result file by prediction file, for all results that exist.
@@ -142,7 +142,7 @@ def _scored(common: _Common, key: tuple[str, bytes]) -> bytes | str:
 
 
 def _settings(options: ScoringOptions, similarity: Similarity, *, bounds: bool) -> bytes:
-    """Return a digest of everything that results depend on, except predictions; files enter with their content."""
+    """Return a digest of all that results depend on, except predictions: options, contents of files, and version."""
     facts: dict[str, Any] = {**asdict(options), "bounds": bounds, "version": __version__}
     split = Path(options.split) if options.split else None
     files = {"ground_truth": options.ground_truth, "classes": options.classes, "image_labels": options.image_labels}

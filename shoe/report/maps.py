@@ -125,7 +125,7 @@ def _prose_lines(value: Any, depth: int = 0) -> Iterator[str]:
         yield f"{indent}{printable(str(value), longest=_LONGEST)}"
 
 
-_MOST_ROWS = 64  # of a table of subsets of raters
+_MOST_ROWS = 64  # maximum number of rows in a table of subsets of raters
 
 
 def print_diff(
@@ -169,7 +169,7 @@ def _with_difference(a: float | None, b: float | None) -> tuple[str, str, str]:
 
 
 def print_ablation(ablation: MapAblate, similarity: SimilarityMap, report: Report | None, to: Console) -> None:
-    """Print scores and agreement with people of a map's subsets of raters; at most 64 subsets are shown.
+    """Print score and agreement with people of each subset of a map's raters; at most 64 subsets are shown.
 
     ``report`` is the score with all raters; None if nothing was scored.
     """
@@ -241,9 +241,9 @@ def _range(spread: SubsetSpread) -> str:
 
 
 def learned_table(found: MapLearned) -> Group:
-    """Return a table of the accuracy of predicted ratings, and one line per class whose predictions are too high.
+    """Return a table of the accuracy of predicted ratings, and one line per class with suspiciously high predictions.
 
-    Per part of speech, the table has one row for held-out senses and one for held-out classes.
+    The table has a row for held-out senses and a row for held-out classes, each for verbs and for objects.
     """
     made = table("predicted", "held out", "pairs", "rho", "kappa (quadratic)", "off by", "bias", names=2)
     for part, of_part in (("verbs", found.verbs), ("objects", found.objects)):
@@ -260,9 +260,9 @@ def learned_table(found: MapLearned) -> Group:
 
 
 def estimate_table(estimate: Estimate) -> Group:
-    """Return the planned pairs, a table of costs per rater, and the assumptions of an estimate.
+    """Return the planned pairs, a table of expected costs per rater, and the assumptions of an estimate.
 
-    "~" marks a likely value; the line below it has the lowest and the highest value.
+    "~" marks an uncertain value. Below an uncertain cost or duration are the lowest and the highest value.
     """
     columns = ("answered", "to ask", "requests", "tokens in", "out", printable(f"cost {estimate.currency}"), "hours")
     made = table("rater", *columns)
@@ -308,7 +308,7 @@ def _money(amount: float) -> str:
 
 
 def print_outcome(raters: Raters, outcome: Outcome, to: Console) -> None:
-    """Print the number of questions by state, disagreements about a sample of pairs rated 0, and requests."""
+    """Print pairs by state, how often others rate pairs above 0 that the first rater rated 0, and requests by rater."""
     made = table("rater", "part", "rated", "refused", "unparsable", "unrated", "not asked", names=2)
     for column, rater in enumerate(raters.columns):
         for part, rated in outcome.parts.items():
@@ -344,13 +344,13 @@ def failure_lines(outcome: Outcome) -> Iterator[str]:
             yield f"{tally.name}: failed attempts: {kinds}"
 
 
-def left(outcome: Outcome) -> int:
+def unanswered_questions(outcome: Outcome) -> int:
     """Return the number of unanswered questions, summed over all raters."""
     return sum(int(unanswered(rated).sum()) for rated in outcome.parts.values())
 
 
 def round_line(state: CompletionRound, currency: str) -> str:
-    """Return score, interval, number of rated pairs and cost after a round in one line."""
+    """Return SHOE-mAP, its interval, number of rated pairs and cost after a round of rating in one line."""
     low, high = state.map_interval
     rated = f"{state.rated:,} pairs rated" if state.rated else "no pair rated yet"
     cost = f", {state.cost:,.4g} {currency}" if state.cost else ""
@@ -369,7 +369,7 @@ def rounds_table(completion: Completion, currency: str) -> Table:
 
 
 def closing_lines(completion: Completion, pairs: CompletedPairs, tolerance: float) -> Iterator[str]:
-    """Yield lines that say why a completion ended, and how many pairs other plans would have rated."""
+    """Yield lines on why the completion of a map ended, and how many pairs other plans would have rated."""
     yield f"{completion.why} ({percent(tolerance)} points)" if completion.why is Why.TOLERANCE else str(completion.why)
     if completion.why is not Why.DECIDED:
         yield "the interval does not cover false positives of unlikely classes: docs/protocols.md, 10.7"

@@ -30,8 +30,8 @@ def write_classes(report: Report, path: str | Path) -> None:
     Columns: class, verb, object, rare ("rare" or empty), ground_truths, and predictions with exactly the words of the
     class. With a class split: nearest_seen and nearest_similarity of unseen classes. ``PROTOCOL_ap`` and
     ``PROTOCOL_recall`` are average precision and largest recall by strict protocol, ``PROTOCOL_ap`` and
-    ``PROTOCOL_f1`` average precision and F1 of SHOE. Values are fractions, 0 to 1, and empty for classes outside the
-    mean, so the mean of a column is the metric in the report.
+    ``PROTOCOL_f1`` average precision and F1 of SHOE. Values are fractions, 0 to 1. Classes that do not count in the
+    mean have no value, so the mean of a column is the metric in the report.
     """
     task, classes = report.task, report.truth.classes
     columns: dict[str, list[str] | list[int]] = {
@@ -65,10 +65,10 @@ WORDINGS_TITLE = "Predicted words other than labels: most credit lost, then most
 
 
 def wordings_table(wordings: Sequence[Wording], *, narrow: bool = False) -> Table:
-    """Return a table with one row per wording; a line separates most credit lost from most credit gained.
+    """Return a table with one row per wording, in two groups: most credit lost, then most credit gained.
 
-    ``wordings`` are those with most credit lost, then at most as many with most credit gained. ``narrow`` leaves out
-    some columns, and all but the first five rows of each group.
+    ``wordings`` are statistics of predicted words, first those with most credit lost, then at most as many with most
+    credit gained. ``narrow`` leaves out some columns, and all but the first five rows of each group.
     """
     lost = sum(wording.lost >= 0.05 for wording in wordings[: (len(wordings) + 1) // 2])  # less is printed as 0.0
     headings = ["prediction", "verb · object", "compared with"]
@@ -95,9 +95,8 @@ def write_wordings(wordings: Sequence[Wording], unread: Mapping[str, int], path:
     """Write all wordings of a report as CSV, one per line, atomically.
 
     Columns are the fields of :class:`~shoe.scoring.evidence.facts.Wording`; fields of verb and object have the prefixes
-    ``verb_`` and ``object_``. Phrases are separated by " | ". ``unread`` is the number of occurrences of each phrase in
-    which no verb and object were found: each has a line with only its count, which replaces the wordings without verb
-    and object.
+    ``verb_`` and ``object_``. Phrases are separated by " | ". ``unread`` counts the phrases in which no verb and object
+    were found: each phrase has a line with only its count, in place of the wordings without verb and object.
     """
     rows: list[dict[str, Any]] = []
     for wording in wordings:
@@ -123,7 +122,7 @@ class Score(Figures, frozen=True, kw_only=True):
     Attributes:
         resolution: how predicted words were resolved to senses.
         profile: statistics of the predictions, such as duplicates and equal scores.
-        by_nearest_seen: with a class split, unseen classes by their similarity to the nearest seen class.
+        by_nearest_seen: with a class split, mAP of unseen classes by similarity to their nearest seen class.
         order_spans: with ``--bounds``, the lowest and highest mAP over several orders of the lines of the file, by
             protocol; only protocols whose mAP depends on the order.
         absent: for each part that could not be measured, the reason.

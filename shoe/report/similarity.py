@@ -15,10 +15,10 @@ from shoe.similarity import combine as combined
 from shoe.similarity.explain import Explanation, explanations
 
 
-def split_of(phrase: str) -> tuple[list[str], list[Reading]]:
-    """Return text lines that explain how a phrase is split into verb and object, and the accepted readings, if any.
+def explain_phrase(phrase: str) -> tuple[list[str], list[Reading]]:
+    """Return lines that explain how a phrase is split into verb and object, and the (verb, object) that were found.
 
-    >>> split_of("a man wearing a helmet rides a brown horse")[0]
+    >>> explain_phrase("a man wearing a helmet rides a brown horse")[0]
     ['  read as   rides · brown horse', '  could be  wearing · helmet']
     """
     parsed, all_readings = interactions(phrase), parse_phrase(phrase).readings
@@ -49,7 +49,7 @@ class MapName(Document, frozen=True):
 
 
 class Combined(Document, frozen=True):
-    """Similarity of two interactions, combined from the similarities of their verbs and their objects."""
+    """Similarity of two interactions: verbs and objects combined by the rule ``combine``, verbs with ``weight``."""
 
     combine: str
     weight: Fraction
@@ -59,8 +59,8 @@ class Combined(Document, frozen=True):
 class ExplainedSimilarity(Document, frozen=True):
     """Similarity of two words or interactions, with its explanation.
 
-    For words, ``parts`` has an explanation per class sense that the class may mean. For interactions, ``parts`` has the
-    explanations of the verbs and of the objects.
+    For words, ``parts`` has an explanation for each class sense that the class word may mean. For interactions, it has
+    one explanation of the verbs and one of the objects.
     """
 
     similarity: MapName
@@ -71,7 +71,7 @@ class ExplainedSimilarity(Document, frozen=True):
 def similarity_of(
     source: Similarity, a: str, b: str, part: str | None = None, combine: str = "arithmetic", weight: float = 0.5
 ) -> ExplainedSimilarity:
-    """Return the similarity of a class and a predicted word, or of two interactions, with its explanation.
+    """Return the similarity of a class and a prediction, both words or both interactions, with its explanation.
 
     Args:
         source: similarity map or WordNet measure.

@@ -21,7 +21,7 @@ from shoe.study.testers import Result, TestersReport
 
 
 def print_study(study: StudyRatings, found: StudyReport, to: Console, *, as_drawn: bool = False) -> None:
-    """Print the agreement in a study with intervals, each rater, raters of a similarity map, and excluded raters.
+    """Print the agreement of raters with intervals, results per rater and rater of a map, and excluded raters.
 
     ``study`` contains no gold items. ``as_drawn`` adds a note that sampling weights were not used.
     """
@@ -68,7 +68,7 @@ def print_study(study: StudyRatings, found: StudyReport, to: Console, *, as_draw
 
 
 def print_plan(folder: Path, study: Study, drawn: Drawn, to: Console) -> None:
-    """Print the number of sampled items by differing part and similarity level, and the expected precision."""
+    """Print the number of items by differing word (verb, object or both) and similarity, and expected precision."""
     gold = sum(item.gold is not None for item in study.items)
     counts = [(len(study.items) - gold, "item"), (gold, "gold item"), (len(study.training), "practice item")]
     if seen := sum(bool(item.picture) for item in study.items):
@@ -90,7 +90,7 @@ def print_plan(folder: Path, study: Study, drawn: Drawn, to: Console) -> None:
 
 
 def columns_of(found: StudyReport) -> dict[str, Agreement]:
-    """Return the agreement of all raters, without excluded raters if there are any, and per stratum, by title."""
+    """Return agreement by title: of all raters, of all but excluded raters if there are any, and per stratum."""
     without = {"without excluded": found.without_excluded} if found.without_excluded else {}
     return {"all": found.all, **without, **found.parts}
 
@@ -229,7 +229,7 @@ _MOST_PAIRS = 5
 
 
 def print_against(found: MeasureComparison, models: int, to: Console) -> None:
-    """Print how well each metric agrees with the human ratings on predictions, models per image, and models."""
+    """Print how far each measure ranks predictions, models on each image, and models in the order of human ratings."""
     sizes = [pluralize(found.images, "image"), pluralize(models, "model"), pluralize(found.raters, "rater")]
     judged = count(found.levels["prediction"].number)
     holes = f", {pluralize(found.holes, 'line')} without a rating" if found.holes else ""
@@ -279,7 +279,7 @@ def _print_closest(name: str, level: Level, to: Console) -> None:
 
 
 def against_latex(found: MeasureComparison) -> str:
-    r"""Return a LaTeX table with one row per measure and level; needs ``\usepackage{booktabs}``."""
+    r"""Return a LaTeX table with a part per level and a row per measure; needs ``\usepackage{booktabs}``."""
     lines = [r"\begin{tabular}{lrrrr}", r"\toprule"]
     for number, (name, level) in enumerate(found.levels.items()):
         names = list(next(iter(level.figures.values()), {}))

@@ -131,7 +131,7 @@ def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
 def percent(value: float | None, *, rounded: bool = False) -> str:
     """Return a fraction in percent without "%", or a dash for None.
 
-    The text has two decimals; with ``rounded``, only the decimals that the fraction itself has.
+    The text has two decimals; with ``rounded``, at most six significant digits, without zeros at the end.
     """
     return "–" if value is None else f"{100 * value:{'.6g' if rounded else '.2f'}}"
 
@@ -152,7 +152,7 @@ def count(value: int) -> str:
 
 
 def model_names(paths: Sequence[Path]) -> list[str]:
-    """Return unique names of models: file names, with endings, folders and then numbers only if names are equal."""
+    """Return unique names of models: file stems; if some are equal, file names, then with folders, then numbered."""
     paths = [Path(os.fsencode(path).decode("utf-8", "replace")) for path in paths]  # JSON text must be valid Unicode
     names = [path.stem for path in paths]
     for parts in range(1, max((len(path.parts) for path in paths), default=0) + 1):

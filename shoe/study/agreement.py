@@ -1,4 +1,4 @@
-"""Agreement of raters with each other and with themselves (SHOE supplement, sections 5.2, 5.3 and 6.3)."""
+"""Agreement of raters (SHOE supplement, 5.2, 5.3 and 6.3), from (N, R) ``ratings`` and (N,) item weights ``weight``."""
 
 from collections.abc import Callable, Sequence
 from typing import Annotated, Literal, NamedTuple
@@ -16,7 +16,7 @@ LEVELS = HIGHEST + 1
 
 
 def mean_kappa(ratings: Ratings, weight: Floats | None = None) -> float | None:
-    """Return the mean quadratic weighted kappa over all pairs of raters with a defined kappa; None without a pair."""
+    """Return the mean quadratic weighted kappa over all pairs of raters for which it is defined, or None if none is."""
     return mean_of_pairs(PairSums.from_ratings(ratings, weight).kappas)
 
 
@@ -66,12 +66,12 @@ def within_item_spread(ratings: Ratings, weight: Floats | None = None) -> float 
 
 
 def majority(ratings: Ratings) -> Ratings:
-    """Return the (N,) most frequent rating of each item, the lowest of several; MISSING for items without ratings."""
+    """Return the (N,) most frequent rating of each item, of ties the lowest; MISSING for items without ratings."""
     counts = counts_of_levels(ratings, LEVELS)
     return np.where(counts.sum(axis=1) > 0, counts.argmax(axis=1), MISSING).astype(np.int8)
 
 
-# How far a figure of a study may be from what other people and other items would have given.
+# Intervals of statistics of a study, over raters and items.
 
 Statistic = Callable[[Indices, Indices], float | None]
 """Function of item indices and rater indices: the value of a statistic, or None if undefined."""
@@ -100,15 +100,15 @@ class Figure(Document, frozen=True):
     interval: Ends | None = None
 
 
-class LeftOut(NamedTuple):
-    """A statistic, its values without each group of items, and its values without each group of raters (jackknife)."""
+class Jackknife(NamedTuple):
+    """A statistic, and its jackknife values: without each group of items, and without each group of raters."""
 
     whole: float | None
     items: list[float | None]
     raters: list[float | None]
 
     def figure(self, scale: Scale = "as it is") -> Figure:
-        """Return the value, and its 95 % interval if it is defined, as in :func:`figure_of`."""
+        """Return the value with its 95 % interval, on the ``scale`` and under the conditions of :func:`figure_of`."""
         from scipy.stats import t
 
         if self.whole is None or (found := self._spread(scale)) is None:
@@ -119,11 +119,11 @@ class LeftOut(NamedTuple):
         low, high = back(to_scale(np.array(self.whole)) + np.array([-reach, reach]))
         return Figure(self.whole, Interval(float(low), float(high)))
 
-    def minus(self, other: "LeftOut") -> "LeftOut":
-        """Return the difference of two statistics of the same items and raters, also without each group."""
+    def minus(self, other: "Jackknife") -> "Jackknife":
+        """Return this statistic minus ``other`` of the same items and raters, as a whole and without each group."""
         pairs = zip(self[1:], other[1:], strict=True)
         items, raters = ([minus(a, b) for a, b in zip(*both, strict=True)] for both in pairs)
-        return LeftOut(minus(self.whole, other.whole), items, raters)
+        return Jackknife(minus(self.whole, other.whole), items, raters)
 
     @property
     def p(self) -> float | None:
@@ -147,19 +147,18 @@ class LeftOut(NamedTuple):
 def figure_of(statistic: Statistic, shape: tuple[int, ...], scale: Scale = "as it is") -> Figure:
     """Return a statistic with its 95 % interval over items and raters, both treated as samples.
 
-    The interval is a delete-one jackknife over raters and over items, each in at most 50 groups. The groups are the
-    same in every call. The two variances are added, and the quantile is Student's t with Satterthwaite's degrees of
-    freedom. A bootstrap of five raters would be too narrow. If items have population weights, the statistic weights the
-    remaining items.
+    Two jackknives leave out one item, and one rater, at a time, or one of 50 groups if there are more than 50; groups
+    are the same in every call. Their variances are added, and the quantile is Student's t with Satterthwaite's degrees
+    of freedom. With as few as five raters, a bootstrap interval would be too narrow.
 
     Args:
-        statistic: function of item indices and rater indices.
+        statistic: function of the indices of remaining items and raters; applies the weights of items, if any.
         shape: number of items and number of raters.
         scale: transformation under which the statistic is nearly normal.
 
     Returns:
-        The value. It has no interval if the value or a deletion is undefined (for example with fewer than two raters
-        or items), or if all deletions are equal.
+        The value. It has no interval if the value or a jackknife value is undefined (for example with fewer than two
+        raters or items), or if all jackknife values are equal.
     """
     items, raters = map(np.arange, shape)
     whole = statistic(items, raters)
@@ -169,7 +168,7 @@ def figure_of(statistic: Statistic, shape: tuple[int, ...], scale: Scale = "as i
     of_items = [statistic(items[group != g], raters) for g in range(group.max() + 1)]
     group = raters if len(raters) <= _GROUPS else groups_of(len(raters))
     of_raters = [statistic(items, raters[group != g]) for g in range(group.max() + 1)]
-    return LeftOut(whole, of_items, of_raters).figure(scale)
+    return Jackknife(whole, of_items, of_raters).figure(scale)
 
 
 def groups_of(items: int) -> Indices:
@@ -180,7 +179,7 @@ def groups_of(items: int) -> Indices:
 
 
 def _variance(without: list[float | None], scale: Scale) -> float | None:
-    """Return the jackknife variance of leave-one-out values, or None for fewer than two or undefined values."""
+    """Return the jackknife variance of leave-one-out values; None if one is undefined or there are fewer than two."""
     if len(without) < 2 or any(value is None for value in without):
         return None
     values = _SCALES[scale][0](np.array(without, np.float64))

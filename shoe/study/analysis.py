@@ -18,7 +18,7 @@ from shoe.study.agreement import LEVELS, Ends, Figure, Scale, figure_of, mean_ra
 from shoe.study.raters_and_people import PeopleAndRaters
 from shoe.study.ratings import StudyRatings
 
-# Raters whose answers say that they did not look: by rules that are fixed before anybody rates.
+# Exclusion of raters who seem not to have read the items, by rules that are fixed before the study.
 
 GOLD_SHARE, GOLD_REACH, ONE_LEVEL_SHARE, FEWEST, MEDIAN_SECONDS = 0.75, 1, 0.95, 20, 1.5
 RULES = (
@@ -30,7 +30,7 @@ RULES = (
 
 
 def excluded(study: StudyRatings) -> dict[str, list[str]]:
-    """Return the exclusion rules (texts of ``RULES``) that raters broke, by rater; rules without data do not apply."""
+    """Return the texts of the ``RULES`` that raters broke, by rater; nobody breaks a rule whose data are missing."""
     found: dict[str, list[str]] = {}
     for j, rater in enumerate(study.raters):
         given = study.first[:, j] != MISSING
@@ -93,7 +93,7 @@ class PictureEffect(Document, frozen=True, kw_only=True):
 
     Attributes:
         answers: number of ratings given with an image.
-        changed: fraction of changed ratings. Its interval treats ratings of one item or one rater as dependent.
+        changed: fraction of changed ratings, with its 95 % interval over items and raters.
         size: mean absolute change of the changed ratings, in points of the scale.
     """
 
@@ -142,7 +142,7 @@ class StudyRater(Document, frozen=True, kw_only=True):
 
 
 class StudyPopulation(Document, frozen=True):
-    """Estimated number of pairs in the population, and the effective sample size (Kish 1965)."""
+    """Estimated number of pairs of interactions in the population, and the effective sample size (Kish 1965)."""
 
     pairs: Positive
     effective: Positive
@@ -156,7 +156,7 @@ class StudyReport(Document, frozen=True, kw_only=True):
         all: agreement of all raters over all items except gold items.
         without_excluded: agreement without the excluded raters; absent if nobody is excluded or nobody remains.
         parts: agreement per stratum, if the table has several strata.
-        by_majority: number of ratings by the item's most frequent rating, 0 to 4, and then by the rating, 0 to 4.
+        by_majority: for each level 0 to 4, ratings of the items whose most frequent rating is this level, by level.
         retest, picture: results for items shown twice, or with an image; absent without such answers.
         rules: exclusion rules; only ``without_excluded`` leaves out the raters that broke a rule.
         beside: comparison of people with the raters of a map; absent if not requested.
@@ -176,7 +176,7 @@ class StudyReport(Document, frozen=True, kw_only=True):
 
 
 def analyse(study: StudyRatings) -> tuple[StudyRatings, StudyReport]:
-    """Return a study without its gold items, and all results; ``beside`` of the results is None.
+    """Return a study without its gold items, and its results, in which ``beside`` is None.
 
     If items have weights, the results are estimates for the population. Undefined values are left out.
     """
@@ -212,7 +212,7 @@ def analyse(study: StudyRatings) -> tuple[StudyRatings, StudyReport]:
 
 
 def agreement_of(study: StudyRatings, *, items_alone: bool = True) -> Agreement:
-    """Return the agreement of raters and with the reference; ``items_alone`` adds its p and intervals over items."""
+    """Return the agreement of raters; for the reference, ``items_alone`` adds its p-value and intervals over items."""
     ratings, weight = study.first, _weight(study)
     spread = agreement.within_item_spread(ratings, weight)
     number = (ratings != MISSING).sum(axis=1)
@@ -228,7 +228,7 @@ def agreement_of(study: StudyRatings, *, items_alone: bool = True) -> Agreement:
         return figure_of(statistic, ratings.shape, scale)
 
     def kappa(items: Indices, raters: Indices) -> float | None:
-        if len(items) == len(ratings):  # without some raters, the others agree as they did
+        if len(items) == len(ratings):  # leaving out raters does not change the kappas of the others
             return agreement.mean_of_pairs(kappas[np.ix_(raters, raters)])
         if weight is None:
             left_out = np.ones(len(ratings), bool)

@@ -33,7 +33,7 @@ def write_study(folder: Path, study: AnyStudy, pictures: Mapping[str, bytes]) ->
         raise OptionError(f"{folder} holds another study; use an empty folder, or the options of that study")
     try:
         (folder / PICTURES if pictures else folder).mkdir(parents=True, exist_ok=True)
-        for name, content in pictures.items():  # without study.json, which comes last, they are nothing
+        for name, content in pictures.items():  # study.json is written last, so that no study is incomplete
             (folder / PICTURES / name).write_bytes(content)
     except OSError as error:
         raise InputError(folder, found=str(error.strerror), expected="a folder that can be written to") from error
@@ -74,7 +74,7 @@ def load_study(folder: Path) -> AnyStudy:
     return read_typed(path, data, kind, place)
 
 
-# Files that raters send back, as one table of answers.
+# Answers in the files that raters send back.
 
 
 class RaterAnswer(msgspec.Struct, frozen=True):
@@ -112,14 +112,14 @@ LastAnswers = dict[tuple[str, Question], RaterAnswer]
 
 
 def answers_of(study: AnyStudy, paths: Sequence[Path]) -> LastAnswers:
-    """Return the last answer of each rater to each question in raters' files, sorted by rater and question.
+    """Read raters' files, and return the last answer of each rater to each question, sorted by rater and question.
 
     Raise InputError if a file belongs to another study or an unknown rater, an answer has no question in the study, or
     two answers of a rater to a question differ, but have the same time.
     """
     answers: dict[tuple[str, Question], tuple[tuple[float, int], RaterAnswer, Path]] = {}
     for path in paths:
-        returned, latest = _read(path, study), -np.inf  # a clock that was put back changes no order
+        returned, latest = _read(path, study), -np.inf  # so that a clock that was set back does not change the order
         for place, answer in enumerate(returned.answers):
             latest = max(latest, answer.answered)
             key, when = (returned.rater, answer.question), (latest, place)
@@ -138,7 +138,7 @@ def table_of(study: AnyStudy, answers: LastAnswers) -> list[list[object]]:
 
 
 def kept_problems(folder: Path, study: ProblemStudy, answers: LastAnswers) -> Problems:
-    """Return the problems of a study that at least one tester solved."""
+    """Return the problems of a study that at least one tester solved, according to ``answers``."""
     trials = trials_of(table_of(study, answers), folder)
     kept = sorted(int(name) for name, solved in zip(trials.problems, trials.kept, strict=True) if solved)
     return problems_of(folder, study).select(np.array(kept, np.int64))

@@ -35,8 +35,8 @@ class Question(NamedTuple):
     Attributes:
         item: index of the item in the study.
         occasion: 1 for the first rating, 2 for a repeat.
-        phase: "words" for a rating of words, "picture" for the same rating kept or changed after the image is shown,
-            "sides" for the side of a Bongard problem to which a query belongs.
+        phase: "words" for a rating of two interactions in words, "picture" for the rating after their image is shown,
+            "sides" for the side of a Bongard problem to which a query image belongs.
     """
 
     item: int
@@ -62,10 +62,10 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Item(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A pair of interactions a and b: words and WordNet names of both, and ``part``, their difference.
+    """A pair of interactions a and b, by words and by WordNet names, and ``part``, in which they differ.
 
-    The part is "verb", "object" or "both"; "gold" for a gold item, which also has its expected rating. An item with an
-    image of its first class has ``picture``. Drawn items have a sampling weight, 1 / (inclusion probability), and a
+    The part is "verb", "object" or "both", or "gold" for a gold item, whose expected rating is ``gold``. An item with
+    an image of its first class has ``picture``. Drawn items have a sampling weight, 1 / (inclusion probability), and a
     stratum; gold items and practice items have neither.
     """
 
@@ -88,7 +88,7 @@ class Item(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class RatingStudy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Base class of studies of pairs and of Bongard problems, which define the fields."""
+    """Base class of :class:`Study` and :class:`ProblemStudy`."""
 
     if TYPE_CHECKING:
 
@@ -147,7 +147,7 @@ class Study(RatingStudy, frozen=True, forbid_unknown_fields=True):
         return shown + [Question(item, 1, "picture") for item in again if self.items[item].picture]
 
     def row(self, rater: str, question: Question, rating: int, seconds: float) -> list[object]:
-        """Return the row of the table of answers for one answer, in the order of ``columns``; "" if missing."""
+        """Return an answer as a row of the table of answers, in the order of ``columns``; "" for missing values."""
         item = self.items[question.item]
         rest = (item.part, item.gold, seconds, item.weight, item.stratum)
         told = ("" if value in (None, UNSET) else value for value in rest)
@@ -155,11 +155,11 @@ class Study(RatingStudy, frozen=True, forbid_unknown_fields=True):
 
 
 class Drawn(NamedTuple):
-    """Origin of a study's items.
+    """How the items of a study were drawn.
 
     Attributes:
         strata: number of pairs available and drawn per stratum, practice items included.
-        influence: fraction of the total influence on the score that the drawn pairs have, or None without influences.
+        influence: fraction of the influence of all pairs on the score that is due to the drawn pairs, if known.
     """
 
     strata: Strata
@@ -169,12 +169,12 @@ class Drawn(NamedTuple):
 def new_study(
     data: Benchmark, similarity: Similarity, items: int, raters: int, seed: int, influential: Influential | None = None
 ) -> tuple[Study, Drawn]:
-    """Return a new study on a dataset, and the origin of its items.
+    """Return a new study on a dataset, and how its items were drawn.
 
     The study has ``items`` drawn items, additional gold items (3 %, at least two), and five practice items. Items are
-    drawn evenly over strata. If ``influential`` is given, items are drawn from its pairs in proportion to their
-    influence on a score. Gold items compare a class with itself (rating 4), or two classes that differ in both words
-    and have similarity 0 in the map (rating 0). Raise OptionError if there are not enough pairs.
+    pairs of classes, drawn evenly over strata. If ``influential`` is given, items are drawn from its pairs instead,
+    more often the larger their influence on a score. Gold items compare a class with itself (rating 4), or two classes
+    that differ in both words and have similarity 0 in the map (rating 0). Raise OptionError without enough pairs.
     """
     if influential is None:
         sample = draw(data.classes, similarity, items + _TRAINING, seed)
@@ -195,7 +195,7 @@ def new_study(
         where = Drawn({cell: (number, taken[cell]) for cell, number in there.items()}, share)
     order = shuffled(np.arange(len(drawn)), _GOLD_STREAM, seed).tolist()
     training = [drawn[row] for row in order[:_TRAINING]]
-    stands = weight * (len(drawn) / items)  # whichever five are for practice, the others stand for them
+    stands = weight * (len(drawn) / items)  # the other items also represent the practice items
     weighed = ((drawn[row], {"weight": float(stands[row]), "stratum": strata[row]}) for row in order[_TRAINING:])
     made = [msgspec.structs.replace(item, **told) for item, told in weighed]
     made += _gold_items(data, similarity, drawn, items, seed)
@@ -230,7 +230,7 @@ def _gold_items(data: Benchmark, similarity: Similarity, drawn: list[Item], item
 
 
 def shuffled(rows: Indices, stream: int, seed: int) -> Indices:
-    """Return the rows in a random order that depends only on ``seed`` (below 65536) and ``stream``."""
+    """Return the rows in a random order that depends only on ``seed`` (below 65536) and a random number ``stream``."""
     return rows[np.argsort(random_numbers(stream + (seed << 8), (len(rows),)), kind="stable")]
 
 
@@ -262,6 +262,7 @@ class ProblemStudy(RatingStudy, frozen=True, forbid_unknown_fields=True, tag_fie
     Item 2 p + k is query k of problem p. Rating 1 means side A, and rating 0 side B.
 
     Attributes:
+        raters, testers: number of testers, and number of testers who see each problem.
         files: names of the problem files, in the order of the problems.
         examples: problems shown first, with their answers.
     """
@@ -280,7 +281,7 @@ class ProblemStudy(RatingStudy, frozen=True, forbid_unknown_fields=True, tag_fie
         """Return the questions for a rater: the assigned problems in a random order, both queries in succession."""
         numbers = random_numbers(_SIDES_STREAM + (self.seed << 8), (len(self.problems), self.raters))
         asked, load = [], np.zeros(self.raters, np.int64)
-        for problem, drawn in enumerate(numbers):  # those who have the fewest so far, so that all have as many
+        for problem, drawn in enumerate(numbers):  # the raters with the fewest problems so far, for an equal load
             chosen = np.lexsort((drawn, load))[: self.testers]
             load[chosen] += 1
             if rater in chosen:
@@ -295,7 +296,7 @@ class ProblemStudy(RatingStudy, frozen=True, forbid_unknown_fields=True, tag_fie
         return list(dict.fromkeys(shown))
 
     def row(self, rater: str, question: Question, rating: int, seconds: float) -> list[object]:
-        """Return the row of the table of answers for one answer, in the order of ``columns``."""
+        """Return an answer as a row of the table of answers, in the order of ``columns``."""
         number, query = divmod(question.item, 2)
         problem, shows = self.problems[number], self.problems[number].shows[query]
         side, right = "positive" if shows else "negative", int(bool(rating) == shows)

@@ -30,7 +30,7 @@ from shoe.similarity.ensemble import HIGHEST, MISSING
 from shoe.study.agreement import mean_ratings
 from shoe.study.ratings import SENSES, StudyRatings, read_study
 
-# Each rater's bias and noise: people's among themselves, and that of a map's raters against people.
+# Bias and noise of each rater: of people among themselves, and of a map's raters compared with people.
 
 _LEAST_NOISE = 0.05  # without a lower bound, the EM estimate could collapse onto a single rater
 
@@ -53,11 +53,11 @@ class RaterModel:
 def rater_model(values: Floats, anchors: int, weight: Floats | None = None) -> RaterModel:
     """Fit the rater model by maximum likelihood (EM), with normally distributed items.
 
-    Items are estimated from people only, because raters of one map share errors and would outvote people.
+    True ratings are estimated from people only, because raters of one map make similar errors.
 
     Args:
         values: (N, R) ratings 0..4, NaN if missing. Every rater rated at least one item that people rated.
-        anchors: number of people, who are the first raters (columns).
+        anchors: number of people; their ratings are the first columns.
         weight: (N,) item weights for estimating bias and noise, or None for equal weights.
     """
     given: Mask = ~np.isnan(values)
@@ -65,7 +65,7 @@ def rater_model(values: Floats, anchors: int, weight: Floats | None = None) -> R
     given &= known[:, None]
     counts = given if weight is None else given * weight[:, None]
     values, number = np.where(given, values, 0), counts.sum(axis=0)
-    # What is uncertain of an item is hidden from who estimates it, and shows in the differences of who does not.
+    # The uncertainty of an item lowers the residuals of people, whose ratings estimate it, and raises those of others.
     sign = np.where(np.arange(values.shape[1]) < anchors, 1, -1)
     bias, variance = np.zeros(values.shape[1]), np.ones(values.shape[1])
     mean, spread = float(values[given].mean()), max(float(values[given].var()), _LEAST_NOISE**2)
@@ -88,13 +88,13 @@ def rater_model(values: Floats, anchors: int, weight: Floats | None = None) -> R
     return RaterModel(np.where(known, item, np.nan), bias, np.sqrt(variance))
 
 
-# What a similarity map says of the items of a study, and what people say of them to hold maps against.
+# Similarities of the items of a study by a map, and by people, for comparison.
 
 _PARTS: tuple[Part, Part] = ("verb", "object")
 
 
 def with_map(study: StudyRatings, name_or_folder: str, source: Path) -> StudyRatings:
-    """Return the study with the similarity of each item's two interactions in a map as the reference.
+    """Return a copy of the study; its reference is the similarity of each item's two interactions by a map.
 
     ``source`` is the file of the study, named in error messages. Raise InputError for items that are not named by four
     senses of WordNet 3.0, and OptionError for a map that does not exist.
@@ -113,7 +113,7 @@ def similarity_of_items(study: StudyRatings, similarity: Similarity, source: Pat
 
 
 def read_people(path: Path) -> list[HumanRatings]:
-    """Read human ratings from a table of a study or of :func:`read_human_ratings`.
+    """Read human ratings from the table of a study, or from a table that :func:`read_human_ratings` reads.
 
     For a study, the mean of the first ratings of each item is used. Gold items, repeats and ratings with images are
     ignored. Raise InputError for an invalid table, or items of a study that are not named by four senses.
@@ -194,8 +194,8 @@ def beside_people(study: StudyRatings, name_or_folder: str, source: Path) -> Peo
 
     Return None for a measure without raters, if no rater of the map rated half of the items, or with fewer than two
     common items. ``source`` is the file of the study, named in error messages. Raise InputError for items that are not
-    named by four senses, and OptionError if more than 10 raters of the map rated most items, because there are too many
-    ensembles.
+    named by four senses, and OptionError if more than 10 raters of the map rated half of the items, because there are
+    too many ensembles.
     """
     similarity = load_similarity(name_or_folder)
     if not isinstance(similarity, SimilarityMap):
@@ -234,7 +234,7 @@ def _placed(study: StudyRatings, weight: Floats | None, names: list[str], of_map
 def ensembles_of(
     names: list[str], subsets: list[tuple[int, ...]], values: Floats, people: Floats, weight: Floats | None = None
 ) -> list[Ensemble]:
-    """Return ensembles by descending agreement, and whether each may be the best; see :func:`nearest_measures`.
+    """Return all ensembles, with agreement and whether each may be the best by :func:`nearest_measures`, best first.
 
     Args:
         names: names of the map's raters.
@@ -248,10 +248,10 @@ def ensembles_of(
     return [Ensemble(tuple(names[j] for j in subsets[k]), float(agreement[k]), bool(among_best[k])) for k in order]
 
 
-# Kind ``people``: what people rated in a study, as a rater of a map.
+# Kind ``people``: ratings by people in a study, as a rater of a map.
 #
 # Items that name two interactions answer questions about whole interactions (``--whole-interactions``); items that name
-# two senses, as "ride.v.01 straddle.v.01", answer those about pairs of senses. What nobody rated stays unrated.
+# two senses, as "ride.v.01 straddle.v.01", answer those about pairs of senses. Other pairs stay unrated.
 
 
 class People(RaterConfig, frozen=True, kw_only=True):
@@ -266,10 +266,10 @@ class People(RaterConfig, frozen=True, kw_only=True):
     person: Annotated[str, setting("person whose ratings are used; if absent, the mean of all, rounded half up")] = ""
 
     def backend(self, prompts: Prompts) -> Backend:
-        """Return the back end of this rater: mean ratings, rounded half up, without gold items. ``prompts`` is ignored.
+        """Return a back end that answers with mean ratings, rounded half up, of items that are not gold items.
 
-        Raise OptionError if repeats are requested, because the ratings are always the same, and InputError if the table
-        is invalid, does not contain the person, or names items not by senses.
+        ``prompts`` is ignored. Raise OptionError if repeats are requested, because the ratings are always the same, and
+        InputError if the table is invalid, does not contain the person, or does not name items by senses.
         """
         local.check(self)
         study = self._study()
@@ -277,7 +277,7 @@ class People(RaterConfig, frozen=True, kw_only=True):
         return Rows({self._pair(item): int(mean + 0.5) for item, mean in means if not np.isnan(mean)})
 
     def identity(self) -> Mapping[str, Any]:
-        """Return the SHA-256 of the table as "content", and the number of people whose ratings are used as "people"."""
+        """Return "content", the SHA-256 of the table, and "people", the number of people whose ratings are used."""
         people = int((self._study().first >= 0).any(axis=0).sum())
         return {"content": hashlib.sha256(read_bytes(self.file)).hexdigest(), "people": people}
 

@@ -12,7 +12,7 @@ from shoe.core.errors import InputError, pluralize, quote
 from shoe.core.io.spreadsheets import delimited_rows
 from shoe.similarity.ensemble import HIGHEST, MISSING, Ratings
 
-# How many of a population each item of a study stands for, where items were drawn with unequal probability.
+# Sampling weights: the number of population items that each item represents, if drawn with unequal probabilities.
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,7 +38,7 @@ class Weights:
         return float(self.weight.sum() ** 2 / (self.weight**2).sum())
 
     def select(self, items: Indices) -> Floats:
-        """Return the weights of the given items, with mean 1, rescaled so that each stratum keeps its total."""
+        """Return the weights of the given items, increased for items missing from a stratum, then scaled to mean 1."""
         drawn = np.bincount(self.stratum)
         left = np.bincount(self.stratum[items], minlength=len(drawn))
         weight: Floats = self.weight[items] * (drawn / np.maximum(left, 1))[self.stratum[items]]
@@ -48,7 +48,7 @@ class Weights:
 SENSES = ("verb_a", "object_a", "verb_b", "object_b")
 """Columns that name an item by the senses of two interactions. Interaction ``a`` is the class."""
 _OPTIONAL = ("occasion", "phase", "part", "reference", "gold", "seconds", "weight", "stratum")
-_LEAST_WEIGHT = 1e-15  # with its reciprocal, the greatest, sums of squares stay within numbers
+_LEAST_WEIGHT = 1e-15  # and its reciprocal as maximum, so that sums of squares do not overflow
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -187,7 +187,7 @@ def read_study(
     part, stratum = ([item_cells[name].get(i, ("",))[0] for i in range(len(items))] for name in ("part", "stratum"))
     strata = np.unique(stratum, return_inverse=True)[1]
     for name, item in items.items() if "weight" in columns else ():
-        if gold[item] == MISSING:  # the weight of gold items, which are in no figure, is 1
+        if gold[item] == MISSING:  # gold items keep the weight 1, because no statistic uses it
             text, line = item_cells["weight"].get(item, ("", 0))
             weight[item] = number_of(path, line, "weight", text, np.inf)
             if not _LEAST_WEIGHT <= weight[item] <= 1 / _LEAST_WEIGHT:
@@ -202,7 +202,7 @@ def read_study(
 
 
 def _level(path: Path, line: int, field: str, text: str) -> int:
-    whole = text.removesuffix(".0")  # as tools write whole numbers of a column with holes
+    whole = text.removesuffix(".0")  # tools write integers of a column with gaps as 3.0
     if whole not in map(str, range(HIGHEST + 1)):
         raise cell_error(path, line, field, text, f"a whole number 0 to {HIGHEST}, or nothing")
     return int(whole)

@@ -23,7 +23,7 @@ from shoe.study.agreement import Figure
 from shoe.study.analysis import agreement_of
 from shoe.study.ratings import StudyRatings
 
-# Which pairs of interactions a score of given predictions depends on, and how much.
+# Pairs of interactions that influence the scores of given predictions.
 
 Senses = tuple[str, str, str, str]
 """WordNet names of the verb and object of a class, then of the verb and object of a prediction."""
@@ -31,12 +31,12 @@ Senses = tuple[str, str, str, str]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Influential:
-    """N distinct pairs of a class and a predicted interaction whose similarity influences a score.
+    """N distinct pairs of a class and a predicted interaction, whose similarity may influence SHOE-mAP.
 
     Attributes:
         senses: WordNet names of the class and of the predicted interaction.
         words: verb and object of the class, and verb and object as predicted.
-        influence: (N,) fraction of the uncertainty of SHOE-mAP with an empty map that is due to each pair, averaged
+        influence: (N,) fraction of the uncertainty of SHOE-mAP that is due to each pair if no pair is rated, averaged
             over prediction files.
         similarity: (N,) similarity by the map, 0..1.
     """
@@ -48,19 +48,19 @@ class Influential:
 
 
 @dataclass(frozen=True, slots=True)
-class Nothing(ImputedBase):
-    """An empty map: only the similarity of a sense to itself is known."""
+class EmptyMap(ImputedBase):
+    """An empty map: of the similarities of ``source``, only that of a sense to itself is known."""
 
     source: Similarity
     name: str = "nothing rated"
 
     def values(self, part: Part, class_senses: Ints, senses: Ints) -> Floats:
-        """Return the (C, S) similarities of class senses and senses: those of ``source`` for equal senses, else NaN."""
+        """Return the (C, S) similarities of class senses and senses, NaN except for a sense and itself."""
         return np.where(class_senses[:, None] == senses, self.source.values(part, class_senses, senses), np.nan)
 
 
 def influential(tasks: Sequence[Task], similarity: Similarity) -> Influential:
-    """Return the pairs that may be matched, and the influence of each on SHOE-mAP with an empty map.
+    """Return the pairs whose matches affect SHOE-mAP, with the influence of each pair if no pair is rated.
 
     ``shoe map complete`` ranks pairs by the same influence. Pairs of equal senses, or with a word without a sense, are
     left out. ``tasks`` are predictions of models with the same ground truth; ``similarity`` is the map that selects the
@@ -70,7 +70,7 @@ def influential(tasks: Sequence[Task], similarity: Similarity) -> Influential:
     pairs: dict[Senses, list[float]] = {}
     words: dict[Senses, tuple[tuple[str, str], tuple[str, str]]] = {}
     for task in tasks:
-        looked = look_at(Nothing(similarity), task)
+        looked = look_at(EmptyMap(similarity), task)
         if looked.open_score is None:
             continue
         truth, row, share = on_matches(looked.open_score, looked.today)
@@ -105,9 +105,9 @@ class Sample:
     """Sample of n pairs of classes.
 
     Attributes:
-        a, b: (n,) class indices. ``a`` has the role of the ground truth.
-        differs: (n,) index into ``DIFFERS``.
-        level: (n,) similarity by the map as a rating level, 0..4.
+        a, b: (n,) class indices; ``a`` is compared as the ground truth, ``b`` as the prediction.
+        differs: (n,) index into ``DIFFERS``: the words in which the classes differ.
+        level: (n,) similarity by the map, rounded to a rating level 0..4.
         strata: number of pairs available and drawn per stratum.
     """
 
@@ -125,7 +125,7 @@ class Sample:
 
 
 def similarities_of(classes: HoiClasses, similarity: Similarity) -> Floats:
-    """Return the (K, K) similarity of classes, or NaN if it is unknown or a class has no sense."""
+    """Return the (K, K) similarity of each two classes (interactions); NaN if unknown, or if a class has no sense."""
     values = []
     for part, senses in zip(POS, (classes.verb_synsets, classes.object_synsets), strict=True):
         names = sorted(set(senses) - {""})
@@ -161,7 +161,7 @@ def draw(classes: HoiClasses, similarity: Similarity, items: int, seed: int) -> 
 
 
 def probabilities(influence: Floats, items: int) -> Floats:
-    """Return (N,) inclusion probabilities: a fifth of the draws uniform, the rest proportional to influence.
+    """Return (N,) inclusion probabilities: one fifth uniform, four fifths proportional to influence.
 
     Probabilities above 1 are set to 1, and the remaining draws are distributed over the other pairs. Raise OptionError
     if there are fewer pairs than items.
@@ -180,19 +180,19 @@ def probabilities(influence: Floats, items: int) -> Floats:
 
 
 def draw_by(probability: Floats, seed: int) -> Indices:
-    """Return the rows of a sample drawn with given inclusion probabilities; their sum is the sample size.
+    """Return the rows of a random sample, given their (N,) inclusion probabilities, whose sum is the sample size.
 
     Systematic sampling (Madow 1949) of a shuffled population; rows ascend.
     """
     *places, start = random_numbers(_INFLUENCE_STREAM + seed, (len(probability) + 1,))
     order = np.argsort(places, kind="stable")
     line = np.cumsum(probability[order])
-    line *= round(line[-1]) / line[-1]  # what rounding left
+    line *= round(line[-1]) / line[-1]  # remove rounding errors
     return np.sort(order[np.diff(np.floor(line - float(start) / 2**64), prepend=-1) > 0])
 
 
 def _spread(sizes: Indices, items: int) -> Indices:
-    """Return the number of items per stratum: as even as sizes allow, the remainder to the larger strata."""
+    """Return the number of items per stratum, as even as sizes allow; larger strata get the remaining items."""
     taken = np.zeros_like(sizes)
     while (left := items - int(taken.sum())) > 0:
         free = np.flatnonzero(sizes > taken)
@@ -202,7 +202,7 @@ def _spread(sizes: Indices, items: int) -> Indices:
     return taken
 
 
-# How precise a study will be, by simulated raters of different bias and noise.
+# Expected precision of a study, by simulated raters with different bias and noise.
 
 BIAS, NOISE, NOISE_SPREAD, MEASURE_NOISE = 0.35, 0.9, 0.25, 1.0
 """Bias and noise of simulated raters (scale 0..4), set to match the mean pairwise kappa of .59 in the supplement."""
@@ -224,7 +224,7 @@ class Precision(NamedTuple):
 
 
 def expected(items: int, raters: int, studies: int = 8) -> Precision | None:
-    """Return the mean precision over ``studies`` simulated studies; None if they have no intervals (one rater)."""
+    """Return the expected precision of a study, by ``studies`` simulations; None without intervals (one rater)."""
     found = [agreement_of(simulated(items, raters, seed), items_alone=False) for seed in range(studies)]
     alpha = _mean([each.alpha["ordinal"] for each in found])
     rho = _mean([each.reference.spearman for each in found if each.reference])
@@ -238,7 +238,7 @@ def _mean(figures: list[Figure]) -> tuple[float, ...] | None:
 
 
 def simulated(items: int, raters: int, seed: int) -> StudyRatings:
-    """Return a simulated study: true similarities, raters with bias and noise, and a noisy measure."""
+    """Return a simulated study with random similarities, raters with bias and noise, and a noisy reference measure."""
     rng = np.random.default_rng(seed)
     true = rng.normal(ITEM_MEAN, ITEM_SPREAD, items)
     return study_of(simulated_ratings(true, raters, rng), simulated_measure(true, rng))

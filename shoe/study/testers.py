@@ -81,15 +81,15 @@ class Result(
     """Answers to a group of problems, and number of problems kept.
 
     Attributes:
-        problems: number of problems of which a tester answered both queries.
+        problems: number of problems for which at least one tester answered both queries.
         testers: minimum and maximum number of testers per problem.
         accuracy: fraction of correct answers, with its 95 % interval over problems and testers.
         positive, negative: accuracy for positive queries and for negative queries.
         agreement: Krippendorff's nominal alpha of the sides chosen by testers.
-        kept: number of problems solved by a tester.
-        dropped: number of problems that no tester solved, after all testers answered.
-        waiting: number of problems not solved so far, for which answers of testers are missing.
-        guessed: fraction of problems that would be kept if all testers guessed.
+        kept: number of problems solved by at least one tester.
+        dropped: number of problems that no tester solved, although all their testers answered.
+        waiting: number of problems that no tester solved so far, with missing answers.
+        guessed: expected fraction of problems kept if all testers guessed.
     """
 
     problems: Count
@@ -132,7 +132,7 @@ class TestersReport(Document, frozen=True, kw_only=True):
 
 
 def is_trials(path: Path) -> bool:
-    """Return whether the header of a table with commas, semicolons or tabs has the columns problem, query and right."""
+    """Return whether a file is a table of testers' answers, by its columns (problem, query, right)."""
     header = read_bytes(path).split(b"\n", 1)[0].decode("utf-8-sig", "replace")
     return {"problem", "query", "right"} <= {name.strip('" \r') for name in re.split("[,;\t]", header)}
 
@@ -205,7 +205,7 @@ def result_of(trials: Trials, chosen: Mask) -> Result | None:
         return None
     right, kept = trials.right[done], trials.kept[done]
     number, most = trials.done[done].sum(axis=1), int(trials.done.sum(axis=1).max())
-    # Right about the positive query is side A, and so is wrong about the negative one.
+    # A correct answer to the positive query is side A, and so is a wrong answer to the negative query.
     sides = np.concatenate([right[:, 0], np.where(right[:, 1] == MISSING, MISSING, 1 - right[:, 1])])
     return Result(
         problems=len(kept),

@@ -92,7 +92,7 @@ def build(
     from shoe.maps.raters_toml import read_raters
     from shoe.maps.session import Raters
     from shoe.predictions import read_predictions
-    from shoe.report.maps import estimate_table, left, print_outcome
+    from shoe.report.maps import estimate_table, print_outcome, unanswered_questions
     from shoe.report.terminal import console
     from shoe.similarity import SimilarityMap
 
@@ -182,7 +182,7 @@ def build(
         spent = f"{budget.requests:,} requests" if budget.reason == "requests" else "cost"
         say(f"budget limit reached ({spent}); run the same command to resume with a new budget")
         model_requests.end_at_budget(budget)
-    elif missing := left(outcome):
+    elif missing := unanswered_questions(outcome):
         say(f"{missing:,} questions have no answer yet; run the same command to ask them again")
 
 

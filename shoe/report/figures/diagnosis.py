@@ -1,4 +1,4 @@
-"""Figures of a diagnosis: errors and pairs (IJCV paper, Figures 7 and 8, Table 2), sweeps, heat maps, reliability."""
+"""Plots of errors and pairs (Diag-HOI, IJCV paper, Figures 7 and 8, Table 2), sweeps, confusions and calibration."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _SHARES: dict[str, Callable[[Diagnosis | PairDiagnosis], float | None]] = {
 
 
 class Bar(NamedTuple):
-    """One bar: its length, its value as text, its colour, and further values in its row by marker."""
+    """One bar: its length, its value as text, its colour, and (marker, value) of further points in its row."""
 
     value: float | None
     text: str
@@ -96,7 +96,7 @@ def _delta_bar(found: ErrorAnalysis, name: str) -> Bar:
 
 
 def pair_bars(models: Mapping[str, Diagnosis | PairDiagnosis]) -> Figure:
-    """Draw the metrics of pair detection and of interaction classification in percent; skip metrics no model has."""
+    """Draw the metrics of pair detection and of interaction classification in percent, if any model has the metric."""
     numbers = ["–" if (n := model.pairs.per_image) is None else f"{n:.1f}" for model in models.values()]
     by_title = {title: [share(model) for model in models.values()] for title, share in _SHARES.items()}
     shares = {
@@ -124,7 +124,7 @@ def _single(name: str, line: str, bars: Sequence[Bar], above: float) -> Figure:
 def _grid(
     models: Iterable[str], panels: Sequence[tuple[str, Sequence[Bar], tuple[float, float]]], above: float, title: float
 ) -> Figure:
-    """Draw panels of (title, a bar per model, x limits); ``above`` and ``title`` are heights of spaces in inches."""
+    """Draw panels of (title, a bar per model, x limits), with ``above`` inches above all, and ``title`` above each."""
     labels = [label(name, _NAME) for name in models]
     rows = -(-len(panels) // _COLUMNS)
     figure = new_figure(above + rows * (title + _row_height(labels) * len(labels)))
@@ -147,7 +147,7 @@ def _panel(axes: Axes, names: Sequence[str], bars: Sequence[Bar], limits: tuple[
         for mark, value in bar.marks:
             if value is not None:
                 axes.plot([value], [y], mark, **_mark(mark))
-        style.beside_right(axes, y, bar.text)
+        style.write_beside(axes, y, bar.text)
     axes.set_yticks(rows, names)
     axes.set(xlim=limits, ylim=(rows[-1] + 0.6, -0.6))
     axes.tick_params(axis="y", length=0, pad=6)
@@ -205,7 +205,7 @@ class Cell(NamedTuple):
 def draw_figures(models: Models, folder: Path, *, sweeps: bool = False) -> list[Path]:
     """Write all figures of a diagnosis, each as PDF and PNG, and return all paths; the folder is created if needed.
 
-    Error bars need a diagnosis of triplets; heat maps need its semantic part. ``sweeps`` adds curves over thresholds.
+    Bars of errors need a diagnosis of triplets; heat maps need a semantic diagnosis. ``sweeps`` adds threshold curves.
     Raise InputError if the folder cannot be written to.
     """
     diagnosed = {name: found for name, found in models.items() if isinstance(found, Diagnosis)}
@@ -238,8 +238,8 @@ def _confusions(name: str, found: SemanticDiagnosis, folder: Path, ending: str) 
 def confusion_map(cells: Sequence[Cell], title: str, show: Callable[[float], str]) -> Figure:
     """Draw confusions as a heat map: a row per true word, a column per predicted word, sorted by sum of values.
 
-    Of the ``cells``, at least one, those with the largest values are drawn, in at most 18 rows and 18 columns. ``show``
-    is a function that formats a value in a few characters.
+    ``cells`` has one or more confusions; those with the largest values are drawn, in at most 18 rows and 18 columns.
+    ``show`` is a function that formats a value in a few characters.
     """
     from matplotlib.patches import Rectangle
 
@@ -275,7 +275,7 @@ def confusion_map(cells: Sequence[Cell], title: str, show: Callable[[float], str
 
 
 def _words(cells: Sequence[Cell]) -> tuple[list[str], list[str]]:
-    """Return true and predicted words of the largest confusions, at most ``_MOST_WORDS`` each, sorted by sum."""
+    """Return true and predicted words of the largest confusions, at most ``_MOST_WORDS`` each, by sum of values."""
     truths, words = dict[str, float](), dict[str, float]()
     for cell in sorted(cells, key=lambda each: (-each.value, each)):
         if max(len({*truths, cell.truth}), len({*words, cell.predicted})) <= _MOST_WORDS:

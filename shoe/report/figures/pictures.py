@@ -1,4 +1,4 @@
-"""Example images of each error, one grid per error (first version of the paper, Figures 9 and 11).
+"""Example images of each error, one grid per error (Diag-HOI paper, first version, Figures 9 and 11).
 
 Ground truth and prediction differ in colour, line width and label; human boxes have solid lines, object boxes dashed.
 """
@@ -30,10 +30,10 @@ _SMALL = 6000  # area in square pixels below which a label could hide a box
 
 
 def draw_pictures(found: ErrorAnalysis, name: str, folder: Path, pictures: Path | None) -> list[Path]:
-    """Write a grid of at most six examples, ERROR.png, for each kind of error of a model that occurs; return the paths.
+    """Write ERROR.png, a grid of at most six examples, for each kind of error that a model makes; return the paths.
 
-    ``pictures`` is the folder of the dataset's images; boxes of missing images are drawn on grey. ``folder`` is created
-    if needed; raise InputError if it cannot be written to.
+    ``name`` is the model, ``pictures`` the folder of the dataset's images; boxes of missing images are drawn on grey.
+    ``folder`` is created if needed; raise InputError if it cannot be written to.
     """
     make_folder(folder)
     paths = []
@@ -121,7 +121,7 @@ def draw_case(case: ErrorExample, pictures: Path | None) -> Image:
 
 
 class Box(NamedTuple):
-    """A box in pixels of the cell."""
+    """A box in pixels of the drawing of one example."""
 
     left: float
     top: float
@@ -186,7 +186,7 @@ def _dashes(start: tuple[float, float], end: tuple[float, float]) -> list[tuple[
 def draw_tag(draw: ImageDraw, box: Box, text: str, colour: str, taken: Sequence[Box], small: Sequence[Box]) -> Box:
     """Draw a label near a box, and return the label's box.
 
-    Boxes of other labels (``taken``) and small boxes (``small``) are not covered if there is room.
+    If there is room, the label covers neither other labels (``taken``) nor small boxes (``small``).
     """
     font = font_of(12, bold=True)
     text = cut(text, font, WIDTH // 2)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shoe.report.figures.style import BLUE, GREY, GRID, INK, ORANGE, beside_right, label, new_figure, save
+from shoe.report.figures.style import BLUE, GREY, GRID, INK, ORANGE, label, new_figure, save, write_beside
 from shoe.report.study import HEADINGS, HEADLINE, KINDS
 from shoe.similarity.ensemble import HIGHEST, MISSING
 from shoe.study.agreement import LEVELS, mean_ratings
@@ -56,7 +56,7 @@ def levels(found: StudyReport) -> Figure:
 
 
 def reference(study: StudyRatings, fit: Reference) -> Figure:
-    """Draw the reference measure against the mean rating of people, one dot per item, with the line of equality."""
+    """Draw the reference value and the mean rating of each item as a dot, with the line on which both are equal."""
     figure = new_figure(3.6, 3.9)
     axes = figure.subplots()
     axes.plot([0, 1], [0, HIGHEST], color=GREY, linewidth=0.8)
@@ -70,7 +70,7 @@ def reference(study: StudyRatings, fit: Reference) -> Figure:
 
 
 def ceilings(found: StudyReport) -> Figure:
-    """Draw the rank correlation of the first 40 people, and of raters ``beside``, with the mean of the other people."""
+    """Draw the rank correlation of at most 40 people, and of raters of a map, with the mean of the (other) people."""
     if found.beside is None:
         rows = [(name, True, rater.ceiling) for name, rater in found.raters.items()]
     else:
@@ -93,7 +93,7 @@ def ceilings(found: StudyReport) -> Figure:
 
 
 def pictures(study: StudyRatings) -> Figure:
-    """Draw a matrix of the number of ratings by level: a row per level by words only, a column per level with image."""
+    """Draw the number of ratings by level before the image was shown (rows) and level after it (columns)."""
     both = (study.first != MISSING) & (study.picture != MISSING)
     counts = np.zeros((LEVELS, LEVELS), np.int64)
     np.add.at(counts, (study.first[both], study.picture[both]), 1)
@@ -121,7 +121,7 @@ def draw_against(found: MeasureComparison, folder: Path) -> list[Path]:
 
 
 def ranking_lines(found: MeasureComparison) -> Figure:
-    """Draw agreement with people and its interval per measure, one panel per level; the best measures are orange."""
+    """Draw each measure's agreement with people and interval; one panel per level, with the best measures in orange."""
     levels = {name: level for name, level in found.levels.items() if level.figures}
     rows = [max(1, len(level.figures)) for level in levels.values()]
     figure = new_figure(0.7 * len(levels) + 0.24 * sum(rows))
@@ -137,7 +137,7 @@ def ranking_lines(found: MeasureComparison) -> Figure:
             if value is not None:
                 axes.plot([value], [y], "o", color=colour, markersize=4)
             else:
-                beside_right(axes, y, "undefined", 0, color=GREY)
+                write_beside(axes, y, "undefined", 0, color=GREY)
         _names(axes, [label(measure, 2.2) for measure in level.figures])
         axes.set_ylim(len(level.figures) - 0.5, -0.5)
         axes.set_title(f"{KINDS[name]} ({level.number:,}): {HEADINGS[HEADLINE[name]]}", loc="left", fontweight="bold")

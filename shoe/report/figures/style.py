@@ -81,14 +81,14 @@ def new_figure(height: float, width: float = WIDTH) -> Figure:
     return Figure(figsize=(width, height), layout="constrained")
 
 
-def beside_right(axes: Axes, y: float, text: str, x: float = 1, **look: Any) -> None:
-    """Write text at row ``y``, to the right of ``x``, a fraction of the width of the axes."""
+def write_beside(axes: Axes, y: float, text: str, x: float = 1, **look: Any) -> None:
+    """Write text at the height of ``y``, to the right of ``x``: 0 is the left edge of the axes, 1 the right edge."""
     coordinates = axes.get_yaxis_transform()
     axes.annotate(text, (x, y), (4, 0), xycoords=coordinates, textcoords="offset points", va="center", size=7, **look)
 
 
 def file_name(name: str) -> str:
-    """Return a model name of at most 100 characters, with "_" for characters unsafe in file names; "model" if empty."""
+    """Return a file name for a model: its name, with "_" for unsafe characters, cut to 100 characters, or "model"."""
     return re.sub(r"[^\w.-]+", "_", name).strip("._")[:100] or "model"
 
 

@@ -15,7 +15,7 @@ from shoe.core.arrays import Floats, expand
 from shoe.core.errors import pluralize
 from shoe.diagnosis.diagnose import diagnose
 from shoe.diagnosis.error_types import ERRORS
-from shoe.report.comparison import LEAST, RATERS, largest_differences, sentence, sweep_tables
+from shoe.report.comparison import LEAST, RATERS, largest_differences, stability_sentence, sweep_tables
 from shoe.report.comparison_sentences import model_notes, sentences
 from shoe.report.page import examples, svg
 from shoe.report.page.rendering import bundle, document, write_document
@@ -29,10 +29,10 @@ _SCALE = 65535
 
 
 def classes(runs: Sequence[Run], *, curves: bool = True) -> dict[str, Any] | None:
-    """Return metrics and curves per class with the keys of ``static/classes.js`` and ``static/curves.js``.
+    """Return metrics and curves per class, with the keys that ``static/classes.js`` and ``static/curves.js`` read.
 
-    Return None if no metric per class is known for all ``runs``, which have one ground truth and the same protocols.
-    ``curves`` is whether to include curves, from which the ground truth of single predictions can be inferred.
+    All ``runs`` have the same ground truth and protocols. Return None if no metric per class is known for all runs.
+    Without ``curves``, the precision-recall curves are left out, because they reveal which predictions are right.
     """
     first = runs[0]
     measures, drawn = [], []
@@ -160,7 +160,7 @@ def write_page(
         why_not_again=again if isinstance(again, str) else None,
         sweep={
             "raters": RATERS,
-            "sentences": [sentence(survival).partition("   ")[2].strip() for survival in swept[1]],
+            "sentences": [stability_sentence(survival).partition("   ")[2].strip() for survival in swept[1]],
             "charts": svg.sweep_charts(found.names, *swept),
             "tables": sweep_tables(swept[0]),
         },

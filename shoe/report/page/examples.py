@@ -26,7 +26,7 @@ from shoe.similarity.explain import reason_of
 
 
 class Words:
-    """Explanations of the similarities between one model's words and class labels, without duplicates.
+    """Collector of explanations of the similarities between class labels and one model's words, each only once.
 
     Attributes:
         listed: explanations of all models, with the keys that ``static/examples.js`` reads.
@@ -38,9 +38,9 @@ class Words:
         self._known: dict[tuple[Part, int, int], int] = {}
 
     def indices_of(self, similarities: HoiSimilarity, hoi: int, table: Interactions, row: int) -> list[int]:
-        """Return the indices in ``listed`` of the verb and object explanation for class ``hoi`` and a table row.
+        """Return the indices in ``listed`` of two explanations: of verb and object, for class ``hoi`` and a prediction.
 
-        Missing explanations are appended.
+        The prediction is ``row`` of ``table``. Explanations that ``listed`` lacks are appended.
         """
         classes, verb, object_ = self._classes, int(table.verb[row]), int(table.object[row])
         labels = classes.verbs[classes.verb[hoi]], classes.objects[classes.object[hoi]]
@@ -80,7 +80,7 @@ _MATCHED, _UNMATCHED = 12, 5
 
 
 def examples(names: Sequence[str], reports: Sequence[Report], images: Path | None = None) -> dict[str, Any] | None:
-    """Return the contents of example images with the keys of ``static/examples.js``.
+    """Return the contents of example images, with the keys that ``static/examples.js`` reads.
 
     There are at most eight images of each kind, none with more than 12 ground truths. Return None if a model has no
     SHOE results, or if no image qualifies.
@@ -112,7 +112,7 @@ def examples(names: Sequence[str], reports: Sequence[Report], images: Path | Non
 
 
 def _kinds(models: Sequence[_Model], names: Sequence[str]) -> Iterator[tuple[str, Floats]]:
-    """Yield each kind of example images as (title, (m,) values); the images with the highest values are shown."""
+    """Yield (title, value of each image) for each kind of examples; the images with the highest values are shown."""
     credit = np.stack([model.credit for model in models])
     if len(models) > 1:
         yield "models differ", np.ptp(credit, axis=0)

@@ -49,9 +49,9 @@ def image_url(name: str, folder: Path | None) -> str | None:
 
 
 def crop_url(name: str, folder: Path | None, crop: Edges) -> tuple[str, Edges] | None:
-    """Return the crop of an image as a ``data:`` URL, at most 480 x 480 pixels, and its box clipped to the image.
+    """Return the crop of an image as a ``data:`` URL, at most 480 x 480 pixels, and its edges, clipped to the image.
 
-    The box is in pixels of the image. None without a folder or a readable file, or if the crop is outside the image.
+    The edges are in pixels of the image. None without a folder or a readable file, or if the crop is outside the image.
     """
     image, _ = read_picture(name, folder)
     clipped = image and cut_out(image, crop)
@@ -140,7 +140,7 @@ def document(
         template: template that extends ``document.html``.
         styles: names of the style sheets in ``static``.
         modules: names of the script's modules in ``static``, each after the modules that it imports.
-        connect: further directive of the Content-Security-Policy.
+        connect: end of the Content-Security-Policy, such as "; connect-src 'self'".
         values: variables of the template.
 
     Returns:
@@ -185,7 +185,7 @@ def format_size(octets: int) -> str:
 
 
 def format_time(seconds: float | None, form: str = "%-d %b %Y, %H:%M UTC") -> Markup:
-    """Return a Unix time as a ``time`` element in UTC, with a text in a format of strftime, or a dash for None."""
+    """Return a Unix time as a ``time`` element in UTC, with a text in strftime's format ``form``; a dash for None."""
     if seconds is None:
         return Markup("–")
     at = datetime.fromtimestamp(seconds, UTC)

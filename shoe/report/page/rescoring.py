@@ -1,8 +1,8 @@
 """Data with which a page scores models again under another weight, delta or ensemble (``static/rescore.js``).
 
-Boxes and scores are not needed: overlaps do not change, and only order and ties of scores matter. The data are, per
-model, the words and images of its predictions by decreasing score, and the candidate pairs in the order in which
-equally similar pairs are matched; and, once for all models, the tables of similarities.
+Boxes and scores are not needed: overlaps do not change, and only order and ties of scores matter. The data of a model
+are the words and images of its predictions by decreasing score, and the possible matches of predictions and ground
+truths, in the order in which equally similar ones are chosen. The tables of similarities are shared by all models.
 """
 
 import base64
@@ -34,7 +34,7 @@ def pack(value: Any) -> str:
     """Encode a JSON value that may contain arrays as text: base64 of the gzip of a JSON header and the arrays.
 
     ``unpack`` of ``static/packed.js`` decodes the text. Arrays are flattened; arrays of integers have the smallest
-    sufficient type, others are float64. The text cannot end the HTML element that contains it.
+    sufficient type, others are float64. Base64 text cannot end the HTML element that contains it.
     """
     columns: list[NDArray[Any]] = []
     head = _without_columns(value, columns)

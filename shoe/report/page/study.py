@@ -36,7 +36,7 @@ def write_people_page(path: Path, study: StudyRatings, found: StudyReport, comma
 
 
 def people_part(study: StudyRatings, found: StudyReport) -> Markup:
-    """Render the results of a study: agreement with intervals, each rater, and the raters of a similarity map.
+    """Render the results of a study: agreement with intervals, each rater, and ensembles of the raters of a map.
 
     ``study`` contains no gold items.
     """
@@ -90,7 +90,7 @@ _SECONDS, _PICTURE_SECONDS, _PROBLEM_SECONDS = 8, 5, 40
 
 
 def default_texts(study: AnyStudy) -> dict[str, str]:
-    """Return the default texts of a study's pages by file name; an empty line ends a paragraph."""
+    """Return the default texts of rater pages, such as instructions, by file name; an empty line ends a paragraph."""
     if isinstance(study, ProblemStudy):
         seconds = len(study.problems) * study.testers / study.raters * _PROBLEM_SECONDS
         about, texts = "what pictures have in common", {INSTRUCTIONS: "problems.txt"}
@@ -104,7 +104,7 @@ def default_texts(study: AnyStudy) -> dict[str, str]:
 
 
 def read_texts(folder: Path, study: AnyStudy) -> dict[str, str]:
-    """Read the texts of a study's pages by file name; raise InputError if a file is missing or is not UTF-8."""
+    """Read the texts of rater pages by file name; raise InputError if a file is missing or is not UTF-8."""
     texts = {}
     for name in default_texts(study):
         try:
@@ -115,7 +115,7 @@ def read_texts(folder: Path, study: AnyStudy) -> dict[str, str]:
 
 
 def shown_to_all(study: AnyStudy, texts: Mapping[str, str]) -> dict[str, Any]:
-    """Return the part of a rater page's data that is equal for all raters, without images and expected answers.
+    """Return the data that the pages of all raters share, without images and expected answers.
 
     ``texts`` are the texts of the page by file name, as from :func:`default_texts`.
     """
@@ -142,7 +142,7 @@ def write_rater_page(
 
 
 def served_page() -> tuple[str, str]:
-    """Return the page of a service, which requests its data from the server, and its Content-Security-Policy."""
+    """Return the rater page of a service, which requests data from the server, and its Content-Security-Policy."""
     return _page(connect="; connect-src 'self'", data=None)
 
 
@@ -157,7 +157,7 @@ _STREAM = (7 << 28) + (5 << 20)
 
 
 def with_pictures(study: Study, truth: GroundTruth, images: Path) -> tuple[Study, dict[str, bytes]]:
-    """Return a copy of a study with an image of the first class of each item, and these images as JPEG by file name.
+    """Return a copy of a study whose items have images of their first class, and these images as JPEG by file name.
 
     Images are chosen at random by the seed of the study. Gold items, and items without an image, are unchanged. Raise
     InputError if no item has an image.
@@ -201,7 +201,7 @@ def _scaled(box: np.ndarray, scale: float) -> Box:
 
 
 def problem_pictures(problems: Problems, images: Path, first: int = 0) -> dict[str, bytes]:
-    """Return the crops of Bongard problems as JPEG by file name: ``first + row``.jpg for the crop in a row of regions.
+    """Return the crops of Bongard problems as JPEG by file name; region r has the name "N.jpg", N = ``first`` + r.
 
     Raise InputError if an image cannot be read, or a crop lies outside its image.
     """

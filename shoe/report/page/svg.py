@@ -58,10 +58,9 @@ class Interval(NamedTuple):
 
 
 def intervals(rows: Sequence[tuple[str, Sequence[Interval | None]]], colours: Sequence[str], label: str) -> Markup:
-    """Draw values with their intervals on a common percent scale, as wide as the page; each name is above its lines.
+    """Draw rows of values with intervals on one percent scale, as wide as the page; each row has its name above it.
 
-    ``rows`` are the (name, values) of each line: one value per colour, or None for no mark. ``colours`` are CSS
-    classes.
+    ``rows`` are (name, values), with a value, or None for no mark, for each of ``colours``, which are CSS classes.
     """
     step, head = 13, 18
     line = head + step * len(colours) + 8
@@ -156,9 +155,9 @@ def error_bars(
     """Draw the mAP that fixing each kind of error would add, and the number of errors of that kind.
 
     Args:
-        deltas: mAP as fractions by error name, one mapping per bar of an error.
-        counts: numbers of errors by error name, one mapping per bar; None for bars without a count.
-        colours: CSS class of each bar.
+        deltas: mAP gains as fractions by error name, one mapping per series, such as a model.
+        counts: numbers of errors by error name, one mapping per series; None for a series without counts.
+        colours: CSS class of each series.
         rounded: whether ``deltas`` are rounded, and are shown without further decimals.
     """
     from shoe.diagnosis.error_types import ERRORS  # here and below: a service draws without loading the metric
@@ -208,7 +207,7 @@ def crop(size: tuple[float, float], image: tuple[str, Edges] | None, boxes: Mapp
 
     Args:
         size: width and height of the crop.
-        image: URL of an image, and the edges of the area in the crop that this image fills; None for a blank crop.
+        image: URL of an image, and the edges of its place in the drawing; None for a blank crop.
         boxes: edges of the "human" and the "object" box, in pixels of the crop.
     """
     width, height = (f"{each:g}" for each in size)
@@ -229,7 +228,7 @@ def triplets(
     """Draw the boxes of triplets on the frame of an image; one unit of the drawing is one pixel of the image.
 
     Args:
-        size: width and height of the image; if one is 0, the frame contains all boxes.
+        size: width and height of the image; if unknown (0), the frame is just large enough for all boxes.
         image: URL of the image; None for an empty frame.
         pairs: (CSS class, human box, object box) of each triplet.
         label: description for screen readers.
@@ -284,7 +283,7 @@ def sweep_charts(
 ) -> dict[str, dict[str, Markup]]:
     """Return charts of each metric over the values of each option, as {metric: {option title: chart}}.
 
-    ``survivals`` mark the settings under which the ranking of models changes. Options with one setting are left out.
+    Marks show the settings that change the ranking of models (``survivals``). Options with one setting are left out.
     """
     from shoe.comparison.sweeps import FIGURES, VALUES
     from shoe.report.comparison import NAMES

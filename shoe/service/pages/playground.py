@@ -42,11 +42,11 @@ def answer(place: str, phrase: str, truth: str) -> dict[str, Any]:
     Raises:
         OptionError: if `truth` is not a class of the dataset.
     """
-    from shoe.report.similarity import split_of
+    from shoe.report.similarity import explain_phrase
 
     source = loaded(place)
     classes = benchmark(getattr(source, "dataset", DEFAULT)).classes
-    lines, readings = split_of(phrase)
+    lines, readings = explain_phrase(phrase)
     pairs = [pair for reading in readings for pair in product(*(word.split(ALTERNATIVES) for word in reading))]
     words = dict.fromkeys((pair[n], part) for n, part in enumerate(POS) for pair in pairs)
     return {

@@ -16,7 +16,7 @@ from shoe.study.ratings import StudyRatings, read_study
 BOXES = ("human_box", "object_box")
 _WORDS = ("verb", "object")
 _COLUMNS = ("model", "image", "prediction", *_WORDS, *BOXES)
-_BETWEEN = "\t"  # which no field holds
+_BETWEEN = "\t"  # no field can contain it
 _ROUNDED = 0.51  # pixels by which a box may differ from the file's: tables often hold whole pixels
 
 
@@ -25,7 +25,7 @@ class Judgements:
     """Ratings 0..4 of N predictions by R raters.
 
     Attributes:
-        ratings: ratings by people; items are predictions.
+        ratings: ratings by people, read from the table ``source``; items are predictions.
         columns: (N,) values of each column that identifies a prediction: model, image, prediction, verb, object, boxes.
     """
 
@@ -54,9 +54,9 @@ class Judgements:
     def rows_of(self, model: str, task: Task) -> Indices:
         """Return the (N,) row of each judged prediction in a model's predictions; -1 for predictions of other models.
 
-        Without a column ``model``, words that the model does not predict have row -1, too. Of several predictions with
-        the same words and boxes, the most confident counts. Raise InputError if a prediction is not in the file of its
-        model, several predictions match it, or two judged predictions are the same row.
+        Without a column ``model``, predictions that this model does not make have row -1, too. Of several predictions
+        with the same words and boxes, the most confident counts. Raise InputError if a prediction is not in the file of
+        its model, matches several predictions with different boxes, or is judged twice.
         """
         rows = np.full(len(self.ratings.items), -1, np.int64)
         images = self.images(task.truth.interactions.images)
@@ -118,7 +118,7 @@ class Judgements:
 
 
 def read_judgements(path: Path, models: Sequence[str]) -> Judgements:
-    """Read a table of judgements: one line per judgement, with image, rater, rating, and a prediction.
+    """Read a table of judgements: one line per rating, with the columns image, rater, rating, and others.
 
     A prediction is identified by ``prediction``, its number (from 0) among the predictions of the file on the image; or
     by ``verb`` and ``object``, plus ``human_box`` and ``object_box`` (four numbers each) if several predictions have
@@ -153,7 +153,7 @@ def _word(text: str) -> str:
     return " ".join(text.casefold().replace("_", " ").split())
 
 
-# Which predictions people are asked about, as a table to fill in that does not say whose they are.
+# Table for people to fill in, which does not show the models of the predictions.
 
 HEADER = ("image", "verb", "object", *BOXES, "rater", "rating")
 _STREAM, _STREAMS = 13 << 28, 1 << 11
@@ -165,7 +165,7 @@ def sheet(tasks: Sequence[Task], images: int, most: int, raters: int, seed: int)
 
     A prediction that several models made with the same words and boxes is listed once. Each rater has a different
     random order, and all random choices depend only on the seed. Return the rows, header first, and the number of
-    predictions.
+    listed predictions.
 
     Args:
         tasks: predictions of each model.

@@ -1,4 +1,4 @@
-"""Measures: ways to score predictions, each a protocol, perhaps with changed options or another map."""
+"""Measures, which are ways to score predictions: a protocol with certain options and a certain similarity map."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -23,8 +23,8 @@ from shoe.study.metric.judgements import Judgements
 from shoe.study.metric.systems import Level, MeasureComparison, Scores, opposite_pairs, scores_of, statistics_of
 from shoe.study.metric.units import FIGURES, Judged, figures_of_units
 
-_FIGURES = {"full": "mAP", "map": "SHOE-mAP", "mf1": "SHOE-mF1"}  # of a model, by the end of their keys
-_APART = ("similarity=", "protocol=")  # settings that are no options of a protocol
+_FIGURES = {"full": "mAP", "map": "SHOE-mAP", "mf1": "SHOE-mF1"}  # names of metrics by the last part of their key
+_APART = ("similarity=", "protocol=")  # settings other than options of a protocol
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +41,9 @@ class ModelScores:
     """Scores of one model's n predictions by one measure.
 
     Attributes:
-        credit: (n,) credit of each prediction, 0..1: by exact labels 1 for a true positive; in SHOE the match's sigma.
+        credit: (n,) credit of each prediction: 1 for a true positive by exact labels; similarity of its match by SHOE.
         figures: metrics of the model, by name; None if undefined.
-        resampled: (B,) values of each metric under draws of images.
+        resampled: (B,) values of each metric in B bootstrap samples of the images.
     """
 
     signature: str
@@ -58,8 +58,8 @@ def measures_of(truth: GroundTruth, protocols: Sequence[str], similarity: str, v
     Args:
         protocols: names of protocols; if empty, the benchmark's usual protocols that score triplets.
         similarity: map for SHOE protocols.
-        varied: texts that each add a measure: ``NAME=VALUE`` settings, separated by spaces or commas. They change the
-            first protocol with such options, or ``protocol=NAME``; ``similarity=NAME`` selects another map.
+        varied: texts that each add a measure: settings ``NAME=VALUE``, separated by spaces or commas. They change the
+            first selected protocol that has such options, or that of ``protocol=NAME``; ``similarity=NAME`` is the map.
 
     Raises:
         OptionError: for an unknown name or value, or a protocol by person, which does not score triplets.
@@ -97,10 +97,10 @@ def measures_of(truth: GroundTruth, protocols: Sequence[str], similarity: str, v
     return list(made.values())
 
 
-def measured(measure: Measure, task: Task, notes: ReadNotes | None, weights: Counts) -> ModelScores:
+def score_predictions(measure: Measure, task: Task, notes: ReadNotes | None, weights: Counts) -> ModelScores:
     """Return the scores of a model's predictions by a measure; raise OptionError if its protocol cannot score them.
 
-    ``weights`` is (m, B): how often each image of the ground truth is drawn.
+    ``weights`` is (m, B): how often each image of the ground truth is in each bootstrap sample.
     """
     report = score_by(measure.options, task, measure.similarity, notes)
     if report.absent:
@@ -120,7 +120,7 @@ def measured(measure: Measure, task: Task, notes: ReadNotes | None, weights: Cou
     return ModelScores(str(report.signature), credit, figures, resampled)
 
 
-# Models scored one after the other, and all measures held against people.
+# Scores of all models by all measures, and their comparison with ratings by people.
 
 CREDIT = "mean credit"
 """Name of the metric "mean credit of the judged predictions of a model, averaged over images"."""
@@ -128,10 +128,10 @@ RESAMPLES = 1_000
 
 
 class ModelScoresCollector:
-    """Collects scores of one model after the other; keeps only judged predictions and metrics in memory."""
+    """Collector of models' scores, one model at a time, which keeps only judged predictions and metrics in memory."""
 
     def __init__(self, judgements: Judgements, measures: Sequence[Measure], images: Sequence[str]) -> None:
-        """Prepare for models with ground truth on ``images``; raise InputError for a judged image that is not in it."""
+        """Prepare for models with ground truth on ``images``; raise InputError for a judged image not among them."""
         self.judgements, self.measures = judgements, measures
         self._image = judgements.images(images)
         self._weights = drawn_images(len(images), range(RESAMPLES), 0)
@@ -142,10 +142,10 @@ class ModelScoresCollector:
     def add(self, model: str, task: Task, notes: ReadNotes | None = None) -> None:
         """Score a model by all measures.
 
-        Raise InputError if a judged prediction is not in its predictions, OptionError if a protocol cannot score them.
+        Raise InputError if the model lacks a judged prediction, and OptionError if a protocol cannot score the model.
         """
         rows = self.judgements.rows_of(model, task)
-        found = [measured(measure, task, notes, self._weights) for measure in self.measures]
+        found = [score_predictions(measure, task, notes, self._weights) for measure in self.measures]
         self._items[model] = item = np.flatnonzero(rows >= 0)
         self._credits.append(np.column_stack([each.credit[rows[item]] for each in found]))
         self._measured.append(found)
@@ -153,7 +153,7 @@ class ModelScoresCollector:
     def against_people(self) -> MeasureComparison:
         """Return the comparison of all measures with people. Models without a judged prediction are not ranked.
 
-        Raise InputError for a judged prediction that no model has.
+        Raise InputError if a judged prediction is in the file of no model.
         """
         ratings, names = self.judgements.ratings, [measure.name for measure in self.measures]
         item = np.concatenate(list(self._items.values()))
@@ -192,7 +192,7 @@ class ModelScoresCollector:
         )
 
     def _scores(self, credit: Sequence[Scores]) -> dict[str, Scores]:
-        found = {}  # mean credit of what was judged, then its figures of all images
+        found = {}  # mean credit of the judged predictions, then metrics over all images
         for k, (measure, of) in enumerate(zip(self.measures, credit, strict=True)):
             found[f"{measure.name}: {CREDIT}"] = of
             each = [measured[k] for measured in self._measured]

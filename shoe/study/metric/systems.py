@@ -1,4 +1,4 @@
-"""Agreement of measures with people in ranking models, by bootstrap over images and variation of raters."""
+"""Agreement of measures with people in ranking models, with intervals over images and raters."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,13 +14,13 @@ from shoe.core.arrays import Floats, Indices, Mask
 from shoe.core.documents import Count, Document, Fraction
 from shoe.core.statistics import correlation, deviations, differences, holm, interval_around, kendall_of_differences
 from shoe.scoring.entries import minus
-from shoe.study.agreement import Ends, Figure, LeftOut, Scale, groups_of
+from shoe.study.agreement import Ends, Figure, Jackknife, Scale, groups_of
 from shoe.study.metric.units import Judged
 
-# What is found when measures are held against people, and which of them differ.
+# Results of the comparison of measures with people, and differences between measures.
 
 
-Ranking = TypeVar("Ranking", LeftOut, "DrawnStatistic")
+Ranking = TypeVar("Ranking", Jackknife, "DrawnStatistic")
 """A statistic with its sampling variation."""
 
 
@@ -53,10 +53,10 @@ class Nearest(Document, frozen=True):
 
 
 class Level(Document, frozen=True):
-    """Agreement of measures with people in ranking predictions, models on one image, or models.
+    """Agreement of measures with people in ranking units: predictions, models on one image, or models.
 
     Attributes:
-        number: number of predictions, models on an image, or models.
+        number: number of ranked units.
         figures: statistics by measure, then by name.
         differences: differences between every two measures.
         nearest: measure nearest to people by each statistic that is defined for any measure.
@@ -69,10 +69,10 @@ class Level(Document, frozen=True):
 
     @classmethod
     def from_rankings(cls, number: int, rows: Mapping[str, Mapping[str, Ranking]]) -> Self:
-        """Return a level with all differences between measures; ``rows`` are statistics by measure, then by name."""
+        """Return a level with the differences of all measures; ``rows`` are statistics by measure, then by name."""
 
         def summary(ranking: Ranking, figure: str) -> Figure:
-            share = figure in ("accuracy", "soft")  # the interval leaves out what the figure cannot be
+            share = figure in ("accuracy", "soft")  # the interval is clipped to the possible values
             made = ranking.figure("as it is" if share else "correlation")
             if made.interval is None:
                 return made
@@ -116,7 +116,7 @@ class MeasureComparison(Document, frozen=True):
     Attributes:
         images, raters, ratings, holes: number of images, raters, ratings and missing ratings.
         people: mean correlation of a rater with the mean of the other raters, over the judged predictions.
-        models: mean rating of each judged model's predictions, over its images.
+        models: score of each judged model by people: mean over images of the mean rating of its predictions.
         measures: signature of each measure.
         scores: score of each model, by measure and metric, then by model.
         levels: results of the levels "prediction", "image" and, with two or more models, "model".
@@ -145,7 +145,8 @@ class Scores:
 
     Attributes:
         values: (M,) scores.
-        drawn: (B, M) scores under B draws of images, centred on ``values``; NaN if a draw has no image of a model.
+        drawn: (B, M) scores in B bootstrap samples of images, centred on ``values``; NaN if a sample has no image with
+            a judged prediction of the model.
     """
 
     values: Floats
@@ -153,7 +154,7 @@ class Scores:
 
     @classmethod
     def from_draws(cls, values: Floats, drawn: Floats) -> Self:
-        """Return scores whose draws are shifted so that the mean of the draws is ``values``."""
+        """Return scores, with the bootstrap scores ``drawn`` shifted so that their mean is ``values``."""
         known = np.where(np.isnan(drawn), 0, drawn)
         return cls(values, values + drawn - known.sum(axis=0) / np.maximum((~np.isnan(drawn)).sum(axis=0), 1))
 
@@ -163,11 +164,11 @@ class Scores:
 
 
 def scores_of(judged: Judged, models: int, weights: Counts) -> tuple[Scores, Scores, list[Scores]]:
-    """Return scores of models by people under drawn images, by people also under other raters, and by K measures.
+    """Return models' scores by people, by people with draws that also vary the raters, and by each of K measures.
 
     The score of a model is the mean over images of its mean rating (or credit) on the judged predictions of the image.
     With a single rater, the first two results are equal. ``models`` is the number of models; ``weights`` (images, B) is
-    how often each judged image is drawn.
+    how often each judged image is in each bootstrap sample.
     """
 
     def table(chosen: Mask) -> Floats:
@@ -192,7 +193,7 @@ def scores_of(judged: Judged, models: int, weights: Counts) -> tuple[Scores, Sco
     groups = len(without)
     if groups < 2 or np.isnan(without).any():
         return people, people, measures
-    # The variation of raters by a jackknife over groups of raters is added to the draws.
+    # Add the variation between raters, estimated by a jackknife over groups of raters, to the draws.
     rng = np.random.default_rng(20_240_411)
     normal = rng.standard_normal((len(people.drawn), groups))
     tails = np.sqrt((groups - 1) / rng.chisquare(groups - 1, len(normal)))
@@ -201,22 +202,22 @@ def scores_of(judged: Judged, models: int, weights: Counts) -> tuple[Scores, Sco
 
 
 class ScoreDifferences:
-    """Differences between C pairs of models: ``whole`` (C,) of the scores, and ``drawn`` (B, C) of their draws."""
+    """Score differences of the C pairs of models: ``whole`` (C,), and ``drawn`` (B, C) in bootstrap samples."""
 
     def __init__(self, scores: Scores, spread: Scores | None = None) -> None:
-        """Compute differences; ``spread`` are scores with draws of images only, if ``scores`` also vary raters."""
+        """Compute differences; if ``scores`` also vary raters, ``spread`` are the scores with draws of images only."""
         self.whole, self.drawn = differences(scores.values, _SAME), differences(scores.drawn, _SAME)
         self.error = np.nanstd(differences((spread or scores).drawn, 0), axis=0)
 
-    def sure(self, apart: Floats) -> Floats:
-        """Return the probability that the first model of each pair is better, by a test of differences ``apart``."""
+    def confidence(self, apart: Floats) -> Floats:
+        """Return the probability that the first model of each pair is better, by a z test of differences ``apart``."""
         from scipy.stats import norm
 
         return np.asarray(norm.cdf(apart / np.maximum(self.error, _SAME**2)))
 
 
 def pearson(x: Floats, y: Floats) -> Floats:
-    """Return Pearson's correlation of two sets of scores from (..., C) differences of pairs; NaN for two models."""
+    """Return Pearson's correlation of two scores from their (..., C) differences of model pairs; NaN for two models."""
     if x.shape[-1] < 3:  # any two models lie on a line
         return np.full(x.shape[:-1], np.nan)
     return correlation((x * y).sum(axis=-1), (x * x).sum(axis=-1), (y * y).sum(axis=-1))
@@ -231,9 +232,9 @@ def accuracy(x: Floats, y: Floats) -> Floats:
 def soft_accuracy(a: ScoreDifferences, b: ScoreDifferences, x: Floats, y: Floats) -> Floats:
     """Return soft pairwise accuracy (Thompson et al. 2024): 1 - mean difference between the confidences of a and b.
 
-    ``x`` are the differences of ``a`` and ``y`` those of ``b``: ``whole``, or ``drawn``. NaN if :func:`accuracy` is.
+    ``x`` are the differences of ``a`` and ``y`` those of ``b``: ``whole``, or ``drawn``. NaN if accuracy(x, y) is NaN.
     """
-    return np.where(np.isnan(accuracy(x, y)), np.nan, 1 - np.abs(a.sure(x) - b.sure(y)).mean(axis=-1))
+    return np.where(np.isnan(accuracy(x, y)), np.nan, 1 - np.abs(a.confidence(x) - b.confidence(y)).mean(axis=-1))
 
 
 _OF_DIFFERENCES = {"kendall": kendall_of_differences, "pearson": pearson, "accuracy": accuracy}
@@ -242,7 +243,7 @@ FIGURES = (*_OF_DIFFERENCES, "soft")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DrawnStatistic:
-    """A statistic and its (B,) values under draws; None or NaN if undefined.
+    """A statistic, None if undefined, and its (B,) values in bootstrap samples, NaN if undefined.
 
     With a single rater, ``draws`` is None, because the variation between raters is unknown.
     """
@@ -251,7 +252,7 @@ class DrawnStatistic:
     draws: Floats | None
 
     def figure(self, scale: Scale = "as it is") -> Figure:
-        """Return the value, and its interval from the centred draws if most are defined; ``scale`` is ignored."""
+        """Return the value, with its interval if more than half of the draws are defined; ``scale`` is ignored."""
         known = self._known()
         if self.value is None or known is None:
             return Figure(self.value, None)
@@ -264,7 +265,7 @@ class DrawnStatistic:
 
     @property
     def p(self) -> float | None:
-        """Two-sided p-value of a test that the statistic is 0, by the variation of draws; None if they do not vary."""
+        """Two-sided p-value of a z test that the statistic is 0, from the draws; None if the draws do not vary."""
         from scipy.stats import norm
 
         known = self._known()
@@ -282,8 +283,8 @@ class DrawnStatistic:
 def statistics_of(people: Scores, by_images: Scores, measure: Scores, raters: int) -> dict[str, DrawnStatistic]:
     """Return all statistics that compare a measure's scores of models with those of people, by name.
 
-    ``people`` are scores by people under drawn images and other raters, ``by_images`` under drawn images alone, for
-    people's confidence in the order of two models. ``raters`` is the number of raters.
+    ``people`` are scores by people with draws of images and raters, ``by_images`` with draws of images only, which give
+    the confidence of people in the order of two models. ``raters`` is the number of raters.
     """
     a, b = ScoreDifferences(people, by_images), ScoreDifferences(measure)
     found = {name: (of(a.whole, b.whole), of(a.drawn, b.drawn)) for name, of in _OF_DIFFERENCES.items()}

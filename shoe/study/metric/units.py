@@ -10,9 +10,9 @@ import numpy as np
 from shoe.core.arrays import Floats, Indices, Mask, index_in_group, random_numbers
 from shoe.core.statistics import kendall, pearson, spearman
 from shoe.similarity.ensemble import Ratings
-from shoe.study.agreement import LeftOut, groups_of, mean_ratings
+from shoe.study.agreement import Jackknife, groups_of, mean_ratings
 
-# How far two columns of numbers rank alike. What cannot be measured is None, never NaN.
+# Agreement of two rankings. Undefined statistics are None, never NaN.
 
 MOST_PAIRED = 50
 """Maximum number of units per image whose pairs are compared; the units are drawn at random."""
@@ -31,34 +31,34 @@ class UnitPairs(NamedTuple):
 
 
 def pairs_within(image: Indices) -> UnitPairs:
-    """Return all pairs of units on the same ``image`` (n,); of more than 50 units per image, 50 are drawn."""
+    """Return all pairs of units with the same ``image`` (n,); of more than 50 units of an image, 50 are drawn."""
     place = index_in_group(np.bincount(image))
     order = np.lexsort((random_numbers(11 << 28, image.shape), image))[place < MOST_PAIRED]
     place = place[place < MOST_PAIRED]
-    # Each unit stands second to all before it on its image.
+    # Each unit is the second unit of a pair with every earlier unit of its image.
     second, before = np.repeat(order, place), index_in_group(place)
     first = order[np.repeat(np.arange(len(order)) - place, place) + before]
     return UnitPairs(first, second, image[second])
 
 
 def pair_order(values: Floats, pairs: UnitPairs, least: float = 0) -> Indices:
-    """Return (P,) 1 if the first unit has the higher value, -1 if the second has, 0 up to a difference of ``least``."""
+    """Return (P,) 1 if the first unit has a higher value, -1 if the second has, 0 if they differ by up to ``least``."""
     apart = values[pairs.first] - values[pairs.second]
     return np.asarray(np.sign(apart) * (np.abs(apart) > least + _SAME))
 
 
 def tie_width(values: Floats, pairs: UnitPairs, people: Indices, known: Mask) -> float:
-    """Return the difference up to which a measure's values count as ties, so that most pairs are ordered as by people.
+    """Return the difference up to which values should count as equal, so that most pairs are ordered as by people.
 
-    Tie calibration (Deutsch, Foster and Freitag 2023): values like 0.71 and 0.72 may count as equal if people see no
-    difference. Of several equally good differences, the smallest is returned. ``values`` are the (n,) values of the
+    This is tie calibration (Deutsch, Foster and Freitag 2023): values like 0.71 and 0.72 may count as equal if people
+    see no difference. Of several equally good results, the smallest is returned. ``values`` are the (n,) values of a
     measure, ``people`` the (P,) order of each pair by people, as from :func:`pair_order`, and ``known`` (P,) whether
     people judged both units of each pair.
     """
     apart = (values[pairs.first] - values[pairs.second])[known]
     order = np.argsort(np.abs(apart), kind="stable")
     size, agrees = np.abs(apart)[order], (np.sign(apart) == people[known])[order]
-    # Up to each place ties, beyond it as the signs say.
+    # Gain of agreeing pairs if the differences up to each position count as ties.
     gained = np.concatenate([[0], np.cumsum((people[known] == 0)[order].astype(np.int64) - agrees)])
     ends = np.flatnonzero(np.append(np.diff(size) > _SAME, True)) + 1 if len(size) else np.zeros(0, np.int64)
     ends = np.concatenate([[int((size <= _SAME).sum())], ends])
@@ -99,18 +99,18 @@ class Units:
 
     @cached_property
     def widths(self) -> Floats:
-        """(K,) difference up to which values of each measure count as ties; see :func:`tie_width`."""
+        """(K,) difference up to which values of each measure count as equal; see :func:`tie_width`."""
         return np.array([tie_width(values, self.pairs, *self._by_people) for values in self.credit.T])
 
     def agreeing(self, widths: Floats) -> Mask:
-        """Return (K, P) whether each measure orders each pair as people do, with ties up to its (K,) width."""
+        """Return (K, P) whether each measure orders each pair as people do; values within its (K,) width are ties."""
         columns = zip(self.credit.T, widths, strict=True)
         return np.array([pair_order(values, self.pairs, width) == self._by_people[0] for values, width in columns])
 
     def figures(self, keep: Mask, agreeing: Mask) -> Values:
         """Return correlations over units, and the fraction of pairs ordered as by people, by name and measure.
 
-        ``keep`` is (images,) whether each image counts; ``agreeing`` is the (K, P) result of :meth:`agreeing`.
+        ``keep`` is the (images,) mask of images to use; ``agreeing`` is the (K, P) result of :meth:`agreeing`.
         """
         known = keep[self.image] & ~np.isnan(self.people)
         people, judged = self._by_people[0], self._by_people[1] & keep[self.pairs.image]
@@ -129,7 +129,7 @@ class Judged:
     """n judged predictions of models, with ratings of N items by R raters.
 
     Attributes:
-        item: (n,) index of each prediction among the N rated items.
+        item: (n,) index of each prediction among the N rated items; models may share items.
         image, model: (n,) index of each prediction's image among the judged images, and index of its model.
         credit: (n, K) credit of each prediction by each measure.
         ratings: (N, R) ratings of the items.
@@ -142,11 +142,11 @@ class Judged:
     ratings: Ratings
 
     def predictions(self, raters: Mask) -> Units:
-        """Return the predictions as units, with mean ratings by the masked (R,) raters."""
+        """Return the predictions as units, with mean ratings by the ``raters`` in an (R,) mask."""
         return Units(self.image, mean_ratings(self.ratings[:, raters])[self.item], self.credit)
 
     def cells(self, raters: Mask) -> tuple[Units, Indices]:
-        """Return one unit per model and image with means of what ``raters`` judged (or NaN), and each unit's model."""
+        """Return a unit per model and image, with means over predictions rated by ``raters`` or NaN, and its model."""
         of, images = self.predictions(raters), int(self.image.max(initial=-1)) + 1
         key, cell = np.unique(self.model * images + self.image, return_inverse=True)
         known = ~np.isnan(of.people)
@@ -157,8 +157,8 @@ class Judged:
         return Units(key % images, means[:, 0], means[:, 1:]), key // images
 
 
-def figures_of_units(judged: Judged) -> dict[str, tuple[int, dict[tuple[str, int], LeftOut]]]:
-    """Return the number of units and all statistics for the levels "prediction" and "image" (models on an image).
+def figures_of_units(judged: Judged) -> dict[str, tuple[int, dict[tuple[str, int], Jackknife]]]:
+    """Return the number of units and all statistics, for the levels "prediction" and "image" (models on an image).
 
     Each statistic is also computed without each group of images and without each group of raters, at most 50 groups
     each. Images are left out whole, because judgements of predictions on one image are correlated.
@@ -179,5 +179,5 @@ def figures_of_units(judged: Judged) -> dict[str, tuple[int, dict[tuple[str, int
         others = [units(rater_group != g) for g in range(rater_group.max() + 1)]
         of_raters = [each.figures(everything, each.agreeing(whole.widths)) for each in others] if raters > 1 else []
         without = {key: ([of[key] for of in of_images], [of[key] for of in of_raters]) for key in values}
-        found[level] = len(whole.image), {key: LeftOut(value, *without[key]) for key, value in values.items()}
+        found[level] = len(whole.image), {key: Jackknife(value, *without[key]) for key, value in values.items()}
     return found
