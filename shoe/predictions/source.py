@@ -22,6 +22,7 @@ from shoe.benchmarks.base import Benchmark
 from shoe.core.errors import InputError, quote
 from shoe.core.interactions import Interactions
 from shoe.core.io.files import RUN_HEAD, encoding_error, is_stream, read_bytes
+from shoe.core.io.inspect_logs import JSON_LOG, LOG_START, read_log
 from shoe.core.io.json import describe_value, explain_error, parse_json, parse_with_nan
 from shoe.core.io.matlab import is_matlab
 from shoe.core.io.pickles import TORCH_TO_JSON
@@ -209,6 +210,10 @@ def open_source(path: str | Path, benchmark: Benchmark, sizes: Sizes | None = No
     source.data = data.removeprefix(_BOM)
     if (zipped or data.startswith(_ZIP)) and WORKBOOK in source.members:
         source.document, source.lines = read_xlsx(path, data)
+        return source
+    is_log = source.path.suffix == ".eval" or LOG_START in source.members
+    if ((zipped or data.startswith(_ZIP)) and is_log) or JSON_LOG.match(source.data):
+        source.document = read_log(source.path, source.data)
         return source
     if zipped or data.startswith(_ZIP):
         _refuse_other_zip(source)
