@@ -38,7 +38,6 @@ def fiftyone(
     ground_truth: options.GroundTruth,
     dataset: options.Dataset = DEFAULT,
     boxes: options.Boxes = None,
-    scores: options.Scores = None,
     format: options.Format = None,
     similarity: options.Similarity = "dataset",
     images_in_predictions: Annotated[
@@ -56,7 +55,7 @@ def fiftyone(
 
     refuse_overwrite((predictions, ground_truth), out)
     scoring = ScoringOptions(
-        ground_truth=ground_truth, dataset=dataset, boxes=boxes, scores=scores, format=format, similarity=similarity,
+        ground_truth=ground_truth, dataset=dataset, boxes=boxes, format=format, similarity=similarity,
         images_in_predictions=images_in_predictions, protocols=("shoe",),
     )  # fmt: skip
     truth = scoring.truth()

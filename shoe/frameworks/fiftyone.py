@@ -20,9 +20,8 @@ def coco_labels(diagnosis: Diagnosis, report: Report) -> dict[str, Any]:
     table, truth = diagnosis.table, diagnosis.task.truth.interactions
     semantic: Any = report.semantic
     matches, near = semantic.matches, semantic.near
-    similarity, iou = np.zeros((2, len(table)))
-    matched = matches.prediction >= 0
-    similarity[matches.prediction[matched]] = matches.sigma[matched]
+    similarity, iou = np.zeros((2, len(table) + 1))  # the last one for ground truths without a match
+    similarity[matches.prediction] = matches.sigma
     np.maximum.at(iou, near.prediction, near.iou)
     values = {"score": table.score, "similarity": similarity, "iou": iou}
     status = np.array([*(each.name.lower() for each in TruthStatus), ""])[diagnosis.truth_status]

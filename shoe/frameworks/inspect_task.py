@@ -55,11 +55,10 @@ def shoe_metrics(ground_truth: str, dataset: str, boxes: str) -> Metric:
 
     def compute(scores: list[SampleScore]) -> dict[str, float]:
         epochs: dict[int, dict[str, str]] = {}
-        for each in scores:
-            epoch = (each.score.metadata or {}).get("epoch", 1)
-            epochs.setdefault(epoch, {})[str(each.sample_id)] = each.score.answer or ""
-        truth = cached_truth(ground_truth, dataset)
-        found = [score_replies(replies, truth, boxes)[0] for replies in epochs.values()]
+        for sample in scores:
+            epoch = (sample.score.metadata or {}).get("epoch", 1)
+            epochs.setdefault(epoch, {})[str(sample.sample_id)] = sample.score.answer or ""
+        found = [score_replies(each, cached_truth(ground_truth, dataset), boxes)[0] for each in epochs.values()]
         columns = {name: [values[name] for values in found if name in values] for name in METRICS}
         return {name: fmean(column) if column else nan for name, column in columns.items()}
 

@@ -208,14 +208,14 @@ def open_source(path: str | Path, benchmark: Benchmark, sizes: Sizes | None = No
     zipped = _is_zip(source.path)  # the reader of native tables opens the file itself
     data = b"" if zipped else read_bytes(path)
     source.data = data.removeprefix(_BOM)
-    if (zipped or data.startswith(_ZIP)) and WORKBOOK in source.members:
+    is_zip = zipped or data.startswith(_ZIP)
+    if is_zip and WORKBOOK in source.members:
         source.document, source.lines = read_xlsx(path, data)
         return source
-    is_log = source.path.suffix == ".eval" or LOG_START in source.members
-    if ((zipped or data.startswith(_ZIP)) and is_log) or JSON_LOG.match(source.data):
+    if JSON_LOG.match(source.data) or (is_zip and (source.path.suffix == ".eval" or LOG_START in source.members)):
         source.document = read_log(source.path, source.data)
         return source
-    if zipped or data.startswith(_ZIP):
+    if is_zip:
         _refuse_other_zip(source)
         source.kind = "npz"
         return source

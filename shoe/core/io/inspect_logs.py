@@ -16,7 +16,6 @@ LOG_START = "_journal/start.json"  # archive member that identifies a log
 JSON_LOG = re.compile(rb'\s*\{\s*"version"\s*:\s*\d+\s*,\s*"status"\s*:\s*"\w+"\s*,\s*"eval"\s*:')
 _FIELDS = ("id", "input", "output", "error")  # the other fields of a sample are scores, metadata, and images as base64
 _ZSTANDARD = 93  # zip compression method, which zipfile reads from Python 3.14 on
-_LOCAL_HEADER = 30  # size in bytes of a member's header before its name and extra field
 _UNPACKED_OF_ANY, _LARGEST_RATIO, _LARGEST_WINDOW = 200_000_000, 300, 1 << 27
 _EXPECTED = "a complete log of inspect_ai with samples"
 
@@ -59,9 +58,8 @@ def _documents(path: Path, data: bytes) -> Iterator[bytes]:
             from zstandard import ZstdDecompressor
 
             stream: Any = archive.fp
-            stream.seek(member.header_offset)
-            header = stream.read(_LOCAL_HEADER)
-            stream.seek(int.from_bytes(header[26:28], "little") + int.from_bytes(header[28:], "little"), 1)
+            stream.seek(member.header_offset + 26)  # the header ends with the lengths of name and extra field
+            stream.seek(sum(int.from_bytes(stream.read(2), "little") for _ in range(2)), 1)
             decoder = ZstdDecompressor(max_window_size=_LARGEST_WINDOW)
             content = decoder.stream_reader(stream.read(member.compress_size), read_across_frames=True)
             yield content.read(member.file_size)
