@@ -45,7 +45,7 @@ def write_lmms_eval_task(folder: Path, images: Path, ground_truth: Path, dataset
         stream.write(msgspec.json.Encoder().encode_lines([{"image": str(path), **common} for path in paths]))
     text = (templates / "task.yaml").read_text("utf-8").replace("{name}", name)
     write_text(folder / f"{name}.yaml", text.replace("{documents}", documents.resolve().as_posix()))
-    write_text(folder / "utils.py", (templates / "utils.py").read_text("utf-8"))
+    write_text(folder / "shoe_utils.py", (templates / "utils.py").read_text("utf-8"))
     return name
 
 

@@ -1,7 +1,10 @@
 """Scores of replies, and the files of the lmms-eval task."""
 
+import csv
 import json
+import re
 import runpy
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +16,7 @@ from shoe.demo import TRUTH
 from shoe.frameworks.replies import METRICS, cached_truth, score_replies, task_images, write_lmms_eval_task
 from tests.cli.run import run
 
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "guides" / "frameworks.md"
 REPLIES = json.loads((Path(__file__).resolve().parent.parent / "data" / "frameworks" / "replies.json").read_text())
 
 
@@ -62,8 +66,8 @@ def test_the_lmms_eval_task_scores_its_documents(tmp_path: Path, images: Path) -
     assert write_lmms_eval_task(tmp_path, images, TRUTH, "hico-det") == "shoe_hico_det"
     text = (tmp_path / "shoe_hico_det.yaml").read_text("utf-8")
     assert f'test: "{(tmp_path / "shoe_hico_det.jsonl").as_posix()}"' in text
-    functions: dict[str, Any] = runpy.run_path(str(tmp_path / "utils.py"))
-    called = {word.removeprefix("utils.").rstrip(",") for word in text.split() if word.startswith("utils.")}
+    functions: dict[str, Any] = runpy.run_path(str(tmp_path / "shoe_utils.py"))
+    called = {word.removeprefix("shoe_utils.").rstrip(",") for word in text.split() if word.startswith("shoe_utils.")}
     assert called == {"doc_to_visual", "doc_to_text", "process_results", *METRICS}
     documents = [json.loads(line) for line in (tmp_path / "shoe_hico_det.jsonl").read_text().splitlines()]
     results = [
@@ -72,6 +76,24 @@ def test_the_lmms_eval_task_scores_its_documents(tmp_path: Path, images: Path) -
     values = {name: functions[name]([result[name] for result in results]) for name in METRICS}
     assert values == pytest.approx({"shoe_map": 0.18229844, "shoe_mf1": 0.23510743, "strict_map": 0.0625})
     assert functions["doc_to_text"](documents[0]).startswith("Look for every person")
+
+
+def test_the_program_of_the_page_writes_the_questions_of_vlmevalkit(
+    tmp_path: Path, images: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (program,) = (
+        code for code in re.findall(r"```python\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL) if "csv" in code
+    )
+    images.rename(tmp_path / "test2015")
+    shutil.copy(TRUTH, tmp_path / "instances_test2015.json")
+    (tmp_path / "prompt.txt").write_text(run("prompt").stdout)
+    (tmp_path / "LMUData").mkdir()
+    monkeypatch.chdir(tmp_path)
+    exec(program, {})
+    with open("LMUData/shoe_hico_det.tsv", newline="", encoding="utf-8") as stream:
+        rows = list(csv.DictReader(stream, delimiter="\t"))
+    assert [int(row["index"]) for row in rows] == list(range(6))
+    assert all(Path(row["image_path"]).is_file() and row["question"].startswith("Look for") for row in rows)
 
 
 def test_the_command_names_the_task(tmp_path: Path, images: Path) -> None:
