@@ -46,12 +46,21 @@ for name, size in zip(truth["filenames"], truth["size"]):
     PIL.Image.new("RGB", size).save(pathlib.Path("images", name))
 """
 ONTOLOGY = "format-version: 1.2\nontology: tools\n\n[Term]\nid: T:1\nname: grasper\n"
+INSPECT_TASK = """
+from importlib.metadata import entry_points
+from inspect_ai import Task
+(entry_point,) = entry_points(group="inspect_ai", name="shoe")
+open("HICO_test2015_00000025.jpg", "w").close()
+task = entry_point.load().hico_det(images=".", ground_truth="truth.json")
+assert isinstance(task, Task) and len(task.dataset) == 1
+"""
 COMMANDS = {
     "parquet": [
         "shoe convert detector.json out.parquet --ground-truth truth.json",
         "shoe score out.parquet --ground-truth truth.json",
     ],
     "xlsx": ["python workbook.py", "shoe score replies.xlsx --ground-truth truth.json"],
+    "inspect": ["python inspect_task.py", "shoe score inspect.eval --ground-truth truth.json --boxes thousand"],
     "llm": ["shoe map build map --raters openai.toml --dry-run"],
     "local": ["shoe map build map --raters transformers.toml --yes"],
     "torch": ["python hoi_metric.py"],
@@ -80,6 +89,8 @@ def files(tmp_path: Path) -> Iterator[Path]:
     (tmp_path / "workbook.py").write_text(WORKBOOK)
     (tmp_path / "images.py").write_text(IMAGES)
     (tmp_path / "hoi_metric.py").write_text(HOI_METRIC)
+    (tmp_path / "inspect_task.py").write_text(INSPECT_TASK)
+    shutil.copy(ROOT / "tests" / "data" / "frameworks" / "inspect.eval", tmp_path)
     (tmp_path / "tools.obo").write_text(ONTOLOGY)
     yield tmp_path
     shutil.rmtree(tmp_path)

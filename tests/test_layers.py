@@ -25,6 +25,7 @@ PACKAGES = (
     "study",
     "predict",
     "report",
+    "frameworks",
     "demo",
     "service",
     "torchmetrics",

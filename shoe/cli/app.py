@@ -13,9 +13,10 @@ from shoe.core.errors import OptionError, quote
 
 COMMANDS = (
     *("score", "compare", "average", "verify", "diagnose", "convert", "resolve", "similarity", "prompt", "predict"),
-    *("audit", "explain", "calibration", "demo", "dataset", "bongard", "map", "lexicon", "study", "submit", "serve"),
+    *("audit", "explain", "calibration", "demo", "dataset", "bongard", "map", "lexicon", "study", "export", "submit"),
+    "serve",
 )
-_GROUPS = ("dataset", "bongard", "map", "lexicon", "study", "serve")
+_GROUPS = ("dataset", "bongard", "map", "lexicon", "study", "serve", "export")
 _POSSIBLE = re.compile(r" \(Possible options: (.*)\)")
 _CONTEXT = {"help_option_names": ["-h", "--help"]}
 _UsageError: Any = typer.BadParameter.__base__  # typer does not name it

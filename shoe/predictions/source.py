@@ -22,6 +22,7 @@ from shoe.benchmarks.base import Benchmark
 from shoe.core.errors import InputError, quote
 from shoe.core.interactions import Interactions
 from shoe.core.io.files import RUN_HEAD, encoding_error, is_stream, read_bytes
+from shoe.core.io.inspect_logs import JSON_LOG, LOG_START, read_log
 from shoe.core.io.json import describe_value, explain_error, parse_json, parse_with_nan
 from shoe.core.io.matlab import is_matlab
 from shoe.core.io.pickles import TORCH_TO_JSON
@@ -205,10 +206,14 @@ def open_source(path: str | Path, benchmark: Benchmark, sizes: Sizes | None = No
     zipped = _is_zip(source.path)  # the reader of native tables opens the file itself
     data = b"" if zipped else read_bytes(path)
     source.data = data.removeprefix(_BOM)
-    if (zipped or data.startswith(_ZIP)) and WORKBOOK in source.members:
+    is_zip = zipped or data.startswith(_ZIP)
+    if is_zip and WORKBOOK in source.members:
         source.document, source.lines = read_xlsx(path, data)
         return source
-    if zipped or data.startswith(_ZIP):
+    if JSON_LOG.match(source.data) or (is_zip and (source.path.suffix == ".eval" or LOG_START in source.members)):
+        source.document = read_log(source.path, source.data)
+        return source
+    if is_zip:
         _refuse_other_zip(source)
         source.kind = "npz"
         return source

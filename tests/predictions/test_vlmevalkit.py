@@ -51,6 +51,21 @@ def test_the_reference_answer_is_no_prediction(tmp_path: Path, suffix: str, empt
     assert (notes.replies, notes.count("unread")) == (2, 1)
 
 
+def test_an_image_as_base64_is_no_file_name(tmp_path: Path) -> None:
+    image = "/9j/" + "4AAQSkZJRgABAQ" * 40
+    path, rows = tmp_path / "r.json", [{"index": 0, "image": image, "image_path": "a.jpg", "prediction": REPLY}]
+    path.write_text(json.dumps(rows))
+    assert read_predictions(path).images == ("a.jpg",)
+    del rows[0]["image_path"]
+    path.write_text(json.dumps(rows))
+    with pytest.raises(InputError, match="column 'image' with the file name of its image"):
+        read_predictions(path)
+    table = tmp_path / "r.tsv"
+    table.write_text("index\timage\tprediction\n" + f'0\t{image}\t"{REPLY.replace(chr(34), chr(34) * 2)}"\n')
+    with pytest.raises(InputError, match="column 'image' with the file name of its image"):
+        read_predictions(table)
+
+
 def test_flat_columns_in_a_workbook(tmp_path: Path) -> None:
     header = ("image", "hx1", "hy1", "hx2", "hy2", "ox1", "oy1", "ox2", "oy2", "verb", "object", "score")
     rows = [header, ("a.jpg", 1, 2, 3, 4, 5, 6, 7, 8.5, "ride", "horse", 0.5)]

@@ -18,7 +18,8 @@ from shoe.predictions import vlm
 from shoe.predictions.formats import class_numbers, flat_columns, matlab_cells, qpic, v_coco
 from shoe.predictions.formats.flat_columns import COLUMNS, columns_in
 from shoe.predictions.source import Kind, Source
-from shoe.predictions.vlm.keys import ANSWERS, STANDARD_KEYS, is_prompt, is_truth, role
+from shoe.predictions.vlm.images import image_of
+from shoe.predictions.vlm.keys import ANSWERS, STANDARD_KEYS, is_truth, role
 
 BONGARD = "Bongard problems"
 SWAPPED_HINT = "are PREDICTIONS and --ground-truth swapped?"
@@ -150,8 +151,8 @@ def recognise(source: Source) -> Format:
     if source.kind != "text":
         raise InputError(source.path, found=f"a {source.kind} without official detections", expected=expected)
     raise (
-        _table_error(source)
-        or _imageless_error(source)
+        _imageless_error(source)
+        or _table_error(source)
         or InputError(source.path, found=describe_content(source.data), expected=expected)
     )
 
@@ -215,10 +216,8 @@ _UNREAD: tuple[Callable[[Source], tuple[str, str | None] | None], ...] = (
 
 
 def _image_hint(keys: Mapping[str, object]) -> str | None:
-    """Return a hint if a record has the key of an answer but no key of an image; else None."""
-    if not any(key in ANSWERS or key == "interactions" for key in keys) or any(
-        role(key) == "image" and not is_prompt(key) for key in keys
-    ):
+    """Return a hint if a record has the key of an answer but no name of an image; else None."""
+    if not any(key in ANSWERS or key == "interactions" for key in keys) or image_of(dict(keys)) is not None:
         return None
     return "each answer needs the key or column 'image' with the file name of its image"
 

@@ -19,6 +19,7 @@ _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _STRONG = 13  # number of keys in _IMAGES that always name an image
 _DEEPEST = 12
 _LONGEST_NUMBER = 12
+_BASE64 = ("data:", "/9j/", "iVBORw0KGgo", "UklGR", "R0lGOD")  # image data, as in the column "image" of VLMEvalKit
 _MOST_IMAGES = 100
 
 
@@ -52,7 +53,7 @@ def _image_value(value: Any) -> Any:
                 return _image_value(value[key])
         return None
     if isinstance(value, str):
-        if value.startswith("data:") or not value.strip():
+        if value.startswith(_BASE64) or not value.strip():
             return None
         if "://" in value:
             match = _NAME.search(value)

@@ -141,11 +141,13 @@ class Record:
 def without_reference(record: dict[Any, Any]) -> dict[Any, Any]:
     """Return a record without the key "answer" if it has text or null under a key before "answer" in ``ANSWERS``.
 
-    In VLMEvalKit, "answer" is the ground truth.
+    In VLMEvalKit, "answer" is the ground truth; in lmms-eval, "target" is, which is left out beside "filtered_resps".
 
     >>> without_reference({"answer": "[...]", "prediction": ""}), without_reference({"answer": "[...]"})
     ({'prediction': ''}, {'answer': '[...]'})
     """
+    if "filtered_resps" in record:
+        record = {key: value for key, value in record.items() if key != "target"}
     if "answer" not in record or not any(isinstance(record.get(key, ()), str | float | None) for key in _REPLIES):
         return record
     return {key: value for key, value in record.items() if key != "answer"}

@@ -1,0 +1,65 @@
+"""Logs of inspect_ai: ``.eval``, a zip archive with one JSON document per sample, and ``.json``, one document."""
+
+import re
+import sys
+import zipfile
+from collections.abc import Iterator
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+from shoe.core.errors import InputError, MissingExtraError
+from shoe.core.io.files import LARGEST_UNPACKED
+from shoe.core.io.json import parse_with_nan
+
+LOG_START = "_journal/start.json"  # archive member that identifies a log
+JSON_LOG = re.compile(rb'\s*\{\s*"version"\s*:\s*\d+\s*,\s*"status"\s*:\s*"\w+"\s*,\s*"eval"\s*:')
+_FIELDS = ("id", "input", "output", "error")  # the other fields of a sample are scores, metadata, and images as base64
+_ZSTANDARD = 93  # zip compression method, which zipfile reads from Python 3.14 on
+_UNPACKED_OF_ANY, _LARGEST_RATIO, _LARGEST_WINDOW = 200_000_000, 300, 1 << 27
+_EXPECTED = "a complete log of inspect_ai with samples"
+
+
+def read_log(path: Path, data: bytes) -> list[dict[str, Any]]:
+    """Return the samples of a log; an unfinished log has the samples that were completed.
+
+    ``data`` is the content of the file; if it is empty, ``path`` is opened as a zip archive.
+
+    Raises:
+        InputError: if the log is damaged, too large, or has no samples.
+        MissingExtraError: if the log is compressed with Zstandard, and the package zstandard is not installed.
+    """
+    try:
+        is_json = JSON_LOG.match(data)
+        found = [parse_with_nan(path, each) for each in ([data] if is_json else _documents(path, data))]
+        samples = found[0].get("samples") or [] if is_json else found
+        read = [{field: sample.get(field) for field in _FIELDS} for sample in samples]
+    except InputError:
+        raise
+    except ImportError:
+        raise MissingExtraError(f"{path}: reading .eval (package zstandard)", "inspect") from None
+    except Exception as error:  # zipfile and zstandard raise errors of many types for damaged files
+        raise InputError(path, found=f"a damaged log ({type(error).__name__})", expected=_EXPECTED) from None
+    if not read:
+        raise InputError(path, found="no samples", expected=_EXPECTED)
+    return read
+
+
+def _documents(path: Path, data: bytes) -> Iterator[bytes]:
+    with zipfile.ZipFile(BytesIO(data) if data else path) as archive:
+        found = [each for each in map(archive.getinfo, archive.namelist()) if each.filename.startswith("samples/")]
+        size, packed = sum(each.file_size for each in found), sum(each.compress_size for each in found)
+        if size > min(LARGEST_UNPACKED, max(_UNPACKED_OF_ANY, _LARGEST_RATIO * packed)):
+            raise InputError(path, found=f"{size / 1e9:.2g} GB of compressed data", expected=_EXPECTED)
+        for member in found:
+            if member.compress_type != _ZSTANDARD or sys.version_info >= (3, 14):
+                yield archive.open(member).read(member.file_size)
+                continue
+            from zstandard import ZstdDecompressor
+
+            stream: Any = archive.fp
+            stream.seek(member.header_offset + 26)  # the header ends with the lengths of name and extra field
+            stream.seek(sum(int.from_bytes(stream.read(2), "little") for _ in range(2)), 1)
+            decoder = ZstdDecompressor(max_window_size=_LARGEST_WINDOW)
+            content = decoder.stream_reader(stream.read(member.compress_size), read_across_frames=True)
+            yield content.read(member.file_size)

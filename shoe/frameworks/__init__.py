@@ -1,0 +1,1 @@
+"""Tasks and labels for other tools: inspect_ai, lmms-eval, VLMEvalKit and FiftyOne."""
