@@ -26,6 +26,7 @@ PACKAGES = (
     "predict",
     "report",
     "frameworks",
+    "inspect_task",
     "demo",
     "service",
     "torchmetrics",

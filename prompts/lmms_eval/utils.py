@@ -5,7 +5,7 @@ from pathlib import Path
 
 from PIL import Image
 
-from shoe.frameworks.replies import METRICS, cached_truth, detection_prompt, score_replies
+from shoe.frameworks import METRICS, cached_truth, detection_prompt, score_replies
 
 
 def doc_to_visual(doc):

@@ -25,7 +25,7 @@ def lmms_eval(
 
     Example: shoe export lmms-eval tasks --images test2015 --ground-truth instances_test2015.json
     """
-    from shoe.frameworks.replies import write_lmms_eval_task
+    from shoe.frameworks import write_lmms_eval_task
 
     name = write_lmms_eval_task(folder, images, ground_truth, dataset)
     print(f"{folder}: lmms-eval eval --include_path {folder} --tasks {name} --log_samples ...", file=sys.stderr)
@@ -50,7 +50,7 @@ def fiftyone(
     """
     from shoe.core.io.json import encode
     from shoe.diagnosis.diagnose import diagnose
-    from shoe.frameworks.fiftyone import coco_labels
+    from shoe.report.fiftyone import coco_labels
     from shoe.scoring.file_options import ScoringOptions
 
     refuse_overwrite((predictions, ground_truth), out)

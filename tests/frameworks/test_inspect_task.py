@@ -14,7 +14,7 @@ import pytest
 
 import shoe
 from shoe.demo import TRUTH
-from shoe.frameworks.replies import cached_truth, score_replies
+from shoe.frameworks import cached_truth, score_replies
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default")]
 pytest.importorskip("inspect_ai", reason="inspect_ai is not installed: pip install 'shoe-eval[inspect]'")

@@ -10,7 +10,7 @@ import pytest
 
 import shoe
 from shoe.demo import TRUTH
-from shoe.frameworks.replies import cached_truth, score_replies, write_lmms_eval_task
+from shoe.frameworks import cached_truth, score_replies, write_lmms_eval_task
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default")]
 pytest.importorskip("lmms_eval", reason="lmms-eval is not installed: pip install lmms-eval 'filelock<4'")

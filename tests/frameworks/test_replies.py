@@ -13,7 +13,7 @@ import pytest
 from shoe.benchmarks.truth import GroundTruth
 from shoe.core.errors import InputError
 from shoe.demo import TRUTH
-from shoe.frameworks.replies import METRICS, cached_truth, score_replies, task_images, write_lmms_eval_task
+from shoe.frameworks import METRICS, cached_truth, score_replies, task_images, write_lmms_eval_task
 from tests.cli.run import run
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "guides" / "frameworks.md"

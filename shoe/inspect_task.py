@@ -10,7 +10,7 @@ from inspect_ai.model import ChatMessageUser, ContentImage, ContentText
 from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, metric, scorer
 from inspect_ai.solver import TaskState, generate
 
-from shoe.frameworks.replies import METRICS, cached_truth, detection_prompt, score_replies, task_images
+from shoe.frameworks import METRICS, cached_truth, detection_prompt, score_replies, task_images
 
 
 @task

@@ -1,1 +1,0 @@
-"""Tasks and labels for other tools: inspect_ai, lmms-eval, VLMEvalKit and FiftyOne."""
