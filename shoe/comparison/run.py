@@ -1,4 +1,4 @@
-"""Saved results of one scoring of one model, without its boxes and words.
+"""Run: saved results of one scoring of one model, without boxes and words.
 
 A run contains the ranked entries and matches from which all metrics are computed, by class and image. Metrics can
 therefore be computed again, resampled and compared without the predictions. The metadata (``facts``) of a run identify
@@ -78,7 +78,7 @@ class SemanticRun:
         f1: matches for SHOE-mF1 and the miss rates.
         best: matches as in ``f1`` at the confidence threshold with the highest SHOE-mF1 (``tau-by=best``).
         above_delta: matches as in ``f1``, if the similarity of a match must exceed the option ``delta``.
-        tau: matches as in ``f1`` at other thresholds, which resampled images have; None if they have the same one.
+        tau: matches as in ``f1`` at other thresholds, for resampled images; None if these keep the same predictions.
     """
 
     options: SemanticOptions
