@@ -172,7 +172,7 @@ class Run:
     def other_truth(
         self, images: Sequence[str], classes: HoiClasses, truth: tuple[NDArray[np.integer], NDArray[np.integer]] | None
     ) -> str | None:
-        """Return what differs from this run in the given ground truth: "images", "classes" or "truths"; else None.
+        """Return which part of the given ground truth differs from the run: "images", "classes", "truths" or None.
 
         ``truth`` is as in :attr:`truth`.
         """
@@ -212,7 +212,7 @@ class Run:
 
 
 def digest_of(table: Interactions) -> str:
-    """Return a hash (16 hex digits) of everything in the predictions that affects scores; equal in all file formats."""
+    """Return a hash (16 hex digits) of all prediction data that affect scores, whatever the file format."""
     digest = hashlib.sha256("\n".join([*table.images, "", *table.verbs, "", *table.objects]).encode("utf-8", "replace"))
     boxes = table.human_boxes, table.object_boxes
     for column in (table.offsets, table.coordinates, *boxes, table.verb, table.object, table.score):

@@ -102,7 +102,7 @@ class TauLevels:
 def _versions(
     found: Sequence[tuple[int, Indices, F1Entries]], images: int
 ) -> tuple[Indices, Indices, Indices, F1Entries]:
-    """Return ``image``, ``first``, ``stop`` and ``f1`` from (threshold, changed images, their matches), ascending."""
+    """Return image, first, stop and f1 of TauLevels from (threshold, changed images, their matches), ascending."""
     image = np.concatenate([changed for _, changed, _ in found])
     first, stop = np.empty((2, len(image)), np.int64)
     start = np.zeros(images, np.int64)  # below the run's own threshold, a range begins where the last one ended

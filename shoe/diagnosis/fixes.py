@@ -307,7 +307,7 @@ class OverSeeds:
         return found
 
     def _hits(self, type_: ErrorType, matters: Mask) -> tuple[Indices, Indices]:
-        """Return seed and list row of each random choice between several targets that chose a row in ``matters``."""
+        """Return seeds and list rows of random choices between several targets, for chosen rows in ``matters``."""
         prediction, _ = self.lists[type_]
         start, size = runs(prediction)
         owner = np.repeat(np.arange(len(start)), size)

@@ -103,7 +103,7 @@ class Localised:
 
     @cached_property
     def distinct(self) -> tuple[Mask, Mask, Mask]:
-        """(t,) masks that mark the first triplet of each distinct pair, of each person and of each object.
+        """Three (t,) masks: the first triplet of each distinct pair, of each distinct person and of each distinct object.
 
         Triplets of classes outside ``classes`` and triplets without an object box are left out.
         """

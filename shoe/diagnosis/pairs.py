@@ -168,7 +168,7 @@ def why_absent(negative: NegativeAp | None, named: InteractionMap | None, needs:
     """Return the reason why each missing metric is missing, by name ("negative_ap", "interaction_map").
 
     ``negative`` and ``named`` are the results of the two metrics, None if a metric lacks its scores; ``needs`` are the
-    reasons then: ``NEEDS`` for triplets, ``PAIRS_NEED`` for pairs.
+    reasons in this case: ``NEEDS`` for triplets, ``PAIRS_NEED`` for pairs.
     """
     absent = {}
     if negative is None or negative.all_points is None:

@@ -239,7 +239,7 @@ class Difference(Document, frozen=True, kw_only=True):
 
 
 def scorings(protocols: Sequence[StrictOptions]) -> int:
-    """Return the number of distinct options under which :func:`differences` computes scores, mixtures included."""
+    """Return the number of distinct mixtures of rules for which :func:`differences` computes scores."""
     return len({options for other in protocols[1:] for options in _mixtures(protocols[0], other)[1]})
 
 

@@ -110,7 +110,7 @@ class Scope:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Overlaps:
-    """The c pairs of a prediction and a truth in an image that match in a box, sorted by prediction, then truth.
+    """The c pairs of a prediction and a truth in an image that match in at least one box, by prediction, then truth.
 
     Attributes:
         prediction, truth: (c,) indices of the prediction and the truth in the scope.
@@ -140,7 +140,7 @@ class Overlaps:
 
 
 def overlaps(scope: Scope, coordinates: CommonCoordinates, rule: OverlapRule) -> Overlaps:
-    """Return the pairs of a prediction and a truth in scope that match in a box, by an IoU rule."""
+    """Return the pairs of a prediction and a truth in scope that match in at least one box, by an IoU rule."""
     compared, human, object_ = scope.task.either_overlaps(coordinates, rule)
     index_of_truth = scattered(np.arange(len(scope.truth)), scope.truth, len(scope.task.truth.interactions))
     index = scattered(np.arange(len(scope.prediction)), scope.prediction, len(scope.task.predictions))

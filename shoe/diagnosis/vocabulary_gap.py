@@ -126,7 +126,7 @@ def _with(column: Column, rows: Indices, values: Column) -> Column:
 
 
 def _extended(words: tuple[str, ...], labels: tuple[str, ...]) -> tuple[tuple[str, ...], Ints]:
-    """Return ``words`` extended by the labels that are missing, and the index of each label in the result."""
+    """Return ``words`` with the missing labels appended, and the index of each label in the result."""
     index = {word: number for number, word in enumerate(words)}
     of_label = [index.setdefault(label, len(index)) for label in labels]
     return tuple(index), np.array(of_label, np.int32)
