@@ -3,8 +3,8 @@
 The threshold keeps a given fraction of all predictions of the test set, so that each resample has its own threshold. A
 run therefore contains the matches at several thresholds around its own. For a resample, the first of these thresholds
 is chosen that keeps at least this fraction of the weighted predictions. Confidences of different models are not
-comparable: if images come from two models, thresholds are compared by the fraction of the model's own predictions that
-they keep.
+comparable: if images come from two models, thresholds are compared by the fraction of the model's predictions that they
+keep.
 
 The matches of an image depend only on the predictions of the image that are kept. Each different set of kept
 predictions is one version of the image, and belongs to a range of thresholds. A version has the weight of its image if
@@ -38,11 +38,10 @@ class TauLevels:
     """Matches of M images at L thresholds, in order of predictions kept, stored as v versions of the images.
 
     Attributes:
-        fraction: (L,) fraction of the predictions that each threshold keeps; ``OWN`` is the index of the run's
-            threshold.
+        fraction: (L,) fraction of the predictions that each threshold keeps; the run's own has index ``OWN``.
         kept: (L, M) number of predictions of each image that each threshold keeps, of those that count for tau.
         total: (M,) number of predictions of each image that count for tau.
-        image: (v,) image of each version; matches at the run's own threshold are not among the versions.
+        image: (v,) image of each version; the versions exclude matches at the run's own threshold.
         first, stop: (v,) range of thresholds, from ``first`` to before ``stop``, of each version.
         f1: matches of the versions, with indices of versions as images, and without ground truths.
     """

@@ -1,14 +1,12 @@
 """Two variants of Diag-HOI as data: ``paper`` follows the papers, ``released`` the toolbox released with them.
 
-The papers are the first version and the journal version (IJCV) of "Diagnosing Human-object Interaction Detectors". The
-table in protocols.md 8.6 lists the differences between papers and toolbox, with the rule of each variant. Further
-rules, with sections of protocols.md:
+The papers are the first version and the journal version (IJCV) of "Diagnosing Human-object Interaction Detectors". For
+the differences between papers and toolbox, with the rule of each variant, see protocols.md 8.6. Further rules:
 
 - mAP: ``paper`` uses the area under the precision-recall curve, and averages over all classes with ground truth (IJCV
   paper 2.3); ``released`` uses 11 points, and leaves out further classes (8.5).
 - Both: a prediction refers to its best ground truth only. The papers do not mention a second match (8.2).
-- Both: predictions whose words form no class have an error type, but are in no ranking. The toolbox rejects such files
-  (8.1).
+- Both: predictions whose words form no class have a type, but are in no ranking. The toolbox rejects such files (8.1).
 - Missed ground truth has no true positive after all fixes in ``paper`` (IJCV paper 3.2.3). In ``released``, it has
   neither a true positive nor an error in the shared map, and its oracle uses only images with predictions (8.5). In
   both, the last step of the progression removes all ground truth without a true positive, so that mAP ends at 1.

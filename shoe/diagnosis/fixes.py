@@ -92,7 +92,7 @@ def targets_of_each(scope: Scope, lists: dict[ErrorType, Fixes], pairs: TruePair
     Args:
         lists: possible targets per error type, from :func:`possible_targets`.
         pairs: ground truths grouped by pair.
-        seed: random seed. Random numbers depend only on the seed and the row of the prediction. If None, a ground truth
+        seed: random seed; random numbers depend only on it and the row of the prediction. If None, a ground truth
             without a true positive is chosen, else the one whose true positive has the lowest score; ties are broken by
             file order.
     """
@@ -172,8 +172,8 @@ def shared_map(scope: Scope, overlaps: Overlaps, types: NDArray[np.int8], found_
     Truths are processed in file order. Each truth gets the best-scored prediction that is not a true positive, is not
     assigned yet, has a higher score than the true positive of the truth (if any), and matches the human box of the
     truth. If the human box of a prediction matches no person in the image, the object boxes must match instead
-    (protocols.md 8.4). ``types`` is the (p,) ``ErrorType`` of each prediction, and ``found_by`` the (t,) true positive
-    of each truth, or -1.
+    (protocols.md 8.4). ``types`` are the (p,) error types, and ``found_by`` the (t,) true positive of each truth, or
+    -1.
     """
     rank = scope.rank
     former = found_by[overlaps.truth]

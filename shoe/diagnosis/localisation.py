@@ -90,8 +90,7 @@ class Localised:
         no_interaction: ``exclude`` or ``keep``, for true pairs whose only class is no_interaction.
         scope: predicted pairs on images with ground truth, and the triplets of the ground truth.
         overlaps: predicted pairs and triplets of the ground truth that share a box.
-        classes: (K,) mask of the classes whose true pairs are counted (first version of the paper, Table 4). All
-            predicted pairs are counted.
+        classes: (K,) mask of the classes whose true pairs are counted (first version of the paper, Table 4).
     """
 
     pairs: Pairs
@@ -103,7 +102,7 @@ class Localised:
 
     @cached_property
     def distinct(self) -> tuple[Mask, Mask, Mask]:
-        """Three (t,) masks: the first triplet of each distinct pair, of each distinct person and of each distinct object.
+        """Three (t,) masks: the first triplet of each distinct pair, each distinct person and each distinct object.
 
         Triplets of classes outside ``classes`` and triplets without an object box are left out.
         """

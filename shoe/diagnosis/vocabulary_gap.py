@@ -279,7 +279,7 @@ def _of_envelope(ranks: Floats, credit: Floats) -> Floats:
 
 
 def _of_curve(ranks: Floats, credit: Floats) -> Floats:
-    """Return the derivatives as :func:`_of_envelope`, but for the linearly interpolated curve."""
+    """Return the derivatives of :func:`_of_envelope` for the area under the linearly interpolated curve."""
     # Weights of the precision at an entry and at the previous entry: one half each, but 1 for the first entry.
     first = ranks == 1
     here = np.where(first, 1, 0.5) / (ranks + EPSILON)
