@@ -186,7 +186,7 @@ class Ranked:
             sums of all other columns; empty for several models.
         truths, entries: (K, columns) sparse counts of ground truths and of entries.
         counted, rare, unseen: (K,) masks of evaluated classes, rare classes, and classes without a training pair.
-        parts: (K,) masks of the parts of a class split, by name.
+        parts: (K,) masks of further groups of classes that have a mean of their own, by name.
     """
 
     positives: dict[int, _Positives]

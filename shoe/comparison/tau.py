@@ -3,8 +3,7 @@
 The threshold keeps a given fraction of all predictions of the test set, so that each resample has its own threshold. A
 run therefore contains the matches at several thresholds around its own. For a resample, the first of these thresholds
 is chosen that keeps at least this fraction of the weighted predictions. Confidences of different models are not
-comparable: if images come from two models, thresholds are compared by the fraction of the model's predictions that they
-keep.
+comparable: for images of two models, thresholds are compared by the fraction of the model's predictions that they keep.
 
 The matches of an image depend only on the predictions of the image that are kept. Each different set of kept
 predictions is one version of the image, and belongs to a range of thresholds. A version has the weight of its image if
