@@ -61,7 +61,7 @@ _OF_TRUTH = ("data", "split", "images", "truths", "truth-sha", "class-list-sha",
 
 
 def signature_differences(a: Run, b: Run) -> list[str]:
-    """Return one line per difference between the signatures of two runs, except in how the predictions were read."""
+    """Return one line per difference between two signatures; the reading of the predictions is not compared."""
     of_a, of_b = (  # items of a run's signature, and of the signature of each protocol by person
         dict(run.signature.items)
         | {
@@ -116,7 +116,7 @@ def check_truth(a: Run, b: Run) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """Column of the comparison table: key of the metric, name of the protocol (group), and heading."""
+    """Column of the comparison table: metric key (figure), protocol (group) and heading."""
 
     figure: str
     group: str
@@ -135,9 +135,9 @@ class Cell:
     Attributes:
         value: value of the metric as a fraction; None if there is nothing to measure.
         rank: rank of the value, 1 for the best; None without a value.
-        best, second: whether the value is the best, or the second best after a single best value. Both are False if all
-            values are equal.
-        above: 1-based indices of the models that are significantly worse.
+        best, second: whether the value is the best, and whether it is the second best after a single best value. Both
+            are False if all values are equal.
+        above: numbers, from 1, of the models that are significantly worse.
     """
 
     value: float | None
@@ -154,7 +154,7 @@ class Comparison:
     Attributes:
         runs: compared runs, with only the protocols that all runs share.
         statistics: intervals and tests over images; None if not requested.
-        unlike: lines that describe differences between signatures, and protocols that were left out.
+        unlike: differences between signatures, and protocols that were left out, one line each.
     """
 
     runs: tuple[Run, ...]
@@ -199,7 +199,7 @@ class Comparison:
 
     @property
     def compared(self) -> tuple[str, str] | None:
-        """Keys of the strict and the semantic metric that models are ranked by; None if one is absent."""
+        """Keys of the strict metric and of the semantic metric that rank the models; None if one of them is absent."""
         strict = next((column.figure for column in self.columns if column.figure.startswith("strict:")), None)
         semantic = "semantic:map" if any(run.semantic for run in self.runs) else None
         return None if strict is None or semantic is None else (strict, semantic)
@@ -235,9 +235,9 @@ class Comparison:
 
     @property
     def raters(self) -> dict[str, list[float | None]]:
-        """SHOE-mAP with the ratings of a single rater: by rater, one value per model; None if a run has no such values.
+        """SHOE-mAP under the ratings of each single rater, by rater, with one value per model (None if not measured).
 
-        Contains only raters that all models with such values have.
+        Contains only raters that are common to all runs with such values.
         """
         spreads = [run.spread.raters for run in self.runs if run.spread is not None]
         shared = [rater for rater in (spreads[0] if spreads else ()) if all(rater in spread for spread in spreads)]
@@ -272,9 +272,9 @@ def compare(
     Args:
         runs: at least two runs on the same images and ground truth.
         resamples: number of bootstrap resamples of the images; 0 for no intervals and tests. By default 1,000, or more
-            if many models are compared.
+            if needed for significant differences between many models.
         allow_different: whether signatures may differ. If so, only protocols that all runs share are compared, and
-            tests rank the entries of two models by the rules of the first run.
+            tests of two models use the averaging rules of the first.
         engine: executor of the resampling, which does not change results.
 
     Raises:
@@ -348,7 +348,8 @@ def mean_differences(
     """Return the mean AP of two models for groups of classes, sorted by descending gain of the second model.
 
     Args:
-        group, truths: (K,) index into ``names``, and number of ground truths, of each class.
+        group: (K,) index into ``names`` of each class.
+        truths: (K,) number of ground truths of each class.
         before, after: (K,) AP of the first and the second model; NaN for classes outside the mean.
     """
     both = ~np.isnan(before) & ~np.isnan(after)
@@ -379,7 +380,7 @@ class ClassDifference(Document, frozen=True):
 
 
 def class_differences(found: Comparison) -> list[ClassDifference]:
-    """Return the differences by class, verb and object, for each pair of models and each metric that ranks models."""
+    """Return the differences by class, verb and object, for each pair of models and each metric that ranks them."""
     classes, truths, differences = found.runs[0].classes, truths_of(found.runs[0]), []
     labels = (classes.labels, np.arange(len(classes)))
     groups = labels, (classes.verbs, classes.verb), (classes.objects, classes.object)

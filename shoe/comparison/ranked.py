@@ -1,8 +1,8 @@
 """Average precision of ranked lists under many resamples of the images, without sorting the lists again.
 
-A resample gives every image a weight: the number of times that it was drawn. The rank of an entry with credit is the
-total weight of the entries above it. The entries between two consecutive entries with credit are one row of a sparse
-matrix of counts by image, so that one matrix product gives the ranks under all weights. The result is that of
+A resample gives every image a weight: the number of times that it was drawn. The rank of an entry with credit follows
+from the total weight of the entries above it. One row of a sparse matrix counts, by image, the entries between two
+consecutive entries with credit, so that one matrix product gives the ranks under all weights. The result is that of
 :meth:`~shoe.scoring.entries.Entries.take_images` for the drawn images in ascending order, except for ties:
 
 - If ties keep the input order, and an image is drawn twice, two tied entries a, b of one class and this image are
@@ -73,10 +73,10 @@ class ByClass:
 
     Attributes:
         values: (R, K) values of the metric.
-        means_over: (R, K) mask of the counted classes per mean over classes; the first mask includes all other masks.
+        means_over: per mean, (R, K) mask of the classes in this mean; the first mask includes all other masks.
         drawn: (R, K) total weight of the images that show the class.
         images: (K,) number of images that show the class.
-        own: (R, K) values if the images that do not show the class have weight 1.
+        own: (R, K) values if only images that show the class are resampled, and all other images have weight 1.
     """
 
     values: Floats
@@ -97,7 +97,7 @@ class ByClass:
         return np.stack([mean_over_each(self.values, mask) for mask in self.means_over], axis=1)
 
     def resampled(self) -> Floats:
-        """Return the (R, n) mean values, with deviations from their mean scaled to those expected of new images."""
+        """Return the (R, n) mean values, with deviations over resamples rescaled to those expected on new images."""
         values, found = self.scaled_deviations(), []
         for mask in self.means_over:
             means = mean_over_each(values, mask)
@@ -110,7 +110,7 @@ class ByClass:
         return np.asarray(centre + (means - centre) * classes)
 
     def scaled_deviations(self) -> Floats:
-        """Return the (R, K) resampled values, rescaled per class to the standard deviation expected on new images."""
+        """Return the (R, K) values, with deviations rescaled per class to those expected on new images."""
         images, counted = self.images, self.means_over[0]
         centre, apart = _means_and_deviations(self.values, counted)
         _, own = _means_and_deviations(self.own, counted)
@@ -152,12 +152,12 @@ _MOST_STRETCHED = 50
 class _Positives:
     """The p entries with credit of one class, sorted by rank, and its groups of tied entries.
 
-    A group is a set of tied entries whose order changes average precision; the groups have m members, with or without
-    credit. A column is the index of an image and a model in the weights.
+    A group is a set of tied entries whose order changes average precision; the groups have m members in total, with or
+    without credit. Columns are those of :class:`Ranked`.
 
     Attributes:
         column, credit: (p,) column and credit of each entry.
-        stop: (p,) row of the matrix ``Ranked.between`` up to which the sum is the weight above the entry or its group.
+        stop: (p,) row of ``Ranked.between`` up to which weights are summed for the rank of the entry or its group.
         open: (p,) whether the entry is in a group.
         members, group: (m,) column and group index of each group member, in the order of groups.
         credited: (m,) whether the group member has credit.
@@ -174,19 +174,19 @@ class _Positives:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ranked:
-    """Ranked entries of K classes, of one or two models, prepared for average precision under image weights.
+    """Ranked entries of K classes, of one or several models, prepared for average precision under image weights.
 
-    A column is the index of an image and a model in the weights. A stop is the rank of an entry with credit, or of its
-    group of ties.
+    A column stands for an image of a model: with M images, image i of model j has column j M + i. A stop is the place
+    of an entry with credit in the ranking, or of its group of ties.
 
     Attributes:
         positives: entries with credit, for each class that has entries with credit.
-        between: for each of these classes, (stops, columns) sparse counts of entries between one stop and the next.
-        inside: for each of these classes that has few images: its images, the (stops, images) part of ``between`` for
-            them, and (stops, 1) sums of the rest; empty for several models.
+        between: for each of these classes, (stops, columns) sparse counts of entries from the stop before to each stop.
+        inside: for each of these classes with few images: these images, their columns of ``between``, and (stops, 1)
+            sums of all other columns; empty for several models.
         truths, entries: (K, columns) sparse counts of ground truths and of entries.
         counted, rare, unseen: (K,) masks of evaluated classes, rare classes, and classes without a training pair.
-        parts: (K,) mask of the classes of each further part with a mean, by name.
+        parts: (K,) masks of further groups of classes that have a mean of their own, by name.
     """
 
     positives: dict[int, _Positives]
@@ -202,10 +202,9 @@ class Ranked:
 
     @classmethod
     def from_entries(cls, images: int, *models: Entries) -> Ranked:
-        """Return the prepared entries of one model, or of several models in one list.
+        """Return the prepared entries of one model, or of several models merged into one ranking.
 
-        The models must have the same averaging rule and ground truth. With M ``images``, image i of model j has column
-        j M + i.
+        The models must have the same ground truth, and the averaging rule of the first model is used. ``images`` is M.
         """
         from scipy.sparse import csr_matrix, hstack
 
@@ -241,8 +240,8 @@ class Ranked:
     def by_class(self, weights: Counts, batch: int = 0) -> ByClass:
         """Return the average precision of each class under (columns, R) weights.
 
-        Its means are over all, rare and non-rare classes, and over the parts. ``batch`` is the number of previous
-        batches of BATCH resamples, which seeds the random orders of ties.
+        The result has means over all, rare and non-rare classes, and over the parts. ``batch``, the number of previous
+        batches of BATCH resamples, seeds the random orders of ties.
         """
         starts = range(0, weights.shape[1], BATCH)
         parts = [self._scores(np.ascontiguousarray(weights[:, i : i + BATCH]), n) for n, i in enumerate(starts, batch)]
@@ -252,7 +251,7 @@ class Ranked:
         return ByClass(ap, means_over, drawn, self.truths.getnnz(axis=1), own)
 
     def _scores(self, weights: Counts, batch: int) -> tuple[Floats, Mask, Mask, Indices, Floats]:
-        """Return (R, K) arrays: AP, masks for means over all and over parts, and ``drawn``, ``own`` of ByClass."""
+        """Return (R, K) arrays: AP, masks of the classes in the mean and in means over parts, ``drawn`` and ``own``."""
         truths = np.where(self.counted, (self.truths @ weights).T, 0)
         needed = self.rule.skip_without_hit or self.rule.parts_need_entries
         entries = np.where(truths > 0, (self.entries @ weights).T, 0) if needed else np.zeros_like(truths)
@@ -319,7 +318,7 @@ class Ranked:
 
 
 def _rank_positions(entries: Entries) -> Floats:
-    """Return the (n,) position from 0 of each entry in the ranking of its model; ties share a mean under EXPECTED."""
+    """Return the (n,) rank, from 0, of each entry within its model; tied entries share a mean rank under EXPECTED."""
     order = np.argsort(-entries.score, kind="stable")
     size = np.diff(np.flatnonzero(np.diff(entries.score[order], prepend=np.nan) != 0), append=len(order))
     place, index, tied = np.arange(len(order)), index_in_group(size), np.repeat(size, size)
@@ -334,7 +333,7 @@ def _rank_positions(entries: Entries) -> Floats:
 def _open_groups(
     category: NDArray[np.integer], place: Floats, credit: Floats, model: Indices, rule: AveragingRule
 ) -> Indices:
-    """Return the (n,) group of each entry tied with entries of other credit, else -1; only under the rule EXPECTED."""
+    """Return the (n,) group of tied entries with unequal credits of each entry, or -1; all -1 if not EXPECTED."""
     if rule.ties is not Ties.EXPECTED or not len(category):
         return np.full(len(category), -1)
     start = np.flatnonzero(np.concatenate([[True], (category[1:] != category[:-1]) | (place[1:] != place[:-1])]))
@@ -346,7 +345,7 @@ def _open_groups(
 
 
 def _positives_of(column: Indices, credit: Floats, group: Indices) -> tuple[_Positives, Indices]:
-    """Return the entries with credit of a class from its n sorted entries, and the (n,) next stop below each, or -1."""
+    """Return the entries with credit among n sorted entries of a class, and the (n,) next stop after each, or -1."""
     in_group = group >= 0
     begins = in_group & np.concatenate([[True], group[1:] != group[:-1]])
     position = np.flatnonzero(credit > 0)
@@ -367,7 +366,7 @@ def _positives_of(column: Indices, credit: Floats, group: Indices) -> tuple[_Pos
 
 
 def _positions(positives: _Positives, weight: Counts, stream: int) -> tuple[Indices, Indices]:
-    """Return positions from 0 of the copies of credited members in a random order of their group, and in its mirror."""
+    """Return the position of each drawn member with credit in a random order of its group, and in the reverse order."""
     groups = int(positives.group.max()) + 1
     cell = np.repeat(np.arange(weight.size), weight.reshape(-1))
     row, member = np.divmod(cell, weight.shape[1])

@@ -1,7 +1,7 @@
 """Metrics of runs under resampled images: drawn with replacement, or swapped between two models.
 
-All compared runs share the same draws, which depend only on the seed and the number of images. The result of a model
-does not depend on the order of models or on the other models.
+All compared runs share the same random draws, which depend only on the seed and the number of images. The result of a
+model does not depend on the order of models or on the other models.
 """
 
 from __future__ import annotations
@@ -50,10 +50,10 @@ def random_swaps(images: int, draws: range, seed: int, resamples: int) -> Counts
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Counted:
-    """Sums from which SHOE-mF1 and the miss rates are computed, per class and column (version of a model's image).
+    """Sums per class from which SHOE-mF1 and miss rates are computed; a column is a version of an image of a model.
 
     Attributes:
-        versions: versions of the images, one for each threshold tau that keeps other predictions of the image.
+        versions: versions of the images, which contain different predictions (:mod:`shoe.comparison.tau`).
         own: (columns,) whether each version has the matches at the model's own threshold.
         true: (K, columns) sparse sums of the similarities of matches.
         false: (K, columns) sparse sums of 1 - similarity of matches, plus the number of false positives.
@@ -77,7 +77,7 @@ class Counted:
 
     @classmethod
     def from_entries(cls, images: int, *models: F1Entries, tau: Sequence[TauLevels | None] = (None,)) -> Counted:
-        """Return the sums of one or more models on M ``images``; ``tau`` are their matches at other thresholds."""
+        """Return the sums of one or more models on M ``images``; ``tau`` contains their matches at other thresholds."""
         from scipy.sparse import hstack
 
         known = tuple(each for each in tau if each is not None)
@@ -88,11 +88,11 @@ class Counted:
         return cls(versions, np.concatenate(own), **joined, counted=models[0].counted, rule=models[0].rule)
 
     def under(self, weights: Counts) -> tuple[ByClass, Floats, Floats]:
-        """Return the F1 of each class, the miss rates, and the relative standard errors of miss rates, under weights.
+        """Return the F1 of each class, the miss rates and their relative standard errors, under weights of the images.
 
-        The weights of the images are (M, R), or (n M, R) for n models in sequence. Miss rates and errors are (R, 3),
-        for the last three of ``SEMANTIC``; rates are NaN if there is nothing to measure. Errors are divided by the
-        standard error of the images themselves.
+        The weights are (M, R), or (n M, R) for n models in sequence. Miss rates and errors are (R, 3), for the last
+        three metrics in ``SEMANTIC``; rates are NaN if there is nothing to measure. Errors are relative to the standard
+        error if all weights are 1.
         """
         weights = self.versions.weights(weights)
         shown = self.truths > 0
@@ -142,7 +142,7 @@ def _sums(images: int, matching: F1Entries) -> dict[str, Any]:
 def _rate_and_error(part: Floats, whole: Floats, weights: Counts, own: Mask) -> tuple[Floats, Floats]:
     """Return the (R,) ratio of the weighted sums of (columns,) ``part`` and ``whole``, and its relative standard error.
 
-    The error is that of a ratio of sums over images (Cochran 1977, 6.4), divided by the error under the weights
+    The error is that of a ratio of sums over images (Cochran 1977, 6.4), divided by the same error under the weights
     ``own``; 1 if either error is 0.
     """
     sums = np.stack([part, whole, part**2, part * whole, whole**2]) @ np.column_stack([weights, own]).astype(np.float64)
@@ -158,11 +158,11 @@ Resampled = dict[str, Floats]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Measured:
-    """Values of classes under R resamples, from which metrics are computed as means.
+    """Values per class under R resamples, whose means over classes are metrics, and miss rates.
 
     Attributes:
-        lists: names of the means over classes, and average precision of the classes, by the first part of the keys of
-            the metrics ("strict:qpic"). Means with the name "" are not reported.
+        lists: names of the means over classes, and average precision of the classes, by prefix of the metric keys (such
+            as "strict:qpic"). Means with the name "" are not reported.
         f1, best: F1 of the classes at the threshold of the option tau and at the best threshold of the run; None
             without SHOE metrics.
         rates: (R, 3) miss rates, see :meth:`Counted.under`.
@@ -190,11 +190,11 @@ class Measured:
         return cls(lists, f1, best, rates, errors)
 
     def resampled(self) -> Resampled:
-        """Return the (R,) values of every metric by its key, with deviations from their mean as those of new images.
+        """Return the (R,) values of every metric by its key, with deviations rescaled to those expected on new images.
 
-        Miss rates depend on the few images with many ground truths or predictions. An interval of their deviations,
-        divided by their standard errors, holds more often (bootstrap-t: Efron and Tibshirani 1993, 12.5). The values
-        returned have these deviations with the opposite sign, as the bootstrap-t interval subtracts them.
+        Miss rates depend on the few images with many ground truths or predictions. Their intervals contain the true
+        rate more often if deviations are divided by their standard errors (bootstrap-t: Efron and Tibshirani 1993,
+        12.5). These deviations have the opposite sign here, because the bootstrap-t interval subtracts them.
         """
         centre = mean_over_each(self.rates.T, ~np.isnan(self.rates.T))
         studentised = replace(self, rates=centre - (self.rates - centre) / self.errors)
@@ -243,9 +243,9 @@ class Resampler:
         self._lists[key] = (*names, *map(PART.format, ranked.parts)), ranked
 
     def under(self, weights: Counts, batch: int = 0) -> Measured:
-        """Return the values of classes under weights of the M images: (M, R), or (n M, R) for n runs in sequence.
+        """Return the values per class under weights of the M images: (M, R), or (n M, R) for n runs in sequence.
 
-        ``batch`` is the number of previous batches of BATCH resamples, which seeds the random orders of ties.
+        ``batch``, the number of previous batches of BATCH resamples, seeds the random orders of ties.
         """
         lists = {key: (names, ranked.by_class(weights, batch)) for key, (names, ranked) in self._lists.items()}
         if self._counted is None:
@@ -258,8 +258,8 @@ class Resampler:
 def differences_when_swapped(both: Resampler, unswapped: Counts, batch: int = 0) -> Resampled:
     """Return the (R,) differences of every metric between two models after swaps of their predictions.
 
-    ``unswapped`` is (M, R): 0 if the models swap their predictions for an image in a resample, else 1. ``batch`` is the
-    number of previous batches.
+    ``unswapped`` is (M, R): 0 if the models swap their predictions for an image in a resample, else 1. ``batch`` is as
+    for :meth:`Resampler.under`.
     """
     swapped = 1 - unswapped
     orders = (unswapped, swapped), (swapped, unswapped)

@@ -1,4 +1,4 @@
-"""Saved results of one scoring of one model, without its boxes and words.
+"""Run: saved results of one scoring of one model, without boxes and words.
 
 A run contains the ranked entries and matches from which all metrics are computed, by class and image. Metrics can
 therefore be computed again, resampled and compared without the predictions. The metadata (``facts``) of a run identify
@@ -78,7 +78,7 @@ class SemanticRun:
         f1: matches for SHOE-mF1 and the miss rates.
         best: matches as in ``f1`` at the confidence threshold with the highest SHOE-mF1 (``tau-by=best``).
         above_delta: matches as in ``f1``, if the similarity of a match must exceed the option ``delta``.
-        tau: matches as in ``f1`` at other thresholds, which resampled images have; None if they have the same one.
+        tau: matches as in ``f1`` at other thresholds, for resampled images; None if these keep the same predictions.
     """
 
     options: SemanticOptions
@@ -172,7 +172,7 @@ class Run:
     def other_truth(
         self, images: Sequence[str], classes: HoiClasses, truth: tuple[NDArray[np.integer], NDArray[np.integer]] | None
     ) -> str | None:
-        """Return what differs from this run in the given ground truth: "images", "classes" or "truths"; else None.
+        """Return which part of the given ground truth differs from the run: "images", "classes", "truths" or None.
 
         ``truth`` is as in :attr:`truth`.
         """
@@ -212,7 +212,7 @@ class Run:
 
 
 def digest_of(table: Interactions) -> str:
-    """Return a hash (16 hex digits) of everything in the predictions that affects scores; equal in all file formats."""
+    """Return a hash (16 hex digits) of all prediction data that affect scores, whatever the file format."""
     digest = hashlib.sha256("\n".join([*table.images, "", *table.verbs, "", *table.objects]).encode("utf-8", "replace"))
     boxes = table.human_boxes, table.object_boxes
     for column in (table.offsets, table.coordinates, *boxes, table.verb, table.object, table.score):

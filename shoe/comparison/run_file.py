@@ -89,7 +89,7 @@ ColumnIndex = Annotated[int, msgspec.Meta(ge=0)]
 
 
 class StoredColumn(msgspec.Struct):
-    """Format of a column in a file: numbers, or codes that are indices into a table of numbers.
+    """Format of a column in a file, which contains numbers, or codes: indices into a table of numbers.
 
     Attributes:
         type: NumPy name of the type of the numbers or codes.
@@ -190,8 +190,8 @@ def check_plain(noun: str, texts: Iterable[str]) -> None:
 def check_signature(text: str, facts: Mapping[str, str], *options: Mapping[str, str], strict: bool = False) -> None:
     """Raise ValueError if a signature does not match the metadata and the options of a run.
 
-    ``options`` are the settings of the protocols in the signature, in its order. ``strict`` is whether it is the
-    signature of one exact-label protocol, and therefore contains no similarity map.
+    ``options`` are the options of the protocols, in the order of the signature. ``strict`` is whether the signature is
+    that of one exact-label protocol, and therefore contains no similarity map.
     """
     left_out = (*OF_RUN, *(SEMANTIC_FACTS if strict else ()))
     items = {name: value for name, value in facts.items() if name not in left_out}
@@ -518,7 +518,7 @@ Options = TypeVar("Options", StrictOptions, SemanticOptions)
 
 
 def _options(family: Callable[..., Options], stored: dict[str, str]) -> Options:
-    """Return the options of a protocol from its settings in a run. Options that are not in the run have defaults."""
+    """Return the options of a protocol, as saved in a run; options that were not saved have their defaults."""
     own = {name.removeprefix("strict."): name for name in stored}
     start = family(protocol=stored[own["protocol"]])
     return changed(start, [f"{name}={value}" for name, value in stored.items() if not name.endswith("protocol")])

@@ -18,7 +18,7 @@
   order.
 
 Both tests are two-sided, with p = (1 + count) / (1 + resamples), so that no p is 0. Holm's procedure (1979) corrects p
-for the number of pairs of models, per metric: the family is one column of a table.
+for the number of pairs of models, separately for each metric (column of a table).
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ _CACHED_PIECES = 8
 class DrawBatch(NamedTuple):
     """Batch of bootstrap samples of one model, or of swaps between two models.
 
-    The fields are the indices of the models, and the index of the first resample of the batch.
+    ``models`` are indices of models; ``first`` is the index of the first resample in the batch.
     """
 
     models: tuple[int, ...]
@@ -74,7 +74,7 @@ class DrawBatch(NamedTuple):
 
 
 class Draws:
-    """Shared data of all batches: runs, number of resamples and seed, with a cache for consecutive batches."""
+    """Runs and random numbers that all batches share; those of the latest batches are cached."""
 
     def __init__(self, runs: Sequence[Run], resamples: int, seed: int) -> None:
         self._runs, self._resamples, self._seed = runs, resamples, seed
@@ -87,7 +87,7 @@ class Draws:
         return [DrawBatch(group, first) for group in groups for first in range(0, self._resamples, BATCH)]
 
     def resampler(self, models: tuple[int, ...]) -> Resampler:
-        """Return the runs of one or two models, prepared to be measured under draws or swaps; the last is cached."""
+        """Return the prepared data of one or two models, for draws or swaps; only the latest is cached."""
         if self._prepared is None or self._prepared[0] != models:
             self._prepared = None  # frees the memory of the old one first
             self._prepared = models, Resampler(*(self._runs[i] for i in models))
@@ -118,8 +118,8 @@ def resampled(
     of swaps for each pair of models.
 
     Returns:
-        List with the (R,) values of each metric under draws for each model, scaled to the deviations expected of new
-        images; and dict with the (R,) differences of each metric under swaps, for each pair of model indices.
+        List with the (R,) values of each metric under draws for each model, with deviations as expected on new images;
+        and dict with the (R,) differences of each metric under swaps, for each pair of model indices.
     """
     draws = Draws(runs, resamples, seed)
     pieces = draws.pieces()
@@ -197,7 +197,7 @@ def better(figure: str, a: float, b: float) -> bool:
 
 
 def ranks(figure: str, values: Sequence[float | None]) -> list[int | None]:
-    """Return the rank of each value of a metric, 1 for the best value, and None for a missing value (None).
+    """Return the rank of each value of a metric, 1 for the best value, and None for a value that is None.
 
     Equal values share the best of their ranks.
 
@@ -266,7 +266,7 @@ class Difference(Document, frozen=True, kw_only=True):
         models: names of the models; the second is subtracted from the first.
         figure: key of the metric.
         value: difference of the metric.
-        interval: 95 % interval of the difference over images; None with too few resamples, or if they do not differ.
+        interval: 95 % interval of the difference over images; None with too few resamples, or if all are equal.
         bootstrap, randomisation: p-values of the paired bootstrap test and of the paired randomisation test.
         significant: whether both tests are significant after Holm's correction.
     """
@@ -334,7 +334,7 @@ def fewest_resamples(models: int) -> int:
 
 
 def usual_resamples(models: int) -> int:
-    """Return the default number of resamples: 1,000, or the multiple of 1,000 needed for significant differences."""
+    """Return the default number of resamples: 1,000, or the multiple of 1,000 that significant differences need."""
     return min(MOST_RESAMPLES - 1, USUAL * max(1, -(-fewest_resamples(models) // USUAL)))
 
 

@@ -1,4 +1,4 @@
-"""Sensitivity of the ranking of models to the options of the metric, of which one is changed at a time."""
+"""Sensitivity of the ranking of models to the options of the metric, changed one at a time."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -65,7 +65,7 @@ class RankStability(Document, frozen=True):
 
     Attributes:
         figure: metric that models are ranked by.
-        settings: number of settings that can change the metric, except the requested settings.
+        settings: number of settings that can change the metric, without the requested settings.
         changed: settings under which at least two models are ranked in the opposite order.
         lowest_tau: lowest Kendall's tau-b between the ranking under the requested settings and any other ranking.
     """
@@ -77,7 +77,7 @@ class RankStability(Document, frozen=True):
 
 
 def settings_of(report: Report) -> list[Setting]:
-    """Return the settings to try: for each option, the values in ``VALUES`` and the requested value, in order.
+    """Return the settings to try: for each option, the values in ``VALUES`` and the requested value, ascending.
 
     For a similarity map with raters, the ensembles and the single raters are settings, too.
     """
@@ -121,7 +121,7 @@ def sweep(
 def rank_stability(reports: Sequence[Report], points: Sequence[Point], figure: str) -> RankStability | None:
     """Return the stability of the ranking by the metric ``figure`` ("strict", "map" or "mf1") over all settings.
 
-    Return None for a single model, or if a value is not measurable.
+    Return None for a single model, without settings that can change the metric, or if a value cannot be measured.
     """
     results = [report.strict if figure == "strict" else report.semantic for report in reports]
     key = "map" if figure == "strict" else figure

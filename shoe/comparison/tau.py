@@ -1,13 +1,13 @@
 """Threshold tau of SHOE-mF1 under resampled images, for ``tau-by=dataset``.
 
-The threshold keeps a fraction of all predictions of the test set, so that another test set has another threshold. A run
-therefore contains the matches at thresholds around its own. Under weights of the images, the first threshold is chosen
-that keeps at least this fraction of the weighted predictions. Confidences of different models are not comparable: if
-images come from two models, thresholds are compared by the fraction of the model's own predictions that they keep.
+The threshold keeps a given fraction of all predictions of the test set, so that each resample has its own threshold. A
+run therefore contains the matches at several thresholds around its own. For a resample, the first of these thresholds
+is chosen that keeps at least this fraction of the weighted predictions. Confidences of different models are not
+comparable: for images of two models, thresholds are compared by the fraction of the model's predictions that they keep.
 
-The matches of an image depend only on its predictions. They are stored again only for thresholds that keep other
-predictions of the image, as another version of the image. A version has the weight of its image if the chosen threshold
-is in the range of the version, else 0. A resample is thus another weight per version, and sums need no other code.
+The matches of an image depend only on the predictions of the image that are kept. Each different set of kept
+predictions is one version of the image, and belongs to a range of thresholds. A version has the weight of its image if
+the chosen threshold is in this range, else 0. A resample is thus a weight per version, and sums need no other code.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ LEVELS = 2 * _STEPS + 1
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TauLevels:
-    """Matches at L thresholds, from the one that keeps the fewest predictions; M images, v versions of them.
+    """Matches of M images at L thresholds, in order of predictions kept, stored as v versions of the images.
 
     Attributes:
-        fraction: (L,) fraction of the predictions that each threshold keeps; ``OWN`` is the fraction of the option tau.
+        fraction: (L,) fraction of the predictions that each threshold keeps; the run's own has index ``OWN``.
         kept: (L, M) number of predictions of each image that each threshold keeps, of those that count for tau.
         total: (M,) number of predictions of each image that count for tau.
-        image: (v,) image of each version, without the matches at the run's own threshold.
-        first, stop: (v,) range of thresholds with the matches of each version.
-        f1: matches of the versions; its images are indices of versions, and it has no ground truths.
+        image: (v,) image of each version; the versions exclude matches at the run's own threshold.
+        first, stop: (v,) range of thresholds, from ``first`` to before ``stop``, of each version.
+        f1: matches of the versions, with indices of versions as images, and without ground truths.
     """
 
     fraction: Floats
@@ -89,7 +89,7 @@ class TauLevels:
         return cls(fraction, kept, total, *_versions(found, images)) if found else None
 
     def ranges(self, images: int) -> tuple[Indices, Indices]:
-        """Return first and stop thresholds, each (M + v,), of the M images at the own threshold and the v versions."""
+        """Return ``first`` and ``stop``, each (M + v,), of the M images at the own threshold and the v versions."""
         first, stop = np.zeros(images, np.int64), np.full(images, LEVELS)
         above = self.first > OWN
         np.maximum.at(first, self.image[~above], self.stop[~above])
@@ -100,7 +100,7 @@ class TauLevels:
 def _versions(
     found: Sequence[tuple[int, Indices, F1Entries]], images: int
 ) -> tuple[Indices, Indices, Indices, F1Entries]:
-    """Return image, first, stop and matches of the versions from (threshold, changed images, matches) in order."""
+    """Return image, first, stop and f1 of TauLevels from (threshold, changed images, their matches), ascending."""
     image = np.concatenate([changed for _, changed, _ in found])
     first, stop = np.empty((2, len(image)), np.int64)
     start = np.zeros(images, np.int64)  # below the run's own threshold, a range begins where the last one ended
@@ -134,7 +134,7 @@ def _versions(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Versions:
-    """Versions of the images of one or more models, whose thresholds are chosen together.
+    """Versions of the images of one or more models; in a resample, one fraction sets the thresholds of all models.
 
     Attributes:
         levels: thresholds of each model; empty if the threshold is the same under all weights.
@@ -145,7 +145,7 @@ class Versions:
     images: int
 
     def entries(self, model: int, f1: F1Entries) -> F1Entries:
-        """Return the matches of a model by version: first those at its own threshold, then the other versions."""
+        """Return the matches of all versions of a model: first those at its own threshold, then the other versions."""
         if not self.levels:
             return f1
         level = self.levels[model]

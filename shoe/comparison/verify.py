@@ -43,7 +43,7 @@ class VerifiedFigure(Document, frozen=True, kw_only=True):
 
 
 class Mismatch(Document, frozen=True):
-    """Difference between the run and the result of scoring again, in metadata, options or a part of the content.
+    """Difference between a run and the result of scoring again, in one metadata item, option or part of the content.
 
     Attributes:
         name: name of the metadata item or option in signatures, or name of the part.
@@ -88,7 +88,7 @@ def verify(saved: Run, found: Run) -> Verdict:
     """Return the result of comparing a saved run (``saved``) with the run from scoring again (``found``).
 
     Metadata, options and metrics are compared. If metadata and options are equal, all content is compared, including
-    values of single raters and intervals if the saved run has them. Numbers are equal within 1e-9.
+    values of single raters and intervals if the saved run has them. Numbers that differ by at most 1e-9 are equal.
     """
     of_run, now = ({**run.facts, **dict(run.signature.items)} for run in (saved, found))
     mismatches = [

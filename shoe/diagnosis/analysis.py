@@ -1,4 +1,4 @@
-"""Error analysis of triplets: type of each error, mAP gain from fixing each type, and examples to be drawn."""
+"""Error analysis of triplets: type of each error, mAP gain from fixing each type, and examples of errors."""
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -38,7 +38,7 @@ from shoe.diagnosis.fixes import (
     TruePairs,
     means_over_seeds,
     over_seeds,
-    possible,
+    possible_targets,
     shared_map,
     targets_by_map,
     targets_of_each,
@@ -50,7 +50,7 @@ from shoe.scoring.matching.task import Boxes, Task
 
 
 class Step(NamedTuple):
-    """Step of the progression: error type, mAP after this and all previous types are fixed, and gain of the step."""
+    """Error type (name) fixed in one step of the progression, mAP after this step, and gain over the previous step."""
 
     name: str
     means: Means
@@ -58,7 +58,7 @@ class Step(NamedTuple):
 
 
 class _Fixed(NamedTuple):
-    """States after each single oracle and after each step of the progression, and (t,) mask of missed ground truths."""
+    """States after each oracle alone and after each step of the progression, and (t,) mask of missed ground truths."""
 
     alone: dict[str, State]
     sequence: list[State]
@@ -74,9 +74,9 @@ class ErrorAnalysis:
     computed on first use.
 
     In ``paper``, a fix never lowers mAP. In ``released``, a fix may lower mAP because of the averaging (protocols.md
-    8.5). A class whose predictions are all wrong is left out of the mean until a fix creates its first true positive,
-    or removes its last prediction (AP is then 0). A class without predictions enters the means over rare and non-rare
-    classes with its first fix.
+    8.5). A class whose predictions are all wrong is left out of the mean until a fix gives it a true positive, or until
+    all its predictions are removed (AP is then 0). A class without predictions is left out of the means over rare and
+    non-rare classes until a fix gives it a true positive.
 
     Attributes:
         variant: settings of ``paper`` or ``released``.
@@ -96,7 +96,7 @@ class ErrorAnalysis:
 
     @property
     def choices(self) -> dict[str, str]:
-        """Variant, target rule and seeds as signature entries, by name; without the options of the protocol."""
+        """Signature entries for the variant, the rule for fix targets and the seeds, by name."""
         of_variant = {"diagnosis": self.variant.name} | ({"by": "role"} if self.variant.by == "role" else {})
         if self.variant.shared_map:
             return of_variant
@@ -105,7 +105,7 @@ class ErrorAnalysis:
 
     @property
     def signature(self) -> Signature:
-        """Signature of the results."""
+        """Signature of the results, which names data, options and version of shoe."""
         facts = self.task.truth.signature_fields() | self.facts | self.choices
         return sign(facts, self.variant.strict, protocols=self.task.truth.benchmark.protocols)
 
@@ -116,7 +116,7 @@ class ErrorAnalysis:
 
     @cached_property
     def overlaps(self) -> Overlaps:
-        """Pairs of predictions and ground truths that share a box."""
+        """Pairs of a prediction and a ground truth that match in the human box, the object box, or both."""
         return overlaps(self.scope, self.variant.strict.coordinates, self.variant.strict.rule)
 
     @cached_property
@@ -129,7 +129,7 @@ class ErrorAnalysis:
 
     @cached_property
     def _possible(self) -> dict[ErrorType, Fixes]:
-        return possible(self.scope, self.overlaps, self.assigned.types)
+        return possible_targets(self.scope, self.overlaps, self.assigned.types)
 
     @cached_property
     def _true_pairs(self) -> TruePairs:
@@ -159,7 +159,7 @@ class ErrorAnalysis:
 
     @property
     def states(self) -> dict[str, State]:
-        """State of predictions and ground truths after each single oracle, by error name."""
+        """State of predictions and ground truths after each oracle is applied alone, by error name."""
         return self._fixed.alone
 
     @cached_property
@@ -172,8 +172,8 @@ class ErrorAnalysis:
         """(n,) ground-truth row that each prediction refers to.
 
         - True positive or duplicate: the matched ground truth.
-        - Error that an oracle fixes: the target of the fix.
-        - Error without a target, or excluded row: -1.
+        - Error with a fix target: this target.
+        - Error without a fix target, or excluded row: -1.
         """
         scope, target = self.scope, self.assigned.target.copy()
         for type_ in FIXABLE:
@@ -195,7 +195,7 @@ class ErrorAnalysis:
 
     @cached_property
     def fixed_by(self) -> Indices:
-        """(t,) prediction row of each ground truth's true positive after all fixes, or -1."""
+        """(t,) prediction row of each ground truth's true positive, original or fixed, after all fixes; else -1."""
         return self._finder(self._fixed.sequence[-1].found_by)
 
     def _finder(self, found_by: Indices) -> Indices:
@@ -204,7 +204,7 @@ class ErrorAnalysis:
 
     @cached_property
     def counts(self) -> dict[str, int]:
-        """Number of cases: true_positive, seven error types (missed_gt rounded), false_positive and false_negative."""
+        """Number of true positives, of errors per type (missed_gt: rounded mean over seeds) and per group, by name."""
         of_type = np.bincount(self.assigned.types, minlength=len(ErrorType)).tolist()
         right, drawn = of_type[ErrorType.TRUE_POSITIVE], self._by_seed
         missed = self._fixed.missed.sum() if drawn is None else drawn.missed.sum(axis=1).mean()
@@ -223,7 +223,7 @@ class ErrorAnalysis:
 
     @cached_property
     def _by_seed(self) -> OverSeeds | None:
-        """Oracles per seed, or None if no fix target is chosen at random."""
+        """Oracles for all seeds, or None if no fix target is chosen at random."""
         if self.variant.shared_map or self.choice != "seeded":
             return None
         seeds = range(self.seed, self.seed + self.seeds)
@@ -235,7 +235,7 @@ class ErrorAnalysis:
         return FixedRanking.from_ranks(self.scope.hoi, self.scope.by_rank, len(self.task.truth.classes))
 
     def means_after(self, state: State) -> Means:
-        """Return the mean AP after a state's fixes over all, rare and non-rare classes (protocols.md 8.5; IJCV 2.3)."""
+        """Return the mean AP over all, rare and non-rare classes after the fixes of a state (protocols.md 8.5)."""
         return self._scores_after(state).means(self.task.truth.classes.rare, self.task.truth.classes.unseen)
 
     def _scores_after(self, state: State) -> ClassScores:
@@ -260,12 +260,12 @@ class ErrorAnalysis:
 
     @cached_property
     def parts(self) -> dict[str, PartMean]:
-        """Mean AP before any fix, by part of the ground truth's class split; empty without a class split."""
+        """Mean AP before any fix for each part of the class split, by name; empty without a class split."""
         return self._before.part_means(self.task.truth.class_parts)
 
     @cached_property
     def _figures_after(self) -> dict[str, Floats]:
-        """(s, 3 + p) mean AP after each single oracle, by error name, for s seeds and p parts of a class split."""
+        """(s, 3 + parts) mean AP after each oracle alone, by error name, with the columns of ``OverSeeds.alone``."""
         drawn = {} if self._by_seed is None else self._by_seed.alone
         classes, parts = self.task.truth.classes, self.task.truth.class_parts
 
@@ -278,12 +278,12 @@ class ErrorAnalysis:
 
     @cached_property
     def _after(self) -> dict[str, tuple[Means, Means]]:
-        """Mean AP after each single oracle and its standard deviation over seeds, by error name."""
+        """Mean AP after each oracle alone, and its standard deviation over seeds, by error name."""
         return {name: means_over_seeds(figures) for name, figures in self._figures_after.items()}
 
     @cached_property
     def part_deltas(self) -> dict[str, dict[str, float | None]]:
-        """Gain in mAP of each single oracle, averaged over seeds: by part of the class split, then by error name."""
+        """Gain in mAP from each oracle alone, averaged over seeds, by part of the class split, then by error name."""
         deltas: dict[str, dict[str, float | None]] = {}
         for column, (part, before) in enumerate(self.parts.items(), len(Means._fields)):
             after = {name: over_seeds(figures[:, column]) for name, figures in self._figures_after.items()}
@@ -292,12 +292,12 @@ class ErrorAnalysis:
 
     @cached_property
     def deltas(self) -> dict[str, Means]:
-        """Gain in mAP of each single oracle over all, rare and non-rare classes, by error name (IJCV paper, Eq. 2)."""
+        """Gain in mAP over all, rare and non-rare classes from each oracle alone, by error name (IJCV paper, Eq. 2)."""
         return {name: after.minus(self.means) for name, (after, _) in self._after.items()}
 
     @property
     def spreads(self) -> dict[str, Means]:
-        """Standard deviation over seeds of each value of ``deltas``; 0 for one seed or without random choices."""
+        """Standard deviation over seeds of each gain in ``deltas``; 0 with one seed or without random choices."""
         return {name: spread for name, (_, spread) in self._after.items()}
 
     @cached_property
@@ -319,14 +319,14 @@ class ErrorAnalysis:
 
     @property
     def worst(self) -> str | None:
-        """Name of the error type whose fix has the largest mAP gain, or None if no fix has a gain."""
+        """Name of the error type whose fix raises mAP most, or None if no fix raises it."""
         first = self.ranked[0]
         return first if (self.deltas[first].map or 0.0) > 0 else None
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """Triplet to be drawn: human box, object box, verb and noun. Box edges are in pixels of the annotated image."""
+    """Triplet to be plotted: human box, object box, verb and noun. Box edges are in pixels of the annotated image."""
 
     human: tuple[float, ...]
     object: tuple[float, ...]
@@ -342,9 +342,9 @@ class ErrorExample:
         size: annotated width and height of the image; (0, 0) if unknown.
         predicted: wrong prediction; None for missed ground truth.
         score: confidence of the prediction; None for missed ground truth.
-        truth: ground truth that the prediction refers to, else the ground truth of the image with the largest sum of
-            human and object IoU; None if the image has no ground truth.
-        about: whether the prediction refers to ``truth``; True for missed ground truth.
+        truth: ground truth that the prediction refers to. If it refers to none, the ground truth of the image with the
+            largest sum of human IoU and object IoU; None if the image has no ground truth.
+        about: whether the prediction refers to ``truth``, which is otherwise the nearest; True for missed ground truth.
         found: score of the true positive of ``truth``; None without a true positive.
         overlap: human IoU and object IoU of ``predicted`` and ``truth``; None if either is missing.
     """
@@ -362,9 +362,9 @@ class ErrorExample:
 def examples(analysis: ErrorAnalysis, error: str, most: int = 6) -> list[ErrorExample]:
     """Return at most ``most`` examples of an error type, such as "human_box", each from a different image.
 
-    From each image, the example with the highest score is used. Combinations of verb and object take turns, each with
-    its best-scored remaining example. Equal scores, and missed ground truths, are in random order by the seed of the
-    analysis.
+    Of each image, only the example with the highest score is used. The best-scored example of each combination of verb
+    and object comes first, then the second-best of each, and so on. Equal scores, and missed ground truths, are in
+    random order by the seed of the analysis.
     """
     if error == "missed_gt":
         truth = analysis.task.truth.interactions
@@ -384,7 +384,7 @@ def examples(analysis: ErrorAnalysis, error: str, most: int = 6) -> list[ErrorEx
 def _spread(
     rows: Indices, score: Floats, table: Interactions, kind: NDArray[np.integer], seed: int, most: int
 ) -> list[int]:
-    """Return at most ``most`` rows: of the best-scored row of each image, the best of each kind, then the second, ...
+    """Return at most ``most`` rows, chosen and ordered as in :func:`examples`.
 
     ``kind`` is the (n,) combination of verb and object of each row. Equal scores are in random order by ``seed``.
     """

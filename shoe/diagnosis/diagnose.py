@@ -19,7 +19,7 @@ from shoe.core.interactions import Interactions
 from shoe.core.public import Drawn, Rows, as_drawing, as_lines, as_table
 from shoe.core.roles import NO_BOX, RoleTruth, Single
 from shoe.diagnosis.analysis import ErrorAnalysis, ErrorExample, Shown, examples
-from shoe.diagnosis.error_types import ERRORS, ROLE_FLOW, VARIANTS, ErrorType, Variant, does
+from shoe.diagnosis.error_types import ERRORS, ROLE_FLOW, VARIANTS, ErrorType, Variant, performs
 from shoe.diagnosis.localisation import Localised, PairRules, localise
 from shoe.diagnosis.pairs import (
     NEEDS,
@@ -56,16 +56,16 @@ _NOWHERE = (-99.0, -99.0, -99.0, -99.0)
 
 
 def by_role(predictions: Interactions, truth: GroundTruth, variant: Variant) -> tuple[Task, Variant]:
-    """Return the task and the variant for a diagnosis by role (action with a role, such as "hit-instr").
+    """Return the task and the variant of a diagnosis whose classes are actions with a role, such as "hit-instr".
 
     Args:
         predictions: predictions per person, or triplets.
-        variant: variant of the diagnosis. With the shared map, errors are classified as in the toolbox for V-COCO.
+        variant: variant of the diagnosis by class; ``released`` has the error types of the toolbox for V-COCO.
 
     Returns:
-        Task whose R classes are the actions with a role of the benchmark, in their order; and the variant with the IoU
-        and AP of V-COCO: boxes of inclusive pixels, all points, 0 for a class without a true positive (protocols.md
-        8.5).
+        Task whose R classes are the (action, role) entries of the benchmark, in the same order; and the variant with
+        the IoU and AP of V-COCO: boxes of inclusive pixels, all-point AP, 0 for a class without a true positive
+        (protocols.md 8.5).
 
     Raises:
         OptionError: if the benchmark is not scored by person, or if the ground-truth file contains no persons.
@@ -94,7 +94,7 @@ def by_role(predictions: Interactions, truth: GroundTruth, variant: Variant) -> 
 
 def _truths(truth: GroundTruth, roles: RoleTruth, classes: HoiClasses) -> Interactions:
     """Return a ground-truth table with one row per person, action of the person and role of the action."""
-    person, entry = np.nonzero(does(roles, truth.benchmark.actions))
+    person, entry = np.nonzero(performs(roles, truth.benchmark.actions))
     boxes = roles.boxes[roles.role[person, entry]].astype(np.float64)
     boxes[roles.role[person, entry] < 0] = NO_BOX
     images = truth.interactions.images
@@ -161,7 +161,7 @@ class Diagnosis(ErrorAnalysis, PairResults):
         similarity: similarity map for the semantic part, or None to omit this part.
         options: options of the semantic protocol.
         pair_file: pairs of the model from a separate file, or None if the pairs are derived from the triplets.
-        rules: counting rules for pairs.
+        rules: rules for counting pairs.
         action_scores: (n,) interaction scores of the triplets, or None if unknown.
         read: notes on reading the predictions, or None.
     """
@@ -175,7 +175,7 @@ class Diagnosis(ErrorAnalysis, PairResults):
 
     @property
     def table(self) -> Interactions:
-        """Diagnosed table with one row per triplet."""
+        """Predictions that are diagnosed, one row per triplet."""
         return self.task.predictions
 
     @cached_property
@@ -216,7 +216,7 @@ class Diagnosis(ErrorAnalysis, PairResults):
 
     @cached_property
     def semantic(self) -> SemanticDiagnosis | None:
-        """Semantic part: relations of wrong words, SHOE-mAP gains and vocabulary gap. None without a similarity map."""
+        """Diagnosis with words compared by meaning; None without a similarity map."""
         return None if self.similarity is None else SemanticDiagnosis(self, self.similarity, self.options)
 
     def __repr__(self) -> str:
@@ -226,7 +226,7 @@ class Diagnosis(ErrorAnalysis, PairResults):
         return as_table(self._title, self._rows, self.notes) + self._worst()
 
     def _worst(self) -> str:
-        """Return a drawing of the most confident prediction with the most costly type of error; "" if there is none."""
+        """Return an HTML drawing of the best-scored error of the type that costs most mAP; "" if there is none."""
         gains = {each.label: self.deltas[each.label].map or 0.0 for each in list(ErrorType)[1:]}
         error = max(gains, key=gains.__getitem__)
         if not (found := self.examples(error, 1)) or not (predicted := found[0].predicted):
@@ -266,7 +266,7 @@ class Diagnosis(ErrorAnalysis, PairResults):
         """Return a table of the n predictions as a dict of columns, for ``pandas.DataFrame`` and ``polars.DataFrame``.
 
         The columns are "image", the edges of both boxes as in the file ("hx1" to "hy2", "ox1" to "oy2"), "verb",
-        "object", "score", and "error": an error type, "true_positive", or "" for a prediction that is left out.
+        "object", "score", and "error": its error type, "true_positive", or "" if it is excluded.
         """
         table = self.table
         sides = {"h": table.human_boxes, "o": table.object_boxes}
@@ -281,7 +281,7 @@ class Diagnosis(ErrorAnalysis, PairResults):
         }
 
     def figures(self, *, sweeps: bool = False) -> ModelFigures:
-        """Return the results as in ``shoe diagnose --json``, but no dataset, split and name; ``sweeps`` adds sweeps."""
+        """Return the results of ``shoe diagnose --json`` without dataset, split and name; ``sweeps`` adds sweeps."""
         named, semantic = self.interaction_map, self.semantic
         return ModelFigures(
             **error_figures(self),
@@ -331,7 +331,7 @@ def diagnose(
         predictions: n triplets of a model, with any verbs and objects.
         variant: ``paper``, or ``released`` for the behaviour of the papers' toolbox (see
             ``shoe.diagnosis.error_types``).
-        choice: rule by which ``paper`` chooses one of several ground truths as the target of a fix. ``seeded``: at
+        choice: how ``paper`` chooses the fix target of an error if several ground truths are possible. ``seeded``: at
             random. ``greedy``: a ground truth without a true positive, else the one whose true positive has the lowest
             score.
         seed: first random seed for ``seeded``, 0 to 2**32 - 1.
@@ -341,20 +341,20 @@ def diagnose(
         similarity: name of a shipped map or baseline, a map's folder, or "dataset": the benchmark's own map, for the
             semantic part. None omits this part.
         protocol: the semantic protocol: ``shoe``, ``shoe-robust`` or ``shoe-literal``.
-        by: definition of a class: ``class`` for the class table, or ``role`` for an action with a role, as in the
-            scoring of V-COCO (without the semantic part and ``action_scores``). By default ``role`` for predictions per
-            person without objects, else ``class``.
+        by: ``class`` if classes are those of the class table, or ``role`` if a class is an action with a role, as in
+            the scoring of V-COCO (without the semantic part and ``action_scores``). By default ``role`` for predictions
+            per person without objects, else ``class``.
         pairs: pairs of the model from a separate file (``read_pairs``), by default the pairs of the triplets.
         action_scores: (n,) interaction scores of the triplets (``read_action_scores``), by default those of ``pairs``.
-        rules: counting rules for pairs, by default those of the papers' toolbox.
-        notes: notes on reading the predictions, for signature and notes. Defaults to the notes in the table.
+        rules: rules for counting pairs, by default those of the papers' toolbox.
+        notes: notes on reading the predictions, for signature and ``notes``; by default those of ``predictions``.
 
     Returns:
         A diagnosis whose parts are computed on first use.
 
     Raises:
-        OptionError: for an unknown variant, choice, protocol or map, a seed out of range, or a value of ``by`` that is
-            impossible with the predictions, the ground truth or ``pairs``.
+        OptionError: for an unknown variant, choice, protocol or map, a seed out of range, or a value of ``by`` that
+            does not suit the predictions, the ground truth or ``pairs``.
         InputError: if predictions and ground truth have no image in common. Parts of the diagnosis that use
             ``action_scores`` or ``pairs`` raise InputError if these do not belong to the triplets.
 

@@ -1,15 +1,15 @@
 """Two variants of Diag-HOI as data: ``paper`` follows the papers, ``released`` the toolbox released with them.
 
-Papers: "Diagnosing Human-object Interaction Detectors", first version (S0) and journal version (S1). The table in
-protocols.md 8.6 lists the differences between papers and toolbox, with the rule of each variant. Further rules:
+The papers are the first version and the journal version (IJCV) of "Diagnosing Human-object Interaction Detectors". For
+the differences between papers and toolbox, with the rule of each variant, see protocols.md 8.6. Further rules:
 
-- mAP: ``paper`` integrates under the precision-recall curve and averages over all classes with ground truth (S1 2.3);
-  ``released`` uses 11 points and leaves out the classes of 8.5. Both leave out classes without ground truth.
+- mAP: ``paper`` uses the area under the precision-recall curve, and averages over all classes with ground truth (IJCV
+  paper 2.3); ``released`` uses 11 points, and leaves out further classes (8.5).
 - Both: a prediction refers to its best ground truth only. The papers do not mention a second match (8.2).
-- Both: predictions with words that are no class get a type but are in no ranking. The toolbox rejects such files (8.1).
-- Missed ground truth: in ``paper``, without a true positive after all fixes (S1 3.2.3). In ``released``, with neither a
-  true positive nor an entry in the map; its oracle uses only images with predictions (8.5). In both, the last step of
-  the progression removes all ground truth without a true positive, so that it ends at 100.
+- Both: predictions whose words form no class have a type, but are in no ranking. The toolbox rejects such files (8.1).
+- Missed ground truth has no true positive after all fixes in ``paper`` (IJCV paper 3.2.3). In ``released``, it has
+  neither a true positive nor an error in the shared map, and its oracle uses only images with predictions (8.5). In
+  both, the last step of the progression removes all ground truth without a true positive, so that mAP ends at 1.
 - Both, if no_interaction is excluded: ground truths and predictions with this verb are removed, and so are images
   without other ground truth (8.1).
 """
@@ -36,8 +36,8 @@ class Variant:
 
     Attributes:
         strict: options for box comparison, mAP and no_interaction.
-        shared_map: whether fix targets come from the toolbox's single map instead of separate targets per error.
-        by: ``class`` if classes are those of the class table, or ``role`` (:mod:`shoe.diagnosis.diagnose`).
+        shared_map: whether fix targets come from the map of the toolbox, with at most one error per ground truth.
+        by: ``class`` for the classes of the class table, or ``role`` for actions with a role.
     """
 
     name: str
@@ -61,7 +61,7 @@ NO_PART = -1
 
 
 class ErrorType(IntEnum):
-    """Error type of a prediction, or true positive, with the same integers as in the toolbox (protocols.md 8.2)."""
+    """Error types of predictions, and true positives, with the integers of the toolbox (protocols.md 8.2)."""
 
     TRUE_POSITIVE = 0
     HUMAN_BOX = 1
@@ -78,7 +78,7 @@ class ErrorType(IntEnum):
 
 
 class TruthStatus(IntEnum):
-    """Status of a ground truth after matching."""
+    """Status of a ground truth: found, covered by an error, or missed."""
 
     FOUND = 0
     """The ground truth has a true positive."""
@@ -129,9 +129,9 @@ ROLE_FLOW: Flow = (
 
 
 def decide(facts: Mapping[str, Mask], flow: Flow) -> NDArray[np.int8]:
-    """Return the (n,) ``ErrorType`` of each prediction: the type of the first rule in ``flow`` that holds.
+    """Return the (n,) ``ErrorType`` of each prediction, by the first rule in ``flow`` whose conditions all hold.
 
-    ``facts`` is an (n,) mask per condition of the flow, by name.
+    ``facts`` are the conditions by name, each as an (n,) mask of the predictions that meet it.
     """
     size = len(next(iter(facts.values())))
     types = np.full(size, NO_PART, np.int8)
@@ -143,11 +143,11 @@ def decide(facts: Mapping[str, Mask], flow: Flow) -> NDArray[np.int8]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Assigned:
-    """Error types, before any fix, of the p predictions of a scope with t ground truths.
+    """Error types and matched ground truths, before any fix, of p predictions in a scope with t ground truths.
 
     Attributes:
         types: (p,) ``ErrorType`` of each prediction.
-        target: (p,) ground truth of a true positive or a duplicate, or -1 for other types.
+        target: (p,) ground truth that a true positive or a duplicate matches; -1 for other types.
         found_by: (t,) true positive of each ground truth, or -1.
     """
 
@@ -174,7 +174,7 @@ def assign_types(scope: Scope, overlaps: Overlaps, flow: Flow = FLOW) -> Assigne
 
 
 def _assigned(scope: Scope, target: Indices, flow: Flow, **facts: Mask) -> Assigned:
-    """Return the error types by ``flow``, given the (p,) matched truth or -1 (``target``) and its other conditions."""
+    """Return types and true positives; ``target`` is the (p,) matched truth or -1, ``facts`` as in :func:`decide`."""
     matched = np.flatnonzero(target >= 0)
     found_by = scope.best_of(matched, target[matched])
     first = np.zeros(len(target), bool)
@@ -191,10 +191,10 @@ def assign_by_person(scope: Scope, roles: RoleTruth, rule: OverlapRule) -> Assig
     """Return the error type and the matched ground truth of each prediction of a task by role (protocols.md 8.3).
 
     A prediction refers to the annotated person whose box overlaps most with the human box, however small the overlap,
-    and to the box of this person in the predicted role. If the person has no box in this role, an empty box is right. A
-    person who does not perform the action has no such box. Therefore a wrong action with the right boxes is an
-    association error here, not an interaction error. ``scope`` is that of a task by role
-    (:func:`shoe.diagnosis.diagnose.by_role`): its classes are entries of the benchmark (actions with a role).
+    and to the box of this person in the predicted role. A person has boxes only in roles of performed actions; without
+    such a box, an empty box is right. Therefore a wrong action with the right boxes is an association error here, not
+    an interaction error. ``scope`` is that of a task by role (:func:`shoe.diagnosis.diagnose.by_role`): its classes are
+    entries of the benchmark (actions with a role).
     """
     table = scope.task.predictions
     human, object_ = table.human_boxes[scope.prediction], table.object_boxes[scope.prediction]
@@ -205,7 +205,7 @@ def assign_by_person(scope: Scope, roles: RoleTruth, rule: OverlapRule) -> Assig
     of_role = np.where(drawn >= 0, iou(object_, boxes[drawn], rule.overlap), no_boxes(object_))
     right_human, right_role = rule.is_reached(of_person), rule.is_reached(of_role)
     row = np.full(roles.role.shape, NO_PART, np.int64)
-    row[does(roles, scope.task.truth.benchmark.actions)] = np.arange(len(scope.truth))
+    row[performs(roles, scope.task.truth.benchmark.actions)] = np.arange(len(scope.truth))
     target = np.where(right_human & right_role, row[person, scope.hoi], NO_PART)
 
     def on_any(predicted: Floats) -> Mask:
@@ -215,8 +215,8 @@ def assign_by_person(scope: Scope, roles: RoleTruth, rule: OverlapRule) -> Assig
     return _assigned(scope, target, ROLE_FLOW, human=right_human, role=right_role, **on_any_box)
 
 
-def does(roles: RoleTruth, actions: Actions) -> Mask:
-    """Return the (p, R) mask of whether each of p persons performs the action of each of R entries (action and role).
+def performs(roles: RoleTruth, actions: Actions) -> Mask:
+    """Return the (p, R) mask of whether each of p persons performs the action of each of R (action, role) entries.
 
     The person need not have a box in the role.
     """
@@ -253,7 +253,7 @@ class State:
         kept: (p,) mask of the predictions that have not been removed.
         found_by: (t,) true positive of each ground truth, original or fixed, or -1.
         counted: (t,) mask of the ground truths that have not been removed.
-        fixes: predictions and targets of each oracle applied so far, including fixes without a new true positive.
+        fixes: (predictions, targets) per oracle applied so far, including fixes that gave no new true positive.
     """
 
     kept: Mask
@@ -278,7 +278,7 @@ FixTargets = Callable[[State, ErrorType], Fixes]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Errors:
-    """Predictions of a scope with their error types, from which oracles fix or remove errors.
+    """Input of the oracles: predictions of a scope, their error types, and the function that chooses fix targets.
 
     Attributes:
         types: (p,) ``ErrorType`` of each prediction before any fix.
@@ -313,9 +313,9 @@ class Error:
 def _oracle(type_: ErrorType) -> Fix:
     """Return the oracle of an error type, which turns errors into true positives of their targets.
 
-    IJCV paper 3.2.1, 3.2.2: "if duplicates are made, suppress the lower-scoring prediction". This may be the former
-    true positive of the target. Errors that do not become true positives, and all errors of types outside ``FIXABLE``,
-    are removed (protocols.md 8.4, 8.6 item 5).
+    If the target already has a true positive, only the better-scored of the two predictions remains (IJCV paper 3.2.1,
+    3.2.2: "suppress the lower-scoring prediction"). Errors that do not become true positives, and all errors of types
+    outside ``FIXABLE``, are removed (protocols.md 8.4, 8.6 item 5).
     """
 
     def fix(state: State, errors: Errors) -> State:

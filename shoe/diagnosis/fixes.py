@@ -1,4 +1,4 @@
-"""Fix targets: the ground truth whose true positive an error becomes when an oracle fixes the error."""
+"""Fix targets: the ground truths that errors match after an oracle has fixed the errors."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -33,13 +33,13 @@ from shoe.scoring.matching.task import Boxes
 BOXES = (ErrorType.HUMAN_BOX, ErrorType.OBJECT_BOX)
 
 
-def possible(scope: Scope, overlaps: Overlaps, types: NDArray[np.int8]) -> dict[ErrorType, Fixes]:
-    """Return the possible fix targets per error type, as index arrays (prediction, truth) in ascending order.
+def possible_targets(scope: Scope, overlaps: Overlaps, types: NDArray[np.int8]) -> dict[ErrorType, Fixes]:
+    """Return the possible fix targets per error type, as ascending pairs of arrays (predictions, ground truths).
 
-    A possible target is a ground truth that shares the correct boxes of the prediction: the object box for a human box
-    error, the human box for an object box error, either box for an association error, and both boxes for an interaction
-    error (IJCV paper 3.2.1, 3.2.2). If a prediction with a box error has targets with its verb, only these remain.
-    ``overlaps`` are pairs that share a box, and ``types`` the (p,) ``ErrorType`` of each prediction.
+    The prediction and its possible target match in the object box for a human box error, in the human box for an object
+    box error, in either box for an association error, and in both boxes for an interaction error (IJCV paper 3.2.1,
+    3.2.2). If some targets of a box error have the predicted verb, only these remain. ``overlaps`` are pairs that share
+    a box, and ``types`` the (p,) ``ErrorType`` of each prediction.
     """
     shares = (overlaps.object, overlaps.human, overlaps.human | overlaps.object, overlaps.pair)
     of_prediction, lists = types[overlaps.prediction], {}
@@ -55,10 +55,10 @@ def possible(scope: Scope, overlaps: Overlaps, types: NDArray[np.int8]) -> dict[
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TruePairs:
-    """Ground truths grouped by human-object pair. Annotators draw the boxes of a pair anew per verb (protocols.md 8.7).
+    """Ground truths grouped by human-object pair, whose boxes annotators draw anew for each verb (protocols.md 8.7).
 
     Attributes:
-        first, count: (t,) start and length, in ``truth``, of the list of ground truths that are in the same pair.
+        first, count: (t,) start and length, in ``truth``, of each ground truth's list of ground truths in its pair.
         truth: concatenation of these t lists. The list of a ground truth includes the ground truth itself.
     """
 
@@ -68,7 +68,7 @@ class TruePairs:
 
     @classmethod
     def from_scope(cls, scope: Scope, strict: StrictOptions) -> Self:
-        """Return the ground truths grouped by pair: equal object labels, and IoUs of both boxes above the threshold."""
+        """Return the groups of ground truths with equal object labels whose human and object boxes overlap enough."""
         boxes = Boxes(scope.task.truth.interactions, strict.coordinates)
         sides = boxes.human(scope.truth), boxes.object(scope.truth)
         later, earlier = near_in_image(scope.truth_image, scope.truth_object, sides, strict.rule)
@@ -83,18 +83,18 @@ class TruePairs:
 
 
 def targets_of_each(scope: Scope, lists: dict[ErrorType, Fixes], pairs: TruePairs, seed: int | None) -> FixTargets:
-    """Return a function that chooses one of the possible targets for each error, as in the papers.
+    """Return a function that chooses a fix target for each error with possible targets, as in the papers.
 
-    Targets are chosen in order of descending score of the errors. If possible targets have the verb of the prediction,
-    only these remain. For association errors, "each pair is fixed only once" (IJCV paper 3.2.1): truths of a pair that
-    was already a target, in this oracle or earlier in the progression, are excluded.
+    Targets are chosen in order of descending score of the errors. Targets with the predicted verb are preferred. For
+    association errors, "each pair is fixed only once" (IJCV paper 3.2.1): ground truths in the pair of an earlier
+    target, in this oracle or earlier in the progression, are excluded.
 
     Args:
-        lists: possible targets per error type, from :func:`possible`.
+        lists: possible targets per error type, from :func:`possible_targets`.
         pairs: ground truths grouped by pair.
-        seed: random seed. The choice depends only on the seed and the row of the prediction. Without a seed (None), a
-            truth without a true positive is chosen, else the truth whose true positive has the lowest score; ties are
-            broken by file order.
+        seed: random seed; random numbers depend only on it and the row of the prediction. If None, a ground truth
+            without a true positive is chosen, else the one whose true positive has the lowest score; ties are broken by
+            file order.
     """
     in_turn = {
         type_: list(turns(scope, prediction))
@@ -137,9 +137,9 @@ def targets_of_each(scope: Scope, lists: dict[ErrorType, Fixes], pairs: TruePair
 
 
 def turns(scope: Scope, prediction: Indices) -> Iterator[Indices]:
-    """Yield, for k = 1, 2, ..., the row indices of the prediction with the k-th highest score in each image.
+    """Yield the row indices of the best-scored prediction of each image, then of each second-best, and so on.
 
-    ``prediction`` contains the prediction of each row, ascending; a prediction may have several rows.
+    ``prediction`` is the prediction that each row belongs to, ascending; a prediction may have several rows.
     """
     chooser = prediction[first_of_each(prediction)]
     image, rank = scope.image, scope.rank
@@ -155,7 +155,7 @@ def turns(scope: Scope, prediction: Indices) -> Iterator[Indices]:
 
 
 def least_changed(prediction: Indices, same_verb: Mask) -> Mask:
-    """Return the (m,) mask of the targets that need the smallest change.
+    """Return the (m,) mask of the targets for which a fix changes least.
 
     For each prediction, these are the targets with its verb, or all its targets if no target has its verb.
     ``prediction`` is the (m,) prediction of each target, ascending; ``same_verb`` is whether their verbs are equal.
@@ -167,12 +167,13 @@ def least_changed(prediction: Indices, same_verb: Mask) -> Mask:
 
 
 def shared_map(scope: Scope, overlaps: Overlaps, types: NDArray[np.int8], found_by: Indices) -> Indices:
-    """Return the map ``best`` of the toolbox: the (t,) prediction with an error assigned to each truth, or -1.
+    """Return the map of the toolbox (there: ``best``): the (t,) wrong prediction assigned to each truth, or -1.
 
     Truths are processed in file order. Each truth gets the best-scored prediction that is not a true positive, is not
-    assigned yet, has a higher score than the true positive of the truth, and matches the human box of the truth. If the
-    human box of the prediction matches no box, the object boxes must match instead (protocols.md 8.4). ``types`` is the
-    (p,) ``ErrorType`` of each prediction, and ``found_by`` the (t,) true positive of each truth, or -1.
+    assigned yet, has a higher score than the true positive of the truth (if any), and matches the human box of the
+    truth. If the human box of a prediction matches no person in the image, the object boxes must match instead
+    (protocols.md 8.4). ``types`` are the (p,) error types, and ``found_by`` the (t,) true positive of each truth, or
+    -1.
     """
     rank = scope.rank
     former = found_by[overlaps.truth]
@@ -190,7 +191,7 @@ def shared_map(scope: Scope, overlaps: Overlaps, types: NDArray[np.int8], found_
 
 
 def targets_by_map(best: Indices, types: NDArray[np.int8]) -> FixTargets:
-    """Return a function that returns the targets of errors by the map of the toolbox (protocols.md 8.4).
+    """Return a function that looks up the fix targets of an error type in the map of the toolbox (protocols.md 8.4).
 
     Errors that are not in the map have no target. ``best`` is the map from :func:`shared_map`, and ``types`` the (p,)
     ``ErrorType`` of each prediction.
@@ -218,7 +219,7 @@ Smaller positions are better. Ground truths are sorted by class."""
 
 @dataclass(frozen=True, eq=False)
 class OverSeeds:
-    """Oracles of one analysis for s seeds, with t ground truths and p predictions in its scope.
+    """Mean AP after oracles for s seeds, from the t ground truths and p predictions in the scope of one analysis.
 
     Attributes:
         scope: scope of an analysis that averages over all classes and uses all-point interpolation.
@@ -239,17 +240,17 @@ class OverSeeds:
 
     @cached_property
     def alone(self) -> dict[str, Floats]:
-        """(s, 3 + p) mean AP after each single oracle that depends on the seed, by error name.
+        """(s, 3 + parts) mean AP after each oracle alone, by error name, for oracles that depend on the seed.
 
-        Columns are the means over all, rare and non-rare classes, then over the p parts of a class split. A mean over
-        no class is NaN.
+        Columns are the means over all, rare and non-rare classes, then over the parts of a class split. A mean over no
+        class is NaN.
         """
         fixed = {type_.label: self._figures(found, {type_}) for type_, found in self._alone.items()}
         return fixed | {MISSED_GT.name: self._without_missed}
 
     @cached_property
     def progression(self) -> list[Floats]:
-        """(s, 3 + p) mean AP, as in ``alone``, after each step of the progression; one array per step."""
+        """(s, 3 + parts) mean AP, as in ``alone``, after each step of the progression; one array per step."""
         found, gone = self._before, set[ErrorType]()
         steps = []
         for error in ERRORS[:-1]:
@@ -272,7 +273,7 @@ class OverSeeds:
 
     @cached_property
     def _nowhere(self) -> Indices:
-        """(t,) position that marks truths without a true positive: one per class, after all real positions."""
+        """(t,) position that stands for a missing true positive, after all real positions; different in each class."""
         return len(self.ranking.ranked) + 1 + self._category
 
     @cached_property
@@ -292,7 +293,7 @@ class OverSeeds:
         return {type_: self._drawn(type_) for type_ in independent} | {ErrorType.ASSOCIATION: self._associated(nothing)}
 
     def _drawn(self, type_: ErrorType) -> Found:
-        """Return the positions of the true positives after fixing an error type (not association errors)."""
+        """Return the true positives after box errors or interaction errors (``type_``) are fixed."""
         prediction, truth = self.lists[type_]
         start, size = runs(prediction)
         certain = start[size == 1]
@@ -306,7 +307,7 @@ class OverSeeds:
         return found
 
     def _hits(self, type_: ErrorType, matters: Mask) -> tuple[Indices, Indices]:
-        """Return seed and row in the list of targets of the random choices among several targets that matter."""
+        """Return seeds and list rows of random choices between several targets, for chosen rows in ``matters``."""
         prediction, _ = self.lists[type_]
         start, size = runs(prediction)
         owner = np.repeat(np.arange(len(start)), size)
@@ -320,7 +321,7 @@ class OverSeeds:
 
     @cached_property
     def _after_boxes(self) -> Found:
-        """Positions of the true positives after fixing association errors, without the targets of box errors."""
+        """True positives after association errors are fixed, excluding pairs that have a target of a box error."""
         _, candidates = self.lists[ErrorType.ASSOCIATION]
         wanted = np.zeros(len(self.found_by), bool)
         wanted[self.pairs.in_same_pairs(distinct(candidates))] = True
@@ -341,9 +342,9 @@ class OverSeeds:
         used[seed[owner], self.pairs.truth[member]] = True
 
     def _associated(self, used: Mask) -> Found:
-        """Return the positions of the true positives after fixing association errors in order of rank.
+        """Return the true positives after association errors are fixed, best-scored errors first.
 
-        ``used`` is the (s, t) mask of ground truths that may not be a target. Chosen targets are added to it.
+        ``used`` is the (s, t) mask of ground truths that may not be targets; the pairs of chosen targets are added.
         """
         scope, (prediction, truth) = self.scope, self.lists[ErrorType.ASSOCIATION]
         same_verb = scope.verb[prediction] == scope.truth_verb[truth]
@@ -389,7 +390,7 @@ class OverSeeds:
         return numbers.reshape(len(counted), size)
 
     def _figures(self, found: Found, gone: set[ErrorType]) -> Floats:
-        """Return the (s, 3 + p) mean AP, as in ``alone``, from positions ``found`` and removed error types ``gone``."""
+        """Return mean AP as in ``alone``, given true positives ``found``, without errors of the types ``gone``."""
         truths = np.bincount(self._category, minlength=len(self._parts[0]))
         parts = [np.where(part, 1 / np.maximum(truths * part.sum(), 1), 0.0) for part in self._parts]
         weights = np.stack(parts)[:, self._category]  # of the precision at each ground truth
@@ -399,7 +400,7 @@ class OverSeeds:
 
     @property
     def _without_missed(self) -> Floats:
-        """(s, 3 + p) mean AP, as in ``alone``, if missed ground truths are not counted."""
+        """(s, 3 + parts) mean AP, as in ``alone``, if missed ground truths are not counted."""
         (precision,) = self._precisions(self._before[:1], set())
         found = np.bincount(self._category, precision, minlength=len(self._parts[0]))
         truths = self._truths(~self.missed)
@@ -413,7 +414,7 @@ class OverSeeds:
 
         The precision is 0 for a truth without a true positive. The arguments are those of ``_figures``. Within a class,
         the number of false positives before an entry never decreases with the rank. Therefore sorting these numbers
-        sorts the true positives, whose number follows from their index.
+        sorts the true positives, and the index of each is the number of true positives before it.
         """
         false = np.ones(len(ErrorType), bool)
         false[[ErrorType.TRUE_POSITIVE, *gone]] = False
@@ -440,16 +441,16 @@ class OverSeeds:
 
 
 def over_seeds(figures: Floats, statistic: Callable[[Floats], float] = np.mean) -> float | None:
-    """Return the mean, or another ``statistic``, of the values that are not NaN; None if all values are NaN."""
+    """Return the mean, or another ``statistic``, over seeds of the values that are not NaN; None if all are NaN."""
     there = figures[~np.isnan(figures)]
     return float(statistic(there)) if len(there) else None
 
 
 def means_over_seeds(figures: Floats) -> tuple[Means, Means]:
-    """Return mean and sample standard deviation over seeds of the means over all, rare and non-rare classes.
+    """Return mean and sample standard deviation, over seeds, of the mAP over all, rare and non-rare classes.
 
-    ``figures`` has one row per seed, and these means in its first three columns. NaN values are left out; the results
-    are None if all values are NaN. The deviation is 0 for one value.
+    ``figures`` has one row per seed, and these three mAP values in its first columns. NaN values are left out; the
+    results are None if all values are NaN. The deviation is 0 for one value.
     """
 
     def deviation(there: Floats) -> float:

@@ -1,8 +1,8 @@
-"""Pair localisation: matching of human-object pairs regardless of their interaction (IJCV paper 4.1), and its curves.
+"""Pair localisation: matching of human-object pairs, whatever their interaction, with curves (IJCV paper 4.1, 5.3).
 
 Predicted pairs come from a file of pairs, or are the distinct pairs of triplets. Boxes match if their IoU is at least
-0.5, as in the toolbox, because the papers name no threshold for pairs. Options determine how multiple matches are
-counted (:class:`PairRules`; protocols.md 8.7).
+0.5, as in the toolbox, because the papers name no threshold for pairs. How multiple matches count is set by
+:class:`PairRules` (protocols.md 8.7).
 """
 
 from collections.abc import Callable, Sequence
@@ -38,11 +38,11 @@ class PairRules:
     """Rules for counting pairs (protocols.md 8.7); the defaults are those of the toolbox for HICO-DET.
 
     Attributes:
-        pairs: rule that decides which annotations are the same pair. ``index``: equal boxes and objects. ``merged``: an
-            annotation that overlaps an earlier pair is that pair. HICO-DET has boxes drawn anew for each label: 33,405
-            pairs by ``index`` for 22,012 visible pairs.
-        precision: numerator of precision. ``first-match``: number of predicted pairs that are the first match in the
-            file of a true pair. ``one-to-one``: size of the largest one-to-one matching of predicted and true pairs.
+        pairs: which annotations are one pair. ``index``: those with equal boxes and object labels. ``merged``: also
+            those whose boxes overlap an earlier pair. HICO-DET has boxes drawn anew for each label: 33,405 pairs by
+            ``index`` for 22,012 visible pairs.
+        precision: numerator of precision. ``first-match``: number of predicted pairs that are, in file order, the first
+            match of a true pair. ``one-to-one``: size of the largest one-to-one matching of predicted and true pairs.
             ``gt-count``: number of matched true pairs (the toolbox on V-COCO); precision may then exceed 1.
     """
 
@@ -57,17 +57,17 @@ class PairRules:
 
 
 class PairFigures(Document, frozen=True, kw_only=True):
-    """Pair localisation in 0..1 (``precision`` may exceed 1, see ``PairRules``); None without pairs to measure.
+    """Metrics of pair localisation; None if there are no pairs to measure.
 
     Attributes:
         recall: fraction of true pairs matched by a predicted pair. A predicted pair may match several true pairs, as in
             the toolbox.
         recall_one_to_one: size of the largest one-to-one matching of true and predicted pairs, as a fraction of the
             true pairs. The paper counts "only one" true pair per predicted pair (IJCV paper 4.1).
-        precision: fraction of predicted pairs that are right, by the rule in ``PairRules``.
+        precision: fraction of predicted pairs that are right, by the rule in ``PairRules``; may exceed 1.
         per_image: number of predicted pairs per image with ground truth.
-        human_recall, object_recall: fraction of the true human boxes, and of the true object boxes, that match a
-            predicted box with their label in any pair (IJCV paper 6.7).
+        human_recall, object_recall: fraction of the true human (object) boxes that match the human (object) box of any
+            predicted pair; object labels must be equal (IJCV paper 6.7).
         truths, predictions, images: number of true pairs, predicted pairs, and images with ground truth.
     """
 
@@ -84,14 +84,13 @@ class PairFigures(Document, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, eq=False)
 class Localised:
-    """Predicted pairs matched with the ground truth: p pairs and t triplets.
+    """Predicted pairs (p), matched with the triplets (t) of the ground truth.
 
     Attributes:
-        no_interaction: whether true pairs whose only class is no_interaction count: ``exclude`` or ``keep``.
+        no_interaction: ``exclude`` or ``keep``, for true pairs whose only class is no_interaction.
         scope: predicted pairs on images with ground truth, and the triplets of the ground truth.
         overlaps: predicted pairs and triplets of the ground truth that share a box.
-        classes: (K,) mask of the classes whose true pairs count (first version of the paper, Table 4). All predicted
-            pairs count.
+        classes: (K,) mask of the classes whose true pairs are counted (first version of the paper, Table 4).
     """
 
     pairs: Pairs
@@ -103,15 +102,15 @@ class Localised:
 
     @cached_property
     def distinct(self) -> tuple[Mask, Mask, Mask]:
-        """(t,) masks of the triplets that represent a distinct pair, person or object: the first triplet of each.
+        """Three (t,) masks: the first triplet of each distinct pair, each distinct person and each distinct object.
 
-        Triplets of other classes than ``classes`` and triplets without an object box are left out.
+        Triplets of classes outside ``classes`` and triplets without an object box are left out.
         """
         scope, table = self.scope, self.scope.task.truth.interactions
         counted = self.classes[scope.truth_hoi] & ~no_boxes(table.object_boxes[scope.truth])
         image, label, boxes = scope.truth_image[counted], scope.truth_object[counted], Boxes(table, DIAG.coordinates)
         humans, objects = (side(scope.truth[counted]) for side in (boxes.human, boxes.object))
-        alone = _standing_alone if self.rules.pairs == "index" else _kept_apart
+        alone = _first_of_equal if self.rules.pairs == "index" else _first_of_overlapping
         true_pairs, true_humans, true_objects = np.zeros((3, len(counted)), bool)
         true_pairs[counted] = alone(image, label, humans, objects)
         true_humans[counted] = alone(image, np.zeros_like(label), humans)
@@ -128,9 +127,9 @@ def localise(
 ) -> Localised:
     """Return the predicted pairs matched with the pairs of the ground truth.
 
-    ``no_interaction`` is ``exclude`` or ``keep``, for true pairs whose only class is no_interaction. ``triplets`` is
-    the task of the triplets that the pairs come from, whose IoUs are reused; None for other pairs. Raise InputError if
-    pairs and ground truth have no image in common.
+    ``no_interaction`` is ``exclude`` or ``keep``, for true pairs whose only class is no_interaction. If the pairs are
+    derived from the triplets of the task ``triplets``, the IoUs of this task are reused. Raise InputError if pairs and
+    ground truth have no image in common.
     """
     origin = None
     if triplets is not None and pairs.of_triplet is not None:
@@ -147,8 +146,8 @@ def localise(
 def pair_figures(localised: Localised, index: Indices | None = None) -> PairFigures:
     """Return recall, precision and counts of pair localisation (IJCV paper 4.1, 6.7; protocols.md 8.7).
 
-    ``index``, if some of the n predicted pairs are removed, is the (n,) position of each remaining pair, whose order
-    decides which pair is the first match, or -1 for a removed pair.
+    If some of the n predicted pairs are removed, ``index`` is the (n,) position of each pair, or -1 for a removed pair.
+    The first match of a true pair is the match with the lowest position.
     """
     scope, hits, row = localised.scope, localised.overlaps, localised.scope.prediction
     true_pairs, true_humans, true_objects = localised.distinct
@@ -178,21 +177,21 @@ def pair_figures(localised: Localised, index: Indices | None = None) -> PairFigu
     )
 
 
-def _standing_alone(image: Indices, label: NDArray[np.integer], *boxes: Floats) -> Mask:
-    """Return the (t,) mask of the first triplet of each image, label and boxes; boxes are compared exactly."""
+def _first_of_equal(image: Indices, label: NDArray[np.integer], *boxes: Floats) -> Mask:
+    """Return the (t,) mask of the first triplet with each combination of image, label and (exactly equal) boxes."""
     columns = [*as_bits(image), *as_bits(label), *(bits for each in boxes for bits in as_bits(each))]
     return np.asarray(first_equal(columns) == np.arange(len(image)))
 
 
-def _kept_apart(image: Indices, label: NDArray[np.integer], *boxes: Floats) -> Mask:
-    """Return the (t,) mask of triplets kept in order, each unless all its boxes overlap those of a kept triplet."""
+def _first_of_overlapping(image: Indices, label: NDArray[np.integer], *boxes: Floats) -> Mask:
+    """Return the (t,) mask of triplets whose boxes do not all overlap those of an earlier triplet in the mask."""
     return greedily_kept(*near_in_image(image, label, boxes, DIAG.rule), index_in_group(np.bincount(image)))
 
 
 def _largest_one_to_one(truth: Indices, prediction: Indices) -> int:
-    """Return the size of a maximum one-to-one matching, given the (m,) truth and the (m,) prediction of each candidate.
+    """Return the size of the largest one-to-one matching, given the (m,) truth and prediction of each possible match.
 
-    The algorithm of augmenting paths is implemented here, because importing scipy takes longer.
+    Augmenting paths are searched here, because importing scipy takes longer.
     """
     candidates: dict[int, list[int]] = {}
     for asking, wanted in zip(truth.tolist(), prediction.tolist(), strict=True):
@@ -241,11 +240,10 @@ SCORE_THRESHOLDS = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.7)
 
 
 class SweepPoint(PairFigures, frozen=True):
-    """Metrics of the pairs that remain at one threshold.
+    """Threshold of a sweep, and metrics of the pairs that remain.
 
     Attributes:
-        map, map_rare, map_non_rare: mAP of the triplets that remain, under the variant of the error analysis; None
-            without an error analysis of triplets.
+        map, map_rare, map_non_rare: mAP of the triplets that remain, as in the error analysis; None without one.
     """
 
     threshold: float
@@ -282,9 +280,9 @@ def nms_sweep(
 
     The overlap is human IoU * sqrt(object IoU), as in CDN (protocols.md 2.2, ``shoe.scoring.matching.repeats``). If the
     pairs come from triplets, NMS is applied to triplets of equal verb and object, and the pairs of the remaining
-    triplets remain; mAP is then that of the option ``strict.nms``. Pairs from a separate file are compared with pairs
-    of equal object label, ranked by detection score, or in file order without scores. ``analysis`` is the error
-    analysis of the model's triplets, for mAP; None for no mAP.
+    triplets remain; mAP then equals mAP under the option ``strict.nms``. Pairs from a separate file are compared with
+    pairs of equal object label, ranked by detection score, or in file order without scores. ``analysis`` is the error
+    analysis of the model's triplets; without it, there is no mAP.
     """
     lowest = min(thresholds)
     return _sweep(
@@ -297,10 +295,10 @@ def score_sweep(
 ) -> Sweep:
     """Return, for each threshold, the metrics of the pairs with at least this score; the pairs must have scores.
 
-    The score of a pair from a separate file is the lower detection score of its two boxes; a triplet has the score of
-    its pair. If pairs come from triplets, detection scores are unknown: the score of a triplet is its confidence, and a
-    pair remains if one of its triplets remains. ``analysis`` is as for :func:`nms_sweep`. Raise InputError if pairs
-    from a separate file do not contain the pair of a triplet.
+    The score of a pair from a separate file is the lower detection score of its two boxes; a triplet of ``analysis``
+    has the score of its pair. If pairs come from triplets, detection scores are unknown: the score of a triplet is its
+    confidence, and a pair remains if one of its triplets remains. ``analysis`` is as for :func:`nms_sweep`. Raise
+    InputError if a separate file lacks the pair of a triplet.
     """
     pairs = localised.pairs
     if pairs.triplets is not None:
@@ -336,7 +334,7 @@ def _sweep(
     kept = thinned(table)
     triplets = table if analysis is None else analysis.task.predictions
     kept_triplets = kept if triplets is table else thinned(triplets)
-    means_of = None if analysis is None else _means_of_some(analysis)
+    means_of = None if analysis is None else _means_by_mask(analysis)
     points = []
     for threshold in thresholds:
         rows = np.flatnonzero(mask := kept(threshold))
@@ -350,8 +348,8 @@ def _sweep(
     return Sweep(by, tuple(points))
 
 
-def _means_of_some(analysis: ErrorAnalysis) -> Callable[[Mask], Means]:
-    """Return a function from an (n,) mask of predictions to the mean AP; each prediction keeps its ground truth."""
+def _means_by_mask(analysis: ErrorAnalysis) -> Callable[[Mask], Means]:
+    """Return a function that computes mean AP for an (n,) mask of predictions, each with its former ground truth."""
     scope, types = analysis.scope, analysis.assigned.types
     right = np.flatnonzero((types == ErrorType.TRUE_POSITIVE) | (types == ErrorType.DUPLICATE))
     truth = analysis.assigned.target[right]

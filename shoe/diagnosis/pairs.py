@@ -54,7 +54,7 @@ class NegativeAp:
 
     Attributes:
         all_points: area under the envelope of the precision-recall curve; None without negative pairs.
-        diag: AP as in the toolbox, at most 101/110 (protocols.md 8.8); None without negative pairs.
+        diag: AP as in the toolbox, whose recall grid ends above 1, so that AP is at most 101/110 (protocols.md 8.8).
     """
 
     all_points: float | None
@@ -65,14 +65,14 @@ class NegativeAp:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class InteractionMap:
-    """Average precision (AP) of interaction classification on localised pairs, for the V verbs of the dataset.
+    """Average precision (AP) of classifying the verbs (V in the dataset) of predictions that match a ground-truth pair.
 
     Attributes:
-        map: mean AP over verbs; None if no verb is counted.
+        map: mean AP over verbs; None if the mean contains no verb.
         map_rare, map_non_rare: mean AP over rare and over non-rare HOI classes (not verbs), with one ranking per class
             (first version, Table 4; the toolbox has no such metric).
         ap: (V,) AP of each verb; NaN for verbs that are not in the mean.
-        truths: (V,) number of ground truths of each verb that are not excluded; see :func:`interaction_map`.
+        truths: (V,) number of ground truths per verb, without those that :func:`interaction_map` excludes.
     """
 
     map: float | None
@@ -106,7 +106,7 @@ def negative_ap(localised: Localised) -> NegativeAp:
 
 
 def interaction_map(analysis: ErrorAnalysis, scores: Floats) -> InteractionMap:
-    """Return average precision per verb on localised pairs, ranked by interaction scores only (IJCV paper 4.2.2).
+    """Return the AP of each verb on localised pairs, ranked by interaction scores only (IJCV paper 4.2.2).
 
     Predictions that match no ground-truth pair are excluded, and so are ground truths whose pair no prediction matches.
     The variant ``released`` includes the ground truths of images without predictions (protocols.md 8.9). Triplet scores
@@ -167,8 +167,8 @@ def interaction_map(analysis: ErrorAnalysis, scores: Floats) -> InteractionMap:
 def why_absent(negative: NegativeAp | None, named: InteractionMap | None, needs: Mapping[str, str]) -> dict[str, str]:
     """Return the reason why each missing metric is missing, by name ("negative_ap", "interaction_map").
 
-    ``negative`` and ``named`` are the results of the two metrics, None if the scores for a metric are missing;
-    ``needs`` are the reasons for missing scores, ``NEEDS`` for triplets or ``PAIRS_NEED`` for pairs.
+    ``negative`` and ``named`` are the results of the two metrics, None if a metric lacks its scores; ``needs`` are the
+    reasons in this case: ``NEEDS`` for triplets, ``PAIRS_NEED`` for pairs.
     """
     absent = {}
     if negative is None or negative.all_points is None:
@@ -210,7 +210,7 @@ class PairResults:
 
     @cached_property
     def sweeps(self) -> tuple[Sweep, ...]:
-        """Curves of the metrics as pairs are removed by overlap or by score (IJCV paper 5.3)."""
+        """Curves of the metrics when pairs are removed by overlap or by score (IJCV paper 5.3)."""
         return sweeps(self.localised, self if isinstance(self, ErrorAnalysis) else None)
 
     def _figures(self, *, sweeps: bool) -> dict[str, Any]:
@@ -241,7 +241,7 @@ class PairDiagnosis(PairResults):
 
     @property
     def table(self) -> Interactions:
-        """Diagnosed table with one row per pair."""
+        """Pairs that are diagnosed, one row per pair."""
         return self.localised.pairs.table
 
     @property
@@ -251,7 +251,7 @@ class PairDiagnosis(PairResults):
 
     @property
     def signature(self) -> Signature:
-        """Signature of the results."""
+        """Signature of the results, which names data, options and version of shoe."""
         truth = self.scope.task.truth
         options = changed(DIAG, [f"strict.no-interaction={self.localised.no_interaction}"])
         facts = truth.signature_fields() | self.facts | {"diagnosis": "pairs"}
@@ -265,7 +265,7 @@ class PairDiagnosis(PairResults):
         return self.figures(sweeps=sweeps).to_dict()
 
     def figures(self, *, sweeps: bool = False) -> ModelFigures:
-        """Return the results as in ``shoe diagnose --json``, but no dataset, split and name; ``sweeps`` adds sweeps."""
+        """Return the results of ``shoe diagnose --json`` without dataset, split and name; ``sweeps`` adds sweeps."""
         return ModelFigures(
             signature=str(self.signature),
             ground_truths=len(self.scope.truth),

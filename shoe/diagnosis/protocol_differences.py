@@ -1,7 +1,7 @@
 """Causes of score differences between protocols: differing rules, near duplicates, unverified false positives.
 
-If an interaction is annotated twice with almost equal boxes, a model that predicts it once misses a ground truth,
-whereas a model that predicts it twice has two true positives.
+Near duplicates are annotations of one interaction with almost equal boxes. A model that predicts the interaction once
+then misses a ground truth, whereas a model that predicts it twice has two true positives.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -33,7 +33,7 @@ THRESHOLDS = (0.9, 0.7, 0.5)
 class NearDuplicates(Document, frozen=True):
     """Number of near duplicates in the ground truth at one IoU threshold, and mAP after merging them.
 
-    Near duplicates form groups. The number of near duplicates in a group is its size minus 1.
+    Boxes or triplets that overlap at the threshold form groups. All but one of a group count as near duplicates.
 
     Attributes:
         threshold: IoU threshold.
@@ -72,7 +72,7 @@ def near_duplicates(task: Task, protocols: Sequence[StrictOptions]) -> list[Near
 
 
 def _boxes(table: Interactions, boxes: Floats, label: Indices | Ints) -> tuple[Interactions, Indices]:
-    """Return the distinct boxes per image and label, both as human and as object boxes of a table, and their labels."""
+    """Return a table with the distinct boxes per image and label, each as human and as object box, and the labels."""
     rows = np.sort(np.unique(np.column_stack([table.image, label, boxes]), axis=0, return_index=True)[1])
     return replace(table.select(rows), human_boxes=boxes[rows], object_boxes=boxes[rows]), label[rows]
 
@@ -84,8 +84,8 @@ def _that_go(table: Interactions, label: Indices | Ints, threshold: float) -> in
 def groups(table: Interactions, label: Indices | Ints, threshold: float) -> Indices:
     """Return the (n,) group index, from 0, of each triplet. Near duplicates are in the same group.
 
-    Near duplicates are triplets of one image and label whose human IoU and object IoU both reach ``threshold``
-    (continuous IoU, 0..1). A group also contains triplets that are connected by a chain of near duplicates.
+    Near duplicates are triplets of one image and ``label`` whose human IoU and object IoU (continuous) are both at
+    least ``threshold``. A group also contains triplets that are connected by a chain of near duplicates.
     """
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
@@ -120,7 +120,7 @@ def merged(truth: GroundTruth, group: Indices) -> GroundTruth:
 
 
 class Verdicts(Document, frozen=True):
-    """Number of false positives by verdict: image label that annotators gave to the class of the false positive."""
+    """Number of false positives by verdict: the label that annotators gave to their class in the image."""
 
     in_image: Count
     verified_wrong: Count
@@ -133,10 +133,9 @@ class FalsePositives(Document, frozen=True):
 
     Attributes:
         all: number of all false positives by verdict.
-        top: number of false positives by verdict, among the n best-scored predictions of each class with n ground
-            truths.
+        top: the same among the n best-scored predictions of each class with n ground truths.
         without_unknown: mAP without the false positives whose class was never annotated in the image.
-        verified_only: mAP without these false positives, and without false positives whose class is ambiguous.
+        verified_only: mAP without the false positives whose class was never annotated, or is ambiguous, in the image.
     """
 
     all: Verdicts
@@ -146,7 +145,7 @@ class FalsePositives(Document, frozen=True):
 
 
 def false_positives(task: Task, protocols: Sequence[StrictOptions]) -> dict[str, FalsePositives]:
-    """Return the false positives by image label, for each protocol by name; empty without image labels."""
+    """Return an analysis of false positives by image label, for each protocol by name; empty without image labels."""
     labels, found = task.truth.image_labels, {}
     if labels is None:
         return {}
@@ -240,7 +239,7 @@ class Difference(Document, frozen=True, kw_only=True):
 
 
 def scorings(protocols: Sequence[StrictOptions]) -> int:
-    """Return the number of sets of rules under which :func:`differences` computes scores."""
+    """Return the number of distinct mixtures of rules for which :func:`differences` computes scores."""
     return len({options for other in protocols[1:] for options in _mixtures(protocols[0], other)[1]})
 
 
@@ -248,14 +247,14 @@ def differences(task: Task, protocols: Sequence[StrictOptions], watch: Watch = i
     """Return the differences in mAP between the first protocol and each other protocol, with the shares of the rules.
 
     Scores are computed under all 2^d mixtures of the rules of two protocols that differ in d rules. The function
-    ``watch`` wraps the iterable of sets of rules, to show progress.
+    ``watch`` wraps the iterable of these mixtures, to show progress.
     """
     plans = [(other, *_mixtures(protocols[0], other)) for other in protocols[1:]]
     wanted = dict.fromkeys(options for _, _, mixtures in plans for options in mixtures)
     found: dict[StrictOptions, Measured] = {}
     last = entries = None
-    for options in watch(sorted(wanted, key=lambda options: repr(_early(options)))):
-        early = _early(options)
+    for options in watch(sorted(wanted, key=lambda options: repr(_entry_options(options)))):
+        early = _entry_options(options)
         if entries is None or early != last:  # options with equal entries follow each other and share the entries
             last, entries, ranked = early, strict_entries(task, options), {}
         rule, truths = AveragingRule.from_options(options), entries.truths
@@ -284,8 +283,8 @@ def _mixtures(before: StrictOptions, after: StrictOptions) -> tuple[list[str], l
     ]
 
 
-def _early(options: StrictOptions) -> StrictOptions:
-    """Return a copy in which the options that do not change entries (interpolation, averaging) have fixed values."""
+def _entry_options(options: StrictOptions) -> StrictOptions:
+    """Return a copy with fixed values of the options that do not change entries: interpolation and averaging."""
     return replace(
         options, ap=Interpolation.ELEVEN, zero_tp="zero", unpredicted="zero", truthless="absent", unseen="count"
     )
@@ -326,8 +325,8 @@ def _difference(
 def shapley(values: Floats) -> Floats:
     """Return the (d, M) Shapley values of d switches: the share of each switch in the difference of each of M metrics.
 
-    ``values`` is (2^d, M): the metrics for each combination of switches. Bit i of the index of a combination is the
-    state of switch i. The sum of the shares is the last row of ``values`` minus the first row.
+    ``values`` is (2^d, M): the metrics for each on/off combination of the switches. Switch i is on if bit i of the
+    index of the combination is 1. The sum of the shares is the last row of ``values`` minus the first row.
 
     >>> shapley(np.array([[0.0], [1.0], [2.0], [4.0]])).ravel().tolist()
     [1.5, 2.5]
@@ -346,7 +345,7 @@ def shapley(values: Floats) -> Floats:
 
 
 class SignedMeans(MeanFields, frozen=True):
-    """mAP under one protocol, over all, rare and non-rare classes, and signature."""
+    """mAP under one protocol over all, rare and non-rare classes, with its signature."""
 
     signature: str
 
@@ -371,7 +370,7 @@ class Explained(Document, frozen=True):
 def explain(report: Report, watch: Watch = iter) -> Explained:
     """Return an explanation of the different mAP values of the same predictions under exact-label protocols.
 
-    ``watch`` is as for :func:`differences`, and :func:`scorings` returns the number of sets of rules.
+    ``watch`` is as for :func:`differences`; :func:`scorings` returns the length of its iterable.
     """
     task, protocols = report.task, [result.options for result in report.strict_results]
     signed = {

@@ -33,7 +33,7 @@ class Error(Document, frozen=True, kw_only=True):
 
 
 class FixedStep(Deltas, frozen=True):
-    """mAP after this and all previous error types are fixed, and gain of this step (delta)."""
+    """Step of the progression: mAP after this and all previous error types are fixed, and gain of the step (delta)."""
 
     error: str
     map: Fraction | None = None
@@ -76,9 +76,9 @@ class SemanticFigures(Document, frozen=True, kw_only=True):
     Attributes:
         signature: signature of the semantic results.
         map, map_rare, map_non_rare: SHOE-mAP before any fix.
-        errors: gain in SHOE-mAP from fixing each error type of exact labels, by name.
-        interaction, object_class: wrong verbs of pairs with right boxes and object, and wrong objects of pairs with
-            right boxes.
+        errors: gain in SHOE-mAP from fixing the errors of the analysis with exact labels, by error type.
+        interaction, object_class: wrong verbs of predictions with right boxes and object, and wrong objects of
+            predictions with right boxes.
         vocabulary_gap: gain of SHOE-mAP over exact word matching, and its causes.
         absent: reason for each part that could not be measured, by name.
     """
@@ -141,7 +141,7 @@ class ModelFigures(Document, frozen=True, kw_only=True):
 
 
 def error_figures(found: ErrorAnalysis) -> dict[str, Any]:
-    """Return the fields of :class:`ModelFigures` with the results of an error analysis, by name."""
+    """Return the results of an error analysis as fields of :class:`ModelFigures`, by name."""
     parts = {}
     for part, mean in found.parts.items():
         of_part = {name: PartDelta(delta) for name, delta in found.part_deltas[part].items()}
@@ -156,7 +156,7 @@ def error_figures(found: ErrorAnalysis) -> dict[str, Any]:
 
 
 def semantic_figures(found: SemanticDiagnosis) -> SemanticFigures:
-    """Return the semantic part of the document of a model."""
+    """Return the results of a semantic diagnosis for the JSON document of a model."""
     interaction, object_class = (
         WordErrors(len(words.prediction), words.types, words.by_relation)
         for words in (found.interaction, found.object_class)

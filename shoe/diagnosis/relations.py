@@ -1,7 +1,7 @@
 """Semantic relation of a predicted word to the word of a class: same meaning, more general, opposite, ...
 
-The relations are those between two senses in WordNet. The similarity decides which words have the same meaning, and
-which words are similar although WordNet does not connect them.
+Relations are those of WordNet between two senses. In addition, a similarity of 1 means that words have the same
+meaning, and words with a similarity of at least 0.5 are similar even if WordNet does not relate them.
 """
 
 from collections.abc import Iterable, Sequence
@@ -80,15 +80,15 @@ class WordPair(Document, frozen=True):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PredictedWords:
-    """Relations of W predicted verbs (or objects) to the C distinct verbs (or objects) of K classes.
+    """Relation of each of W predicted verbs (or objects) to each of the C distinct verbs (or objects) of K classes.
 
     Attributes:
         part: "verb" or "object".
         labels, synsets: C words of the classes, and their WordNet senses; "" for no_interaction.
-        row: (K,) index in ``labels`` of each class.
-        table: similarities of the words to the classes.
-        relation: (C, W) int8 ``Relation`` of each word to each word of a class.
-        sense: (C, W) sense of the predicted word in that relation, or -1 if no sense was looked up.
+        row: (K,) index in ``labels`` of the verb (or object) of each class.
+        table: similarities of the predicted words to the classes.
+        relation: (C, W) int8 ``Relation`` of each predicted word to each word of a class.
+        sense: (C, W) sense of the predicted word to which the relation applies, or -1 if no sense was looked up.
     """
 
     part: Part
@@ -100,7 +100,7 @@ class PredictedWords:
     relation: NDArray[np.int8]
     sense: Senses
 
-    def relations_of(self, table: Interactions) -> Ints:
+    def word_index(self, table: Interactions) -> Ints:
         """Return the (n,) index in ``words`` of the verb (or object) of each triplet.
 
         The vocabulary of ``table`` must begin with ``words``.
@@ -108,7 +108,7 @@ class PredictedWords:
         return table.verb if self.part == "verb" else table.object
 
     def pair(self, row: int, word: int) -> WordPair:
-        """Return similarity and relation of ``words[word]`` to ``labels[row]``."""
+        """Return the predicted word ``words[word]`` with its similarity and relation to ``labels[row]``."""
         return WordPair(
             label=self.labels[row],
             label_sense=self.synsets[row],
@@ -124,7 +124,7 @@ def predicted_words(
 ) -> tuple[PredictedWords, PredictedWords]:
     """Return the predicted verbs and the predicted objects, with similarities and relations to the classes.
 
-    ``object_words`` is the rule for the senses of object phrases, an option of the semantic protocol.
+    ``object_words`` is the option of the semantic protocol that decides which senses a phrase for an object has.
     """
     classes, predictions = task.truth.classes, task.predictions
 
@@ -145,7 +145,7 @@ def word_relations(
 ) -> tuple[NDArray[np.int8], Senses]:
     """Return the relation of each predicted word to each word of a class.
 
-    The sense of a predicted word is the sense with the highest similarity to the class, even if that is 0. A word
+    A predicted word has the sense with the highest similarity to the class, even if this similarity is 0. A word
     without any rated sense has the first relation in ``Relation`` that holds for one of its senses.
 
     Args:
@@ -154,7 +154,7 @@ def word_relations(
         object_words: rule for the senses of object phrases with which ``table`` was computed.
 
     Returns:
-        (C, W) int8 ``Relation``, and (C, W) sense of the predicted word in that relation, or -1 if none was looked up.
+        (C, W) int8 ``Relation``, and (C, W) sense to which the relation applies, or -1 if none was looked up.
     """
     candidates = [resolve(word, part, object_words).candidates for word in words]
     counts = np.array([len(senses) for senses in candidates], np.int64)
@@ -179,7 +179,7 @@ def word_relations(
 
 
 def relations(classes: Senses, synsets: Senses) -> NDArray[np.int8]:
-    """Return the (C, S) ``Relation`` of S predicted senses to C classes; UNRELATED if WordNet does not connect both.
+    """Return the (C, S) ``Relation`` of S predicted senses to C classes; UNRELATED if WordNet has no relation.
 
     ``classes`` is the (C,) sense of each class, -1 for a class without a sense; ``synsets`` are the (S,) predicted
     senses.
@@ -216,7 +216,7 @@ def _direct(sense: int) -> frozenset[int]:
 
 @per_lexicon(None)
 def _opposites() -> dict[int, frozenset[int]]:
-    """Return the antonyms in WordNet of each sense that has antonyms; ``scripts/build-antonyms`` writes the file."""
+    """Return the WordNet antonyms of each sense with antonyms, from the file that ``scripts/build-antonyms`` writes."""
     found: dict[int, set[int]] = {}
     for line in _OPPOSITES.read_text("utf-8").splitlines()[1:]:
         one, other = (lexicon().synset(name) for name in line.split("\t"))

@@ -1,4 +1,4 @@
-"""Scope of a diagnosis: its ground truths and predictions, their labels, and the pairs that share a box."""
+"""Scope of a diagnosis: its ground truths and predictions, their labels, and which of them match in a box."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -22,8 +22,8 @@ _PERSON = "person"  # label of every human box; objects may have the same label
 class Scope:
     """The t ground truths and p predictions that are diagnosed, grouped by image in the order of the ground truth.
 
-    Everywhere in this package, "a truth" and "a prediction" are indices into these columns. ``truth`` and
-    ``prediction`` map these indices to rows of the tables.
+    Everywhere in this package, "a truth" is an index 0 to t - 1, and "a prediction" an index 0 to p - 1, into these
+    arrays. ``truth`` and ``prediction`` contain the rows of the tables at these indices.
 
     Attributes:
         truth: (t,) rows of the ground truth, ascending.
@@ -67,16 +67,16 @@ class Scope:
 
     @cached_property
     def rank_or_last(self) -> Indices:
-        """(p + 1,) rank of each prediction, from 0; the last element, for index -1 (no prediction), is p."""
+        """(p + 1,) rank of each prediction, from 0, and p as last element, so that index -1 (no prediction) is last."""
         rank = np.empty(len(self.by_rank) + 1, np.int64)
         rank[self.by_rank], rank[-1] = np.arange(len(self.by_rank)), len(self.by_rank)
         return rank
 
     def best_of(self, prediction: Indices, truth: Indices, present: Indices | None = None) -> Indices:
-        """Return the best-scored prediction of each truth, shape (t,), or -1.
+        """Return the best-scored candidate of each ground truth, shape (t,), or -1.
 
-        ``prediction`` and ``truth`` are (c,) candidates, and the truth of each candidate. ``present`` is one further
-        candidate per truth, shape (t,), or -1.
+        The candidates are the (c,) predictions ``prediction``, each for the ground truth in ``truth``, and one further
+        prediction per ground truth, or -1, in ``present``, shape (t,).
         """
         rank = self.rank_or_last[np.full(len(self.truth), -1) if present is None else present]
         np.minimum.at(rank, truth, self.rank[prediction])
@@ -110,17 +110,17 @@ class Scope:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Overlaps:
-    """The c pairs of a prediction and a truth of one image that share a box, sorted by prediction, then by truth.
+    """The c pairs of a prediction and a truth in an image that match in at least one box, by prediction, then truth.
 
     Attributes:
-        prediction, truth: (c,) scope indices.
+        prediction, truth: (c,) indices of the prediction and the truth in the scope.
         human: (c,) whether the human boxes overlap enough.
         object: (c,) whether the object boxes overlap enough and have equal labels.
         pair: (c,) whether ``human`` and ``object`` both hold.
         human_correct, object_correct: (p,) whether the human (object) box of each prediction overlaps enough with *any*
-            box of the image that has its label. If "person" is an object label, a human box may match an object box.
+            box of the image that has its label. A human box and an object box with the label "person" may match, too.
         compared: all compared pairs of the task, with their IoUs.
-        row: (c,) index of each pair in ``compared``.
+        row: (c,) index in ``compared`` of each pair.
     """
 
     prediction: Indices
@@ -140,7 +140,7 @@ class Overlaps:
 
 
 def overlaps(scope: Scope, coordinates: CommonCoordinates, rule: OverlapRule) -> Overlaps:
-    """Return the pairs of predictions and truths in scope that share a box, under an IoU rule."""
+    """Return the pairs of a prediction and a truth in scope that match in at least one box, by an IoU rule."""
     compared, human, object_ = scope.task.either_overlaps(coordinates, rule)
     index_of_truth = scattered(np.arange(len(scope.truth)), scope.truth, len(scope.task.truth.interactions))
     index = scattered(np.arange(len(scope.prediction)), scope.prediction, len(scope.task.predictions))
@@ -159,10 +159,10 @@ def overlaps(scope: Scope, coordinates: CommonCoordinates, rule: OverlapRule) ->
 def _correct(
     scope: Scope, coordinates: CommonCoordinates, rule: OverlapRule, with_human: Indices, with_object: Indices
 ) -> tuple[Mask, Mask]:
-    """Return two (p,) masks of predictions: whose human box, and whose object box, matches any box with its label.
+    """Return ``human_correct`` and ``object_correct`` of :class:`Overlaps`.
 
-    Human boxes and object boxes with the label "person" have the same label. ``with_human`` and ``with_object`` are
-    predictions whose human (object) box is already known to match a human (object) box.
+    ``with_human`` and ``with_object`` are the predictions whose human (object) box matches a human (object) box.
+    Matches of human boxes with object boxes labelled "person" are added.
     """
     human_correct, object_correct = np.zeros((2, len(scope.prediction)), bool)
     human_correct[with_human] = True
@@ -184,9 +184,9 @@ def _correct(
 def _pairs(
     people: Indices, image: NDArray[np.integer], others: NDArray[np.integer]
 ) -> Iterator[tuple[Indices, Indices]]:
-    """Yield blocks of index pairs of ``people`` with all rows of the other table in the same image.
+    """Yield, in blocks, index pairs of the rows ``people`` of a table and all rows of another table in the same image.
 
-    ``people`` are rows of the first table; ``image`` and ``others`` the ascending images of the rows of both tables.
+    ``image`` and ``others`` are the ascending images of all rows of the first and of the other table.
     """
     count = np.bincount(others, minlength=image.max(initial=-1) + 1)
     first, image = np.cumsum(count) - count, image[people]
@@ -196,7 +196,7 @@ def _pairs(
 
 
 def scattered(values: NDArray[np.integer], rows: Indices, size: int) -> Indices:
-    """Return the (size,) values of all rows of a table, given the values of some rows; -1 for all other rows."""
+    """Return a (size,) array with ``values`` at the indices ``rows``, and -1 elsewhere."""
     spread = np.full(size, -1, np.int64)
     spread[rows] = values
     return spread
@@ -205,7 +205,7 @@ def scattered(values: NDArray[np.integer], rows: Indices, size: int) -> Indices:
 def near_in_image(
     image: NDArray[np.integer], label: NDArray[np.integer], boxes: Iterable[Floats], rule: OverlapRule
 ) -> tuple[Indices, Indices]:
-    """Return the pairs of rows (later, earlier) with equal image and label in which all boxes overlap by ``rule``.
+    """Return the index pairs (later, earlier) of rows with equal image and label whose boxes all overlap by ``rule``.
 
     ``image`` is ascending. ``boxes`` are (n, 4) arrays, such as the human boxes and the object boxes of the n rows.
     """

@@ -1,7 +1,7 @@
-"""Semantic part of a diagnosis: relations of wrong to right words, SHOE-mAP lost by errors, vocabulary gap.
+"""Semantic part of a diagnosis: relations of wrong words to right words, SHOE-mAP lost by errors, vocabulary gap.
 
-SHOE-mAP is computed for the images, ground truths and predictions of the error analysis, with or without
-no_interaction. Gains in SHOE-mAP can therefore be compared with the gains in mAP.
+SHOE-mAP is computed for the same images, ground truths and predictions as mAP in the error analysis, so that gains in
+SHOE-mAP can be compared with gains in mAP.
 """
 
 from dataclasses import dataclass, field
@@ -38,7 +38,7 @@ _RIGHT_OBJECT = (ErrorType.TRUE_POSITIVE, ErrorType.DUPLICATE, ErrorType.INTERAC
 
 
 class WrongWord(Document, frozen=True):
-    """Word of a class (label), the word that was predicted instead, and the number of predictions with this error."""
+    """Word of a class (label), word that was predicted instead, and number of predictions with this error (times)."""
 
     label: str
     predicted: str
@@ -50,7 +50,7 @@ class Related(Document, frozen=True, kw_only=True):
 
     Attributes:
         count: number of wrong words.
-        share: fraction of all wrong words, above 0, at most 1.
+        share: ``count`` as a fraction of all wrong words.
         similarity: mean similarity of the predicted words to the right words, 0..1.
         commonest: most frequent pairs of right and predicted word, at most five.
     """
@@ -63,12 +63,12 @@ class Related(Document, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WrongWords:
-    """Set of m errors with a wrong word.
+    """The m predictions with a wrong verb (or object), and the relations of wrong words to right words.
 
     Attributes:
         part: "verb" or "object".
         prediction: (m,) rows of the predictions, ascending.
-        truth: (m,) row of the ground truth that the prediction is compared with.
+        truth: (m,) row of the ground truth that contains the right word.
         relation: (m,) ``Relation`` of predicted and right word, as int8.
         sense: (m,) sense of the predicted word, or -1 if not looked up.
         similarity: (m,) similarity of predicted and right word, 0..1.
@@ -90,7 +90,7 @@ class WrongWords:
 
 def _split(analysis: ErrorAnalysis, pairs: Overlaps, words: PredictedWords) -> WrongWords:
     row = words.row[analysis.task.truth.hoi[pairs.truth]]
-    word = words.relations_of(analysis.task.predictions)[pairs.prediction]
+    word = words.word_index(analysis.task.predictions)[pairs.prediction]
     similarity, relation = words.table.values[row, word], words.relation[row, word]
     best = argmax_per_run(pairs.prediction, similarity, -relation.astype(np.float64), pairs.iou)
     row, word, relation, similarity = row[best], word[best], relation[best], similarity[best]
@@ -130,8 +130,8 @@ class SemanticDiagnosis:
     prediction has the boxes and the label of its ground truth. Removed predictions and removed ground truths are
     deleted. Because oracles fix errors of exact labels, an oracle can lower SHOE-mAP:
 
-    - ``false_positive`` removes predictions with other words that SHOE counts as right. Other oracles may remove such
-      predictions, too, if an error has no target or duplicates a fixed prediction.
+    - ``false_positive`` removes predictions with other words that SHOE counts as right. Other oracles may also remove
+      such predictions: errors without a target, and duplicates of fixed predictions.
     - ``missed_gt`` and ``false_negative`` remove ground truths that match only under SHOE. Their predictions become
       unmatched, and may count as false positives.
 
@@ -142,7 +142,7 @@ class SemanticDiagnosis:
     Attributes:
         analysis: error analysis with exact labels, which defines the errors.
         options: options of the semantic protocol. ``no_interaction`` must be that of the analysis.
-        most: maximum number of confusions in the vocabulary gap.
+        most: maximum number of confusions (right word, predicted word) listed in the vocabulary gap.
     """
 
     analysis: ErrorAnalysis
@@ -153,7 +153,7 @@ class SemanticDiagnosis:
 
     @property
     def signature(self) -> Signature:
-        """Signature of the results."""
+        """Signature of the results, which names data, options and version of shoe."""
         truth = self.analysis.task.truth
         similarity = {"map": self.source.name, "map-sha": self.source.digest} | lexicon_metadata()
         facts = truth.signature_fields() | self.analysis.facts | similarity | self.analysis.choices
@@ -215,7 +215,7 @@ class SemanticDiagnosis:
 
     @cached_property
     def means(self) -> Means:
-        """SHOE-mAP before any fix, over all, rare and non-rare classes; three times None if it cannot be measured."""
+        """SHOE-mAP before any fix, over all, rare and non-rare classes; each is None if SHOE-mAP cannot be measured."""
         if self.absent:
             return Means(None, None, None)
         scorer, matches = self._scored
@@ -223,7 +223,7 @@ class SemanticDiagnosis:
 
     @cached_property
     def deltas(self) -> dict[str, Means]:
-        """SHOE-mAP gain over all, rare and non-rare classes by error name of a single oracle; empty if not measured."""
+        """Gain in SHOE-mAP from each oracle alone, by error name; empty if SHOE-mAP cannot be measured."""
         states = {} if self.absent else self.analysis.states
         after = {name: cached_means(self._entries_after(state), self._known) for name, state in states.items()}
         return {name: means.minus(self.means) for name, means in after.items()}
@@ -239,7 +239,7 @@ class SemanticDiagnosis:
 
     @cached_property
     def vocabulary_gap(self) -> VocabularyGap | None:
-        """Gain of the similarity map over exact word matching, and its causes; None if SHOE-mAP cannot be measured."""
+        """Gain in SHOE-mAP over exact word matching, and its causes; None if SHOE-mAP cannot be measured."""
         if self.absent:
             return None
         return vocabulary_gap(self._tables, *self._scored, self._known, self.words, self.most)

@@ -1,10 +1,10 @@
 """The vocabulary gap: mAP that is lost because predictions use other words than the classes, per pair of words.
 
-Strict mAP and SHOE-mAP differ not only in words, but also in matching, half-right triplets, false positives,
-interpolation and ties. Therefore SHOE-mAP is computed twice: with similarity 1 for exact matches of words and 0 for all
+Strict mAP and SHOE-mAP compare words differently, but also differ in matching, partial credit, false positives,
+interpolation and ties. Therefore SHOE-mAP is computed twice: with similarity 1 for the word of the class and 0 for all
 other words, and with the similarity map. The difference is the gain, which is the sum of three parts:
 
-- matching: with the map, predictions are matched with other ground truths, but only exact matches get credit;
+- matching: with the map, predictions match other ground truths, while only exact words get credit;
 - false positives: with the map, more unmatched predictions resemble a class, and count as false positives of the class;
 - credit: with the map, matches get credit for the meaning of their words.
 
@@ -59,8 +59,8 @@ class Tables:
         task: tables with only the rows that take part.
         prediction: (p,) row of each prediction in the complete table, ascending.
         truth: (t,) row of each ground truth in the complete table.
-        row: (p,) row in ``task`` of each prediction in the scope of the diagnosis. Ground truths have the same order in
-            ``task`` and in the scope.
+        row: (p,) row in ``task`` of each prediction of the scope, which has another order. Ground truths have the same
+            order in both.
         verb, object: index of each dataset verb and object in the vocabularies of the predictions.
         found_by: (t,) scope index of each ground truth's true positive before any fix, or -1 without one.
     """
@@ -97,7 +97,7 @@ class Tables:
         return kept
 
     def after(self, state: State) -> Task:
-        """Return the tables after the fixes of a state. Overlaps are reused except for predictions with new boxes."""
+        """Return the tables after the fixes of a state; only overlaps of fixed predictions are computed again."""
         predictions, truths = self.task.predictions, self.task.truth.interactions
         here = np.arange(len(predictions))
         fixed = np.flatnonzero((state.found_by >= 0) & (state.found_by != self.found_by))
@@ -126,7 +126,7 @@ def _with(column: Column, rows: Indices, values: Column) -> Column:
 
 
 def _extended(words: tuple[str, ...], labels: tuple[str, ...]) -> tuple[tuple[str, ...], Ints]:
-    """Return ``words`` extended by the labels that are missing, and the index of each label in the result."""
+    """Return ``words`` with the missing labels appended, and the index of each label in the result."""
     index = {word: number for number, word in enumerate(words)}
     of_label = [index.setdefault(label, len(index)) for label in labels]
     return tuple(index), np.array(of_label, np.int32)
@@ -147,7 +147,7 @@ KnownAps = dict[tuple[int, int, bytes], float]
 
 
 def cached_means(entries: Entries, known: KnownAps) -> Means:
-    """Return the same means as ``entries.means()``; AP of ranked lists that are not in ``known`` is added to it."""
+    """Return ``entries.means()``, with the AP of each class from the cache ``known``, where missing AP is added."""
     truths, order = entries.truths, stable_order(entries.category)
     ends = np.cumsum(np.bincount(entries.category, minlength=len(truths))).tolist()
     score, credit = entries.score.take(order), entries.credit.take(order)
@@ -185,7 +185,7 @@ _NUMBERS = 1 << 19  # maximum size of a work array of sampled tie orders: 2^19 f
 
 
 def shares_of(scorer: Scorer, matches: Matches, start: Floats) -> Floats:
-    """Return the part of a gain in SHOE-mAP that is due to each match, when similarities of matches increase.
+    """Return the part of the gain in SHOE-mAP due to each match, when the similarities of all matches increase.
 
     Args:
         scorer: scorer of the predictions. For interpolation on a recall grid, gains are those of all-point AP.
@@ -193,8 +193,8 @@ def shares_of(scorer: Scorer, matches: Matches, start: Floats) -> Floats:
         start: (t,) initial similarities of the matches, at most the final similarities.
 
     Returns:
-        (t,) gain per match. The sum of the gains equals the increase in SHOE-mAP, except for the errors of numerical
-        integration and of sampled tie orders.
+        (t,) gain per match. The sum of the gains equals the increase in SHOE-mAP, except for errors of numerical
+        integration and of sampling the orders of ties.
     """
     gains = np.zeros(len(start))
     truth, false = np.flatnonzero(matches.prediction >= 0), np.flatnonzero(matches.false_positive_of >= 0)
@@ -213,7 +213,7 @@ def shares_of(scorer: Scorer, matches: Matches, start: Floats) -> Floats:
 
 
 def _ranks(scorer: Scorer, truth: Indices, matches: Matches, false: Indices, number: int) -> Floats:
-    """Return the (orders, m) ranks of the m matches of a class in its ranking, for several orders if scores are tied.
+    """Return the (orders, m) ranks of the m matches of a class in its ranking; one row per order of tied entries.
 
     ``truth`` are the (m,) matched ground truths of the class, and ``false`` the rows of its false positives. The index
     ``number`` of the class seeds the random orders of tied entries.
@@ -240,12 +240,12 @@ def _ranks(scorer: Scorer, truth: Indices, matches: Matches, false: Indices, num
 
 
 def gradients(rank: Floats, start: Floats, end: Floats, truths: int, interpolation: Interpolation) -> Floats:
-    """Return the (m,) mean derivatives of the average precision (AP) of a class with respect to the credit of a match.
+    """Return the (m,) mean derivatives of the average precision (AP) of a class with respect to the credit per match.
 
     Derivatives are averaged over the rankings in ``rank``, and over the straight line from ``start`` to ``end``.
 
     Args:
-        rank: (orders, m) 1-based ranks of the m matches of the class, for each order of tied entries.
+        rank: (orders, m) ranks, from 1, of the m matches of the class; one row per order of tied entries.
         start, end: (m,) credit of each match at the start and at the end of the line.
         truths: number of ground truths of the class.
         interpolation: interpolation rule of AP. All rules except ``TRAPEZOID`` are replaced by ``ALL_POINTS``.
@@ -261,9 +261,9 @@ def gradients(rank: Floats, start: Floats, end: Floats, truths: int, interpolati
 
 
 def _of_envelope(ranks: Floats, credit: Floats) -> Floats:
-    """Return the (steps, orders, m) derivatives of the area under the envelope, times the number of ground truths.
+    """Return the derivatives, by each credit, of the area under the envelope times the number of ground truths.
 
-    ``ranks`` are (orders, m) and ascending; ``credit`` is the (steps, orders, m) credit of the entries at these ranks.
+    ``ranks`` are (orders, m), ascending. ``credit`` at these ranks, and the result, are (steps, orders, m).
     """
     m = ranks.shape[1]
     backwards = (np.cumsum(credit, axis=2) / (ranks + EPSILON))[:, :, ::-1]
@@ -279,7 +279,7 @@ def _of_envelope(ranks: Floats, credit: Floats) -> Floats:
 
 
 def _of_curve(ranks: Floats, credit: Floats) -> Floats:
-    """Return derivatives as ``_of_envelope`` does, but of the area under the linearly interpolated curve."""
+    """Return the derivatives of :func:`_of_envelope` for the area under the linearly interpolated curve."""
     # Weights of the precision at an entry and at the previous entry: one half each, but 1 for the first entry.
     first = ranks == 1
     here = np.where(first, 1, 0.5) / (ranks + EPSILON)
@@ -308,7 +308,7 @@ class ConfusionExample(Document, frozen=True):
         truth, prediction: row of the ground truth, and row of the prediction, in their files.
         true_human_box, true_object_box: boxes of the ground truth, as in the annotation file.
         human_box, object_box: boxes of the prediction, as in the prediction file.
-        verb, object: verb (or object) of the class, and predicted verb (or object).
+        verb, object: verb (or object) of the class and predicted verb (or object).
         similarity: similarity of the two triplets, 0..1.
         score: confidence score of the prediction.
         iou: pair IoU, the smaller of human IoU and object IoU.
@@ -355,8 +355,8 @@ class VocabularyGap(Document, frozen=True):
 
     Attributes:
         gain: gain of the similarity map over exact matching, ``map - exact_map``.
-        exact_map: SHOE-mAP if only the words of the classes count.
-        identity_map: SHOE-mAP if synonyms with the sense of the class count, too (``similarity=identity``).
+        exact_map: SHOE-mAP if only the word of the class counts as right.
+        identity_map: SHOE-mAP if synonyms of this word also count as right (``similarity=identity``).
         map: SHOE-mAP with the similarity map.
         matching, false_positives, credit: parts of the gain due to other matches, to more false positives, and to the
             credit for similar words. The sum of the three parts is the gain.
@@ -453,9 +453,9 @@ def vocabulary_gap(
 
 
 def exact_matches(task: Task, similarities: HoiSimilarity) -> HoiSimilarity:
-    """Return a copy of ``similarities`` with similarity 1 of a class's word in any inflection, and 0 of other words.
+    """Return a copy of ``similarities``, but 1 for the word of a class in any inflection, and 0 for any other word.
 
-    If the map rates whole interactions, the similarity of an interaction is 1 if both verb and object are the class's.
+    If the map rates whole interactions, an interaction has similarity 1 if verb and object are those of the class.
     """
     classes = task.truth.classes
 
@@ -476,7 +476,7 @@ class _GainsByWord:
 
     Attributes:
         truth: (h,) ground truth of each match.
-        cell: (h,) flat index of the confusion (word of the class, predicted word) in the table of ``words``, ascending.
+        cell: (h,) index of the confusion in the flattened (word of the class, predicted word) table, ascending.
         gain: (h,) gain of the match due to this confusion, descending within a confusion.
     """
 
@@ -496,7 +496,7 @@ def _gains_by_word(
     """
     truth = np.flatnonzero(gains)
     hoi, rows = scorer.hoi[truth], matches.prediction[truth]
-    cells = [(part.row[hoi], part.relations_of(scorer.task.predictions)[rows]) for part in words]
+    cells = [(part.row[hoi], part.word_index(scorer.task.predictions)[rows]) for part in words]
     before = [of_part.values[at] for of_part, at in zip((exact.verbs, exact.objects), cells, strict=True)]
     if scorer.similarities.whole is None:
         after = [part.table.values[at] for part, at in zip(words, cells, strict=True)]
@@ -523,7 +523,7 @@ def _example(
     truths, predictions = task.truth.interactions, task.predictions
     at, by = slice(truth, truth + 1), slice(row, row + 1)
     hoi = int(task.truth.classes.of[truths.verb[truth], truths.object[truth]])
-    verb, object_ = (part.pair(int(part.row[hoi]), int(part.relations_of(predictions)[row])) for part in words)
+    verb, object_ = (part.pair(int(part.row[hoi]), int(part.word_index(predictions)[row])) for part in words)
     human = iou(truths.human_boxes[at], predictions.human_boxes[by], Overlap.CONTINUOUS)
     thing = iou(truths.object_boxes[at], predictions.object_boxes[by], Overlap.CONTINUOUS)
     source, source_row = tables.whole.predictions, int(tables.prediction[row])
