@@ -60,7 +60,7 @@ def by_role(predictions: Interactions, truth: GroundTruth, variant: Variant) -> 
 
     Args:
         predictions: predictions per person, or triplets.
-        variant: variant of the diagnosis. With the shared map, errors are classified as in the toolbox for V-COCO.
+        variant: variant of the diagnosis. With the shared assignment, the types are those of the toolbox for V-COCO.
 
     Returns:
         Task whose R classes are the actions with a role of the benchmark, in their order; and the variant with the IoU
