@@ -9,7 +9,9 @@ from shoe.core.errors import OptionError, printable, unknown_name
 
 def resolve(
     words: Annotated[list[str], Argument(metavar="WORD...", help="Words or phrases as in model predictions.")],
-    phrase: Annotated[bool, Option("--phrase", help="Parse each WORD as a phrase, and also print its parts.")] = False,
+    phrase: Annotated[
+        bool, Option("--phrase", help="Treat each argument as a phrase: print its parts, then the senses of each word.")
+    ] = False,
     pos: Annotated[str | None, Option(help="Part of speech: verb or object. Default: both.")] = None,
     glosses: Annotated[bool, Option("--glosses", help="Show WordNet definitions.")] = False,
 ) -> None:

@@ -425,8 +425,8 @@ def _run(head: _Head, columns: list[Any]) -> Run:
 
     def column(name: str, number: int, categories: int = 0, images: int = len(head.images)) -> Any:
         values = columns[number]
-        if (values.dtype.kind == "f") != (name in ("score", *_FRACTIONS)):
-            raise ValueError(f"values of an unexpected type for {name}")
+        if (values.dtype.kind == "f") != (floats := name in ("score", *_FRACTIONS)):
+            raise ValueError(f"{name} has type {values.dtype}, expected {'floats' if floats else 'integers'}")
         if "category" in name:
             return check_range(values, -1 if name.startswith("unmatched") else 0, categories)
         if values.dtype.kind == "i":

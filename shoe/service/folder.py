@@ -100,7 +100,7 @@ class Store:
 
     def _check_room(self, free_below: int) -> None:
         if shutil.disk_usage(self.folder).free < free_below:
-            raise FullError(f"the disk of the server is full: fewer than {pluralize(free_below, 'byte')} are free")
+            raise FullError(f"the disk of the server is full: less than {free_below / 1e9:.3g} GB is free")
 
     def hashes(self) -> Iterator[str]:
         """Yield the SHA-256 of each stored file, in ascending order."""

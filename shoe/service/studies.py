@@ -108,7 +108,7 @@ def _read_questions(db: sqlite3.Connection, identity: tokens.Identity) -> tuple[
         _study_and_rater(identity),
     ).fetchone()
     if row is None:
-        raise NotFoundError("the study of this token is not published on this server")
+        raise NotFoundError("this link is for a study that is not on this server: ask its organiser for a new link")
     return msgspec.json.decode(row["asked"], type=Rater), row["levels"]
 
 

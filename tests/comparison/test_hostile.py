@@ -122,7 +122,10 @@ EDITS: dict[str, tuple[Callable[[Head, dict[str, bytes]], object], str]] = {
         lambda head, _: head.update(interval={"map": [0.5, 0.2], "mf1": None, "unrated_pairs": 1}),
         "an interval",
     ),
-    "classes as fractions": (column("strict", "category", lambda n: np.full(n, 1.5)), "unexpected type for category"),
+    "classes as fractions": (
+        column("strict", "category", lambda n: np.full(n, 1.5)),
+        "category has type float64, expected integers",
+    ),
     "classes beyond the last": (column("strict", "category", lambda n: np.full(n, 600)), "a number outside"),
     "scores that are none": (column("strict", "score", lambda n: np.full(n, np.nan)), "not finite"),
     "credit above 1": (column("entries", "credit", lambda n: np.full(n, 1.5)), "a number outside"),

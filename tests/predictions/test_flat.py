@@ -75,7 +75,7 @@ def test_a_size_counts_in_whichever_row_it_stands(tmp_path: Path, form: str) -> 
 @pytest.mark.parametrize(("form", "place"), [("csv", "line 4"), ("jsonl", "line 3"), ("parquet", "record 2")])
 def test_two_sizes_of_one_image_are_refused(tmp_path: Path, form: str, place: str) -> None:
     rows = [ROW, ROW | {"width": 640, "height": 480}, ROW | {"width": 480, "height": 640}]
-    with pytest.raises(InputError, match=f"{place}: width: found another size of 'a.jpg', expected the same size"):
+    with pytest.raises(InputError, match=f"{place}: width: found the size 480 x 640 of 'a.jpg', expected 640 x 480"):
         read(tmp_path, form, rows)
 
 

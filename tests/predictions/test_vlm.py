@@ -190,7 +190,7 @@ def test_an_image_has_one_size(tmp_path: Path) -> None:
     sized = [record, record | {"width": 640, "height": 480}, record]
     table, _ = read(tmp_path, sized)
     assert table.sizes.tolist() == [[640, 480]]
-    with pytest.raises(InputError, match=r"record 3: width: found another size of 'a.jpg', expected the same size"):
+    with pytest.raises(InputError, match=r"record 3: width: found the size 480 x 640 of 'a.jpg', expected 640 x 480"):
         read(tmp_path, [*sized, record | {"width": 480, "height": 640}])
 
 

@@ -61,7 +61,7 @@ def _syntax_error(path: str | Path, data: bytes, error: Exception, line: int | N
     except UnicodeDecodeError:  # for which msgspec 0.23 reports a syntax error
         return InputError(path, found="bytes that are not UTF-8", expected="JSON")
     if isinstance(error, RecursionError):
-        return InputError(path, found="too deeply nested lists", expected="JSON")
+        return InputError(path, found="too many levels of nested lists or objects", expected="fewer levels")
     what, _, at = str(error).removeprefix("JSON is malformed: ").partition(" (byte ")
     if isinstance(error, msgspec.ValidationError):
         return InputError(path, found="a number that is out of range", expected="JSON", hint=what)

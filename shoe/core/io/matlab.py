@@ -134,7 +134,7 @@ def _element(data: bytes, at: int, limit: int) -> tuple[int, int, int, int]:
         start = at + 8
         after = start + (size + 7) // 8 * 8
     if start + size > limit:
-        raise ValueError("the file ends within a value")
+        raise ValueError("the file is incomplete: it ends in the middle of a value")
     return kind, start, start + size, after
 
 
@@ -217,7 +217,7 @@ def _structures(data: bytes, at: int, end: int, count: int) -> list[dict[str, An
 def _checked(count: int, at: int, end: int) -> int:
     """Return ``count``; raise ValueError if the tags of that many matrices do not fit into bytes ``at`` to ``end``."""
     if count * _TAG.size > end - at:
-        raise ValueError("the file ends within a value")
+        raise ValueError("the file is incomplete: it ends in the middle of a value")
     return count
 
 

@@ -298,7 +298,8 @@ class _LmfReader:
         if not self.root:
             self.root = name
             if name != "LexicalResource":
-                raise InputError(self.path, found=f"the element {quote(name)}", expected="LexicalResource")
+                expected = "the root element LexicalResource of a wordnet in WN-LMF XML"
+                raise InputError(self.path, found=f"the root element {quote(name)}", expected=expected)
         elif name == "Lexicon":
             self.taken = self.language in (None, attributes.get("language"))
             if self.taken:

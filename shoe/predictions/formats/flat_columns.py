@@ -325,9 +325,10 @@ def _sizes(source: Source, images: Sequence[str], image: Indices, size: Floats) 
     sizes = np.zeros((len(images), 2))
     sizes[image[given[::-1]]] = size[given[::-1]]  # reversed, so that the first row of an image wins
     other = given[(sizes[image[given]] != size[given]).any(axis=1)]
-    if len(other):
-        place, found = source.record_name(int(other[0])), f"another size of {quote(images[image[other[0]]])}"
-        raise InputError(source.path, record=place, field="width", found=found, expected="the same size in all rows")
+    for row in other[:1].tolist():
+        found, first = (f"{width:g} x {height:g}" for width, height in (size[row], sizes[image[row]]))
+        found, expected = f"the size {found} of {quote(images[image[row]])}", f"{first} as in an earlier row"
+        raise InputError(source.path, record=source.record_name(row), field="width", found=found, expected=expected)
     return sizes
 
 

@@ -143,10 +143,7 @@ class Columns:
         return len(self._words) // 3 + len(self._backward) + len(self._deferred)
 
     def image(self, record_number: int, image: Any, record: dict[Any, Any]) -> int:
-        """Store the image of a record and its size, and return the image index.
-
-        Raises UnreadableError for an invalid name, or another size than in earlier records.
-        """
+        """Store a record's image name and size; return the image index. Raise UnreadableError if either is invalid."""
         if image is None:
             place = self._source.record_name(record_number)
             raise UnreadableError(place, "image", "no such key", "the file name of the image")
@@ -169,8 +166,9 @@ class Columns:
         if "width" in sides and "height" in sides:
             place = self._source.record_name(record_number)
             size = (_parse_side(place, sides, "width"), _parse_side(place, sides, "height"))
-            if _NO_SIZE not in (size, self._sizes[index]) and size != self._sizes[index]:
-                raise UnreadableError(place, "width", f"another size of {quote(name)}", "the same size in all records")
+            if _NO_SIZE not in (size, first := self._sizes[index]) and size != first:
+                found = f"the size {size[0]:g} x {size[1]:g} of {quote(name)}"
+                raise UnreadableError(place, "width", found, f"{first[0]:g} x {first[1]:g} as in an earlier record")
             self._sizes[index] = self._sizes[index] if size == _NO_SIZE else size
         return index
 

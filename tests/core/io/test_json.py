@@ -11,7 +11,7 @@ BROKEN_JSON = [
     (b"[1,\n 2,\n NaN]", "line 3, column 2: found 'NaN]', expected JSON (JSON has no NaN or Infinity)"),
     (b"[-Infinity]", "(JSON has no NaN or Infinity)"),
     (b'["\xff"]', "found bytes that are not UTF-8, expected JSON"),
-    (b"[" * 5000, "nested lists, expected JSON"),
+    (b"[" * 5000, "nested lists or objects, expected fewer levels"),
     (b"[1] [2]", "line 1, column 5: found '[2]', expected JSON"),
 ]
 
