@@ -11,6 +11,7 @@ Ints = NDArray[np.int32]
 """Indices of images, words and classes in tables."""
 Indices = NDArray[np.int64]
 """Row indices of a table, and counts of rows."""
+AnyInts = NDArray[np.integer]
 Mask = NDArray[np.bool_]
 """Whether a row is selected."""
 
@@ -51,6 +52,13 @@ def first_of_each(sorted_groups: NDArray[np.integer] | NDArray[np.floating]) -> 
     mark = np.ones(len(sorted_groups), bool)
     mark[1:] = sorted_groups[1:] != sorted_groups[:-1]
     return mark
+
+
+def mask_of(rows: Indices, size: int) -> Mask:
+    """Return the (size,) mask that is True at the indices ``rows``."""
+    mask = np.zeros(size, bool)
+    mask[rows] = True
+    return mask
 
 
 def stable_order(numbers: NDArray[np.integer]) -> Indices:

@@ -203,10 +203,7 @@ def _official_order(found: PersonMatches, images: tuple[str, ...]) -> Indices:
 def _true_positives(
     found: PersonMatches, rows: Indices, score: Single, action: int, entry: int, options: RoleOptions
 ) -> Indices:
-    """Return the true positives among (r,) ``rows``: the best correct prediction for each person with the action.
-
-    Of predictions with equal scores, the last in the file counts. ``entry`` is -1 to ignore the role.
-    """
+    # The best correct row of each person with the action: of equal scores, the last. ``entry`` -1 ignores the role.
     near = rows[(found.person[rows] >= 0) & options.rule.is_reached(found.iou[rows].astype(np.float64))]
     near = near[found.truth.labels[found.person[near], action] == 1]
     if entry >= 0:
