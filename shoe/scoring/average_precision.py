@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoe.benchmarks.protocol_options import Interpolation, Ties
-from shoe.core.arrays import Floats, Indices, Mask, expand, random_numbers, runs, stable_order
+from shoe.core.arrays import AnyInts, Floats, Indices, Mask, expand, random_numbers, runs, stable_order
 
 _PAIRS = 128
 """Number of random orders of tied entries per list; the mirror image of each order is used too."""
@@ -191,7 +191,7 @@ class RankedLists:
 
 
 def ranked_lists(
-    category: NDArray[np.integer],
+    category: AnyInts,
     score: Floats,
     credit: Floats,
     truths: Indices,
@@ -281,7 +281,7 @@ class FixedRanking:
     starts: Indices
 
     @classmethod
-    def from_ranks(cls, category: NDArray[np.integer], by_rank: Indices, classes: int) -> FixedRanking:
+    def from_ranks(cls, category: AnyInts, by_rank: Indices, classes: int) -> FixedRanking:
         """Build the ranking from the order of all entries.
 
         Args:
@@ -301,13 +301,11 @@ class FixedRanking:
         np.cumsum(false[self.ranked], out=before[1:])
         return before
 
-    def position(self, category: NDArray[np.integer], rank: Indices) -> Indices:
+    def position(self, category: AnyInts, rank: Indices) -> Indices:
         """Return the positions in ``ranked`` of entries with these classes and ranks, or at which they would be."""
         return np.searchsorted(self.keys, category * np.int64(len(self.rank)) + rank)
 
-    def lists(
-        self, false: Mask, true: Indices, category: NDArray[np.integer], truths: Indices, ap: Interpolation
-    ) -> RankedLists:
+    def lists(self, false: Mask, true: Indices, category: AnyInts, truths: Indices, ap: Interpolation) -> RankedLists:
         """Return the average precision of each class if only these false and true positives are ranked.
 
         Args:
@@ -348,7 +346,7 @@ def _ties_with_other_credit(place: Indices, equal: Indices, gains: Floats) -> bo
     return not bool((even & (size == equal[order[start]])).all())
 
 
-def number_tied(category: NDArray[np.integer], score: Floats) -> int:
+def number_tied(category: AnyInts, score: Floats) -> int:
     """Return the number of entries whose score equals the score of another entry of their class."""
     order = np.lexsort((score, category))
     return _number_tied((np.diff(category[order]) == 0) & (np.diff(score[order]) == 0))

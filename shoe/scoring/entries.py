@@ -190,7 +190,7 @@ class Entries:
     @property
     def truths(self) -> Indices:
         """(K,) number of ground truths per class; 0 for classes that are not evaluated."""
-        return truths_per_class(self.truth_category, self.counted)
+        return np.where(self.counted, np.bincount(self.truth_category, minlength=len(self.counted)), 0)
 
     def scores(self) -> ClassScores:
         """Return the average precision of every class, and which classes enter the means."""
@@ -224,11 +224,6 @@ class Entries:
 def mean_over(values: Floats, mask: Mask) -> float | None:
     """Return the mean of the values in ``mask``; None (not 0 or NaN) for an empty mask."""
     return float(values[mask].mean()) if mask.any() else None
-
-
-def truths_per_class(category: NDArray[np.integer], counted: Mask) -> Indices:
-    """Return the (K,) number of ground truths per class, from their (t,) classes; 0 for classes not ``counted``."""
-    return np.where(counted, np.bincount(category, minlength=len(counted)), 0)
 
 
 def rows_of_images(image: NDArray[np.integer], index: Indices) -> tuple[Indices, Indices]:
@@ -318,7 +313,7 @@ class F1Entries:
     @property
     def truths(self) -> Indices:
         """(K,) number of ground truths per class; 0 for classes that are not evaluated."""
-        return truths_per_class(self.truth_category, self.counted)
+        return np.where(self.counted, np.bincount(self.truth_category, minlength=len(self.counted)), 0)
 
     def f1(self) -> tuple[Floats, Mask]:
         """Return the (K,) F1 per class, and (K,) whether each class is in the mean."""

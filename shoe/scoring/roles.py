@@ -151,24 +151,22 @@ def role_entries(task: Task, found: PersonMatches, options: RoleOptions) -> Entr
         pairs = [(number, -1) for number in range(len(actions))]
     names, left_out = role_names(actions, options)
     does = found.truth.labels == 1
-    rows, scores, credits_ = [], [], []
+    listed = []
     for action, entry in pairs:
         score = found.predictions.agent[:, action] if entry < 0 else found.predictions.score[:, entry]
         ranked = order[~np.isnan(score[order])]
         credit = np.zeros(len(score))
         if does[:, action].any():
             credit[_true_positives(found, ranked, score, action, entry, options)] = 1.0
-        rows.append(ranked)
-        scores.append(score[ranked])
-        credits_.append(credit[ranked])
-    row = np.concatenate(rows)
+        listed.append((ranked, score[ranked].astype(np.float64), credit[ranked]))
+    row, scores, credits_ = (np.concatenate(column) for column in zip(*listed, strict=True))
     person, category = np.nonzero(does[:, [action for action, _ in pairs]])
     image_of_person = np.repeat(np.arange(len(found.truth.offsets) - 1), np.diff(found.truth.offsets))
     return Entries(
-        category=np.repeat(np.arange(len(pairs)), [len(each) for each in rows]),
+        category=np.repeat(np.arange(len(pairs)), [len(ranked) for ranked, _, _ in listed]),
         image=found.image[row],
-        score=np.concatenate(scores).astype(np.float64),
-        credit=np.concatenate(credits_),
+        score=scores,
+        credit=credits_,
         truth_category=category,
         truth_image=image_of_person[person],
         counted=np.ones(len(pairs), bool),

@@ -3,14 +3,4 @@
 from shoe.scoring.evidence.draws import Interval, interval
 from shoe.scoring.evidence.facts import Profile, Resolution, Spread, order_spans, profile, resolution, spread
 
-__all__ = [
-    "Interval",
-    "Profile",
-    "Resolution",
-    "Spread",
-    "interval",
-    "order_spans",
-    "profile",
-    "resolution",
-    "spread",
-]
+__all__ = ["Interval", "Profile", "Resolution", "Spread", "interval", "order_spans", "profile", "resolution", "spread"]

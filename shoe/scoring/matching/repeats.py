@@ -106,12 +106,7 @@ def repeated(table: Interactions, rows: Indices) -> Indices:
 
 
 def near_repeats(
-    table: Interactions,
-    rows: Indices,
-    wanted: Mask,
-    group: Indices,
-    coordinates: CommonCoordinates,
-    rule: OverlapRule,
+    table: Interactions, rows: Indices, wanted: Mask, group: Indices, coordinates: CommonCoordinates, rule: OverlapRule
 ) -> Indices:
     """Return the ascending rows that nearly repeat a better row; near repeats outside of ``wanted`` may be missing.
 
