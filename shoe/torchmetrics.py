@@ -10,6 +10,7 @@ import numpy as np
 
 from shoe.benchmarks.truth import GroundTruth
 from shoe.comparison.run import SEMANTIC
+from shoe.core.arrays import mask_of
 from shoe.core.boxes import Coordinates
 from shoe.core.errors import MissingExtraError, OptionError, check_kind, pluralize, quote, unknown_name
 from shoe.core.interactions import Interactions, check_bad_boxes, image_index
@@ -77,13 +78,10 @@ class HoiMetric(TorchMetric):  # type: ignore[misc]
         """Create the metric; ``verbs``, ``objects`` and ``coordinates`` define the meaning of predicted tensors.
 
         Args:
-            truth: ground truth to score against.
             verbs: verb of each index that the model predicts; by default the dataset's verbs in its order.
             objects: object of each index; by default the dataset's objects in its order.
             coordinates: box convention of the tensors.
-            similarity: name of a built-in map or baseline, folder of a map, or "dataset" for the benchmark's own map.
-            protocols: names of protocols; if empty, the benchmark's defaults.
-            options: ``NAME=VALUE`` settings that change the options of the protocols.
+            similarity, protocols, options: as in :func:`shoe.score`.
             bad_boxes: rule for predictions with an invalid box or score, as in :meth:`Interactions.from_columns`.
             torchmetrics_arguments: arguments of torchmetrics, like ``sync_on_compute``.
 
@@ -153,8 +151,7 @@ class HoiMetric(TorchMetric):  # type: ignore[misc]
         known = self.shoe.truth.interactions.images
         unknown = iter(self._all("unknown").cpu().numpy().tobytes().decode().split("\0"))
         names = np.array([known[i] if i >= 0 else next(unknown) for i in image.tolist()], object)
-        first = np.zeros(len(image), bool)
-        first[np.unique(names.astype(str), return_index=True)[1]] = True
+        first = mask_of(np.unique(names.astype(str), return_index=True)[1], len(image))
         if not first.all():
             repeated = pluralize(int((~first).sum()), "image")
             warnings.warn(f"{repeated} occurred more than once; only the first occurrence counts", stacklevel=2)
@@ -188,11 +185,10 @@ class HoiMetric(TorchMetric):  # type: ignore[misc]
         return image, names[-1] if image < 0 else truth.interactions.images[image]
 
     def _table(self, images: Sequence[str], rows: Any, columns: Mapping[str, torch.Tensor]) -> Interactions:
-        arrays = {name: tensor.cpu().numpy() for name, tensor in columns.items()}
         return Interactions.from_columns(
             images=images,
             image=np.repeat(np.arange(len(images)), rows),
-            **arrays,
+            **{name: tensor.cpu().numpy() for name, tensor in columns.items()},
             verbs=self.verbs,
             objects=self.objects,
             coordinates=self.coordinates,
@@ -202,7 +198,6 @@ class HoiMetric(TorchMetric):  # type: ignore[misc]
 
 
 def _indices(name: str, values: Any, words: Sequence[str]) -> Any:
-    """Return a list of words as indices in ``words``, and other values as a tensor."""
     if isinstance(values, torch.Tensor) or not len(values) or not isinstance(values[0], str):
         found = torch.as_tensor(values)
         if found.is_floating_point() and len(broken := found[found != found.trunc()]):
@@ -215,11 +210,8 @@ def _indices(name: str, values: Any, words: Sequence[str]) -> Any:
 
 
 def _metrics(report: Report) -> dict[str, float | None]:
-    metrics: dict[str, float | None] = {}
-    for each in report.strict_results:
-        for name in ("map", "map_rare", "map_non_rare"):
-            metrics[f"{each.options.protocol}_{name}"] = getattr(each, name)
+    names, results = ("map", "map_rare", "map_non_rare"), report.strict_results
+    metrics = {f"{each.options.protocol}_{name}": getattr(each, name) for each in results for name in names}
     if report.semantic is not None or "semantic" in report.absent:
-        for name in SEMANTIC:
-            metrics[f"shoe_{name}"] = getattr(report.semantic, name, None)
+        metrics |= {f"shoe_{name}": getattr(report.semantic, name, None) for name in SEMANTIC}
     return metrics

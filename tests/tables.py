@@ -1,5 +1,6 @@
 """Tables for tests: small ones by hand, and any that are valid from hypothesis."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -7,6 +8,9 @@ from hypothesis import strategies as st
 
 from shoe.core.boxes import Coordinates
 from shoe.core.interactions import Interactions
+from shoe.lexicon.store import ids_of
+from shoe.similarity.ensemble import MISSING
+from shoe.similarity.pairs import RatedPairs
 
 
 def one_triplet(**changes: Any) -> Interactions:
@@ -25,6 +29,13 @@ def columns_of_one_triplet() -> dict[str, Any]:
         "verbs": ["ride"],
         "objects": ["horse"],
     }
+
+
+def pairs_by_name(pairs: Mapping[tuple[str, str], Sequence[int | None]], raters: int) -> RatedPairs:
+    """The sorted table of {(class synset, synset): ratings 0..4 or None} by so many raters."""
+    senses = ids_of(name for pair in pairs for name in pair).reshape(-1, 2)
+    given = [[MISSING if rating is None else rating for rating in ratings] for ratings in pairs.values()]
+    return RatedPairs(senses[:, 0], senses[:, 1], np.array(given, np.int8).reshape(len(pairs), raters)).by_name()
 
 
 _names = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)

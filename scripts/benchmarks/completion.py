@@ -25,7 +25,7 @@ from benchmarks.scoring import tables
 from benchmarks.shared import Row, at_least, print_cells
 from shoe.core.arrays import Floats, Ints, Mask
 from shoe.lexicon.expressions import POS, Part
-from shoe.lexicon.store import names_of
+from shoe.lexicon.store import ids_of, names_of
 from shoe.llm.budget import Budget
 from shoe.maps.complete import OPTIONS, CompletionRound, complete
 from shoe.maps.planning import plan_dataset, plan_needed
@@ -62,8 +62,8 @@ class StandIn(Similarity):
             classes, senses = (sorted({pair[i] for pair in pairs}) for i in (0, 1))
             values = self.between(part, classes, senses)
             row, column = ({name: i for i, name in enumerate(names)} for names in (classes, senses))
-            given = {(a, b): [round(4 * values[row[a], column[b]])] for a, b in pairs}
-            answers[part] = RatedPairs.from_names(given, 1)
+            given = np.array([[round(4 * values[row[a], column[b]])] for a, b in pairs], np.int8).reshape(-1, 1)
+            answers[part] = RatedPairs(ids_of(a for a, _ in pairs), ids_of(b for _, b in pairs), given).by_name()
         return answers
 
 

@@ -12,6 +12,7 @@ Ints = NDArray[np.int32]
 """Indices of images, words and classes in tables."""
 Indices = NDArray[np.int64]
 """Row indices of a table, and counts of rows."""
+AnyInts = NDArray[np.integer]
 Mask = NDArray[np.bool_]
 """Whether a row is selected."""
 T = TypeVar("T")
@@ -57,6 +58,13 @@ def first_of_each(sorted_groups: NDArray[np.integer] | NDArray[np.floating]) -> 
 def first_true(mask: Mask) -> int | None:
     """Return the index of the first True in an (n,) mask; None if the mask has no True."""
     return int(np.argmax(mask)) if mask.any() else None
+
+
+def mask_of(rows: Indices, size: int) -> Mask:
+    """Return the (size,) mask that is True at the indices ``rows``."""
+    mask = np.zeros(size, bool)
+    mask[rows] = True
+    return mask
 
 
 def stable_order(numbers: NDArray[np.integer]) -> Indices:

@@ -14,9 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoe.benchmarks.protocol_options import Interpolation, Ties
-from shoe.core.arrays import Floats, Indices, Mask, expand, random_numbers, runs, stable_order
+from shoe.core.arrays import AnyInts, Floats, Indices, Mask, expand, random_numbers, runs, stable_order
 
-#
 _PAIRS = 128
 """Number of random orders of tied entries per list; the mirror image of each order is used too."""
 
@@ -166,7 +165,6 @@ def _envelope(precision: Floats) -> Floats:
     return np.maximum.accumulate(precision[:, ::-1], axis=1)[:, ::-1]
 
 
-#
 _MOST_LISTED_ORDERS = 5040
 """Largest number of orders of ties for which the expectation is computed exactly: 7!."""
 
@@ -193,7 +191,7 @@ class RankedLists:
 
 
 def ranked_lists(
-    category: NDArray[np.integer],
+    category: AnyInts,
     score: Floats,
     credit: Floats,
     truths: Indices,
@@ -207,7 +205,6 @@ def ranked_lists(
 
     Args:
         category: (n,) class of each entry, 0 to K - 1.
-        score: (n,) confidence.
         credit: (n,) 0 to 1; a false positive has 0.
         truths: (K,) number of ground truths per class.
         ap: interpolation of the precision-recall curve.
@@ -226,7 +223,7 @@ def ranked_lists(
     for k in np.flatnonzero((entries > 0) & (truths > 0)).tolist():
         part = slice(ends[k] - entries[k], ends[k])
         ascending = np.sort(score[part])
-        tied += number_tied(ascending[1:] == ascending[:-1])
+        tied += _number_tied(ascending[1:] == ascending[:-1])
         positive = np.flatnonzero(credit[part])
         if len(positive) == 0:
             continue
@@ -284,13 +281,12 @@ class FixedRanking:
     starts: Indices
 
     @classmethod
-    def from_ranks(cls, category: NDArray[np.integer], by_rank: Indices, classes: int) -> FixedRanking:
+    def from_ranks(cls, category: AnyInts, by_rank: Indices, classes: int) -> FixedRanking:
         """Build the ranking from the order of all entries.
 
         Args:
             category: (p,) class of each entry; -1 without a class.
             by_rank: (p,) indices of the entries by descending score.
-            classes: number of classes, K.
         """
         rank = np.empty(len(by_rank), np.int64)
         rank[by_rank] = np.arange(len(by_rank))
@@ -305,13 +301,11 @@ class FixedRanking:
         np.cumsum(false[self.ranked], out=before[1:])
         return before
 
-    def position(self, category: NDArray[np.integer], rank: Indices) -> Indices:
+    def position(self, category: AnyInts, rank: Indices) -> Indices:
         """Return the positions in ``ranked`` of entries with these classes and ranks, or at which they would be."""
         return np.searchsorted(self.keys, category * np.int64(len(self.rank)) + rank)
 
-    def lists(
-        self, false: Mask, true: Indices, category: NDArray[np.integer], truths: Indices, ap: Interpolation
-    ) -> RankedLists:
+    def lists(self, false: Mask, true: Indices, category: AnyInts, truths: Indices, ap: Interpolation) -> RankedLists:
         """Return the average precision of each class if only these false and true positives are ranked.
 
         Args:
@@ -345,20 +339,19 @@ class FixedRanking:
 
 
 def _ties_with_other_credit(place: Indices, equal: Indices, gains: Floats) -> bool:
-    """Return whether any of m entries with credit has the same score as an entry with another credit.
-
-    Args:
-        place: (m,) number that is the same for entries with equal scores.
-        equal: (m,) number of entries of the list, with or without credit, that have the score of each entry.
-        gains: (m,) credits above 0.
-    """
+    # ``place`` is the same for entries of equal scores; ``equal`` counts entries of this score, also without credit.
     order = np.argsort(place, kind="stable")
     start, size = runs(place[order])
-    ordered = gains[order]
-    even = np.maximum.reduceat(ordered, start) == np.minimum.reduceat(ordered, start)
+    even = np.maximum.reduceat(gains[order], start) == np.minimum.reduceat(gains[order], start)
     return not bool((even & (size == equal[order[start]])).all())
 
 
-def number_tied(equal: Mask) -> int:
-    """Return the number of tied entries of a sorted list; ``equal``: whether entries i and i + 1 have equal scores."""
+def number_tied(category: AnyInts, score: Floats) -> int:
+    """Return the number of entries whose score equals the score of another entry of their class."""
+    order = np.lexsort((score, category))
+    return _number_tied((np.diff(category[order]) == 0) & (np.diff(score[order]) == 0))
+
+
+def _number_tied(equal: Mask) -> int:
+    # ``equal``: whether the sorted entries i and i + 1 are tied.
     return int((np.append(equal, False) | np.append(False, equal)).sum())

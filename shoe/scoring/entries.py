@@ -50,11 +50,10 @@ def harmonic_mean(parts: Mapping[str, PartMean]) -> float | None:
     >>> harmonic_mean({"unseen": PartMean(map=0.2, classes=120), "seen": PartMean(map=0.3, classes=480)})
     0.24
     """
-    values = [parts[part].map for part in (UNSEEN, SEEN) if part in parts]
-    known = [value for value in values if value is not None]
-    if len(known) < len((UNSEEN, SEEN)):
+    unseen, seen = (parts[part].map if part in parts else None for part in (UNSEEN, SEEN))
+    if unseen is None or seen is None:
         return None
-    return 2 * known[0] * known[1] / sum(known) if sum(known) else 0.0
+    return 2 * unseen * seen / (unseen + seen) if unseen + seen else 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +124,6 @@ class ClassScores(RankedLists):
             lists: average precision of every class.
             truths: (K,) number of ground truths per class.
             counted: (K,) whether each class is evaluated.
-            rule: rules for the means.
             unseen: (K,) whether the training set lacks each class.
         """
         in_mean = rule.in_mean(truths, counted)
@@ -161,7 +159,6 @@ class Entries:
         truth_category, truth_image: (t,) class and image of each ground truth.
         counted: (K,) whether each class is evaluated.
         rare: (K,) whether each class is rare.
-        rule: rules for average precision and means.
         parts: (K,) mask of the classes of each part of a class split, by the name of the part.
         unseen: (K,) whether the training set lacks each class, which is then neither rare nor non-rare; (1,) False if
             there are no unseen classes.
@@ -193,7 +190,7 @@ class Entries:
     @property
     def truths(self) -> Indices:
         """(K,) number of ground truths per class; 0 for classes that are not evaluated."""
-        return truths_per_class(self.truth_category, self.counted)
+        return np.where(self.counted, np.bincount(self.truth_category, minlength=len(self.counted)), 0)
 
     def scores(self) -> ClassScores:
         """Return the average precision of every class, and which classes enter the means."""
@@ -227,11 +224,6 @@ class Entries:
 def mean_over(values: Floats, mask: Mask) -> float | None:
     """Return the mean of the values in ``mask``; None (not 0 or NaN) for an empty mask."""
     return float(values[mask].mean()) if mask.any() else None
-
-
-def truths_per_class(category: NDArray[np.integer], counted: Mask) -> Indices:
-    """Return the (K,) number of ground truths per class, from their (t,) classes; 0 for classes not ``counted``."""
-    return np.where(counted, np.bincount(category, minlength=len(counted)), 0)
 
 
 def rows_of_images(image: NDArray[np.integer], index: Indices) -> tuple[Indices, Indices]:
@@ -305,7 +297,6 @@ class F1Entries:
         unmatched_overlaps: (u,) whether both boxes of each unmatched prediction overlap those of a ground truth.
         truth_category, truth_image: (t,) class and image of each ground truth.
         counted: (K,) whether each class is evaluated.
-        rule: rules for F1 and miss rates.
     """
 
     category: NDArray[np.integer]
@@ -322,7 +313,7 @@ class F1Entries:
     @property
     def truths(self) -> Indices:
         """(K,) number of ground truths per class; 0 for classes that are not evaluated."""
-        return truths_per_class(self.truth_category, self.counted)
+        return np.where(self.counted, np.bincount(self.truth_category, minlength=len(self.counted)), 0)
 
     def f1(self) -> tuple[Floats, Mask]:
         """Return the (K,) F1 per class, and (K,) whether each class is in the mean."""

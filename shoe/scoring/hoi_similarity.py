@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from shoe.benchmarks.classes import HoiClasses
 from shoe.benchmarks.protocol_options import SemanticOptions
-from shoe.core.arrays import Floats, Indices, Ints, Mask, blocks, expand, number_distinct
+from shoe.core.arrays import AnyInts, Floats, Indices, Ints, Mask, blocks, expand, number_distinct
 from shoe.core.errors import OptionError, quote
 from shoe.lexicon.expressions import Part
 from shoe.lexicon.resolve import match_labels, resolve
@@ -53,8 +52,8 @@ class WholeSimilarity:
         (class_verbs, class_verb), (class_objects, class_object), (of_verb, verb), (of_object, object_) = rated.columns
         class_of = np.pad(classes.of, ((0, 1), (0, 1)), constant_values=-1)
         hoi = class_of[
-            _index(_positions(classes.verbs), class_verbs)[class_verb],
-            _index(_positions(classes.objects), class_objects)[class_object],
+            _index(classes.verbs, class_verbs)[class_verb],
+            _index(classes.objects, class_objects)[class_object],
         ]
         exact = class_of[
             match_labels(list(of_verb), classes.verbs, "verb")[verb],
@@ -72,9 +71,7 @@ class WholeSimilarity:
             shape=shape,
         )
 
-    def look_up(
-        self, hoi: NDArray[np.integer], verb: NDArray[np.integer], object_: NDArray[np.integer]
-    ) -> tuple[Mask, Floats]:
+    def look_up(self, hoi: AnyInts, verb: AnyInts, object_: AnyInts) -> tuple[Mask, Floats]:
         """Return whether each (class, verb, object) is rated, and its similarity if rated; index arrays broadcast."""
         of_verb, of_object = self.verb[verb], self.object[object_]
         wanted = np.where((of_verb >= 0) & (of_object >= 0), _keys(of_verb, of_object, hoi, self.shape), -1)
@@ -84,19 +81,14 @@ class WholeSimilarity:
         return self.keys[row] == wanted, self.values[row]
 
 
-def _keys(
-    verb: NDArray[np.integer], object_: NDArray[np.integer], hoi: NDArray[np.integer], shape: tuple[int, int]
-) -> Indices:
+def _keys(verb: AnyInts, object_: AnyInts, hoi: AnyInts, shape: tuple[int, int]) -> Indices:
     objects, classes = shape
     keys: Indices = (verb.astype(np.int64) * objects + object_) * classes + hoi
     return keys
 
 
-def _positions(names: Sequence[str]) -> dict[str, int]:
-    return {name: position for position, name in enumerate(names)}
-
-
-def _index(positions: Mapping[str, int], names: Iterable[str]) -> Ints:
+def _index(known: Iterable[str], names: Iterable[str]) -> Ints:
+    positions = {name: position for position, name in enumerate(known)}
     return np.array([positions.get(name, -1) for name in names], np.int32)
 
 
@@ -132,6 +124,8 @@ class HoiSimilarity:
     verb_senses: Ints = field(default_factory=lambda: np.zeros(0, np.int32))
     object_senses: Ints = field(default_factory=lambda: np.zeros(0, np.int32))
     whole: WholeSimilarity | None = None
+    # By the bytes of an array of allowed classes: pairs of words as ascending numbers, their nearest class, similarity.
+    _nearest_of_pairs: dict[bytes, tuple[Indices, Indices, Floats]] = field(default_factory=dict, init=False)
 
     @classmethod
     def from_task(cls, task: Task, similarity: Similarity, options: SemanticOptions) -> HoiSimilarity:
@@ -153,14 +147,17 @@ class HoiSimilarity:
         Raises:
             OptionError: if an option needs senses or ratings that the dataset or the map does not have.
         """
-        verbs, verb_row = _senses(classes.verb_sense, [classes.verbs[v] for v in classes.verb])
-        objects, object_row = _senses(classes.object_sense, [classes.objects[o] for o in classes.object])
 
-        def table(part: Part, pairs: list[tuple[int, str]], words: Sequence[str]) -> tuple[SimilarityTable, Ints, Mask]:
-            senses = np.array([_class_sense(classes, part, *pair, options.senses) for pair in pairs], np.int32)
-            made = similarity_table(similarity, part, senses, [word for _, word in pairs], words, options)
+        def table(part: Part, words: Sequence[str]) -> tuple[SimilarityTable, Indices, Mask, Ints]:
+            verb = part == "verb"
+            ids, labels = (classes.verb_sense, classes.verbs) if verb else (classes.object_sense, classes.objects)
+            of_class = [labels[i] for i in (classes.verb if verb else classes.object)]
+            number: dict[tuple[int, str], int] = {}  # row of each distinct (sense, word)
+            row = [number.setdefault(pair, len(number)) for pair in zip(ids.tolist(), of_class, strict=True)]
+            senses = np.array([_class_sense(classes, part, *pair, options.senses) for pair in number], np.int32)
+            made = similarity_table(similarity, part, senses, [word for _, word in number], words, options)
             rated: Mask = np.logical_or.reduce(made.basis[senses >= 0] > Basis.UNRATED, axis=0)
-            return made, senses, rated
+            return made, np.array(row, np.int64), rated, senses
 
         whole = None
         if options.compare == "interactions":
@@ -170,22 +167,10 @@ class HoiSimilarity:
                     "use compare=components, or a map built with `shoe map build --whole-interactions`"
                 )
             whole = WholeSimilarity.from_ratings(*similarity.whole, classes, predicted_verbs, predicted_objects)
-        of_verbs, verb_senses, rated_verbs = table("verb", verbs, predicted_verbs)
-        of_objects, object_senses, rated_objects = table("object", objects, predicted_objects)
-        return cls(
-            verbs=of_verbs,
-            objects=of_objects,
-            verb_row=verb_row,
-            object_row=object_row,
-            rated_verbs=rated_verbs,
-            rated_objects=rated_objects,
-            how=options.combine,
-            weight=options.weight,
-            source=similarity,
-            verb_senses=verb_senses,
-            object_senses=object_senses,
-            whole=whole,
-        )
+        verbs, verb_row, rated_verbs, verb_senses = table("verb", predicted_verbs)
+        objects, object_row, rated_objects, object_senses = table("object", predicted_objects)
+        columns = verbs, objects, verb_row, object_row, rated_verbs, rated_objects
+        return cls(*columns, options.combine, options.weight, similarity, verb_senses, object_senses, whole)
 
     @cached_property
     def meanings(self) -> tuple[Ints, Ints]:
@@ -196,7 +181,7 @@ class HoiSimilarity:
             objects = np.column_stack([objects, self.whole.object])
         return _equal_rows(verbs), _equal_rows(objects)
 
-    def sigma(self, hoi: NDArray[np.integer], verb: NDArray[np.integer], object_: NDArray[np.integer]) -> Floats:
+    def sigma(self, hoi: AnyInts, verb: AnyInts, object_: AnyInts) -> Floats:
         """Return the similarity 0..1 of classes ``hoi`` to predicted words; arguments are indices that broadcast."""
         sigma = combine(
             _looked_up(self.verbs.values, self.verb_row[hoi], verb),
@@ -207,11 +192,7 @@ class HoiSimilarity:
         return sigma if self.whole is None else np.where(*self.whole.look_up(hoi, verb, object_), sigma)
 
     def nearest_class(
-        self,
-        verb: NDArray[np.integer],
-        object_: NDArray[np.integer],
-        allowed: Indices,
-        known: tuple[Indices, Floats] | None = None,
+        self, verb: AnyInts, object_: AnyInts, allowed: Indices, known: tuple[Indices, Floats] | None = None
     ) -> tuple[Indices, Floats]:
         """Return the (n,) allowed class most similar to each prediction (the first if equal), and the (n,) similarity.
 
@@ -229,11 +210,10 @@ class HoiSimilarity:
             known_pairs, hoi, sigma = self._nearest_of_pairs.get(allowed.tobytes(), nothing)
             new = np.setdiff1d(pairs, known_pairs, assume_unique=True)
             if len(new):
-                found = self._nearest(new, allowed)
-                known_pairs = np.concatenate([known_pairs, new])
+                columns = zip((known_pairs, hoi, sigma), (new, *self._nearest(new, allowed)), strict=True)
+                known_pairs, hoi, sigma = (np.concatenate(both) for both in columns)
                 order = np.argsort(known_pairs)
-                hoi, sigma = (np.concatenate(both)[order] for both in zip((hoi, sigma), found, strict=True))
-                known_pairs = known_pairs[order]
+                known_pairs, hoi, sigma = known_pairs[order], hoi[order], sigma[order]
                 self._nearest_of_pairs[allowed.tobytes()] = known_pairs, hoi, sigma
             place = np.searchsorted(known_pairs, pairs)[which]
             return hoi[place], sigma[place]
@@ -241,14 +221,6 @@ class HoiSimilarity:
         hoi[which], sigma[which] = known
         hoi, sigma = self._nearest(pairs, allowed, (hoi, sigma))
         return hoi[which], sigma[which]
-
-    @cached_property
-    def _nearest_of_pairs(self) -> dict[bytes, tuple[Indices, Indices, Floats]]:
-        """Cache, filled by :meth:`nearest_class`; the key is the bytes of the array of allowed class indices.
-
-        Values: pairs of words as ascending numbers, nearest class and similarity of each pair.
-        """
-        return {}
 
     def _nearest(
         self, pairs: Indices, allowed: Indices, known: tuple[Indices, Floats] | None = None
@@ -269,12 +241,7 @@ class HoiSimilarity:
         return hoi, sigma
 
     def nearest_truth(
-        self,
-        hoi: NDArray[np.integer],
-        first: Indices,
-        count: Indices,
-        verb: NDArray[np.integer],
-        object_: NDArray[np.integer],
+        self, hoi: AnyInts, first: Indices, count: Indices, verb: AnyInts, object_: AnyInts
     ) -> tuple[Indices, Floats]:
         """Return the (n,) class most similar to each prediction, and the (n,) similarity 0..1.
 
@@ -303,15 +270,8 @@ def _equal_rows(words: Floats) -> Ints:
     return np.array([group.setdefault(word.tobytes(), len(group)) for word in words], np.int32)
 
 
-def _senses(senses: Ints, words: Sequence[str]) -> tuple[list[tuple[int, str]], Indices]:
-    """Return the distinct (sense, word) pairs of K classes, and the (K,) index of each class's pair."""
-    number: dict[tuple[int, str], int] = {}
-    row = [number.setdefault(pair, len(number)) for pair in zip(senses.tolist(), words, strict=True)]
-    return list(number), np.array(row, np.int64)
-
-
 def _class_sense(classes: HoiClasses, part: Part, sense: int, word: str, senses: str) -> int:
-    """Return the sense ID of a class's word by the option ``senses``; ``sense`` is the ID in the class table."""
+    # ``sense`` is the ID in the class table.
     if senses == "first":
         candidates = resolve(word, part).candidates
         return candidates[0].synset if candidates else -1
@@ -323,7 +283,7 @@ def _class_sense(classes: HoiClasses, part: Part, sense: int, word: str, senses:
     return sense
 
 
-def _looked_up(table: Floats, row: Indices, column: NDArray[np.integer]) -> Floats:
+def _looked_up(table: Floats, row: Indices, column: AnyInts) -> Floats:
     # One flat index is twice as fast as a pair of indices.
     return table.ravel().take(row * np.int64(table.shape[1]) + column)
 

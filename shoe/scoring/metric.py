@@ -54,12 +54,6 @@ class Metric:
     ) -> None:
         """Check and store the arguments of :func:`shoe.score`.
 
-        Args:
-            truth: ground truth to score against.
-            similarity: name of a built-in map or baseline, folder of a map, or "dataset" for the benchmark's own map.
-            protocols: names of protocols; if empty, the benchmark's defaults.
-            options: ``NAME=VALUE`` settings that change the options of the protocols.
-
         Raises:
             OptionError: for an unknown protocol, option or value.
         """
@@ -121,19 +115,12 @@ class Metric:
 
 def _packed(table: Interactions, before: Interactions) -> Interactions:
     # Copy with compact columns; vocabularies equal to those of the table before are shared with it.
-    return replace(
-        table,
-        sizes=table.sizes.copy(),
-        coordinates=table.coordinates.copy(),
-        offsets=table.offsets.copy(),
-        human_boxes=_small(table.human_boxes),
-        object_boxes=_small(table.object_boxes),
-        score=_small(table.score),
-        verb=_small(table.verb),
-        object=_small(table.object),
-        verbs=before.verbs if before.verbs == table.verbs else table.verbs,
-        objects=before.objects if before.objects == table.objects else table.objects,
-    )
+    columns = {name: getattr(table, name).copy() for name in ("sizes", "coordinates", "offsets")}
+    for name in ("human_boxes", "object_boxes", "score", "verb", "object"):
+        columns[name] = _small(getattr(table, name))
+    verbs = before.verbs if before.verbs == table.verbs else table.verbs
+    objects = before.objects if before.objects == table.objects else table.objects
+    return replace(table, **columns, verbs=verbs, objects=objects)
 
 
 def _small(column: NDArray[Any]) -> NDArray[Any]:

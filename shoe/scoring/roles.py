@@ -151,24 +151,22 @@ def role_entries(task: Task, found: PersonMatches, options: RoleOptions) -> Entr
         pairs = [(number, -1) for number in range(len(actions))]
     names, left_out = role_names(actions, options)
     does = found.truth.labels == 1
-    rows, scores, credits_ = [], [], []
+    listed = []
     for action, entry in pairs:
         score = found.predictions.agent[:, action] if entry < 0 else found.predictions.score[:, entry]
         ranked = order[~np.isnan(score[order])]
         credit = np.zeros(len(score))
         if does[:, action].any():
             credit[_true_positives(found, ranked, score, action, entry, options)] = 1.0
-        rows.append(ranked)
-        scores.append(score[ranked])
-        credits_.append(credit[ranked])
-    row = np.concatenate(rows)
+        listed.append((ranked, score[ranked].astype(np.float64), credit[ranked]))
+    row, scores, credits_ = (np.concatenate(column) for column in zip(*listed, strict=True))
     person, category = np.nonzero(does[:, [action for action, _ in pairs]])
     image_of_person = np.repeat(np.arange(len(found.truth.offsets) - 1), np.diff(found.truth.offsets))
     return Entries(
-        category=np.repeat(np.arange(len(pairs)), [len(each) for each in rows]),
+        category=np.repeat(np.arange(len(pairs)), [len(ranked) for ranked, _, _ in listed]),
         image=found.image[row],
-        score=np.concatenate(scores).astype(np.float64),
-        credit=np.concatenate(credits_),
+        score=scores,
+        credit=credits_,
         truth_category=category,
         truth_image=image_of_person[person],
         counted=np.ones(len(pairs), bool),
@@ -203,10 +201,7 @@ def _official_order(found: PersonMatches, images: tuple[str, ...]) -> Indices:
 def _true_positives(
     found: PersonMatches, rows: Indices, score: Single, action: int, entry: int, options: RoleOptions
 ) -> Indices:
-    """Return the true positives among (r,) ``rows``: the best correct prediction for each person with the action.
-
-    Of predictions with equal scores, the last in the file counts. ``entry`` is -1 to ignore the role.
-    """
+    # The best correct row of each person with the action: of equal scores, the last. ``entry`` -1 ignores the role.
     near = rows[(found.person[rows] >= 0) & options.rule.is_reached(found.iou[rows].astype(np.float64))]
     near = near[found.truth.labels[found.person[near], action] == 1]
     if entry >= 0:

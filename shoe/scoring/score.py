@@ -228,7 +228,6 @@ class Report:
     """Result of one evaluation; functions in ``shoe.scoring.evidence`` explain the metrics.
 
     Attributes:
-        task: predictions and ground truth.
         facts: further fields of the signature: how predictions were read, name and content hash of the map.
         strict_results: one result per exact-label protocol, in the order requested.
         role_results: one result per V-COCO protocol (agents, roles), in the order requested.
@@ -254,7 +253,6 @@ class Report:
         return as_table(self._title, self._rows, self._notes) + self._worst()
 
     def _worst(self) -> str:
-        """Return a drawing of the most confident false positive of ``strict``; "" if there is none."""
         rows, credit = (
             strict_credits(self.task, self.strict.options) if self.strict else (np.zeros(0, int), np.zeros(0))
         )

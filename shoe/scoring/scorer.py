@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from shoe.benchmarks.protocol_options import At, FpScope, SemanticOptions, TauBy, Ties
-from shoe.core.arrays import Floats, Indices, Mask, best_of_each, distinct, number_distinct
+from shoe.core.arrays import Floats, Indices, Mask, best_of_each, distinct, mask_of, number_distinct
 from shoe.scoring.entries import AveragingRule, Entries, F1Entries, F1Rule, mean_over
 from shoe.scoring.hoi_similarity import HoiSimilarity
 from shoe.scoring.matching.assignment import ByContent, assign, best_first, in_order
@@ -53,9 +53,7 @@ def participants(task: Task, similarities: HoiSimilarity, options: SemanticOptio
     predictions, classes = task.predictions, task.truth.classes
     keep = task.image >= 0
     if options.no_interaction == "exclude":
-        silent = {classes.verbs[v] for v in classes.verb[classes.no_interaction]}
-        silent_words = np.array([v >= 0 and classes.verbs[v] in silent for v in task.verb_label], bool)
-        keep &= ~silent_words[predictions.verb]
+        keep &= ~np.isin(task.verb_label, classes.verb[classes.no_interaction])[predictions.verb]
     if options.unrated == "drop":
         keep &= similarities.rated_verbs[predictions.verb] & similarities.rated_objects[predictions.object]
     rows = np.flatnonzero(keep)
@@ -157,9 +155,12 @@ class Scorer:
     def _rows_of_best_f1(self) -> Indices:
         # Keep the predictions down to the confidence with the highest mF1, so that neither stretched scores nor added
         # worse predictions help. Tried are confidences that keep 1/8 to 8 times as many predictions as ground truths.
-        # Only predictions that could change mF1 are counted: meaningless ones must not change which are tried.
+        # Only predictions that could change mF1, by a match or as a false positive of a class, are counted: meaningless
+        # ones must not change which are tried.
         score = self.task.predictions.score
-        moving = self._rows_that_move_f1
+        in_mean = (self.truths > 0) | (self.counted & (self.options.f1_classes == "counted"))
+        moves = mask_of(self.pairs.prediction, len(score)) | np.append(in_mean, False)[self.f1_false_of]
+        moving = self.rows[moves[self.rows]]
         falling = -np.sort(-score[moving[self.counts_for_tau[moving]]])
         sizes = np.ceil(len(self.truth_rows) * _TRIED_SIZES).astype(np.int64)
         tried = np.unique(falling[np.minimum(sizes, len(falling)) - 1]) if len(falling) else falling
@@ -197,36 +198,20 @@ class Scorer:
             charged -= np.bincount(self.f1_false_of[prediction[matched]] + 1, minlength=classes + 1)
             yield mean_over(*rule.f1(true, count - true + charged[1:], count, self.truths, self.counted)) or 0.0
 
-    @property
-    def _rows_that_move_f1(self) -> Indices:
-        """Ascending rows of the predictions that may change mF1: by a match, or as a false positive of a class."""
-        moves = np.zeros(len(self.task.predictions), bool)
-        moves[self.pairs.prediction] = True
-        in_mean = (self.truths > 0) | (self.counted & (self.options.f1_classes == "counted"))
-        moves |= np.append(in_mean, False)[self.f1_false_of]
-        return self.rows[moves[self.rows]]
-
     @cached_property
     def counts_for_tau(self) -> Mask:
         """(n,) whether each prediction counts in computing the tau threshold: both words are labels or have a sense."""
-        task, words = self.task, self.task.predictions
-        tables = self.similarities.verbs, self.similarities.objects
-        known = [
-            np.array([word not in unresolved for word in of_part], bool) | (label >= 0)
-            for unresolved, of_part, label in (
-                (frozenset(tables[0].unresolved), words.verbs, task.verb_label),
-                (frozenset(tables[1].unresolved), words.objects, task.object_label),
-            )
-        ]
-        return np.asarray(known[0][words.verb] & known[1][words.object])
+        words, similarities = self.task.predictions, self.similarities
+        verbs, objects = frozenset(similarities.verbs.unresolved), frozenset(similarities.objects.unresolved)
+        verb_counts = np.array([word not in verbs for word in words.verbs], bool) | (self.task.verb_label >= 0)
+        object_counts = np.array([word not in objects for word in words.objects], bool) | (self.task.object_label >= 0)
+        return np.asarray(verb_counts[words.verb] & object_counts[words.object])
 
     @cached_property
     def overlaps_truth(self) -> Mask:
         """(n,) whether both boxes of each prediction overlap the boxes of an evaluated ground truth with any labels."""
         pairs = self.task.overlaps(self.options.coordinates, self.options.rule)
-        found = np.zeros(len(self.task.predictions), bool)
-        found[pairs.prediction[self.counted[self.hoi[pairs.truth]]]] = True
-        return found
+        return mask_of(pairs.prediction[self.counted[self.hoi[pairs.truth]]], len(self.task.predictions))
 
     @cached_property
     def map_false_of(self) -> Indices:
@@ -258,10 +243,7 @@ class Scorer:
         return nearest[which[rows]], sigma[which[rows]]
 
     def _nearest(self, similarities: HoiSimilarity, scope: FpScope) -> tuple[Indices, Floats, Indices]:
-        """Return the classes and similarities of :meth:`nearest` for k kinds of predictions, and the (n,) kinds.
-
-        Predictions of the same words (on one image) are of the same kind, which is looked up once.
-        """
+        # Class and similarity of k kinds of predictions (of the same words, on one image), and the (n,) kinds.
         verb, object_, which = self.task.word_pairs
         if scope == "dataset" and self.counted.any():
             return *similarities.nearest_class(verb, object_, np.flatnonzero(self.counted)), which
@@ -291,10 +273,8 @@ class Scorer:
     def _candidates(self) -> Overlaps:
         task, options = self.task, self.options
         pairs = task.overlaps(options.coordinates, options.rule)
-        takes_part = np.zeros(len(task.predictions), bool)
-        takes_part[self.rows] = True
-        near = np.zeros(len(task.predictions), bool)
-        near[pairs.prediction] = True
+        takes_part = mask_of(self.rows, len(task.predictions))
+        near = mask_of(pairs.prediction, len(task.predictions))
         if options.repeats == "charged" and not self.prefers_originals:
             takes_part[repeated(task.predictions, np.flatnonzero(near & takes_part))] = False
         if options.repeats == "near":
@@ -327,9 +307,7 @@ class Scorer:
 
     def match(self, rows: Indices) -> Matches:
         """Match the predictions in ``rows`` with the ground truths; return matches and unmatched predictions."""
-        score = self.task.predictions.score
-        takes_part = np.zeros(len(score), bool)
-        takes_part[rows] = True
+        takes_part = mask_of(rows, len(self.task.predictions))
         pairs, sigma = self.pairs, self.sigma
         if len(rows) < len(self.rows):
             keep = takes_part[pairs.prediction]
@@ -350,9 +328,7 @@ class Scorer:
         # If originals are preferred, a repeat is matched only if its original is: matched pairs tell if repeats matter.
         table = self.task.predictions
         if len(repeated(table, np.sort(pairs.prediction[chosen]))):
-            once = np.ones(len(table), bool)
-            once[repeated(table, distinct(pairs.prediction))] = False
-            keep = once[pairs.prediction]
+            keep = ~mask_of(repeated(table, distinct(pairs.prediction)), len(table))[pairs.prediction]
             pairs, sigma = pairs.select(keep), sigma[keep]
             chosen = self._assign(pairs, sigma)
         return pairs.select(chosen), sigma[chosen]
@@ -360,23 +336,16 @@ class Scorer:
     def _assign(self, pairs: Overlaps, sigma: Floats) -> Indices:
         if self.options.assign == "best-first":
             return best_first(pairs.truth, pairs.prediction, self.criteria(pairs, sigma), *self._content)
-        return assign(
-            pairs.truth,
-            pairs.prediction,
-            sigma,
-            self.preference(pairs),
-            self.truth_image,
-            self.turn,
-            self.task.predictions.score[pairs.prediction],
-            self.options.assign,
-        )
+        preference, score = self.criteria(pairs, sigma)[1], self.task.predictions.score[pairs.prediction]
+        of_truth = self.truth_image, self.turn
+        return assign(pairs.truth, pairs.prediction, sigma, preference, *of_truth, score, self.options.assign)
 
     @cached_property
     def _content(self) -> tuple[ByContent, ByContent]:
         return ByContent(self.task.truth.interactions), ByContent(self.task.predictions)
 
     def criteria(self, pairs: Overlaps, sigma: Floats) -> list[Floats]:
-        """Return (c,) arrays by which ``best-first`` ranks pairs: the similarity, then tie-breaks of ``sigma-ties``."""
+        """Return (c,) arrays by which pairs are ranked: the similarity, then the tie-breaks of ``sigma-ties`` (A2)."""
         score = self.task.predictions.score[pairs.prediction]
         match self.options.sigma_ties:
             case "confidence":
@@ -389,16 +358,6 @@ class Scorer:
     def order(self, pairs: Overlaps, sigma: Floats) -> Indices:
         """Return the (c,) indices of the pairs from best to worst, in the order in which ``best-first`` tries them."""
         return in_order(self.criteria(pairs, sigma), pairs.truth, pairs.prediction, *self._content)
-
-    def preference(self, pairs: Overlaps) -> Floats:
-        """Return (c,) values for ``greedy-gt``: of pairs with equal similarity, the highest value wins (A2)."""
-        match self.options.sigma_ties:
-            case "confidence":
-                return self.task.predictions.score[pairs.prediction]
-            case "iou":
-                return pairs.iou
-            case "index":
-                return np.zeros(len(pairs))
 
     def entries(self, matches: Matches) -> Entries:
         """Return the ranked entries for SHOE-mAP (Algorithm 1, lines 32-40).

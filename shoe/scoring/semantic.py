@@ -69,7 +69,6 @@ class SemanticResult(Semantic, frozen=True, eq=False, kw_only=True):
     """Metrics of SHOE, the matching for SHOE-mAP, and the values of each class.
 
     Attributes:
-        options: options of the protocol.
         matches: matching for SHOE-mAP.
         near: pairs of a ground truth and a prediction whose boxes overlap; another scorer of the task can reuse them.
         ap, f1: (K,) values per class, NaN for classes outside the mean.
@@ -105,17 +104,14 @@ def result_of(scorer: Scorer) -> SemanticResult:
     entries = scorer.entries(matches)
     scores = entries.scores()
     in_mean = scores.in_mean
-    f1_matches = matches if len(for_f1) == len(for_map) and (for_f1 == for_map).all() else scorer.match(for_f1)
-    f1_entries = scorer.f1_entries(f1_matches)
+    f1_entries = scorer.f1_entries(matches if np.array_equal(for_f1, for_map) else scorer.match(for_f1))
     f1, f1_mean = f1_entries.f1()
     figures = f1_entries.figures()
     above_delta = figures
     if options.min_sigma != "delta":
         strict = scorer.above_delta()
         above_delta = strict.f1_entries(strict.match(strict.f1_rows)).figures()
-    best = f1, f1_mean
-    if options.tau_by != "best":
-        best = scorer.f1(scorer.match(scorer.f1_rows_by("best")))
+    best = (f1, f1_mean) if options.tau_by == "best" else scorer.f1(scorer.match(scorer.f1_rows_by("best")))
     # Entries may also be missed ground truths, which are not predictions.
     false = np.append(scorer.truths > 0, False)[matches.false_positive_of]
     matched = np.flatnonzero(matches.prediction >= 0)
@@ -124,9 +120,7 @@ def result_of(scorer: Scorer) -> SemanticResult:
     if ranked < len(entries.category):
         rows = np.concatenate([matches.prediction[matched], matches.unmatched[false]])
         category = np.concatenate([scorer.hoi[matched], matches.false_positive_of[false]])
-        score = task.predictions.score[rows]
-        order = np.lexsort((score, category))
-        tied = number_tied((np.diff(category[order]) == 0) & (np.diff(score[order]) == 0))
+        tied = number_tied(category, task.predictions.score[rows])
     parts = {
         part: msgspec.structs.replace(mean, mf1=mean_over(f1, f1_mean & entries.parts[part]))
         for part, mean in scores.part_means(entries.parts).items()

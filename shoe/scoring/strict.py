@@ -46,7 +46,6 @@ class StrictResult(Strict, frozen=True, eq=False, kw_only=True):
     """Metrics of one exact-label protocol, and the values of each class.
 
     Attributes:
-        options: options of the protocol.
         ap, recall: (K,) average precision and recall of all predictions, NaN for classes outside the mean over all.
         ties_matter: whether the order of equal scores may change a metric.
     """
@@ -115,7 +114,6 @@ def strict_credits(task: Task, options: StrictOptions) -> tuple[Indices, Floats]
 
 
 def _rows(task: Task, options: StrictOptions, truths: Indices) -> Indices:
-    """Return the rows of the ranked predictions, by image in the order of the ground truth."""
     image = task.image
     rows = np.flatnonzero(image >= 0)
     if (np.diff(image[rows]) < 0).any():
@@ -154,7 +152,6 @@ def true_positives(task: Task, entries: Indices, options: StrictOptions) -> Indi
     score is the true positive; the others are false positives.
 
     Args:
-        task: predictions and ground truth.
         entries: (e,) rows of the competing predictions, in the order that decides between equal scores; a row may
             occur twice.
         options: options of the protocol: coordinates, overlap and order of ties.

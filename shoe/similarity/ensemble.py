@@ -116,7 +116,6 @@ def _majority_mean(ratings: Ratings, weights: tuple[float, ...]) -> Floats:
 
 
 def _most_frequent(ratings: Ratings, weights: tuple[float, ...]) -> NDArray[np.bool_]:
-    """Return the (n, 5) mask of the most frequent ratings 0..4 of each pair."""
     votes = np.stack([(ratings == rating) @ np.array(weights) for rating in range(HIGHEST + 1)], axis=1)
     return np.asarray(votes == votes.max(axis=1, keepdims=True))
 

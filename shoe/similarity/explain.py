@@ -19,10 +19,8 @@ _A: dict[Part, str] = {"verb": "a verb", "object": "an object"}
 
 
 class _ClassSense(NamedTuple):
-    """Verb or object of a class: the name of its sense ("" for no_interaction) and its word."""
-
     part: Part
-    synset: str
+    synset: str  # "" for no_interaction
     word: str
 
 
@@ -95,7 +93,6 @@ def explanations(
 
 
 def _explain(similarity: Similarity, classes: HoiClasses, of: _ClassSense, word: str) -> Explanation:
-    """Return the explanation of the similarity of a class sense and a word, with the default semantic options."""
     class_sense, options = ids_of([of.synset]), SemanticOptions()
     labels = classes.verbs if of.part == "verb" else classes.objects
     table = similarity_table(similarity, of.part, class_sense, [of.word], [word], options, labels)
@@ -104,16 +101,11 @@ def _explain(similarity: Similarity, classes: HoiClasses, of: _ClassSense, word:
     values = similarity.values(of.part, class_sense, senses)[0]
     expected = similarity.predicted(of.part, class_sense, senses)
     expected = np.full_like(values, np.nan) if expected is None else np.where(np.isnan(values), expected[0], np.nan)
-    place = float(preposition_weights([of.word], [word])[0, 0]) if of.part == "verb" else 1
     candidates = []
     for of_word, *figures in zip(found, values.tolist(), expected.tolist(), strict=True):
-        reason = of_word.reason
-        if of_word.name == of.synset and place < 1:
-            reason += f", other relation: counts {place:g}"
+        reason = reason_of(of_word, of.part, (of.word, of.synset), word, options)
         if of_word.name == USING and of.part == "verb" and takes_tool([of.word])[0]:
             reason += f", as the class uses its object as a tool: counts {KIND:g}"
-        if is_rare(of_word.lemma, of_word.synset):
-            reason += f", rarely meant: counts {RARE:g}"
         given = similarity.ratings(of.part, of.synset, of_word.name) if isinstance(similarity, SimilarityMap) else None
         ratings = {rater: rating for rater, rating in (given or {}).items() if rating is not None}
         value, predicted = (None if np.isnan(figure) else figure for figure in figures)
@@ -137,7 +129,6 @@ def reason_of(candidate: Sense, part: Part, of: tuple[str, str], word: str, opti
     Args:
         candidate: possible sense of the word, with the rule.
         of: word and name of the sense of the class with which the predicted word is compared.
-        word: predicted word.
         options: semantic options; ``partial`` and ``sense`` determine which weights apply.
     """
     reason, (class_word, synset) = candidate.reason, of
@@ -150,10 +141,7 @@ def reason_of(candidate: Sense, part: Part, of: tuple[str, str], word: str, opti
 
 
 def _class_senses(classes: HoiClasses, text: str, part: str | None) -> list[_ClassSense]:
-    """Return the class senses that a text names: a synset by its name, or all senses of a class's word.
-
-    ``part`` is "verb" or "object", or None for either. Raises OptionError if the text names no class.
-    """
+    # A synset by its name, or all senses of a class's word.
     if part is not None and part not in _A:
         raise unknown_name("part of speech", part, get_args(Part))
     if (synset := lexicon().synset(text)) >= 0:

@@ -90,15 +90,10 @@ def sample_ratings(ratings: NDArray[np.floating], levels: NDArray[np.integer], d
         deviates: (n,) standard normal deviates. A deviate at the p-quantile of the normal distribution gives the
             p-quantile of the level's rating distribution.
     """
-    from statistics import NormalDist  # for intervals alone
-
-    def normal_quantile(share: float) -> float:
-        if not 0 < share < 1:
-            return -np.inf if share <= 0 else np.inf
-        return NormalDist().inv_cdf(share)
+    from scipy.special import ndtri  # for intervals alone
 
     # Deviates below which the rating is lower than 1, 2, 3 and 4, per level.
-    ends = np.array([[normal_quantile(p) for p in row] for row in ratings.cumsum(axis=1)[:, :-1].tolist()])
+    ends = ndtri(np.clip(ratings.cumsum(axis=1)[:, :-1].astype(np.float64), 0, 1))
     return np.asarray(np.add.reduce([deviates >= end[levels] for end in ends.T], dtype=np.int64))
 
 
@@ -120,7 +115,7 @@ class LearnedFile:
 
     @cached_property
     def learned(self) -> Learned:
-        """Predictions per part of speech; the first access reads and checks the file (:func:`read_learned`)."""
+        """Predictions per part of speech, read by :func:`read_learned` on first access."""
         return read_learned(self.path, self.sha256)
 
     def __getstate__(self) -> dict[str, Any]:

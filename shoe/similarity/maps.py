@@ -147,12 +147,6 @@ def check_lexicon(path: Path, header: Header) -> None:
         raise InputError(path, field="lexicon", found=f"{rated.name} ({rated.digest})", expected=expected, hint=hint)
 
 
-def lexicon_entry() -> dict[str, Any]:
-    """Return {"lexicon": {name, digest}} of the active lexicon for map.json; {} for WordNet 3.0."""
-    used = lexicon().concepts
-    return {} if used is wordnet() else {"lexicon": {"name": used.label, "digest": used.digest}}
-
-
 FILES: dict[Part, str] = {"verb": "verbs.tsv", "object": "objects.tsv"}
 
 
@@ -449,7 +443,6 @@ def write_map(
         name: name of the map; the folder name if None.
         learned: predictions for unrated pairs (:func:`shoe.similarity.learned.learned_bytes`), and their description
             for map.json.
-        whole: rated whole interactions.
         extends: shipped map that the new map extends; its raters and ratings are not written again.
 
     Raises:
@@ -468,7 +461,8 @@ def write_map(
     }
     if extends is not None:
         about["extends"] = {"name": extends.name, "digest": extends.digest}
-    about |= lexicon_entry()
+    if (used := lexicon().concepts) is not wordnet():
+        about["lexicon"] = {"name": used.label, "digest": used.digest}
     files = {file: format_table(pairs[part].by_name(), columns) for part, file in FILES.items()}
     for part, file in FILES.items():
         about[f"{part}s"] = {
@@ -528,7 +522,6 @@ def clear_leftovers(folder: Path) -> None:
 
 @contextmanager
 def _beside(folder: Path) -> Iterator[Path]:
-    """Yield a locked temporary folder next to the map ``folder``; it is deleted at the end of the block."""
     while True:
         beside = Path(tempfile.mkdtemp(dir=folder.parent, prefix=_prefix(folder), suffix=".tmp"))
         with suppress(BlockingIOError, FileNotFoundError):  # another process deleted it as left over
@@ -556,13 +549,9 @@ def _lock(beside: Path) -> int:
 
 
 def _put_in_place(beside: Path, folder: Path) -> None:
-    """Move a complete map from the temporary folder ``beside`` to ``folder``.
-
-    Files of the old folder that do not belong to a map are moved back into ``folder``.
-    """
     if (beside / "map").is_dir() and not folder.exists():
         (beside / "map").rename(folder)
-    if (beside / "old").is_dir() and folder.is_dir():
+    if (beside / "old").is_dir() and folder.is_dir():  # files that do not belong to a map are moved back
         for path in (beside / "old").iterdir():
             if path.name not in (ABOUT, LEARNED, WHOLE, *FILES.values()) and not (folder / path.name).exists():
                 path.rename(folder / path.name)

@@ -92,7 +92,6 @@ def _near_above(sense: int) -> tuple[tuple[int, int], ...]:
 
 @cache
 def _table() -> dict[Part, Floats]:
-    """Return, per part of speech, the (5, 5) predicted similarity by steps up and steps down; 1 for (0, 0)."""
     found: dict[Part, Floats] = {part: np.zeros((STEPS + 1, STEPS + 1)) for part in POS}
     for line in _FILE.read_text("utf-8").splitlines()[1:]:
         part, up, down, _, similarity = line.split("\t")

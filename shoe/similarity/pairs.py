@@ -11,7 +11,7 @@ One row per pair, sorted by the two names. A rating is 0 to 4, or empty if the r
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from shoe.core.arrays import Indices, Ints, first_of_each
 from shoe.core.errors import InputError, quote
-from shoe.lexicon.store import ids_in, ids_of, lexicon, name_ranks, names_of
+from shoe.lexicon.store import ids_in, lexicon, name_ranks, names_of
 from shoe.similarity.ensemble import HIGHEST, MISSING, RATINGS, Ratings
 
 _NAMES = ("class_synset", "synset")
@@ -49,13 +49,6 @@ class RatedPairs:
     def empty(cls, raters: int) -> RatedPairs:
         """Return a table without pairs; ``raters`` is the number of raters."""
         return cls(np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros((0, raters), np.int8))
-
-    @classmethod
-    def from_names(cls, pairs: Mapping[tuple[str, str], Sequence[int | None]], raters: int) -> RatedPairs:
-        """Return the sorted table of {(class synset, synset): R ratings 0..4 or None}; ``raters`` is R."""
-        senses = ids_of(name for pair in pairs for name in pair).reshape(-1, 2)
-        given = [[MISSING if rating is None else rating for rating in ratings] for ratings in pairs.values()]
-        return cls(senses[:, 0], senses[:, 1], np.array(given, np.int8).reshape(len(pairs), raters)).by_name()
 
     def __len__(self) -> int:
         return len(self.ratings)
@@ -251,10 +244,7 @@ def _split(text: bytes, raters: Sequence[str]) -> RatedPairs | None:
 
 
 def _class_senses(text: bytes, starts: Indices, ends: Indices) -> Ints:
-    """Return the (m,) IDs of the class senses of m sorted rows, named at the byte ranges ``starts`` to ``ends``.
-
-    If rows 32 apart have the same class sense, so have the rows between them, whose names are not looked up.
-    """
+    # If sorted rows 32 apart have the same class sense, so have the rows between them, whose names are not looked up.
     marks = np.append(np.arange(0, len(starts), 32), len(starts) - 1)[: len(starts)]
     at_marks = ids_in(text, starts[marks], ends[marks])
     senses = np.append(np.repeat(at_marks[:-1], np.diff(marks)), at_marks[-1:])

@@ -351,10 +351,7 @@ def _weight(candidate: Sense, options: SemanticOptions) -> float:
 def _pair_values(
     similarity: Similarity, part: Part, class_senses: Ints, synsets: Ints, options: SemanticOptions
 ) -> tuple[Floats, Mask]:
-    """Return the (S, C) values of pairs of senses, and the (S, C) mask of rated pairs.
-
-    The value is _UNRATED for an unrated pair without an imputed value, and _IDENTICAL for a sense with itself.
-    """
+    # (S, C) values, _UNRATED for unrated pairs without imputed value, _IDENTICAL for equal senses; mask of rated pairs.
     value = similarity.values(part, class_senses, synsets).T
     if options.direction == "symmetric":
         known, back = class_senses >= 0, np.full(value.shape, np.nan)
@@ -372,10 +369,7 @@ def _pair_values(
 
 
 def _best(value: Floats, index: Indices, weights: Floats, first: Indices, counts: Indices) -> tuple[Floats, Indices]:
-    """Return the (W, C) highest weighted value among each word's senses, and the (W, C) row of ``value`` that has it.
-
-    Both are -1 if all values of a word's senses are _UNRATED. For the other arguments see :func:`word_senses`.
-    """
+    # (W, C) highest weighted value among each word's senses, and its row in ``value``; -1 if all are _UNRATED.
     order = np.argsort(-counts, kind="stable")
     best = np.full((len(counts), value.shape[1]), _UNRATED)
     chosen = np.full(best.shape, -1, np.int64)

@@ -151,10 +151,6 @@ def _bins_of(part: Part, class_senses: bytes, senses: bytes) -> Indices:
 
 
 def _cautious(ratings: Floats, bins: Indices) -> Floats:
-    """Return the (10,) 95 % quantile of the ratings 0..1 in each bin, made non-decreasing over the bins.
-
-    ``bins`` is the bin of each rating. Prior ratings at the centre of each bin are added.
-    """
-    believed = (np.arange(BINS) + 0.5) / BINS
-    of_bin = (np.concatenate([ratings[bins == b], np.full(_SCEPTICS, believed[b])]) for b in range(BINS))
-    return np.maximum.accumulate(np.array([np.quantile(values, 0.95) for values in of_bin]))
+    # 95 % quantile of the ratings 0..1 in each bin, with prior ratings at the centre of the bin.
+    of_bin = (np.append(ratings[bins == b], np.full(_SCEPTICS, (b + 0.5) / BINS)) for b in range(BINS))
+    return np.maximum.accumulate([np.quantile(values, 0.95) for values in of_bin])

@@ -40,7 +40,6 @@ def wordnet_values(measure: str, part: Part, class_senses: Ints, senses: Ints) -
 
 
 def _path(classes: Ints, synsets: Ints, *, rooted: bool) -> Floats:
-    """Return (C, S) path similarities; if not ``rooted``, all senses have a simulated root in common."""
     ancestors = _ancestors(classes)
     up, up_others = _steps(classes, ancestors), _steps(synsets, ancestors)
     steps = np.full((len(classes), len(synsets)), 2 * _FAR, np.int32)
@@ -54,10 +53,7 @@ def _path(classes: Ints, synsets: Ints, *, rooted: bool) -> Floats:
 
 
 def _wup(classes: Ints, synsets: Ints, *, rooted: bool) -> Floats:
-    """Return (C, S) Wu-Palmer similarities, as nltk computes them.
-
-    The common hypernym is the deepest by shortest paths to a root; its depth is then measured by the longest path.
-    """
+    # As in nltk, the common hypernym is the deepest by shortest paths to a root; its depth is then that of the longest.
     ancestors = _ancestors(classes)
     up, up_others = _steps(classes, ancestors), _steps(synsets, ancestors)
     meeting_depth = np.full((len(classes), len(synsets)), -1)
@@ -83,16 +79,12 @@ def _wup(classes: Ints, synsets: Ints, *, rooted: bool) -> Floats:
 
 
 def _ancestors(synsets: Ints) -> dict[int, int]:
-    """Return the senses and all of their direct and indirect hypernyms, numbered from 0, as {sense: number}."""
     above = dict.fromkeys(ancestor for synset in synsets.tolist() for ancestor in steps_up(synset))
     return {ancestor: row for row, ancestor in enumerate(above)}
 
 
 def _steps(synsets: Ints, ancestors: dict[int, int]) -> Steps:
-    """Return the (A, S) fewest steps from each sense up to each ancestor; _FAR if it is no ancestor of the sense.
-
-    ``ancestors`` maps the A ancestors to their rows.
-    """
+    # (A, S) fewest steps from each sense up to each ancestor, _FAR if it is no ancestor.
     steps = np.full((len(ancestors), len(synsets)), _FAR, np.int32)
     for column, synset in enumerate(synsets.tolist()):
         above = steps_up(synset)
@@ -102,7 +94,7 @@ def _steps(synsets: Ints, ancestors: dict[int, int]) -> Steps:
 
 
 def _to_simulated_root(synsets: Ints) -> Steps:
-    """Return the (S,) steps from verb senses to the simulated root: 1 + steps to the farthest hypernym, as in nltk."""
+    # As in nltk: 1 + steps to the farthest hypernym.
     return np.array([max(steps_up(synset).values()) + 1 for synset in synsets.tolist()], np.int32)
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from shoe.lexicon.expressions import POS, Part
 from shoe.similarity import RatedPairs, Rater, SimilarityMap, write_map
+from tests.tables import pairs_by_name
 
 Pairs = Mapping[tuple[str, str], Sequence[int | None]]
 """{(class synset, synset): R ratings}, of one part of speech."""
@@ -52,7 +53,7 @@ def written(folder: Path, pairs: Mapping[Part, Pairs], raters: Sequence[str] = (
         folder,
         dataset=options.pop("dataset", "hico-det"),
         raters=[Rater(name, f"model of {name}") for name in raters],
-        pairs={part: RatedPairs.from_names(pairs.get(part, {}), len(raters)) for part in POS},
+        pairs={part: pairs_by_name(pairs.get(part, {}), len(raters)) for part in POS},
         **options,
     )
     return SimilarityMap.load(folder)

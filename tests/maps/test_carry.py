@@ -14,7 +14,8 @@ from shoe.lexicon.compiled import Lexicon
 from shoe.lexicon.expressions import Part
 from shoe.lexicon.store import names_of, use_lexicon, wordnet
 from shoe.maps.convert import CLASSES, Carried, carry
-from shoe.similarity import RatedPairs, Rater, SimilarityMap, write_map
+from shoe.similarity import Rater, SimilarityMap, write_map
+from tests.tables import pairs_by_name
 
 pytestmark = pytest.mark.slow
 OTHER = Source(
@@ -62,7 +63,7 @@ def test_pairs_are_carried_lost_and_joined(tmp_path: Path, other: Lexicon) -> No
         tmp_path / "first",
         dataset="hico-det",
         raters=[Rater("a", "m"), Rater("b", "m")],
-        pairs={part: RatedPairs.from_names(of, 2) for part, of in pairs.items()},
+        pairs={part: pairs_by_name(of, 2) for part, of in pairs.items()},
     )
     first = SimilarityMap.load(tmp_path / "first")
     with pytest.raises(ShoeError, match="Made 1 shares no sense with the map"):

@@ -12,6 +12,7 @@ from shoe.maps.info import describe
 from shoe.similarity import RatedPairs, Rater, SimilarityMap, write_map
 from shoe.similarity.learned import learned_bytes
 from shoe.similarity.maps import shipped_maps
+from tests.tables import pairs_by_name
 
 
 @pytest.mark.slow
@@ -25,7 +26,7 @@ def test_shipped_maps_are_plausible(name: str) -> None:
 
 
 def made(folder: Path, ratings: dict[tuple[str, str], int], **more: object) -> SimilarityMap:
-    tables = {"verb": RatedPairs.empty(1), "object": RatedPairs.from_names({p: [r] for p, r in ratings.items()}, 1)}
+    tables = {"verb": RatedPairs.empty(1), "object": pairs_by_name({p: [r] for p, r in ratings.items()}, 1)}
     write_map(folder, dataset="mine", raters=[Rater("me", "me")], pairs=tables, **more)  # type: ignore[arg-type]
     return SimilarityMap.load(folder)
 

@@ -31,7 +31,7 @@ from shoe.similarity import RatedPairs, Rater, Similarity, SimilarityMap, WordNe
 from shoe.similarity.ensemble import ENSEMBLE
 from tests.errors import input_error
 from tests.maps.samples import content, made
-from tests.tables import one_triplet
+from tests.tables import one_triplet, pairs_by_name
 
 FILES = ("map.json", "verbs.tsv", "objects.tsv")
 PURPOSE = {"predictions": "vlm.jsonl"}
@@ -84,7 +84,7 @@ class StandIn:
         self.budget.requests, self.budget.spent = self.asked.total(), self.price * self.asked.total()
         if self.over:
             self.budget.stop("requests")
-        return {part: RatedPairs.from_names(pairs, 1) for part, pairs in answers.items()}
+        return {part: pairs_by_name(pairs, 1) for part, pairs in answers.items()}
 
     @property
     def over(self) -> bool:

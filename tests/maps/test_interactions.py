@@ -20,6 +20,7 @@ from shoe.similarity import RatedPairs, Rater, SimilarityMap, write_map
 from shoe.similarity.whole_interactions import WholeRatings
 from tests.maps.asking import PROMPTS
 from tests.maps.standin import StandIn, know_this_kind
+from tests.tables import pairs_by_name
 
 RIDE = SenseText("ride.v.01", ("ride", "sit"), "sit and travel on the back of an animal")
 HORSE = SenseText("horse.n.01", ("horse", "Equus caballus"), "solid-hoofed herbivorous quadruped")
@@ -87,7 +88,7 @@ def test_pairs_with_refused_words_are_not_asked_about(tmp_path: Path) -> None:
 def test_a_map_keeps_its_own_ratings_of_interactions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     know_this_kind(monkeypatch.setitem)
     old = [("ride", "horse", "mount", "pony"), ("ride", "horse", "sit on", "pony")]
-    pairs: dict[Part, RatedPairs] = {"verb": RatedPairs.from_names({}, 1), "object": RatedPairs.from_names({}, 1)}
+    pairs: dict[Part, RatedPairs] = {"verb": pairs_by_name({}, 1), "object": pairs_by_name({}, 1)}
     whole = WholeRatings(old, np.array([[1], [2]], np.int8))
     write_map(tmp_path / "old", dataset="hico-det", raters=[Rater("a", "m")], pairs=pairs, whole=whole)
     session = Raters(RatersFile((StandIn(name="r", model="m", seed=1),)), PROMPTS, tmp_path / "shoe-ledger")

@@ -16,6 +16,7 @@ from shoe.similarity import RatedPairs, Rater, SimilarityMap, load_similarity, w
 from shoe.similarity.maps import ABOUT
 from tests.cli.maps import run
 from tests.cli.run import refused
+from tests.tables import pairs_by_name
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +58,7 @@ def test_all_class_senses_are_rated_with_one_another(v_coco: SimilarityMap) -> N
 
 def _extending(folder: Path, hico: SimilarityMap, **prose: Any) -> SimilarityMap:
     """Write a map that extends hico-det by two ratings of donkey.n.01, the symbol of a party, and load it."""
-    pairs = RatedPairs.from_names({("donkey.n.01", "elephant.n.01"): [1], ("donkey.n.01", "horse.n.01"): [0]}, 1)
+    pairs = pairs_by_name({("donkey.n.01", "elephant.n.01"): [1], ("donkey.n.01", "horse.n.01"): [0]}, 1)
     tables: dict[Part, RatedPairs] = {"verb": RatedPairs.empty(1), "object": pairs}
     write_map(folder, dataset="mine", raters=[Rater("me", "me")], pairs=tables, prose=prose, extends=hico)
     return SimilarityMap.load(folder)

@@ -15,6 +15,7 @@ from shoe.lexicon.expressions import Part
 from shoe.lexicon.store import lexicon
 from shoe.similarity import RatedPairs, Rater, SimilarityMap, load_similarity, write_map
 from tests.maps.samples import Pairs
+from tests.tables import pairs_by_name
 
 RATERS = [Rater("one", "a model"), Rater("two", "another model", "with a note")]
 VERBS: Pairs = {
@@ -29,8 +30,8 @@ OBJECTS: Pairs = {("horse.n.01", "pony.n.01"): (4, 3)}
 def write(folder: Path, verbs: Pairs = VERBS, raters: list[Rater] = RATERS, **options: Any) -> Path:
     objects = {names: (*ratings, *[None] * len(raters))[: len(raters)] for names, ratings in OBJECTS.items()}
     pairs: dict[Part, RatedPairs] = {
-        "verb": RatedPairs.from_names(verbs, len(raters)),
-        "object": RatedPairs.from_names(objects, len(raters)),
+        "verb": pairs_by_name(verbs, len(raters)),
+        "object": pairs_by_name(objects, len(raters)),
     }
     write_map(folder, dataset="hico-det", raters=raters, pairs=pairs, **options)
     return folder

@@ -11,6 +11,7 @@ from shoe.lexicon.store import ids_of
 from shoe.similarity import RatedPairs, Rater, write_map
 from shoe.similarity.pairs import format_table, parse_table
 from tests.maps.samples import Pairs
+from tests.tables import pairs_by_name
 
 CLASSES, SENSES = ["feed.v.01", "hold.v.02", "ride.v.01"], ["board.v.01", "eat.v.01", "straddle.v.01"]
 
@@ -29,7 +30,7 @@ def test_the_text_is_the_pairs_sorted_by_name_and_can_be_read_again(seed: int, r
     columns = [f"r{number}" for number in range(raters)]
     rows = sorted((*names, *("" if r is None else str(r) for r in ratings)) for names, ratings in pairs.items())
     expected = "".join("\t".join(row) + "\n" for row in [("class_synset", "synset", *columns), *rows]).encode()
-    made = RatedPairs.from_names(pairs, raters)
+    made = pairs_by_name(pairs, raters)
     assert format_table(made, columns) == expected
     again = parse_table(expected, Path("verbs.tsv"), columns)
     assert again.names() == made.names() == sorted(pairs)
@@ -41,7 +42,7 @@ def test_pairs_are_found_in_any_order(seed: int) -> None:
     pairs = drawn(seed, 2)
     wanted = [(a, b) for a in SENSES + CLASSES for b in SENSES]
     classes, senses = ids_of(a for a, _ in wanted), ids_of(b for _, b in wanted)
-    made = RatedPairs.from_names(pairs, 2)
+    made = pairs_by_name(pairs, 2)
     for some in (made, made[np.random.default_rng(abs(seed)).permutation(len(made))]):
         names = some.names()
         assert [names[row] if row >= 0 else None for row in some.rows_of(classes, senses).tolist()] == [
@@ -53,7 +54,7 @@ def test_pairs_are_found_in_any_order(seed: int) -> None:
 
 
 def test_map_json_says_what_is_told_of_a_rater_and_counts_pairs(tmp_path: Path) -> None:
-    pairs = RatedPairs.from_names({("ride.v.01", "eat.v.01"): [0, None], ("ride.v.01", "board.v.01"): [3, 0]}, 2)
+    pairs = pairs_by_name({("ride.v.01", "eat.v.01"): [0, None], ("ride.v.01", "board.v.01"): [3, 0]}, 2)
     raters = [Rater("a", "m", details={"refused": 2}), Rater("b", "m")]
     write_map(tmp_path / "toy", dataset="hico-det", raters=raters, pairs={"verb": pairs, "object": RatedPairs.empty(2)})
     about = json.loads((tmp_path / "toy" / "map.json").read_text())

@@ -12,12 +12,13 @@ import pytest
 from shoe.core.errors import InputError
 from shoe.similarity import RatedPairs, Rater, SimilarityMap, write_map
 from shoe.similarity.maps import clear_leftovers
+from tests.tables import pairs_by_name
 
 STEPS = ("chmod", "fsync", "mkdir", "open", "rename", "replace", "rmdir", "unlink", "write")
 
 
 def write(folder: Path, rating: int) -> None:
-    pairs = RatedPairs.from_names({("ride.v.01", "straddle.v.01"): [rating]}, 1)
+    pairs = pairs_by_name({("ride.v.01", "straddle.v.01"): [rating]}, 1)
     write_map(
         folder, dataset="hico-det", raters=[Rater("r", "m")], pairs={"verb": pairs, "object": RatedPairs.empty(1)}
     )

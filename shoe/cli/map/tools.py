@@ -201,7 +201,6 @@ def evaluate_predictions(
     Notes on the file and the check of its boxes are printed to standard error. Raise OptionError for only one file.
     """
     from shoe.maps.diff import scored
-    from shoe.scoring.evidence.facts import box_check
 
     if predictions is None and ground_truth is None:
         return None
@@ -209,7 +208,7 @@ def evaluate_predictions(
         raise OptionError("--for and --ground-truth must be given together")
     report = scored(predictions, ground_truth, map_name, dataset)
     lines = [f"{predictions}: {report.notes.summary()}", *report.notes.lines()] if report.notes else []
-    for line in [*lines, *box_check(report).lines()]:
+    for line in [*lines, *report.box_check.lines()]:
         print(line, file=sys.stderr)
     return report
 

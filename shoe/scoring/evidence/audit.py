@@ -218,7 +218,6 @@ def audit(
 
     Args:
         predictions: predicted triplets with scores in 0..1.
-        truth: ground truth to score against.
         similarity: name of a built-in map or baseline, folder of a map, or "dataset" for the benchmark's own map.
         watch: function that wraps the list of steps, such as ``tqdm``, to show progress.
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from shoe.benchmarks.protocol_options import Interpolation
-from shoe.core.arrays import Floats, Indices, Mask, distinct, first_of_each, runs
+from shoe.core.arrays import Floats, Indices, Mask, distinct, first_of_each, mask_of, runs
 from shoe.scoring.entries import mean_over
 from shoe.scoring.evidence.draws import Imputation
 from shoe.scoring.hoi_similarity import HoiSimilarity
@@ -72,15 +72,12 @@ class PossibleMatches:
     @classmethod
     def from_scorer(cls, scorer: Scorer, imputation: Imputation, rows: Indices) -> PossibleMatches:
         """Return the matches of the predictions in ``rows`` that are possible within the bounds of ``imputation``."""
-        predictions = scorer.task.predictions
-        takes_part = np.zeros(len(predictions), bool)
-        takes_part[rows] = True
-        pairs = scorer.near
+        predictions, pairs = scorer.task.predictions, scorer.near
+        takes_part = mask_of(rows, len(predictions))
         keep = takes_part[pairs.prediction]
         if scorer.options.repeats == "charged" and scorer.prefers_originals:  # then repeats cannot match
-            once = np.ones(len(takes_part), bool)
-            once[repeated(predictions, distinct(pairs.prediction[keep]))] = False
-            keep &= once[pairs.prediction]
+            repeats = repeated(predictions, distinct(pairs.prediction[keep]))
+            keep &= ~mask_of(repeats, len(predictions))[pairs.prediction]
         pairs = pairs.select(keep)
         low, high = (scorer.sigma_of(pairs, similarities) for similarities in (imputation.low, imputation.high))
         may = scorer.may_match(high)
@@ -89,23 +86,12 @@ class PossibleMatches:
         truths = len(scorer.hoi)
         truth, score = pairs.truth[outcomes.possible], predictions.score[pairs.prediction[outcomes.possible]]
         first, last, most = np.full(truths, -np.inf), np.full(truths, np.inf), np.zeros(truths)
-        if len(truth):
-            starts = np.flatnonzero(first_of_each(truth))
-            owners = truth[starts]
-            first[owners] = np.maximum.reduceat(score, starts)
-            last[owners] = np.minimum.reduceat(score, starts)
-            most[owners] = np.maximum.reduceat(high[outcomes.possible], starts)
-        unmatched = np.flatnonzero(takes_part & outcomes.maybe_unmatched)
-        return cls(
-            pairs=pairs,
-            outcomes=outcomes,
-            number=np.bincount(truth, minlength=truths),
-            first=first,
-            last=last,
-            most=most,
-            unmatched=unmatched,
-            surely=outcomes.surely_unmatched[unmatched],
-        )
+        np.maximum.at(first, truth, score)
+        np.minimum.at(last, truth, score)
+        np.maximum.at(most, truth, high[outcomes.possible])
+        number, unmatched = np.bincount(truth, minlength=truths), np.flatnonzero(takes_part & outcomes.maybe_unmatched)
+        surely = outcomes.surely_unmatched[unmatched]
+        return cls(pairs, outcomes, number, first, last, most, unmatched, surely)
 
 
 def any_maximal(pairs: Overlaps, low: Floats, certain: Mask, truths: int, predictions: int) -> Outcomes:
@@ -122,18 +108,11 @@ def any_maximal(pairs: Overlaps, low: Floats, certain: Mask, truths: int, predic
     """
     wanted_by = np.bincount(pairs.prediction, minlength=predictions)
     wants = np.bincount(pairs.truth, minlength=truths)
-    sure, taken = np.zeros(truths, bool), np.zeros(predictions, bool)
-    sure[pairs.truth[certain & (wanted_by[pairs.prediction] == 1)]] = True
-    taken[pairs.prediction[certain & (wants[pairs.truth] == 1)]] = True
+    sure = mask_of(pairs.truth[certain & (wanted_by[pairs.prediction] == 1)], truths)
+    taken = mask_of(pairs.prediction[certain & (wants[pairs.truth] == 1)], predictions)
     least = np.full(truths, np.inf)
     np.minimum.at(least, pairs.truth, low)
-    return Outcomes(
-        possible=np.ones(len(low), bool),
-        sure=sure,
-        least=np.where(sure, least, 0.0),
-        maybe_unmatched=~taken,
-        surely_unmatched=wanted_by == 0,
-    )
+    return Outcomes(np.ones(len(low), bool), sure, np.where(sure, least, 0.0), ~taken, wanted_by == 0)
 
 
 def best_pairs_first(
@@ -180,11 +159,8 @@ def best_pairs_first(
         if not beaten.any():
             break
         left = left[~beaten]
-    possible = np.zeros(len(low), bool)
-    possible[left] = True
-    sure = least > -np.inf
-    wanted = np.bincount(pairs.prediction[left], minlength=predictions) > 0
-    return Outcomes(possible, sure, np.where(sure, least, 0.0), ~taken, ~wanted)
+    sure, wanted = least > -np.inf, mask_of(pairs.prediction[left], predictions)
+    return Outcomes(mask_of(left, len(low)), sure, np.where(sure, least, 0.0), ~taken, ~wanted)
 
 
 class _CandidatePairs(NamedTuple):
@@ -237,8 +213,8 @@ def _outcomes(scorer: Scorer, pairs: Overlaps, low: Floats, high: Floats) -> Out
     certain = scorer.may_match(low)
     if options.assign != "best-first":
         return any_maximal(pairs, low, certain, len(scorer.hoi), len(predictions))
-    words = predictions.verb.astype(np.int64) * len(predictions.objects) + predictions.object
-    kind = scorer.hoi[pairs.truth] * (len(predictions.verbs) * len(predictions.objects)) + words[pairs.prediction]
+    words, _, which = scorer.task.word_pairs
+    kind = scorer.hoi[pairs.truth] * np.int64(len(words)) + which[pairs.prediction]
     rank = np.empty(len(low), np.int64)
     rank[scorer.order(pairs, np.zeros(len(low)))] = np.arange(len(low), 0, -1)
     return best_pairs_first(pairs, low, high, certain, rank, kind, len(scorer.hoi), len(predictions))
@@ -311,7 +287,6 @@ class OpenScore:
     Attributes:
         scorer: scorer in which unrated pairs are 0.
         imputation: similarities, with bounds and guesses for unrated pairs.
-        matches: possible matches.
         today: false positives under the map as it is.
         other: false positives if unrated pairs have guessed similarities.
     """
@@ -360,39 +335,27 @@ def precision_bounds(score: OpenScore, other: FalsePositives) -> tuple[Floats, F
     highest = np.zeros(len(scorer.truths))
     np.maximum.at(highest, scorer.hoi[matched], matches.most[matched])
     most = np.where(fixed, matches.most[matched], highest[scorer.hoi[matched]])
-    surely, maybe = _false_positive_of(score, other)
+    today, else_ = score.today.category, other.category
+    surely = np.where((today == else_) & matches.surely, today, -1)
     high = scorer.entries_of(matched, first, most, *_false(score, surely)).scores()
 
     later = np.flatnonzero(~settled & (least > 0)) if scorer.options.ap != Interpolation.TRAPEZOID else matched[:0]
-    missed = _missed(scorer, matches)
+    # Entries (0, 0) of ground truths that may be missed change the result only beside predictions with scores up to 0.
+    missed = scorer.truth_rows[~matches.outcomes.sure[scorer.truth_rows]]
+    if scorer.options.missed == "drop" or not (matches.last <= 0).any():
+        missed = missed[:0]
     low = scorer.entries_of(
         np.concatenate([matched, later, missed]),
         np.concatenate([first, np.nextafter(matches.last[later], -np.inf), np.zeros(len(missed))]),
         np.concatenate([np.where(fixed, least[matched], 0.0), least[later], np.zeros(len(missed))]),
-        *_false(score, *maybe),
+        *_false(score, today, np.where(today == else_, -1, else_)),
     ).scores()
     return low.ap, high.ap
-
-
-def _false_positive_of(score: OpenScore, other: FalsePositives) -> tuple[Indices, tuple[Indices, Indices]]:
-    """Return the class in which each unmatched prediction always counts, and the two possible classes; -1 for none."""
-    today, else_ = score.today.category, other.category
-    surely = np.where((today == else_) & score.matches.surely, today, -1)
-    return surely, (today, np.where(today == else_, -1, else_))
 
 
 def _false(score: OpenScore, *false_positive_of: Indices) -> tuple[Indices, Indices]:
     """Return the predictions that are false positives of classes with ground truth, and the class of each."""
     unmatched, counts = score.matches.unmatched, np.append(score.scorer.truths > 0, False)
     masks = [counts[category] for category in false_positive_of]
-    return (
-        np.concatenate([unmatched[mask] for mask in masks]),
-        np.concatenate([category[mask] for category, mask in zip(false_positive_of, masks, strict=True)]),
-    )
-
-
-def _missed(scorer: Scorer, matches: PossibleMatches) -> Indices:
-    """Return the ground truths that may be missed; empty if their entries (0, 0) cannot change the result."""
-    if scorer.options.missed == "drop" or not (matches.last <= 0).any():
-        return np.zeros(0, np.int64)
-    return scorer.truth_rows[~matches.outcomes.sure[scorer.truth_rows]]
+    categories = [category[mask] for category, mask in zip(false_positive_of, masks, strict=True)]
+    return np.concatenate([unmatched[mask] for mask in masks]), np.concatenate(categories)

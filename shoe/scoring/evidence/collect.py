@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
@@ -11,23 +10,8 @@ import numpy as np
 from shoe.core.documents import Count, Document, Fraction
 from shoe.scoring.average_precision import number_tied
 from shoe.scoring.entries import Entries, F1Figures
-from shoe.scoring.evidence.facts import (
-    Profile,
-    Range,
-    Resolution,
-    Wording,
-    nearest_seen_of_report,
-    profile,
-    resolution,
-    tau_readings,
-    unseen_map_by_similarity,
-    wordings,
-)
+from shoe.scoring.evidence import draws, facts
 from shoe.scoring.score import Report
-
-if TYPE_CHECKING:
-    from shoe.scoring.evidence.draws import Interval
-    from shoe.scoring.evidence.facts import Spread
 
 # Calibration compares scores with the credit that a protocol gives: 0 or 1 under exact labels, 0 to 1 under SHOE. mAP
 # depends on the order of scores only.
@@ -117,9 +101,8 @@ def calibration(entries: Entries, bins: int = BINS, protocol: str = "", signatur
     for i, entries_in_bin in enumerate(count.tolist()):
         means = [float(values[i] / entries_in_bin) if entries_in_bin else None for values in sums]
         reliability.append(ScoreBin(float(edges[i]), float(edges[i + 1]), entries_in_bin, *means))
-    order = np.lexsort((score, entries.category))
-    tied = number_tied((np.diff(entries.category[order]) == 0) & (np.diff(score[order]) == 0))
-    return Calibration(protocol, signature, mean, number, error, tied / number, tuple(reliability))
+    tied_share = number_tied(entries.category, score) / number
+    return Calibration(protocol, signature, mean, number, error, tied_share, tuple(reliability))
 
 
 _WORDINGS_SHOWN = 20
@@ -141,14 +124,14 @@ class Evidence:
         spread: SHOE-mAP under the ratings of each single rater; None if not requested or not applicable.
     """
 
-    profile: Profile
-    resolution: Resolution | None
-    wordings: tuple[Wording, ...]
+    profile: facts.Profile
+    resolution: facts.Resolution | None
+    wordings: tuple[facts.Wording, ...]
     tau: dict[str, F1Figures]
-    by_nearest_seen: list[Range]
+    by_nearest_seen: list[facts.Range]
     orders: dict[str, tuple[float, float]]
-    interval: Interval | None
-    spread: Spread | None
+    interval: draws.Interval | None
+    spread: facts.Spread | None
 
     @classmethod
     def from_report(cls, report: Report, *, bounds: bool = False) -> Evidence:
@@ -156,13 +139,15 @@ class Evidence:
 
         With ``bounds``, the predictions are scored several more times for ``orders``, ``interval`` and ``spread``.
         """
-        orders: dict[str, tuple[float, float]] = {}
-        interval = spread = None
-        if bounds:
-            from shoe.scoring import evidence
-
-            interval, spread, orders = evidence.interval(report), evidence.spread(report), evidence.order_spans(report)
-        nearest = nearest_seen_of_report(report)
-        ranges = [] if nearest is None else unseen_map_by_similarity(report, nearest)
-        most, facts = wordings(report, _WORDINGS_SHOWN), (profile(report), resolution(report))
-        return cls(*facts, most, tau_readings(report), ranges, orders, interval, spread)
+        nearest = facts.nearest_seen_of_report(report)
+        ap = {each.options.protocol: each.ap for each in (report.strict, report.semantic) if each is not None}
+        return cls(
+            profile=facts.profile(report),
+            resolution=facts.resolution(report),
+            wordings=facts.wordings(report, _WORDINGS_SHOWN),
+            tau=facts.tau_readings(report),
+            by_nearest_seen=nearest.by_similarity(ap) if nearest else [],
+            orders=facts.order_spans(report) if bounds else {},
+            interval=draws.interval(report) if bounds else None,
+            spread=facts.spread(report) if bounds else None,
+        )

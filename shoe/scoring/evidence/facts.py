@@ -20,7 +20,6 @@ from shoe.core.interactions import Interactions
 from shoe.lexicon.expressions import Part
 from shoe.lexicon.resolve import resolve
 from shoe.lexicon.store import names_of
-from shoe.predictions.boxes.check import BoxReport
 from shoe.scoring.entries import F1Figures
 from shoe.scoring.hoi_similarity import HoiSimilarity, class_similarity
 from shoe.scoring.matching.repeats import repeated
@@ -63,9 +62,7 @@ def order_spans(report: Report) -> dict[str, tuple[float, float]]:
 def _shuffled(table: Interactions, rng: np.random.Generator) -> tuple[Interactions, Indices]:
     """Return the table with shuffled images and shuffled rows of each image, and the new order of the images."""
     images = rng.permutation(len(table.images))
-    index = np.empty(len(images), np.int64)
-    index[images] = np.arange(len(images))
-    rows = np.lexsort((rng.random(len(table)), index[table.image]))
+    rows = np.lexsort((rng.random(len(table)), np.argsort(images)[table.image]))
     columns = {name: getattr(table, name)[rows] for name in ("human_boxes", "object_boxes", "verb", "object", "score")}
     return replace(
         table,
@@ -226,11 +223,6 @@ def profile(report: Report) -> Profile:
     )
 
 
-def box_check(report: Report) -> BoxReport:
-    """Return the result of checking whether another box convention fits the ground truth far better."""
-    return report.box_check
-
-
 def resolution(report: Report) -> Resolution | None:
     """Return how the predicted words were resolved, and the basis of the similarities in matches; None without SHOE."""
     task, result, similarities = report.task, report.semantic, report.similarities
@@ -327,11 +319,8 @@ def wordings(report: Report, most: int | None = None) -> tuple[Wording, ...]:
     if result is None or similarities is None:
         return ()
     task, table, classes = report.task, report.predictions, report.truth.classes
-    width = max(1, len(table.objects))
-    keys, group_of, count = np.unique(
-        table.verb.astype(np.int64) * width + table.object, return_inverse=True, return_counts=True
-    )
-    size = len(keys)
+    verb, object_, group_of = task.word_pairs
+    size, count = len(verb), np.bincount(group_of)
     truth = np.flatnonzero(result.matches.prediction >= 0)
     row, hoi, sigma = result.matches.prediction[truth], task.truth.hoi[truth], result.matches.sigma[truth]
     group = group_of[row]
@@ -342,7 +331,7 @@ def wordings(report: Report, most: int | None = None) -> tuple[Wording, ...]:
     against = np.full(size, -1, np.int64)
     commonest = class_of_group[np.argsort(times, kind="stable")]  # the last assignment per group is kept
     against[commonest // len(classes)] = commonest % len(classes)
-    nearest, similarity = similarities.nearest_class(keys // width, keys % width, np.arange(len(classes)))
+    nearest, similarity = similarities.nearest_class(verb, object_, np.arange(len(classes)))
 
     order = np.argsort(-np.maximum(earned, lost), kind="stable")
     if most is not None:
@@ -356,15 +345,15 @@ def wordings(report: Report, most: int | None = None) -> tuple[Wording, ...]:
     phrases = report.notes.phrases if report.notes else {}
     listed = []
     for i in order.tolist():
-        verb, object_ = divmod(int(keys[i]), width)
-        words = table.verbs[verb], table.objects[object_]
+        words = table.verbs[verb[i]], table.objects[object_[i]]
         class_ = int(against[i] if against[i] >= 0 else nearest[i])
-        cells = (int(similarities.verb_row[class_]), verb), (int(similarities.object_row[class_]), object_)
+        verb_cell = similarities.verb_row[class_], verb[i]
+        object_cell = similarities.object_row[class_], object_[i]
         listed.append(
             Wording(
                 phrases=list(phrases.get(words, ())),
-                verb=_part_reading(similarities.verbs, "verb", words[0], cells[0], result.options),
-                object=_part_reading(similarities.objects, "object", words[1], cells[1], result.options),
+                verb=_part_reading(similarities.verbs, "verb", words[0], verb_cell, result.options),
+                object=_part_reading(similarities.objects, "object", words[1], object_cell, result.options),
                 count=int(count[i]),
                 matched=int(matched[i]),
                 earned=float(earned[i]),
@@ -472,11 +461,3 @@ def nearest_seen_of_report(report: Report) -> Nearest | None:
     if split is None or semantic is None or tables is None or tables.source is None:
         return None
     return nearest_seen(split, report.truth.classes, tables.source, semantic.options)
-
-
-def unseen_map_by_similarity(report: Report, nearest: Nearest) -> list[Range]:
-    """Return mAP of unseen classes per range of similarity to ``nearest``: first exact-label protocol and SHOE."""
-    ap = {report.strict.options.protocol: report.strict.ap} if report.strict else {}
-    return nearest.by_similarity(
-        ap | ({report.semantic.options.protocol: report.semantic.ap} if report.semantic else {})
-    )

@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from shoe.benchmarks.protocol_options import Assign
-from shoe.core.arrays import Floats, Indices, distinct, expand, first_of_each, runs, stable_order
+from shoe.core.arrays import Floats, Indices, argmax_per_run, distinct, expand, first_of_each, runs, stable_order
 from shoe.core.interactions import Interactions
 
 
@@ -46,20 +46,15 @@ def assign(
     if method == "confidence":
         order = np.lexsort((truth, prediction, -score, image))
         chooser, chosen = prediction[order], truth[order]
-        # Index of each choosing prediction in its image, from 0.
-        first = first_of_each(image[order])
-        number = np.cumsum(first_of_each(chooser) | first) - 1
-        start = np.flatnonzero(first)
-        turn = number - np.repeat(number[start], np.diff(start, append=len(image)))
+        start, size = runs(image[order])
+        number = np.cumsum(first_of_each(chooser))
+        turn = number - np.repeat(number[start], size)  # index of each choosing prediction in its image, from 0
         return np.sort(order[_in_turns(chooser, chosen, turn, sigma[order], np.zeros(len(order)))])
     return _optimal(truth, prediction, sigma, image)
 
 
 def _in_turns(chooser: Indices, chosen: Indices, turn: Indices, sigma: Floats, preference: Floats) -> Indices:
-    """Return the pairs chosen if each chooser in turn takes its best free partner.
-
-    Images are independent, so the k-th choosers of all images choose at once, for k = 0, 1, ...
-    """
+    # Each chooser in turn takes its best free partner, at once the k-th choosers of all images, for k = 0, 1, ...
     order = stable_order(turn)
     chooser, chosen, sigma, preference = chooser[order], chosen[order], sigma[order], preference[order]
     free = np.ones(chosen.max() + 1, bool)
@@ -67,17 +62,8 @@ def _in_turns(chooser: Indices, chosen: Indices, turn: Indices, sigma: Floats, p
     ends = np.cumsum(sizes)
     picked: list[Indices] = []
     for begin, end in zip((ends - sizes)[sizes > 0], ends[sizes > 0], strict=True):
-        starts = np.flatnonzero(first_of_each(chooser[begin:end]))
-        segment = np.repeat(np.arange(len(starts)), np.diff(starts, append=end - begin))
-        value = np.where(free[chosen[begin:end]], sigma[begin:end], -np.inf)
-        largest = np.flatnonzero((value == np.maximum.reduceat(value, starts)[segment]) & (value > -np.inf))
-        segment, value = segment[largest], preference[begin:end][largest]
-        starts = np.flatnonzero(first_of_each(segment))
-        if len(starts) == 0:
-            continue
-        preferred = np.repeat(np.maximum.reduceat(value, starts), np.diff(starts, append=len(largest)))
-        winners = largest[value == preferred]
-        winners = winners[first_of_each(segment[value == preferred])] + begin
+        open_ = np.flatnonzero(free[chosen[begin:end]]) + begin
+        winners = open_[argmax_per_run(chooser[open_], sigma[open_], preference[open_])]
         free[chosen[winners]] = False
         picked.append(order[winners])
     return np.sort(np.concatenate(picked))
@@ -119,24 +105,17 @@ class ByContent:
     def __call__(self, rows: Indices) -> Indices:
         """Return the (r,) rank of each of the ``rows``, 0 for the first; equal triplets are ranked by row."""
         among = distinct(rows)
-        table = self.table
-        verbs, objects = self._word_ranks
+        table, (verbs, objects) = self.table, self._word_ranks
         boxes = (*table.object_boxes[among].T, *table.human_boxes[among].T)
         order = np.lexsort((*boxes, objects[table.object[among]], verbs[table.verb[among]]))
-        rank = np.empty(len(among), np.int64)
-        rank[order] = np.arange(len(among))
-        return rank[np.searchsorted(among, rows)]
+        return np.argsort(order)[np.searchsorted(among, rows)]
 
     @cached_property
     def _word_ranks(self) -> tuple[Indices, Indices]:
         # Alphabetic ranks, because the order of a vocabulary depends on the file.
-        return _ranks(self.table.verbs), _ranks(self.table.objects)
-
-
-def _ranks(words: Sequence[str]) -> Indices:
-    rank = np.empty(len(words), np.int64)
-    rank[sorted(range(len(words)), key=words.__getitem__)] = np.arange(len(words))
-    return rank
+        words = self.table.verbs, self.table.objects
+        verbs, objects = (np.argsort(sorted(range(len(each)), key=each.__getitem__)) for each in words)
+        return verbs, objects
 
 
 def best_first(

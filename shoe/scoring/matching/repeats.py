@@ -11,6 +11,7 @@ from shoe.core.arrays import (
     expand,
     first_of_each,
     group_equal_rows,
+    mask_of,
     maybe_equal,
     runs,
     stable_order,
@@ -63,9 +64,8 @@ class Suppression:
     def kept(self, threshold: float) -> Mask:
         """Return (r,) whether each row is kept."""
         close = self.overlap > threshold
-        kept = np.zeros(len(self.order), bool)
-        kept[self.order[greedily_kept(self.later[close], self.earlier[close], self.index)]] = True
-        return kept
+        kept = greedily_kept(self.later[close], self.earlier[close], self.index)
+        return mask_of(self.order[kept], len(self.order))
 
 
 def greedily_kept(later: Indices, earlier: Indices, index: Indices) -> Mask:
@@ -102,18 +102,11 @@ def repeated(table: Interactions, rows: Indices) -> Indices:
     order, new = group_equal_rows([bits for column in columns for bits in as_bits(column[rows])])
     run = np.cumsum(new) - 1
     best_first = np.lexsort((order, -table.score[rows[order]], run))
-    repeats = np.ones(len(rows), bool)
-    repeats[best_first[new]] = False
-    return np.sort(rows[order[repeats]])
+    return np.sort(rows[order[~mask_of(best_first[new], len(rows))]])
 
 
 def near_repeats(
-    table: Interactions,
-    rows: Indices,
-    wanted: Mask,
-    group: Indices,
-    coordinates: CommonCoordinates,
-    rule: OverlapRule,
+    table: Interactions, rows: Indices, wanted: Mask, group: Indices, coordinates: CommonCoordinates, rule: OverlapRule
 ) -> Indices:
     """Return the ascending rows that nearly repeat a better row; near repeats outside of ``wanted`` may be missing.
 
@@ -121,7 +114,6 @@ def near_repeats(
     overlap. A row is better if its score is higher or, with equal scores, if its words and boxes sort earlier.
 
     Args:
-        table: predictions.
         rows: (r,) ascending rows.
         wanted: (n,) mask of the rows to test.
         group: (n,) group ID from 0, equal for predictions of one image whose words have the same meaning.
@@ -129,8 +121,7 @@ def near_repeats(
         rule: overlap that both boxes must reach.
     """
     # Most groups have one row, or none that is wanted.
-    tested = np.zeros(int(group.max(initial=0)) + 1, bool)
-    tested[group[rows[wanted[rows]]]] = True
+    tested = mask_of(group[rows[wanted[rows]]], int(group.max(initial=0)) + 1)
     rows = rows[(tested & (np.bincount(group[rows], minlength=len(tested)) > 1))[group[rows]]]
     group, score = group[rows], table.score[rows]
     if ((np.diff(score) > 0) & (np.diff(table.image[rows]) == 0)).any():

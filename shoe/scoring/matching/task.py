@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from shoe.benchmarks.truth import GroundTruth
-from shoe.core.arrays import Floats, Indices, Ints, Mask, blocks, expand, first_of_each, number_distinct
+from shoe.core.arrays import Floats, Indices, Ints, Mask, blocks, expand, first_of_each, mask_of, number_distinct
 from shoe.core.boxes import CommonCoordinates, Overlap, OverlapRule, area, convert_boxes, iou
 from shoe.core.errors import InputError, check_kind, quote
 from shoe.core.interactions import Interactions, image_index
@@ -87,7 +87,6 @@ def overlaps(
 
     Args:
         truth: boxes of the ground truth, grouped by its m images.
-        predictions: boxes of the predictions.
         first, count: (m,) first row and number of the predictions on each image of the ground truth.
         rule: overlap that human and object boxes must reach.
         labels: (t,) and (n,) object labels of ground truths and predictions. If given, a pair passes if its human boxes
@@ -155,14 +154,6 @@ class BoxColumns:
         return iou(a.T, b.T, self.overlap, (self.areas[rows], other.areas[others]))
 
 
-class _Compared(NamedTuple):
-    """Cached pairs that reach a threshold with human or object box (``either``), or with both boxes."""
-
-    threshold: float
-    either: bool
-    pairs: Overlaps
-
-
 class Origin(NamedTuple):
     """Task from which another task was derived; its box overlaps are reused.
 
@@ -192,16 +183,12 @@ class Task:
     predictions: Interactions
     truth: GroundTruth
     origin: Origin | None = None
-    _compared: dict[tuple[CommonCoordinates, Overlap, bool], _Compared] = field(
+    _compared: dict[tuple[CommonCoordinates, Overlap, bool], tuple[float, bool, Overlaps]] = field(
         default_factory=dict, init=False, repr=False
     )
 
     def __post_init__(self) -> None:
-        """Check the types, and replace numeric image IDs of predictions by the names of the images.
-
-        Raises:
-            OptionError: for an argument of another type.
-        """
+        # Numeric image IDs of predictions become the names of the images.
         check_kind("predictions", self.predictions, Interactions, "shoe.read_predictions(FILE)")
         check_kind("truth", self.truth, GroundTruth, "shoe.read_ground_truth(FILE)")
         named = self.truth.names_of(self.predictions.images)
@@ -339,18 +326,18 @@ class Task:
     def _cached(
         self, coordinates: CommonCoordinates, rule: OverlapRule, *, either: bool = False, exact: bool = False
     ) -> Overlaps:
-        # All pairs that reach the threshold of a rule, and perhaps others.
+        # All pairs that reach the threshold of a rule with both boxes (or ``either`` box), and perhaps others.
         key = coordinates, rule.overlap, exact
         known = self._compared.get(key)
-        if known is None or known.threshold > rule.threshold or (either and not known.either):
+        if known is None or known[0] > rule.threshold or either > known[1]:
             wide = OverlapRule(rule.overlap, rule.threshold, inclusive=True)
             if exact:
                 truth, predictions = Boxes(self.truth.interactions, coordinates), Boxes(self.predictions, coordinates)
                 pairs = overlaps_of_pairs(truth, predictions, *self._exact_pairs, wide)
             else:
                 pairs = self._overlaps(coordinates, wide, either)
-            known = self._compared[key] = _Compared(rule.threshold, either, pairs)
-        return known.pairs
+            known = self._compared[key] = rule.threshold, either, pairs
+        return known[2]
 
     @cached_property
     def _exact_pairs(self) -> tuple[Indices, Indices]:
@@ -362,8 +349,7 @@ class Task:
         starts = np.flatnonzero(first_of_each(keys))
         sizes = np.diff(starts, append=len(keys))
         # Predictions on unknown images, index -1, refer to the end of the array, which stays False.
-        present = np.zeros((len(self.truth.interactions.images) + 2) * classes, bool)
-        present[keys] = True
+        present = mask_of(keys, (len(self.truth.interactions.images) + 2) * int(classes))
         key = self.image * classes + self.hoi
         rows = np.flatnonzero(present[key] & (self.hoi >= 0))
         group = np.searchsorted(keys[starts], key[rows])
