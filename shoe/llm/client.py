@@ -216,6 +216,7 @@ class Pass:
         self._reached = True
         self._denied = 0
         self._gate.record_answer()
+        raw["seconds"] = round(monotonic() - sent_at, 2)
         usage = raw.get("usage")
         if isinstance(usage, dict) and isinstance(usage.get("total_tokens"), int):
             self._gate.used(expected, usage["total_tokens"])

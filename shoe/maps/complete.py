@@ -43,10 +43,15 @@ class Why(StrEnum):
 
 
 class CompletionSpent(Document, frozen=True):
-    """Number of requests of this run, and their cost in the currency of the price table."""
+    """Number of requests of this run, and their cost in the currency of the price table.
+
+    Attributes:
+        cached: number of answers that came from the user's cache, for the pairs rated in this run.
+    """
 
     requests: Count
     cost: float
+    cached: Count = 0
 
 
 class CompletionRound(Document, frozen=True):
@@ -63,6 +68,7 @@ class CompletionRound(Document, frozen=True):
         unanswered: number of questions without a valid answer so far.
         requests: number of requests of this run so far.
         cost: cost of this run so far, in the currency of the price table.
+        cached: number of answers so far that came from the user's cache.
     """
 
     map: Fraction
@@ -73,6 +79,7 @@ class CompletionRound(Document, frozen=True):
     unanswered: Count
     requests: Count
     cost: float
+    cached: Count = 0
 
     @property
     def width(self) -> float:
@@ -141,7 +148,7 @@ class MapCompleted(Document, frozen=True, kw_only=True):
             map=last.map,
             map_interval=last.map_interval,
             pairs=CompletedPairs(last.rated, last.unanswered, whole_build, looked_up),
-            spent=CompletionSpent(last.requests, last.cost),
+            spent=CompletionSpent(last.requests, last.cost, last.cached),
             rounds=completion.rounds,
         )
 
@@ -189,7 +196,7 @@ def complete(
     """
     draft = Draft.from_map(similarity, raters, purpose, known)
     rounds: list[CompletionRound] = []
-    asked = 0
+    asked, cached_before = 0, draft.cached
     while True:
         look = look_at(similarity, task)
         state = _round(look, draft, asked, budget)
@@ -209,6 +216,7 @@ def complete(
         classes = {part: lookups.class_senses for part, lookups in _lookups(look.open_score).items()}
         asked = draft.add_answers(wanted, rate(wanted), classes)
         if asked:
+            draft.cached = cached_before + budget.cached
             similarity = draft.write(out)
 
 
@@ -270,7 +278,7 @@ def look_at(similarity: Similarity, task: Task) -> Look:
 def _round(look: Look, draft: Draft, request_count: int, budget: Budget) -> CompletionRound:
     answered = sum(draft.rated.values()), sum(map(len, draft.unanswered.values()))
     counts = request_count, *answered, budget.requests
-    return CompletionRound(look.score, look.interval, look.matches, *counts, budget.spent)
+    return CompletionRound(look.score, look.interval, look.matches, *counts, budget.spent, budget.cached)
 
 
 def _select(look: Look, open_score: OpenScore, draft: Draft, most: int) -> dict[Part, list[Pair]]:

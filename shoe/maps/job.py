@@ -63,6 +63,7 @@ class Rated:
         states: (n, C) rating 0 to 4, or a negative state (:class:`shoe.llm.ledger.State`).
         asked: (n, C) whether the column's rater is to answer the question; False for questions that the prefilter
             excludes.
+        cached: (C,) number of answers in the ledger that came from the user's cache.
         sampled: (s,) indices of the questions that the first rater rated 0 and the other raters rate as a sample; None
             if there is no prefilter.
         zeros: number of questions that the first rater rated 0.
@@ -72,6 +73,7 @@ class Rated:
     plan: Plan
     states: NDArray[np.int8]
     asked: NDArray[np.bool_]
+    cached: Indices
     sampled: Indices | None = None
     zeros: int = 0
     disagreements: Mapping[str, Disagreement] = field(default_factory=dict)
@@ -104,19 +106,20 @@ def rate(
         KeyboardInterrupt: at a second Ctrl-C.
     """
     columns = len(raters.columns)
-    parts = {
-        part: Rated(plan, np.full((len(plan), columns), State.UNRATED, np.int8), np.zeros((len(plan), columns), bool))
-        for part, plan in plans.items()
-    }
+    parts = {}
+    for part, plan in plans.items():
+        states = np.full((len(plan), columns), State.UNRATED, np.int8)
+        parts[part] = Rated(plan, states, np.zeros(states.shape, bool), np.zeros(columns, np.int64))
     outcome = Outcome(parts, [Tally(session.config.name) for session in raters.sessions])
     if any(len(plan) for plan in plans.values()):
         _Run(raters, outcome, budget, display).work(raters.file.ensemble.sample if sample is None else sample)
+    budget.cached += sum(int(rated.cached.sum()) for rated in parts.values())
     return outcome
 
 
 def known(raters: Raters, plans: Plans, *, sample: int | None = None) -> Outcome:
-    """Return the stored ratings of plans without querying a rater; arguments are those of :func:`rate`."""
-    return rate(raters, plans, Budget(reason="requests"), sample=sample)
+    """Return the ratings of plans in ledgers and in the user's cache, without querying a rater; see :func:`rate`."""
+    return rate(raters, plans, Budget(reason="known"), sample=sample)
 
 
 def rate_pairs(
@@ -230,8 +233,9 @@ class _Run:
         wanted = [(self._parts[part].plan, rows) for part, rows in questions.items()]
         say = self._display.say if self._display else lambda _: None
         found = session.rate(wanted, self._budget, self._tallies[number], say)
-        for (part, rows), states in zip(questions.items(), found, strict=True):
+        for (part, rows), (states, cached) in zip(questions.items(), found, strict=True):
             self._parts[part].states[rows, session.columns] = states
+            self._parts[part].cached[session.columns] += cached.sum(axis=0)
 
 
 def apply_prefilter(states: NDArray[np.int8]) -> tuple[Mask, Mask]:

@@ -1,12 +1,11 @@
 """Sessions of the raters of raters.toml, each with a ledger of its answers."""
 
-import hashlib
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import accumulate, groupby
 from pathlib import Path
+from statistics import median
 from typing import Any, NamedTuple, cast
 
 import msgspec
@@ -14,11 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoe.core.arrays import Indices, Mask
-from shoe.core.errors import OptionError, quote
+from shoe.core.errors import OptionError, pluralize, quote
 from shoe.engines.base import Shard
 from shoe.engines.ray_cluster import Cluster
 from shoe.lexicon.expressions import POS
 from shoe.llm.budget import Budget, Price, usage_of
+from shoe.llm.cache import AnswerCache, AnswerStore
 from shoe.llm.ledger import (
     ASK_AGAIN,
     ASKED_AGAIN,
@@ -28,14 +28,16 @@ from shoe.llm.ledger import (
     State,
     States,
     address_in,
+    answer_line,
     answers,
     as_keys,
     canonical,
     event_line,
     ledgers_of,
+    name_of,
     pending,
 )
-from shoe.llm.ledger_writer import merge, writing
+from shoe.llm.ledger_writer import Writer, merge, writing
 from shoe.llm.recorder import LedgerRecorder, Tally, Terms
 from shoe.llm.workers import Ask, Job, Spread
 from shoe.maps.config import Backend, RaterConfig, RatersFile, identity_of, reading_of
@@ -44,6 +46,8 @@ from shoe.maps.prompts import Group, Prompts, Question, Subject, describe, key_m
 
 LOCAL_GROUP = 1024
 """Number of questions per group for raters without prompts."""
+_ATTEMPTS = (1, State.UNRATED), (2, State.UNPARSED_ONCE), (2, State.REFUSED_TOGETHER)
+"""Attempts of a question, each with the state in which the question is sent."""
 _LATEST = 1 << 18
 """Number of bytes at the end of a ledger from which token counts are measured."""
 
@@ -70,14 +74,23 @@ class RaterSession:
         columns: columns of the rater in the map, one per repeat.
         cluster: cluster whose workers query the rater, if it is divisible; None if this process queries it.
         ledger: stored answers of the rater.
+        cache: the user's cache of answers; None without a cache, or for a rater that reads no prompts.
     """
 
-    def __init__(self, config: RaterConfig, start: int, prompts: Prompts, folder: Path, shard: Shard | None) -> None:
+    def __init__(
+        self,
+        config: RaterConfig,
+        start: int,
+        prompts: Prompts,
+        folder: Path,
+        shard: Shard | None,
+        store: AnswerStore | None,
+    ) -> None:
         """Create a session; no request is sent.
 
         ``start`` is the index of the rater's first column in the map. ``shard`` is the part of the questions that this
-        process sends, and stores in its own ledger; None for all. Raise OptionError if there is a shard, and only one
-        process may query the rater.
+        process sends, and stores in its own ledger; None for all. ``store`` is the user's cache of answers. Raise
+        OptionError if there is a shard, and only one process may query the rater.
         """
         if shard and not config.divisible:
             raise OptionError(
@@ -91,15 +104,14 @@ class RaterSession:
         self._backend = backend = config.backend(prompts)
         self._size = config.pairs_per_request if config.prompted else LOCAL_GROUP
         identity = identity_of(config)
-        slug = re.sub("[^a-z0-9]+", "-", f"{config.kind} {config.model}".lower()).strip("-")[:60]
-        digest = hashlib.blake2b(canonical(identity), digest_size=4).hexdigest()
-        whole = folder / f"{slug}-{digest}.jsonl"
+        whole = folder / name_of(identity)
         others = ledgers_of(folder.glob("*.jsonl"), identity)
         if others and not whole.exists():  # of an earlier version of shoe, with the address in its header
             whole, identity = others[0]
         self._earlier = [Ledger(path, other, partial(_parsed, backend)) for path, other in others if path != whole]
         own, base = (folder / shard.folder / whole.name, whole) if shard else (whole, None)
         self.ledger = Ledger(own, identity, partial(_parsed, backend), base=base)
+        self.cache = AnswerCache(store, self.ledger) if store and config.prompted else None
 
     def merge(self, say: Callable[[str], None]) -> int:
         """Move the answers in the ledgers of other processes to this ledger; return the number of added lines.
@@ -130,15 +142,21 @@ class RaterSession:
         """Return the digest of the prompt for verbs, objects or interactions; empty if the rater reads no prompts."""
         return self._prompts.prompt_for(part).digest if self._prompts else ""
 
-    def tokens_used(self) -> tuple[float | None, float | None]:
-        """Return input tokens per character of a prompt, and output tokens per pair, measured in the latest answers.
+    def measured(self) -> tuple[float | None, float | None, float | None]:
+        """Measure input tokens per character of a prompt, output tokens per pair, and seconds per request.
 
-        Both are None if the answers report no tokens, or the rater reads no prompts.
+        The latest answers are measured; the seconds are their median. A value is None if the answers do not report it,
+        or the rater reads no prompts.
         """
-        entries = answers(self.ledger.path, _LATEST)
+        entries = list(answers(self.ledger.path, _LATEST)) if self._prompts else []
+        seconds = (
+            median(times)
+            if (times := [raw["seconds"] for entry in entries if "seconds" in (raw := entry["answer"])])
+            else None
+        )
         counted = [(entry, usage) for entry in entries if entry["part"] in POS and (usage := usage_of(entry["answer"]))]
         if not counted or self._prompts is None:
-            return None, None
+            return None, None, seconds
         pairs = [pair for entry, _ in counted for pair in entry["pairs"]]
         senses = iter(describe([name for pair in pairs for name in pair]))
         characters = 0
@@ -146,11 +164,11 @@ class RaterSession:
             group = [Question(b"", entry["part"], next(senses), next(senses)) for _ in entry["pairs"]]
             characters += self._prompts.length(group, several=self.config.pairs_per_request > 1)
         tokens_in, tokens_out = (sum(getattr(usage, side) for _, usage in counted) for side in ("input", "output"))
-        return tokens_in / characters, tokens_out / len(pairs)
+        return tokens_in / characters, tokens_out / len(pairs), seconds
 
     def has_answers(self) -> bool:
-        """Return whether a ledger of the rater exists."""
-        return self.ledger.exists() or bool(self._earlier)
+        """Return whether the rater has a ledger or cached answers."""
+        return self.ledger.exists() or bool(self._earlier) or (self.cache is not None and self.cache.exists())
 
     def addresses(self) -> Counter[str]:
         """Return the number of stored answers by the URL of the endpoint that gave them."""
@@ -162,50 +180,94 @@ class RaterSession:
 
     def rate(
         self, wanted: Sequence[tuple[Plan, Indices]], budget: Budget, tally: Tally, say: Callable[[str], None]
-    ) -> list[NDArray[np.int8]]:
-        """Send the questions without an answer to the rater, and return all its answers.
+    ) -> list[tuple[NDArray[np.int8], NDArray[np.bool_]]]:
+        """Copy answers from the user's cache, send the other questions to the rater, and return all its answers.
 
-        ``wanted`` are plans, each with the indices of n of its questions. Return one (n, repeats) array per plan: the
-        rating 0 to 4 of each question in each repeat, or a negative :class:`~shoe.llm.ledger.State`. Raise ShoeError if
-        the rater cannot continue, or the ledger cannot be read or written.
+        ``wanted`` are plans, each with the indices of n of its questions. Return two (n, repeats) arrays per plan: the
+        rating 0 to 4 of each question in each repeat, or a negative :class:`~shoe.llm.ledger.State`; and whether its
+        answer in the ledger came from the cache. If ``budget.reason`` is "known", cached answers count, but are not
+        written into the ledger. Raise ShoeError if the rater cannot continue, or the ledger cannot be read or written.
         """
         for ledger in self._earlier:
             ledger.refresh()
         columns = list(self._columns(wanted))
         states, owned = self._known(columns), [self._owned(column.keys) for column in columns]
+        if budget.reason == "known":
+            for attempt, state in _ATTEMPTS:
+                tally.cached += self._take_cached(columns, states, owned, attempt, state)
+        elif self.cache and not budget.stopping:
+            self.cache.add_ledger()
         if budget.stopping or not any((pending(state) & own).any() for state, own in zip(states, owned, strict=True)):
             tally.known += sum(map(len, states))
-            return self._by_plan(states)
+            return self._by_plan(columns, states)
         tally.waiting = True
         with writing(self.ledger.path, self.ledger.identity, lambda: budget.stopping, say) as writer:
             tally.waiting = False
             if writer is None:
-                return self._by_plan(states)
+                return self._by_plan(columns, states)
             states = self._known(columns)
             tally.known += sum(int(np.count_nonzero(~pending(state))) for state in states)
             config, hint = self.config, " (--ask-again unparsable,refused sends these questions again)"
             names = (config.model, getattr(config, "base_url", "").partition("?")[0]) if config.chats else ()
             terms = Terms(config.price or Price(), config.sampling, config.prompted, hint, *names)
-            recorder = LedgerRecorder(self.ledger, writer, budget, tally, terms, say=say)
-            for attempt, state_wanted, size in (
-                (1, State.UNRATED, self._size),
-                (2, State.UNPARSED_ONCE, self._size),
-                (2, State.REFUSED_TOGETHER, 1),
-            ):
+            recorder = LedgerRecorder(self.ledger, writer, budget, tally, terms, say=say, cache=self.cache)
+            for attempt, state_wanted in _ATTEMPTS:
+                tally.cached += self._take_cached(columns, states, owned, attempt, state_wanted, writer)
                 masks = [(state == state_wanted) & own for state, own in zip(states, owned, strict=True)]
                 count = sum(int(np.count_nonzero(mask)) for mask in masks)
                 if count and not budget.stopping:
                     tally.total += count
+                    size = 1 if state_wanted == State.REFUSED_TOGETHER else self._size
                     groups = self._groups(columns, masks, size, attempt)
                     if self.cluster and config.divisible and (config.prompted or config.is_local):
                         self._distribute(self.cluster, groups, recorder)
                     else:
                         self._backend.rate(groups, recorder)
-                    writer.flush()
-                    recorder.check()
-                    self.ledger.refresh(writer.synced)
-                    states = self._states(columns)
-        return self._by_plan(states)
+                writer.flush()
+                recorder.check()
+                self.ledger.refresh(writer.synced)
+                states = self._states(columns)
+            if tally.cached:
+                say(f"{config.name}: {pluralize(tally.cached, 'answer')} from the cache")
+        return self._by_plan(columns, states)
+
+    def _take_cached(
+        self,
+        columns: Sequence[_Column],
+        states: Sequence[States],
+        owned: Sequence[Mask],
+        attempt: int,
+        wanted: State,
+        writer: Writer | None = None,
+    ) -> int:
+        """Look up cached answers to the questions in a state, and replace the states of the answered questions.
+
+        With a ``writer``, the answers are written into the ledger. After --ask-again, only ratings are used. An answer
+        to several questions is used only if it does not count as the second answer to a question that was asked
+        otherwise. Return the number of questions whose answers are final.
+        """
+        count, written = 0, set[bytes]()
+        if self.cache is None or not self.cache.exists():
+            return 0
+        is_strict = any(event["event"] == ASK_AGAIN for event in self.ledger.events)
+        for column, column_states, own in zip(columns, states, owned, strict=True):
+            for row in np.flatnonzero((column_states == wanted) & own).tolist():
+                key = column.keys[row].astype(">u8").tobytes()
+                if (found := self.cache.answer(key, attempt)) is None:
+                    continue
+                entry, by_key = found
+                joined = bytes.fromhex("".join(by_key))
+                in_doubt = is_strict or (writer and (self.ledger.states(as_keys(joined)) != wanted).any())
+                if min(by_key.values()) < 0 and in_doubt:
+                    continue
+                if writer and joined not in written:
+                    writer.append(answer_line(entry))
+                    written.add(joined)
+                final = {State.UNPARSED_ONCE: State.UNPARSABLE, State.REFUSED_TOGETHER: State.REFUSED}
+                state = by_key[key.hex()]
+                column_states[row] = final.get(State(state), state) if state < 0 and attempt > 1 else state
+                count += attempt > 1 or state not in final
+        return count
 
     def _columns(self, wanted: Iterable[tuple[Plan, Indices]]) -> Iterator[_Column]:
         for plan, rows in wanted:
@@ -230,9 +292,12 @@ class RaterSession:
         found = [(self.ledger.states(column.keys), column.earlier) for column in columns]
         return [np.where((own < 0) & (earlier >= 0), earlier, own) for own, earlier in found]
 
-    def _by_plan(self, states: Sequence[States]) -> list[NDArray[np.int8]]:
-        repeats = self.config.repeats
-        return [np.stack(states[start : start + repeats], axis=1) for start in range(0, len(states), repeats)]
+    def _by_plan(
+        self, columns: Sequence[_Column], states: Sequence[States]
+    ) -> list[tuple[NDArray[np.int8], NDArray[np.bool_]]]:
+        cached = [self.ledger.is_cached(column.keys) for column in columns]
+        parts = [slice(start, start + self.config.repeats) for start in range(0, len(states), self.config.repeats)]
+        return [(np.stack(states[part], axis=1), np.stack(cached[part], axis=1)) for part in parts]
 
     def _distribute(self, cluster: Cluster, groups: Iterator[Group], recorder: LedgerRecorder) -> None:
         """Send requests from the workers of a cluster; the endpoint's limits are divided among the workers."""
@@ -286,16 +351,24 @@ class Raters:
         shard: the part of the questions that this process sends; None for all questions.
     """
 
-    def __init__(self, file: RatersFile, prompts: Prompts, folder: Path, shard: Shard | None = None) -> None:
+    def __init__(
+        self,
+        file: RatersFile,
+        prompts: Prompts,
+        folder: Path,
+        shard: Shard | None = None,
+        store: AnswerStore | None = None,
+    ) -> None:
         """Create the sessions; no request is sent.
 
-        ``folder`` is the folder of the ledgers, which is created when the first answer is stored. Raise OptionError if
-        two raters have the same settings, or there is a shard and only one process may query a rater.
+        ``folder`` is the folder of the ledgers, which is created when the first answer is stored. ``store`` is the
+        user's cache of answers; None for no cache. Raise OptionError if two raters have the same settings, or there is
+        a shard and only one process may query a rater.
         """
         self.file, self.prompts, self.shard = file, prompts, shard
         starts = accumulate((config.repeats for config in file.raters), initial=0)
         self.sessions = [
-            RaterSession(config, start, prompts, folder, shard)
+            RaterSession(config, start, prompts, folder, shard, store)
             for config, start in zip(file.raters, starts, strict=False)
         ]
         seen: dict[bytes, str] = {}

@@ -331,7 +331,7 @@ def print_outcome(raters: Raters, outcome: Outcome, to: Console) -> None:
     to.print(made)
     for line in _disagreements(raters, outcome):
         print_line(to, line)
-    if any(tally.requests or tally.done for tally in outcome.tallies):
+    if any(tally.requests or tally.done or tally.cached for tally in outcome.tallies):
         to.print(_work(raters, outcome))
     for line in failure_lines(outcome):
         print_line(to, line)
@@ -339,9 +339,9 @@ def print_outcome(raters: Raters, outcome: Outcome, to: Console) -> None:
 
 def _work(raters: Raters, outcome: Outcome) -> Table:
     cost = f"cost {raters.file.currency}"
-    made = table("rater", "answers", "requests", "retries", "failures", "tokens in", "out", cost)
+    made = table("rater", "answers", "from cache", "requests", "retries", "failures", "tokens in", "out", cost)
     for tally in outcome.tallies:
-        counts = (tally.done, tally.requests, tally.retries, tally.failures.total())
+        counts = (tally.done, tally.cached, tally.requests, tally.retries, tally.failures.total())
         tokens = (tally.input_tokens, tally.output_tokens)
         made.add_row(words(tally.name), *map(count, counts + tokens), f"{tally.cost:,.4f}")
     return made
@@ -404,6 +404,8 @@ def closing_lines(completion: Completion, pairs: CompletedPairs, tolerance: floa
     if not (questions := pairs.rated + pairs.unanswered):
         yield "no pair had to be rated"
         return
+    if cached := completion.rounds[-1].cached:
+        yield f"{cached:,} answers came from the cache"
     plans = {"a complete map": pairs.whole_build, "all pairs that these predictions look up": pairs.looked_up}
     for plan, size in plans.items():
         yield f"{questions:,} pairs instead of {size:,} ({plan}): a factor of {size / questions:,.1f}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
@@ -19,11 +19,15 @@ from shoe.core.errors import OptionError, quote, unknown_name
 if TYPE_CHECKING:
     from shoe.benchmarks.classes import HoiClasses
     from shoe.core.interactions import Interactions
+    from shoe.engines.base import Shard
     from shoe.lexicon.expressions import Part
     from shoe.lexicon.resolve import ObjectWords
+    from shoe.llm.budget import Budget
     from shoe.maps.estimate import Estimate
+    from shoe.maps.job import Outcome
     from shoe.maps.planning import Plan
     from shoe.maps.prompts import Subject
+    from shoe.maps.session import Raters
 
 LEDGER = "shoe-ledger"
 PARTS = "verb,object"
@@ -64,6 +68,7 @@ def build(
     max_cost: options.MaxCost = None,
     max_requests: options.MaxRequests = None,
     ask_again: options.AskAgain = None,
+    cache: options.Cache = None,
     shard: options.ShardText = None,
     engine: options.EngineText = "serial",
     gpus: options.Gpus = 0,
@@ -84,7 +89,6 @@ def build(
     """
     from rich.console import Console
 
-    from shoe.engines.base import Shard
     from shoe.llm.budget import Budget
     from shoe.llm.recorder import Progress
     from shoe.maps import built_map
@@ -92,9 +96,6 @@ def build(
     from shoe.maps.estimate import BuildEstimate, estimate, measured_progress
     from shoe.maps.job import known, rate
     from shoe.maps.planning import plan_whole
-    from shoe.maps.prompts import Prompts
-    from shoe.maps.raters_toml import read_raters
-    from shoe.maps.session import Raters
     from shoe.predictions import read_predictions
     from shoe.report.maps import estimate_table, left, print_outcome
     from shoe.report.terminal import console
@@ -103,17 +104,11 @@ def build(
     treat_sigterm_as_interrupt()
     gc.enable()  # this command runs for days
     classes, again = benchmark(dataset).classes, parse_states(ask_again)
-    part, asking = None if shard is None else Shard.parse(shard), parse_engine(engine, gpus)
-    if part and again:
-        raise OptionError(
-            "--shard and --ask-again are mutually exclusive: "
-            "first run with --ask-again --max-requests 0, then with --shard"
-        )
+    part, asking = parse_shard(shard, again), parse_engine(engine, gpus)
     if not (part or dry_run):
         built_map.check_place(out, built_map.WHOLE_MARK if whole else built_map.MARK)
-    session = Raters(read_raters(raters), Prompts.read(prompts), ledger or out.absolute().parent / LEDGER, part)
-    if merged := sum(each.merge(say) for each in session.sessions):
-        say(f"merged {merged:,} lines from the ledgers of other runs")
+    ledger = ledger or out.absolute().parent / LEDGER
+    session = open_raters(raters, prompts, ledger, part, cache, create=not dry_run)
     tables = [read_predictions(path, dataset=dataset) for path in predictions or []]
     planned = None
     if whole:
@@ -136,11 +131,8 @@ def build(
         expected = estimate(plans, session.file, session.prompts, progress=measured_progress(session, before))
         if not put_json(BuildEstimate(expected.rounded()), json):
             console().print(estimate_table(expected))
-            for each in session.sessions:
-                here = getattr(each.config, "base_url", "").partition("?")[0]
-                for address, count in each.addresses().items() if each.config.chats else ():
-                    if address.rstrip("/") != here.rstrip("/"):
-                        say(f"{each.config.name}: {count:,} stored answers from {address or 'an unknown address'}")
+            for line in stored_answers(session, expected):
+                say(line)
             if planned:
                 say(planned.rule)
         return
@@ -163,12 +155,7 @@ def build(
         raise KeyboardInterrupt
     if part:
         put_json(MapBuilt.from_outcome(session, outcome, budget, rules), json)
-        done = sum(tally.done for tally in outcome.tallies)
-        missing = sum(tally.total - tally.done for tally in outcome.tallies)
-        unanswered = f", {missing:,} questions unanswered (run the same command to ask them again)" if missing else ""
-        merge = "run without --shard to merge all parts and write the map"
-        say(f"part {part}: {done:,} answers saved{unanswered}; {merge}")
-        end_at_budget(budget)
+        end_part(part, outcome, budget)
         return
     if planned:
         built_map.write_whole(out, source, session, outcome, planned)
@@ -185,6 +172,57 @@ def build(
         end_at_budget(budget)
     elif missing := left(outcome):
         say(f"{missing:,} questions have no answer yet; run the same command to ask them again")
+
+
+def open_raters(
+    raters: Path, prompts: Path | None, ledger: Path, part: Shard | None, cache: str | None, *, create: bool
+) -> Raters:
+    """Return the sessions of the raters in raters.toml, after a merge of the ledgers of other runs.
+
+    ``ledger`` is the folder of the ledgers, ``cache`` the value of --cache; ``create`` allows a new cache.
+    """
+    from shoe.llm.cache import open_cache
+    from shoe.maps.prompts import Prompts
+    from shoe.maps.raters_toml import read_raters
+    from shoe.maps.session import Raters
+
+    store = open_cache(cache, say, create=create)
+    session = Raters(read_raters(raters), Prompts.read(prompts), ledger, part, store)
+    if merged := sum(each.merge(say) for each in session.sessions):
+        say(f"merged {merged:,} lines from the ledgers of other runs")
+    return session
+
+
+def parse_shard(shard: str | None, again: Sequence[str]) -> Shard | None:
+    """Return the shard in ``--shard``, None for None; raise OptionError for invalid text, or with ``--ask-again``."""
+    from shoe.engines.base import Shard
+
+    if shard is not None and again:
+        raise OptionError(
+            "--shard and --ask-again are mutually exclusive: "
+            "first run with --ask-again --max-requests 0, then with --shard"
+        )
+    return None if shard is None else Shard.parse(shard)
+
+
+def stored_answers(session: Raters, expected: Estimate) -> Iterator[str]:
+    """Yield a line per rater with cached answers, and per other address from which stored answers came."""
+    for each, rater in zip(session.sessions, expected.raters, strict=True):
+        name, here = each.config.name, getattr(each.config, "base_url", "").partition("?")[0]
+        if rater.cached:
+            yield f"{name}: {rater.cached:,} of the answers are in the cache, and cost nothing"
+        for address, count in each.addresses().items() if each.config.chats else ():
+            if address.rstrip("/") != here.rstrip("/"):
+                yield f"{name}: {count:,} stored answers from {address or 'an unknown address'}"
+
+
+def end_part(part: Shard, outcome: Outcome, budget: Budget) -> None:
+    """Print what the run of a shard has done; end the command with exit code 3 if its budget was used up."""
+    done = sum(tally.done + tally.cached for tally in outcome.tallies)
+    missing = sum(tally.total - tally.done for tally in outcome.tallies)
+    unanswered = f", {missing:,} questions unanswered (run the same command to ask them again)" if missing else ""
+    say(f"part {part}: {done:,} answers saved{unanswered}; run without --shard to merge all parts and write the map")
+    end_at_budget(budget)
 
 
 def _plans(

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Option
 
 from shoe.cli import options
-from shoe.cli.map.build import PRICE
-from shoe.cli.output import put_json
+from shoe.cli.map.build import LEDGER, PRICE, end_part, open_raters, parse_shard, stored_answers
+from shoe.cli.output import put_json, say
 from shoe.cli.spending import approve_spending, end_at_budget
 from shoe.cli.workers import open_cluster, parse_engine, parse_states, treat_sigterm_as_interrupt
 
@@ -40,6 +40,8 @@ def complete(
         Path | None, Option(help="Folder of all answers, shared by all maps. Default: shoe-ledger next to the map.")
     ] = None,
     ask_again: options.AskAgain = None,
+    cache: options.Cache = None,
+    shard: options.ShardText = None,
     engine: options.EngineText = "serial",
     gpus: options.Gpus = 0,
     dry_run: Annotated[bool, Option("--dry-run", help="Print the cost of the first round and exit.")] = False,
@@ -55,6 +57,7 @@ def complete(
     lie slightly outside earlier bounds, which assume that an unmatched prediction is a false positive of its present
     class or of one other class. The command ends when the bounds differ by at most --tolerance. The map is written
     after every round. You can stop a run at any time; the same command resumes it. MAP itself is not changed.
+    With --shard only one part of the next round is rated; the run without --shard merges all parts and goes on.
     docs/protocols.md, 10.7, describes the interval and its limits.
     """
     from shoe.cli.map.tools import evaluate_predictions
@@ -64,11 +67,8 @@ def complete(
     from shoe.maps.complete import complete as complete_map
     from shoe.maps.estimate import estimate, measured_progress
     from shoe.maps.growing_map import begun
-    from shoe.maps.job import known, rate_pairs
+    from shoe.maps.job import known, rate, rate_pairs
     from shoe.maps.planning import plan_dataset, plan_needed, plan_pairs
-    from shoe.maps.prompts import Prompts
-    from shoe.maps.raters_toml import read_raters
-    from shoe.maps.session import Raters
     from shoe.report.maps import closing_lines, estimate_table, round_line, rounds_table
     from shoe.report.terminal import console
     from shoe.report.text import print_line
@@ -80,8 +80,9 @@ def complete(
     start = SimilarityMap.load(map, ENSEMBLE)
     folder = out or Path(f"{start.name}-completed")
     again, asking = parse_states(ask_again), parse_engine(engine, gpus)
-    begin = begun(start, folder)
-    session = Raters(read_raters(raters), Prompts.read(None), ledger or folder.absolute().parent / "shoe-ledger")
+    part, begin = parse_shard(shard, again), begun(start, folder)
+    ledger = ledger or folder.absolute().parent / LEDGER
+    session = open_raters(raters, None, ledger, part, cache, create=not dry_run)
     if not dry_run:
         approve_spending(
             (config for config in session.file.raters if config.chats), lambda: "an amount that --max-cost can limit",
@@ -90,17 +91,20 @@ def complete(
     report = evaluate_predictions(predictions, ground_truth, map, start.dataset)
     purpose = _purpose(predictions, ground_truth)
     assert report is not None, "both files are given"  # noqa: S101 - for the type checker
-    if dry_run:
+    limit = Budget(max_cost, max_requests)
+    if dry_run or part:
         columns = list(_raters(session))
         state, wanted = first_round(begin, report.task, columns, tolerance, purpose, (lambda _: {}) if again else None)
-        first = {part: plan_pairs(part, pairs) for part, pairs in wanted.items()}
+        first = {speech: plan_pairs(speech, pairs) for speech, pairs in wanted.items()}
+    if dry_run:
         measured = measured_progress(session, known(session, first, sample=0))
         expected = estimate(first, session.file, session.prompts, progress=measured)
         if not put_json(CompleteEstimate(state.map, state.map_interval, expected.rounded()), json):
             print(round_line(state, session.file.currency))
             console().print(estimate_table(expected))
+            for line in stored_answers(session, expected):
+                say(line)
         return
-    limit = Budget(max_cost, max_requests)
 
     def rated(wanted: Mapping[Part, Sequence[Pair]]) -> Mapping[Part, RatedPairs]:
         found = rate_pairs(session, wanted, limit, progress)
@@ -112,6 +116,12 @@ def complete(
     with open_cluster(asking, gpus, len(session.sessions)) as cluster, Progress(session.file.currency) as progress:
         for each in session.sessions:
             each.cluster = cluster
+        if part:
+            outcome = rate(session, first, limit, progress, sample=0)
+            if limit.reason == "interrupted":
+                raise KeyboardInterrupt
+            end_part(part, outcome, limit)
+            return
         if again:
             session.ask_again(again, progress.say)
         completion = complete_map(
