@@ -8,11 +8,16 @@ import numpy as np
 import pytest
 
 from shoe.demo import PREDICTIONS, TRUTH
+from shoe.llm.cache import open_cache
+from shoe.predict.answers import Answers
+from shoe.predict.backends.endpoint import Endpoint
 from shoe.predictions import read_predictions, write_predictions
 from tests.cli import run as cli
 from tests.llm.server import Server
 from tests.llm.server_plan import Plan
 from tests.maps.test_kills import Work, answered_other_than_once, answers
+from tests.predict.asking import questions
+from tests.predict.vlm_server import VlmServer, made_up, without_logprobs
 
 RATERS = """
 [[rater]]
@@ -152,3 +157,25 @@ def test_the_command_shows_exports_and_empties_it(tmp_path: Path, env: dict[str,
     assert "empty" in cache("--clear")
     assert "no answers" in cache()
     assert cli.run("map", "cache", "--cache", "off").stdout == "the cache is off\n"
+
+
+def test_predict_uses_answers_in_another_file_unless_they_lack_probabilities(tmp_path: Path) -> None:
+    store = open_cache(str(tmp_path / "cache"), pytest.fail)
+
+    def ask(name: str, url: str, count: int = 2, *, probabilities: bool = True) -> dict[str, int]:
+        answers = Answers(tmp_path / name, Endpoint(model="m", base_url=url, most_tokens=1), store=store)
+        known = answers.plan(lambda: questions(count), probabilities=probabilities).cached
+        found = answers.ask(lambda: questions(count), probabilities=probabilities)
+        return {**found, "cached": known}
+
+    with VlmServer(without_logprobs) as server:
+        assert ask("a.jsonl", server.url, probabilities=False) == {"text": 6, "cached": 0}
+    with VlmServer(made_up) as server:
+        assert ask("b.jsonl", server.url, probabilities=False) == {"text": 6, "cached": 6}
+        assert server.requests == 0
+        assert ask("c.jsonl", server.url) == {"probabilities": 6, "cached": 0}
+        assert ask("d.jsonl", server.url, 3) == {"probabilities": 9, "cached": 6}
+        assert server.requests == 9
+    assert ask("e.jsonl", "http://127.0.0.1:9/v1", 3) == {"probabilities": 9, "cached": 9}
+    lines = [json.loads(line) for line in (tmp_path / "e.jsonl").read_text().splitlines()[1:]]
+    assert {line["origin"] for line in lines} == {"cache"}
