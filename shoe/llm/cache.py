@@ -16,22 +16,16 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
 from hashlib import blake2b
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import msgspec
 
 from shoe.core.errors import InputError, MissingExtraError, ShoeError
 from shoe.llm.ledger import Ledger, answer_line, canonical, header, name_of
 
-if TYPE_CHECKING:
-    from diskcache import Cache
-
-ENVIRONMENT = "SHOE_CACHE"
-OFF = "off"
 _T = TypeVar("_T")
 _RAW = 1
 """Mode of diskcache for values that are in the database as they are."""
@@ -42,61 +36,42 @@ _ALWAYS = {"eviction_policy": "none", "cull_limit": 0, "statistics": 0, "tag_ind
 
 def cache_folder(given: str | None) -> Path | None:
     """Return the folder of the cache in a given folder, or in the user's cache folder for None; None for "off"."""
-    if given == OFF:
+    if given == "off":
         return None
     return Path(given or os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache").absolute() / "shoe-answers"
 
 
 def open_cache(given: str | None, say: Callable[[str], None], *, create: bool = True) -> "AnswerStore | None":
-    """Open the user's cache of answers.
+    """Open the user's cache of answers; None if it is off or cannot be used, or is missing and not to be created.
 
-    Args:
-        given: folder that contains the cache, "off", or None for the user's cache folder.
-        say: callback that takes a line for the user if the cache cannot be used.
-        create: whether to create a missing cache.
-
-    Returns:
-        None if the cache is off, missing or unusable, or ``given`` is None and diskcache is not installed.
-
-    Raises:
-        MissingExtraError: if a folder is given, and diskcache is not installed.
+    ``given`` is as for :func:`cache_folder`; ``say`` takes a line for the user if the cache cannot be used.
     """
     folder = cache_folder(given)
-    if folder is None or not (create or folder.is_dir()):
-        return None
-    try:
-        return AnswerStore.open(folder, say)
-    except MissingExtraError:
-        if given:
-            raise
-    except InputError as error:
-        say(f"the run goes on without the cache of answers: {error}")
+    if folder and (create or folder.is_dir()):
+        try:
+            return AnswerStore(folder, say)
+        except ShoeError as error:
+            say(f"the run goes on without the cache of answers: {error}")
     return None
 
 
-@dataclass(eq=False, slots=True)
 class AnswerStore:
     """The cache of all models, for several threads and processes. After its first error, it is not used any more.
 
     Attributes:
         folder: folder of the database, which only the user can read.
         cache: the database.
-        say: callback that takes a line for the user at the first error.
-        is_broken: whether there was an error.
     """
 
-    folder: Path
-    cache: "Cache"
-    say: Callable[[str], None]
-    is_broken: bool = field(default=False, init=False)
+    def __init__(self, folder: Path, say: Callable[[str], None]) -> None:
+        """Open or create the database in a folder; ``say`` takes a line for the user at the first error later on.
 
-    @classmethod
-    def open(cls, folder: Path, say: Callable[[str], None]) -> "AnswerStore":
-        """Open or create the database in a folder; raise InputError if this fails."""
+        Raise InputError if the database cannot be opened, and MissingExtraError without diskcache.
+        """
         try:
             from diskcache import Cache, Disk
         except ImportError:
-            raise MissingExtraError("caching answers", "llm") from None
+            raise MissingExtraError("the cache of answers", "llm") from None
 
         class JsonDisk(Disk):  # type: ignore[misc]
             """Stores text as keys and JSON as values, in the database itself; refuses everything else."""
@@ -116,22 +91,23 @@ class AnswerStore:
             def remove(self, file_path: Any) -> None:
                 """Delete no file: there are none, and a manipulated database could name any."""
 
+        self.folder, self._say, self._is_broken = folder, say, False
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             folder.chmod(0o700)
-            return cls(folder, Cache(str(folder), disk=JsonDisk, **_ALWAYS), say)
+            self.cache = Cache(str(folder), disk=JsonDisk, **_ALWAYS)
         except Exception as error:  # of the system, SQLite or diskcache
             found = str(getattr(error, "strerror", None) or error)
             raise InputError(folder, found=found, expected="a folder for the cache of answers") from None
 
     def guarded(self, use: Callable[[], _T]) -> _T | None:
         """Return the result of a function that uses the cache; after an error, say so once, and return None."""
-        if not self.is_broken:
+        if not self._is_broken:
             try:
                 return use()
             except Exception as error:  # whatever is wrong with the cache must not end a run
-                self.is_broken = True
-                self.say(f"{self.folder}: {error}; the run goes on without this cache of answers")
+                self._is_broken = True
+                self._say(f"{self.folder}: {error}; the run goes on without this cache of answers")
         return None
 
     def get(self, name: str) -> Any:
@@ -164,21 +140,16 @@ class AnswerStore:
             yield path, count
 
 
-@dataclass(eq=False)
 class AnswerCache:
     """Cached answers of the model of a ledger."""
 
-    store: AnswerStore
-    ledger: Ledger
-    _has_identity: bool = field(default=False, init=False)
-
-    def __post_init__(self) -> None:
-        """Compute the hash of the identity of the model."""
-        self._rater = blake2b(canonical(self.ledger.identity), digest_size=8).hexdigest()
+    def __init__(self, store: AnswerStore, ledger: Ledger) -> None:
+        self._store, self._ledger, self._has_identity = store, ledger, False
+        self._rater = blake2b(canonical(ledger.identity), digest_size=8).hexdigest()
 
     def exists(self) -> bool:
         """Return whether there are cached answers of the model."""
-        return bool(self.store.guarded(lambda: self._rater in self.store.cache))
+        return bool(self._store.guarded(lambda: self._rater in self._store.cache))
 
     def answer(self, key: bytes, attempt: int = 1) -> tuple[dict[str, Any], dict[str, int]] | None:
         """Return the content of the ledger line that answers a question, and the state of each key in this line.
@@ -186,13 +157,13 @@ class AnswerCache:
         ``key`` is the question's 16-byte key, ``attempt`` is 1 or 2. Return None if there is no cached answer.
         """
 
-        def read() -> tuple[dict[str, Any], dict[str, int]] | None:
-            found = self.store.get(self._name(key.hex(), attempt))
-            entry = self.store.get(found) if isinstance(found, str) else found
-            states = entry and dict(zip(entry["keys"], self.ledger.parsed(entry)[1], strict=True))
+        def read() -> Any:
+            found = self._store.get(self._name(key.hex(), attempt))
+            entry = self._store.get(found) if isinstance(found, str) else found
+            states = entry and dict(zip(entry["keys"], self._ledger.parsed(entry)[1], strict=True))
             return (entry | {"origin": "cache"}, states) if states and key.hex() in states else None
 
-        return self.store.guarded(read)
+        return self._store.guarded(read)
 
     def add(self, entry: Mapping[str, Any], *, replace: bool = True) -> None:
         """Add the content of a ledger line with an answer; without ``replace``, only if its question has no answer."""
@@ -200,12 +171,12 @@ class AnswerCache:
         content = {name: value for name, value in entry.items() if name not in ("origin", "checksum")}
 
         def write() -> None:
-            cache = self.store.cache
+            cache = self._store.cache
             if not replace and all(name in cache for name in names):
                 return
             value = msgspec.json.encode(content)
             if not self._has_identity:
-                cache[self._rater] = canonical(self.ledger.identity)
+                cache[self._rater] = canonical(self._ledger.identity)
                 self._has_identity = True
             if len(names) > 1:
                 shared = f"{self._rater}+{blake2b(value, digest_size=16).hexdigest()}"
@@ -214,26 +185,26 @@ class AnswerCache:
             for name in names:
                 cache[name] = value
 
-        self.store.guarded(write)
+        self._store.guarded(write)
 
     def add_ledger(self) -> None:
         """Add the answers of the ledger that are not in the cache, such as those of runs without it."""
 
         def write() -> None:
-            with self.ledger.path.open("rb") as stream:
-                name = f"{self._rater}:{os.fstat(stream.fileno()).st_ino}:{self.ledger.path.absolute()}"
-                end = self.store.get(name) or 0
+            with self._ledger.path.open("rb") as stream:
+                name = f"{self._rater}:{os.fstat(stream.fileno()).st_ino}:{self._ledger.path.absolute()}"
+                end = self._store.get(name) or 0
                 stream.seek(end)
                 while lines := [line for line in islice(stream, _LINES) if line.endswith(b"\n")]:
-                    with self.store.cache.transact():
+                    with self._store.cache.transact():
                         for line in lines:
                             if "answer" in (entry := msgspec.json.decode(line)):
                                 self.add(entry, replace=False)
                         end += sum(map(len, lines))
-                        self.store.cache[name] = msgspec.json.encode(end)
+                        self._store.cache[name] = msgspec.json.encode(end)
 
-        if self.ledger.path.exists():
-            self.store.guarded(write)
+        if self._ledger.path.exists():
+            self._store.guarded(write)
 
     def _name(self, key: str, attempt: int) -> str:
         return f"{self._rater}/{key}" if attempt == 1 else f"{self._rater}/{key}-{attempt}"

@@ -88,10 +88,7 @@ class Pass:
                 self._gate.stop()
 
     async def _ask(self, request: Request) -> None:
-        """Send a request, with repetitions until it is answered or finally fails, and record the result.
-
-        The gate has already admitted the request.
-        """
+        """Send an admitted request, with repetitions until it is answered or finally fails; record the result."""
         pending = _Pending(request)
         try:
             raw = await self._until_answered(pending)

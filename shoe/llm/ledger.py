@@ -122,20 +122,16 @@ class Index:
             keys, states = keys[order], states[order]
             same_head = (keys[1:] == keys[:-1]).all(axis=1)
         starts = np.flatnonzero(np.concatenate([[True], ~same_head]))
-        self._keys, self._states = keys[starts], _combined(states, starts)
+        first = states[starts]
+        later = states[np.minimum(starts + 1, len(states) - 1)]
+        for once, final in ((State.UNPARSED_ONCE, State.UNPARSABLE), (State.REFUSED_TOGETHER, State.REFUSED)):
+            later = np.where(later == once, np.int8(final), later)
+        has_second = np.isin(first, [State.UNPARSED_ONCE, State.REFUSED_TOGETHER])
+        has_second &= np.diff(np.append(starts, len(states))) > 1
+        self._keys, self._states = keys[starts], np.where(has_second, later, first).astype(np.int8)
         self._heads = self._keys[:, 0].copy()
         runs = np.flatnonzero(np.concatenate([[True], self._heads[1:] != self._heads[:-1], [True]]))
         self._longest = int(np.diff(runs).max())
-
-
-def _combined(states: States, starts: NDArray[np.int64]) -> States:
-    first = states[starts]
-    second = states[np.minimum(starts + 1, len(states) - 1)]
-    several = np.diff(np.append(starts, len(states))) > 1
-    later = np.where(second == State.UNPARSED_ONCE, np.int8(State.UNPARSABLE), second)
-    later = np.where(second == State.REFUSED_TOGETHER, np.int8(State.REFUSED), later)
-    asked_again = (first == State.UNPARSED_ONCE) | (first == State.REFUSED_TOGETHER)
-    return np.where(asked_again & several, later, first).astype(np.int8)
 
 
 FORMAT = "shoe ledger"

@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Iterator
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Self
 
@@ -245,10 +244,7 @@ def account(raters: Raters, outcome: Outcome, rules: Rules) -> Account:
     for part, rated in outcome.parts.items():
         plan[f"{part}s"] = PartPlan(rules[part], len(rated.plan.synset), len(rated.plan), int(unanswered(rated).sum()))
         if rated.sampled is not None:
-            disagreement = {
-                column: {**asdict(found), "share": found.share, "interval_95": list(found.interval)}
-                for column, found in rated.disagreements.items()
-            }
+            disagreement = {column: found._asdict() for column, found in rated.disagreements.items()}
             first, seed = raters.sessions[0].config.name, raters.file.ensemble.seed
             prefilter[f"{part}s"] = Prefilter(first, rated.zeros, len(rated.sampled), seed, disagreement, PAPER)
     return Account(complete=is_complete(outcome), plan=plan, prefilter=prefilter or None)

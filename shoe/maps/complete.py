@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -43,15 +43,10 @@ class Why(StrEnum):
 
 
 class CompletionSpent(Document, frozen=True):
-    """Number of requests of this run, and their cost in the currency of the price table.
-
-    Attributes:
-        cached: number of answers that came from the user's cache, for the pairs rated in this run.
-    """
+    """Number of requests of this run, and their cost in the currency of the price table."""
 
     requests: Count
     cost: float
-    cached: Count = 0
 
 
 class CompletionRound(Document, frozen=True):
@@ -134,23 +129,6 @@ class MapCompleted(Document, frozen=True, kw_only=True):
     pairs: CompletedPairs
     spent: CompletionSpent
     rounds: list[CompletionRound]
-
-    @classmethod
-    def from_completion(
-        cls, completion: Completion, tolerance: float, whole_build: int, looked_up: int, out: Path
-    ) -> Self:
-        """Return a completion as a JSON document; the arguments become attributes of it and of its ``pairs``."""
-        last = completion.rounds[-1]
-        return cls(
-            out=str(out) if last.rated else None,
-            tolerance=tolerance,
-            why=completion.why.name.lower(),
-            map=last.map,
-            map_interval=last.map_interval,
-            pairs=CompletedPairs(last.rated, last.unanswered, whole_build, looked_up),
-            spent=CompletionSpent(last.requests, last.cost, last.cached),
-            rounds=completion.rounds,
-        )
 
 
 class CompleteEstimate(Document, frozen=True):
@@ -282,11 +260,7 @@ def _round(look: Look, draft: Draft, request_count: int, budget: Budget) -> Comp
 
 
 def _select(look: Look, open_score: OpenScore, draft: Draft, most: int) -> dict[Part, list[Pair]]:
-    """Return the pairs of the next round, per part of speech; empty if no pair can be asked about.
-
-    Of the two criteria in :mod:`shoe.maps.influence`, the one that contributes more to the interval's width is used
-    first.
-    """
+    """Return the pairs of the next round, per part of speech, by the criterion that widens the interval more."""
     lookups = _lookups(open_score)
     askable = {part: draft.askable(of_part) for part, of_part in lookups.items()}
     matches_width, width = (high - low for low, high in (look.matches, look.interval))

@@ -128,11 +128,6 @@ class RaterEstimate(Document, frozen=True):
         """Whether the cost is unknown, because the rater has requests and no price."""
         return self.requests is not None and self.cost is None
 
-    def rounded(self) -> RaterEstimate:
-        """Return the estimate with ranges of three significant digits."""
-        ranges = {name: value for name, value in structs.asdict(self).items() if isinstance(value, Range)}
-        return structs.replace(self, **{name: value.rounded() for name, value in ranges.items()})
-
 
 class Estimate(Document, frozen=True):
     """Estimate of a whole run.
@@ -156,14 +151,19 @@ class Estimate(Document, frozen=True):
 
     def rounded(self) -> Estimate:
         """Return the estimate with ranges of three significant digits, as written to JSON."""
-        cost = self.cost.rounded() if self.cost else None
-        return structs.replace(self, raters=tuple(r.rounded() for r in self.raters), cost=cost)
+        raters = tuple(structs.replace(rater, **_rounded(rater)) for rater in self.raters)
+        return structs.replace(self, raters=raters, **_rounded(self))
 
 
 class BuildEstimate(Document, frozen=True):
     """Result of ``shoe map build --dry-run``."""
 
     estimate: Estimate
+
+
+def _rounded(document: Document) -> dict[str, Range]:
+    ranges = {name: value for name, value in structs.asdict(document).items() if isinstance(value, Range)}
+    return {name: value.rounded() for name, value in ranges.items()}
 
 
 def measured_progress(raters: Raters, outcome: Outcome) -> dict[str, Progress]:
@@ -219,11 +219,7 @@ def _or_measured(assumed: Range, value: float | None) -> Range:
 
 
 def _not_zero(part: Subject, first: RaterConfig, known: Progress) -> tuple[int, int, Range]:
-    """Return three numbers about the first rater's pairs of one part of speech.
-
-    These are the number of answered pairs, the number of answered pairs rated above 0, and the expected fraction of the
-    remaining pairs that will be rated above 0.
-    """
+    """Return the number of pairs that the first rater has answered and rated above 0, and the fraction of the rest."""
     answered, zeros = (count.get(part, 0) // first.repeats for count in (known.answered, known.zeros))
     if answered < ENOUGH:
         return answered, answered - zeros, NOT_ZERO[part]
@@ -233,7 +229,6 @@ def _not_zero(part: Subject, first: RaterConfig, known: Progress) -> tuple[int, 
 
 
 def _passed_on(part: Subject, questions: int, raters: RatersFile, first: Progress) -> Range:
-    """Return the number of pairs of one part of speech that each rater except the first will rate."""
     if part not in raters.ensemble.prefilter:
         return Range.exactly(questions)
     answered, above, share = _not_zero(part, raters.raters[0], first)
@@ -288,7 +283,6 @@ def _hours(config: RaterConfig, requests: Range, tokens: Range, seconds: float |
 
 
 def _mean_length(config: RaterConfig, sample: Sequence[Question], prompts: Prompts) -> float:
-    """Return the mean number of characters of a request, over the requests of a sample of questions."""
     size = min(config.pairs_per_request, len(sample))
     groups = [sample[start : start + size] for start in range(0, len(sample) - size + 1, size)]
     rendered = [prompts.render(group, several=config.pairs_per_request > 1) for group in groups]

@@ -223,8 +223,6 @@ def all_columns(similarity: SimilarityMap, raters: Sequence[Rater]) -> list[Rate
 
 
 class _Record(msgspec.Struct, rename={"purpose": "for", "origin": "from"}):
-    """Record of a completion in map.json."""
-
     purpose: dict[str, Any]
     raters: list[Any]
     origin: dict[str, Any]

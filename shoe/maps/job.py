@@ -8,6 +8,7 @@ of the prefilter. The result depends only on the stored answers, not on their or
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from threading import Event, Thread
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,30 +30,28 @@ PAPER = (0.00245, 0.01318)
 """Fraction of the paper's sample of zeros that another model did not rate 0: lowest and highest over the models."""
 
 
-@dataclass(frozen=True, slots=True)
-class Disagreement:
+class Disagreement(NamedTuple):
     """Disagreement of one rater with the first rater, on a sample of pairs that the first rater rated 0.
 
     Attributes:
         rated: number of sampled pairs that the rater rated.
         not_zero: number of sampled pairs that the rater rated 1 or more.
+        share: fraction, 0 to 1, of the rated pairs that are rated 1 or more.
+        interval_95: 95 % Wilson score interval [low, high] of ``share`` for all pairs that the first rater rated 0.
     """
 
     rated: int
     not_zero: int
+    share: float
+    interval_95: list[float]
 
-    @property
-    def share(self) -> float:
-        """Fraction, 0 to 1, of the rated pairs that are rated 1 or more."""
-        return self.not_zero / self.rated
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """95 % Wilson score interval (low, high) of ``share`` for all pairs that the first rater rated 0."""
+    @classmethod
+    def from_counts(cls, rated: int, not_zero: int) -> Self:
+        """Return the disagreement on ``rated`` pairs, of which ``not_zero`` are rated 1 or more."""
         from scipy.stats import binomtest
 
-        found = binomtest(self.not_zero, self.rated).proportion_ci(method="wilson")
-        return float(found.low), float(found.high)
+        interval = binomtest(not_zero, rated).proportion_ci(method="wilson")
+        return cls(rated, not_zero, not_zero / rated, [float(interval.low), float(interval.high)])
 
 
 @dataclass(slots=True, eq=False)
@@ -76,7 +75,7 @@ class Rated:
     cached: Indices
     sampled: Indices | None = None
     zeros: int = 0
-    disagreements: Mapping[str, Disagreement] = field(default_factory=dict)
+    disagreements: dict[str, Disagreement] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -190,13 +189,11 @@ class _Run:
             raise next((error for error in errors if isinstance(error, ShoeError)), errors[0])
         others = range(self._raters.sessions[0].columns.stop, len(self._raters.columns))
         for rated in self._parts.values():
-            if rated.sampled is not None:
-                states = {self._raters.columns[column]: rated.states[rated.sampled, column] for column in others}
-                rated.disagreements = {
-                    name: Disagreement(count, int((column > 0).sum()))
-                    for name, column in states.items()
-                    if (count := int((column >= 0).sum()))
-                }
+            for column in others if rated.sampled is not None else ():
+                states = rated.states[rated.sampled, column]
+                if count := int((states >= 0).sum()):
+                    found = Disagreement.from_counts(count, int((states > 0).sum()))
+                    rated.disagreements[self._raters.columns[column]] = found
 
     def _run_first(self, sample: int) -> None:
         self._rate(0, {part: np.arange(len(rated.plan)) for part, rated in self._parts.items()})
@@ -221,10 +218,7 @@ class _Run:
             self._rate(number, self._passed_on)
 
     def _rate(self, number: int, questions: Mapping[Subject, Indices]) -> None:
-        """Query the rater with index ``number``, and store the states of its answers.
-
-        ``questions`` are the indices of the questions, per part.
-        """
+        """Query the rater with index ``number`` about questions, by index per part, and store their states."""
         session = self._raters.sessions[number]
         for part, rows in questions.items():
             self._parts[part].asked[rows, session.columns] = True

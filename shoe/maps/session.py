@@ -2,11 +2,12 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import accumulate, groupby
 from pathlib import Path
 from statistics import median
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 import msgspec
 import numpy as np
@@ -18,7 +19,7 @@ from shoe.engines.base import Shard
 from shoe.engines.ray_cluster import Cluster
 from shoe.lexicon.expressions import POS
 from shoe.llm.budget import Budget, Price, usage_of
-from shoe.llm.cache import AnswerCache, AnswerStore
+from shoe.llm.cache import AnswerCache
 from shoe.llm.ledger import (
     ASK_AGAIN,
     ASKED_AGAIN,
@@ -44,6 +45,8 @@ from shoe.maps.config import Backend, RaterConfig, RatersFile, identity_of, read
 from shoe.maps.planning import Plan
 from shoe.maps.prompts import Group, Prompts, Question, Subject, describe, key_maker
 
+Answered = tuple[NDArray[np.int8], NDArray[np.bool_]]
+"""States of n questions in each repeat of a rater, and whether each answer came from the user's cache."""
 LOCAL_GROUP = 1024
 """Number of questions per group for raters without prompts."""
 _ATTEMPTS = (1, State.UNRATED), (2, State.UNPARSED_ONCE), (2, State.REFUSED_TOGETHER)
@@ -52,19 +55,29 @@ _LATEST = 1 << 18
 """Number of bytes at the end of a ledger from which token counts are measured."""
 
 
-class _Column(NamedTuple):
+@dataclass(eq=False, slots=True)
+class _Column:
     """Questions of one plan for one repeat of a rater.
 
     Attributes:
         rows: (n,) indices of the questions in the plan.
         keys: (n, 2) answer keys of the questions, see :data:`shoe.llm.ledger.Keys`.
         earlier: (n,) ratings in other ledgers of the rater, or negative states.
+        own: (n,) whether the question belongs to this shard.
+        states: (n,) states of the questions so far.
     """
 
     plan: Plan
     rows: Indices
     keys: Keys
     earlier: States
+    own: Mask
+    states: States
+
+    def wanted(self, state: State) -> Mask:
+        """Return (n,) whether each question is in a state, and belongs to this shard."""
+        mask: Mask = (self.states == state) & self.own
+        return mask
 
 
 class RaterSession:
@@ -77,20 +90,14 @@ class RaterSession:
         cache: the user's cache of answers; None without a cache, or for a rater that reads no prompts.
     """
 
-    def __init__(
-        self,
-        config: RaterConfig,
-        start: int,
-        prompts: Prompts,
-        folder: Path,
-        shard: Shard | None,
-        store: AnswerStore | None,
-    ) -> None:
+    cache: AnswerCache | None = None
+
+    def __init__(self, config: RaterConfig, start: int, prompts: Prompts, folder: Path, shard: Shard | None) -> None:
         """Create a session; no request is sent.
 
         ``start`` is the index of the rater's first column in the map. ``shard`` is the part of the questions that this
-        process sends, and stores in its own ledger; None for all. ``store`` is the user's cache of answers. Raise
-        OptionError if there is a shard, and only one process may query the rater.
+        process sends, and stores in its own ledger; None for all. Raise OptionError if there is a shard, and only one
+        process may query the rater.
         """
         if shard and not config.divisible:
             raise OptionError(
@@ -111,7 +118,6 @@ class RaterSession:
         self._earlier = [Ledger(path, other, partial(_parsed, backend)) for path, other in others if path != whole]
         own, base = (folder / shard.folder / whole.name, whole) if shard else (whole, None)
         self.ledger = Ledger(own, identity, partial(_parsed, backend), base=base)
-        self.cache = AnswerCache(store, self.ledger) if store and config.prompted else None
 
     def merge(self, say: Callable[[str], None]) -> int:
         """Move the answers in the ledgers of other processes to this ledger; return the number of added lines.
@@ -180,7 +186,7 @@ class RaterSession:
 
     def rate(
         self, wanted: Sequence[tuple[Plan, Indices]], budget: Budget, tally: Tally, say: Callable[[str], None]
-    ) -> list[tuple[NDArray[np.int8], NDArray[np.bool_]]]:
+    ) -> list[Answered]:
         """Copy answers from the user's cache, send the other questions to the rater, and return all its answers.
 
         ``wanted`` are plans, each with the indices of n of its questions. Return two (n, repeats) arrays per plan: the
@@ -191,54 +197,46 @@ class RaterSession:
         for ledger in self._earlier:
             ledger.refresh()
         columns = list(self._columns(wanted))
-        states, owned = self._known(columns), [self._owned(column.keys) for column in columns]
+        self._update(columns)
         if budget.reason == "known":
             for attempt, state in _ATTEMPTS:
-                tally.cached += self._take_cached(columns, states, owned, attempt, state)
+                tally.cached += self._take_cached(columns, attempt, state)
         elif self.cache and not budget.stopping:
             self.cache.add_ledger()
-        if budget.stopping or not any((pending(state) & own).any() for state, own in zip(states, owned, strict=True)):
-            tally.known += sum(map(len, states))
-            return self._by_plan(columns, states)
+        if budget.stopping or not any((pending(column.states) & column.own).any() for column in columns):
+            tally.known += sum(len(column.rows) for column in columns)
+            return self._by_plan(columns)
         tally.waiting = True
         with writing(self.ledger.path, self.ledger.identity, lambda: budget.stopping, say) as writer:
             tally.waiting = False
             if writer is None:
-                return self._by_plan(columns, states)
-            states = self._known(columns)
-            tally.known += sum(int(np.count_nonzero(~pending(state))) for state in states)
+                return self._by_plan(columns)
+            self._update(columns)
+            tally.known += sum(int(np.count_nonzero(~pending(column.states))) for column in columns)
             config, hint = self.config, " (--ask-again unparsable,refused sends these questions again)"
             names = (config.model, getattr(config, "base_url", "").partition("?")[0]) if config.chats else ()
             terms = Terms(config.price or Price(), config.sampling, config.prompted, hint, *names)
             recorder = LedgerRecorder(self.ledger, writer, budget, tally, terms, say=say, cache=self.cache)
-            for attempt, state_wanted in _ATTEMPTS:
-                tally.cached += self._take_cached(columns, states, owned, attempt, state_wanted, writer)
-                masks = [(state == state_wanted) & own for state, own in zip(states, owned, strict=True)]
-                count = sum(int(np.count_nonzero(mask)) for mask in masks)
+            for attempt, state in _ATTEMPTS:
+                tally.cached += self._take_cached(columns, attempt, state, writer)
+                count = sum(int(column.wanted(state).sum()) for column in columns)
                 if count and not budget.stopping:
                     tally.total += count
-                    size = 1 if state_wanted == State.REFUSED_TOGETHER else self._size
-                    groups = self._groups(columns, masks, size, attempt)
+                    size = 1 if state == State.REFUSED_TOGETHER else self._size
+                    groups = self._groups([(column, column.wanted(state)) for column in columns], size, attempt)
                     if self.cluster and config.divisible and (config.prompted or config.is_local):
                         self._distribute(self.cluster, groups, recorder)
                     else:
                         self._backend.rate(groups, recorder)
                 writer.flush()
                 recorder.check()
-                self.ledger.refresh(writer.synced)
-                states = self._states(columns)
+                self._update(columns, writer.synced)
             if tally.cached:
                 say(f"{config.name}: {pluralize(tally.cached, 'answer')} from the cache")
-        return self._by_plan(columns, states)
+        return self._by_plan(columns)
 
     def _take_cached(
-        self,
-        columns: Sequence[_Column],
-        states: Sequence[States],
-        owned: Sequence[Mask],
-        attempt: int,
-        wanted: State,
-        writer: Writer | None = None,
+        self, columns: Sequence[_Column], attempt: int, wanted: State, writer: Writer | None = None
     ) -> int:
         """Look up cached answers to the questions in a state, and replace the states of the answered questions.
 
@@ -250,8 +248,8 @@ class RaterSession:
         if self.cache is None or not self.cache.exists():
             return 0
         is_strict = any(event["event"] == ASK_AGAIN for event in self.ledger.events)
-        for column, column_states, own in zip(columns, states, owned, strict=True):
-            for row in np.flatnonzero((column_states == wanted) & own).tolist():
+        for column in columns:
+            for row in np.flatnonzero(column.wanted(wanted)).tolist():
                 key = column.keys[row].astype(">u8").tobytes()
                 if (found := self.cache.answer(key, attempt)) is None:
                     continue
@@ -265,7 +263,7 @@ class RaterSession:
                     written.add(joined)
                 final = {State.UNPARSED_ONCE: State.UNPARSABLE, State.REFUSED_TOGETHER: State.REFUSED}
                 state = by_key[key.hex()]
-                column_states[row] = final.get(State(state), state) if state < 0 and attempt > 1 else state
+                column.states[row] = final.get(State(state), state) if state < 0 and attempt > 1 else state
                 count += attempt > 1 or state not in final
         return count
 
@@ -281,22 +279,22 @@ class RaterSession:
                     for key in [key_maker(ledger.identity, self.prompt_digest(plan.part), plan.part, repeat)]
                 ]
                 known = [ledger.states(other) for ledger, other in zip(self._earlier, keys[1:], strict=True)]
-                yield _Column(plan, rows, keys[0], np.max([np.full(len(rows), State.UNRATED, np.int8), *known], axis=0))
+                unrated = np.full(len(rows), State.UNRATED, np.int8)
+                # A request belongs to the shard of its first question.
+                first_of_request = np.arange(len(rows)) // self._size * self._size
+                own = self._shard.holds(keys[0][first_of_request, 0]) if self._shard else np.ones(len(rows), np.bool_)
+                yield _Column(plan, rows, keys[0], np.max([unrated, *known], axis=0), own, unrated)
 
-    def _known(self, columns: Iterable[_Column]) -> list[States]:
-        self.ledger.refresh()
-        return self._states(columns)
+    def _update(self, columns: Iterable[_Column], end: int | None = None) -> None:
+        """Read the ledger up to byte ``end``; an unrated question has the rating of another ledger of the rater."""
+        self.ledger.refresh(end)
+        for column in columns:
+            states = self.ledger.states(column.keys)
+            column.states = np.where((states < 0) & (column.earlier >= 0), column.earlier, states)
 
-    def _states(self, columns: Iterable[_Column]) -> list[States]:
-        """Return the (n,) states of each column; an unrated question has the rating of another ledger of the rater."""
-        found = [(self.ledger.states(column.keys), column.earlier) for column in columns]
-        return [np.where((own < 0) & (earlier >= 0), earlier, own) for own, earlier in found]
-
-    def _by_plan(
-        self, columns: Sequence[_Column], states: Sequence[States]
-    ) -> list[tuple[NDArray[np.int8], NDArray[np.bool_]]]:
-        cached = [self.ledger.is_cached(column.keys) for column in columns]
-        parts = [slice(start, start + self.config.repeats) for start in range(0, len(states), self.config.repeats)]
+    def _by_plan(self, columns: Sequence[_Column]) -> list[Answered]:
+        states, cached = [one.states for one in columns], [self.ledger.is_cached(one.keys) for one in columns]
+        parts = [slice(start, start + self.config.repeats) for start in range(0, len(columns), self.config.repeats)]
         return [(np.stack(states[part], axis=1), np.stack(cached[part], axis=1)) for part in parts]
 
     def _distribute(self, cluster: Cluster, groups: Iterator[Group], recorder: LedgerRecorder) -> None:
@@ -309,20 +307,13 @@ class RaterSession:
         job = Job(config.name, make, each.concurrency, *settings)
         Spread(cluster, job, workers, recorder, self.ledger.path).run(groups)
 
-    def _owned(self, keys: Keys) -> Mask:
-        """Return the (n,) mask of questions of this shard; a request belongs to the shard of its first question."""
-        if self._shard is None:
-            return np.ones(len(keys), np.bool_)
-        row = np.arange(len(keys))
-        return self._shard.holds(keys[row - row % self._size, 0])
-
-    def _groups(self, columns: Sequence[_Column], masks: Sequence[Mask], size: int, attempt: int) -> Iterator[Group]:
-        """Yield requests with the questions in ``masks``, one (n,) mask per column.
+    def _groups(self, wanted: Sequence[tuple[_Column, Mask]], size: int, attempt: int) -> Iterator[Group]:
+        """Yield requests with the questions in the (n,) mask of each column.
 
         Questions are grouped by index, ``size`` indices per request. So a question is always together with the same
         others, whichever questions are already answered.
         """
-        for column, mask in zip(columns, masks, strict=True):
+        for column, mask in wanted:
             plan = column.plan
             for _, group in groupby(np.flatnonzero(mask).tolist(), lambda row: row // size):
                 questions = []
@@ -351,24 +342,16 @@ class Raters:
         shard: the part of the questions that this process sends; None for all questions.
     """
 
-    def __init__(
-        self,
-        file: RatersFile,
-        prompts: Prompts,
-        folder: Path,
-        shard: Shard | None = None,
-        store: AnswerStore | None = None,
-    ) -> None:
+    def __init__(self, file: RatersFile, prompts: Prompts, folder: Path, shard: Shard | None = None) -> None:
         """Create the sessions; no request is sent.
 
-        ``folder`` is the folder of the ledgers, which is created when the first answer is stored. ``store`` is the
-        user's cache of answers; None for no cache. Raise OptionError if two raters have the same settings, or there is
-        a shard and only one process may query a rater.
+        ``folder`` is the folder of the ledgers, which is created when the first answer is stored. Raise OptionError if
+        two raters have the same settings, or there is a shard and only one process may query a rater.
         """
         self.file, self.prompts, self.shard = file, prompts, shard
         starts = accumulate((config.repeats for config in file.raters), initial=0)
         self.sessions = [
-            RaterSession(config, start, prompts, folder, shard, store)
+            RaterSession(config, start, prompts, folder, shard)
             for config, start in zip(file.raters, starts, strict=False)
         ]
         seen: dict[bytes, str] = {}

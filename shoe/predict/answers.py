@@ -138,10 +138,7 @@ def spread(
 
 
 def _client(config: BackendConfig, identity: Mapping[str, Any]) -> tuple[Asking, Parse]:
-    """Return two callbacks for a worker: one sends questions to the model, the other parses answers.
-
-    Raises ShoeError if the model files on the worker differ from those in ``identity``.
-    """
+    """Return callbacks for a worker, which send questions and parse answers; ShoeError if model files differ."""
     if comparable({**config.identity(), "model": identity["model"]}) != comparable(identity):
         raise ShoeError(f"model {quote(config.model)}: the model files on a worker differ from those on this machine")
     return cast("Asking", config.open()), parsed

@@ -134,10 +134,7 @@ def pair_recall(paired: Iterable[Paired], truth: GroundTruth) -> PairFigures:
 
 
 def _not_suppressed(boxes: Floats, score: Floats, label: NDArray[np.object_], most: float) -> Mask:
-    """Return an (n,) mask: True for boxes that greedy non-maximum suppression keeps (IoU threshold ``most``).
-
-    Only boxes with equal labels suppress each other.
-    """
+    """Return the (n,) mask of boxes that greedy NMS among boxes of equal labels keeps (IoU threshold ``most``)."""
     order = np.argsort(-score, kind="stable")
     later, earlier = np.tril_indices(len(order), -1)
     same = label[order[later]] == label[order[earlier]]

@@ -180,10 +180,7 @@ def _interactions(
 def _yes_confidences(
     pair: Pair, answers: Sequence[Answer], benchmark: Benchmark, written: WrittenCounts
 ) -> dict[str, float | None]:
-    """Return the confidence of each verb: P(yes), or for no_interaction the product of P(no) over all other verbs.
-
-    Answers without "yes" or "no" are left out, and are counted in ``written``.
-    """
+    """Return the confidence by verb: P(yes), or for no_interaction the product of P(no); count unread answers."""
     shares = {answer.verb: word_shares(answer, YES_NO) for answer in answers}
     known = {verb: found[0] for verb, found in shares.items() if found is not None}
     written.unread += len(shares) - len(known)
@@ -213,10 +210,7 @@ def _first_word(answer: Answer) -> str:
 def _write_whole(
     answers: Sequence[Answer], path: Path, sizes: Sizes, benchmark: Benchmark, first: Mapping[str, Any]
 ) -> Counter[float]:
-    """Write the predictions in answers about whole images, with boxes in pixels and the scores in the text.
-
-    Return the number of predictions for each score.
-    """
+    """Write the predictions in answers about whole images, with boxes in pixels; return their number by score."""
     from shoe.predictions import read_predictions
     from shoe.predictions.vlm import write_vlm
 

@@ -357,7 +357,7 @@ def _disagreements(raters: Raters, outcome: Outcome) -> Iterator[str]:
             f"{len(rated.sampled):,} of these pairs"
         )
         for column, found in rated.disagreements.items():
-            share, low, high, *paper = (f"{100 * v:.3f} %" for v in (found.share, *found.interval, *PAPER))
+            share, low, high, *paper = (f"{100 * v:.3f} %" for v in (found.share, *found.interval_95, *PAPER))
             yield (
                 f"  {column} rated {found.not_zero:,} of {found.rated:,} above 0: {share} (95 % interval {low} to "
                 f"{high}; the paper's models {' to '.join(paper)})"

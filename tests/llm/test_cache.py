@@ -60,7 +60,7 @@ def test_an_answer_comes_back_with_its_origin_and_only_for_its_rater_and_attempt
     assert first == (entry(1) | {"origin": "cache"}, {request(1).key.hex(): 3})
     assert second is not None
     assert second[1] == {request(1).key.hex(): 4}
-    other = AnswerCache(again.store, fresh(tmp_path, IDENTITY | {"revision": "2"}))
+    other = AnswerCache(again._store, fresh(tmp_path, IDENTITY | {"revision": "2"}))
     assert not other.exists()
     assert other.answer(request(1).key) is None
 
@@ -77,7 +77,7 @@ def test_an_answer_to_several_questions_is_found_by_each_also_after_one_is_answe
 
 def test_only_the_user_can_read_it(tmp_path: Path) -> None:
     (tmp_path / "cache" / "shoe-answers").mkdir(parents=True)
-    folder = opened(tmp_path).store.folder
+    folder = opened(tmp_path)._store.folder
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     assert stat.S_IMODE((tmp_path / "cache").stat().st_mode) != 0o700  # a folder of the user's own is left as it is
 
@@ -120,7 +120,7 @@ def test_a_planted_pickle_is_not_run(where: str, tmp_path: Path, monkeypatch: py
     if where == "key":
         assert found
         with pytest.raises(ShoeError, match="no JSON"):
-            cache.store.summary()
+            cache._store.summary()
     else:
         assert found is None
         assert len(said) == 1
@@ -139,7 +139,7 @@ def test_a_planted_pickle_is_not_run(where: str, tmp_path: Path, monkeypatch: py
     ("name", "value"), [("a", {"a": 1}), ("a", "text"), (1, b"{}"), (b"a", b"{}"), ("a", b"no JSON")]
 )
 def test_nothing_but_json_by_text_is_stored(name: Any, value: Any, tmp_path: Path) -> None:
-    store = opened(tmp_path).store
+    store = opened(tmp_path)._store
     with pytest.raises(ShoeError):
         store.cache[name] = value
     assert list(store.cache) == []
@@ -155,18 +155,18 @@ def test_a_cache_that_cannot_be_used_is_one_line_and_no_error(tmp_path: Path) ->
     assert open_cache(str(tmp_path / "torn"), said.append) is None
     assert len(said) == 2
     with pytest.raises(InputError):
-        AnswerStore.open(tmp_path / "torn" / "shoe-answers", said.append)
+        AnswerStore(tmp_path / "torn" / "shoe-answers", said.append)
 
 
 def test_the_answers_of_a_ledger_are_added_once_and_what_came_later_too(tmp_path: Path) -> None:
     cache = opened(tmp_path)
     cache.add_ledger()  # there is none
-    with writing(cache.ledger.path, IDENTITY, lambda: False, print) as writer:
+    with writing(cache._ledger.path, IDENTITY, lambda: False, print) as writer:
         assert writer is not None
         writer.append(line([1, 2], [4, 0]))
     cache.add_ledger()
     assert cache.answer(request(2).key)
-    with cache.ledger.path.open("ab") as stream:
+    with cache._ledger.path.open("ab") as stream:
         stream.write(line([3], [1]) + line([4], [1])[:-5])
     opened(tmp_path).add_ledger()
     assert cache.answer(request(3).key)
@@ -174,15 +174,15 @@ def test_the_answers_of_a_ledger_are_added_once_and_what_came_later_too(tmp_path
 
 
 def test_an_export_is_a_ledger_with_every_answer(tmp_path: Path) -> None:
-    store = opened(tmp_path).store
+    store = opened(tmp_path)._store
     identity = {"kind": "openai", **IDENTITY}
     cache = AnswerCache(store, fresh(tmp_path, identity))
     for one in (entry(0), entry(1, 2, state=1), entry(3, state=-4), entry(3, attempt=2)):
         cache.add(one)
-    ((path, count),) = cache.store.export(tmp_path / "out")
+    ((path, count),) = cache._store.export(tmp_path / "out")
     assert count == 4
     found = fresh(tmp_path / "out", identity, path.name)
     found.refresh()
     assert states(found, 5) == [3, 1, 1, 3, -1]
     with pytest.raises(InputError):
-        list(cache.store.export(tmp_path / "out"))
+        list(cache._store.export(tmp_path / "out"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from shoe.lexicon.expressions import Part
     from shoe.lexicon.resolve import ObjectWords
     from shoe.llm.budget import Budget
+    from shoe.llm.cache import AnswerStore
     from shoe.maps.estimate import Estimate
     from shoe.maps.job import Outcome
     from shoe.maps.planning import Plan
@@ -90,6 +91,7 @@ def build(
     from rich.console import Console
 
     from shoe.llm.budget import Budget
+    from shoe.llm.cache import open_cache
     from shoe.llm.recorder import Progress
     from shoe.maps import built_map
     from shoe.maps.built_map import MapBuilt, is_complete
@@ -104,11 +106,12 @@ def build(
     treat_sigterm_as_interrupt()
     gc.enable()  # this command runs for days
     classes, again = benchmark(dataset).classes, parse_states(ask_again)
-    part, asking = parse_shard(shard, again), parse_engine(engine, gpus)
-    if not (part or dry_run):
+    asking = parse_engine(engine, gpus)
+    if not (shard or dry_run):
         built_map.check_place(out, built_map.WHOLE_MARK if whole else built_map.MARK)
     ledger = ledger or out.absolute().parent / LEDGER
-    session = open_raters(raters, prompts, ledger, part, cache, create=not dry_run)
+    session = open_raters(raters, prompts, ledger, shard, again, open_cache(cache, say, create=not dry_run))
+    part = session.shard
     tables = [read_predictions(path, dataset=dataset) for path in predictions or []]
     planned = None
     if whole:
@@ -175,34 +178,31 @@ def build(
 
 
 def open_raters(
-    raters: Path, prompts: Path | None, ledger: Path, part: Shard | None, cache: str | None, *, create: bool
+    raters: Path, prompts: Path | None, ledger: Path, shard: str | None, again: list[str], store: AnswerStore | None
 ) -> Raters:
     """Return the sessions of the raters in raters.toml, after a merge of the ledgers of other runs.
 
-    ``ledger`` is the folder of the ledgers, ``cache`` the value of --cache; ``create`` allows a new cache.
+    ``ledger`` is the folder of the ledgers, ``store`` the user's cache; the others are options. Raise OptionError if
+    both ``--shard`` and ``--ask-again`` are given.
     """
-    from shoe.llm.cache import open_cache
+    from shoe.engines.base import Shard
+    from shoe.llm.cache import AnswerCache
     from shoe.maps.prompts import Prompts
     from shoe.maps.raters_toml import read_raters
     from shoe.maps.session import Raters
 
-    store = open_cache(cache, say, create=create)
-    session = Raters(read_raters(raters), Prompts.read(prompts), ledger, part, store)
-    if merged := sum(each.merge(say) for each in session.sessions):
-        say(f"merged {merged:,} lines from the ledgers of other runs")
-    return session
-
-
-def parse_shard(shard: str | None, again: Sequence[str]) -> Shard | None:
-    """Return the shard in ``--shard``, None for None; raise OptionError for invalid text, or with ``--ask-again``."""
-    from shoe.engines.base import Shard
-
-    if shard is not None and again:
+    part = None if shard is None else Shard.parse(shard)
+    if part and again:
         raise OptionError(
             "--shard and --ask-again are mutually exclusive: "
             "first run with --ask-again --max-requests 0, then with --shard"
         )
-    return None if shard is None else Shard.parse(shard)
+    session = Raters(read_raters(raters), Prompts.read(prompts), ledger, part)
+    for each in session.sessions:
+        each.cache = AnswerCache(store, each.ledger) if store and each.config.prompted else None
+    if merged := sum(each.merge(say) for each in session.sessions):
+        say(f"merged {merged:,} lines from the ledgers of other runs")
+    return session
 
 
 def stored_answers(session: Raters, expected: Estimate) -> Iterator[str]:

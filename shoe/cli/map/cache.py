@@ -41,7 +41,7 @@ def cache(
         clear_cache(place)
         print(f"{place}: empty")
         return
-    store = AnswerStore.open(place, say)
+    store = AnswerStore(place, say)
     for path, count in store.export(export) if export else ():
         print(f"{path}: {pluralize(count, 'answer')}")
     if export is None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Option
 
 from shoe.cli import options
-from shoe.cli.map.build import LEDGER, PRICE, end_part, open_raters, parse_shard, stored_answers
+from shoe.cli.map.build import LEDGER, PRICE, end_part, open_raters, stored_answers
 from shoe.cli.output import put_json, say
 from shoe.cli.spending import approve_spending, end_at_budget
 from shoe.cli.workers import open_cluster, parse_engine, parse_states, treat_sigterm_as_interrupt
@@ -62,8 +62,9 @@ def complete(
     """
     from shoe.cli.map.tools import evaluate_predictions
     from shoe.llm.budget import Budget
+    from shoe.llm.cache import open_cache
     from shoe.llm.recorder import Progress
-    from shoe.maps.complete import CompleteEstimate, MapCompleted, first_round
+    from shoe.maps.complete import CompletedPairs, CompleteEstimate, CompletionSpent, MapCompleted, first_round
     from shoe.maps.complete import complete as complete_map
     from shoe.maps.estimate import estimate, measured_progress
     from shoe.maps.growing_map import begun
@@ -80,9 +81,10 @@ def complete(
     start = SimilarityMap.load(map, ENSEMBLE)
     folder = out or Path(f"{start.name}-completed")
     again, asking = parse_states(ask_again), parse_engine(engine, gpus)
-    part, begin = parse_shard(shard, again), begun(start, folder)
+    begin = begun(start, folder)
     ledger = ledger or folder.absolute().parent / LEDGER
-    session = open_raters(raters, None, ledger, part, cache, create=not dry_run)
+    session = open_raters(raters, None, ledger, shard, again, open_cache(cache, say, create=not dry_run))
+    part = session.shard
     if not dry_run:
         approve_spending(
             (config for config in session.file.raters if config.chats), lambda: "an amount that --max-cost can limit",
@@ -134,7 +136,12 @@ def complete(
             session.ask_again((), progress.say)
     plans = plan_dataset(report.truth.classes), plan_needed(report.truth.classes, [report.predictions])
     whole_build, looked_up = (sum(len(plan) for plan in parts.values()) for parts in plans)
-    found = MapCompleted.from_completion(completion, tolerance, whole_build, looked_up, folder)
+    last, why = completion.rounds[-1], completion.why.name.lower()
+    found = MapCompleted(
+        out=str(folder) if last.rated else None, tolerance=tolerance, why=why, map=last.map,
+        map_interval=last.map_interval, rounds=completion.rounds, spent=CompletionSpent(last.requests, last.cost),
+        pairs=CompletedPairs(last.rated, last.unanswered, whole_build, looked_up),
+    )  # fmt: skip
     if not put_json(found, json):
         to = console()
         to.print(rounds_table(completion, session.file.currency))
