@@ -14,6 +14,9 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+# No test reads or fills the cache of answers of the user who runs it.
+os.environ["SHOE_CACHE"] = "off"
+
 # Timing is the benchmark's business: a slow machine is no failure. By default a property sees the same few examples in
 # every run (a failure is then no accident of the day), as in CI, whose SHOE_TESTS=many has five times as many.
 # SHOE_TESTS=search draws new ones each time, and goes on from what failed before.

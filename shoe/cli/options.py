@@ -71,6 +71,15 @@ Json = Annotated[str | None, Option("--json", help="Write the results as JSON to
 AskAgain = Annotated[
     str | None, Option(metavar="STATES", help="Repeat requests that ended in these states: unparsable, refused.")
 ]
+Cache = Annotated[
+    str | None,
+    Option(
+        "--cache",
+        metavar="FOLDER",
+        envvar="SHOE_CACHE",
+        help="Folder of your cache of paid answers, or off. Default: the user's cache folder (~/.cache).",
+    ),
+]
 ShardText = Annotated[
     str | None,
     Option(

@@ -152,6 +152,7 @@ def predict(
     ] = None,
     max_cost: options.MaxCost = None,
     max_requests: Annotated[int | None, Option(min=0, help="Maximum number of requests to an endpoint.")] = None,
+    cache: options.Cache = None,
     shard: options.ShardText = None,
     engine: options.EngineText = "serial",
     gpus: options.Gpus = 0,
@@ -171,6 +172,7 @@ def predict(
     from shoe.core.documents import as_base_class
     from shoe.engines.base import Shard
     from shoe.llm.budget import Budget
+    from shoe.llm.cache import open_cache
     from shoe.llm.recorder import Progress
     from shoe.predict.answers import Answers
     from shoe.predict.confidence import NONE
@@ -202,10 +204,12 @@ def predict(
     def every() -> Any:
         return choices.questions(pictures, of_picture)
 
-    kept = Answers(files.answers, choices.model, files.whole.answers if files.whole else None, files.workers)
+    store, base = open_cache(cache, say, create=not dry_run), files.whole.answers if files.whole else None
+    kept = Answers(files.answers, choices.model, base, files.workers, store)
+    probabilities = choices.scoring.policy != NONE
     if merged := kept.merge(say):
         say(f"merged {merged:,} lines from the answer files of other runs")
-    plan = kept.plan(every)
+    plan = kept.plan(every, probabilities=probabilities)
     _print_plan(plan, choices.model)
     if choices.model.asks and not dry_run and plan.total > plan.known:
         cost = f"up to {plan.cost:,.2f}" if plan.cost else ""
@@ -215,8 +219,8 @@ def predict(
         model_requests.open_cluster(asking if plan.total > plan.known and not dry_run else None, gpus) as kept.cluster,
         Progress("", "questions") as progress,
     ):
-        probabilities = choices.scoring.policy != NONE
-        if not (kept.cluster or (dry_run and choices.model.asks)):  # workers would load a model for each measurement
+        # Workers would load a model for each measurement, and cached answers take no time.
+        if not (kept.cluster or plan.cached or (dry_run and choices.model.asks)):
             left, at_once = plan.total - plan.known, choices.model.at_once
             measured = kept.measure(every, left, at_once, budget, progress, probabilities=probabilities)
             if measured:
@@ -256,7 +260,8 @@ def _print_plan(plan: RunSize, config: BackendConfig) -> None:
     price = ""
     if config.asks:
         price = ", cost unknown: no price is set" if plan.cost is None else f", cost at most {plan.cost:,.4g}"
-    questions = f"{pluralize(plan.total, 'question')}, {plan.known:,} already answered"
+    cached = f", {plan.cached:,} of them in the cache" if plan.cached else ""
+    questions = f"{pluralize(plan.total, 'question')}, {plan.known:,} already answered{cached}"
     tokens = f"{plan.text_tokens:,} input tokens and {plan.answer_tokens:,} output tokens"
     say(f"{questions}; at most about {tokens}{price}" if plan.total > plan.known else questions)
 

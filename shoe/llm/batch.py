@@ -412,10 +412,7 @@ class BatchPass:
         self._running.append(started)
 
     def _look(self, started: Started) -> bool:
-        """Fetch the state of a batch, and return whether it has ended.
-
-        If it has ended, its answers are recorded, and its requests without an answer are repeated later.
-        """
+        """Fetch the state of a batch; if it has ended, record its answers, and return True."""
         batch = self._api.look(started.batch or "")
         if batch is not None and batch.status not in _OVER:
             self._progress(batch)
@@ -446,15 +443,10 @@ class BatchPass:
     def _keep_lines(
         self, started: Started, batch: BatchState, missing: dict[str, str]
     ) -> tuple[ShoeError | None, set[str]]:
-        """Record the answers and failures of a batch that are for questions of this run.
+        """Record the answers and failures of an ended batch that are for questions of this run.
 
-        Args:
-            batch: state of the ended batch, with its files.
-            missing: reason for the missing answer, by custom ID, initially for all requests. Requests with an answer
-                are removed; failed requests get a more specific reason.
-
-        Returns:
-            The first error after which a request cannot succeed, or None; and the custom IDs of recorded failures.
+        Requests with an answer are removed from ``missing``, the reasons by custom ID; failures get a specific reason.
+        Return the first error after which a request cannot succeed, or None; and the custom IDs of recorded failures.
         """
         hopeless, failed = None, set[str]()
         lines = (text for file in batch.files for text in self._api.lines(file))
@@ -481,10 +473,7 @@ class BatchPass:
         return hopeless, failed
 
     def _is_excused(self, started: Started, batch: BatchState) -> bool:
-        """Return True if a failed batch may be sent again without counting as a try; otherwise raise ShoeError.
-
-        It may be sent again if the endpoint's queue was full, or if it rejected ``response_format``.
-        """
+        """Return True if a failed batch may be sent again without counting as a try; otherwise raise ShoeError."""
         message = next((message for _, message in batch.problems if message), "no reason given")
         if any(code in _QUEUE_FULL for code, _ in batch.problems) and started.overlapped:
             # The queue of the endpoint is full until another batch ends.
@@ -502,7 +491,6 @@ class BatchPass:
         return True
 
     def _progress(self, batch: BatchState) -> None:
-        """Log the status of a batch if it has changed, and its progress after each tenth of its requests."""
         state = f"{batch.status} {10 * batch.done // batch.total if batch.total else 0}"
         if self._shown.get(batch.id) != state:
             self._shown[batch.id] = state

@@ -19,7 +19,8 @@ ANSWER_TOKENS_PER_QUESTION = 16
 BOUNDS = ("max_completion_tokens", "max_tokens", "max_new_tokens")
 """Sampling parameters that limit the tokens of an answer."""
 
-Reason = Literal["requests", "cost", "interrupted", "failed"]
+Reason = Literal["requests", "cost", "interrupted", "failed", "known"]
+"""Reason why no request is sent; "known": only stored answers are wanted."""
 _Money = Annotated[float, msgspec.Meta(ge=0)]
 
 
@@ -98,6 +99,7 @@ class Budget:
         max_requests: largest number of attempts, retries included; None for no limit.
         requests: number of attempts so far.
         spent: cost so far, estimated for answers that report no tokens.
+        cached: number of answers in the result of the run that came from the user's cache.
         reason: reason for the early end of the run; None while further requests are allowed.
     """
 
@@ -105,6 +107,7 @@ class Budget:
     max_requests: int | None = None
     requests: int = 0
     spent: float = 0.0
+    cached: int = 0
     reason: Reason | None = None
     _reserved: float = 0.0
     _in_flight: int = 0

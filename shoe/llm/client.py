@@ -88,10 +88,7 @@ class Pass:
                 self._gate.stop()
 
     async def _ask(self, request: Request) -> None:
-        """Send a request, with repetitions until it is answered or finally fails, and record the result.
-
-        The gate has already admitted the request.
-        """
+        """Send an admitted request, with repetitions until it is answered or finally fails; record the result."""
         pending = _Pending(request)
         try:
             raw = await self._until_answered(pending)
@@ -216,6 +213,7 @@ class Pass:
         self._reached = True
         self._denied = 0
         self._gate.record_answer()
+        raw["seconds"] = round(monotonic() - sent_at, 2)
         usage = raw.get("usage")
         if isinstance(usage, dict) and isinstance(usage.get("total_tokens"), int):
             self._gate.used(expected, usage["total_tokens"])

@@ -7,17 +7,20 @@ There is one ledger per ``identity``: the model and all settings that its answer
     {"keys":["9f.."],"failure":"429","detail":"..."}
     {"event":{...}}
 
-Between ``keys`` and ``answer`` are the fields of ``Request.about``, and ``attempt`` for a second attempt. The states of
-questions are computed by parsing the answers. A killed process leaves at most one incomplete line, at the end of the
-file; readers skip this line, and the next writer cuts it off. The event ``ask again`` discards earlier answers without
-a rating.
+Between ``keys`` and ``answer`` are the fields of ``Request.about``, ``attempt`` for a second attempt, the endpoint's
+``address``, and ``origin`` for an answer from the user's cache (:mod:`shoe.llm.cache`). ``answer`` is the answer as
+received; a single request adds ``seconds``, its duration. The states of questions are computed by parsing the answers.
+A killed process leaves at most one incomplete line, at the end of the file; readers skip this line, and the next writer
+cuts it off. The event ``ask again`` discards earlier answers without a rating.
 """
 
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import IntEnum
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
 from zlib import crc32
@@ -119,20 +122,16 @@ class Index:
             keys, states = keys[order], states[order]
             same_head = (keys[1:] == keys[:-1]).all(axis=1)
         starts = np.flatnonzero(np.concatenate([[True], ~same_head]))
-        self._keys, self._states = keys[starts], _combined(states, starts)
+        first = states[starts]
+        later = states[np.minimum(starts + 1, len(states) - 1)]
+        for once, final in ((State.UNPARSED_ONCE, State.UNPARSABLE), (State.REFUSED_TOGETHER, State.REFUSED)):
+            later = np.where(later == once, np.int8(final), later)
+        has_second = np.isin(first, [State.UNPARSED_ONCE, State.REFUSED_TOGETHER])
+        has_second &= np.diff(np.append(starts, len(states))) > 1
+        self._keys, self._states = keys[starts], np.where(has_second, later, first).astype(np.int8)
         self._heads = self._keys[:, 0].copy()
         runs = np.flatnonzero(np.concatenate([[True], self._heads[1:] != self._heads[:-1], [True]]))
         self._longest = int(np.diff(runs).max())
-
-
-def _combined(states: States, starts: NDArray[np.int64]) -> States:
-    first = states[starts]
-    second = states[np.minimum(starts + 1, len(states) - 1)]
-    several = np.diff(np.append(starts, len(states))) > 1
-    later = np.where(second == State.UNPARSED_ONCE, np.int8(State.UNPARSABLE), second)
-    later = np.where(second == State.REFUSED_TOGETHER, np.int8(State.REFUSED), later)
-    asked_again = (first == State.UNPARSED_ONCE) | (first == State.REFUSED_TOGETHER)
-    return np.where(asked_again & several, later, first).astype(np.int8)
 
 
 FORMAT = "shoe ledger"
@@ -176,6 +175,7 @@ class Ledger:
     base: Path | None = None
     events: list[Any] = field(default_factory=list, init=False)
     _index: Index = field(default_factory=Index, init=False)
+    _cached: bytearray = field(default_factory=bytearray, init=False)
     _offset: int = field(default=0, init=False)
     _file: int | None = field(default=None, init=False)
     _undecided: set[bytes] = field(default_factory=set, init=False)
@@ -188,6 +188,14 @@ class Ledger:
     def states(self, keys: Keys) -> States:
         """Return the (n,) states of questions, from the lines read so far; see :meth:`Index.states`."""
         return self._index.states(keys)
+
+    def is_cached(self, keys: Keys) -> Mask:
+        """Return (n,) whether each question has an answer from the user's cache, in the lines read so far."""
+        cached = Index()
+        if self._cached:
+            cached.add(as_keys(bytes(self._cached)), np.zeros(len(self._cached) // KEY_BYTES, np.int8))
+        found: Mask = cached.states(keys) != State.UNRATED
+        return found
 
     @property
     def asking_again(self) -> list[str]:
@@ -219,11 +227,12 @@ class Ledger:
     def _reset(self, file: int) -> None:
         """Discard all lines except those of the base; ``file`` is the inode number of the ledger's file."""
         if self.base is None:
-            self._index, self.events = Index(), []
+            self._index, self._cached, self.events = Index(), bytearray(), []
         elif self._file is None:
             base = Ledger(self.base, self.identity, self.parse)
             base.refresh()
-            self._index, self.events, self._undecided_before = base._index, base.events, base._undecided
+            self._index, self._cached, self.events = base._index, base._cached, base.events
+            self._undecided_before = base._undecided
         self._offset, self._file = 0, file
 
     def _read(self, stream: BinaryIO, size: int) -> None:
@@ -270,15 +279,13 @@ class Ledger:
         if before and checksum[:-1].isdigit() and int(checksum[:-1]) != crc32(before):
             raise ValueError("the line was changed after it was written")
         if "answer" in entry:
-            line_keys, line_states = bytes.fromhex("".join(entry["keys"])), self.parse(entry)
-            if not len(line_states) == len(entry["keys"]) == len(line_keys) / KEY_BYTES:
-                raise ValueError("the answer does not match the questions")
-            if not _ENTRY_STATES.issuperset(line_states):
-                raise ValueError("an invalid state")
+            line_keys, line_states = self.parsed(entry)
             if min(line_states) < 0:
                 if line in self._undecided_before:
                     return None  # the base has the same line: it counts as one answer, not as two
                 self._undecided.add(line)
+            if "origin" in entry:
+                self._cached += line_keys
             keys += line_keys
             states += bytes(state & 0xFF for state in line_states)
         elif "event" in entry:
@@ -287,6 +294,15 @@ class Ledger:
         elif "failure" not in entry:
             raise ValueError("no answer, failure or event")
         return None
+
+    def parsed(self, entry: Mapping[str, Any]) -> tuple[bytes, Sequence[int]]:
+        """Return the joined keys in a parsed line with an answer, and their states; raise ValueError for a bad line."""
+        keys, states = bytes.fromhex("".join(entry["keys"])), self.parse(entry)
+        if not len(states) == len(entry["keys"]) == len(keys) / KEY_BYTES:
+            raise ValueError("the answer does not match the questions")
+        if not _ENTRY_STATES.issuperset(states):
+            raise ValueError("an invalid state")
+        return keys, states
 
     def _damaged(self, number: int, line: bytes, error: Exception) -> InputError:
         with self.path.open("rb") as stream:
@@ -356,6 +372,12 @@ def ledgers_of(paths: Iterable[Path], identity: Mapping[str, Any]) -> list[tuple
     return [(path, theirs) for _, _, path, theirs in sorted(found, key=lambda one: one[:2])]
 
 
+def name_of(identity: Mapping[str, Any]) -> str:
+    """Return the usual file name of the ledger of a model with this identity."""
+    slug = re.sub("[^a-z0-9]+", "-", f"{identity['kind']} {identity['model']}".lower()).strip("-")[:60]
+    return f"{slug}-{blake2b(canonical(identity), digest_size=4).hexdigest()}.jsonl"
+
+
 def header(identity: Mapping[str, Any]) -> bytes:
     """Return the first line of a ledger, which contains the identity of the model."""
     return canonical({"format": FORMAT, "version": VERSION, "rater": identity}) + b"\n"
@@ -387,16 +409,19 @@ def _differences(line: bytes, identity: Mapping[str, Any]) -> str:
     return ", ".join(f"{name} {theirs.get(name)}, not {ours.get(name)}" for name in names)
 
 
-def answer_line(request: Request, raw: Mapping[str, Any], address: str = "") -> bytes:
-    """Return the ledger line of an answer; raise TypeError if the answer cannot be written as JSON.
+def answer_entry(request: Request, raw: Mapping[str, Any], address: str = "") -> dict[str, Any]:
+    """Return the content of the ledger line of an answer; ``address`` is the URL of the endpoint, "" if local.
 
-    ``address`` is the URL of the endpoint; "" for a local model.
     The line of a second attempt contains the attempt's number, because a merge of ledgers removes duplicate lines.
     """
-    attempt = {"attempt": request.attempt} if request.attempt > 1 else {}
+    more = {"attempt": request.attempt if request.attempt > 1 else 0, "address": address}
     keys = [key.hex() for key in request.keys]
-    place = {"address": address} if address else {}
-    line = msgspec.json.encode({"keys": keys, **request.about(), **attempt, **place, "answer": raw})[:-1]
+    return {"keys": keys, **request.about(), **{name: value for name, value in more.items() if value}, "answer": raw}
+
+
+def answer_line(entry: Mapping[str, Any]) -> bytes:
+    """Return the ledger line with some content and its checksum; raise TypeError if it cannot be written as JSON."""
+    line = msgspec.json.encode(entry)[:-1]
     return b"%b%b%d}\n" % (line, _CHECKSUM, crc32(line))
 
 

@@ -94,7 +94,6 @@ class Writer:
         self._release()
 
     def _release(self) -> bool:
-        """Release the reserved space on the disk; return whether there was any."""
         reserve, self._reserve = self._reserve, None
         if reserve is not None:
             os.close(reserve)
@@ -183,10 +182,7 @@ def _is_at(path: Path, handle: int) -> bool:
 
 
 def _lock(path: Path, handle: int, stopping: Callable[[], bool], say: Callable[[str], None]) -> bool:
-    """Wait for the lock of a file; return True when it is locked, False if stopped before.
-
-    The operating system releases the lock when the process ends.
-    """
+    """Wait for the lock of a file, which ends with the process; return False if stopped before it is locked."""
     from filelock import lock_descriptor
 
     notified = False
@@ -279,7 +275,12 @@ def parts_of(path: Path) -> list[Path]:
     """
     parts: list[Path] = []
     seen: set[str] = set()
-    for folder, inner, names in os.walk(path.parent, onerror=_unreadable, followlinks=True):
+
+    def refuse(error: OSError) -> None:
+        if not isinstance(error, FileNotFoundError):
+            raise InputError(Path(error.filename), found=str(error.strerror), expected="a folder that can be read")
+
+    for folder, inner, names in os.walk(path.parent, onerror=refuse, followlinks=True):
         if (real := os.path.realpath(folder)) in seen:
             inner.clear()
             continue
@@ -287,11 +288,6 @@ def parts_of(path: Path) -> list[Path]:
         if path.name in names and Path(folder) != path.parent:
             parts.append(Path(folder, path.name))
     return sorted(parts, key=lambda part: (-len(part.parts), part))
-
-
-def _unreadable(error: OSError) -> None:
-    if not isinstance(error, FileNotFoundError):
-        raise InputError(Path(error.filename), found=str(error.strerror), expected="a folder that can be read")
 
 
 def merge(
@@ -391,10 +387,7 @@ def _lines(path: Path, start: int | None = None) -> Iterator[bytes]:
 
 
 def _sorted_lines(lines: Iterable[bytes], size: int, folder: Path) -> Iterator[bytes]:
-    """Yield the distinct lines in sorted order, in limited memory: temporary files in ``folder`` hold ranges of keys.
-
-    ``size`` is an upper bound of the total size of the lines in bytes.
-    """
+    """Yield the distinct lines of at most ``size`` bytes in sorted order, by way of temporary files in ``folder``."""
     count = size // _IN_MEMORY + 1
     with ExitStack() as stack:
         files = [stack.enter_context(TemporaryFile(dir=folder)) for _ in range(count)]

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any, Self
 
 from shoe.core.errors import ShoeError, printable, quote
 from shoe.llm.budget import Budget, Price, Usage, likely_usage, most_usage, usage_of
+from shoe.llm.cache import AnswerCache
 from shoe.llm.errors import HOLLOW
-from shoe.llm.ledger import Ledger, answer_line, event_line, failure_line
+from shoe.llm.ledger import Ledger, answer_entry, answer_line, event_line, failure_line
 from shoe.llm.ledger_writer import Writer
 from shoe.llm.request import Request
 
@@ -146,6 +147,7 @@ class Tally:
         total: number of questions to send; each repeat and each second attempt counts.
         done: number of questions answered in this run.
         known: number of questions answered in earlier runs.
+        cached: number of questions with an answer that this run found in the user's cache.
         requests: number of attempts, retries included.
         retries: number of attempts that repeat a failed attempt.
         failures: number of attempts without an answer, by kind of failure.
@@ -157,6 +159,7 @@ class Tally:
     total: int = 0
     done: int = 0
     known: int = 0
+    cached: int = 0
     requests: int = 0
     retries: int = 0
     failures: Counter[str] = field(default_factory=Counter)
@@ -203,6 +206,7 @@ class LedgerRecorder:
         wordless: number of attempts without a usable answer since the latest usable answer.
         answered: whether there has been a usable answer.
         say: callback that takes a line for the user.
+        cache: cache to which each answer is added once it is in the ledger; None for no cache.
     """
 
     ledger: Ledger
@@ -213,6 +217,7 @@ class LedgerRecorder:
     wordless: int = field(default=0, init=False)
     answered: bool = field(default=False, init=False)
     say: Callable[[str], None] = field(default=lambda _: None)
+    cache: AnswerCache | None = None
     _names: list[str] = field(default_factory=list, init=False)
     _lock: Lock = field(default_factory=Lock, init=False)
     _in_flight: dict[bytes, float] = field(default_factory=dict, init=False)
@@ -260,12 +265,14 @@ class LedgerRecorder:
 
     def answer(self, request: Request, raw: Mapping[str, Any]) -> None:
         """Write a raw answer to the ledger, and book its cost; raise InputError if it cannot be written."""
-        self.writer.append(answer_line(request, raw, self.terms.address))
+        entry = answer_entry(request, raw, self.terms.address)
+        self.writer.append(answer_line(entry))
+        if self.cache:
+            self.cache.add(entry)
         self._compare_name(raw.get("model"))
         characters = request.characters() if self.terms.asks else 0
         self._settle(request, usage_of(raw) or likely_usage(characters, len(request.keys)), answered=True)
         if self.terms.asks:  # an unusable second answer is likely, and no sign of a broken endpoint
-            entry = {"keys": [key.hex() for key in request.keys], **request.about(), "answer": raw}
             self._count(is_usable=request.attempt > 1 or max(self.ledger.parse(entry)) >= 0)
 
     def failure(self, request: Request, kind: str, detail: str = "", usage: Usage | None = None) -> None:

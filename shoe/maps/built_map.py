@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Iterator
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Self
 
@@ -141,7 +140,11 @@ class Column(Document, frozen=True):
 
 
 class RaterRun(Document, frozen=True):
-    """Counts of one rater in this run: requests, retries, tokens, cost, answers, and failures per kind of failure."""
+    """Counts of one rater in this run: requests, retries, tokens, cost, answers, and failures per kind of failure.
+
+    Attributes:
+        cached: number of questions with an answer that this run found in the user's cache of answers.
+    """
 
     name: str
     requests: Count
@@ -151,6 +154,7 @@ class RaterRun(Document, frozen=True):
     cost: float
     answers: Count
     failures: dict[str, Count]
+    cached: Count = 0
 
 
 class BuildRun(Document, frozen=True):
@@ -183,7 +187,9 @@ class MapBuilt(Account, frozen=True, kw_only=True):
         runs = []
         for tally in outcome.tallies:
             sent = tally.requests, tally.retries, tally.input_tokens, tally.output_tokens
-            runs.append(RaterRun(tally.name, *sent, tally.cost, tally.done, dict(sorted(tally.failures.items()))))
+            runs.append(
+                RaterRun(tally.name, *sent, tally.cost, tally.done, dict(sorted(tally.failures.items())), tally.cached)
+            )
         run = BuildRun(budget.requests, budget.spent, raters.file.currency, runs, budget.reason)
         return cls(**structs.asdict(account(raters, outcome, rules)), columns=columns, run=run)
 
@@ -238,10 +244,7 @@ def account(raters: Raters, outcome: Outcome, rules: Rules) -> Account:
     for part, rated in outcome.parts.items():
         plan[f"{part}s"] = PartPlan(rules[part], len(rated.plan.synset), len(rated.plan), int(unanswered(rated).sum()))
         if rated.sampled is not None:
-            disagreement = {
-                column: {**asdict(found), "share": found.share, "interval_95": list(found.interval)}
-                for column, found in rated.disagreements.items()
-            }
+            disagreement = {column: found._asdict() for column, found in rated.disagreements.items()}
             first, seed = raters.sessions[0].config.name, raters.file.ensemble.seed
             prefilter[f"{part}s"] = Prefilter(first, rated.zeros, len(rated.sampled), seed, disagreement, PAPER)
     return Account(complete=is_complete(outcome), plan=plan, prefilter=prefilter or None)
@@ -272,7 +275,10 @@ def states_of(rated: Rated, column: int) -> dict[str, int]:
 
 
 def raters_of(raters: Raters, outcome: Outcome) -> Iterator[Rater]:
-    """Yield one rater per column of a map, with its settings and the number of its questions in each state."""
+    """Yield one rater per column of a map, with its settings and the number of its questions in each state.
+
+    If answers came from the user's cache, ``from_cache`` is their number per part.
+    """
     for session in raters.sessions:
         identity: dict[str, Any] = msgspec.json.decode(canonical(identity_of(session.config)))
         prompts = {f"{part}s": digest for part in outcome.parts if (digest := session.prompt_digest(part))}
@@ -284,7 +290,11 @@ def raters_of(raters: Raters, outcome: Outcome) -> Iterator[Rater]:
             column = session.columns.start + repeat
             states = {f"{part}s": states_of(rated, column) for part, rated in outcome.parts.items()}
             index = {"repeat": repeat + 1} if session.config.repeats > 1 else {}
-            yield Rater(name, session.config.model, details={**about, **index, "states": states})
+            cached = {
+                f"{part}s": count for part, rated in outcome.parts.items() if (count := int(rated.cached[column]))
+            }
+            counts = {"states": states} | ({"from_cache": cached} if cached else {})
+            yield Rater(name, session.config.model, details={**about, **index, **counts})
 
 
 def prompts_of(raters: Raters, outcome: Outcome) -> dict[str, str]:

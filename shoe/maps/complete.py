@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -63,6 +63,7 @@ class CompletionRound(Document, frozen=True):
         unanswered: number of questions without a valid answer so far.
         requests: number of requests of this run so far.
         cost: cost of this run so far, in the currency of the price table.
+        cached: number of answers so far that came from the user's cache.
     """
 
     map: Fraction
@@ -73,6 +74,7 @@ class CompletionRound(Document, frozen=True):
     unanswered: Count
     requests: Count
     cost: float
+    cached: Count = 0
 
     @property
     def width(self) -> float:
@@ -128,23 +130,6 @@ class MapCompleted(Document, frozen=True, kw_only=True):
     spent: CompletionSpent
     rounds: list[CompletionRound]
 
-    @classmethod
-    def from_completion(
-        cls, completion: Completion, tolerance: float, whole_build: int, looked_up: int, out: Path
-    ) -> Self:
-        """Return a completion as a JSON document; the arguments become attributes of it and of its ``pairs``."""
-        last = completion.rounds[-1]
-        return cls(
-            out=str(out) if last.rated else None,
-            tolerance=tolerance,
-            why=completion.why.name.lower(),
-            map=last.map,
-            map_interval=last.map_interval,
-            pairs=CompletedPairs(last.rated, last.unanswered, whole_build, looked_up),
-            spent=CompletionSpent(last.requests, last.cost),
-            rounds=completion.rounds,
-        )
-
 
 class CompleteEstimate(Document, frozen=True):
     """Result of ``shoe map complete --dry-run``: score before the first round, and estimate of the first round."""
@@ -189,7 +174,7 @@ def complete(
     """
     draft = Draft.from_map(similarity, raters, purpose, known)
     rounds: list[CompletionRound] = []
-    asked = 0
+    asked, cached_before = 0, draft.cached
     while True:
         look = look_at(similarity, task)
         state = _round(look, draft, asked, budget)
@@ -209,6 +194,7 @@ def complete(
         classes = {part: lookups.class_senses for part, lookups in _lookups(look.open_score).items()}
         asked = draft.add_answers(wanted, rate(wanted), classes)
         if asked:
+            draft.cached = cached_before + budget.cached
             similarity = draft.write(out)
 
 
@@ -270,15 +256,11 @@ def look_at(similarity: Similarity, task: Task) -> Look:
 def _round(look: Look, draft: Draft, request_count: int, budget: Budget) -> CompletionRound:
     answered = sum(draft.rated.values()), sum(map(len, draft.unanswered.values()))
     counts = request_count, *answered, budget.requests
-    return CompletionRound(look.score, look.interval, look.matches, *counts, budget.spent)
+    return CompletionRound(look.score, look.interval, look.matches, *counts, budget.spent, budget.cached)
 
 
 def _select(look: Look, open_score: OpenScore, draft: Draft, most: int) -> dict[Part, list[Pair]]:
-    """Return the pairs of the next round, per part of speech; empty if no pair can be asked about.
-
-    Of the two criteria in :mod:`shoe.maps.influence`, the one that contributes more to the interval's width is used
-    first.
-    """
+    """Return the pairs of the next round, per part of speech, by the criterion that widens the interval more."""
     lookups = _lookups(open_score)
     askable = {part: draft.askable(of_part) for part, of_part in lookups.items()}
     matches_width, width = (high - low for low, high in (look.matches, look.interval))

@@ -68,7 +68,7 @@ TOKENS_PER_CHAR = Range(0.23, 0.25, 0.29)
 ANSWER_TOKENS = Range(6, 8, 20)
 """Output tokens per pair, with the same tokenizers. A reasoning model writes hundreds."""
 SECONDS = Range(0.5, 1.5, 5)
-"""Seconds of one short request to a hosted model; a guess."""
+"""Seconds of one short request to a hosted model, until answers show it; a guess."""
 BATCH_HOURS = Range(0.5, 12, 24)
 """Hours until a batch is done; OpenAI promises 24 hours."""
 ENOUGH = 5_000
@@ -82,14 +82,18 @@ class Progress(NamedTuple):
     Attributes:
         answered: number of final answers to the planned questions, by part ("verb", ...); each repeat counts.
         zeros: number of final answers that are 0, by part; used for the first rater only.
+        cached: number of answers in the user's cache that are not in the ledger yet.
         tokens_per_char: input tokens per character of a prompt; None if not measured.
         answer_tokens: output tokens per pair; None if not measured.
+        seconds: seconds per request; None if not measured.
     """
 
     answered: Mapping[Subject, int] = {}  # never modified
     zeros: Mapping[Subject, int] = {}
+    cached: int = 0
     tokens_per_char: float | None = None
     answer_tokens: float | None = None
+    seconds: float | None = None
 
 
 class RaterEstimate(Document, frozen=True):
@@ -98,13 +102,14 @@ class RaterEstimate(Document, frozen=True):
     Attributes:
         name: name of the rater.
         kind: kind of the rater.
-        answered: number of answers from earlier runs.
+        answered: number of answers in the ledger and in the user's cache.
         pairs: number of remaining questions; each repeat counts.
         requests: number of requests; None for a rater without prompts.
         input_tokens: number of input tokens; None for a rater without prompts.
         output_tokens: number of output tokens; None for a rater without prompts.
         cost: cost in the currency of the estimate; None for a rater without prompts, or if its price is unknown.
         hours: hours of work; None if unknown.
+        cached: number of these answers that are only in the cache.
     """
 
     name: str
@@ -116,16 +121,12 @@ class RaterEstimate(Document, frozen=True):
     output_tokens: Range | None = None
     cost: Range | None = None
     hours: Range | None = None
+    cached: Count = 0
 
     @property
     def is_unknown(self) -> bool:
         """Whether the cost is unknown, because the rater has requests and no price."""
         return self.requests is not None and self.cost is None
-
-    def rounded(self) -> RaterEstimate:
-        """Return the estimate with ranges of three significant digits."""
-        ranges = {name: value for name, value in structs.asdict(self).items() if isinstance(value, Range)}
-        return structs.replace(self, **{name: value.rounded() for name, value in ranges.items()})
 
 
 class Estimate(Document, frozen=True):
@@ -150,8 +151,8 @@ class Estimate(Document, frozen=True):
 
     def rounded(self) -> Estimate:
         """Return the estimate with ranges of three significant digits, as written to JSON."""
-        cost = self.cost.rounded() if self.cost else None
-        return structs.replace(self, raters=tuple(r.rounded() for r in self.raters), cost=cost)
+        raters = tuple(structs.replace(rater, **_rounded(rater)) for rater in self.raters)
+        return structs.replace(self, raters=raters, **_rounded(self))
 
 
 class BuildEstimate(Document, frozen=True):
@@ -160,14 +161,19 @@ class BuildEstimate(Document, frozen=True):
     estimate: Estimate
 
 
+def _rounded(document: Document) -> dict[str, Range]:
+    ranges = {name: value for name, value in structs.asdict(document).items() if isinstance(value, Range)}
+    return {name: value.rounded() for name, value in ranges.items()}
+
+
 def measured_progress(raters: Raters, outcome: Outcome) -> dict[str, Progress]:
     """Return measurements from the stored answers of each rater, by its name: answers, zeros and tokens used."""
     progress: dict[str, Progress] = {}
-    for session in raters.sessions:
+    for session, tally in zip(raters.sessions, outcome.tallies, strict=True):
         states = {part: rated.states[:, session.columns] for part, rated in outcome.parts.items()}
         answered = {part: int(np.count_nonzero(~pending(some))) for part, some in states.items()}
         zeros = {part: int(np.count_nonzero(some == 0)) for part, some in states.items()}
-        progress[session.config.name] = Progress(answered, zeros, *session.tokens_used())
+        progress[session.config.name] = Progress(answered, zeros, tally.cached, *session.measured())
     return progress
 
 
@@ -213,11 +219,7 @@ def _or_measured(assumed: Range, value: float | None) -> Range:
 
 
 def _not_zero(part: Subject, first: RaterConfig, known: Progress) -> tuple[int, int, Range]:
-    """Return three numbers about the first rater's pairs of one part of speech.
-
-    These are the number of answered pairs, the number of answered pairs rated above 0, and the expected fraction of the
-    remaining pairs that will be rated above 0.
-    """
+    """Return the number of pairs that the first rater has answered and rated above 0, and the fraction of the rest."""
     answered, zeros = (count.get(part, 0) // first.repeats for count in (known.answered, known.zeros))
     if answered < ENOUGH:
         return answered, answered - zeros, NOT_ZERO[part]
@@ -227,7 +229,6 @@ def _not_zero(part: Subject, first: RaterConfig, known: Progress) -> tuple[int, 
 
 
 def _passed_on(part: Subject, questions: int, raters: RatersFile, first: Progress) -> Range:
-    """Return the number of pairs of one part of speech that each rater except the first will rate."""
     if part not in raters.ensemble.prefilter:
         return Range.exactly(questions)
     answered, above, share = _not_zero(part, raters.raters[0], first)
@@ -245,7 +246,9 @@ def _estimate_rater(
         return max(round(pairs) * config.repeats - done, 0)
 
     left = {part: pairs.each(remaining, Range.exactly(known.answered.get(part, 0))) for part, pairs in planned.items()}
-    found = RaterEstimate(config.name, config.kind, sum(known.answered.values()), _total(left.values()))
+    found = RaterEstimate(
+        config.name, config.kind, sum(known.answered.values()), _total(left.values()), cached=known.cached
+    )
     if not config.prompted:
         return found
     by_part = {part: pairs.each(lambda n: ceil(n / config.pairs_per_request)) for part, pairs in left.items()}
@@ -255,7 +258,7 @@ def _estimate_rater(
         most = bound / config.pairs_per_request
         per_pair = Range(min(per_pair.low, most), min(per_pair.likely, most), most)
     tokens_in, tokens_out = chars * _or_measured(TOKENS_PER_CHAR, known.tokens_per_char), found.pairs * per_pair
-    hours = _hours(config, requests := _total(by_part.values()), tokens_in + tokens_out)
+    hours = _hours(config, requests := _total(by_part.values()), tokens_in + tokens_out, known.seconds)
     price = config.price or (None if config.chats and requests.high else Price())
     cost = tokens_in * (price.input / 1e6) + tokens_out * (price.output / 1e6) if price else None
     return structs.replace(
@@ -263,8 +266,8 @@ def _estimate_rater(
     )
 
 
-def _hours(config: RaterConfig, requests: Range, tokens: Range) -> Range | None:
-    """Return the hours that a rater needs; None if unknown.
+def _hours(config: RaterConfig, requests: Range, tokens: Range, seconds: float | None) -> Range | None:
+    """Return the hours that a rater needs, given the seconds per request, if measured; None if unknown.
 
     The slowest of three limits counts: concurrent requests, requests per minute, and tokens per minute.
     """
@@ -275,11 +278,11 @@ def _hours(config: RaterConfig, requests: Range, tokens: Range) -> Range | None:
     limits = config.limits
     bounds = (requests, limits.requests_per_minute), (tokens, limits.tokens_per_minute)
     by_limit = [amount * (1 / (60 * most)) for amount, most in bounds if most is not None]
-    return (requests * SECONDS * (1 / (3600 * limits.concurrency))).each(max, Range.exactly(0), *by_limit)
+    per_request = _or_measured(SECONDS, seconds) * (1 / (3600 * limits.concurrency))
+    return (requests * per_request).each(max, Range.exactly(0), *by_limit)
 
 
 def _mean_length(config: RaterConfig, sample: Sequence[Question], prompts: Prompts) -> float:
-    """Return the mean number of characters of a request, over the requests of a sample of questions."""
     size = min(config.pairs_per_request, len(sample))
     groups = [sample[start : start + size] for start in range(0, len(sample) - size + 1, size)]
     rendered = [prompts.render(group, several=config.pairs_per_request > 1) for group in groups]
@@ -311,7 +314,7 @@ def _request_assumptions(raters: RatersFile, known: Mapping[str, Progress]) -> I
     for unknown, kind, sentence in (
         ("tokens_per_char", None, f"{_span(TOKENS_PER_CHAR)} input tokens per character"),
         ("answer_tokens", None, f"{_span(ANSWER_TOKENS)} output tokens per pair; more if the model thinks first"),
-        (None, "openai", f"{_span(SECONDS)} seconds per request"),
+        ("seconds", "openai", f"{_span(SECONDS)} seconds per request"),
         (None, "openai-batch", f"{_span(BATCH_HOURS)} hours for all batches, which run at the same time"),
         (None, "transformers", "the duration on this machine is unknown"),
     ):

@@ -53,6 +53,7 @@ class Draft:
         unanswered: IDs of the sent questions without a valid answer, per part of speech.
         rated: number of questions with a rating, including earlier runs for the same purpose, per part of speech.
         records: records of completions for map.json; the last record is that of this completion.
+        cached: number of answers that came from the user's cache, including earlier runs for the same purpose.
     """
 
     start: SimilarityMap
@@ -63,6 +64,7 @@ class Draft:
     unanswered: dict[Part, set[int]]
     rated: dict[Part, int]
     records: list[dict[str, Any]]
+    cached: int = 0
 
     @classmethod
     def from_map(
@@ -96,7 +98,8 @@ class Draft:
         asked = {part: set(questions) for part, questions in unanswered.items()}
         rated = {part: last["rated"][part] if last else 0 for part in POS}
         records = [*earlier, {"for": dict(purpose), "raters": active, "from": origin}]
-        return cls(similarity, columns, active, pairs, asked, unanswered, rated, records)
+        cached = last.get("from_cache", 0) if last else 0
+        return cls(similarity, columns, active, pairs, asked, unanswered, rated, records, cached)
 
     def askable(self, lookups: SenseLookups) -> Mask:
         """Return the (C, S) mask of pairs in ``lookups`` that have no rating and were not sent to the raters."""
@@ -140,6 +143,7 @@ class Draft:
         }
         whole, old = self.start.whole_ratings, range(len(self.start.raters))
         record = self.records[-1] | {"why": WHY, "rated": self.rated, "unanswered": names}
+        record |= {"from_cache": self.cached} if self.cached else {}
         write_map(
             folder,
             dataset=self.start.dataset,
@@ -219,8 +223,6 @@ def all_columns(similarity: SimilarityMap, raters: Sequence[Rater]) -> list[Rate
 
 
 class _Record(msgspec.Struct, rename={"purpose": "for", "origin": "from"}):
-    """Record of a completion in map.json."""
-
     purpose: dict[str, Any]
     raters: list[Any]
     origin: dict[str, Any]

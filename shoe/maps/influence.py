@@ -193,10 +193,7 @@ class _Cells:
 
 
 def _densest(cells: list[_Cells], shapes: Mapping[Part, tuple[int, ...]], most: int) -> dict[Part, Mask]:
-    """Select cells by influence per pair, the highest first, until they have half of the influence or ``most`` pairs.
-
-    Return, per part of speech, the (C, S) mask of the pairs of these cells; ``shapes`` are the shapes of the masks.
-    """
+    """Return the (C, S) masks of pairs in the cells of highest influence per pair, up to half of the influence."""
     influence = np.concatenate([part.influence for part in cells])
     count = np.concatenate([part.count for part in cells])
     density = np.where(count > 0, influence / np.maximum(count, 1), 0.0)

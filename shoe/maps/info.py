@@ -155,10 +155,7 @@ def describe(similarity: SimilarityMap, check: bool = False) -> MapInfo:
 
 
 def _part(similarity: SimilarityMap, part: Part, synsets: Sequence[str] | None) -> PartInfo:
-    """Describe the pairs of one part of speech.
-
-    ``synsets`` are the names of the class senses in the order of the dataset, or None if the classes are unknown.
-    """
+    """Describe one part of speech; ``synsets`` are the dataset's class senses in order, None if they are unknown."""
     table = similarity.tables[part]
     rated, coverage = table.rated, None
     if synsets is not None:

@@ -8,6 +8,7 @@ of the prefilter. The result depends only on the stored answers, not on their or
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from threading import Event, Thread
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,30 +30,28 @@ PAPER = (0.00245, 0.01318)
 """Fraction of the paper's sample of zeros that another model did not rate 0: lowest and highest over the models."""
 
 
-@dataclass(frozen=True, slots=True)
-class Disagreement:
+class Disagreement(NamedTuple):
     """Disagreement of one rater with the first rater, on a sample of pairs that the first rater rated 0.
 
     Attributes:
         rated: number of sampled pairs that the rater rated.
         not_zero: number of sampled pairs that the rater rated 1 or more.
+        share: fraction, 0 to 1, of the rated pairs that are rated 1 or more.
+        interval_95: 95 % Wilson score interval [low, high] of ``share`` for all pairs that the first rater rated 0.
     """
 
     rated: int
     not_zero: int
+    share: float
+    interval_95: list[float]
 
-    @property
-    def share(self) -> float:
-        """Fraction, 0 to 1, of the rated pairs that are rated 1 or more."""
-        return self.not_zero / self.rated
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """95 % Wilson score interval (low, high) of ``share`` for all pairs that the first rater rated 0."""
+    @classmethod
+    def from_counts(cls, rated: int, not_zero: int) -> Self:
+        """Return the disagreement on ``rated`` pairs, of which ``not_zero`` are rated 1 or more."""
         from scipy.stats import binomtest
 
-        found = binomtest(self.not_zero, self.rated).proportion_ci(method="wilson")
-        return float(found.low), float(found.high)
+        interval = binomtest(not_zero, rated).proportion_ci(method="wilson")
+        return cls(rated, not_zero, not_zero / rated, [float(interval.low), float(interval.high)])
 
 
 @dataclass(slots=True, eq=False)
@@ -63,6 +62,7 @@ class Rated:
         states: (n, C) rating 0 to 4, or a negative state (:class:`shoe.llm.ledger.State`).
         asked: (n, C) whether the column's rater is to answer the question; False for questions that the prefilter
             excludes.
+        cached: (C,) number of answers in the ledger that came from the user's cache.
         sampled: (s,) indices of the questions that the first rater rated 0 and the other raters rate as a sample; None
             if there is no prefilter.
         zeros: number of questions that the first rater rated 0.
@@ -72,9 +72,10 @@ class Rated:
     plan: Plan
     states: NDArray[np.int8]
     asked: NDArray[np.bool_]
+    cached: Indices
     sampled: Indices | None = None
     zeros: int = 0
-    disagreements: Mapping[str, Disagreement] = field(default_factory=dict)
+    disagreements: dict[str, Disagreement] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -104,19 +105,20 @@ def rate(
         KeyboardInterrupt: at a second Ctrl-C.
     """
     columns = len(raters.columns)
-    parts = {
-        part: Rated(plan, np.full((len(plan), columns), State.UNRATED, np.int8), np.zeros((len(plan), columns), bool))
-        for part, plan in plans.items()
-    }
+    parts = {}
+    for part, plan in plans.items():
+        states = np.full((len(plan), columns), State.UNRATED, np.int8)
+        parts[part] = Rated(plan, states, np.zeros(states.shape, bool), np.zeros(columns, np.int64))
     outcome = Outcome(parts, [Tally(session.config.name) for session in raters.sessions])
     if any(len(plan) for plan in plans.values()):
         _Run(raters, outcome, budget, display).work(raters.file.ensemble.sample if sample is None else sample)
+    budget.cached += sum(int(rated.cached.sum()) for rated in parts.values())
     return outcome
 
 
 def known(raters: Raters, plans: Plans, *, sample: int | None = None) -> Outcome:
-    """Return the stored ratings of plans without querying a rater; arguments are those of :func:`rate`."""
-    return rate(raters, plans, Budget(reason="requests"), sample=sample)
+    """Return the ratings of plans in ledgers and in the user's cache, without querying a rater; see :func:`rate`."""
+    return rate(raters, plans, Budget(reason="known"), sample=sample)
 
 
 def rate_pairs(
@@ -187,13 +189,11 @@ class _Run:
             raise next((error for error in errors if isinstance(error, ShoeError)), errors[0])
         others = range(self._raters.sessions[0].columns.stop, len(self._raters.columns))
         for rated in self._parts.values():
-            if rated.sampled is not None:
-                states = {self._raters.columns[column]: rated.states[rated.sampled, column] for column in others}
-                rated.disagreements = {
-                    name: Disagreement(count, int((column > 0).sum()))
-                    for name, column in states.items()
-                    if (count := int((column >= 0).sum()))
-                }
+            for column in others if rated.sampled is not None else ():
+                states = rated.states[rated.sampled, column]
+                if count := int((states >= 0).sum()):
+                    found = Disagreement.from_counts(count, int((states > 0).sum()))
+                    rated.disagreements[self._raters.columns[column]] = found
 
     def _run_first(self, sample: int) -> None:
         self._rate(0, {part: np.arange(len(rated.plan)) for part, rated in self._parts.items()})
@@ -218,10 +218,7 @@ class _Run:
             self._rate(number, self._passed_on)
 
     def _rate(self, number: int, questions: Mapping[Subject, Indices]) -> None:
-        """Query the rater with index ``number``, and store the states of its answers.
-
-        ``questions`` are the indices of the questions, per part.
-        """
+        """Query the rater with index ``number`` about questions, by index per part, and store their states."""
         session = self._raters.sessions[number]
         for part, rows in questions.items():
             self._parts[part].asked[rows, session.columns] = True
@@ -230,8 +227,9 @@ class _Run:
         wanted = [(self._parts[part].plan, rows) for part, rows in questions.items()]
         say = self._display.say if self._display else lambda _: None
         found = session.rate(wanted, self._budget, self._tallies[number], say)
-        for (part, rows), states in zip(questions.items(), found, strict=True):
+        for (part, rows), (states, cached) in zip(questions.items(), found, strict=True):
             self._parts[part].states[rows, session.columns] = states
+            self._parts[part].cached[session.columns] += cached.sum(axis=0)
 
 
 def apply_prefilter(states: NDArray[np.int8]) -> tuple[Mask, Mask]:

@@ -181,11 +181,7 @@ def pair_features(part: Part, classes: Ints, senses: Ints) -> PairFeatures:
 
 
 def _uses(senses: Ints, part: Part) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return (S,) tag counts of senses, and (S,) lowest ranks of senses.
-
-    The tag count is the number of uses in WordNet's tagged texts, summed over the sense's lemmas. The rank is the index
-    of the sense among the senses of a lemma, 0 for the most frequent sense.
-    """
+    """Return (S,) tag counts, summed over lemmas, and (S,) lowest ranks (0: most frequent sense of a lemma)."""
     store, pos = lexicon(), POS[part]
     uses, lowest = np.zeros(len(senses)), np.zeros(len(senses))
     for row, sense in enumerate(senses.tolist()):
@@ -526,10 +522,7 @@ def _shared_error(table: LearnedPart, grid: RatingGrid, held_out: Floats) -> NDA
 
 
 def _error_correlation(errors: NDArray[Any], group: Indices) -> float:
-    """Return the correlation of the errors of two pairs in one group: mean covariance over mean variance of the groups.
-
-    ``group`` is the group of each error; groups with one error are left out.
-    """
+    """Return mean covariance over mean variance of the errors in each group that has several errors."""
     number, total, squares = (np.bincount(group, weights) for weights in (None, errors, errors**2))
     several = number > 1
     covariance = (total**2 - squares)[several] / (number * (number - 1))[several]

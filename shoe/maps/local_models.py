@@ -16,24 +16,15 @@ _MEGABYTE = 1_000_000
 _LOADING = RLock()
 
 
-class LocalConfig(Protocol):
-    """Settings of a model that runs on this machine."""
-
+class _Config(Protocol):
     @property
-    def model(self) -> str:
-        """Name of the model on the Hugging Face Hub, or path of a folder."""
-
+    def model(self) -> str: ...
     @property
-    def revision(self) -> str:
-        """Revision on the hub; empty for the latest revision."""
-
+    def revision(self) -> str: ...
     @property
-    def device(self) -> str:
-        """Device: "auto", "cpu" or "cuda"."""
-
+    def device(self) -> str: ...
     @property
-    def dtype(self) -> str:
-        """Name of the torch dtype of weights and computations, such as "float32"."""
+    def dtype(self) -> str: ...
 
 
 class LocalModel:
@@ -45,10 +36,11 @@ class LocalModel:
         device: "cpu" or "cuda".
     """
 
-    def __init__(self, config: LocalConfig, name: str, extra: str, *, owner: str = "", needed_by: str = "") -> None:
+    def __init__(self, config: _Config, name: str, extra: str, *, owner: str = "", needed_by: str = "") -> None:
         """Import the libraries and choose the device; the model is not loaded yet.
 
         Args:
+            config: settings: name on the Hugging Face Hub or folder, revision, device ("auto", "cpu" or "cuda"), dtype.
             name: prefix of error messages about the model.
             extra: name of shoe's optional dependency that installs the libraries.
             owner: prefix of error messages about settings; ``name`` by default.

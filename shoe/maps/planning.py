@@ -377,10 +377,7 @@ def _best_senses(part: Part, table: SimilarityTable, class_senses: Ints, words: 
 
 
 def _texts(words: Sequence[str], senses: Ints) -> list[SenseText]:
-    """Return the text of each word in its sense, with the word itself as the first lemma.
-
-    ``senses`` are the IDs of the words' senses; -1 for a word without a sense.
-    """
+    """Return the text of each word in its sense (ID, -1 for none), with the word itself as the first lemma."""
     names = names_of(senses)
     by_name = {sense.name: sense for sense in describe(sorted(set(names) - {""}))}
     by_name[""] = SenseText("", (), "(not in the dictionary: what the words say)")

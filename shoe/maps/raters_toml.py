@@ -100,12 +100,7 @@ class _Top(msgspec.Struct, forbid_unknown_fields=True):
 
 @dataclass(frozen=True, slots=True)
 class _Table:
-    """One table of the file.
-
-    Attributes:
-        rater: the rater to which the table belongs, for messages; None for the top level of the file.
-        content: parsed content of the table.
-    """
+    """One table of the file; ``rater`` names its rater in messages, and is None for the top level of the file."""
 
     path: Path
     rater: str | None
@@ -132,10 +127,7 @@ class _Table:
         return self.path.parent / value
 
     def _check_values(self, values: Mapping[str, Any], before: str = "") -> None:
-        """Check that strings are printable and numbers finite; ``before`` is the prefix of field names in messages.
-
-        Sampling parameters are checked elsewhere, because other rules apply to them.
-        """
+        """Check that strings are printable and numbers finite, except sampling parameters, which have other rules."""
         for name, value in values.items():
             longest = _LONGEST.get(name, _LONGEST_OTHER)
             if isinstance(value, dict):
@@ -245,10 +237,7 @@ def _held_by_variables(content: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _refuse_keys(value: Any, path: Path, secrets: Secrets, field: str = "") -> None:
-    """Raise InputError if a value is an API key or looks like an API key, before any message can show the value.
-
-    ``secrets`` are the keys in environment variables; ``field`` is the name of the field with the value, for messages.
-    """
+    """Raise InputError if a value is an API key or looks like an API key, before any message can show the value."""
     last = field.rpartition(".")[2]
     if isinstance(value, Mapping):
         for name, inner in value.items():

@@ -1,24 +1,25 @@
 """Sessions of the raters of raters.toml, each with a ledger of its answers."""
 
-import hashlib
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import accumulate, groupby
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from statistics import median
+from typing import Any, cast
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from shoe.core.arrays import Indices, Mask
-from shoe.core.errors import OptionError, quote
+from shoe.core.errors import OptionError, pluralize, quote
 from shoe.engines.base import Shard
 from shoe.engines.ray_cluster import Cluster
 from shoe.lexicon.expressions import POS
 from shoe.llm.budget import Budget, Price, usage_of
+from shoe.llm.cache import AnswerCache
 from shoe.llm.ledger import (
     ASK_AGAIN,
     ASKED_AGAIN,
@@ -28,39 +29,55 @@ from shoe.llm.ledger import (
     State,
     States,
     address_in,
+    answer_line,
     answers,
     as_keys,
     canonical,
     event_line,
     ledgers_of,
+    name_of,
     pending,
 )
-from shoe.llm.ledger_writer import merge, writing
+from shoe.llm.ledger_writer import Writer, merge, writing
 from shoe.llm.recorder import LedgerRecorder, Tally, Terms
 from shoe.llm.workers import Ask, Job, Spread
 from shoe.maps.config import Backend, RaterConfig, RatersFile, identity_of, reading_of
 from shoe.maps.planning import Plan
 from shoe.maps.prompts import Group, Prompts, Question, Subject, describe, key_maker
 
+Answered = tuple[NDArray[np.int8], NDArray[np.bool_]]
+"""States of n questions in each repeat of a rater, and whether each answer came from the user's cache."""
 LOCAL_GROUP = 1024
 """Number of questions per group for raters without prompts."""
+_ATTEMPTS = (1, State.UNRATED), (2, State.UNPARSED_ONCE), (2, State.REFUSED_TOGETHER)
+"""Attempts of a question, each with the state in which the question is sent."""
 _LATEST = 1 << 18
 """Number of bytes at the end of a ledger from which token counts are measured."""
 
 
-class _Column(NamedTuple):
+@dataclass(eq=False, slots=True)
+class _Column:
     """Questions of one plan for one repeat of a rater.
 
     Attributes:
         rows: (n,) indices of the questions in the plan.
         keys: (n, 2) answer keys of the questions, see :data:`shoe.llm.ledger.Keys`.
         earlier: (n,) ratings in other ledgers of the rater, or negative states.
+        own: (n,) whether the question belongs to this shard.
+        states: (n,) states of the questions so far.
     """
 
     plan: Plan
     rows: Indices
     keys: Keys
     earlier: States
+    own: Mask
+    states: States
+
+    def wanted(self, state: State) -> Mask:
+        """Return (n,) whether each question is in a state, and belongs to this shard."""
+        mask: Mask = (self.states == state) & self.own
+        return mask
 
 
 class RaterSession:
@@ -70,7 +87,10 @@ class RaterSession:
         columns: columns of the rater in the map, one per repeat.
         cluster: cluster whose workers query the rater, if it is divisible; None if this process queries it.
         ledger: stored answers of the rater.
+        cache: the user's cache of answers; None without a cache, or for a rater that reads no prompts.
     """
+
+    cache: AnswerCache | None = None
 
     def __init__(self, config: RaterConfig, start: int, prompts: Prompts, folder: Path, shard: Shard | None) -> None:
         """Create a session; no request is sent.
@@ -91,9 +111,7 @@ class RaterSession:
         self._backend = backend = config.backend(prompts)
         self._size = config.pairs_per_request if config.prompted else LOCAL_GROUP
         identity = identity_of(config)
-        slug = re.sub("[^a-z0-9]+", "-", f"{config.kind} {config.model}".lower()).strip("-")[:60]
-        digest = hashlib.blake2b(canonical(identity), digest_size=4).hexdigest()
-        whole = folder / f"{slug}-{digest}.jsonl"
+        whole = folder / name_of(identity)
         others = ledgers_of(folder.glob("*.jsonl"), identity)
         if others and not whole.exists():  # of an earlier version of shoe, with the address in its header
             whole, identity = others[0]
@@ -130,15 +148,21 @@ class RaterSession:
         """Return the digest of the prompt for verbs, objects or interactions; empty if the rater reads no prompts."""
         return self._prompts.prompt_for(part).digest if self._prompts else ""
 
-    def tokens_used(self) -> tuple[float | None, float | None]:
-        """Return input tokens per character of a prompt, and output tokens per pair, measured in the latest answers.
+    def measured(self) -> tuple[float | None, float | None, float | None]:
+        """Measure input tokens per character of a prompt, output tokens per pair, and seconds per request.
 
-        Both are None if the answers report no tokens, or the rater reads no prompts.
+        The latest answers are measured; the seconds are their median. A value is None if the answers do not report it,
+        or the rater reads no prompts.
         """
-        entries = answers(self.ledger.path, _LATEST)
+        entries = list(answers(self.ledger.path, _LATEST)) if self._prompts else []
+        seconds = (
+            median(times)
+            if (times := [raw["seconds"] for entry in entries if "seconds" in (raw := entry["answer"])])
+            else None
+        )
         counted = [(entry, usage) for entry in entries if entry["part"] in POS and (usage := usage_of(entry["answer"]))]
         if not counted or self._prompts is None:
-            return None, None
+            return None, None, seconds
         pairs = [pair for entry, _ in counted for pair in entry["pairs"]]
         senses = iter(describe([name for pair in pairs for name in pair]))
         characters = 0
@@ -146,11 +170,11 @@ class RaterSession:
             group = [Question(b"", entry["part"], next(senses), next(senses)) for _ in entry["pairs"]]
             characters += self._prompts.length(group, several=self.config.pairs_per_request > 1)
         tokens_in, tokens_out = (sum(getattr(usage, side) for _, usage in counted) for side in ("input", "output"))
-        return tokens_in / characters, tokens_out / len(pairs)
+        return tokens_in / characters, tokens_out / len(pairs), seconds
 
     def has_answers(self) -> bool:
-        """Return whether a ledger of the rater exists."""
-        return self.ledger.exists() or bool(self._earlier)
+        """Return whether the rater has a ledger or cached answers."""
+        return self.ledger.exists() or bool(self._earlier) or (self.cache is not None and self.cache.exists())
 
     def addresses(self) -> Counter[str]:
         """Return the number of stored answers by the URL of the endpoint that gave them."""
@@ -162,50 +186,86 @@ class RaterSession:
 
     def rate(
         self, wanted: Sequence[tuple[Plan, Indices]], budget: Budget, tally: Tally, say: Callable[[str], None]
-    ) -> list[NDArray[np.int8]]:
-        """Send the questions without an answer to the rater, and return all its answers.
+    ) -> list[Answered]:
+        """Copy answers from the user's cache, send the other questions to the rater, and return all its answers.
 
-        ``wanted`` are plans, each with the indices of n of its questions. Return one (n, repeats) array per plan: the
-        rating 0 to 4 of each question in each repeat, or a negative :class:`~shoe.llm.ledger.State`. Raise ShoeError if
-        the rater cannot continue, or the ledger cannot be read or written.
+        ``wanted`` are plans, each with the indices of n of its questions. Return two (n, repeats) arrays per plan: the
+        rating 0 to 4 of each question in each repeat, or a negative :class:`~shoe.llm.ledger.State`; and whether its
+        answer in the ledger came from the cache. If ``budget.reason`` is "known", cached answers count, but are not
+        written into the ledger. Raise ShoeError if the rater cannot continue, or the ledger cannot be read or written.
         """
         for ledger in self._earlier:
             ledger.refresh()
         columns = list(self._columns(wanted))
-        states, owned = self._known(columns), [self._owned(column.keys) for column in columns]
-        if budget.stopping or not any((pending(state) & own).any() for state, own in zip(states, owned, strict=True)):
-            tally.known += sum(map(len, states))
-            return self._by_plan(states)
+        self._update(columns)
+        if budget.reason == "known":
+            for attempt, state in _ATTEMPTS:
+                tally.cached += self._take_cached(columns, attempt, state)
+        elif self.cache and not budget.stopping:
+            self.cache.add_ledger()
+        if budget.stopping or not any((pending(column.states) & column.own).any() for column in columns):
+            tally.known += sum(len(column.rows) for column in columns)
+            return self._by_plan(columns)
         tally.waiting = True
         with writing(self.ledger.path, self.ledger.identity, lambda: budget.stopping, say) as writer:
             tally.waiting = False
             if writer is None:
-                return self._by_plan(states)
-            states = self._known(columns)
-            tally.known += sum(int(np.count_nonzero(~pending(state))) for state in states)
+                return self._by_plan(columns)
+            self._update(columns)
+            tally.known += sum(int(np.count_nonzero(~pending(column.states))) for column in columns)
             config, hint = self.config, " (--ask-again unparsable,refused sends these questions again)"
             names = (config.model, getattr(config, "base_url", "").partition("?")[0]) if config.chats else ()
             terms = Terms(config.price or Price(), config.sampling, config.prompted, hint, *names)
-            recorder = LedgerRecorder(self.ledger, writer, budget, tally, terms, say=say)
-            for attempt, state_wanted, size in (
-                (1, State.UNRATED, self._size),
-                (2, State.UNPARSED_ONCE, self._size),
-                (2, State.REFUSED_TOGETHER, 1),
-            ):
-                masks = [(state == state_wanted) & own for state, own in zip(states, owned, strict=True)]
-                count = sum(int(np.count_nonzero(mask)) for mask in masks)
+            recorder = LedgerRecorder(self.ledger, writer, budget, tally, terms, say=say, cache=self.cache)
+            for attempt, state in _ATTEMPTS:
+                tally.cached += self._take_cached(columns, attempt, state, writer)
+                count = sum(int(column.wanted(state).sum()) for column in columns)
                 if count and not budget.stopping:
                     tally.total += count
-                    groups = self._groups(columns, masks, size, attempt)
+                    size = 1 if state == State.REFUSED_TOGETHER else self._size
+                    groups = self._groups([(column, column.wanted(state)) for column in columns], size, attempt)
                     if self.cluster and config.divisible and (config.prompted or config.is_local):
                         self._distribute(self.cluster, groups, recorder)
                     else:
                         self._backend.rate(groups, recorder)
-                    writer.flush()
-                    recorder.check()
-                    self.ledger.refresh(writer.synced)
-                    states = self._states(columns)
-        return self._by_plan(states)
+                writer.flush()
+                recorder.check()
+                self._update(columns, writer.synced)
+            if tally.cached:
+                say(f"{config.name}: {pluralize(tally.cached, 'answer')} from the cache")
+        return self._by_plan(columns)
+
+    def _take_cached(
+        self, columns: Sequence[_Column], attempt: int, wanted: State, writer: Writer | None = None
+    ) -> int:
+        """Look up cached answers to the questions in a state, and replace the states of the answered questions.
+
+        With a ``writer``, the answers are written into the ledger. After --ask-again, only ratings are used. An answer
+        to several questions is used only if it does not count as the second answer to a question that was asked
+        otherwise. Return the number of questions whose answers are final.
+        """
+        count, written = 0, set[bytes]()
+        if self.cache is None or not self.cache.exists():
+            return 0
+        is_strict = any(event["event"] == ASK_AGAIN for event in self.ledger.events)
+        for column in columns:
+            for row in np.flatnonzero(column.wanted(wanted)).tolist():
+                key = column.keys[row].astype(">u8").tobytes()
+                if (found := self.cache.answer(key, attempt)) is None:
+                    continue
+                entry, by_key = found
+                joined = bytes.fromhex("".join(by_key))
+                in_doubt = is_strict or (writer and (self.ledger.states(as_keys(joined)) != wanted).any())
+                if min(by_key.values()) < 0 and in_doubt:
+                    continue
+                if writer and joined not in written:
+                    writer.append(answer_line(entry))
+                    written.add(joined)
+                final = {State.UNPARSED_ONCE: State.UNPARSABLE, State.REFUSED_TOGETHER: State.REFUSED}
+                state = by_key[key.hex()]
+                column.states[row] = final.get(State(state), state) if state < 0 and attempt > 1 else state
+                count += attempt > 1 or state not in final
+        return count
 
     def _columns(self, wanted: Iterable[tuple[Plan, Indices]]) -> Iterator[_Column]:
         for plan, rows in wanted:
@@ -219,20 +279,23 @@ class RaterSession:
                     for key in [key_maker(ledger.identity, self.prompt_digest(plan.part), plan.part, repeat)]
                 ]
                 known = [ledger.states(other) for ledger, other in zip(self._earlier, keys[1:], strict=True)]
-                yield _Column(plan, rows, keys[0], np.max([np.full(len(rows), State.UNRATED, np.int8), *known], axis=0))
+                unrated = np.full(len(rows), State.UNRATED, np.int8)
+                # A request belongs to the shard of its first question.
+                first_of_request = np.arange(len(rows)) // self._size * self._size
+                own = self._shard.holds(keys[0][first_of_request, 0]) if self._shard else np.ones(len(rows), np.bool_)
+                yield _Column(plan, rows, keys[0], np.max([unrated, *known], axis=0), own, unrated)
 
-    def _known(self, columns: Iterable[_Column]) -> list[States]:
-        self.ledger.refresh()
-        return self._states(columns)
+    def _update(self, columns: Iterable[_Column], end: int | None = None) -> None:
+        """Read the ledger up to byte ``end``; an unrated question has the rating of another ledger of the rater."""
+        self.ledger.refresh(end)
+        for column in columns:
+            states = self.ledger.states(column.keys)
+            column.states = np.where((states < 0) & (column.earlier >= 0), column.earlier, states)
 
-    def _states(self, columns: Iterable[_Column]) -> list[States]:
-        """Return the (n,) states of each column; an unrated question has the rating of another ledger of the rater."""
-        found = [(self.ledger.states(column.keys), column.earlier) for column in columns]
-        return [np.where((own < 0) & (earlier >= 0), earlier, own) for own, earlier in found]
-
-    def _by_plan(self, states: Sequence[States]) -> list[NDArray[np.int8]]:
-        repeats = self.config.repeats
-        return [np.stack(states[start : start + repeats], axis=1) for start in range(0, len(states), repeats)]
+    def _by_plan(self, columns: Sequence[_Column]) -> list[Answered]:
+        states, cached = [one.states for one in columns], [self.ledger.is_cached(one.keys) for one in columns]
+        parts = [slice(start, start + self.config.repeats) for start in range(0, len(columns), self.config.repeats)]
+        return [(np.stack(states[part], axis=1), np.stack(cached[part], axis=1)) for part in parts]
 
     def _distribute(self, cluster: Cluster, groups: Iterator[Group], recorder: LedgerRecorder) -> None:
         """Send requests from the workers of a cluster; the endpoint's limits are divided among the workers."""
@@ -244,20 +307,13 @@ class RaterSession:
         job = Job(config.name, make, each.concurrency, *settings)
         Spread(cluster, job, workers, recorder, self.ledger.path).run(groups)
 
-    def _owned(self, keys: Keys) -> Mask:
-        """Return the (n,) mask of questions of this shard; a request belongs to the shard of its first question."""
-        if self._shard is None:
-            return np.ones(len(keys), np.bool_)
-        row = np.arange(len(keys))
-        return self._shard.holds(keys[row - row % self._size, 0])
-
-    def _groups(self, columns: Sequence[_Column], masks: Sequence[Mask], size: int, attempt: int) -> Iterator[Group]:
-        """Yield requests with the questions in ``masks``, one (n,) mask per column.
+    def _groups(self, wanted: Sequence[tuple[_Column, Mask]], size: int, attempt: int) -> Iterator[Group]:
+        """Yield requests with the questions in the (n,) mask of each column.
 
         Questions are grouped by index, ``size`` indices per request. So a question is always together with the same
         others, whichever questions are already answered.
         """
-        for column, mask in zip(columns, masks, strict=True):
+        for column, mask in wanted:
             plan = column.plan
             for _, group in groupby(np.flatnonzero(mask).tolist(), lambda row: row // size):
                 questions = []

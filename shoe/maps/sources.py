@@ -185,10 +185,7 @@ def check_same_part(
 
 
 def _side_by_side(sources: Sequence[RatingSource]) -> tuple[list[Rater], dict[Part, RatedPairs]]:
-    """Return the R distinct raters of all sources, and per part of speech all pairs with R columns, sorted by name.
-
-    A rater may occur in several sources with different pairs. Raise InputError if two sources rate the same pair.
-    """
+    """Return the R distinct raters of all sources, and per part of speech all pairs with R columns, sorted by name."""
     named: dict[str, Rater] = {}
     for rater in (rater for source in sources for rater in source.raters):
         named.setdefault(rater.name, rater)

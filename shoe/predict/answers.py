@@ -21,7 +21,8 @@ import msgspec
 from shoe.core.errors import ShoeError, quote
 from shoe.engines.ray_cluster import Cluster
 from shoe.llm.budget import Budget, Price, Usage
-from shoe.llm.ledger import Keys, Ledger, Parse, State, answers, as_keys, comparable, ledgers_of
+from shoe.llm.cache import AnswerCache, AnswerStore
+from shoe.llm.ledger import Keys, Ledger, Parse, State, answer_line, answers, as_keys, comparable, ledgers_of
 from shoe.llm.ledger_writer import merge, writing
 from shoe.llm.recorder import LedgerRecorder, Progress, Tally, Terms, wait_with_progress
 from shoe.llm.request import Request
@@ -135,10 +136,7 @@ def spread(
 
 
 def _client(config: BackendConfig, identity: Mapping[str, Any]) -> tuple[Asking, Parse]:
-    """Return two callbacks for a worker: one sends questions to the model, the other parses answers.
-
-    Raises ShoeError if the model files on the worker differ from those in ``identity``.
-    """
+    """Return callbacks for a worker, which send questions and parse answers; ShoeError if model files differ."""
     if comparable({**config.identity(), "model": identity["model"]}) != comparable(identity):
         raise ShoeError(f"model {quote(config.model)}: the model files on a worker differ from those on this machine")
     return cast("Asking", config.open()), parsed
@@ -158,7 +156,14 @@ class Answers:
         cluster: cluster whose workers send the questions; None to send the questions from this process.
     """
 
-    def __init__(self, path: Path, config: BackendConfig, base: Path | None = None, beside: Path | None = None) -> None:
+    def __init__(
+        self,
+        path: Path,
+        config: BackendConfig,
+        base: Path | None = None,
+        beside: Path | None = None,
+        store: AnswerStore | None = None,
+    ) -> None:
         """Create the object without reading the file.
 
         Args:
@@ -166,6 +171,7 @@ class Answers:
             config: settings of the model.
             base: second file from which answers are read.
             beside: path beside which :meth:`merge` finds the files of other processes; ``path`` by default.
+            store: the user's cache of answers, which is used for models at endpoints; None for no cache.
         """
         self.path, self._config, self._beside = path, config, beside or path
         self.cluster: Cluster | None = None
@@ -173,6 +179,7 @@ class Answers:
         for _, identity in ledgers_of([base or path, path], self._identity):  # of an earlier version, with an address
             self._identity = identity
         self._ledger = Ledger(path, self._identity, parsed, base)
+        self._cache = AnswerCache(store, self._ledger) if store and config.asks else None
 
     @cached_property
     def _backend(self) -> Backend:
@@ -182,18 +189,27 @@ class Answers:
         """Merge and delete the answer files of other processes; return the number of lines added to this file."""
         return merge(self.path, self._identity, parsed, say, self._beside)
 
-    def plan(self, questions: Questions) -> RunSize:
+    def plan(self, questions: Questions, *, probabilities: bool = True) -> RunSize:
         """Return the number of questions, and upper bounds for tokens and cost; send no question.
 
-        A model on this machine, or without a price, has no cost.
+        A model on this machine, or without a price, has no cost. ``probabilities`` is as in :meth:`ask`.
         """
         self._ledger.refresh()
-        size = sum(ask.size() for ask in self.unanswered(questions))
-        keys = self._keys(questions)
-        known = int(self._answered(keys).sum())
-        usage = Usage(size // 4, (len(keys) - known) * self._config.most_tokens)
+        cached = {entry["keys"][0] for entry in self._cached(questions, probabilities)}
+        sizes = [ask.size() for ask in self.unanswered(questions) if ask.key.hex() not in cached]
+        total = len(self._keys(questions))
+        usage = Usage(sum(sizes) // 4, len(sizes) * self._config.most_tokens)
         cost = usage.cost(self._config.price) if self._config.asks and self._config.price else None
-        return RunSize(len(keys), known, usage.input, usage.output, cost)
+        return RunSize(total, total - len(sizes), usage.input, usage.output, cost, len(cached))
+
+    def _cached(self, questions: Questions, probabilities: bool) -> Iterator[dict[str, Any]]:
+        """Yield the cached answers to questions without an answer; only with ``probabilities``, if these are needed."""
+        if self._cache and self._cache.exists():
+            for ask in self.unanswered(questions):
+                if found := self._cache.answer(ask.key):
+                    entry, states = found
+                    if not probabilities or AnswerState.TEXT not in states.values():
+                        yield entry
 
     def ask(
         self,
@@ -204,7 +220,7 @@ class Answers:
         say: Callable[[str], None] = lambda line: None,
         probabilities: bool = True,
     ) -> Counter[str]:
-        """Send all questions without an answer to the model, which is loaded only if there are such questions.
+        """Copy answers from the user's cache, and send the other questions to the model, which is loaded if needed.
 
         ``budget.reason`` is set if the run ends early; with ``probabilities``, the first answer without token
         probabilities ends the run. Return the number of questions by state: "probabilities" and "text" for answers with
@@ -219,16 +235,24 @@ class Answers:
         keys = self._keys(questions)
         if not self._answered(keys).all() and not budget.stopping:
             if not self.cluster and not self.path.exists():
-                _ = self._backend  # opened first, because an error must not leave an empty file
+                plan = self.plan(questions, probabilities=probabilities)
+                _ = self._backend if plan.known < plan.total else None  # first: an error must not leave an empty file
             with writing(self.path, self._identity, lambda: budget.stopping, say) as writer:
                 if writer is not None:
+                    if self._cache:
+                        self._cache.add_ledger()
                     self._ledger.refresh()
+                    for entry in self._cached(questions, probabilities):
+                        writer.append(answer_line(entry))
+                        tally.cached += 1
+                    writer.flush()
+                    self._ledger.refresh(writer.synced)
                     tally.known = int(self._answered(keys).sum())
                     tally.total = len(keys) - tally.known
                     config = self._config
                     names = (config.model, getattr(config, "base_url", "").partition("?")[0]) if config.asks else ()
                     terms = Terms(config.price or Price(), config.sampling(), config.asks, "", *names)
-                    options: dict[str, Any] = {"probabilities": probabilities, "say": say}
+                    options: dict[str, Any] = {"probabilities": probabilities, "say": say, "cache": self._cache}
                     recorder = AnswerRecorder(self._ledger, writer, budget, tally, terms, **options)
                     if tally.total and self.cluster:
                         asks = self.unanswered(questions)

@@ -243,10 +243,11 @@ class Questions(Document, frozen=True):
 
     Attributes:
         total: number of distinct questions.
-        known: number of questions with an answer or a refusal.
+        known: number of questions with an answer or a refusal, in the file of answers or in the user's cache.
         text_tokens: upper bound on the input tokens of the questions without an answer, with 3,000 tokens per image.
         answer_tokens: upper bound on the output tokens of the questions without an answer.
         cost: upper bound on the cost of these tokens; absent for a model on this machine.
+        cached: number of the known answers that are only in the user's cache.
     """
 
     total: Count
@@ -254,6 +255,7 @@ class Questions(Document, frozen=True):
     text_tokens: Count
     answer_tokens: Count
     cost: Annotated[float, Meta(ge=0, description="in the currency of the price")] | None = None
+    cached: Count = 0
 
 
 class Predict(Document, frozen=True, kw_only=True):

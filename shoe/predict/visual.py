@@ -220,10 +220,7 @@ def _grown(box: Edges, margin: float, picture: Picture) -> Edges:
 
 
 def _coordinates(box: Box, part: Edges, size: tuple[int, int], visual: Visual) -> str:
-    """Return the text for a box, such as "[10, 20, 90, 80]", in the unit of ``visual.coordinates``.
-
-    ``part`` is the region of the image that is shown, and ``size`` the width and height to which it is scaled.
-    """
+    """Return a box as text, such as "[10, 20, 90, 80]", within the shown region ``part``, scaled to ``size``."""
     low, high = np.array(part[:2] * 2), np.array(part[2:] * 2)
     inside = np.clip((np.array(box) - low) / (high - low), 0, 1)
     if visual.coordinates == "fractions":

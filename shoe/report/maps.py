@@ -320,15 +320,15 @@ def print_outcome(raters: Raters, outcome: Outcome, to: Console) -> None:
             others = f"the other raters rated a sample of {len(rated.sampled):,} of these pairs"
             print_line(to, f"{part} pairs: {first} rated {rated.zeros:,} of {len(rated.plan):,} 0; {others}")
         for name, found in rated.disagreements.items() if rated.sampled is not None else ():
-            share, low, high, *paper = (f"{100 * v:.3f} %" for v in (found.share, *found.interval, *PAPER))
+            share, low, high, *paper = (f"{100 * v:.3f} %" for v in (found.share, *found.interval_95, *PAPER))
             interval = f"95 % interval {low} to {high}; the paper's models {' to '.join(paper)}"
             line = f"  {name} rated {found.not_zero:,} of {found.rated:,} above 0: {share} ({interval})"
             print_line(to, line)
-    if any(tally.requests or tally.done for tally in outcome.tallies):
+    if any(tally.requests or tally.done or tally.cached for tally in outcome.tallies):
         cost = f"cost {raters.file.currency}"
-        made = table("rater", "answers", "requests", "retries", "failures", "tokens in", "out", cost)
+        made = table("rater", "answers", "from cache", "requests", "retries", "failures", "tokens in", "out", cost)
         for tally in outcome.tallies:
-            counts = (tally.done, tally.requests, tally.retries, tally.failures.total())
+            counts = (tally.done, tally.cached, tally.requests, tally.retries, tally.failures.total())
             numbers = map(count, (*counts, tally.input_tokens, tally.output_tokens))
             made.add_row(words(tally.name), *numbers, f"{tally.cost:,.4f}")
         to.print(made)
@@ -376,6 +376,8 @@ def closing_lines(completion: Completion, pairs: CompletedPairs, tolerance: floa
     if not (questions := pairs.rated + pairs.unanswered):
         yield "no pair had to be rated"
         return
+    if cached := completion.rounds[-1].cached:
+        yield f"{cached:,} answers came from the cache"
     plans = {"a complete map": pairs.whole_build, "all pairs that these predictions look up": pairs.looked_up}
     for plan, size in plans.items():
         yield f"{questions:,} pairs instead of {size:,} ({plan}): a factor of {size / questions:,.1f}"

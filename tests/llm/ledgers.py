@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from shoe.llm.ledger import Ledger, answer_line, as_keys
+from shoe.llm.ledger import Ledger, answer_entry, answer_line, as_keys
 from shoe.llm.ledger_writer import writing
 from shoe.llm.request import Request
 
@@ -26,7 +26,7 @@ def request(*numbers: int) -> Request:
 def line(numbers: Sequence[int], states: Sequence[int], padding: int = 0) -> bytes:
     asked = request(*numbers)
     said = {key.hex(): state for key, state in zip(asked.keys, states, strict=True)}
-    return answer_line(asked, {"said": said, "padding": "x" * padding})
+    return answer_line(answer_entry(asked, {"said": said, "padding": "x" * padding}))
 
 
 def states(ledger: Ledger, count: int) -> list[int]:

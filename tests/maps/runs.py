@@ -17,6 +17,7 @@ _FORKS = """
 import json, os, signal, sys, tempfile
 import nltk, openai, httpx2, rich.progress, shoe.cli, shoe.maps.complete, shoe.report.maps
 import shoe.cli.map.tools, shoe.maps.built_map, shoe.maps.raters.openai, shoe.maps.job, shoe.llm.batch, shoe.llm.client
+import shoe.llm.cache, diskcache
 shoe.llm.batch.LISTS_LAG = 2.0  # twice what lists lag here
 for line in sys.stdin:
     run = json.loads(line)

@@ -1,5 +1,7 @@
 """A storm of kills over ``shoe map``: whatever ends a run and whenever, the same command goes on to the same map.
 
+The user's cache of answers is on; in the end, the same command in another folder has to find all answers there.
+
 As a program: ``scripts/storm KILLS SEED JOB...`` prints how runs were ended, and what went wrong: to be 0 of all.
 """
 
@@ -111,7 +113,7 @@ JOBS = {
 }
 WRONG = (
     *("answers lost", "answers paid twice", "maps that differ", "commands stuck", "tracebacks", "leftovers"),
-    "odd ends",
+    *("odd ends", "answers not in the cache"),
 )
 WAYS = {
     "SIGKILL": (-9,),
@@ -192,7 +194,8 @@ class Storm:
         return work
 
     def _started(self, work: Work, before: str = "") -> Runs:
-        return self.runs.start(work.folder, [*work.arguments, "map"], before)
+        arguments = [*work.arguments, "map", "--cache", str(work.folder / "cache")]
+        return self.runs.start(work.folder, arguments, before)
 
     def round(self, folder: Path, kills: int) -> int:
         """Kill some runs of one work, then let it come to its end; how many were killed."""
@@ -223,8 +226,23 @@ class Storm:
         self._went_wrong("maps that differ", bool(differ), f"{differ}, kept in {_copy(work, bool(differ))}")
         twice = answered_other_than_once(self.server.stats())
         self._went_wrong("answers paid twice", twice.total(), f"{dict(twice)}, kept in {_copy(work, bool(twice))}")
+        self._build_elsewhere(work)
         left = [path.name for path in work.folder.iterdir() if path.name.endswith(".tmp")]
         self._went_wrong("leftovers", len(left), str(left))
+
+    def _build_elsewhere(self, work: Work) -> None:
+        """The same command in another folder asks nothing, and makes the same ratings."""
+        before, elsewhere = self._requests(), self._work(work.folder / "elsewhere")
+        (work.folder / "cache").rename(elsewhere.folder / "cache")
+        code, _ = self._started(elsewhere).end()
+        asked = self._requests() - before
+        self._went_wrong("answers not in the cache", asked, f"exit code {code}: {self.runs.text()}")
+        found = elsewhere.map() if code == 0 else {}
+        differ = [name for name in self.clean.keys() - {"map.json"} if found.get(name) != self.clean[name]]
+        self._went_wrong("maps that differ", bool(differ), f"{differ} in another folder: {self.runs.text()}")
+
+    def _requests(self) -> int:
+        return (self.server.endpoint.counts + self.server.endpoint.batches.counts).total()
 
     def _went_wrong(self, what: str, count: int, details: str) -> None:
         self.found.wrong[what] += count

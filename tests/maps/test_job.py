@@ -94,7 +94,8 @@ def test_zeros_go_no_further_but_for_a_sample(tmp_path: Path) -> None:
         assert (verbs.states[~expected, column] == State.UNRATED).all()
         assert (verbs.states[expected, column] != State.UNRATED).all()
         given = verbs.states[verbs.sampled, column]
-        assert verbs.disagreements[f"r{column + 1}"] == Disagreement(int((given >= 0).sum()), int((given > 0).sum()))
+        counts = int((given >= 0).sum()), int((given > 0).sum())
+        assert verbs.disagreements[f"r{column + 1}"] == Disagreement.from_counts(*counts)
     objects = outcome.parts["object"]
     assert objects.sampled is None
     assert objects.asked.all()
@@ -121,7 +122,7 @@ def test_refused_and_unparsable_are_no_zeros_and_what_is_pending_waits() -> None
 @pytest.mark.parametrize(("not_zero", "rated"), [(0, 1), (0, 400), (3, 400), (200, 400), (400, 400), (1, 2)])
 def test_the_interval_is_wilsons(not_zero: int, rated: int) -> None:
     """Its bounds are the shares whose normal interval just reaches the share that was found (Wilson 1927)."""
-    low, high = Disagreement(rated, not_zero).interval
+    low, high = Disagreement.from_counts(rated, not_zero).interval_95
     for bound in (low, high):
         assert rated * (bound - not_zero / rated) ** 2 == pytest.approx(1.959963984540054**2 * bound * (1 - bound))
     assert (low == 0) == (not_zero == 0)

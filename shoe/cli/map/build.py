@@ -19,10 +19,14 @@ from shoe.core.errors import OptionError, quote, unknown_name
 if TYPE_CHECKING:
     from shoe.benchmarks.classes import HoiClasses
     from shoe.core.interactions import Interactions
+    from shoe.engines.base import Shard
     from shoe.lexicon.expressions import Part
     from shoe.lexicon.resolve import ObjectWords
+    from shoe.llm.budget import Budget
+    from shoe.llm.cache import AnswerStore
     from shoe.maps.estimate import Estimate
     from shoe.maps.growing_map import Pair
+    from shoe.maps.job import Outcome
     from shoe.maps.planning import Plan
     from shoe.maps.prompts import Subject
     from shoe.maps.session import Raters
@@ -60,6 +64,7 @@ def build(
     max_cost: options.MaxCost = None,
     max_requests: options.MaxRequests = None,
     ask_again: options.AskAgain = None,
+    cache: options.Cache = None,
     shard: options.ShardText = None,
     engine: options.EngineText = "serial",
     gpus: options.Gpus = 0,
@@ -80,17 +85,14 @@ def build(
     """
     from rich.console import Console
 
-    from shoe.engines.base import Shard
     from shoe.llm.budget import Budget
+    from shoe.llm.cache import open_cache
     from shoe.llm.recorder import Progress
     from shoe.maps import built_map
     from shoe.maps.built_map import MapBuilt, is_complete
     from shoe.maps.estimate import BuildEstimate, estimate, measured_progress
     from shoe.maps.job import known, rate
     from shoe.maps.planning import plan_whole
-    from shoe.maps.prompts import Prompts
-    from shoe.maps.raters_toml import read_raters
-    from shoe.maps.session import Raters
     from shoe.predictions import read_predictions
     from shoe.report.maps import estimate_table, print_outcome, unanswered_questions
     from shoe.report.terminal import console
@@ -99,17 +101,12 @@ def build(
     model_requests.treat_sigterm_as_interrupt()
     gc.enable()  # this command runs for days
     classes, again = benchmark(dataset).classes, model_requests.parse_states(ask_again)
-    part, asking = None if shard is None else Shard.parse(shard), model_requests.parse_engine(engine, gpus)
-    if part and again:
-        raise OptionError(
-            "--shard and --ask-again are mutually exclusive: "
-            "first run with --ask-again --max-requests 0, then with --shard"
-        )
-    if not (part or dry_run):
+    asking = model_requests.parse_engine(engine, gpus)
+    if not (shard or dry_run):
         built_map.check_place(out, built_map.WHOLE_MARK if whole else built_map.MARK)
-    session = Raters(read_raters(raters), Prompts.read(prompts), ledger or out.absolute().parent / _LEDGER, part)
-    if merged := sum(each.merge(say) for each in session.sessions):
-        say(f"merged {merged:,} lines from the ledgers of other runs")
+    ledger = ledger or out.absolute().parent / _LEDGER
+    session = _open_raters(raters, prompts, ledger, shard, again, open_cache(cache, say, create=not dry_run))
+    part = session.shard
     tables = [read_predictions(path, dataset=dataset) for path in predictions or []]
     planned = None
     if whole:
@@ -132,11 +129,8 @@ def build(
         expected = estimate(plans, session.file, session.prompts, progress=measured_progress(session, before))
         if not put_json(BuildEstimate(expected.rounded()), json):
             console().print(estimate_table(expected))
-            for each in session.sessions:
-                here = getattr(each.config, "base_url", "").partition("?")[0]
-                for address, count in each.addresses().items() if each.config.chats else ():
-                    if address.rstrip("/") != here.rstrip("/"):
-                        say(f"{each.config.name}: {count:,} stored answers from {address or 'an unknown address'}")
+            for line in _stored_answers(session, expected):
+                say(line)
             if planned:
                 say(planned.rule)
         return
@@ -162,12 +156,7 @@ def build(
         raise KeyboardInterrupt
     if part:
         put_json(MapBuilt.from_outcome(session, outcome, budget, rules), json)
-        done = sum(tally.done for tally in outcome.tallies)
-        missing = sum(tally.total - tally.done for tally in outcome.tallies)
-        unanswered = f", {missing:,} questions unanswered (run the same command to ask them again)" if missing else ""
-        merge = "run without --shard to merge all parts and write the map"
-        say(f"part {part}: {done:,} answers saved{unanswered}; {merge}")
-        model_requests.end_at_budget(budget)
+        _end_part(part, outcome, budget)
         return
     if planned:
         built_map.write_whole(out, source, session, outcome, planned)
@@ -184,6 +173,54 @@ def build(
         model_requests.end_at_budget(budget)
     elif missing := unanswered_questions(outcome):
         say(f"{missing:,} questions have no answer yet; run the same command to ask them again")
+
+
+def _open_raters(
+    raters: Path, prompts: Path | None, ledger: Path, shard: str | None, again: list[str], store: AnswerStore | None
+) -> Raters:
+    """Return the sessions of the raters in raters.toml, after a merge of the ledgers of other runs.
+
+    ``ledger`` is the folder of the ledgers, ``store`` the user's cache; the others are options. Raise OptionError if
+    both ``--shard`` and ``--ask-again`` are given.
+    """
+    from shoe.engines.base import Shard
+    from shoe.llm.cache import AnswerCache
+    from shoe.maps.prompts import Prompts
+    from shoe.maps.raters_toml import read_raters
+    from shoe.maps.session import Raters
+
+    part = None if shard is None else Shard.parse(shard)
+    if part and again:
+        raise OptionError(
+            "--shard and --ask-again are mutually exclusive: "
+            "first run with --ask-again --max-requests 0, then with --shard"
+        )
+    session = Raters(read_raters(raters), Prompts.read(prompts), ledger, part)
+    for each in session.sessions:
+        each.cache = AnswerCache(store, each.ledger) if store and each.config.prompted else None
+    if merged := sum(each.merge(say) for each in session.sessions):
+        say(f"merged {merged:,} lines from the ledgers of other runs")
+    return session
+
+
+def _stored_answers(session: Raters, expected: Estimate) -> Iterator[str]:
+    """Yield a line per rater with cached answers, and per other address from which stored answers came."""
+    for each, rater in zip(session.sessions, expected.raters, strict=True):
+        name, here = each.config.name, getattr(each.config, "base_url", "").partition("?")[0]
+        if rater.cached:
+            yield f"{name}: {rater.cached:,} of the answers are in the cache, and cost nothing"
+        for address, count in each.addresses().items() if each.config.chats else ():
+            if address.rstrip("/") != here.rstrip("/"):
+                yield f"{name}: {count:,} stored answers from {address or 'an unknown address'}"
+
+
+def _end_part(part: Shard, outcome: Outcome, budget: Budget) -> None:
+    """Print what the run of a shard has done; end the command with exit code 3 if its budget was used up."""
+    done = sum(tally.done + tally.cached for tally in outcome.tallies)
+    missing = sum(tally.total - tally.done for tally in outcome.tallies)
+    unanswered = f", {missing:,} questions unanswered (run the same command to ask them again)" if missing else ""
+    say(f"part {part}: {done:,} answers saved{unanswered}; run without --shard to merge all parts and write the map")
+    model_requests.end_at_budget(budget)
 
 
 def _plans(
@@ -233,6 +270,8 @@ def complete(
     max_requests: options.MaxRequests = None,
     ledger: _Ledger = None,
     ask_again: options.AskAgain = None,
+    cache: options.Cache = None,
+    shard: options.ShardText = None,
     engine: options.EngineText = "serial",
     gpus: options.Gpus = 0,
     dry_run: Annotated[bool, Option("--dry-run", help="Print the cost of the first round and exit.")] = False,
@@ -248,20 +287,19 @@ def complete(
     lie slightly outside earlier bounds, which assume that an unmatched prediction is a false positive of its present
     class or of one other class. The command ends when the bounds differ by at most --tolerance. The map is written
     after every round. You can stop a run at any time; the same command resumes it. MAP itself is not changed.
+    With --shard only one part of the next round is rated; the run without --shard merges all parts and goes on.
     docs/protocols.md, 10.7, describes the interval and its limits.
     """
     from shoe.core.io.files import read_bytes
     from shoe.llm.budget import Budget
+    from shoe.llm.cache import open_cache
     from shoe.llm.recorder import Progress
-    from shoe.maps.complete import CompleteEstimate, MapCompleted, first_round
+    from shoe.maps.complete import CompletedPairs, CompleteEstimate, CompletionSpent, MapCompleted, first_round
     from shoe.maps.complete import complete as complete_map
     from shoe.maps.estimate import estimate, measured_progress
     from shoe.maps.growing_map import begun
-    from shoe.maps.job import known, rate_pairs
+    from shoe.maps.job import known, rate, rate_pairs
     from shoe.maps.planning import plan_dataset, plan_needed, plan_pairs
-    from shoe.maps.prompts import Prompts
-    from shoe.maps.raters_toml import read_raters
-    from shoe.maps.session import Raters
     from shoe.report.maps import closing_lines, estimate_table, round_line, rounds_table
     from shoe.report.terminal import console
     from shoe.report.text import print_line
@@ -274,7 +312,9 @@ def complete(
     folder = out or Path(f"{start.name}-completed")
     again, asking = model_requests.parse_states(ask_again), model_requests.parse_engine(engine, gpus)
     begin = begun(start, folder)
-    session = Raters(read_raters(raters), Prompts.read(None), ledger or folder.absolute().parent / _LEDGER)
+    ledger = ledger or folder.absolute().parent / _LEDGER
+    session = _open_raters(raters, None, ledger, shard, again, open_cache(cache, say, create=not dry_run))
+    part = session.shard
     if not dry_run:
         model_requests.approve_spending(
             (config for config in session.file.raters if config.chats), lambda: "an amount that --max-cost can limit",
@@ -285,17 +325,20 @@ def complete(
     purpose = {what: path.name for what, path in files.items()} | {"protocol": "shoe"}
     purpose |= {f"{what}_sha256": sha256(read_bytes(path)).hexdigest() for what, path in files.items()}
     assert report is not None, "both files are given"  # noqa: S101 - for the type checker
-    if dry_run:
+    limit = Budget(max_cost, max_requests)
+    if dry_run or part:
         columns = list(_raters(session))
         state, wanted = first_round(begin, report.task, columns, tolerance, purpose, (lambda _: {}) if again else None)
-        first = {part: plan_pairs(part, pairs) for part, pairs in wanted.items()}
+        first = {speech: plan_pairs(speech, pairs) for speech, pairs in wanted.items()}
+    if dry_run:
         measured = measured_progress(session, known(session, first, sample=0))
         expected = estimate(first, session.file, session.prompts, progress=measured)
         if not put_json(CompleteEstimate(state.map, state.map_interval, expected.rounded()), json):
             print(round_line(state, session.file.currency))
             console().print(estimate_table(expected))
+            for line in _stored_answers(session, expected):
+                say(line)
         return
-    limit = Budget(max_cost, max_requests)
 
     def rated(wanted: Mapping[Part, Sequence[Pair]]) -> Mapping[Part, RatedPairs]:
         found = rate_pairs(session, wanted, limit, progress)
@@ -310,6 +353,12 @@ def complete(
     ):
         for each in session.sessions:
             each.cluster = cluster
+        if part:
+            outcome = rate(session, first, limit, progress, sample=0)
+            if limit.reason == "interrupted":
+                raise KeyboardInterrupt
+            _end_part(part, outcome, limit)
+            return
         if again:
             session.ask_again(again, progress.say)
         completion = complete_map(
@@ -322,7 +371,12 @@ def complete(
             session.ask_again((), progress.say)
     plans = plan_dataset(report.truth.classes), plan_needed(report.truth.classes, [report.predictions])
     whole_build, looked_up = (sum(len(plan) for plan in parts.values()) for parts in plans)
-    found = MapCompleted.from_completion(completion, tolerance, whole_build, looked_up, folder)
+    last, why = completion.rounds[-1], completion.why.name.lower()
+    found = MapCompleted(
+        out=str(folder) if last.rated else None, tolerance=tolerance, why=why, map=last.map,
+        map_interval=last.map_interval, rounds=completion.rounds, spent=CompletionSpent(last.requests, last.cost),
+        pairs=CompletedPairs(last.rated, last.unanswered, whole_build, looked_up),
+    )  # fmt: skip
     if not put_json(found, json):
         to = console()
         to.print(rounds_table(completion, session.file.currency))

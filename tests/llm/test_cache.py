@@ -1,0 +1,188 @@
+"""The cache of answers: what it gives back, for several processes; and that nothing in it is unpickled."""
+
+import pickle
+import sqlite3
+import stat
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from shoe.core.errors import InputError, ShoeError
+from shoe.llm.cache import AnswerCache, AnswerStore, cache_folder, clear, open_cache
+from shoe.llm.ledger import answer_entry
+from shoe.llm.ledger_writer import writing
+from shoe.llm.request import Request
+from tests.llm.ledgers import IDENTITY, fresh, line, request, states
+
+RAN = Path("ran")
+ADD_MANY = """
+import sys
+from pathlib import Path
+from shoe.llm.ledger import answer_entry
+from tests.llm.ledgers import request
+from tests.llm.test_cache import opened
+cache, first = opened(Path(sys.argv[1])), int(sys.argv[2])
+for number in range(first, first + 60):
+    cache.add(answer_entry(request(number), {"said": {request(number).key.hex(): 3}}))
+"""
+
+
+class Bomb:
+    """Whoever unpickles it leaves a file behind."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return RAN.touch, ()
+
+
+def opened(folder: Path, said: list[str] | None = None) -> AnswerCache:
+    store = open_cache(str(folder / "cache"), (said if said is not None else []).append)
+    assert store is not None
+    return AnswerCache(store, fresh(folder))
+
+
+def entry(*numbers: int, state: int = 3, attempt: int = 1) -> dict[str, Any]:
+    asked = Request(request(*numbers).key, {}, {"about": "a test"}, attempt)
+    return answer_entry(asked, {"said": {key.hex(): state for key in asked.keys}}, "http://there/v1")
+
+
+def test_an_answer_comes_back_with_its_origin_and_only_for_its_rater_and_attempt(tmp_path: Path) -> None:
+    cache = opened(tmp_path)
+    assert not cache.exists()
+    assert cache.answer(request(1).key) is None
+    cache.add(entry(1))
+    cache.add(entry(1, state=4, attempt=2))
+    again = opened(tmp_path)
+    assert again.exists()
+    first, second = (again.answer(request(1).key, attempt) for attempt in (1, 2))
+    assert first == (entry(1) | {"origin": "cache"}, {request(1).key.hex(): 3})
+    assert second is not None
+    assert second[1] == {request(1).key.hex(): 4}
+    other = AnswerCache(again._store, fresh(tmp_path, IDENTITY | {"revision": "2"}))
+    assert not other.exists()
+    assert other.answer(request(1).key) is None
+
+
+def test_an_answer_to_several_questions_is_found_by_each_also_after_one_is_answered_anew(tmp_path: Path) -> None:
+    cache = opened(tmp_path)
+    cache.add(entry(1, 2, 3))
+    cache.add(entry(1, 4))
+    for number, keys in ((1, 2), (2, 3), (3, 3), (4, 2)):
+        found = cache.answer(request(number).key)
+        assert found is not None
+        assert len(found[1]) == keys
+
+
+def test_only_the_user_can_read_it(tmp_path: Path) -> None:
+    (tmp_path / "cache" / "shoe-answers").mkdir(parents=True)
+    folder = opened(tmp_path)._store.folder
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert stat.S_IMODE((tmp_path / "cache").stat().st_mode) != 0o700  # a folder of the user's own is left as it is
+
+
+def test_the_user_says_where_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert cache_folder(None) == tmp_path / "shoe-answers"
+    assert cache_folder("/there") == Path("/there/shoe-answers")
+    assert cache_folder("off") is None
+    assert open_cache("off", print) is None
+    assert open_cache(None, print, create=False) is None
+    assert not list(tmp_path.iterdir())
+
+
+def test_two_processes_write_at_the_same_time(tmp_path: Path) -> None:
+    runs = [subprocess.Popen([sys.executable, "-c", ADD_MANY, str(tmp_path), str(first)]) for first in (0, 30, 90)]
+    assert [run.wait() for run in runs] == [0, 0, 0]
+    cache = opened(tmp_path)
+    assert all(cache.answer(request(number).key) for number in range(150))
+
+
+@pytest.mark.parametrize("where", ["value", "file", "key", "text"])
+def test_a_planted_pickle_is_not_run(where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    said: list[str] = []
+    opened(tmp_path).add(entry(1))
+    folder = tmp_path / "cache" / "shoe-answers"
+    bomb = pickle.dumps(Bomb())
+    (folder / "bomb").write_bytes(bomb)
+    with sqlite3.connect(folder / "cache.db") as database:
+        changed = {
+            "value": ("UPDATE Cache SET mode = 4, value = ?", (bomb,)),
+            "file": ("UPDATE Cache SET mode = 4, value = NULL, filename = ?", ("bomb",)),
+            "key": ("INSERT INTO Cache (key, raw, mode, value) VALUES (?, 0, 4, ?)", (bomb, bomb)),
+            "text": ("UPDATE Cache SET mode = 3, value = NULL, filename = ?", ("bomb",)),
+        }
+        database.execute(*changed[where])
+    cache = opened(tmp_path, said)
+    found = cache.answer(request(1).key)
+    if where == "key":
+        assert found
+        with pytest.raises(ShoeError, match="no JSON"):
+            cache._store.summary()
+    else:
+        assert found is None
+        assert len(said) == 1
+        assert "no JSON" in said[0]
+        assert cache.answer(request(1).key) is None
+        assert len(said) == 1  # said once
+        cache.add(entry(2))  # no error
+    clear(folder)
+    assert not RAN.exists()
+    assert [path.name for path in folder.iterdir()] == ["bomb"]  # only the database is deleted
+    pickle.loads(bomb)
+    assert RAN.exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("a", {"a": 1}), ("a", "text"), (1, b"{}"), (b"a", b"{}"), ("a", b"no JSON")]
+)
+def test_nothing_but_json_by_text_is_stored(name: Any, value: Any, tmp_path: Path) -> None:
+    store = opened(tmp_path)._store
+    with pytest.raises(ShoeError):
+        store.cache[name] = value
+    assert list(store.cache) == []
+
+
+def test_a_cache_that_cannot_be_used_is_one_line_and_no_error(tmp_path: Path) -> None:
+    said: list[str] = []
+    (tmp_path / "cache").mkdir()
+    (tmp_path / "cache" / "shoe-answers").write_text("a file")
+    assert open_cache(str(tmp_path / "cache"), said.append) is None
+    (tmp_path / "torn" / "shoe-answers").mkdir(parents=True)
+    (tmp_path / "torn" / "shoe-answers" / "cache.db").write_bytes(b"no database" * 1000)
+    assert open_cache(str(tmp_path / "torn"), said.append) is None
+    assert len(said) == 2
+    with pytest.raises(InputError):
+        AnswerStore(tmp_path / "torn" / "shoe-answers", said.append)
+
+
+def test_the_answers_of_a_ledger_are_added_once_and_what_came_later_too(tmp_path: Path) -> None:
+    cache = opened(tmp_path)
+    cache.add_ledger()  # there is none
+    with writing(cache._ledger.path, IDENTITY, lambda: False, print) as writer:
+        assert writer is not None
+        writer.append(line([1, 2], [4, 0]))
+    cache.add_ledger()
+    assert cache.answer(request(2).key)
+    with cache._ledger.path.open("ab") as stream:
+        stream.write(line([3], [1]) + line([4], [1])[:-5])
+    opened(tmp_path).add_ledger()
+    assert cache.answer(request(3).key)
+    assert cache.answer(request(4).key) is None
+
+
+def test_an_export_is_a_ledger_with_every_answer(tmp_path: Path) -> None:
+    store = opened(tmp_path)._store
+    identity = {"kind": "openai", **IDENTITY}
+    cache = AnswerCache(store, fresh(tmp_path, identity))
+    for one in (entry(0), entry(1, 2, state=1), entry(3, state=-4), entry(3, attempt=2)):
+        cache.add(one)
+    ((path, count),) = cache._store.export(tmp_path / "out")
+    assert count == 4
+    found = fresh(tmp_path / "out", identity, path.name)
+    found.refresh()
+    assert states(found, 5) == [3, 1, 1, 3, -1]
+    with pytest.raises(InputError):
+        list(cache._store.export(tmp_path / "out"))

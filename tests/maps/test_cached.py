@@ -1,0 +1,181 @@
+"""Answers that are paid once: another folder, map or command of the same user asks nothing again."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from shoe.demo import PREDICTIONS, TRUTH
+from shoe.llm.cache import open_cache
+from shoe.predict.answers import Answers
+from shoe.predict.backends.endpoint import Endpoint
+from shoe.predictions import read_predictions, write_predictions
+from tests.cli import run as cli
+from tests.llm.server import Server
+from tests.llm.server_plan import Plan
+from tests.maps.test_kills import Work, answered_other_than_once, answers
+from tests.predict.asking import questions
+from tests.predict.vlm_server import VlmServer, made_up, without_logprobs
+
+RATERS = """
+[[rater]]
+name = "one"
+kind = "openai"
+model = "m1"
+base_url = "{url}"
+
+[[rater]]
+name = "several"
+kind = "openai"
+model = "m2"
+base_url = "{url}"
+pairs_per_request = 5
+"""
+ODD = Plan(rates={"chatter": 0.1, "missing": 0.05}, refused=0.05, unparsable=0.05)
+
+
+def map_of(work: Work) -> dict[str, bytes]:
+    """The files of a map, without where its answers came from."""
+    files = work.map()
+    about = json.loads(files.pop("map.json"))
+    for rater in about["raters"]:
+        rater.pop("from_cache", None)
+    return files | {"map.json": json.dumps({**about, "digest": None}).encode()}
+
+
+@pytest.fixture
+def env(tmp_path: Path) -> dict[str, str]:
+    return {"SHOE_CACHE": str(tmp_path / "cache")}
+
+
+def test_a_second_build_in_another_folder_asks_nothing(tmp_path: Path, env: dict[str, str]) -> None:
+    with Server(ODD) as server:
+        first, second = (Work(tmp_path / name, RATERS.format(url=server.url)) for name in ("first", "second"))
+        assert first.run(env=env)[0] == 0
+        requests = server.stats()["requests"]
+        code, out, _ = second.run("--dry-run", "--json", "-", env=env)
+        assert code == 0
+        expected = json.loads(out)["estimate"]["raters"]
+        assert [rater["pairs"]["likely"] for rater in expected] == [0, 0]
+        assert not (second.folder / "shoe-ledger").exists()
+        code, out, errors = second.run("--json", "run.json", env=env)
+        assert (code, server.stats()["requests"]) == (0, requests)
+        assert "from cache" in out
+        assert map_of(second) == map_of(first)
+        assert second.run(env=env)[0] == 0  # all is in the ledger now
+        third = Work(tmp_path / "third", RATERS.format(url=server.url))
+        assert third.run(env={"SHOE_CACHE": "off"})[0] == 0
+        assert server.stats()["requests"] >= 1.9 * requests
+    run = json.loads((second.folder / "run.json").read_text())["run"]
+    assert run["requests"] == 0
+    about = json.loads(second.map()["map.json"])
+    for rater, estimate, of_run in zip(about["raters"], expected, run["raters"], strict=True):
+        final = {
+            part: states["rated"] + states["refused"] + states["unparsable"] for part, states in rater["states"].items()
+        }
+        assert rater["from_cache"] == final
+        assert estimate["cached"] == of_run["cached"] == sum(final.values())
+        assert f"{rater['name']}: {sum(final.values())} answers from the cache" in errors.replace("  ", " ")
+    texts = [path.read_text() for path in (second.folder / "shoe-ledger").iterdir()]
+    lines = [json.loads(line) for text in texts for line in text.splitlines()]
+    origins = {(line["origin"], line["address"]) for line in lines if "answer" in line}
+    assert origins == {("cache", server.url)}
+
+
+def test_answers_of_a_run_without_the_cache_and_an_other_grouping_are_used(tmp_path: Path, env: dict[str, str]) -> None:
+    with Server(ODD) as server:
+        work = Work(tmp_path / "first", RATERS.format(url=server.url))
+        assert work.run("--parts", "object", env={"SHOE_CACHE": "off"})[0] == 0
+        assert work.run("--max-requests", "9", env=env)[0] == 3  # adds the answers of the ledger
+        other = Work(tmp_path / "second", RATERS.format(url=server.url))
+        assert other.run(env=env)[0] == 0
+        assert not answered_other_than_once(server.stats()).get("m1")
+        wrong = answered_other_than_once(server.stats())
+        assert wrong.total() <= 5  # a group in flight that is grouped anew
+
+
+def test_asking_again_asks_for_what_the_cache_has_no_rating(tmp_path: Path, env: dict[str, str]) -> None:
+    with Server(ODD) as server:
+        work = Work(tmp_path / "first", RATERS.format(url=server.url))
+        assert work.run(env=env)[0] == 0
+        states = [rater["states"] for rater in json.loads(work.map()["map.json"])["raters"]]
+        without = sum(part["refused"] + part["unparsable"] for of_rater in states for part in of_rater.values())
+        paid = answers(server)
+        assert work.run("--ask-again", "refused,unparsable", env=env)[0] == 0
+        assert answers(server) - paid >= without > 0
+
+
+def test_complete_uses_the_answers_of_build_and_is_divided(tmp_path: Path, env: dict[str, str]) -> None:
+    table = read_predictions(PREDICTIONS["free text"])
+    raters = RATERS.partition('[[rater]]\nname = "several"')[0]
+    with Server(Plan()) as server:
+        arguments = ["map", "complete", "hico-det", "--for", "few.jsonl", "-g", str(TRUTH), "--tolerance", "0"]
+        arguments += ["--raters", "raters.toml", "--yes", "--out"]
+        works = [Work(tmp_path / name, raters.format(url=server.url), arguments) for name in "abc"]
+        for work in works:
+            write_predictions(table.select(np.arange(0, len(table), 10)), work.folder / "few.jsonl", "vlm")
+        whole, second, divided = works
+        assert whole.run(env=env)[0] == 0
+        requests = server.stats()["requests"]
+        code, out, errors = second.run(env=env)
+        assert (code, server.stats()["requests"]) == (0, requests), errors
+        assert f"{requests} answers came from the cache" in out
+        records = json.loads(second.map()["map.json"])["completed"]
+        assert records[-1]["from_cache"] == requests
+        for shard in ("1/2", "2/2"):
+            code, _, errors = divided.run("--shard", shard, env={"SHOE_CACHE": "off"})
+            assert code == 0
+            assert f"part {shard}" in errors
+            assert not (divided.folder / "map").exists()
+        code, _, errors = divided.run(env={"SHOE_CACHE": "off"})
+        assert "merged" in errors
+        assert server.stats()["requests"] == 2 * requests
+        assert divided.map()["verbs.tsv"] == whole.map()["verbs.tsv"]
+
+
+def test_the_command_shows_exports_and_empties_it(tmp_path: Path, env: dict[str, str]) -> None:
+    def cache(*options: str) -> Any:
+        done = cli.run("map", "cache", *options, folder=tmp_path, environment=env)
+        return done.stdout + done.stderr if done.returncode == 0 else done.returncode
+
+    assert "no answers" in cache()
+    with Server(Plan()) as server:
+        work = Work(tmp_path / "first", RATERS.format(url=server.url))
+        assert work.run("--parts", "object", env=env)[0] == 0
+        requests = server.stats()["requests"]
+        assert all(f"{model}: " in cache() for model in ("m1", "m2"))
+        assert "MB" in cache()
+        # A colleague puts the exported ledgers into a subfolder of the ledgers, and builds.
+        other = Work(tmp_path / "other", RATERS.format(url=server.url))
+        cache("--export", "other/shoe-ledger/from-me")
+        code, _, errors = other.run("--parts", "object", env={"SHOE_CACHE": "off"})
+        assert (code, server.stats()["requests"]) == (0, requests), errors
+        assert map_of(other) == map_of(work)
+    assert cache("--export", "x", "--clear") == 2
+    assert "empty" in cache("--clear")
+    assert "no answers" in cache()
+    assert cli.run("map", "cache", "--cache", "off").stdout == "the cache is off\n"
+
+
+def test_predict_uses_answers_in_another_file_unless_they_lack_probabilities(tmp_path: Path) -> None:
+    store = open_cache(str(tmp_path / "cache"), pytest.fail)
+
+    def ask(name: str, url: str, count: int = 2, *, probabilities: bool = True) -> dict[str, int]:
+        answers = Answers(tmp_path / name, Endpoint(model="m", base_url=url, most_tokens=1), store=store)
+        known = answers.plan(lambda: questions(count), probabilities=probabilities).cached
+        found = answers.ask(lambda: questions(count), probabilities=probabilities)
+        return {**found, "cached": known}
+
+    with VlmServer(without_logprobs) as server:
+        assert ask("a.jsonl", server.url, probabilities=False) == {"text": 6, "cached": 0}
+    with VlmServer(made_up) as server:
+        assert ask("b.jsonl", server.url, probabilities=False) == {"text": 6, "cached": 6}
+        assert server.requests == 0
+        assert ask("c.jsonl", server.url) == {"probabilities": 6, "cached": 0}
+        assert ask("d.jsonl", server.url, 3) == {"probabilities": 9, "cached": 6}
+        assert server.requests == 9
+    assert ask("e.jsonl", "http://127.0.0.1:9/v1", 3) == {"probabilities": 9, "cached": 9}
+    lines = [json.loads(line) for line in (tmp_path / "e.jsonl").read_text().splitlines()[1:]]
+    assert {line["origin"] for line in lines} == {"cache"}
