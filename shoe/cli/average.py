@@ -11,7 +11,7 @@ from shoe.cli.output import put_report, refuse_overwrite
 
 def average(
     reports: Annotated[list[Path], Argument(help="Reports written by shoe score --json, one per split.")],
-    beside: Annotated[Path | None, Option(help="Report of a further split to print next to the mean.")] = None,
+    beside: Annotated[Path | None, Option(help="Report to print next to the mean, e.g. of another split.")] = None,
     json: options.Json = None,
 ) -> None:
     """Average strict and semantic metrics over splits: mean and standard deviation.

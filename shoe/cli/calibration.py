@@ -13,7 +13,7 @@ from shoe.cli.output import put_report, refuse_overwrite, show_progress
 def calibration(
     predictions: Annotated[list[Path], Argument(help="Prediction files, or runs saved with shoe score --save.")],
     ground_truth: Annotated[
-        Path | None, Option("--ground-truth", "-g", help="Annotation file of the dataset; not needed for runs.")
+        Path | None, Option("--ground-truth", "-g", help="Annotation file of the dataset; not needed for saved runs.")
     ] = None,
     dataset: options.Dataset = DEFAULT,
     protocol: options.Protocols = None,

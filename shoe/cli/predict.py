@@ -107,9 +107,9 @@ def report_pairs(
 def predict(
     images: Annotated[list[Path], Argument(metavar="IMAGES", help="Image files, or folders of images.")],
     out: Annotated[Path, Option("--out", "-o", help="Prediction file to write, for shoe score.")],
-    vlm: Annotated[str, Option(help="Vision-language model: name on the hub or at the endpoint, or a model folder.")],
+    vlm: Annotated[str, Option(help="Vision-language model: name at Hugging Face or at the endpoint, or folder.")],
     backend: Annotated[str, Option(help="Software to run the model: transformers, endpoint or vllm.")] = "transformers",
-    detector: Annotated[str | None, Option(help="Object detection model: name on the hub, or a model folder.")] = None,
+    detector: Annotated[str | None, Option(help="Object detection model: name at Hugging Face, or folder.")] = None,
     detections: Annotated[
         Path | None,
         Option(
@@ -117,7 +117,9 @@ def predict(
             "With --detector: file to write the boxes to."
         ),
     ] = None,
-    labels: Annotated[Path | None, Option(help="File of label and image names: COCO JSON, data.yaml or text.")] = None,
+    labels: Annotated[
+        Path | None, Option(help="File with label and image names for --detections: COCO JSON, data.yaml or text.")
+    ] = None,
     pair_rule: Annotated[str, Option(help="Rule for human-object pairs: upt, best, few-large, touching, all.")] = "upt",
     pairs: Annotated[Path | None, Option(help="File of human-object pairs, instead of boxes and pair rule.")] = None,
     visual: Annotated[
@@ -139,11 +141,11 @@ def predict(
     detector_power: Annotated[
         float, Option(min=0.0, help="Exponent of the detection scores in the final score; 0 ignores them.")
     ] = 1.0,
-    answers: Annotated[Path | None, Option(help="File of all raw answers. Default: next to OUT.")] = None,
+    answers: Annotated[Path | None, Option(help="File in which to save all raw answers. Default: next to OUT.")] = None,
     settings: Annotated[
         list[str] | None,
         Option(
-            "--set", metavar="GROUP.NAME=VALUE", help="Option of detector, pairs, visual, ask, vlm. May be repeated."
+            "--set", metavar="GROUP.NAME=VALUE", help="Set an option of detector, pairs, visual, ask, vlm. Repeatable."
         ),
     ] = None,
     dataset: Annotated[str, Option(help="Dataset that defines the objects and verbs.")] = DEFAULT,

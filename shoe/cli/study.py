@@ -28,7 +28,7 @@ def sheet(
     ground_truth: options.GroundTruth,
     out: options.Table,
     images: Annotated[int, Option(min=1, help="Number of images. All models are rated on the same images.")] = 50,
-    most: Annotated[int, Option(min=1, help="Maximum predictions per model and image, best scores first.")] = 3,
+    most: Annotated[int, Option(min=1, help="Number of best predictions per model and image.")] = 3,
     raters: Annotated[int, Option(min=1, max=1000, help="Number of human raters.")] = 3,
     seed: Annotated[int, Option(min=0, max=65535, help="Random seed of the sample.")] = 0,
     dataset: options.Dataset = DEFAULT,
@@ -67,11 +67,11 @@ def metric(
     dataset: options.Dataset = DEFAULT,
     protocol: Annotated[
         list[str] | None,
-        Option("--protocol", "-p", help="Name of a protocol. May be repeated. Default: the usual ones of the dataset."),
+        Option("--protocol", "-p", help="Name of a protocol. May be repeated. Default: protocols of the dataset."),
     ] = None,
     similarity: options.Similarity = "dataset",
     vary: Annotated[
-        list[str] | None, Option(help="NAME=VALUE[,NAME=VALUE]: add a measure with these options. May be repeated.")
+        list[str] | None, Option(help="NAME=VALUE[,NAME=VALUE]: add a protocol with these options. May be repeated.")
     ] = None,
     boxes: options.Boxes = None,
     scores: options.Scores = None,
@@ -136,7 +136,7 @@ def publish(
     folder: _StudyFolder,
     service: Annotated[Path, Argument(help="Folder of a service, created if missing. The service may be running.")],
     address: Annotated[str, Option(help="URL at which raters reach the service.")] = "http://127.0.0.1:8017",
-    again: Annotated[list[str] | None, Option(help="Rater who gets a new link instead. May be repeated.")] = None,
+    again: Annotated[list[str] | None, Option(help="Rater whose old link is replaced. May be repeated.")] = None,
 ) -> None:
     """Publish a study in a service (shoe serve), and print one link per rater. Links are printed only once.
 
@@ -358,8 +358,8 @@ app.command()(fetch)
 @app.command()
 def report(
     file: Annotated[Path, Argument(help="CSV or TSV table of answers: item, rater, rating 0 to 4.")],
-    similarity: Annotated[str | None, Option(help="Map to compare with the ratings: shipped name or folder.")] = None,
-    population: Annotated[bool, Option("--population", help="Weight items by the pairs that they represent.")] = False,
+    similarity: Annotated[str | None, Option(help="Similarity map to compare with: shipped name or folder.")] = None,
+    population: Annotated[bool, Option("--population", help="Weight each item by its value in column weight.")] = False,
     latex: options.Latex = None,
     figures: options.Figures = None,
     html: Annotated[Path | None, Option(help="Write the results as an HTML page to this file.")] = None,

@@ -34,7 +34,7 @@ _PRICE = "price = {input = 2.5, output = 10} in raters.toml"
 
 
 _Ledger = Annotated[
-    Path | None, Option(help=f"Folder of all answers, shared by all maps. Default: {_LEDGER} next to the map.")
+    Path | None, Option(help=f"Folder in which answers for all maps are saved. Default: {_LEDGER} next to the map.")
 ]
 
 
@@ -49,11 +49,11 @@ def build(
     whole: Annotated[
         bool, Option("--whole-interactions", help="With --for: rate whole interactions, not single verbs and objects.")
     ] = False,
-    similarity: Annotated[str, Option(help="With --whole-interactions: map of verb and object ratings.")] = "hico-det",
+    similarity: Annotated[str, Option(help="With --whole-interactions: map of the ratings to copy.")] = "hico-det",
     object_words: Annotated[
         str | None, Option(help="With --for: rule for the senses of multi-word objects (protocol option object-words).")
     ] = None,
-    parts: Annotated[str, Option(help="Parts to rate: verb, object, or both.")] = _PARTS,
+    parts: Annotated[str, Option(help="Parts of interactions to rate, separated by a comma.")] = _PARTS,
     steps: Annotated[int | None, Option(min=0, max=20, help="Maximum hypernym steps between rated objects.")] = None,
     ledger: _Ledger = None,
     prompts: Annotated[Path | None, Option(help="Folder of prompts: verb.txt, object.txt, interaction.txt.")] = None,
@@ -227,7 +227,7 @@ def complete(
     raters: options.Raters,
     out: Annotated[Path | None, Option(help="Folder of the completed map. Default: MAP-completed.")] = None,
     tolerance: Annotated[
-        float, Option(min=0.0, max=1.0, help="Target width of the score interval; 0.001 is 0.1 percentage points.")
+        float, Option(min=0.0, max=1.0, help="Stop at this score interval width; 0.001 is 0.1 percentage points.")
     ] = 0.001,
     max_cost: options.MaxCost = None,
     max_requests: options.MaxRequests = None,
