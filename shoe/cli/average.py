@@ -16,8 +16,8 @@ def average(
 ) -> None:
     """Average strict and semantic metrics over splits: mean and standard deviation.
 
-    Each report must be for a different ground truth, e.g. the three test sets of HICO-DET-SG. All other fields of the
-    signatures must be equal.
+    The reports must have different ground truths, e.g. the three test sets of HICO-DET-SG, and signatures that are
+    equal except for the ground truth.
 
     Example: shoe average sg1.json sg2.json sg3.json --beside original.json
     """

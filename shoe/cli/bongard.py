@@ -58,10 +58,10 @@ def build(
     smallest: Annotated[float, Option(min=0.0, help="Minimum area of a box, in square pixels.")] = 32 * 32,
     json: options.Json = None,
 ) -> None:
-    """Build problems from an annotated dataset: curate concepts, group them by seen and unseen, sample problems.
+    """Build problems from an annotated dataset: select concepts, divide them into seen and unseen, sample problems.
 
     Positive images share an action and an object. Negative images show the same object with another action, and do not
-    show the concept anywhere. Prints how many regions each curation step kept, and the number of problems per group.
+    show the concept anywhere. Prints how many regions each selection step keeps, and the number of problems per group.
 
     Example: shoe bongard build instances_test2015.json --out problems --hold-out 0.2
     """
@@ -113,11 +113,11 @@ def score(
     boxes: options.Boxes = None,
     json: options.Json = None,
 ) -> None:
-    """Answer problems from detector predictions: the concept is what, by majority, only positive images show.
+    """Answer problems with predictions: the concept is the interaction of most positive and of no negative images.
 
-    The oracle is defined as in the paper; the soft oracle votes by similarity in meaning. Images are matched by name.
-    The accuracy is given per group, with 95 % intervals from resampled concepts. The average is the unweighted mean
-    over the groups.
+    Two methods answer: the oracle of the paper, and a soft oracle, for which interactions of similar meaning count in
+    part. Images are matched by name. The accuracy is given per group, with 95 % intervals from resampled concepts; the
+    average is the unweighted mean over the groups.
 
     Example: shoe bongard score predictions.json val_clean_*.json.gz
     """

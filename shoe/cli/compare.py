@@ -64,9 +64,9 @@ def compare(
 ) -> None:
     """Compare models: strict and semantic metrics with confidence intervals, paired tests and rank agreement.
 
-    The best value is bold, the second best underlined. Superscripts are the numbers of the models that a model is
-    significantly better than. Intervals come from resampling images. Metrics with the ratings of a single rater, and
-    with --bounds the range due to missing ratings, are printed separately.
+    The best value is bold, the second best underlined. A superscript lists the numbers of the models that are
+    significantly worse. Intervals come from resampling images. Separate tables show the metrics by the ratings of each
+    single rater and, with --bounds, the range of values that missing ratings allow.
 
     Example: shoe compare a.json b.json c.json -g instances_test2015.json -p qpic -p shoe --latex table.tex
     """

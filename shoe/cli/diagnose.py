@@ -48,7 +48,7 @@ def diagnose(
     """Diagnose the errors of one or more models: mAP lost per error type, pair recall and verb classification.
 
     Each prediction is a true positive or has exactly one error type: human box, object box, both boxes, association,
-    duplicate or interaction. A ground truth is missed if no true positive and no error refers to it. The delta of an
+    duplicate or interaction. A ground truth is missed if it belongs to no true positive and no error. The delta of an
     error type is the mAP gained by fixing only that type. With a class split (--split rf-uc), deltas are also given for
     each part of the split, such as unseen classes.
 

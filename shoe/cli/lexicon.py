@@ -145,7 +145,7 @@ def carry(
     out: Annotated[Path, Argument(metavar="OUT", help="New folder for the converted map.")],
     to: Annotated[Path, Option(metavar="LEXICON", help="Lexicon to convert the map to.")],
 ) -> None:
-    """Convert a map to another lexicon by interlingual IDs and sense keys, and report the pairs lost.
+    """Convert a similarity map to another lexicon by interlingual IDs and sense keys, and report the pairs lost.
 
     Example: shoe lexicon carry hico-det my-map --to oewn.lexicon
 

@@ -42,7 +42,7 @@ def find_pairs(
 
     The pairs are read from the file ``pairs`` if given, or else formed from the boxes in the file ``files.detections``,
     to which a detector, if given, first adds the boxes of missing images. ``pictures`` are the images of this run
-    or shard, and ``every`` the images of all shards, to which files of boxes or pairs refer. ``say`` prints remarks.
+    or shard, and ``every`` those of all shards, which may occur in files of boxes and pairs. ``say`` prints remarks.
     Raise OptionError if there are no pairs, except for a shard.
     """
     from shoe.predict.detection_files import read_detections_with_notes
@@ -87,7 +87,7 @@ def _detect(pictures: Sequence[Picture], choices: PredictionSettings, config: De
 def report_pairs(
     found: Pairs, ground_truth: Path | None, dataset: str, say: Callable[[str], None]
 ) -> PairFigures | None:
-    """Print the number of pairs; with a ground truth, also print and return the recall of its pairs, else None."""
+    """Print the number of pairs. If a ground truth is given, print and return the recall of its pairs, else None."""
     from shoe.predict.pairs import pair_recall
     from shoe.predictions.truth import read_ground_truth
 

@@ -35,7 +35,7 @@ def score(
         Option("--option", "-o", help="NAME=VALUE: set an option of a protocol. May be repeated. '-o help' lists all."),
     ] = None,
     scores: options.Scores = None,
-    words: Annotated[Path | None, Option(help="Write wordings, their meanings and unparsed text as CSV.")] = None,
+    words: Annotated[Path | None, Option(help="Write the predicted words and their meanings to this CSV file.")] = None,
     images_in_predictions: options.ImagesInPredictions = False,
     subset: options.Subset = None,
     classes: options.Classes = None,

@@ -30,7 +30,7 @@ FolderPath = Annotated[Path, Argument(help="Folder of the service.")]
 
 @contextmanager
 def service_context() -> Iterator[None]:
-    """Print warnings as log lines, and raise errors of one line for a missing library or a database that fails."""
+    """Print warnings as log lines; raise a ShoeError for a missing library or a database error."""
     gc.enable()  # disabled at the start of every command, as short commands do not profit from it
     logging.basicConfig(format="shoe: %(message)s", level=logging.WARNING)
     try:
@@ -165,7 +165,7 @@ def start(
     minutes: Annotated[float, Option(min=0.1, help="Time limit of a job, in minutes.")] = 60.0,
     tokens: Annotated[bool, Option("--tokens", help="Require tokens on a loopback address, too.")] = False,
     engine: Annotated[str, Option(help=f"Where jobs run: {_ENGINES}.")] = "processes",
-    images: Annotated[Path | None, Option(help="Folder of images to show as error examples.", file_okay=False)] = None,
+    images: Annotated[Path | None, Option(help="Folder of the images, for error examples.", file_okay=False)] = None,
 ) -> None:
     """Start the service. The first start prints an administrator token.
 

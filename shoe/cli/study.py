@@ -223,12 +223,12 @@ def new(
     """Sample pairs of interactions, and write one HTML page per rater. The page saves a file that the rater sends back.
 
     The sample is stratified by what differs (verb, object or both) and by the similarity in the map. Each rater sees
-    the pairs in a different order, a tenth of them twice, and some pairs with a known rating as controls. With
+    the pairs in a different order, a tenth of them twice, and some control pairs whose rating is known. With
     --ground-truth and --images each pair is shown again at the end with an image of its first interaction, and the
     rater keeps or changes the rating. To change consent.txt and the other texts, edit them and run the command again.
 
-    With --for, a pair is a class and a prediction made at its ground truth, sampled by its influence on the SHOE-mAP of
-    the predictions. Each item records the number of pairs of the population that it represents.
+    With --for, a pair is a class and a prediction on a ground truth of this class; pairs are sampled by their influence
+    on the SHOE-mAP of the predictions. Each sampled pair records how many pairs it represents.
 
     Example: shoe study new study --items 500 --raters 5
 
@@ -368,9 +368,9 @@ def report(
     """Report the agreement between raters, between repeated answers of a rater, and with a map or another measure.
 
     The table has one row per answer. Columns: item (or verb_a, object_a, verb_b, object_b: WordNet names, required for
-    a map), rater, rating. Optional columns: occasion (2 for a repeat), phase (words or picture), part (a stratum),
-    reference (another measure, 0 to 1), gold (the expected rating), seconds, weight (number of pairs of the population
-    that the item represents), stratum (the sampling stratum).
+    a map), rater, rating. Optional columns: occasion (2 for a repeat), phase (words, or picture if the image was
+    shown), part (group whose agreement is reported), reference (another measure, 0 to 1), gold (the expected rating),
+    seconds, weight (number of pairs that the item represents), stratum (the sampling stratum).
 
     Example: shoe study report answers.csv --similarity hico-det --latex agreement.tex
     """

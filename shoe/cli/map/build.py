@@ -214,7 +214,7 @@ def _plans(
 
 
 def cost_of(expected: Estimate) -> str:
-    """Return the likely cost of the raters with a price as text; "" if they cost nothing."""
+    """Return the likely total cost of the raters that have a price, as text; "" if they cost nothing."""
     costs = [rater.cost for rater in expected.raters if rater.cost]
     likely = sum(cost.likely for cost in costs)
     return f"about {likely:,.2f} {expected.currency}" if any(cost.high for cost in costs) else ""
@@ -244,11 +244,10 @@ def complete(
     Example: shoe map complete hico-det --for predictions.json -g instances_test2015.json --raters raters.toml
     --max-cost 5
 
-    Before each round, bounds of the score are computed with all unrated pairs at 0 and at 1. Bounds of later rounds can
-    lie slightly outside earlier bounds, which assume that an unmatched prediction is a false positive of its present
-    class or of one other class. The command ends when the bounds differ by at most --tolerance. The map is written
-    after every round. You can stop a run at any time; the same command resumes it. MAP itself is not changed.
-    docs/protocols.md, 10.7, describes the interval and its limits.
+    Before each round, two bounds of the score are computed: with similarity 0, and with similarity 1, for all unrated
+    pairs. The bounds are approximate, so later bounds can lie slightly outside earlier bounds (docs/protocols.md,
+    10.7). The command ends when the bounds differ by at most --tolerance. The map is written after every round. You can
+    stop a run at any time; the same command resumes it. MAP itself is not changed.
     """
     from shoe.core.io.files import read_bytes
     from shoe.llm.budget import Budget
