@@ -72,7 +72,7 @@ Yes = Annotated[bool, Option("--yes", "-y", help="Spend money without asking for
 
 Json = Annotated[str | None, Option("--json", help="Write the results as JSON to this file; '-' is standard output.")]
 AskAgain = Annotated[
-    str | None, Option(metavar="STATES", help="Repeat requests with these results: unparsable, refused or both.")
+    str | None, Option(metavar="STATES", help="Repeat requests with these results: unparsable,refused or only one.")
 ]
 ShardText = Annotated[
     str | None,

@@ -185,7 +185,7 @@ class Child:
 
 
 class Executor:
-    """Executor that runs jobs in children of this process; a subclass runs jobs on other machines.
+    """Executor that runs jobs in child processes of this process; a subclass uses other machines.
 
     Attributes:
         name: value of ``--engine``.

@@ -141,7 +141,7 @@ def ablate(
     interactions verb_a, object_a, verb_b, object_b, rating (a: the class). Senses are WordNet names, ratings 0 to
     4. Several rows for a pair are averaged. Agreement is 1 - mean absolute difference / range, over the pairs for
     which the subset has a value. Subsets with a value for at least half of the pairs are compared with the subset of
-    highest agreement; subsets that do not differ from it significantly are marked (95 % for all comparisons together).
+    highest agreement; subsets that are not significantly worse are marked (95 % for all comparisons together).
     Standard deviations use n - 1. A map of more than 10 raters is refused. PREDICTIONS must use the box convention of
     its format; otherwise run shoe convert first.
     """
