@@ -265,7 +265,7 @@ _KINDS = {"board": _board, "compare": _compare, "diagnose": _diagnose, "page": _
 # enough. Therefore metrics are rounded to a step of about their standard error, and details are left out.
 
 LEAST_TRUTHS = 100
-"""Number of ground truths from which a class has metrics, in steps that a single prediction does not change."""
+"""Minimum number of ground truths of a class with metrics, which are so rounded that one prediction changes little."""
 _EXACT = ("classes", "entries", "images", "ground_truths", "predictions")
 """Numbers that are known, and therefore not rounded."""
 _KEPT = frozenset(

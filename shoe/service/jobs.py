@@ -29,7 +29,7 @@ LEASE = 60.0
 
 
 _OUTCOMES = 2
-"""Version of the outcomes of jobs. In version 2, those on a ground truth that is not shown are rounded."""
+"""Version of the output files of jobs. Since version 2, metrics on a ground truth that is not shown are rounded."""
 
 
 class ScoringRequest(ScoringFields, kw_only=True):
