@@ -8,7 +8,7 @@ import time
 
 
 def main() -> None:
-    """Run the command line; exit codes: 0 success, 1 internal error, 2 invalid input, 3 budget end, 130 interrupted."""
+    """Run the command line; exit codes: 0 success, 1 internal error, 2 wrong input, 3 budget spent, 130 interrupted."""
     sys.unraisablehook = _unraisable
     try:
         from shoe.cli.start import start  # inside the try block, because imports can be interrupted too

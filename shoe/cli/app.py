@@ -23,7 +23,7 @@ _UsageError: Any = typer.BadParameter.__base__  # typer does not name it
 
 
 def run(words: Sequence[str]) -> None:
-    """Parse a command line and run its command; without a command, print the help.
+    """Parse the words of a command line, and run the command; without a command, print the help.
 
     Raises:
         OptionError: if the command line is invalid.

@@ -17,7 +17,7 @@ def audit(
     """Measure how much attacks (copies, vague words, stretched scores) raise the metrics of a prediction file.
 
     An attack changes the predictions without using the images. The changed predictions are scored under the default
-    strict protocol, shoe, shoe-literal and shoe-robust. A metric that many attacks raise is a poor measure of a model.
+    strict protocol, shoe, shoe-literal and shoe-robust. A metric that attacks can raise is a poor measure of a model.
 
     Example: shoe audit predictions.json --ground-truth instances_test2015.json
     """

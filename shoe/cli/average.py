@@ -11,13 +11,13 @@ from shoe.cli.output import put_report, refuse_overwrite
 
 def average(
     reports: Annotated[list[Path], Argument(help="Reports written by shoe score --json, one per split.")],
-    beside: Annotated[Path | None, Option(help="Report of a further split to print next to the mean.")] = None,
+    beside: Annotated[Path | None, Option(help="Report to print next to the mean, e.g. of another split.")] = None,
     json: options.Json = None,
 ) -> None:
     """Average strict and semantic metrics over splits: mean and standard deviation.
 
-    Each report must be for a different ground truth, e.g. the three test sets of HICO-DET-SG. All other fields of the
-    signatures must be equal.
+    The reports must have different ground truths, e.g. the three test sets of HICO-DET-SG, and signatures that are
+    equal except for the ground truth.
 
     Example: shoe average sg1.json sg2.json sg3.json --beside original.json
     """

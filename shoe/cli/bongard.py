@@ -26,17 +26,19 @@ def build(
     dataset: _Dataset = DEFAULT,
     split: Annotated[
         str | None,
-        Option(help="Image split or class split. With a class split, its seen classes are the training concepts."),
+        Option(help="Image split, or class split, whose seen classes are then the training concepts."),
     ] = None,
     similarity: options.Similarity = "dataset",
-    name: Annotated[str | None, Option(help="Prefix of the file names. Default: class table and split.")] = None,
-    images: Annotated[str, Option(help="Folder to prepend to the image names in the problem files.")] = "",
+    name: Annotated[str | None, Option(help="Prefix of the file names. Default: CLASS-TABLE_SPLIT.")] = None,
+    images: Annotated[str, Option(help="Folder to put before the image names in the problem files.")] = "",
     seen: Annotated[
         list[Path] | None,
         Option(help="Problem file of a training set, whose actions and objects count as seen. May be repeated."),
     ] = None,
-    hold_out: Annotated[float, Option(min=0.0, max=1.0, help="Fraction of actions and of objects to hold out.")] = 0.0,
-    train: Annotated[bool, Option("--train", help="Training problems: only seen concepts, overlap limit 3.")] = False,
+    hold_out: Annotated[
+        float, Option(min=0.0, max=1.0, help="Fraction of the actions, and of the objects, not used for training.")
+    ] = 0.0,
+    train: Annotated[bool, Option("--train", help="Build training problems: only seen concepts, --overlap 3.")] = False,
     seed: Annotated[int, Option(min=0, max=2**20, help="Random seed of hold-out and sampling.")] = 0,
     overlap: Annotated[
         int | None,
@@ -44,9 +46,9 @@ def build(
     ] = None,
     most: Annotated[int, Option(min=1, help="Maximum number of problems per concept.")] = 100,
     rejections: Annotated[
-        int, Option(min=1, help="Rejected problems in a row after which a concept gets no more problems.")
+        int, Option(min=1, help="Stop sampling problems of a concept after this many rejections in a row.")
     ] = 100,
-    merge_at: Annotated[float, Option(min=0.0, help="Similarity from which actions on an object are merged.")] = 0.6,
+    merge_at: Annotated[float, Option(min=0.0, help="Merge actions on an object if at least this similar.")] = 0.6,
     part_share: Annotated[
         float,
         Option(
@@ -56,10 +58,10 @@ def build(
     smallest: Annotated[float, Option(min=0.0, help="Minimum area of a box, in square pixels.")] = 32 * 32,
     json: options.Json = None,
 ) -> None:
-    """Build problems from an annotated dataset: curate concepts, group them by seen and unseen, sample problems.
+    """Build problems from an annotated dataset: select concepts, divide them into seen and unseen, sample problems.
 
     Positive images share an action and an object. Negative images show the same object with another action, and do not
-    show the concept anywhere. Prints how many regions each curation step kept, and the number of problems per group.
+    show the concept anywhere. Prints how many regions each selection step keeps, and the number of problems per group.
 
     Example: shoe bongard build instances_test2015.json --out problems --hold-out 0.2
     """
@@ -100,10 +102,10 @@ def score(
     problems: options.Problems,
     dataset: Annotated[str, Option(help="Dataset that defines the class IDs and image names.")] = DEFAULT,
     similarity: options.Similarity = "dataset",
-    region: Annotated[str, Option(help="Predictions used: crop (inside the problem's crop) or image (all).")] = "crop",
-    top: Annotated[int, Option(min=1, help="Number of best predictions per image, plus ties with the last.")] = 10,
-    min_score: Annotated[float, Option(help="Minimum score of a prediction.")] = 0.0,
-    votes: Annotated[str, Option(help="Unit of voting: one vote per image, or per detection.")] = "image",
+    region: Annotated[str, Option(help="Predictions to use: crop (in the problem's crop) or image (all).")] = "crop",
+    top: Annotated[int, Option(min=1, help="Number of best predictions to use per image, and their ties.")] = 10,
+    min_score: Annotated[float, Option(help="Minimum score of the predictions to use.")] = 0.0,
+    votes: Annotated[str, Option(help="Count one vote per 'image' or per 'detection'.")] = "image",
     images_in_predictions: Annotated[
         bool, Option("--images-in-predictions", help="Skip problems with images that do not occur in PREDICTIONS.")
     ] = False,
@@ -111,11 +113,11 @@ def score(
     boxes: options.Boxes = None,
     json: options.Json = None,
 ) -> None:
-    """Answer problems from detector predictions: the concept is what, by majority, only positive images show.
+    """Answer problems with predictions: the concept is the interaction of most positive and of no negative images.
 
-    The oracle is defined as in the paper; the soft oracle votes by similarity in meaning. Images are matched by name.
-    The accuracy is given per group, with 95 % intervals from resampled concepts. The average is the unweighted mean
-    over the groups.
+    Two methods answer: the oracle of the paper, and a soft oracle, for which interactions of similar meaning count in
+    part. Images are matched by name. The accuracy is given per group, with 95 % intervals from resampled concepts; the
+    average is the unweighted mean over the groups.
 
     Example: shoe bongard score predictions.json val_clean_*.json.gz
     """
@@ -142,7 +144,7 @@ def score(
 def show(
     problems: options.Problems,
     html: Annotated[Path, Option(help="HTML file to write.")],
-    images: Annotated[Path | None, Option(help="Folder with the images. Default: boxes on blank crops.")] = None,
+    images: Annotated[Path | None, Option(help="Folder with the images. Without it, crops are blank.")] = None,
     count: Annotated[int, Option(min=1, help="Number of problems to sample per group.")] = 5,
     seed: Annotated[int, Option(min=0, max=2**20, help="Random seed of the sample.")] = 0,
 ) -> None:

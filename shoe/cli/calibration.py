@@ -13,7 +13,7 @@ from shoe.cli.output import put_report, refuse_overwrite, show_progress
 def calibration(
     predictions: Annotated[list[Path], Argument(help="Prediction files, or runs saved with shoe score --save.")],
     ground_truth: Annotated[
-        Path | None, Option("--ground-truth", "-g", help="Annotation file of the dataset; not needed for runs.")
+        Path | None, Option("--ground-truth", "-g", help="Annotation file of the dataset; not needed for saved runs.")
     ] = None,
     dataset: options.Dataset = DEFAULT,
     protocol: options.Protocols = None,
@@ -29,8 +29,8 @@ def calibration(
 
     If scores are calibrated, 80 % of the predictions with score 0.8 are correct. The expected calibration error is the
     mean, over predictions, of the absolute difference between the mean score and the fraction of correct predictions
-    in their bin. With the protocol shoe, a prediction counts by its credit, 0 to 1. Give several files to compare
-    different confidence rules for the answers of one model.
+    in their bin. With the protocol shoe, a prediction is correct in part, by its credit of 0 to 1. Give several files
+    to compare different confidence rules for the answers of one model.
 
     Example: shoe calibration mean.jsonl product.jsonl --ground-truth instances_test2015.json
     """

@@ -43,19 +43,19 @@ def compare(
     ] = False,
     split: options.Split = None,
     image_labels: options.ImageLabels = None,
-    no_confidence: Annotated[bool, Option("--no-confidence", help="Also score files with all scores equal.")] = False,
+    no_confidence: Annotated[bool, Option("--no-confidence", help="Also score each file without its scores.")] = False,
     allow_different: Annotated[bool, Option("--allow-different", help="Allow runs with different signatures.")] = False,
     bounds: options.Bounds = False,
     resamples: Annotated[
-        int | None, Option(min=0, max=65535, help="Bootstrap resamples of the images; 0: none. Default: at least 1000.")
+        int | None, Option(min=0, max=65535, help="Number of bootstrap samples; 0: no tests. Default: at least 1000.")
     ] = None,
     seed: Annotated[int, Option(min=0, max=16383, help="Random seed of the resampling.")] = 0,
     latex: Annotated[Path | None, Option(help="Write the table as LaTeX (booktabs) to this file.")] = None,
     markdown: Annotated[Path | None, Option(help="Write the table as Markdown to this file.")] = None,
     csv: Annotated[Path | None, Option("--csv", help="Write a CSV file with one row per model and metric.")] = None,
-    html: Annotated[Path | None, Option(help="HTML page to write: tables, curves, errors, examples, sliders.")] = None,
+    html: Annotated[Path | None, Option(help="Write an HTML page with tables, curves, errors and examples.")] = None,
     images: Annotated[Path | None, Option(help="Folder of the dataset's images, for --html.")] = None,
-    study: Annotated[Path | None, Option(help="Ratings of shoe study collect, to compare in the --html page.")] = None,
+    study: Annotated[Path | None, Option(help="With --html: table of shoe study collect with human ratings.")] = None,
     per_class: options.PerClass = None,
     sweep: Annotated[bool, Option("--sweep", help="Report whether other metric options change the ranking.")] = False,
     engine: options.Engine = "serial",
@@ -64,9 +64,9 @@ def compare(
 ) -> None:
     """Compare models: strict and semantic metrics with confidence intervals, paired tests and rank agreement.
 
-    The best value is bold, the second best underlined. Superscripts are the numbers of the models that a model is
-    significantly better than. Intervals come from resampling images. Metrics with the ratings of a single rater, and
-    with --bounds the range due to missing ratings, are printed separately.
+    The best value is bold, the second best underlined. A superscript lists the numbers of the models that are
+    significantly worse. Intervals come from resampling images. Separate tables show the metrics by the ratings of each
+    single rater and, with --bounds, the range of values that missing ratings allow.
 
     Example: shoe compare a.json b.json c.json -g instances_test2015.json -p qpic -p shoe --latex table.tex
     """

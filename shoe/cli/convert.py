@@ -14,13 +14,13 @@ def convert(
     source: Annotated[Path, Argument(metavar="IN", help="Prediction file, or a folder of official .mat files.")],
     target: Annotated[Path, Argument(metavar="OUT", help="File to write.")],
     format: Annotated[str | None, Option("--format", help="Format of IN. Default: recognised by content.")] = None,
-    to: Annotated[str | None, Option("--to", metavar="FORMAT", help="Format of OUT. Default: by file suffix.")] = None,
+    to: Annotated[str | None, Option("--to", metavar="FORMAT", help="Format of OUT. Default: by its suffix.")] = None,
     boxes: Annotated[str | None, Option(metavar="CONVENTION", help="Box convention of IN. Default: by format.")] = None,
     scores: options.Scores = None,
     ground_truth: Annotated[
         Path | None, Option("--ground-truth", "-g", help="Annotation file, required if OUT needs image sizes.")
     ] = None,
-    dataset: Annotated[str, Option(help="Dataset that defines the class IDs of the files.")] = DEFAULT,
+    dataset: Annotated[str, Option(help="Dataset that defines the class IDs in the files.")] = DEFAULT,
 ) -> None:
     """Convert predictions between formats. If an error occurs, OUT is not written.
 

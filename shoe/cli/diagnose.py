@@ -14,10 +14,10 @@ def diagnose(
     predictions: Annotated[list[Path], Argument(help="Prediction files, one per model, of triplets or of pairs only.")],
     ground_truth: options.GroundTruth,
     dataset: options.Dataset = DEFAULT,
-    variant: Annotated[str, Option(help="Error definitions: paper, or released (in the published toolbox).")] = "paper",
-    choice: Annotated[str, Option(help="Choice among fixes of an error: seeded (at random) or greedy.")] = "seeded",
+    variant: Annotated[str, Option(help="Error definitions: of the paper (paper) or its code (released).")] = "paper",
+    choice: Annotated[str, Option(help="If an error has several fixes, choose: seeded (random) or greedy.")] = "seeded",
     seed: Annotated[int, Option(help="First random seed.")] = 0,
-    seeds: Annotated[int, Option(help="Number of random seeds; mean and standard deviation are reported.")] = 20,
+    seeds: Annotated[int, Option(help="Number of seeds whose mean and standard deviation are reported.")] = 20,
     similarity: Annotated[
         str,
         Option(
@@ -25,13 +25,13 @@ def diagnose(
             "analysis by similarity."
         ),
     ] = "dataset",
-    by: Annotated[str | None, Option(help="Unit of AP: class, or role (as in V-COCO). Default: by format.")] = None,
+    by: Annotated[str | None, Option(help="One AP per: class, or role (as in V-COCO). Default: by format.")] = None,
     pairs: Annotated[
         list[Path] | None,
-        Option(help="File of pairs with verb scores of a model. Repeat for each file of PREDICTIONS, in order."),
+        Option(help="File of a model's pairs and verb scores. Repeat once per file of PREDICTIONS, in the same order."),
     ] = None,
     no_interaction: Annotated[str, Option(help="Treatment of no_interaction classes: exclude or keep.")] = "exclude",
-    sweep: Annotated[bool, Option("--sweep", help="Also report results of pairs above several thresholds.")] = False,
+    sweep: Annotated[bool, Option("--sweep", help="Also report results at several NMS and score thresholds.")] = False,
     figures: options.Figures = None,
     out: Annotated[Path | None, Option(help="Folder for example images of each error type.")] = None,
     images: Annotated[Path | None, Option(help="Folder of the dataset's images, for --out.")] = None,
@@ -48,7 +48,7 @@ def diagnose(
     """Diagnose the errors of one or more models: mAP lost per error type, pair recall and verb classification.
 
     Each prediction is a true positive or has exactly one error type: human box, object box, both boxes, association,
-    duplicate or interaction. A ground truth is missed if no true positive and no error refers to it. The delta of an
+    duplicate or interaction. A ground truth is missed if it belongs to no true positive and no error. The delta of an
     error type is the mAP gained by fixing only that type. With a class split (--split rf-uc), deltas are also given for
     each part of the split, such as unseen classes.
 

@@ -40,7 +40,7 @@ def build(
     verbs: Annotated[
         str | None, Option(metavar="KIND,...", help="Concept kinds to treat as verbs, if FILE has only nouns.")
     ] = None,
-    break_cycles: Annotated[bool, Option("--break-cycles", help="Drop one relation of each cycle of parents.")] = False,
+    break_cycles: Annotated[bool, Option("--break-cycles", help="Drop one parent relation of each cycle.")] = False,
 ) -> None:
     """Compile a lexicon from FILE: words, concepts, definitions and parents.
 
@@ -141,11 +141,11 @@ def check(file: _File, format: _Format = None, language: _Language = None) -> No
 
 @app.command()
 def carry(
-    map: Annotated[str, Argument(metavar="MAP", help="Map for the active lexicon: name or folder.")],
+    map: Annotated[str, Argument(metavar="MAP", help="Map to convert, of the active lexicon: name or folder.")],
     out: Annotated[Path, Argument(metavar="OUT", help="New folder for the converted map.")],
     to: Annotated[Path, Option(metavar="LEXICON", help="Lexicon to convert the map to.")],
 ) -> None:
-    """Convert a map to another lexicon by interlingual IDs and sense keys, and report the pairs lost.
+    """Convert a similarity map to another lexicon by interlingual IDs and sense keys, and report the pairs lost.
 
     Example: shoe lexicon carry hico-det my-map --to oewn.lexicon
 

@@ -74,8 +74,10 @@ def parse_engine(text: str, gpus: float) -> Engine:
 def open_cluster(engine: Engine | None, gpus: float, models: int = 1) -> Iterator[Cluster | None]:
     """Yield the Ray cluster whose workers send the requests, or None if this process sends them.
 
+    ``gpus`` is the number of GPUs per worker, and ``models`` the number of models that share the cluster.
+
     Raises:
-        ShoeError: if the cluster does not answer, or has fewer GPUs than ``gpus``.
+        ShoeError: if the cluster does not respond, or no machine has ``gpus`` GPUs.
     """
     from shoe.engines.ray_cluster import Cluster, Ray, connect
 
@@ -107,12 +109,12 @@ def approve_spending(
 ) -> None:
     """Ask for confirmation before a run that costs money, unless the user has accepted the cost.
 
-    The answer "no" ends the command with exit code 0. The user accepts any cost with ``--yes``, and the cost of models
-    with a price with ``--max-cost``. A model without a price costs money if its endpoint may charge.
+    The answer "no" ends the command with exit code 0. ``--yes`` accepts any cost, and ``--max-cost`` the cost of models
+    that have a price. A model without a price may cost money, too, depending on its endpoint.
 
     Args:
         configs: settings of the endpoints' models.
-        about: callback that returns the expected cost of the models with a price as text, "" for nothing.
+        about: callback that returns the expected cost of the models with a price, as text; "" if it is 0.
         example: example of how a price is set.
         detail: callback that prints details before the question.
 

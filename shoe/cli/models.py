@@ -38,7 +38,6 @@ def load_runs(
         no_confidence: whether each prediction file with different scores yields a second run, with all scores set to 1.
         bounds: whether score intervals over unrated pairs are computed.
         reports: dict to which the report of each scored run is added, by name of the run.
-        progress: progress callback.
     """
     from shoe.scoring import evidence
 
@@ -103,10 +102,10 @@ def _check_truth(path: Path, run: Run, truth: GroundTruth) -> None:
 
 
 def refuse_for_runs(paths: Sequence[Path], given: Container[str], *, ground_truth: bool) -> None:
-    """Raise an OptionError if one of the ``given`` options cannot be applied to the saved runs among ``paths``.
+    """Raise an OptionError if a ``given`` option (name of a parameter) cannot be applied, because of saved runs.
 
-    ``given`` are names of parameters. Options for scoring are allowed if at least one path is a prediction file, to
-    which they apply. With a ground truth, options for reading the ground truth are allowed, too.
+    If all ``paths`` are saved runs, options for scoring are refused and, without ``ground_truth``, options for reading
+    the ground truth. If any path is a saved run, --sweep and --no-confidence are refused.
     """
     kept = next((path for path in paths if is_run(path)), None)
     if kept is None:

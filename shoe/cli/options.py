@@ -13,24 +13,29 @@ BadBoxes = Annotated[
     ),
 ]
 Bounds = Annotated[
-    bool, Option("--bounds", help="Also report the range of scores that missing ratings allow (several times slower).")
+    bool, Option("--bounds", help="Also report the lowest and highest score that unrated pairs allow (much slower).")
 ]
-Boxes = Annotated[str | None, Option(help="Box convention of the predictions. Default: that of the file format.")]
-Classes = Annotated[Path | None, Option(help="Class table to use instead of the packaged class table.")]
+Boxes = Annotated[str | None, Option(help="Box convention (see shoe convert --help). Default: by file format.")]
+Classes = Annotated[Path | None, Option(help="File with a class table, to use instead of the packaged class table.")]
 Dataset = Annotated[str, Option(help="Name of the dataset that defines the classes.")]
 Engine = Annotated[
-    str, Option(help="Where the work runs: serial, processes:N, ray (at RAY_ADDRESS, or a local cluster), ray:ADDRESS.")
+    str,
+    Option(
+        help="Run in this process (serial), in N processes (processes:N) or on Ray (ray: the cluster at "
+        "RAY_ADDRESS, or a local cluster; ray:ADDRESS)."
+    ),
 ]
-Figures = Annotated[Path | None, Option(help="Folder for the plots, each as PDF and PNG.")]
-Format = Annotated[str | None, Option(help="Format of the predictions. Default: recognised by content.")]
+Figures = Annotated[Path | None, Option(help="Write plots of the results to this folder, each as PDF and PNG.")]
+Format = Annotated[str | None, Option(help="File format (list: shoe convert --help). Default: recognised by content.")]
 GroundTruth = Annotated[Path, Option("--ground-truth", "-g", readable=False, help="Annotation file of the dataset.")]
 ImageLabels = Annotated[
     Path | None, Option(help="Official anno.mat file with image-level labels, for the known-object setting.")
 ]
 ImagesInPredictions = Annotated[
-    bool, Option("--images-in-predictions", help="Use only the images that occur in all PREDICTIONS.")
+    bool,
+    Option("--images-in-predictions", help="Ignore images that are not in PREDICTIONS (default: they count)."),
 ]
-ImageSplit = Annotated[str | None, Option(help="test2015 or train2015, if the file contains both (anno_bbox.mat).")]
+ImageSplit = Annotated[str | None, Option(help="Images of anno_bbox.mat to use: test2015 or train2015.")]
 Latex = Annotated[Path | None, Option(help="Write the results as a LaTeX table to this file.")]
 Map = Annotated[str, Argument(metavar="MAP", help="Name of a shipped similarity map, or folder of a map.")]
 MaxCost = Annotated[
@@ -39,28 +44,26 @@ MaxCost = Annotated[
 MaxRequests = Annotated[int | None, Option(min=0, help="Maximum number of requests, including retries.")]
 PerClass = Annotated[Path | None, Option(help="Write the metrics of each class to this CSV file.")]
 Predictions = Annotated[Path, Argument(readable=False, help="Prediction file; its format is recognised by content.")]
-Problems = Annotated[list[Path], Argument(help="Problem files, e.g. val_clean_seen_obj_seen_act.json.gz.")]
+Problems = Annotated[list[Path], Argument(help="Files of Bongard problems, e.g. val_clean_seen_obj_seen_act.json.gz.")]
 ProtocolOptions = Annotated[
     list[str] | None, Option("--option", "-o", help="NAME=VALUE: set one option of a protocol. May be repeated.")
 ]
 Protocols = Annotated[
     list[str] | None,
-    Option("--protocol", "-p", help="Name of a protocol. May be repeated. Default: hico-det and shoe."),
+    Option("--protocol", "-p", help="Protocol (list: shoe score --help). May be repeated. Default: hico-det and shoe."),
 ]
-Raters = Annotated[Path, Option(help="raters.toml file with the raters, their settings and prices.")]
+Raters = Annotated[Path, Option(help="TOML file (raters.toml) with the raters, their settings and prices.")]
 Scores = Annotated[
-    str | None, Option(help="How to convert scores to the range 0 to 1: sigmoid (for logits), percent, minmax or rank.")
+    str | None, Option(help="Conversion of scores to 0..1: sigmoid (of logits), percent, minmax, rank. Default: none.")
 ]
 Similarity = Annotated[
     str, Option(help="Similarity map: name of a shipped map, folder of a map, or 'dataset' for the dataset's default.")
 ]
 Split = Annotated[
     str | None,
-    Option(
-        help="Class split (rf-uc, or a file listing the unseen classes), or image split of anno_bbox.mat (train2015)."
-    ),
+    Option(help="Class split (e.g. rf-uc, or file that lists unseen classes), or images of anno_bbox.mat (train2015)."),
 ]
-Subset = Annotated[str | None, Option(help="Named subset of the images to score: single-hoi or single-pair.")]
+Subset = Annotated[str | None, Option(help="Score only images with exactly one pair: single-hoi or single-pair.")]
 Table = Annotated[Path, Option(help="CSV file to write.")]
 Verbose = Annotated[
     bool, Option("--verbose", "-v", help="Print all tables, notes and signatures, not only the main ones.")
@@ -69,7 +72,8 @@ Yes = Annotated[bool, Option("--yes", "-y", help="Spend money without asking for
 
 Json = Annotated[str | None, Option("--json", help="Write the results as JSON to this file; '-' is standard output.")]
 AskAgain = Annotated[
-    str | None, Option(metavar="STATES", help="Repeat requests that ended in these states: unparsable, refused.")
+    str | None,
+    Option(metavar="STATES", help="Repeat requests with these results: unparsable, refused, or both with a comma."),
 ]
 Cache = Annotated[
     str | None,
@@ -85,7 +89,7 @@ ShardText = Annotated[
     Option(
         "--shard",
         metavar="I/N",
-        help="Run only part I of N parts, and do not write OUT. A final run without --shard merges all parts.",
+        help="Process only part I of N, and do not write OUT. A final run without --shard merges all parts.",
     ),
 ]
 EngineText = Annotated[

@@ -66,7 +66,7 @@ def put_json(content: Any, target: str | None) -> bool:
 
 
 def put_report(content: Any, target: str | None, print_content: Callable[[Any], object]) -> None:
-    """Write a report as JSON as :func:`put_json`; unless the target is "-", call ``print_content`` with a console."""
+    """Write a report with :func:`put_json` and, unless the target is "-", call ``print_content`` with a console."""
     from shoe.report.terminal import console
 
     if not put_json(content, target):
@@ -88,7 +88,7 @@ def show_progress() -> Iterator[Callable[[str], None]]:
 
 
 def progress_bar(description: str) -> Callable[..., Any]:
-    """Return a function that iterates over a sequence and shows a progress bar if stderr is a terminal."""
+    """Return a function that iterates over its argument, with a progress bar if standard error is a terminal."""
     from rich.console import Console
     from rich.progress import track
 

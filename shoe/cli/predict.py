@@ -42,7 +42,7 @@ def find_pairs(
 
     The pairs are read from the file ``pairs`` if given, or else formed from the boxes in the file ``files.detections``,
     to which a detector, if given, first adds the boxes of missing images. ``pictures`` are the images of this run
-    or shard, and ``every`` the images of all shards, to which files of boxes or pairs refer. ``say`` prints remarks.
+    or shard, and ``every`` those of all shards, which may occur in files of boxes and pairs. ``say`` prints remarks.
     Raise OptionError if there are no pairs, except for a shard.
     """
     from shoe.predict.detection_files import read_detections_with_notes
@@ -87,7 +87,7 @@ def _detect(pictures: Sequence[Picture], choices: PredictionSettings, config: De
 def report_pairs(
     found: Pairs, ground_truth: Path | None, dataset: str, say: Callable[[str], None]
 ) -> PairFigures | None:
-    """Print the number of pairs; with a ground truth, also print and return the recall of its pairs, else None."""
+    """Print the number of pairs. If a ground truth is given, print and return the recall of its pairs, else None."""
     from shoe.predict.pairs import pair_recall
     from shoe.predictions.truth import read_ground_truth
 
@@ -107,9 +107,9 @@ def report_pairs(
 def predict(
     images: Annotated[list[Path], Argument(metavar="IMAGES", help="Image files, or folders of images.")],
     out: Annotated[Path, Option("--out", "-o", help="Prediction file to write, for shoe score.")],
-    vlm: Annotated[str, Option(help="Vision-language model: name on the hub or at the endpoint, or a model folder.")],
+    vlm: Annotated[str, Option(help="Vision-language model: name at Hugging Face or at the endpoint, or folder.")],
     backend: Annotated[str, Option(help="Software to run the model: transformers, endpoint or vllm.")] = "transformers",
-    detector: Annotated[str | None, Option(help="Object detection model: name on the hub, or a model folder.")] = None,
+    detector: Annotated[str | None, Option(help="Object detection model: name at Hugging Face, or folder.")] = None,
     detections: Annotated[
         Path | None,
         Option(
@@ -117,7 +117,9 @@ def predict(
             "With --detector: file to write the boxes to."
         ),
     ] = None,
-    labels: Annotated[Path | None, Option(help="File of label and image names: COCO JSON, data.yaml or text.")] = None,
+    labels: Annotated[
+        Path | None, Option(help="File with label and image names for --detections: COCO JSON, data.yaml or text.")
+    ] = None,
     pair_rule: Annotated[str, Option(help="Rule for human-object pairs: upt, best, few-large, touching, all.")] = "upt",
     pairs: Annotated[Path | None, Option(help="File of human-object pairs, instead of boxes and pair rule.")] = None,
     visual: Annotated[
@@ -139,11 +141,11 @@ def predict(
     detector_power: Annotated[
         float, Option(min=0.0, help="Exponent of the detection scores in the final score; 0 ignores them.")
     ] = 1.0,
-    answers: Annotated[Path | None, Option(help="File of all raw answers. Default: next to OUT.")] = None,
+    answers: Annotated[Path | None, Option(help="File in which to save all raw answers. Default: next to OUT.")] = None,
     settings: Annotated[
         list[str] | None,
         Option(
-            "--set", metavar="GROUP.NAME=VALUE", help="Option of detector, pairs, visual, ask, vlm. May be repeated."
+            "--set", metavar="GROUP.NAME=VALUE", help="Set an option of detector, pairs, visual, ask, vlm. Repeatable."
         ),
     ] = None,
     dataset: Annotated[str, Option(help="Dataset that defines the objects and verbs.")] = DEFAULT,

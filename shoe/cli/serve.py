@@ -30,7 +30,7 @@ FolderPath = Annotated[Path, Argument(help="Folder of the service.")]
 
 @contextmanager
 def service_context() -> Iterator[None]:
-    """Print warnings as log lines, and raise errors of one line for a missing library or a database that fails."""
+    """Print warnings as log lines; raise a ShoeError for a missing library or a database error."""
     gc.enable()  # disabled at the start of every command, as short commands do not profit from it
     logging.basicConfig(format="shoe: %(message)s", level=logging.WARNING)
     try:
@@ -160,12 +160,12 @@ def start(
     host: _Host = "127.0.0.1",
     port: _Port = _PORT,
     name: Annotated[list[str] | None, Option(help="Host name of the service behind a proxy. May be repeated.")] = None,
-    jobs: Annotated[int | None, Option(min=1, max=256, help="Jobs at a time. Default: 1 (Ray: one per core).")] = None,
+    jobs: Annotated[int | None, Option(min=1, max=256, help="Parallel jobs. Default: 1 (Ray: one per core).")] = None,
     memory: Annotated[float, Option(min=0.5, help="Memory limit of a job, in gigabytes.")] = 16.0,
     minutes: Annotated[float, Option(min=0.1, help="Time limit of a job, in minutes.")] = 60.0,
     tokens: Annotated[bool, Option("--tokens", help="Require tokens on a loopback address, too.")] = False,
     engine: Annotated[str, Option(help=f"Where jobs run: {_ENGINES}.")] = "processes",
-    images: Annotated[Path | None, Option(help="Folder of images, for examples of errors.", file_okay=False)] = None,
+    images: Annotated[Path | None, Option(help="Folder of the images, for error examples.", file_okay=False)] = None,
 ) -> None:
     """Start the service. The first start prints an administrator token.
 
@@ -264,7 +264,7 @@ def add_board(
     option: options.ProtocolOptions = None,
     figure: Annotated[str, Option(help="Metric that ranks submissions, e.g. strict:hico-det:full.")] = "semantic:map",
     quota: Annotated[int | None, Option(min=1, help="Submissions per team in 24 h; failed runs do not count.")] = None,
-    hidden: Annotated[bool, Option("--hidden", help="Hide the results until `shoe serve show-board`.")] = False,
+    hidden: Annotated[bool, Option("--hidden", help="Hide the results until `shoe serve show-board` is run.")] = False,
 ) -> None:
     """Create a leaderboard.
 
@@ -346,7 +346,7 @@ def export(
 
 @app.command()
 def doctor(
-    folder: FolderPath, clean: Annotated[bool, Option("--clean", help="Remove unreferenced files.")] = False
+    folder: FolderPath, clean: Annotated[bool, Option("--clean", help="Remove files that are no longer used.")] = False
 ) -> None:
     """Check the folder of a service or a backup for problems. Exit code 2 if files are missing or damaged.
 

@@ -12,7 +12,7 @@ from shoe.cli.output import put_json
 def similarity(
     a: Annotated[str, Argument(help="Class: a synset (ride.v.01), a word (ride), or an interaction (ride horse).")],
     b: Annotated[str, Argument(help="Predicted text: a word (straddling), or an interaction (straddle pony).")],
-    similarity: Annotated[str, Option(help="Similarity: shipped map, map folder, identity, path or wup.")] = "hico-det",
+    similarity: Annotated[str, Option(help="Similarity map (name or folder), or identity, path or wup.")] = "hico-det",
     ensemble: Annotated[str, Option(help="Aggregation of ratings: mean, median, majority or majority-mean.")] = "mean",
     pos: Annotated[str | None, Option(help="Part of speech, for a word that is both: verb or object.")] = None,
     combine: Annotated[

@@ -1,4 +1,4 @@
-"""Start of every command: fast paths without typer, and one-line messages for user errors."""
+"""Start of every command: a fast parser for simple command lines, and one-line messages for user errors."""
 
 import gc
 import os
@@ -39,7 +39,7 @@ def option_names(name: str, option: OptionInfo) -> list[str]:
 
 
 def parse_arguments(command: Callable[..., None], words: Sequence[str]) -> dict[str, Any] | None:
-    """Return the keyword arguments of a command parsed from a command line, or None if typer has to parse it."""
+    """Return the keyword arguments in a simple command line; None for other lines, which typer has to parse."""
     parameters = declarations(command)
     options = {
         written: name

@@ -28,7 +28,7 @@ def sheet(
     ground_truth: options.GroundTruth,
     out: options.Table,
     images: Annotated[int, Option(min=1, help="Number of images. All models are rated on the same images.")] = 50,
-    most: Annotated[int, Option(min=1, help="Maximum predictions per model and image, best scores first.")] = 3,
+    most: Annotated[int, Option(min=1, help="Number of best predictions per model and image.")] = 3,
     raters: Annotated[int, Option(min=1, max=1000, help="Number of human raters.")] = 3,
     seed: Annotated[int, Option(min=0, max=65535, help="Random seed of the sample.")] = 0,
     dataset: options.Dataset = DEFAULT,
@@ -67,11 +67,11 @@ def metric(
     dataset: options.Dataset = DEFAULT,
     protocol: Annotated[
         list[str] | None,
-        Option("--protocol", "-p", help="Name of a protocol. May be repeated. Default: the usual ones of the dataset."),
+        Option("--protocol", "-p", help="Name of a protocol. May be repeated. Default: protocols of the dataset."),
     ] = None,
     similarity: options.Similarity = "dataset",
     vary: Annotated[
-        list[str] | None, Option(help="NAME=VALUE[,NAME=VALUE]: add a measure with these options. May be repeated.")
+        list[str] | None, Option(help="NAME=VALUE[,NAME=VALUE]: add a protocol with these options. May be repeated.")
     ] = None,
     boxes: options.Boxes = None,
     scores: options.Scores = None,
@@ -137,7 +137,7 @@ def publish(
     folder: _StudyFolder,
     service: Annotated[Path, Argument(help="Folder of a service, created if missing. The service may be running.")],
     address: Annotated[str, Option(help="URL at which raters reach the service.")] = "http://127.0.0.1:8017",
-    again: Annotated[list[str] | None, Option(help="Rater who gets a new link instead. May be repeated.")] = None,
+    again: Annotated[list[str] | None, Option(help="Rater whose old link is replaced. May be repeated.")] = None,
 ) -> None:
     """Publish a study in a service (shoe serve), and print one link per rater. Links are printed only once.
 
@@ -224,12 +224,12 @@ def new(
     """Sample pairs of interactions, and write one HTML page per rater. The page saves a file that the rater sends back.
 
     The sample is stratified by what differs (verb, object or both) and by the similarity in the map. Each rater sees
-    the pairs in a different order, a tenth of them twice, and some pairs with a known rating as controls. With
+    the pairs in a different order, a tenth of them twice, and some control pairs whose rating is known. With
     --ground-truth and --images each pair is shown again at the end with an image of its first interaction, and the
     rater keeps or changes the rating. To change consent.txt and the other texts, edit them and run the command again.
 
-    With --for, a pair is a class and a prediction made at its ground truth, sampled by its influence on the SHOE-mAP of
-    the predictions. Each item records the number of pairs of the population that it represents.
+    With --for, a pair is a class and a prediction on a ground truth of this class; pairs are sampled by their influence
+    on the SHOE-mAP of the predictions. Each sampled pair records how many pairs it represents.
 
     Example: shoe study new study --items 500 --raters 5
 
@@ -359,8 +359,8 @@ app.command()(fetch)
 @app.command()
 def report(
     file: Annotated[Path, Argument(help="CSV or TSV table of answers: item, rater, rating 0 to 4.")],
-    similarity: Annotated[str | None, Option(help="Map to compare with the ratings: shipped name or folder.")] = None,
-    population: Annotated[bool, Option("--population", help="Weight items by the pairs that they represent.")] = False,
+    similarity: Annotated[str | None, Option(help="Similarity map to compare with: shipped name or folder.")] = None,
+    population: Annotated[bool, Option("--population", help="Weight each item by its value in column weight.")] = False,
     latex: options.Latex = None,
     figures: options.Figures = None,
     html: Annotated[Path | None, Option(help="Write the results as an HTML page to this file.")] = None,
@@ -369,9 +369,9 @@ def report(
     """Report the agreement between raters, between repeated answers of a rater, and with a map or another measure.
 
     The table has one row per answer. Columns: item (or verb_a, object_a, verb_b, object_b: WordNet names, required for
-    a map), rater, rating. Optional columns: occasion (2 for a repeat), phase (words or picture), part (a stratum),
-    reference (another measure, 0 to 1), gold (the expected rating), seconds, weight (number of pairs of the population
-    that the item represents), stratum (the sampling stratum).
+    a map), rater, rating. Optional columns: occasion (2 for a repeat), phase (words, or picture if the image was
+    shown), part (group whose agreement is reported), reference (another measure, 0 to 1), gold (the expected rating),
+    seconds, weight (number of pairs that the item represents), stratum (the sampling stratum).
 
     Example: shoe study report answers.csv --similarity hico-det --latex agreement.tex
     """

@@ -23,7 +23,7 @@ _REPORT, _JSON, _RUN = "report.txt", "result.json", "run.shoe"
 def submit(
     predictions: options.Predictions,
     server: Annotated[str, Option(envvar="SHOE_SERVER", help="Address of the service.")],
-    truth: Annotated[str | None, Option("--truth", "-t", help="Name of a ground truth, if there are several.")] = None,
+    truth: Annotated[str | None, Option("--truth", "-t", help="Ground truth, if the service has several.")] = None,
     protocol: options.Protocols = None,
     similarity: Annotated[str | None, Option(help="Name of a similarity map registered at the service.")] = None,
     option: options.ProtocolOptions = None,
@@ -33,9 +33,9 @@ def submit(
     subset: options.Subset = None,
     bad_boxes: options.BadBoxes = "refuse",
     name: Annotated[str | None, Option(help="Name of the run. Default: the file name of the predictions.")] = None,
-    board: Annotated[str | None, Option(help="Leaderboard, which determines truth, protocols and options.")] = None,
+    board: Annotated[str | None, Option(help="Leaderboard, which sets ground truth, protocols and options.")] = None,
     public: Annotated[bool, Option("--public", help="Make the run visible to everyone, not only the team.")] = False,
-    token_file: Annotated[Path | None, Option(help=f"File with the access token. Default: variable {TOKEN}.")] = None,
+    token_file: Annotated[Path | None, Option(help=f"Token file. Default: environment variable {TOKEN}.")] = None,
     save: Annotated[Path | None, Option(help="Save the results to this file (NAME.shoe).")] = None,
     json: options.Json = None,
 ) -> None:

@@ -24,9 +24,9 @@ def verify(
 ) -> None:
     """Recompute a run from its predictions, and report what differs and why.
 
-    Everything in the run is compared: metrics and their components, images, classes, notes, values of single raters and
-    the interval. Protocols, options, image subset and score conversion are taken from the run. Exit code 0 if all is
-    equal, 1 if anything differs.
+    Everything in the run is compared: metrics and their components, images, classes, notes, metrics by single raters,
+    and the range of --bounds. Protocols, options, image subset and score conversion are taken from the run. Exit code 0
+    if all is equal, 1 if anything differs.
 
     Example: shoe verify published.shoe predictions.json -g instances_test2015.json
     """

@@ -55,7 +55,7 @@ _say = logging.getLogger(__name__)
 
 
 def make_app(folder: Folder, settings: Settings | None = None, executor: Executor | None = None) -> FastAPI:
-    """Return the web application of a data folder. The application shows the state of `executor`, but runs no jobs."""
+    """Return the web application of a data folder. It does not run jobs, but shows the state of `executor`."""
     settings = settings or Settings()
     shared = AppState(folder, settings, executor)
 

@@ -149,8 +149,8 @@ def clean(folder: Path) -> int:
     Unfinished files older than an hour are also removed, but not counted.
 
     Raises:
-        InputError: if the database has a problem, or if most stored files are unreferenced, as with the database of
-            another folder.
+        InputError: if the database has a problem, or if most stored files are unreferenced, because the database may
+            belong to another folder.
     """
     _check_is_folder(folder)
     with closing(_connect(folder)) as db:
@@ -266,7 +266,7 @@ _MARK = ".shoe-site"
 def export(folder: Folder, path: str | Path) -> int:
     """Write all public pages and files as a static site with relative links, and return the number of pages.
 
-    Unfinished runs, and files that reveal ground truth which must not leave the server, are left out.
+    Unfinished runs, and files that reveal boxes or labels of a ground truth that is not shown, are left out.
     An earlier exported site in the folder `path` is replaced after the new site has been written completely.
 
     Raises:

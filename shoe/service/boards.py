@@ -1,6 +1,6 @@
 """Leaderboards: tables of runs with equal signatures, with rank intervals.
 
-A job of kind "board" computes the metrics of a run on bootstrap samples of images, which are the same for all runs. The
+A job of kind "board" computes the metrics of a run on bootstrap samples of images; all runs have the same samples. The
 table is computed from these metrics on each request, so that it is always up to date.
 """
 
@@ -40,7 +40,6 @@ def add_board(
     """Create a leaderboard, and return it.
 
     Args:
-        name: name of the leaderboard in submissions.
         request: ground truth and scoring options of all runs.
         title: title on pages (default: the name).
         figure: key of the metric that ranks the runs, for example "semantic:map" or "strict:hico-det:full".
@@ -88,7 +87,7 @@ def board(folder: Folder, name: str) -> Board:
 def standing(folder: Folder, name: str) -> Standing:
     """Return a leaderboard with its table, even if it is hidden; raise NotFoundError if the leaderboard is unknown.
 
-    The ranked runs have the same signature as the latest ranked run; only entries about the reading of predictions may
+    The ranked runs have the same signature as the latest ranked run; only fields about how predictions were read may
     differ. All other runs are in `left_out` with the reason: for example, runs scored before an update of shoe.
     Neither list contains cancelled or deleted runs.
     """

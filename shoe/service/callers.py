@@ -24,7 +24,7 @@ _POLL = 0.2
 
 
 class Buckets:
-    """Rate limiter with one token bucket per key; `rate` gives the refill rate and the size of each bucket."""
+    """Rate limiter with one token bucket per key (caller); `rate` has the refill rate and the size of each bucket."""
 
     def __init__(self, rate: Rate, clock: Callable[[], float] = time.monotonic) -> None:
         self._rate, self._clock, self._lock = rate, clock, Lock()
@@ -59,7 +59,7 @@ class Changes:
     async def wait(self, seconds: float) -> bool:
         """Return True as soon as the database changes or the server stops; return False after `seconds` seconds.
 
-        Changes since the previous wait count, too. The first wait returns True at its first check, after 0.2 s.
+        A change between two calls counts, too. The very first call returns True after 0.2 s in any case.
         """
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._poll())
@@ -120,7 +120,7 @@ async def _state(request: Request) -> AppState:
 
 
 def address_of(request: Request) -> str:
-    """Return the IP address of a client, or "unknown"; for IPv6, the /64 network, all of which one machine may use."""
+    """Return the IP address of a client, or "unknown"; for IPv6, its /64 network, because one machine may use all."""
     host = request.client.host if request.client else "unknown"
     try:
         address = ip_address(host)
@@ -189,8 +189,8 @@ def needs(scope: Scope | None, *, often: bool = False) -> Callable[[Request], Aw
 
     Args:
         scope: required permission; None if the route itself checks permissions.
-        often: whether the higher rate limit of read requests applies to all requests of the route, for example because
-            one upload consists of many requests.
+        often: whether the rate limit of read requests, which is higher, applies to all requests of the route, for
+            example because one upload consists of many requests.
     """
 
     async def allowed(request: Request) -> Identity:

@@ -67,7 +67,7 @@ def send(method: str, path: str, *expected: int, patience: float = _PATIENCE, **
     Args:
         path: path below the server's address, beginning with "/".
         expected: accepted HTTP statuses besides 200 to 299.
-        patience: total seconds to wait between retries.
+        patience: total waiting time between retries, in seconds.
         options: further arguments of ``httpx2.Client.request``, for example `content`.
 
     Raises:
@@ -441,7 +441,7 @@ class Client:
         return self._do(_submit(path, wanted, progress, self._packed))
 
     def wait(self, run: Run | str, *, seen: RunCallback = lambda _: None, timeout: float | None = None) -> Run:
-        """Wait until a run is done, failed or cancelled, and return the run. Its follow-up jobs may still run.
+        """Wait until a run is done, failed or cancelled, and return the run; its diagnosis may still be running.
 
         Args:
             run: run, or its ID.
@@ -490,7 +490,7 @@ class Client:
         return self._do(_post("/v1/compare", wanted, Run))
 
     def diagnose(self, run: Run | str) -> Run:
-        """Return a run; once the run is scored, its ``further["diagnose"]`` is the state of its diagnosis."""
+        """Return a run; its ``further["diagnose"]`` is the state of the diagnosis, which starts after scoring."""
         return self._do(_act(_path(run), "diagnose"))
 
     def cancel(self, run: Run | str) -> Run:

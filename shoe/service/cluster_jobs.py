@@ -44,9 +44,9 @@ _HOST_POLL, _SILENCE = 0.2, 300.0
 class Host:
     """Ray actor that runs jobs one after the other, each job in a child process.
 
-    The methods run one at a time in the main thread of the actor's process, which outlives the child processes. If the
-    actor is killed, the kernel kills the child process. The actor exits when the Ray process that started it has ended,
-    or 300 s after the latest call.
+    All methods run in the main thread of the actor's process, because the kernel kills a child process when the thread
+    that started it ends, for example when the actor is killed. The actor exits when the Ray process that started it has
+    ended, or 300 s after the latest call.
     """
 
     def __init__(self, version: str) -> None:
@@ -67,7 +67,7 @@ class Host:
         """Copy the input files of a job that this host does not have yet, and start the job in a child process.
 
         Args:
-            task: the job; its folders are replaced by the folders of this host.
+            task: the job. Its folders on the server are replaced by the folders of this host.
             files: Ray references to the content of the input files, by path below the server's data folder
                 (``files/...`` or ``maps/...``). Files with equal paths have equal content. Each reference is in a
                 list, because Ray would replace a bare argument by its content.

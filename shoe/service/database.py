@@ -129,7 +129,7 @@ def is_foreign(db: sqlite3.Connection) -> bool:
 
 
 def is_empty(db: sqlite3.Connection) -> bool:
-    """Return whether a database has no rows, so that no stored file can belong to it."""
+    """Return whether a database has no rows in the main tables, so that no stored file can belong to it."""
     tables = ("truths", "maps", "tokens", "predictions", "jobs")
     queries = " UNION ALL ".join(f"SELECT 1 FROM {name}" for name in tables)  # noqa: S608 - names of this function
     return db.execute(f"{queries} LIMIT 1").fetchone() is None
@@ -138,7 +138,7 @@ def is_empty(db: sqlite3.Connection) -> bool:
 def read_row(row: sqlite3.Row, kind: type[T], **values: Any) -> T:
     """Convert a database row to the struct type `kind`.
 
-    The value of each field is in `values`, or else in the column of the same name (JSON is decoded), or the default.
+    A field gets its value from `values`, or else from the column of the same name (JSON is decoded), or its default.
     """
     columns = row.keys()
     for name, is_bool in _fields(kind):

@@ -93,7 +93,7 @@ class Store:
             Path(name).unlink(missing_ok=True)
 
     def put(self, path: Path) -> StoreEntry:
-        """Store a copy of the file at a path, without limits of size or disk space; return the entry of the copy."""
+        """Store a copy of the file at a path, without limits of size or disk space; return its SHA-256 and size."""
         with path.open("rb") as stream, self.receiving(limit=1 << 62, free_below=0) as receiver:
             shutil.copyfileobj(stream, receiver, _STEP)
             return receiver.finish()
@@ -232,13 +232,13 @@ def has_files(root: Path) -> bool:
 
 
 def empty_database(root: Path) -> InputError:
-    """Return the error for a data folder with an empty database beside stored files."""
+    """Return the error for a data folder with stored files, but an empty database."""
     hint = "restore shoe.sqlite from a backup; to start anew, use a new folder"
     return InputError(root / "shoe.sqlite", found="an empty database", expected="the database of the files", hint=hint)
 
 
 def refuse_empty_database(root: Path) -> None:
-    """Raise InputError if shoe.sqlite has no bytes beside stored files. SQLite would delete a write-ahead log."""
+    """Raise InputError if shoe.sqlite has 0 bytes beside stored files; SQLite would delete its write-ahead log."""
     path = root / "shoe.sqlite"
     if path.is_file() and path.stat().st_size == 0 and has_files(root):
         raise empty_database(root)

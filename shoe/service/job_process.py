@@ -59,7 +59,7 @@ def do(task: Task, folder: Path) -> Done:
     """Run a job in a folder, write its output files to the subfolder ``out``, and return its result.
 
     Raises:
-        ShoeError: if the input is wrong, so that only the client can fix the cause.
+        ShoeError: if the input is wrong, which only the client can correct.
     """
     (folder / "out").mkdir()
     done = _KINDS[task.kind](_JobFolder(task, folder))
@@ -265,7 +265,7 @@ _KINDS = {"board": _board, "compare": _compare, "diagnose": _diagnose, "page": _
 # enough. Therefore metrics are rounded to a step of about their standard error, and details are left out.
 
 LEAST_TRUTHS = 100
-"""Number of ground truths from which a class has metrics, in steps that a single prediction does not change."""
+"""Minimum number of ground truths of a class with metrics, which are so rounded that one prediction changes little."""
 _EXACT = ("classes", "entries", "images", "ground_truths", "predictions")
 """Numbers that are known, and therefore not rounded."""
 _KEPT = frozenset(
@@ -279,7 +279,7 @@ _KEPT = frozenset(
 
 
 def decimals(size: int) -> int:
-    """Return the number of decimals for a metric in 0..1 over `size` items: a step is 1/5 to 2 standard errors.
+    """Return the number of decimals for a metric in 0..1 over `size` items: the last is 1/5 to 2 standard errors.
 
     >>> [decimals(size) for size in (20, 100, 9_999, 33_405)]
     [1, 2, 2, 3]
@@ -293,7 +293,7 @@ def rounded(metrics: Mapping[str, float], size: int) -> dict[str, float]:
 
 
 def reduced(content: Any, size: int, key: str = "") -> Any:
-    """Return the JSON of a result or a diagnosis, reduced to the keys in `_KEPT` and to rounded metrics and counts.
+    """Return the JSON of a result or a diagnosis with the keys in `_KEPT` only, and rounded metrics and counts.
 
     Counts, except those under `_EXACT`, are rounded to multiples of ``size / 10 ** decimals(size)``, at least 1.
     """
@@ -310,7 +310,7 @@ def reduced(content: Any, size: int, key: str = "") -> Any:
 
 
 def reduce_classes(path: Path) -> None:
-    """Remove classes below LEAST_TRUTHS ground truths from classes.csv, and round metrics to ``decimals(n) - 1``."""
+    """Remove classes with few ground truths (< LEAST_TRUTHS) from classes.csv, and round the metrics of the others."""
     header, *rows = csv.reader(path.read_text("utf-8").splitlines())
     measured = [k for k, name in enumerate(header) if name.endswith(("_ap", "_recall", "_f1"))]
     kept = [row for row in rows if int(row[header.index("ground_truths")]) >= LEAST_TRUTHS]

@@ -29,7 +29,7 @@ LEASE = 60.0
 
 
 _OUTCOMES = 2
-"""Version of the outcomes of jobs. In version 2, those on a ground truth that is not shown are rounded."""
+"""Version of the output files of jobs. Since version 2, metrics on a ground truth that is not shown are rounded."""
 
 
 class ScoringRequest(ScoringFields, kw_only=True):
@@ -74,7 +74,7 @@ class RankingRequest(msgspec.Struct):
     Attributes:
         run: SHA-256 of the file ``run.shoe`` of the run.
         resamples, seed: number of bootstrap samples of images, and random seed.
-        shown: whether metrics are in full precision, because the ground truth may leave the server.
+        shown: whether the ground truth is shown; otherwise, the metrics are rounded.
     """
 
     run: str
@@ -127,7 +127,7 @@ def map_of(request: Mapping[str, Any]) -> str | None:
 
 
 @dataclass(frozen=True, slots=True)
-class New:
+class NewJob:
     """A job to queue.
 
     Attributes:
@@ -140,7 +140,7 @@ class New:
 
     @property
     def key(self) -> str:
-        """SHA-256 of kind, request and versions of shoe and of the outcomes, in 64 hex digits."""
+        """SHA-256, as 64 hex digits, of kind, request, version of shoe and version of the output files."""
         whole = {"kind": self.kind, "shoe": __version__, "outcomes": _OUTCOMES, "request": self.request}
         return hashlib.sha256(msgspec.json.encode(whole, order="deterministic")).hexdigest()
 
@@ -161,7 +161,7 @@ class Job:
     deaths: int
 
 
-def add(db: sqlite3.Connection, new: New) -> None:
+def add(db: sqlite3.Connection, new: NewJob) -> None:
     """Queue a job; a job with the same key is queued again only if it failed or was cancelled."""
     row = (new.key, new.kind, to_json(new.request), PRIORITIES[new.kind], time.time())
     db.execute(
@@ -198,13 +198,9 @@ def claim(folder: Folder, lease: float = LEASE) -> Job | None:
 
 
 def beat(folder: Folder, job: Job, stage: str, progress: float, lines: Sequence[str] = ()) -> bool:
-    """Renew the lease of a running job, and record its progress.
+    """Renew the lease of a running job, and record its stage, its progress (0 to 1) and new lines for its log.
 
     Return False, and record nothing, if the job was given to another attempt.
-
-    Args:
-        progress: progress of the job, 0 to 1.
-        lines: new lines for the log.
     """
     with folder.database.write() as db:
         return _update(db, job, lines, lease_until=time.time() + LEASE, stage=stage, progress=progress)
@@ -227,7 +223,6 @@ def finish(
         outputs: output files by name, which must be stored already.
         figures: metrics by key.
         signature: signature of a scoring job.
-        lines: new lines for the log.
     """
     columns = {"outputs": to_json(outputs), "figures": to_json(figures or {}), "signature": signature}
     ended = {"stage": None, "progress": 1, "lease_until": None, "deaths": 0, "ended": time.time()}
@@ -245,7 +240,7 @@ def fail(folder: Folder, job: Job, reason: str, lines: Sequence[str] = ()) -> bo
 
 
 def give_up(folder: Folder, job: Job, why: str, lines: Sequence[str] = ()) -> bool:
-    """Queue a job again after a crash of its child process (`why`), or record a failure after MOST_DEATHS crashes.
+    """Queue a job again whose child process has crashed (`why`: cause); after MOST_DEATHS crashes, record a failure.
 
     Return False, and record nothing, if the job was given to another attempt.
     """

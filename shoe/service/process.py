@@ -48,7 +48,7 @@ class Done(msgspec.Struct, tag="done"):
 
 
 class Failed(msgspec.Struct, tag="failed"):
-    """Result of a job that failed because of its input or a resource limit: the reason."""
+    """Result of a failed job: the reason, which is an error in the input or an exceeded resource limit."""
 
     reason: str
 
@@ -136,7 +136,7 @@ class Child:
         return self._late or (not self._open and self._process.poll() is not None)
 
     def listen(self, seconds: float) -> list[str]:
-        """Wait at most `seconds` for output; return ``stage`` and ``log`` lines, keep the rest as last words."""
+        """Wait at most `seconds` for output; return ``stage`` and ``log`` lines, keep others for `End.last_words`."""
         if time.monotonic() > self._deadline:
             self._late = True
             return []
@@ -185,7 +185,7 @@ class Child:
 
 
 class Executor:
-    """Executor that runs jobs in children of this process; a subclass runs jobs on other machines.
+    """Executor that runs jobs in child processes of this process; a subclass uses other machines.
 
     Attributes:
         name: value of ``--engine``.

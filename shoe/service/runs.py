@@ -48,7 +48,7 @@ def runs(
 
     Args:
         team: team whose runs are listed in addition to public runs; None for all runs.
-        after: ID of the last run of the previous page; None for the first page. No runs follow an unknown ID.
+        after: ID of the last run of the previous page; None for the first page. An unknown ID gives no runs.
         state, truth: return only runs in this state, or only runs scored on this ground truth; None for all runs.
         name: return only runs whose name contains this text; upper and lower case of ASCII letters are equal.
     """
@@ -259,7 +259,7 @@ _WANTED = """
 
 
 def tidy(folder: Folder) -> int:
-    """Remove deleted runs a day after submission, finished jobs without runs, and unused files another day later.
+    """Remove deleted runs (a day after submission), ended jobs without runs, and files unused for a day.
 
     A file is removed only if the database has a record that its last reference was deleted, and the file was not
     stored again since. All other unreferenced files are kept: the database may be older than the files. Return the
@@ -386,7 +386,7 @@ def check_results(folder: Folder, identity: Identity, run: Run) -> None:
 
 
 def with_results(folder: Folder, identity: Identity, ids: Sequence[str]) -> list[str]:
-    """Return `ids` as a list; raise NotFoundError for a run that the caller may not see, Refused for hidden results.
+    """Return `ids` as a list if the caller may see all runs and results; else raise NotFoundError or Refused.
 
     Results are also hidden if the ground truth is not shown: differences of runs in full precision reveal labels.
     """
@@ -421,7 +421,7 @@ def check_closed(folder: Folder, identity: Identity, request: Request) -> None:
 
 
 def closed_truths(folder: Folder) -> dict[str, list[str]]:
-    """Return {ground truth: leaderboards with hidden results or a quota}; runs on it must name such a leaderboard."""
+    """Return {ground truth: leaderboards with hidden results or a quota}; its runs must name one of these boards."""
     found: dict[str, list[str]] = {}
     with folder.database.read() as db:
         for row in db.execute("SELECT name, truth FROM boards WHERE hidden OR quota IS NOT NULL ORDER BY name"):

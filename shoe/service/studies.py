@@ -144,7 +144,7 @@ def add_answers(folder: Folder, identity: tokens.Identity, answers: Sequence[Ans
 
 
 def answers_of(folder: Folder, identity: tokens.Identity) -> list[Answer]:
-    """Return all answers of a rater in the order of arrival, because browser clocks may be wrong."""
+    """Return all answers of a rater in the order of arrival; their times may be wrong, like browser clocks."""
     with folder.database.read() as db:
         return _read_answers(db, *_study_and_rater(identity))
 

@@ -18,7 +18,7 @@ from shoe.service import jobs
 from shoe.service.contract import BusyError, ConflictError, NotFoundError, QuotaError
 from shoe.service.database import to_json
 from shoe.service.folder import Folder
-from shoe.service.jobs import New
+from shoe.service.jobs import NewJob
 from shoe.service.runs import change, correct_times, file_name, file_of, run
 from shoe.service.truths import Truth, similarity, truth, truths
 from shoe.service.types import File, Request, Run, Visibility
@@ -148,7 +148,7 @@ def compare(
         ],
     }
     options = {"resamples": resamples, "seed": seed, "allow_different": allow_different}
-    new = New("compare", request | options)
+    new = NewJob("compare", request | options)
     asked = {"runs": list(ids)} | options
     columns = {"truth": found[0].truth, "visibility": visibility}
     return _add_run(folder, team, new, ", ".join(names)[:200], asked, most_waiting, **columns)
@@ -172,18 +172,18 @@ def _follow_done(db: sqlite3.Connection, id_: str) -> None:
         return
     file = file_of(db, row)
     request = {**msgspec.json.decode(row["asked"]), "name": Path(file).stem}
-    further = [New("diagnose", request)]
+    further = [NewJob("diagnose", request)]
     if request["shown"]:
-        further.append(New("page", {**request, "file": file}))
+        further.append(NewJob("page", {**request, "file": file}))
     if row["board"] is not None:
         made = msgspec.json.decode(row["outputs"], type=dict[str, File])
-        further.append(New("board", {"run": made["run.shoe"].sha256, "shown": request["shown"], **_DRAWN}))
+        further.append(NewJob("board", {"run": made["run.shoe"].sha256, "shown": request["shown"], **_DRAWN}))
     for new in further:
         jobs.add(db, new)
         db.execute("INSERT OR IGNORE INTO further VALUES (?, ?)", (id_, new.key))
 
 
-def _scoring(folder: Folder, target: Truth, sha256: str, request: Request) -> New:
+def _scoring(folder: Folder, target: Truth, sha256: str, request: Request) -> NewJob:
     """Return the job of a scoring request; in the job, hashes replace the names of ground truth and similarity map."""
     validate_names(request.format, request.boxes, request.scores)
     own, labels = benchmark(target.dataset), target.reading.image_labels is not None
@@ -194,7 +194,7 @@ def _scoring(folder: Folder, target: Truth, sha256: str, request: Request) -> Ne
     asked = msgspec.to_builtins(request) | {"protocols": protocols, "options": options}
     asked |= {"truth": msgspec.to_builtins(target.reading), "shown": target.shown}
     asked |= {"similarity": similarity(folder, request.similarity, target.dataset)}
-    return New("score", {"predictions": sha256, **asked})
+    return NewJob("score", {"predictions": sha256, **asked})
 
 
 def _request_of_board(folder: Folder, board: str, request: Request) -> Request:
@@ -210,7 +210,7 @@ def _request_of_board(folder: Folder, board: str, request: Request) -> Request:
 def _add_run(
     folder: Folder,
     team: str,
-    new: New,
+    new: NewJob,
     name: str,
     request: Any,
     most_waiting: int | None,
@@ -248,7 +248,7 @@ def _add_run(
 
 
 class Quota(NamedTuple):
-    """Limit of a team's submissions in 24 hours to a leaderboard or on a ground truth (`name`); None for no limit.
+    """Quota of a team: `limit` submissions (None: any number) in 24 hours to a leaderboard or ground truth `name`.
 
     `used` is the number of submissions in the last 24 hours, and `free_at` the time of the next possible submission, in
     seconds since 1970, if the limit is reached, else None.

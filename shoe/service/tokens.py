@@ -28,7 +28,7 @@ def record(
     detail: str | None = None,
     address: str | None = None,
 ) -> None:
-    """Add an entry to the audit log: `actor` at a network address changed `object`; texts are cut to 300 characters."""
+    """Add `action` on `object` by `actor` at a network `address` to the audit log; texts are cut to 300 characters."""
     texts = [None if text is None else printable(text, 300) for text in (actor, address, action, object, detail)]
     with folder.database.write() as db:
         db.execute(
@@ -131,10 +131,10 @@ def tokens(folder: Folder) -> list[Token]:
 def revoke(folder: Folder, prefix: str) -> Token:
     """Revoke a token and its sessions; return the revoked token.
 
-    The token is given by its first 10 characters, also with "..." as listed, or as a whole.
+    `prefix`: first 10 characters of the token, with or without "..." as in lists, or the whole token.
 
     Raises:
-        NotFoundError: if no token has exactly this prefix, or the token has been revoked already.
+        NotFoundError: if there is no such token, or the token has been revoked already.
     """
     prefix, now = prefix.strip()[:_SHOWN], time.time()
     found = next((token for token in tokens(folder) if token.prefix == prefix and token.revoked is None), None)

@@ -53,7 +53,6 @@ class Truth(msgspec.Struct, frozen=True):
     """A registered ground truth.
 
     Attributes:
-        name: name by which runs refer to the ground truth.
         reading: files of the ground truth, and the options with which the files are read.
         facts: signature fields of the ground truth.
         shown: whether boxes and labels may leave the server.
@@ -96,7 +95,6 @@ def add_truth(
     """Register a ground truth, store copies of its files, and return the ground truth.
 
     Args:
-        name: name by which requests refer to the ground truth.
         shown: whether boxes and labels may leave the server, for example in reports with examples.
         split: name of a class split, or of one of the splits in a file with several splits.
         classes: file of a class table that replaces the packaged class table.

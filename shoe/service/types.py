@@ -51,8 +51,6 @@ class Board(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A leaderboard.
 
     Attributes:
-        name: name used in submissions.
-        title: title on web pages.
         request: scoring options of all runs of the leaderboard.
         figure: key of the metric that ranks the runs.
         quota: maximum number of submissions per team in 24 hours, except failed or cancelled runs; None for no limit.
@@ -185,7 +183,7 @@ class NewToken(RequestBody):
 class RaterQuestions(ResponseBody, frozen=True):
     """Questions for a rater: ``shown`` is the study content for the page, ``pictures`` has the images by file name.
 
-    ``order`` has the questions in the order for this rater, each as item, occasion and phase.
+    ``order`` has the questions in the order for this rater, each as item, occasion (2: a repeat) and phase.
     """
 
     shown: dict[str, Any]

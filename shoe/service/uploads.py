@@ -23,7 +23,6 @@ class Upload(msgspec.Struct, frozen=True):
 
     Attributes:
         id: upload ID, given with each part.
-        team: team that uploads the file.
         size: total size in bytes.
         sha256: expected SHA-256 of the complete file; None if not given.
     """
@@ -49,7 +48,7 @@ class Uploads:
         If the team has an unfinished upload with the same name, size and SHA-256 (not None), this upload is returned.
 
         Args:
-            room: rest of the team's disk quota, in bytes, from which unfinished uploads are not yet subtracted.
+            room: rest of the team's disk quota, in bytes, including what unfinished uploads will need.
 
         Raises:
             BusyError: if the team has too many unfinished uploads.
@@ -74,7 +73,7 @@ class Uploads:
         return made
 
     def announced(self, team: str) -> int:
-        """Return the total size of the files of a team's unfinished uploads, in bytes, received or not."""
+        """Return the total size of the files in a team's unfinished uploads, including bytes not yet received."""
         return sum(upload.size for upload in self._uploads_of(team))
 
     def find(self, team: str, id_: str) -> Upload:

@@ -38,8 +38,8 @@ def key_of(folder: Folder, run: Run) -> str:
 def test_claims_of_many_threads_are_distinct(folder: Folder) -> None:
     with folder.database.write() as db:
         for number in range(60):
-            jobs.add(db, jobs.New("score", {"number": number}))
-            jobs.add(db, jobs.New("score", {"number": number}))
+            jobs.add(db, jobs.NewJob("score", {"number": number}))
+            jobs.add(db, jobs.NewJob("score", {"number": number}))
     claimed: list[jobs.Job] = []
 
     def claim() -> None:
@@ -56,7 +56,7 @@ def test_claims_of_many_threads_are_distinct(folder: Folder) -> None:
 
 def test_only_who_holds_the_attempt_says_how_it_ended(folder: Folder) -> None:
     with folder.database.write() as db:
-        jobs.add(db, jobs.New("score", {}))
+        jobs.add(db, jobs.NewJob("score", {}))
     first = jobs.claim(folder, lease=-1)
     assert first is not None
     assert jobs.requeue_lost(folder) == 1
@@ -76,7 +76,7 @@ def test_only_who_holds_the_attempt_says_how_it_ended(folder: Folder) -> None:
 
 def test_a_job_whose_children_die_fails_in_the_end(folder: Folder) -> None:
     with folder.database.write() as db:
-        jobs.add(db, jobs.New("score", {}))
+        jobs.add(db, jobs.NewJob("score", {}))
     for _ in range(jobs.MOST_DEATHS):
         job = jobs.claim(folder)
         assert job is not None

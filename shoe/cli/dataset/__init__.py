@@ -111,7 +111,7 @@ def split(
     test: Annotated[Path | None, Option(help="Annotation file of the test images.")] = None,
     kind: Annotated[str, Option(help="Kind of split; only 'systematic' is supported.")] = "systematic",
     seed: Annotated[int, Option(min=0, max=2**31, help="First random seed to try.")] = 0,
-    ratio: Annotated[float, Option(help="Fraction of the combinations used for training, 0 to 1.")] = 0.9,
+    ratio: Annotated[float, Option(help="Fraction of object-verb combinations for training, 0 to 1.")] = 0.9,
     verify: Annotated[
         str,
         Option(
@@ -119,14 +119,18 @@ def split(
             "paper (2), released (1, as in the released splits)."
         ),
     ] = "possible",
-    draw: Annotated[str, Option(help="If a combination must stay in training: skip, or uniform (next seed).")] = "skip",
-    mixed: Annotated[str, Option(help="Images with training and test combinations: drop, or cut to test.")] = "drop",
-    empty: Annotated[str, Option(help="Images without triplets: add to test, or drop.")] = "test",
-    min_similarity: Annotated[float, Option(help="Minimum similarity to the closest training combination.")] = 0.0,
-    max_similarity: Annotated[float, Option(help="Maximum similarity to the closest training combination.")] = 1.0,
-    similarity: Annotated[str | None, Option(help="Map: shipped name or folder. Default: map of the dataset.")] = None,
+    draw: Annotated[
+        str, Option(help="If a sampled combination must stay in training: skip it, or uniform (try the next seed).")
+    ] = "skip",
+    mixed: Annotated[
+        str, Option(help="Images with both training and test combinations: drop, or cut (to their test triplets).")
+    ] = "drop",
+    empty: Annotated[str, Option(help="Images without triplets: test (add to test) or drop.")] = "test",
+    min_similarity: Annotated[float, Option(help="Minimum similarity of test to nearest training combination.")] = 0.0,
+    max_similarity: Annotated[float, Option(help="Maximum similarity of test to nearest training combination.")] = 1.0,
+    similarity: Annotated[str | None, Option(help="Similarity map: name or folder. Default: dataset's map.")] = None,
     tries: Annotated[int, Option(help="Maximum number of seeds to try.")] = 1000,
-    format: Annotated[str, Option("--format", help="Output: json (as for PPDM and QPIC) or native (.npz).")] = "json",
+    format: Annotated[str, Option("--format", help="Output format: json (PPDM, QPIC) or native (.npz).")] = "json",
     json: options.Json = None,
 ) -> None:
     """Split images so that the test part contains only combinations of object and verb that training does not show.

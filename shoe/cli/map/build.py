@@ -38,7 +38,7 @@ _PRICE = "price = {input = 2.5, output = 10} in raters.toml"
 
 
 _Ledger = Annotated[
-    Path | None, Option(help=f"Folder of all answers, shared by all maps. Default: {_LEDGER} next to the map.")
+    Path | None, Option(help=f"Folder in which answers for all maps are saved. Default: {_LEDGER} next to the map.")
 ]
 
 
@@ -53,11 +53,11 @@ def build(
     whole: Annotated[
         bool, Option("--whole-interactions", help="With --for: rate whole interactions, not single verbs and objects.")
     ] = False,
-    similarity: Annotated[str, Option(help="With --whole-interactions: map of verb and object ratings.")] = "hico-det",
+    similarity: Annotated[str, Option(help="With --whole-interactions: map of the ratings to copy.")] = "hico-det",
     object_words: Annotated[
         str | None, Option(help="With --for: rule for the senses of multi-word objects (protocol option object-words).")
     ] = None,
-    parts: Annotated[str, Option(help="Parts to rate: verb, object, or both.")] = _PARTS,
+    parts: Annotated[str, Option(help="Parts of interactions to rate, separated by a comma.")] = _PARTS,
     steps: Annotated[int | None, Option(min=0, max=20, help="Maximum hypernym steps between rated objects.")] = None,
     ledger: _Ledger = None,
     prompts: Annotated[Path | None, Option(help="Folder of prompts: verb.txt, object.txt, interaction.txt.")] = None,
@@ -251,7 +251,7 @@ def _plans(
 
 
 def cost_of(expected: Estimate) -> str:
-    """Return the likely cost of the raters with a price as text; "" if they cost nothing."""
+    """Return the likely total cost of the raters that have a price, as text; "" if they cost nothing."""
     costs = [rater.cost for rater in expected.raters if rater.cost]
     likely = sum(cost.likely for cost in costs)
     return f"about {likely:,.2f} {expected.currency}" if any(cost.high for cost in costs) else ""
@@ -264,7 +264,7 @@ def complete(
     raters: options.Raters,
     out: Annotated[Path | None, Option(help="Folder of the completed map. Default: MAP-completed.")] = None,
     tolerance: Annotated[
-        float, Option(min=0.0, max=1.0, help="Target width of the score interval; 0.001 is 0.1 percentage points.")
+        float, Option(min=0.0, max=1.0, help="Stop at this score interval width; 0.001 is 0.1 percentage points.")
     ] = 0.001,
     max_cost: options.MaxCost = None,
     max_requests: options.MaxRequests = None,
@@ -283,12 +283,11 @@ def complete(
     Example: shoe map complete hico-det --for predictions.json -g instances_test2015.json --raters raters.toml
     --max-cost 5
 
-    Before each round, bounds of the score are computed with all unrated pairs at 0 and at 1. Bounds of later rounds can
-    lie slightly outside earlier bounds, which assume that an unmatched prediction is a false positive of its present
-    class or of one other class. The command ends when the bounds differ by at most --tolerance. The map is written
-    after every round. You can stop a run at any time; the same command resumes it. MAP itself is not changed.
+    Before each round, two bounds of the score are computed: with similarity 0, and with similarity 1, for all unrated
+    pairs. The bounds are approximate, so later bounds can lie slightly outside earlier bounds (docs/protocols.md,
+    10.7). The command ends when the bounds differ by at most --tolerance. The map is written after every round. You can
+    stop a run at any time; the same command resumes it. MAP itself is not changed.
     With --shard only one part of the next round is rated; the run without --shard merges all parts and goes on.
-    docs/protocols.md, 10.7, describes the interval and its limits.
     """
     from shoe.core.io.files import read_bytes
     from shoe.llm.budget import Budget

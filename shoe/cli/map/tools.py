@@ -21,7 +21,7 @@ _Predictions = Annotated[
     Path | None,
     Option("--for", metavar="PREDICTIONS", help="Prediction file to score with each map or subset of raters."),
 ]
-_Truth = Annotated[Path | None, Option("--ground-truth", "-g", help="Annotation file for --for.")]
+_Truth = Annotated[Path | None, Option("--ground-truth", "-g", help="Ground truth for --for: annotation file.")]
 
 
 def import_(
@@ -89,7 +89,7 @@ def info(
 
     Agreement of two raters is computed on the pairs that both rated. Coverage is the number of synsets rated with each
     class sense of the dataset. Classes without any rating are listed in a warning. --check warns of implausible values
-    (docs/maps.md) and lists the 20 pairs of each part of speech whose rating is furthest from expectation.
+    (docs/maps.md) and lists the 20 pairs of each part of speech whose rating is furthest from the predicted rating.
     """
     from shoe.maps.info import describe
     from shoe.report.maps import print_info
@@ -140,8 +140,8 @@ def ablate(
     FILE is a table of shoe study collect, or a table with the columns class_synset, synset, rating; for whole
     interactions verb_a, object_a, verb_b, object_b, rating (a: the class). Senses are WordNet names, ratings 0 to
     4. Several rows for a pair are averaged. Agreement is 1 - mean absolute difference / range, over the pairs for
-    which the subset has a value. Subsets with a value for at least half of the pairs are compared with the subset
-    nearest to the human ratings; the report marks the subsets without a significant difference (95 %, all together).
+    which the subset has a value. Subsets with a value for at least half of the pairs are compared with the subset of
+    highest agreement; subsets that are not significantly worse are marked (95 % for all comparisons together).
     Standard deviations use n - 1. A map of more than 10 raters is refused. PREDICTIONS must use the box convention of
     its format; otherwise run shoe convert first.
     """
@@ -178,7 +178,7 @@ def export(
     per rater. Tables do not contain whole interactions.
 
     With --publish, addresses, headers, paths and names of environment variables and machines are removed from map.json
-    and listed; models, revisions and ratings remain. Check the free texts that are kept, which are listed, too.
+    and listed; models, revisions and ratings remain. Free texts are kept and listed: check them before you publish.
     """
     from shoe.maps import convert
     from shoe.report.maps import heading
@@ -196,9 +196,9 @@ def export(
 def evaluate_predictions(
     predictions: Path | None, ground_truth: Path | None, map_name: str, dataset: str
 ) -> Report | None:
-    """Return the report of a prediction file scored with a map by protocol shoe; None if neither file is given.
+    """Return the report of a prediction file scored with a map and the protocol shoe; None if no file is given.
 
-    Notes on the file and the check of its boxes are printed to standard error. Raise OptionError for only one file.
+    Remarks on the file and on its boxes are printed to standard error. Raise OptionError if only one file is given.
     """
     from shoe.maps.diff import scored
 

@@ -26,7 +26,7 @@ _NEAREST = 12
 
 
 def places(folder: Folder) -> dict[str, str]:
-    """Return the location of each similarity map by name: the name again for a built-in map, else the folder."""
+    """Return the place of each similarity map by name: the name itself for a built-in map, else the folder."""
     own = {name: name for name in shipped_maps()}
     return own | {each.name: str(folder.maps / f"{each.name}-{each.digest}") for each in maps(folder)}
 

@@ -74,7 +74,7 @@ def render(view: View, link: Callable[[str], str], about: Mapping[str, Any], *, 
 
     Args:
         link: function that returns the link to a page or file, given its path on the server.
-        about: values that every page needs.
+        about: values that every page needs, such as the viewer.
         live: whether a server sends the page; False for an exported site.
     """
     found = environment(Path(__file__).parent / "templates").get_template(view.template)
@@ -111,7 +111,7 @@ class Page(APIRoute):
 
 
 def viewer_of(request: Request) -> Viewer:
-    """Return the user who views a page, by the token or session of the request; no permissions for a wrong token."""
+    """Return the user who views a page, identified by token or session; a wrong token gives no permissions."""
     try:
         who = identify(request)
     except Refused:

@@ -139,7 +139,7 @@ async def front(request: Request, _: Anybody, app: App) -> Response:
 async def run_list(
     request: Request, identity: Reader, app: App, name: Text = "", state: Text = "", truth: Text = "", after: Text = ""
 ) -> Response:
-    """Show at most 50 runs that match a filter: part of the name, state, ground truth; listed below the run `after`."""
+    """Show at most 50 runs older than the run `after`, filtered by part of the name, by state and by ground truth."""
     asked = {"name": name, "state": state, "truth": truth}
     with app.folder.database.read():
         if after:
@@ -293,7 +293,7 @@ def _rater_page() -> tuple[str, str]:
 
 @router.get("/compare")
 def choose(request: Request, _: Reader, run: Annotated[list[str], Query()] = []) -> Response:  # noqa: B006
-    """Show the scored runs among the latest 200 finished runs; the runs with the IDs `run` are selected."""
+    """Show a form to compare the scored runs among the latest 200 finished runs; the runs `run` are selected."""
     return _choose(request, run)
 
 

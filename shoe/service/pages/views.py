@@ -92,7 +92,7 @@ PAGE = 50
 
 
 class View(NamedTuple):
-    """A page: template and its values; `derive` computes further values from `values` and stored files only."""
+    """Template and values of a page; `derive` computes further values, only from `values` and stored files."""
 
     template: str
     values: dict[str, Any]
@@ -117,7 +117,7 @@ class Viewer:
 
     @property
     def seen(self) -> str | None:
-        """Argument `team` of :func:`shoe.service.runs.runs`: team, None for all runs, or "" for public runs only."""
+        """Argument `team` for :func:`shoe.service.runs.runs`: None (all runs), a team, or "" (only public runs)."""
         return None if self.admin else self.team or ""
 
 
@@ -221,9 +221,9 @@ def board_list(folder: Folder, viewer: Viewer) -> View:
 
 
 def board_page(folder: Folder, viewer: Viewer, name: str, *, best: bool = False) -> View:
-    """Return the page of a leaderboard, with "hidden": True if its results must not be shown to the viewer.
+    """Return the page of a leaderboard; "hidden" among its values is whether the viewer must not see the results.
 
-    With `best`, the table has only the best run of each team, and the baselines.
+    With `best`, the table has only the best run of each team, and the runs of administrators (baselines).
     """
     found = boards.standing(folder, name)
     truth, hidden = _truth(folder, found.board.truth), found.board.hidden and not viewer.admin
@@ -312,7 +312,7 @@ def plot(rows: Sequence[tuple[str, Mapping[str, Any]]]) -> object:
 
 
 def first_exact(*figures: Mapping[str, Any]) -> str:
-    """Return the key of the first exact-label mAP in several mappings {key: metric}; "" without such a key.
+    """Return the key of the first strict mAP in several mappings {key: metric}; "" if there is no strict mAP.
 
     Keys of triplet protocols ("strict:...") come before keys of role protocols ("roles:...").
     """
