@@ -149,14 +149,14 @@ def detect_all(
 ) -> None:
     """Detect objects in images, and write the detections to a new or unfinished file.
 
-    The finished file contains first the given images, the largest images first, and then all other images that were
-    already in the file, sorted by name. Raise InputError if the file is from another detector, if an image differs from
-    the image in the file, or if an image cannot be read.
+    The file contains the given images, from large to small, followed by all other images that it contained before, by
+    name. Raise InputError if the file is from another detector, if an image differs from the image in the file, or if
+    an image cannot be read.
 
     Args:
         pictures: images in which objects are detected, unless their detections are in the file or in ``known``.
         progress: callback that takes the number of finished images.
-        known: detections of the same detector from other files, which are copied.
+        known: detections of the same detector from other files, which are copied into the file.
     """
     with growing(path, DETECTIONS, detector.by) as add:
         by_name = {picture.name: picture for picture in pictures}

@@ -94,9 +94,9 @@ def check_images(files: Sequence[Path]) -> tuple[list[Picture], list[InputError]
 
 
 def all_pictures(places: Sequence[str | Path], say: Callable[[str], object]) -> list[Picture]:
-    """Return the images in files and folders, with absolute paths, which workers on a cluster need.
+    """Return the images in the given files and folders, with absolute paths, as workers on a cluster need them.
 
-    Raises InputError for the first image that cannot be read. ``say`` is called with the errors for further images.
+    Raises InputError for the first unreadable image, after passing the errors of all others to ``say``.
     """
     pictures, errors = check_images(picture_files(places))
     for error in errors[1:]:
@@ -107,7 +107,7 @@ def all_pictures(places: Sequence[str | Path], say: Callable[[str], object]) -> 
 
 
 def look(path: Path) -> Picture:
-    """Return an image file with its size and digest, after decoding; raise InputError if it is damaged or too large."""
+    """Decode an image file and return it with size and digest; raise InputError if it is damaged or too large."""
     data, digest = _content(path)
     with _opened(path, data) as image:
         width, height = image.size

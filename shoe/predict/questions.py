@@ -48,7 +48,8 @@ class Question:
         system: system prompt with instructions; "" for no system prompt.
         words: expected first words of the answer, such as ("yes", "no"). Local back ends record their probabilities.
         prompt: digest of the prompt file.
-        about: fields of :class:`~shoe.predict.records.Answer` that describe the question: image, pair, way, ...
+        about: fields of :class:`~shoe.predict.records.Answer` with values known before the answer: image, pair, way,
+            ...
     """
 
     pictures: Sequence[Picture]
@@ -81,11 +82,11 @@ class Ask(Request):
         return {"messages": messages_of(self.question, urls)}
 
     def characters(self) -> int:
-        """Return :meth:`size`, an upper bound on the characters of the texts; an image counts as 12,000."""
+        """Return :meth:`size`, used as an upper bound on the characters of the request."""
         return self.size()
 
     def size(self) -> int:
-        """Return the size in bytes of the texts plus a fixed size per image, as in :class:`Request`; opens no image."""
+        """Return the bytes of the texts plus 12,000 per image (3,000 tokens), without opening the images."""
         return Request(self.key, {"messages": messages_of(self.question, [""] * len(self.question.pictures))}).size()
 
 
@@ -148,7 +149,8 @@ class Way:
         digest: 16 hex digits of a hash of the prompt.
         instructions: system prompt; "" for no system prompt.
         question: template of the text of the user.
-        rounds: number of option orders in which a question with letters is asked.
+        rounds: number of option orders (A, B, ...) in which a question of the kind "letters" is asked.
+    seed: random seed for the option orders.
     """
 
     name: str
@@ -162,7 +164,7 @@ class Way:
     def read(cls, name: str, path: Path | None = None, rounds: int = 2, seed: int = 0) -> Way:
         """Return the kind of question ``name``, with the prompt in the file ``path`` or, by default, in the package.
 
-        ``rounds`` and ``seed`` are as in the class. Raise OptionError or InputError for an invalid name or file.
+        Raise OptionError for an unknown name, InputError for an invalid file.
         """
         if name not in _FIELDS:
             raise unknown_name("way to ask", name, WAYS)
@@ -213,7 +215,7 @@ class Way:
 
 
 def verbs_of(object_: str, benchmark: Benchmark) -> dict[str, str]:
-    """Return {verb: its -ing form in questions} for the verbs that form a class with an object.
+    """Return {verb: -ing form for questions} for the verbs of the benchmark's classes with an object.
 
     The form of no_interaction is "doing nothing with it". Raise OptionError if the benchmark lacks the object.
     """
@@ -229,7 +231,7 @@ def verbs_of(object_: str, benchmark: Benchmark) -> dict[str, str]:
 
 
 def orders(options: Sequence[str], rounds: int, seed: int) -> list[list[str]]:
-    """Return ``rounds`` orders of the options (at most one per option): a random order, rotated by equal steps."""
+    """Return ``rounds`` orders of the options, at most as many as options: a random order, rotated by equal steps."""
     order = list(options)
     Random(f"{seed} {' '.join(options)}").shuffle(order)  # noqa: S311 - nothing secret
     rounds = min(rounds, len(order))

@@ -25,10 +25,12 @@ class Endpoint(BackendConfig, frozen=True, kw_only=True):
 
     Attributes:
         base_url: URL of the endpoint, without /chat/completions; may have a query.
-        served_as: name of the model for stored answers, if endpoints call it differently; ``model`` by default.
+        served_as: name under which answers of the model are stored, for a model with several names; by default
+            ``model``.
         api_key_env: environment variable with the API key; by default OPENAI_API_KEY for the official endpoint.
         headers: further headers of requests, each with the environment variable that contains its value.
-        logprobs: whether token probabilities are requested; by default, if the confidence is not ``none``.
+        logprobs: whether token probabilities are requested; the command requests them unless the confidence is
+            ``none``.
         parameters: further parameters of each request, which override the default parameters. The value null removes a
             default parameter.
         limits: limits on the number and rate of requests.
@@ -62,7 +64,7 @@ class Endpoint(BackendConfig, frozen=True, kw_only=True):
         return self.limits.concurrency
 
     def one_of(self, workers: int) -> Self:
-        """Return the settings for each of ``workers`` concurrent workers, with limits divided by their number."""
+        """Return the settings for one of ``workers`` concurrent workers, with all limits divided by ``workers``."""
         return msgspec.structs.replace(self, limits=self.limits.divided(workers))
 
     def check(self) -> None:
@@ -76,7 +78,7 @@ class Endpoint(BackendConfig, frozen=True, kw_only=True):
 
     @property
     def place(self) -> Address:
-        """The endpoint, with the name of the key's environment variable but no key; OptionError for an invalid URL."""
+        """Address of the endpoint, before the API key is read from the environment; OptionError for an invalid URL."""
         return address(f"model {quote(self.model)}", self.base_url, self.api_key_env, self.headers)
 
     def open(self) -> Backend:

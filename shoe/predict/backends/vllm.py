@@ -26,7 +26,7 @@ class VLLM(BackendConfig, frozen=True, kw_only=True):
         dtype: precision of weights and computations.
         batch_size: number of questions passed to the engine together; the engine divides them into batches.
         pictures: maximum number of images per question.
-        engine: further arguments of ``vllm.LLM`` (``{"tensor_parallel_size": 4, "max_model_len": 8192}``).
+        engine: further arguments of ``vllm.LLM``, such as ``{"tensor_parallel_size": 4, "max_model_len": 8192}``.
     """
 
     kind: ClassVar[str] = "vllm"

@@ -182,16 +182,15 @@ class Columns:
         self._places.extend((image, record, _NO_ITEM, False))
 
     def add_pair(self, place: str, image: int, pair: Pair, record: int, item: int | None, *, loose: bool) -> bool:
-        """Add a pair's interactions; return whether it has any, is denied by a verdict, or waits for
-        :meth:`add_deferred`.
+        """Add a pair's interactions; return whether it has any, is denied by a verdict, or is deferred.
 
         Args:
             place: name of the pair for messages.
             image: index of the image.
             record: index of the record.
             item: index of the item in the record; None if the record is a single item.
-            loose: whether the pair comes from a reply of a model, in which invalid scores, and later boxes without
-                area, are left out.
+            loose: whether the pair comes from a reply of a model; an invalid score is then a missing score, not an
+                error.
 
         Raises:
             UnreadableError: if there are no words, the human is not a person, a verdict is neither yes nor no, or a
