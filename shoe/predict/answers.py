@@ -245,8 +245,8 @@ class Answers:
         """Measure the time per question on two batches, after a first batch that loads and warms up the model.
 
         The answers are recorded. ``left`` is the number of questions without an answer, ``batch`` the batch size.
-        Returns (seconds per question, number of timed questions); None if ``left`` is less than eight batches, or if
-        the run was stopped.
+        Returns (seconds per question, number of timed questions); None if fewer than eight batches are left, or if the
+        run was stopped.
         """
         count = _BATCHES * batch
         if left < _WORTH_MEASURING * count:

@@ -9,8 +9,8 @@ A policy is the name of a formula for the confidence. Policies by kind of questi
 - all: ``none``, no confidence.
 
 The probability of a word is the sum over all stored tokens that spell the word ("yes", " Yes"). Endpoints return only
-the likeliest tokens. If no stored token spells the word, the probability of the least likely stored token is used,
-which is an upper bound.
+the likeliest tokens. If no stored token spells the word, the probability of the least likely stored token, an upper
+bound, is used.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -41,8 +41,7 @@ class PairRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     Attributes:
         nms: IoU threshold of non-maximum suppression between boxes with equal labels, highest score first.
         min_score: minimum score of a detection.
-        at_least: number of persons, and of other objects, that are selected per image by score if fewer reach
-            min_score.
+        at_least: number of persons, and of other objects, that are selected per image if fewer reach min_score.
         persons: maximum number of persons per image.
         persons_by: criterion for the selection of persons: highest score, or largest box area.
         objects: maximum number of other objects per image, selected by score.

@@ -48,8 +48,7 @@ class Question:
         system: system prompt with instructions; "" for no system prompt.
         words: expected first words of the answer, such as ("yes", "no"). Local back ends record their probabilities.
         prompt: digest of the prompt file.
-        about: fields of :class:`~shoe.predict.records.Answer` with values known before the answer: image, pair, way,
-            ...
+        about: values for fields of :class:`~shoe.predict.records.Answer` that describe the question: image, pair, ...
     """
 
     pictures: Sequence[Picture]
@@ -184,8 +183,8 @@ class Way:
     def about_pair(self, image: str, pair: Pair, visual_prompt: Shown, benchmark: Benchmark) -> Iterator[Question]:
         """Yield the questions about a pair: one (phrase), one per verb (yes-no) or one per order of verbs (letters).
 
-        ``image`` is the file name. No yes-no question has the verb no_interaction. Raises OptionError if there are more
-        verbs than letters.
+        ``image`` is the file name. No yes-no question is on no_interaction. Raises OptionError for more verbs than
+        letters.
         """
         about = {"image": image, "pair": pair, "way": self.name}
         words = {"person": visual_prompt.person, "thing": visual_prompt.thing}

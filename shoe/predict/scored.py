@@ -228,8 +228,7 @@ def _size(sizes: Sizes, image: str) -> dict[str, int]:
 class Ceiling(Document, frozen=True, kw_only=True):
     """Fraction of the ground-truth pairs, persons and objects that match a selected pair: the maximum recall.
 
-    A value is absent if the ground truth has no such pairs, persons or objects. ``truths`` is the number of
-    ground-truth pairs.
+    A value is absent if the ground truth has no such pairs, persons or objects. ``truths`` counts the true pairs.
     """
 
     recall: Fraction | None = None

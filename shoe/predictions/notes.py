@@ -129,19 +129,17 @@ class ReadNotes:
         triplets_by_convention: number of triplets per box convention.
         conventions: box conventions of the triplets, in the order of the table; None if no convention was applied.
         images, triplets: numbers of images and triplets in the table.
-        scores_defaulted: number of triplets without a score. They get score 1 if no triplet has a score, and rank last
-            otherwise.
+        scores_defaulted: number of triplets without a score. They get score 1 if no triplet has a score, else rank
+            last.
         scores_as: name of the score conversion; "" if scores are unchanged.
-        kept: mask over the triplets of the file, False for triplets left out by ``bad_boxes="drop"``; None if the rule
-            is "refuse".
+        kept: mask over the triplets in the file, False for those that ``bad_boxes="drop"`` left out; None for "refuse".
         replies: number of raw model replies.
         phrases: for each (verb, object), up to three phrases that were parsed to it, in order of first appearance.
         native_lines: for a native table, the report lines about the original file, which the table stores.
         numbering: name of the applied numbering by part, such as {"objects": "coco-0"}; empty if the file has words.
         chosen_numbering: numberings chosen by the user, such as "verbs=hico-det-1"; "" if the format decides.
         verbs_with_roles: verbs of the file and each triplet's (n,) index, if verbs state roles ("hold obj"); else None.
-        unread: for each ignored key or column, the number of cases by value; values after the fifth are counted as
-            "...".
+        unread: by ignored key or column, the number of cases of each value; values after the fifth count as "...".
         predictor: description of the model and settings in the first line of a file of ``shoe predict``.
         predictor_digest: first 8 hex digits of the SHA-256 of this first line; "" for other files.
         remarks: the notes by their code.

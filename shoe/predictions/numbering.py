@@ -143,8 +143,7 @@ def labels_of_ids(
         ids: (n,) class IDs.
         default: name of the format's numbering.
         field: key of the IDs, for messages.
-        place: callback that returns the name of the record with an ID for messages, given the index of the ID in
-            ``ids``.
+        place: callback that returns the name of the record with the ID ``ids[row]``, given ``row``, for messages.
         no_object: label index returned for the ID after the last one, if this ID means "no object"; else None.
 
     Raises:
@@ -194,8 +193,7 @@ _EXCHANGED = 0.3  # fraction of the predictions of each of two labels that surel
 def check_numbering(predictions: Interactions, truth: GroundTruth, notes: ReadNotes | None) -> list[str]:
     """Return lines on objects, verbs or interactions that fit the annotations far better under another numbering.
 
-    Words are checked too, as if they were IDs in the order of the dataset, because a wrong list may have been used to
-    convert IDs to words.
+    Words are checked as IDs in the dataset's order, because IDs may have been converted with a wrong list of words.
     """
     dataset = truth.benchmark
     named = (VERBS,) if predictions.objects == ("",) else (OBJECTS, VERBS)

@@ -69,10 +69,8 @@ class Pairs:
     Attributes:
         table: one row per pair, with the verb ``NO_VERB`` and the detection score.
         detected: whether the pairs have detection scores; otherwise the score of every pair is 1.
-        interaction: (n,) highest score of a verb other than no_interaction, without the detection score; None if
-            unknown.
-        verb_scores: (n, V) score of each verb, without the detection score; NaN if a score is missing; None if no pair
-            has verb scores.
+        interaction: (n,) highest score of the verbs except no_interaction, without detection score; None if unknown.
+        verb_scores: (n, V) verb scores without detection score, NaN if missing; None if no pair has verb scores.
         verbs: the V verbs of the benchmark.
         triplets: the triplets that the pairs were derived from; None for pairs that were read from a file.
         of_triplet: (triplets,) index of the pair of each triplet; None without ``triplets``.

@@ -56,8 +56,7 @@ class Source:
         data: file content; empty for folders and native tables.
         is_list: whether the content is a JSON list.
         lines: line number of each record, for CSV and JSON Lines.
-        numbering: names of the numberings of class IDs that the user chose, keyed by "objects", "verbs" or
-            "interactions".
+        numbering: name of the numbering that the user chose for "objects", "verbs" or "interactions", by this part.
         notes: read notes that the format reader adds to.
     """
 

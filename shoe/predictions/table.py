@@ -216,8 +216,7 @@ def to_table(rows: Rows, source: Source, usual: Convention, named: str | None = 
     """Return the validated table of a file's rows, and record assumptions and repairs in the notes of the source.
 
     ``usual`` is the box convention of the format, ``named`` the name of the convention that the user chose, if any.
-    Raises InputError for values that :meth:`Interactions.from_columns` refuses, and for unknown image sizes that a
-    convention needs.
+    Raises InputError for values that :meth:`Interactions.from_columns` refuses, or if a needed image size is unknown.
     """
     notes = source.notes
     if not len(rows.verb) and notes.examples("denied") and not notes.replies:

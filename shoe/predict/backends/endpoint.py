@@ -2,8 +2,7 @@
 
 Images are sent as PNG inside the request. Token probabilities are requested by ``logprobs``. An endpoint that does not
 support ``logprobs`` answers without probabilities, or with an error message. vLLM returns raw probabilities by default
-(``--logprobs-mode``). A vLLM server with ``--generation-config vllm`` ignores the penalties in the generation settings
-of a model.
+(``--logprobs-mode``). With ``--generation-config vllm``, it ignores penalties in the generation settings of a model.
 """
 
 from collections.abc import Mapping
@@ -25,14 +24,11 @@ class Endpoint(BackendConfig, frozen=True, kw_only=True):
 
     Attributes:
         base_url: URL of the endpoint, without /chat/completions; may have a query.
-        served_as: name under which answers of the model are stored, for a model with several names; by default
-            ``model``.
+        served_as: name of the model in the file of answers, if it differs from ``model``, its name at the endpoint.
         api_key_env: environment variable with the API key; by default OPENAI_API_KEY for the official endpoint.
         headers: further headers of requests, each with the environment variable that contains its value.
-        logprobs: whether token probabilities are requested; the command requests them unless the confidence is
-            ``none``.
-        parameters: further parameters of each request, which override the default parameters. The value null removes a
-            default parameter.
+        logprobs: whether to request token probabilities; ``shoe predict`` does unless the confidence is ``none``.
+        parameters: further parameters of each request, which override default parameters; null removes a parameter.
         limits: limits on the number and rate of requests.
     """
 

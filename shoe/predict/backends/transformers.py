@@ -87,8 +87,7 @@ class Encoder:
     ) -> tuple[dict[str, Any], Layout | None]:
         """Tokenize n prompts, with a placeholder for each image, and preprocess the images of each prompt.
 
-        Returns the inputs of ``generate``; and the images that :meth:`encode` must add, or None if the inputs contain
-        them.
+        Returns the inputs of ``generate``, and the images for :meth:`encode`, or None if the inputs contain them.
         """
         if self.shares:
             return self._prepare_shared(texts, pictures)

@@ -131,11 +131,9 @@ class GroupFits:
             image. It is high if the boxes are the same in every image.
         apart: fits of a part of the boxes (images that fit badly, or boxes that overlap no annotated box), if another
             convention is far better for this part but not for all boxes; else None.
-        by_kind: best fit of the human boxes and best fit of the object boxes, if each kind needs its own convention;
-            else ().
+        by_kind: best fits of the human boxes and of the object boxes, if each kind needs its own convention; else ().
         moved: sentence on how the boxes of many images seem to be mirrored, rotated or of another image; else "".
-        truth: fit if the ground-truth boxes are read as x1, y1, width, height, if it is far better than all ``fits``;
-            else None.
+        truth: fit to ground truth read as x1, y1, width, height, if it is far better than all ``fits``; else None.
     """
 
     boxes: int
@@ -452,8 +450,7 @@ class BoxReport:
         images: number of images in the sample.
         tiny_share: fraction of triplets with a box that is less than one pixel wide or high.
         groups: fits, one item per applied convention; empty if no image has both predictions and ground truth.
-        stated: whether the file or its format states a convention. --boxes then needs a full name to override all of
-            it.
+        stated: whether the file or its format states a convention, which only a full name in --boxes overrides.
         stretched: lines on boxes that are the union of two boxes, or the whole image.
         is_mixed: whether only a part of a file was checked, and the other boxes fit the applied convention best.
     """

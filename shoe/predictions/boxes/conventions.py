@@ -155,8 +155,8 @@ class Convention:
     def to_pixels(self, boxes: Floats, sizes: Floats) -> Floats:
         """Convert (n, 4) boxes from the file to x1, y1, x2, y2 in pixels of the image.
 
-        ``sizes`` are the (n, 2) image widths and heights, used only if :attr:`needs_sizes`. Returns ``boxes`` itself if
-        no number changes.
+        ``sizes`` are the (n, 2) image widths and heights, used only if :attr:`needs_sizes`. Returns ``boxes`` if
+        nothing changes.
         """
         corners = TO_CORNERS[self.layout](boxes)
         if not self.needs_sizes:

@@ -189,8 +189,7 @@ class Columns:
             image: index of the image.
             record: index of the record.
             item: index of the item in the record; None if the record is a single item.
-            loose: whether the pair comes from a reply of a model; an invalid score is then a missing score, not an
-                error.
+            loose: whether the pair comes from a reply of a model, in which an invalid score is no error.
 
         Raises:
             UnreadableError: if there are no words, the human is not a person, a verdict is neither yes nor no, or a

@@ -21,8 +21,7 @@ _PARTICLES = text.PREPOSITIONS | text.PARTICLES
 class Interaction(NamedTuple):
     """Verb, object and score (as written) of a pair; ``phrase``: the text that was split into verb and object, or "".
 
-    ``turned``: whether the second box is the human box, as in "bench, being used by, person" or "child, held by,
-    woman".
+    ``turned``: whether the second box is the human box: "bench, being used by, person", "child, held by, woman".
     """
 
     verb: str
