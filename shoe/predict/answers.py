@@ -124,7 +124,7 @@ def spread(
     """
     is_local = not config.asks
     workers = cluster.workers(ceil(count / config.at_once) if is_local else config.at_once, is_local=is_local)
-    each = config.one_of(workers)
+    each = config.per_worker(workers)
     if Path(config.model).is_dir():  # workers may run in other folders
         each = msgspec.structs.replace(each, model=str(Path(config.model).absolute()))
     make = partial(_client, each, config.identity())

@@ -151,7 +151,7 @@ def letter_confidences(answers: Iterable[Answer]) -> dict[str, float] | None:
 
 def word_shares(answer: Answer, words: Sequence[str]) -> list[float] | None:
     """Return the probability of each word at the start of an answer, scaled to sum 1; None if no token matches."""
-    token = beginning(answer)
+    token = first_token(answer)
     if token is None:
         return None
     logprobs = {(other.text, other.id): other.logprob for other in token.top}
@@ -163,7 +163,7 @@ def word_shares(answer: Answer, words: Sequence[str]) -> list[float] | None:
     return [mass / sum(masses) for mass in masses]
 
 
-def beginning(answer: Answer) -> Token | None:
+def first_token(answer: Answer) -> Token | None:
     """Return the first token that is more than blanks, quotes, brackets or "*"; else the first token, or None."""
     tokens = answer.tokens or (None,)
     return next((token for token in tokens if token and token.text.strip(_OPENING)), tokens[0])

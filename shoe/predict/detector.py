@@ -23,7 +23,7 @@ from shoe.maps.local_models import LocalModel, files_of
 from shoe.predict.backends.transformers import on_device
 from shoe.predict.detection_files import DETECTIONS, Names, check_same, detected, objects_of
 from shoe.predict.images import Picture, opened
-from shoe.predict.records import Detected, Detection, growing, read_lines, write_lines
+from shoe.predict.records import Detected, Detection, appender, read_lines, write_lines
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -158,7 +158,7 @@ def detect_all(
         progress: callback that takes the number of finished images.
         known: detections of the same detector from other files, which are copied into the file.
     """
-    with growing(path, DETECTIONS, detector.by) as add:
+    with appender(path, DETECTIONS, detector.by) as add:
         by_name = {picture.name: picture for picture in pictures}
         done: dict[str, Detected] = {}
 

@@ -81,14 +81,14 @@ def picture_files(places: Sequence[str | Path]) -> list[Path]:
 def check_images(files: Sequence[Path]) -> tuple[list[Picture], list[InputError]]:
     """Check image files in parallel; return the readable images, in order, and one error per unreadable file."""
 
-    def look_or_error(path: Path) -> Picture | InputError:
+    def picture_or_error(path: Path) -> Picture | InputError:
         try:
-            return look(path)
+            return decoded_picture(path)
         except InputError as error:
             return error
 
     with warnings.catch_warnings(action="ignore"), ThreadPoolExecutor() as pool:
-        results = list(pool.map(look_or_error, files))
+        results = list(pool.map(picture_or_error, files))
     pictures = [result for result in results if isinstance(result, Picture)]
     return pictures, [result for result in results if isinstance(result, InputError)]
 
@@ -106,7 +106,7 @@ def all_pictures(places: Sequence[str | Path], say: Callable[[str], object]) -> 
     return [replace(picture, path=picture.path.absolute()) for picture in pictures]
 
 
-def look(path: Path) -> Picture:
+def decoded_picture(path: Path) -> Picture:
     """Decode an image file and return it with size and digest; raise InputError if it is damaged or too large."""
     data, digest = _content(path)
     with _opened(path, data) as image:

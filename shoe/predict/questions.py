@@ -149,7 +149,7 @@ class Way:
         instructions: system prompt; "" for no system prompt.
         question: template of the text of the user.
         rounds: number of option orders (A, B, ...) in which a question of the kind "letters" is asked.
-    seed: random seed for the option orders.
+        seed: random seed for the option orders.
     """
 
     name: str

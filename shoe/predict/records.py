@@ -77,7 +77,7 @@ def write_lines(
 
 
 @contextmanager
-def growing(path: str | Path, form: str, by: Mapping[str, Any]) -> Iterator[Callable[[msgspec.Struct], None]]:
+def appender(path: str | Path, form: str, by: Mapping[str, Any]) -> Iterator[Callable[[msgspec.Struct], None]]:
     """Open a new or unfinished JSON Lines file, and yield a function that appends a record.
 
     The file is flushed to disk at the end of the ``with`` block. ``form`` and ``by`` are as in :func:`first_line`.

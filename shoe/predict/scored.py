@@ -23,7 +23,7 @@ from shoe.core.io.files import atomic_write
 from shoe.predict.confidence import (
     NONE,
     REFUSED,
-    beginning,
+    first_token,
     letter_confidences,
     phrase_confidence,
     spells,
@@ -196,7 +196,7 @@ def _letter_confidences(answers: Sequence[Answer], policy: str, written: Written
 
 
 def _first_word(answer: Answer) -> str:
-    token = beginning(answer)
+    token = first_token(answer)
     words = answer.text.split()
     return words[0] if words else token.text if token else ""
 

@@ -56,7 +56,7 @@ class Source:
         data: file content; empty for folders and native tables.
         is_list: whether the content is a JSON list.
         lines: line number of each record, for CSV and JSON Lines.
-        numbering: name of the numbering that the user chose for "objects", "verbs" or "interactions", by this part.
+        numbering: name of the numbering that the user chose, by part ("objects", "verbs" or "interactions").
         notes: read notes that the format reader adds to.
     """
 

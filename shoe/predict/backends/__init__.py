@@ -69,10 +69,10 @@ class BackendConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
             "model": self.model,
             "revision": self.revision,
             "decoding": {"greedy": True, "most_tokens": self.most_tokens, "top": self.top},
-            **self.more(),
+            **self.own_identity(),
         }
 
-    def more(self) -> Mapping[str, Any]:
+    def own_identity(self) -> Mapping[str, Any]:
         """Return the additional settings of a back end that can change an answer, such as precision and file hashes."""
         return {}
 
@@ -85,7 +85,7 @@ class BackendConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         """Number of questions that are processed at the same time."""
         raise NotImplementedError
 
-    def one_of(self, workers: int) -> Self:
+    def per_worker(self, workers: int) -> Self:
         """Return the settings for one of ``workers`` concurrent workers; by default, ``self``."""
         return self
 

@@ -2,7 +2,7 @@
 
 Images are sent as PNG inside the request. Token probabilities are requested by ``logprobs``. An endpoint that does not
 support ``logprobs`` answers without probabilities, or with an error message. vLLM returns raw probabilities by default
-(``--logprobs-mode``). With ``--generation-config vllm``, it ignores penalties in the generation settings of a model.
+(``--logprobs-mode``). With ``--generation-config vllm``, vLLM ignores penalties in the generation settings of a model.
 """
 
 from collections.abc import Mapping
@@ -43,7 +43,7 @@ class Endpoint(BackendConfig, frozen=True, kw_only=True):
     parameters: dict[str, Any] = msgspec.field(default_factory=dict)
     limits: Limits = Limits()
 
-    def more(self) -> Mapping[str, Any]:
+    def own_identity(self) -> Mapping[str, Any]:
         """Return the settings that can change an answer: the name of the model, and further parameters of requests."""
         return {"model": self.served_as or self.model, "parameters": self.parameters}
 
@@ -59,7 +59,7 @@ class Endpoint(BackendConfig, frozen=True, kw_only=True):
         """Largest number of concurrent requests."""
         return self.limits.concurrency
 
-    def one_of(self, workers: int) -> Self:
+    def per_worker(self, workers: int) -> Self:
         """Return the settings for one of ``workers`` concurrent workers, with all limits divided by ``workers``."""
         return msgspec.structs.replace(self, limits=self.limits.divided(workers))
 

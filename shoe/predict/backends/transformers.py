@@ -250,7 +250,7 @@ class Prefix:
         cache.batch_repeat_interleave(len(split.whole["input_ids"]))
         return {**split.whole, name: cache}
 
-    def judge(self, ours: Any, plain: Any) -> None:
+    def compare(self, ours: Any, plain: Any) -> None:
         """Set ``works`` to whether logits with and without prefix caching are nearly equal.
 
         ``ours`` are the (n, vocabulary) logits with prefix caching, or None if it failed, and ``plain`` those without.
@@ -305,7 +305,7 @@ class Transformers(BackendConfig, frozen=True, kw_only=True):
     batch_size: Annotated[int, msgspec.Meta(ge=1, le=100_000)] = 16
     processor: dict[str, Any] = msgspec.field(default_factory=dict)
 
-    def more(self) -> Mapping[str, Any]:
+    def own_identity(self) -> Mapping[str, Any]:
         """Return the settings that can change an answer: precision, processor, and hash of the model files."""
         return {"dtype": self.dtype, "processor": self.processor, **files_of(self.model)}
 
@@ -320,7 +320,7 @@ class Transformers(BackendConfig, frozen=True, kw_only=True):
 
 
 def _answer_all(model: "VisionModel", batch_size: int, asks: Iterator[Ask], recorder: Recorder) -> None:
-    batches = together(asks, batch_size)
+    batches = batched_by_images(asks, batch_size)
 
     def prepare_next() -> tuple[list[Ask], Future[Prepared]] | None:
         if recorder.stopping:
@@ -337,7 +337,7 @@ def _answer_all(model: "VisionModel", batch_size: int, asks: Iterator[Ask], reco
                 recorder.answer(ask, completion(answer, length))
 
 
-def together(asks: Iterator[Ask], size: int) -> Iterator[list[Ask]]:
+def batched_by_images(asks: Iterator[Ask], size: int) -> Iterator[list[Ask]]:
     """Yield batches of at most ``size`` questions; all are on equal images if these fill at least half a batch."""
     waiting: list[Ask] = []
     while waiting := [*waiting, *islice(asks, size - len(waiting))]:
@@ -478,7 +478,7 @@ class VisionModel(LocalModel):
         images = {} if batch.layout is None else self._encoder.inputs_of(batch.layout.order)
         plain = self._generated({**inputs, **images})
         if batch.split is not None and not self._prefix.is_known:
-            self._prefix.judge(None if ours is None else ours.logits[0], plain.logits[0])
+            self._prefix.compare(None if ours is None else ours.logits[0], plain.logits[0])
         return plain
 
     def _generated(self, inputs: Mapping[str, Any]) -> Any:

@@ -36,7 +36,7 @@ class VLLM(BackendConfig, frozen=True, kw_only=True):
     pictures: Annotated[int, msgspec.Meta(ge=1, le=100)] = 4
     engine: dict[str, Any] = msgspec.field(default_factory=dict)
 
-    def more(self) -> Mapping[str, Any]:
+    def own_identity(self) -> Mapping[str, Any]:
         """Return the settings that can change an answer: precision, further arguments, and hash of the model files."""
         return {"dtype": self.dtype, "engine": self.engine, **files_of(self.model)}
 

@@ -129,7 +129,7 @@ class GroupFits:
             convention fits nearly perfectly, no other is tried.
         chance: fraction of hits under the best convention if boxes are compared with the annotated boxes of the next
             image. It is high if the boxes are the same in every image.
-        apart: fits of a part of the boxes (images that fit badly, or boxes that overlap no annotated box), if another
+        of_part: fits of a part of the boxes (images that fit badly, or boxes that overlap no annotated box), if another
             convention is far better for this part but not for all boxes; else None.
         by_kind: best fits of the human boxes and of the object boxes, if each kind needs its own convention; else ().
         moved: sentence on how the boxes of many images seem to be mirrored, rotated or of another image; else "".
@@ -140,7 +140,7 @@ class GroupFits:
     fits: tuple[Fit, ...]
     chance: float
     images: int = 0
-    apart: GroupFits | None = None
+    of_part: GroupFits | None = None
     by_kind: tuple[Fit, ...] = ()
     moved: str = ""
     truth: Fit | None = None
@@ -204,7 +204,7 @@ class Group:
         self._scales = _scales(self._sizes) if self._all_known else _SCALES[:1]
 
     def fits(self) -> GroupFits:
-        """Return the fits of all boxes, with the first of ``by_kind``, ``truth``, ``moved``, ``apart`` that applies."""
+        """Return the fits of all boxes, with the first of ``by_kind``, ``truth``, ``moved``, ``of_part`` that holds."""
         fits = self._fits_of_all()
         if len(fits.fits) < 2:
             return fits
@@ -222,13 +222,13 @@ class Group:
         missed = (self._mean_of_images(overlap) < _MISSED)[image]
         if missed.any():
             usual = _NEARLY_ALL * float((overlap[~missed] >= _HIT).mean()) if not missed.all() else 0.0
-            apart = self._select(missed)._fits_of_all()
-            if apart.better is not None and apart.best.hits >= usual:
-                return replace(fits, apart=apart)
+            of_part = self._select(missed)._fits_of_all()
+            if of_part.better is not None and of_part.best.hits >= usual:
+                return replace(fits, of_part=of_part)
         if (elsewhere := overlap < _ELSEWHERE).any() and fits.fits[0].hits >= _MISSED:
-            apart = self._select(elsewhere)._fits_of_all()
-            if apart.best.hits >= max(_BY_CHANCE + 1 / np.sqrt(elsewhere.sum()), _DEVIATIONS * apart.chance):
-                return replace(fits, apart=apart)
+            of_part = self._select(elsewhere)._fits_of_all()
+            if of_part.best.hits >= max(_BY_CHANCE + 1 / np.sqrt(elsewhere.sum()), _DEVIATIONS * of_part.chance):
+                return replace(fits, of_part=of_part)
         return fits
 
     def _moved(self, overlap: Floats, least: float) -> str:
@@ -488,7 +488,7 @@ class BoxReport:
         if group.moved:
             return f"boxes: {group.moved}"
         if better is None:
-            return None if group.apart is None else self._mixed_verdict(group, group.apart)
+            return None if group.of_part is None else self._mixed_verdict(group, group.of_part)
         group_text = f" of the boxes read as {applied.convention}" if len(self.groups) > 1 else ""
         exchanged = " (human and object boxes exchanged)" if "swapped" in better.convention else ""
         all_agree = {(g.better or g.fits[0]).convention for g in self.groups} == {better.convention}
@@ -501,15 +501,15 @@ class BoxReport:
             f"read as {applied.convention}, {better.hits:.0%} if read as {better.convention}{exchanged}{advice}"
         )
 
-    def _mixed_verdict(self, group: GroupFits, apart: GroupFits) -> str:
-        applied, best = apart.fits[0], apart.best
+    def _mixed_verdict(self, group: GroupFits, of_part: GroupFits) -> str:
+        applied, best = of_part.fits[0], of_part.best
         if not applied.hits:
             return (
                 f"boxes: the file seems to mix conventions: {best.hits:.0%} of the boxes that overlap no annotated box "
                 f"overlap one with IoU >= 0.5 if read as {best.convention}: write all boxes in one convention"
             )
         return (
-            f"boxes: the file seems to mix conventions: in {apart.images:,} of {group.images:,} sampled images, "
+            f"boxes: the file seems to mix conventions: in {of_part.images:,} of {group.images:,} sampled images, "
             f"{applied.hits:.0%} overlap an annotated box with IoU >= 0.5 if read as {applied.convention}, and "
             f"{best.hits:.0%} if read as {best.convention}; move these images to a separate file, and score it with "
             f"{self.flag(best)}"
@@ -517,7 +517,7 @@ class BoxReport:
 
     def _no_fit_verdict(self, group: GroupFits) -> str | None:
         applied = group.fits[0]
-        is_reported = any((group.better, group.apart, group.by_kind, group.moved, group.truth))
+        is_reported = any((group.better, group.of_part, group.by_kind, group.moved, group.truth))
         if is_reported or group.images < _ENOUGH or applied.hits >= _NEXT_TO_NONE:
             return None
         return (

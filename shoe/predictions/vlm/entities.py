@@ -60,7 +60,7 @@ class Pool:
         return {thing.side for thing in self._entities} == {"human", "object"}
 
     def set_index_base(self, numbers: list[int]) -> None:
-        """Let indices count from 1 if ``numbers``, all of them, have no 0 and end at the entity count; else from 0."""
+        """Set the first index: 1 if the used indices, ``numbers``, have no 0 and end at the entity count; else 0."""
         self.index_base = int(bool(numbers) and 0 not in numbers and max(numbers) == len(self._entities))
 
     def find(self, reference: Any, side: str) -> Entity | None:

@@ -200,12 +200,12 @@ def is_denied(key: object) -> bool:
 
 
 def judges(key: object) -> bool:
-    """Return whether :func:`is_verdict` holds, and the value is not perhaps ground truth, as for "label"."""
+    """Return whether :func:`is_verdict` holds, except for keys like "label", whose value may be ground truth."""
     return is_verdict(key) and _OF_OTHERS.isdisjoint(meaning(key).words)
 
 
 def only_judges(key: object) -> bool:
-    """Return whether :func:`judges` holds, and the value can only be yes or no, unlike that of "answer"."""
+    """Return whether :func:`judges` holds, except for keys like "answer", whose value may be other words."""
     return judges(key) and not meaning(key).part and _UNSURE.isdisjoint(meaning(key).words)
 
 
