@@ -182,9 +182,9 @@ class Answers:
         return merge(self.path, self._identity, parsed, say, self._beside)
 
     def plan(self, questions: Questions) -> RunSize:
-        """Return the number of questions, and upper bounds on tokens and cost, without sending a question.
+        """Return the number of questions, and upper bounds for tokens and cost; send no question.
 
-        The cost is None for a model on this machine or without a price.
+        A model on this machine, or without a price, has no cost.
         """
         self._ledger.refresh()
         size = sum(ask.size() for ask in self.unanswered(questions))

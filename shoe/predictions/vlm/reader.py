@@ -141,7 +141,7 @@ class Record:
 def without_reference(record: dict[Any, Any]) -> dict[Any, Any]:
     """Return a record without "answer" if another key, such as "prediction", has the reply, or null.
 
-    In VLMEvalKit, "answer" is the ground truth. Keys of replies are those before "answer" in ``ANSWERS``.
+    In VLMEvalKit, "answer" is the ground truth.
 
     >>> without_reference({"answer": "[...]", "prediction": ""}), without_reference({"answer": "[...]"})
     ({'prediction': ''}, {'answer': '[...]'})
