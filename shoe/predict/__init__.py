@@ -1,1 +1,1 @@
-"""Prediction of interactions: boxes from a detector, pairs of boxes, and a vision-language model's answers per pair."""
+"""Predict interactions: boxes from a detector, pairs of boxes, a vision-language model's answers on each pair."""

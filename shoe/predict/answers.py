@@ -40,7 +40,7 @@ _REJECTED = ("400", "403", "413", "422")
 
 
 class AnswerState(IntEnum):
-    """State in the ledger of a question with an answer, by the content of the answer."""
+    """State of an answered question in the ledger."""
 
     PROBABILITIES = 0
     """Text with token probabilities."""
@@ -50,7 +50,7 @@ class AnswerState(IntEnum):
 
 @dataclass(eq=False, slots=True)
 class AnswerRecorder(LedgerRecorder):
-    """Recorder that ends the run at an answer without token probabilities, not at a refusal, if ``probabilities``."""
+    """Recorder that, if ``probabilities``, ends the run at an answer (not a refusal) without token probabilities."""
 
     probabilities: bool = True
     _lacks: str = field(default="", init=False)
@@ -76,7 +76,7 @@ class AnswerRecorder(LedgerRecorder):
         self.budget.stop("failed")
 
     def end(self) -> None:
-        """Raise ShoeError if probabilities were missing, all questions rejected, or many answers in a row unusable."""
+        """Raise ShoeError if probabilities were missing, all questions were rejected, or the last answers unusable."""
         if not self._is_wordless:
             self.check()
         model = f"model {quote(self.ledger.identity['model'])}"
@@ -94,7 +94,7 @@ class AnswerRecorder(LedgerRecorder):
 
 
 def parsed(entry: Mapping[str, Any]) -> list[int]:
-    """Return the state of the question in a ledger line as a list: an :class:`AnswerState` or ``State.REFUSED``."""
+    """Return [state] of the one question in a ledger line: an :class:`AnswerState` or ``State.REFUSED``."""
     answer = answer_of(entry)
     if answer.finish == REFUSED:
         return [State.REFUSED]
@@ -118,15 +118,14 @@ _WORKER_BATCHES = 2
 def spread(
     cluster: Cluster, config: BackendConfig, asks: Iterator[Ask], count: int, recorder: LedgerRecorder, beside: Path
 ) -> None:
-    """Distribute questions among the workers of a cluster; see :class:`~shoe.llm.workers.Spread`.
+    """Let the workers of a cluster answer ``count`` questions; see :class:`~shoe.llm.workers.Spread`.
 
-    Workers open the image files by the same paths as this process, and check that their content is the same.
-
-    ``count`` is the number of questions, and ``beside`` the path beside which workers write their answers.
+    Workers open the image files under the same paths as this process, and check that they have not changed. Their
+    answers are written to files beside the path ``beside``.
     """
     is_local = not config.asks
     workers = cluster.workers(ceil(count / config.at_once) if is_local else config.at_once, is_local=is_local)
-    each = config.one_of(workers)
+    each = config.per_worker(workers)
     if Path(config.model).is_dir():  # workers may run in other folders
         each = msgspec.structs.replace(each, model=str(Path(config.model).absolute()))
     make = partial(_client, each, config.identity())
@@ -222,9 +221,9 @@ class Answers:
     ) -> Counter[str]:
         """Copy answers from the user's cache, and send the other questions to the model, which is loaded if needed.
 
-        ``budget.reason`` is set if the run ends early; with ``probabilities``, the first answer without token
-        probabilities ends the run. Return the number of questions by state: "probabilities" and "text" for answers with
-        and without token probabilities, "refused", and "unasked" for questions without an answer.
+        If ``probabilities``, the first answer without token probabilities ends the run. ``budget.reason`` tells why a
+        run ended early. Returns the number of questions by state: "probabilities" and "text" for answers with and
+        without token probabilities, "refused", and "unasked" for questions without an answer.
 
         Raises:
             ShoeError: if all further questions would fail.
@@ -269,9 +268,9 @@ class Answers:
     ) -> tuple[float, int] | None:
         """Measure the time per question on two batches, after a first batch that loads and warms up the model.
 
-        The answers are recorded. ``left`` is the number of questions without an answer, and ``batch`` the number of
-        questions per batch. Return the seconds per question, and the number of timed questions; None if fewer than
-        eight batches of questions are left, or if the budget was used up during the measurement.
+        The answers are recorded. ``left`` is the number of questions without an answer, ``batch`` the batch size.
+        Returns (seconds per question, number of timed questions); None if fewer than eight batches are left, or if the
+        run was stopped.
         """
         count = _BATCHES * batch
         if left < _WORTH_MEASURING * count:
@@ -287,7 +286,7 @@ class Answers:
     def ask_shown(
         self, questions: Questions, budget: Budget, display: Progress, *, probabilities: bool
     ) -> Counter[str]:
-        """Send questions as :meth:`ask` does, and show the progress. Ctrl-C ends the run like a used-up budget."""
+        """Send questions as :meth:`ask` does, with a progress display. Ctrl-C ends the run like a used-up budget."""
         tally, done, counts, errors = Tally("answers"), Event(), Counter[str](), list[BaseException]()
         more: dict[str, Any] = {"tally": tally, "say": display.say, "probabilities": probabilities}
 
@@ -306,7 +305,7 @@ class Answers:
         return counts
 
     def read(self) -> Iterator[Answer]:
-        """Yield the answer to each question in the file, including refusals; of several answers, the first one."""
+        """Yield one answer, perhaps a refusal, to each question in the file: the first if there are several."""
         self._ledger.refresh()
         seen: set[str] = set()
         for entry in answers(self.path):
@@ -318,7 +317,7 @@ class Answers:
     def answers_to(self, questions: Iterable[Question]) -> Iterator[Answer]:
         """Yield the recorded answers to the given questions, in order; questions without an answer are skipped.
 
-        Image name and pair of an answer are taken from the question.
+        The answers get image name and pair of the questions, whose file names and detection scores may be newer.
         """
         by_key = {answer.key: answer for answer in self.read()}
         for question in questions:
@@ -333,7 +332,7 @@ class Answers:
         return self._ledger.states(keys) != State.UNRATED
 
     def unanswered(self, questions: Questions) -> Iterator[Ask]:
-        """Yield the distinct questions without an answer in the part of the file that has been read so far."""
+        """Yield a request for each distinct question that has no answer in the part of the file read so far."""
         seen: set[bytes] = set()
         for question in questions():
             ask = Ask(question, self._identity)

@@ -5,12 +5,12 @@ A policy is the name of a formula for the confidence. Policies by kind of questi
 - phrase: ``first``, probability of the first token; ``product``, ``mean`` (geometric) or ``minimum`` of the
   probabilities of all tokens;
 - yes-no: ``yes``, P(yes) / (P(yes) + P(no)) at the beginning of the answer;
-- letters: ``letter``, P(letter) divided by the sum over all letters, averaged over several orders of the options;
+- letters: ``letter``, P(letter) / sum of P over all letters of options, averaged over several orders of the options;
 - all: ``none``, no confidence.
 
 The probability of a word is the sum over all stored tokens that spell the word ("yes", " Yes"). Endpoints return only
-the likeliest tokens. If no stored token spells the word, the probability of the least likely stored token is used,
-which is an upper bound.
+the likeliest tokens. If no stored token spells the word, the probability of the least likely stored token, an upper
+bound, is used.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -126,7 +126,7 @@ POLICIES: Mapping[str, tuple[str, ...]] = {
 
 
 def phrase_confidence(answer: Answer, policy: str) -> float | None:
-    """Return the confidence in a phrase by a policy, 0 to 1; None without token probabilities or text.
+    """Return the confidence (0 to 1) in a phrase, by the formula ``policy``; None without tokens or text.
 
     >>> from math import log
     >>> tokens = (Token("rid", log(0.5)), Token("ing", log(0.98)))
@@ -139,7 +139,7 @@ def phrase_confidence(answer: Answer, policy: str) -> float | None:
 
 
 def letter_confidences(answers: Iterable[Answer]) -> dict[str, float] | None:
-    """Return the relative probability of each option, by option, averaged over answers with different option orders.
+    """Return {option: relative probability}, averaged over answers to the same question with other option orders.
 
     An answer is left out if none of its stored tokens is the letter of an option; if no answer is left, returns None.
     If only some letters are stored, the other letters get the probability of the least likely stored token.
@@ -150,8 +150,8 @@ def letter_confidences(answers: Iterable[Answer]) -> dict[str, float] | None:
 
 
 def word_shares(answer: Answer, words: Sequence[str]) -> list[float] | None:
-    """Return the relative probability (sum 1) of each word at the start of an answer; None if no token matches."""
-    token = beginning(answer)
+    """Return the probability of each word at the start of an answer, scaled to sum 1; None if no token matches."""
+    token = first_token(answer)
     if token is None:
         return None
     logprobs = {(other.text, other.id): other.logprob for other in token.top}
@@ -163,16 +163,16 @@ def word_shares(answer: Answer, words: Sequence[str]) -> list[float] | None:
     return [mass / sum(masses) for mass in masses]
 
 
-def beginning(answer: Answer) -> Token | None:
-    """Return the first token with more than blanks, quotes and brackets, else the first token; None without tokens."""
+def first_token(answer: Answer) -> Token | None:
+    """Return the first token that is more than blanks, quotes, brackets or "*"; else the first token, or None."""
     tokens = answer.tokens or (None,)
     return next((token for token in tokens if token and token.text.strip(_OPENING)), tokens[0])
 
 
 def spells(text: str, word: str) -> bool:
-    """Return whether the text of a token spells a word, without surrounding blanks and punctuation.
+    """Return whether the text of a token is a word, apart from surrounding blanks and punctuation.
 
-    Upper and lower case are different only for words of one letter.
+    Case is ignored, except for words of one letter.
     """
     bare = text.strip(_AROUND)
     return bare == word or (len(word) > 1 and bare.lower() == word.lower())

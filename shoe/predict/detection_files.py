@@ -37,9 +37,9 @@ class Names:
     Attributes:
         categories: class name by category ID.
         indices: class names by index from 0.
-        whose: origin of the category IDs, such as the name of a file, for messages.
+        whose: source of the category IDs for messages, such as "COCO" or a file name.
         images: file name by image ID.
-        renamed: name of the benchmark object, by detector label.
+        renamed: benchmark object by detector label, for labels with other names than the benchmark's.
     """
 
     categories: Mapping[int, str]
@@ -69,7 +69,7 @@ class _Coco(Struct):
 
 
 def usual_names(benchmark: Benchmark) -> Names:
-    """Return a benchmark's object names by ID (HICO-DET, V-COCO: the category IDs of COCO, 1 to 90 with gaps)."""
+    """Return the default names: the benchmark's objects by ID (HICO-DET, V-COCO: COCO's IDs, 1 to 90 with gaps)."""
     return Names(benchmark.object_ids, tuple(benchmark.object_ids.values()), benchmark.object_numbers)
 
 
@@ -254,7 +254,7 @@ def _boxes(
 def read_detections_with_notes(
     pictures: Sequence[Picture], path: Path, names: Names, benchmark: Benchmark, say: Callable[[str], object]
 ) -> Detections:
-    """Read detections as :func:`read_detections` does, and report with ``say`` what was left out or is missing."""
+    """Read detections as :func:`read_detections` does; pass lines on excluded and missing ones to ``say``."""
     boxes = read_detections(path, pictures, names, benchmark)
     if boxes.unknown:
         named = ", ".join(f"{label} ({count:,})" for label, count in boxes.unknown.most_common(_MOST_NAMED))
@@ -279,9 +279,9 @@ def _is_dataset(data: bytes) -> bool:
 
 
 def check_same(path: Path, record: Detected, picture: Picture | None) -> None:
-    """Raise InputError if the digest or size in a record differs from that of the image file with the same name.
+    """Raise InputError if digest or size in ``record``, from the file ``path``, differ from those of the image file.
 
-    The digest "" and the size 0 mean unknown, and are not compared. ``picture`` is None without such an image file.
+    An unknown digest ("") or size (0) is not compared, and nothing is if no image file has the name (``picture`` None).
     """
     if picture is not None:
         size = f"{record.width} x {record.height}" if record.width or record.height else ""

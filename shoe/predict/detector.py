@@ -23,7 +23,7 @@ from shoe.maps.local_models import LocalModel, files_of
 from shoe.predict.backends.transformers import on_device
 from shoe.predict.detection_files import DETECTIONS, Names, check_same, detected, objects_of
 from shoe.predict.images import Picture, opened
-from shoe.predict.records import Detected, Detection, growing, read_lines, write_lines
+from shoe.predict.records import Detected, Detection, appender, read_lines, write_lines
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -149,16 +149,16 @@ def detect_all(
 ) -> None:
     """Detect objects in images, and write the detections to a new or unfinished file.
 
-    The finished file contains first the given images, the largest images first, and then all other images that were
-    already in the file, sorted by name. Raise InputError if the file is from another detector, if an image differs from
-    the image in the file, or if an image cannot be read.
+    The file contains the given images, from large to small, followed by all other images that it contained before, by
+    name. Raise InputError if the file is from another detector, if an image differs from the image in the file, or if
+    an image cannot be read.
 
     Args:
         pictures: images in which objects are detected, unless their detections are in the file or in ``known``.
         progress: callback that takes the number of finished images.
-        known: detections of the same detector from other files, which are copied.
+        known: detections of the same detector from other files, which are copied into the file.
     """
-    with growing(path, DETECTIONS, detector.by) as add:
+    with appender(path, DETECTIONS, detector.by) as add:
         by_name = {picture.name: picture for picture in pictures}
         done: dict[str, Detected] = {}
 

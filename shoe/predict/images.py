@@ -81,22 +81,22 @@ def picture_files(places: Sequence[str | Path]) -> list[Path]:
 def check_images(files: Sequence[Path]) -> tuple[list[Picture], list[InputError]]:
     """Check image files in parallel; return the readable images, in order, and one error per unreadable file."""
 
-    def look_or_error(path: Path) -> Picture | InputError:
+    def picture_or_error(path: Path) -> Picture | InputError:
         try:
-            return look(path)
+            return decoded_picture(path)
         except InputError as error:
             return error
 
     with warnings.catch_warnings(action="ignore"), ThreadPoolExecutor() as pool:
-        results = list(pool.map(look_or_error, files))
+        results = list(pool.map(picture_or_error, files))
     pictures = [result for result in results if isinstance(result, Picture)]
     return pictures, [result for result in results if isinstance(result, InputError)]
 
 
 def all_pictures(places: Sequence[str | Path], say: Callable[[str], object]) -> list[Picture]:
-    """Return the images in files and folders, with absolute paths, which workers on a cluster need.
+    """Return the images in the given files and folders, with absolute paths, as workers on a cluster need them.
 
-    Raises InputError for the first image that cannot be read. ``say`` is called with the errors for further images.
+    Raises InputError for the first unreadable image, after passing the errors of all others to ``say``.
     """
     pictures, errors = check_images(picture_files(places))
     for error in errors[1:]:
@@ -106,8 +106,8 @@ def all_pictures(places: Sequence[str | Path], say: Callable[[str], object]) -> 
     return [replace(picture, path=picture.path.absolute()) for picture in pictures]
 
 
-def look(path: Path) -> Picture:
-    """Return an image file with its size and digest, after decoding; raise InputError if it is damaged or too large."""
+def decoded_picture(path: Path) -> Picture:
+    """Decode an image file and return it with size and digest; raise InputError if it is damaged or too large."""
     data, digest = _content(path)
     with _opened(path, data) as image:
         width, height = image.size

@@ -41,14 +41,13 @@ class PairRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     Attributes:
         nms: IoU threshold of non-maximum suppression between boxes with equal labels, highest score first.
         min_score: minimum score of a detection.
-        at_least: minimum number of persons, and of other objects, per image. If fewer detections reach min_score, this
-            number of best-scored detections is used.
+        at_least: number of persons, and of other objects, that are selected per image if fewer reach min_score.
         persons: maximum number of persons per image.
         persons_by: criterion for the selection of persons: highest score, or largest box area.
         objects: maximum number of other objects per image, selected by score.
         person_objects: whether a person may be the object of another person.
-        gap: maximum gap between human box and object box, as a fraction of the longer side of the human box; 0 for
-            boxes that touch, None for no limit.
+        gap: maximum gap in x or y between human box and object box, as a fraction of the longer side of the human box;
+            0 for boxes that must touch, None for no limit.
         pairs: maximum number of pairs per image, selected by the product of human score and object score.
     """
 
@@ -112,9 +111,9 @@ def paired(detected: Detected, rule: PairRule) -> Paired:
 
 
 def pair_recall(paired: Iterable[Paired], truth: GroundTruth) -> PairFigures:
-    """Return the recall of ground-truth pairs, which is an upper bound on the recall of predictions for these pairs.
+    """Return the recall of ground-truth pairs by selected pairs, which bounds the recall of predictions on them.
 
-    ``paired`` are the selected pairs per image. Annotations with equal boxes and objects are one pair.
+    ``paired`` are the selected pairs per image. Annotations with equal boxes and object count as one pair.
     """
     records = list(paired)
     rows = [(number, pair) for number, record in enumerate(records) for pair in record.pairs]
@@ -186,7 +185,7 @@ class Pairs:
 
     @property
     def by(self) -> dict[str, Any]:
-        """Settings of the detector ("boxes") and rule ("pairs"), and a hash of all pairs ("paired", 16 hex digits)."""
+        """Settings, as JSON: of the detector ("boxes") and the rule ("pairs"), and a hash of all pairs ("paired")."""
         digest = hashlib.blake2b(digest_size=_DIGEST_BYTES)
         for record in self.records:
             digest.update(canonical(msgspec.to_builtins(record)))

@@ -28,7 +28,7 @@ class Files:
 
     Attributes:
         folder: folder with the files of shards and of workers on a cluster, which this run merges.
-        whole: for a shard, the files of the run without shards, which the shard only reads; else None.
+        whole: for a shard, the paths of the complete run, whose files the shard only reads; else None.
     """
 
     detections: Path
@@ -39,7 +39,7 @@ class Files:
 
     @classmethod
     def beside(cls, out: Path, detections: Path | None = None, answers: Path | None = None) -> Self:
-        """Return the paths of a run's files: given paths, else beside the prediction file ``out``: OUT.pairs.jsonl."""
+        """Return the paths of a run's files: given paths, or OUT.pairs.jsonl etc. beside the prediction file OUT."""
         boxes, pairs, raw_answers, folder = (out.with_name(f"{out.stem}.{name}") for name in [*_NAMES, "parts"])
         return cls(detections or boxes, pairs, answers or raw_answers, folder)
 
@@ -54,14 +54,14 @@ class Files:
 
     @property
     def workers(self) -> Path:
-        """Path beside which workers on a cluster write their answers for this run."""
+        """Path from which workers on a cluster derive the names of their answer files."""
         return self.folder / _ANSWERS
 
     def detections_of_other_runs(self, by: Mapping[str, Any], pictures: Iterable[Picture]) -> list[Detected]:
-        """Return detections of ``pictures``, the images of the run or shard, that other runs have written.
+        """Return the detections that other runs have written: a complete run reads those of all its shards.
 
-        A run without shards reads the detections of all shards. A shard reads the detections of the run without shards.
-        ``by`` are the settings of the detector; raise InputError if a file has other settings.
+        A shard reads those of the complete run in ``pictures``, the images of the shard. Raise InputError if a file has
+        other detector settings than ``by``, or another image of the same name.
         """
         known, records = {picture.name: picture for picture in pictures}, []
         for path in self._parts(_DETECTIONS) if self.whole is None else [self.whole.detections]:
@@ -72,9 +72,9 @@ class Files:
         return records
 
     def clear(self, *, boxes: bool) -> None:
-        """Remove the pairs and empty folders of all shards, but no file being written; a shard removes nothing.
+        """Remove the files of pairs, and empty folders, of all shards; ``boxes``: also the files of detections.
 
-        If ``boxes`` is True, the detections of all shards are also removed.
+        Files that are being written stay. A shard removes nothing.
         """
         if self.whole is None:
             for path in [*self._parts(_PAIRS), *(self._parts(_DETECTIONS) if boxes else ())]:

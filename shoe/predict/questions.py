@@ -48,7 +48,7 @@ class Question:
         system: system prompt with instructions; "" for no system prompt.
         words: expected first words of the answer, such as ("yes", "no"). Local back ends record their probabilities.
         prompt: digest of the prompt file.
-        about: fields of :class:`~shoe.predict.records.Answer` that describe the question: image, pair, way, ...
+        about: values for fields of :class:`~shoe.predict.records.Answer` that describe the question: image, pair, ...
     """
 
     pictures: Sequence[Picture]
@@ -81,11 +81,11 @@ class Ask(Request):
         return {"messages": messages_of(self.question, urls)}
 
     def characters(self) -> int:
-        """Return :meth:`size`, an upper bound on the characters of the texts; an image counts as 12,000."""
+        """Return :meth:`size`, used as an upper bound on the characters of the request."""
         return self.size()
 
     def size(self) -> int:
-        """Return the size in bytes of the texts plus a fixed size per image, as in :class:`Request`; opens no image."""
+        """Return the bytes of the texts plus 12,000 per image (3,000 tokens), without opening the images."""
         return Request(self.key, {"messages": messages_of(self.question, [""] * len(self.question.pictures))}).size()
 
 
@@ -148,7 +148,8 @@ class Way:
         digest: 16 hex digits of a hash of the prompt.
         instructions: system prompt; "" for no system prompt.
         question: template of the text of the user.
-        rounds: number of option orders in which a question with letters is asked.
+        rounds: number of option orders (A, B, ...) in which a question of the kind "letters" is asked.
+        seed: random seed for the option orders.
     """
 
     name: str
@@ -162,7 +163,7 @@ class Way:
     def read(cls, name: str, path: Path | None = None, rounds: int = 2, seed: int = 0) -> Way:
         """Return the kind of question ``name``, with the prompt in the file ``path`` or, by default, in the package.
 
-        ``rounds`` and ``seed`` are as in the class. Raise OptionError or InputError for an invalid name or file.
+        Raise OptionError for an unknown name, InputError for an invalid file.
         """
         if name not in _FIELDS:
             raise unknown_name("way to ask", name, WAYS)
@@ -182,8 +183,8 @@ class Way:
     def about_pair(self, image: str, pair: Pair, visual_prompt: Shown, benchmark: Benchmark) -> Iterator[Question]:
         """Yield the questions about a pair: one (phrase), one per verb (yes-no) or one per order of verbs (letters).
 
-        ``image`` is the file name. No yes-no question has the verb no_interaction. Raises OptionError if there are more
-        verbs than letters.
+        ``image`` is the file name. No yes-no question is on no_interaction. Raises OptionError for more verbs than
+        letters.
         """
         about = {"image": image, "pair": pair, "way": self.name}
         words = {"person": visual_prompt.person, "thing": visual_prompt.thing}
@@ -213,7 +214,7 @@ class Way:
 
 
 def verbs_of(object_: str, benchmark: Benchmark) -> dict[str, str]:
-    """Return {verb: its -ing form in questions} for the verbs that form a class with an object.
+    """Return {verb: -ing form for questions} for the verbs of the benchmark's classes with an object.
 
     The form of no_interaction is "doing nothing with it". Raise OptionError if the benchmark lacks the object.
     """
@@ -229,7 +230,7 @@ def verbs_of(object_: str, benchmark: Benchmark) -> dict[str, str]:
 
 
 def orders(options: Sequence[str], rounds: int, seed: int) -> list[list[str]]:
-    """Return ``rounds`` orders of the options (at most one per option): a random order, rotated by equal steps."""
+    """Return ``rounds`` orders of the options, at most as many as options: a random order, rotated by equal steps."""
     order = list(options)
     Random(f"{seed} {' '.join(options)}").shuffle(order)  # noqa: S311 - nothing secret
     rounds = min(rounds, len(order))

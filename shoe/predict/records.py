@@ -25,7 +25,7 @@ VERSION = 1
 
 
 def first_line(form: str, by: Mapping[str, Any], **more: Any) -> bytes:
-    """Return the first line of a file: JSON with the format name, the settings of the records, and further items."""
+    """Return the first line of a file, as JSON: format name ``form``, settings ``by`` of the records, and ``more``."""
     return msgspec.json.encode({"format": form, "version": VERSION, **more, "by": by}) + b"\n"
 
 
@@ -59,7 +59,7 @@ def read_lines(path: str | Path, kind: type[T], form: str) -> tuple[dict[str, An
 
 
 def read_with_settings(path: str | Path, kind: type[T], form: str, by: Mapping[str, Any]) -> list[T]:
-    """Return the records in a file; raise InputError if the records were made with other settings than ``by``."""
+    """Return the records in a file; raise InputError if they were made with other settings than ``by``."""
     found, records = read_lines(path, kind, form)
     if records:
         _check_settings(path, first_line(form, found), first_line(form, by))
@@ -69,7 +69,7 @@ def read_with_settings(path: str | Path, kind: type[T], form: str, by: Mapping[s
 def write_lines(
     path: str | Path, records: Iterable[Any], form: str = "", by: Mapping[str, Any] | None = None, **more: Any
 ) -> None:
-    """Write records to a JSON Lines file, below a :func:`first_line` if its settings ``by`` are given."""
+    """Write records to a JSON Lines file, with a :func:`first_line` if ``by`` is given."""
     with atomic_write(path) as stream:
         if by is not None:
             stream.write(first_line(form, by, **more))
@@ -77,10 +77,10 @@ def write_lines(
 
 
 @contextmanager
-def growing(path: str | Path, form: str, by: Mapping[str, Any]) -> Iterator[Callable[[msgspec.Struct], None]]:
+def appender(path: str | Path, form: str, by: Mapping[str, Any]) -> Iterator[Callable[[msgspec.Struct], None]]:
     """Open a new or unfinished JSON Lines file, and yield a function that appends a record.
 
-    The records are flushed to disk at the end of the ``with`` block. ``form`` and ``by`` are as in :func:`first_line`.
+    The file is flushed to disk at the end of the ``with`` block. ``form`` and ``by`` are as in :func:`first_line`.
     Raise InputError if the file cannot be written, is being written by another process, or has other settings.
     """
     path, first = Path(path), first_line(form, by)
@@ -127,7 +127,7 @@ _KEYS = {
 
 
 class Detection(Struct, frozen=True, gc=False):
-    """Box of a detector, with score, and with the detector's label; after reading, with a benchmark object as label."""
+    """Box with score and label: a label of the detector in files, a benchmark object after reading."""
 
     box: Box
     label: str

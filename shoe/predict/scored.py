@@ -1,7 +1,7 @@
 """Conversion of recorded answers to predictions of interactions.
 
 The score of a prediction is confidence * (human score * object score)^power. With confidence ``none``, predictions have
-no score, and these become predictions: every phrase, every verb with the answer yes, and the most frequent option.
+no score. They are then every phrase, every verb with the answer yes, and the option that was chosen most often.
 """
 
 import tempfile
@@ -23,7 +23,7 @@ from shoe.core.io.files import atomic_write
 from shoe.predict.confidence import (
     NONE,
     REFUSED,
-    beginning,
+    first_token,
     letter_confidences,
     phrase_confidence,
     spells,
@@ -58,7 +58,7 @@ class WrittenCounts:
     """Counts of predictions and answers when a prediction file is written.
 
     Attributes:
-        unread: number of answers about pairs that are empty or contain none of the expected words or letters.
+        unread: number of answers on pairs that are empty, or that have none of the expected words or letters.
         scores: number of predictions for each score.
     """
 
@@ -113,7 +113,7 @@ def write_scored(
 
 
 def sentence(by: Mapping[str, Any]) -> str:
-    """Return a description of the most important settings of a prediction file, given all settings as JSON."""
+    """Describe a prediction file in a sentence with its most important settings; ``by`` are all settings."""
     model, way, confidence = by["model"], by["ask"]["way"], by["confidence"]
     steps, power = [], ""
     if "pairs" in by:
@@ -196,7 +196,7 @@ def _letter_confidences(answers: Sequence[Answer], policy: str, written: Written
 
 
 def _first_word(answer: Answer) -> str:
-    token = beginning(answer)
+    token = first_token(answer)
     words = answer.text.split()
     return words[0] if words else token.text if token else ""
 
@@ -226,10 +226,9 @@ def _size(sizes: Sizes, image: str) -> dict[str, int]:
 
 
 class Ceiling(Document, frozen=True, kw_only=True):
-    """Fraction of the true pairs, persons and objects that match a pair about which a question is asked.
+    """Fraction of the ground-truth pairs, persons and objects that match a selected pair: the maximum recall.
 
-    This is an upper bound on the recall of the predictions. A value is absent if the ground truth has no such pairs,
-    persons or objects. ``truths`` is the number of true pairs.
+    A value is absent if the ground truth has no such pairs, persons or objects. ``truths`` counts the true pairs.
     """
 
     recall: Fraction | None = None
@@ -239,7 +238,7 @@ class Ceiling(Document, frozen=True, kw_only=True):
 
 
 class Questions(Document, frozen=True):
-    """Number of questions (total) and of recorded answers (known); upper bounds on tokens and cost of new answers.
+    """Numbers of questions and recorded answers, and upper bounds on tokens and cost of the remaining questions.
 
     Attributes:
         total: number of distinct questions.

@@ -1,4 +1,4 @@
-"""Settings of ``shoe predict``: its options, and ``GROUP.NAME=VALUE`` assignments for single steps."""
+"""Settings of ``shoe predict``: options, and ``GROUP.NAME=VALUE`` assignments for steps such as the detector."""
 
 import math
 import re
@@ -170,8 +170,8 @@ def configured(kind: type[_Settings], group: str, usual: Mapping[str, Any], give
 
     Args:
         group: name of the step in ``--set``, for messages.
-        usual: values by name that replace the defaults of the type.
-        given: values by name from the user, as text (lists and objects as JSON), which replace ``usual`` and defaults.
+        usual: values of settings by name, which replace the defaults of ``kind``.
+        given: values that the user assigned, as text by name (lists and objects as JSON); they replace ``usual``.
 
     Raises OptionError if a name or a value is invalid.
     """

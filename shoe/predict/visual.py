@@ -112,7 +112,7 @@ class View:
 def shown(picture: Picture, pair: Pair, others: Sequence[Pair], visual: Visual) -> Shown:
     """Return the visual prompt of a pair: the images to be shown, and descriptions of person and object.
 
-    ``others`` are all pairs of the image. The mark "others-black" blackens every other box in these pairs.
+    ``others`` are all pairs of the image, whose other boxes the mark "others-black" covers with black.
     """
     marks = visual.marks
     human, thing = _pixels(pair.human_box, picture), _pixels(pair.object_box, picture)
@@ -150,15 +150,15 @@ def shown(picture: Picture, pair: Pair, others: Sequence[Pair], visual: Visual) 
 
 
 def whole(picture: Picture, visual: Visual) -> View:
-    """Return a whole image without marks, scaled only if its size breaks the limits in the settings."""
+    """Return a whole image without marks, scaled if its size does not fit ``visual``; see :func:`fitted`."""
     size = fitted((picture.width, picture.height), visual)
     return View(picture, () if size == (picture.width, picture.height) else (("scale", *size),))
 
 
 def fitted(size: tuple[int, int], visual: Visual) -> tuple[int, int]:
-    """Return the width and height to which an image of a size is scaled, as in the image processors of Qwen.
+    """Return the scaled width and height of an image of the given size, computed as in Qwen's image processors.
 
-    Both are multiples of ``visual.multiple``; their product is about ``min_pixels`` to ``max_pixels``, if set.
+    Both are multiples of ``visual.multiple``, and their product is about ``min_pixels`` to ``max_pixels`` if set.
     """
     multiple = visual.multiple
     sides = [max(multiple, round(side / multiple) * multiple) for side in size]

@@ -58,13 +58,12 @@ def read_predictions(
     Args:
         path: the file, optionally compressed with gzip, or a folder of official Matlab files.
         format: a name in :data:`shoe.predictions.formats.registry.FORMATS`, or "native"; by default the format is
-            recognised from the content. Numberings of class IDs can follow, as "qpic,verbs=alphabetical-1"; see
-            :mod:`shoe.predictions.numbering`.
+            recognised from the content. The name may be followed by the order of the class IDs, as in
+            "qpic,verbs=alphabetical-1"; see :mod:`shoe.predictions.numbering`.
         boxes: box convention, if not the default of the format; see :mod:`shoe.predictions.boxes.conventions`.
-        scores: how to convert scores to 0..1: "sigmoid", "percent", "minmax" or "rank"; by default scores stay as they
-            are.
+        scores: conversion of scores to 0..1: "sigmoid", "percent", "minmax" or "rank"; by default no conversion.
         dataset: the benchmark, or its name, that defines the image names and class numbers of the file.
-        sizes: (width, height) of images in pixels by name, for conventions that need them.
+        sizes: (width, height) of images in pixels by name, for box conventions such as fractions of the image size.
         truth: ground truth with the same images, as ``read_ground_truth`` returns it. It provides the image sizes if
             ``sizes`` is not given. If many boxes have no area under the applied box convention, the error message names
             the convention that fits ``truth``.
@@ -93,7 +92,7 @@ def read_predictions(
 
 
 def validate_names(format: str | None, boxes: str | None, scores: str | None) -> Format | None:  # noqa: A002
-    """Return the named format; raise OptionError if a format, box convention or score conversion is unknown."""
+    """Return the format, None for native or no name; OptionError if format, box convention or conversion is unknown."""
     name = None if format is None else split_format(format)[0]
     chosen = None if name in (None, NATIVE) else format_named(str(name))
     if boxes is not None:
@@ -173,10 +172,10 @@ def write_predictions(
     Args:
         table: predictions to write.
         format: a name in :data:`shoe.predictions.formats.registry.FORMATS`, or "native".
-        dataset: the benchmark, or its name, that defines the class numbers of formats with numbered classes.
+        dataset: the benchmark, or its name, that defines the class IDs of formats with class IDs.
         notes: read notes of the table. The native format stores them, so that signatures and reports stay the same.
-            Verbs that state a role, as "hold obj", are written as in the file that was read.
-            Triplets that had no score in the file get no score in any other format.
+            Other formats write verbs with a role, such as "hold obj", as in the file that was read, and no score for
+            triplets without a score in that file.
 
     Raises:
         InputError: naming the value that the format cannot store, such as a missing score.
@@ -203,7 +202,7 @@ def write_predictions(
 
 
 def _missing_scores(table: Interactions, notes: ReadNotes | None, path: str | Path) -> Mask:
-    """Return an (n,) mask of the triplets without a score in their file; these have the lowest score of the table."""
+    """Return an (n,) mask of the triplets whose file gave no score; they got the lowest score of the table."""
     count = min(notes.scores_defaulted, len(table)) if notes else 0
     missing: Mask = table.score == table.score.min(initial=np.inf) if count else np.zeros(len(table), bool)
     if int(missing.sum()) != count:

@@ -71,7 +71,7 @@ SENTENCES = {
 
 
 class Examples(Counter[str]):
-    """Number of cases by example of a note, in order of first appearance; a format spec is a style such as "some"."""
+    """Counter of example texts; the format spec "some" lists some of the texts, "counted" all with their counts."""
 
     def __format__(self, style: str) -> str:
         if style == "some":
@@ -89,13 +89,13 @@ def _shown(value: Any) -> str:
 
 @dataclass(slots=True)
 class Note:
-    """A remark about reading a file, with the number of cases.
+    """A remark about reading a file, with the number of cases (such as triplets or replies) to which it applies.
 
     Attributes:
         code: key of :data:`SENTENCES`.
         first: text about the first case.
-        second: second number in the sentence; 0 if the sentence has only one.
-        examples: texts of the cases with their counts.
+        second: number for ``{second}`` in the sentence of the note; 0 if the sentence has no second number.
+        examples: texts that occur in the cases, such as verbs, with the number of cases of each.
     """
 
     code: str
@@ -105,7 +105,7 @@ class Note:
     examples: Examples = field(default_factory=Examples)
 
     def add(self, other: "Note") -> None:
-        """Add the counts and examples of another note with the same code; ``first`` is replaced only if it is empty."""
+        """Add counts and examples of another note with the same code, and its ``first`` if this note has none."""
         self.count, self.second = self.count + other.count, self.second + other.second
         self.first = self.first or other.first
         self.examples.update(other.examples)
@@ -129,17 +129,17 @@ class ReadNotes:
         triplets_by_convention: number of triplets per box convention.
         conventions: box conventions of the triplets, in the order of the table; None if no convention was applied.
         images, triplets: numbers of images and triplets in the table.
-        scores_defaulted: number of triplets without a score. They get score 1 if no triplet has a score, and rank last
-            otherwise.
+        scores_defaulted: number of triplets without a score. They get score 1 if no triplet has a score, else rank
+            last.
         scores_as: name of the score conversion; "" if scores are unchanged.
-        kept: (rows of the file,) mask of the triplets that the rule ``drop`` for bad predictions kept; None for all.
+        kept: mask over the triplets in the file, False for those that ``bad_boxes="drop"`` left out; None for "refuse".
         replies: number of raw model replies.
         phrases: for each (verb, object), up to three phrases that were parsed to it, in order of first appearance.
-        native_lines: report lines stored in a native table about the file it was made from.
-        numbering: name of the numbering of class IDs by part, as "coco-0" for "objects"; empty for words.
-        chosen_numbering: numberings that the user chose, as "verbs=hico-det-1"; "" for the numberings of the format.
-        verbs_with_roles: verb words of the file and their (n,) index, if words state roles ("hold obj"); else None.
-        unread: number of cases by key or column that is not read, then by value; values after the fifth are one entry.
+        native_lines: for a native table, the report lines about the original file, which the table stores.
+        numbering: name of the applied numbering by part, such as {"objects": "coco-0"}; empty if the file has words.
+        chosen_numbering: numberings chosen by the user, such as "verbs=hico-det-1"; "" if the format decides.
+        verbs_with_roles: verbs of the file and each triplet's (n,) index, if verbs state roles ("hold obj"); else None.
+        unread: by ignored key or column, the number of cases of each value; values after the fifth count as "...".
         predictor: description of the model and settings in the first line of a file of ``shoe predict``.
         predictor_digest: first 8 hex digits of the SHA-256 of this first line; "" for other files.
         remarks: the notes by their code.
@@ -187,10 +187,10 @@ class ReadNotes:
 
         Args:
             code: key of :data:`SENTENCES`.
-            example: text of the cases, if the sentence lists them.
+            example: text to be counted in the examples of the note; "" for none.
             count: number of cases.
             first: text about the first case; ignored if the note already has a text about its first case.
-            second: second number in the sentence, if it has one.
+            second: number to be added to the second number of the note.
         """
         if count:
             examples = Examples({example: count} if example else {})
@@ -220,7 +220,7 @@ class ReadNotes:
         return self.remarks[code].examples if code in self.remarks else {}
 
     def merge(self, others: Sequence["ReadNotes"]) -> "ReadNotes":
-        """Return the merged notes of several files: summed counts, all texts, and conventions of the largest file."""
+        """Return the notes of several files as one: summed counts, all texts, and the conventions of the largest."""
         parts = [self, *others]
         largest = max(parts, key=lambda notes: notes.triplets)
         merged = ReadNotes(conventions=largest.conventions, numbering=largest.numbering)
@@ -247,10 +247,9 @@ class ReadNotes:
 
     @property
     def scores(self) -> str:
-        """Source of the scores for a signature: "given", "assumed" (no triplet has a score) or "partly given".
+        """Origin of the scores, for signatures: "given", "assumed" (no triplet has a score) or "partly given".
 
-        If scores were converted, the name of the conversion takes the place of "given" or is appended to "partly
-        given".
+        The name of a score conversion replaces "given", as "percent", or follows "partly given".
         """
         if self.scores_defaulted == 0:
             return self.scores_as or "given"
@@ -265,7 +264,7 @@ class ReadNotes:
         return {"boxes": self.boxes, "scores": self.scores, **chosen}
 
     def conventions_of(self, triplets: int) -> Conventions:
-        """Return the conventions of a table with ``triplets`` rows; only the most frequent if rows were dropped."""
+        """Return the conventions of ``triplets`` rows, or only the most frequent one if rows were left out since."""
         known = self.conventions or Conventions((Convention(),))
         if known.index is None or len(known.index) == triplets:
             return known
@@ -277,7 +276,7 @@ class ReadNotes:
         return f"{counts}, read as {self.format}, boxes as {self.boxes}"
 
     def sentence(self, code: str, *, brief: bool = False) -> str:
-        """Return the sentence of a note, or "" if there is none; if ``brief``, without the text of the first reply."""
+        """Return the sentence of a note, "" if there is no such note; ``brief``: without the first unread reply."""
         if (note := self._notes().get(code)) is None:
             return ""
         template = _SINGULAR_PLURAL.sub(lambda forms: forms[1 if note.count == 1 else 2], SENTENCES[code])
@@ -342,13 +341,13 @@ class ReadNotes:
         return details
 
     def urgent(self) -> list[str]:
-        """Return the notes on problems that distort all metrics: two score scales, invalid boxes, unparsed text."""
+        """Return notes on problems that distort all metrics: two score scales, invalid boxes, mostly unread text."""
         codes = ["two_scales", "bad_fit", *["unparsed"] * (2 * self.count("unparsed") > self.triplets)]
         codes += ["left_out"] * (self.count("left_out") > self.triplets)
         return [line for line in map(self.sentence, codes) if line]
 
     def lines(self) -> list[str]:
-        """Return all notes as report lines, the most urgent first; for a native table, the lines stored in it."""
+        """Return all notes as report lines, urgent notes first; for a native table, the lines stored in its file."""
         if self.native_lines:
             return [*self.native_lines]
         return [line for line in dict.fromkeys([*self.urgent(), *map(self.sentence, SENTENCES)]) if line]

@@ -1,4 +1,4 @@
-"""Numberings: the orders of labels that class IDs of a file can mean, and a check of IDs against the ground truth."""
+"""Numberings, which map class IDs to labels, and a check whether another numbering fits the ground truth better."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ class Numbering:
     """Meaning of the IDs of objects, verbs or interactions in a file.
 
     Attributes:
-        label: (k,) label index of each of the numbers from ``first``; -1 for a number that is no ID.
+        label: (k,) label index of the k numbers ``first``, ``first + 1``, ...; -1 for a number that is no ID.
         about: description of the valid IDs, for messages.
         first: lowest ID.
     """
@@ -48,7 +48,7 @@ class Numbering:
         return np.where(inside, self.label[np.where(inside, ids - self.first, 0)], -1)
 
     def ids_of(self, labels: Indices) -> Indices:
-        """Return the (n,) lowest ID of each label; :data:`NO_ID` for a label without ID and for -1."""
+        """Return the (n,) ID of each label index, the lowest of several; :data:`NO_ID` without ID or for index -1."""
         ids = np.flatnonzero(self.label >= 0)[::-1]
         id_of = np.full(max(self.label.max(initial=0), labels.max(initial=0)) + 2, NO_ID, np.int64)
         id_of[self.label[ids]] = ids + self.first
@@ -56,7 +56,7 @@ class Numbering:
 
 
 def labels(dataset: Benchmark, part: str) -> tuple[str, ...]:
-    """Return the labels of a part, to which numberings refer by index; of V-COCO's verbs, as "hold obj"."""
+    """Return the labels that numberings of a part map IDs to; V-COCO's verbs have a role, as in "hold obj"."""
     if part == INTERACTIONS:
         return tuple(dataset.classes.labels)
     if part == OBJECTS:
@@ -68,7 +68,7 @@ def labels(dataset: Benchmark, part: str) -> tuple[str, ...]:
 
 
 def own_name(dataset: Benchmark, part: str) -> str:
-    """Return the name of the dataset's own order of the labels of a part: objects, verbs or interactions."""
+    """Return the name of the dataset's own order of objects, verbs or interactions: "coco", "hico-det", ..."""
     return dataset.object_numbers.lower() if part == OBJECTS and dataset.load_object_ids else dataset.name
 
 
@@ -76,10 +76,9 @@ def own_name(dataset: Benchmark, part: str) -> str:
 def numberings(dataset: Benchmark, part: str) -> Mapping[str, Numbering]:
     """Return all known numberings of the objects, verbs or interactions of a dataset by name, the dataset's own first.
 
-    A name is an order of the labels and the ID of the first label, as "alphabetical-0", or "coco-ids" for COCO's IDs.
-    "actions-0" is the dataset's order of verbs without no_interaction.
-    In "alphabetical-minus-1", all IDs are one too low, so that the first label has the ID -1. "coco-ids-minus-1" and
-    "coco-ids-plus-1" are COCO's IDs, one too low and one too high.
+    A name consists of an order of the labels and the ID of the first label: "alphabetical-0", or "alphabetical-minus-1"
+    if the first ID is -1. The order "actions" is the dataset's order of verbs without no_interaction. "coco-ids" are
+    COCO's category IDs, "coco-ids-plus-1" and "coco-ids-minus-1" the IDs one higher and one lower.
     """
     classes, names, own = dataset.classes, labels(dataset, part), own_name(dataset, part)
     by_role = part == VERBS and len(dataset.actions) > 0
@@ -112,7 +111,7 @@ def numberings(dataset: Benchmark, part: str) -> Mapping[str, Numbering]:
 
 
 def split_format(format_: str) -> tuple[str, dict[str, str]]:
-    """Return format name and numberings by part in "qpic,objects=alphabetical-0"; OptionError for another form."""
+    """Split "qpic,objects=alphabetical-0" into format name and {part: numbering}; OptionError for another form."""
     name, *settings = format_.split(",")
     pairs = [setting.partition("=") for setting in settings]
     for setting, (part, _, numbering) in zip(settings, pairs, strict=True):
@@ -123,7 +122,7 @@ def split_format(format_: str) -> tuple[str, dict[str, str]]:
 
 
 def with_numberings(format_: str, chosen: Mapping[str, str]) -> str:
-    """Return the name of a format with numberings by part appended, as :func:`split_format` reads it."""
+    """Return the name of a format with {part: numbering} appended; the inverse of :func:`split_format`."""
     return ",".join([format_, *(f"{part}={name}" for part, name in chosen.items())])
 
 
@@ -144,8 +143,8 @@ def labels_of_ids(
         ids: (n,) class IDs.
         default: name of the format's numbering.
         field: key of the IDs, for messages.
-        place: callback that returns the name of a record, given the row of an ID in the record.
-        no_object: label of the ID after the last one, if this ID means "no object".
+        place: callback that returns the name of the record with the ID ``ids[row]``, given ``row``, for messages.
+        no_object: label index returned for the ID after the last one, if this ID means "no object"; else None.
 
     Raises:
         InputError: for the first number that is no ID, with a hint at numberings in which all numbers are IDs.
@@ -192,9 +191,9 @@ _EXCHANGED = 0.3  # fraction of the predictions of each of two labels that surel
 
 
 def check_numbering(predictions: Interactions, truth: GroundTruth, notes: ReadNotes | None) -> list[str]:
-    """Return one line per part whose labels agree with the annotations far better under another numbering of IDs.
+    """Return lines on objects, verbs or interactions that fit the annotations far better under another numbering.
 
-    Words are checked like IDs in the order of the dataset: another order was perhaps used when IDs became words.
+    Words are checked as IDs in the dataset's order, because IDs may have been converted with a wrong list of words.
     """
     dataset = truth.benchmark
     named = (VERBS,) if predictions.objects == ("",) else (OBJECTS, VERBS)
@@ -238,7 +237,7 @@ def check_numbering(predictions: Interactions, truth: GroundTruth, notes: ReadNo
 
 
 def _exchanged(rows: Indices, size: int) -> list[tuple[int, int, float]]:
-    """Return pairs of labels that surely stand for each other, and the fraction of predictions that then agree.
+    """Return pairs of labels that are exchanged, and the fraction of their predictions that agree only if exchanged.
 
     ``rows`` are the (3, p) predictions, predicted labels and annotated labels, ``size`` is the number of labels.
     """

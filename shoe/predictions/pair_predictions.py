@@ -14,7 +14,7 @@ must occur in all pairs or in none:
 - ``h_score``, ``o_score``: scores of the two detections. The pair gets the lower score, because a detector with a
   threshold keeps a pair if both boxes pass it.
 - ``verb_scores``: probability of each verb *given the boxes*, without detection scores: a list of all verbs of the
-  benchmark in the order of their numbers, or an object with some verbs as keys.
+  benchmark in the order of their IDs, or an object with some verbs as keys.
 - ``hoi_score_inter``: the highest score of all verbs except no_interaction; computed from ``verb_scores`` if absent.
 """
 
@@ -68,11 +68,9 @@ class Pairs:
 
     Attributes:
         table: one row per pair, with the verb ``NO_VERB`` and the detection score.
-        detected: whether detection scores are given; if not, all are 1.
-        interaction: (n,) highest score of a verb other than no_interaction, without the detection score; None if
-            unknown.
-        verb_scores: (n, V) score of each verb, without the detection score; NaN if a score is missing; None if no
-            pair has verb scores.
+        detected: whether the pairs have detection scores; otherwise the score of every pair is 1.
+        interaction: (n,) highest score of the verbs except no_interaction, without detection score; None if unknown.
+        verb_scores: (n, V) verb scores without detection score, NaN if missing; None if no pair has verb scores.
         verbs: the V verbs of the benchmark.
         triplets: the triplets that the pairs were derived from; None for pairs that were read from a file.
         of_triplet: (triplets,) index of the pair of each triplet; None without ``triplets``.
@@ -90,7 +88,7 @@ class Pairs:
 
 
 def holds_pairs(path: str | Path) -> bool:
-    """Return whether a file contains pairs, not triplets; most files without pairs are not parsed."""
+    """Return whether a file contains pairs, not triplets; a file without the text "box_pairs" is not parsed."""
     if Path(path).is_dir() or _PAIRS.encode() not in read_bytes(path):
         return False
     return _PAIRS in open_source(path, benchmark(DEFAULT)).first
@@ -104,7 +102,7 @@ def read_pairs(
     Args:
         boxes: name of the box convention; by default boxes are x1, y1, x2, y2 in pixels.
         dataset: the benchmark, or its name, that defines the objects and verbs of the file.
-        sizes: (width, height) of images in pixels by name, for conventions that need them.
+        sizes: (width, height) of images in pixels by name, for box conventions such as fractions of the image size.
 
     Raises:
         InputError: naming the image, pair and field that break the format.
@@ -214,8 +212,9 @@ def pairs_of(triplets: Interactions, interaction_scores: Floats | None = None) -
     classification (protocols.md 8.7).
 
     ``interaction_scores`` (n,) are the verb scores of the n triplets, without detection scores. If given, each pair
-    gets the highest score of its triplets. The triplets of a pair share one detection score. Therefore this is the
-    highest score of all verbs even if a file keeps only the best products of detection and verb score per image.
+    gets the highest score of its triplets except no_interaction. This is the highest score of all verbs even if the
+    file contains only the triplets with the best product of detection score and verb score per image, because the
+    triplets of a pair share one detection score.
     """
     first = first_equal(as_bits(triplets.image, triplets.object, triplets.human_boxes, triplets.object_boxes))
     is_pair = first == np.arange(len(first))
@@ -238,7 +237,7 @@ def find_pairs(pairs: Pairs, triplets: Interactions) -> Indices:
 
 
 def triplet_scores(pairs: Pairs, triplets: Interactions) -> Floats:
-    """Return the (triplets,) score of each triplet's verb, in the first equal pair with this score; else NaN."""
+    """Return the (triplets,) verb score of each triplet in the first equal pair that has it; NaN if none has it."""
     scores = np.full(len(triplets), np.nan)
     if pairs.verb_scores is None:
         return scores

@@ -28,7 +28,7 @@ def labels_of(table: Interactions, classes: HoiClasses, path: str | Path, name: 
 
 
 def hoi_classes_of(table: Interactions, classes: HoiClasses, path: str | Path, name: str) -> Indices:
-    """Return the (n,) class index of each triplet. Raises InputError for a word or pair without a label or class."""
+    """Return the (n,) HOI class index of each triplet. Raises InputError for a triplet that is no HOI class."""
     verb, object_ = labels_of(table, classes, path, name)
     hoi = classes.of[verb, object_].astype(np.int64)
     if (row := first_true(hoi < 0)) is not None:
@@ -55,7 +55,7 @@ def _labels(
 def image_names(
     source: Source, values: Iterable[object], field: str, place: Callable[[int], str | None] | None = None
 ) -> list[str]:
-    """Return the image names in a field of n records. Raises InputError, naming ``place(row)``, for an invalid name."""
+    """Return the image names for the n ``values`` of a field; InputError naming ``place(row)`` if one is invalid."""
     names: list[str] = []
     for number, value in enumerate(values):
         try:

@@ -1,4 +1,4 @@
-"""Predictions by person that are derived from triplets, and verbs that name a role, as V-COCO's "hold obj"."""
+"""Convert triplets to predictions by person, as V-COCO scores them, and read verbs with a role, as "hold obj"."""
 
 import re
 from collections.abc import Sequence
@@ -17,13 +17,13 @@ _SEPARATOR = re.compile(r"[\s_-]+")
 
 
 def roles_of_triplets(table: Interactions, benchmark: Benchmark, stated: Ints | None = None) -> RolePredictions:
-    """Return predictions by person from triplets.
+    """Return one person box per human-object pair, with its highest score for each action, and action with a role.
 
     Args:
-        table: the triplets; a triplet whose verb is no action of the benchmark is left out.
+        table: triplets; those whose verb is no action of the benchmark are left out.
         benchmark: benchmark that is scored by person.
-        stated: (verb words,) index in ``benchmark.actions.entries`` of each verb with a role ("hold obj"); -1 for other
-            verbs, whose role follows from the object.
+        stated: for each of ``table.verbs``, the index in ``benchmark.actions.entries`` if the verb states a role ("hold
+            obj"), else -1: the role then follows from the object. None if no verb states a role.
     """
     actions, names = benchmark.actions, benchmark.objects
     action = match_labels(table.verbs, actions.names, "verb")
@@ -55,9 +55,9 @@ def roles_of_triplets(table: Interactions, benchmark: Benchmark, stated: Ints | 
 
 
 def best_triplets(roles: RolePredictions, benchmark: Benchmark) -> Interactions:
-    """Return the highest-scored action with an object box of each person box, as a table for checks of boxes and verbs.
+    """Return a triplet per person box, for checks of boxes and verbs: its highest-scored action with an object box.
 
-    Objects have no name. Of actions with two roles, only the role of most objects is used.
+    The object of all triplets is "". If an action has two roles, only the role that most objects have is used.
     """
     actions = benchmark.actions
     action = np.array([number for number, _ in actions.entries], np.int32)
@@ -84,7 +84,7 @@ def best_triplets(roles: RolePredictions, benchmark: Benchmark) -> Interactions:
 
 
 def stated_entries(words: Sequence[str], actions: Actions) -> Ints:
-    """Return the (W,) index of the entry, an action with a role, that each verb word states; -1 for no role."""
+    """Return the (W,) index in ``actions.entries`` of the action and role that each verb states; -1 without a role."""
     stated, parts = np.full(len(words), -1, np.int32), [_SEPARATOR.split(word.strip()) for word in words]
     roles = {role for _, role in actions.entries}
     at = [i for i, each in enumerate(parts) if len(each) > 1 and each[-1].lower() in roles]
@@ -104,9 +104,9 @@ def without_roles(table: Interactions, actions: Actions, stated: Ints) -> Intera
 
 
 def with_stated_roles(table: Interactions, benchmark: Benchmark, notes: ReadNotes) -> Interactions:
-    """Return the table with verbs such as "hold obj" read as the action, and predictions by person with these roles.
+    """Return the table with each verb such as "hold obj" replaced by its action, and with predictions by person.
 
-    The same table is returned if no verb states a role. The notes keep the verbs of the file.
+    Returns the same table if no verb states a role. The verbs of the file are kept in ``notes.verbs_with_roles``.
     """
     stated = stated_entries(table.verbs, benchmark.actions)
     if table.roles is not None or (stated < 0).all():
@@ -125,7 +125,7 @@ def with_words_of_file(table: Interactions, notes: ReadNotes | None) -> Interact
 
 
 def count_lost(table: Interactions, benchmark: Benchmark, notes: ReadNotes) -> int:
-    """Return the number of predictions by person (actions and roles) that the triplets of the table do not contain."""
+    """Return how many scores of actions and roles in ``table.roles`` the triplets do not contain; 0 without roles."""
     if table.roles is None:
         return 0
     words = with_words_of_file(table, notes)

@@ -52,12 +52,12 @@ class Source:
         benchmark: benchmark that defines the image names and class numbers of the file.
         sizes: width and height of images by name, from the ground truth or the caller.
         truth: ground truth, for hints in messages about boxes; None if not available.
-        bad_boxes: rule of :data:`shoe.core.interactions.BAD_BOXES` for predictions with an invalid box or score.
+        bad_boxes: rule for predictions with an invalid box or score, a key of :data:`shoe.core.interactions.BAD_BOXES`.
         kind: kind of the file; JSON, JSON Lines, pickles and written-out Python values are all "document".
         data: file content; empty for folders and native tables.
         is_list: whether the content is a JSON list.
         lines: line number of each record, for CSV and JSON Lines.
-        numbering: names of the numberings of class IDs that the user chose, by part.
+        numbering: name of the numbering that the user chose, by part ("objects", "verbs" or "interactions").
         notes: read notes that the format reader adds to.
     """
 
@@ -77,7 +77,7 @@ class Source:
     def image_name(self, value: object) -> str:
         """Return the image name for a name, path or ID in the file. Raises ValueError for other values.
 
-        Raises InputError if images of two folders have the same name, as in the files of two models.
+        Raises InputError if the name already occurred with another folder, because it may be another image.
         """
         name = self.benchmark.image_name(value)
         if isinstance(value, str) and value != name:
@@ -90,7 +90,7 @@ class Source:
 
     @cached_property
     def document(self) -> Any:
-        """The document as plain lists, dicts, numbers and text. Raises InputError if it is not JSON."""
+        """Parsed content as plain values; for JSON Lines, a list of records. Raises InputError if it is not JSON."""
         if not self.lines:
             return parse_with_nan(self.path, self.data)
         try:
@@ -104,14 +104,14 @@ class Source:
 
     @property
     def records(self) -> list[Any]:
-        """The records of a document: the items of a list, or the object itself, as in JSON Lines with one line."""
+        """Records of the document: the items of a list, [the object] for a single object, or []."""
         if isinstance(self.document, list):
             return self.document
         return [self.document] if isinstance(self.document, dict) else []
 
     @cached_property
     def head(self) -> list[Any]:
-        """First records: those in the first 64 KB of a JSON list or JSON Lines; all of other or parsed documents."""
+        """First records, by which formats are recognised: of unparsed JSON those in the first 64 KB, else all."""
         if self.kind != "document":
             return []
         records: list[Any] = []
@@ -126,7 +126,7 @@ class Source:
 
     @cached_property
     def members(self) -> list[str]:
-        """The names of the members of a zip file; empty for other files."""
+        """Names of the files in a zip file; empty for other files."""
         file = io.BytesIO(self.data) if self.data else self.path
         with suppress(OSError, zipfile.BadZipFile, ValueError, NotImplementedError), zipfile.ZipFile(file) as archive:
             return archive.namelist()
@@ -134,11 +134,11 @@ class Source:
 
     @property
     def first(self) -> dict[str, Any]:
-        """The first record; an empty dict without records, or if the first record is not an object."""
+        """First record; an empty dict without records, or if the first record is not an object."""
         return self.head[0] if self.head and isinstance(self.head[0], dict) else {}
 
     def typed(self, kind: type[T], within: str | None = None) -> list[T]:
-        """Return the records as ``kind``; if the document is a single object, its key ``within`` may have the records.
+        """Return the records as objects of type ``kind``, from the document or from the list under its key ``within``.
 
         Raises InputError naming the first record and field with another type.
         """
@@ -157,14 +157,14 @@ class Source:
             raise explain_error(self.path, error, records, listed, self.record_name) from None
 
     def convert(self, value: Any, kind: type[T]) -> T:
-        """Return plain values as the type ``kind``; fields that ``kind`` forbids are left out and noted as unread."""
+        """Convert plain values to the type ``kind``; fields unknown to ``kind`` are left out and noted as unread."""
         try:
             return msgspec.convert(value, kind)
         except msgspec.ValidationError:
             return msgspec.convert(self._without_unknown(value, inspect.type_info(kind)), kind)
 
     def _without_unknown(self, value: Any, node: Any, within: str = "") -> Any:
-        """Return plain values without the fields that a type, described by msgspec, forbids; note these fields."""
+        """Return plain values without fields that a type (described by ``node``) forbids, and note these fields."""
         while isinstance(node, inspect.Metadata):
             node = node.type
         if isinstance(node, inspect.ListType) and isinstance(value, list | tuple):
@@ -177,7 +177,7 @@ class Source:
         return {key: self._without_unknown(value[key], types[key], f"{key}.") for key in types.keys() & value.keys()}
 
     def records_within(self, key: str | None) -> list[Any]:
-        """Return the records of the document, or of the list under ``key``. Raises InputError if there is no list."""
+        """Return the records of the document, or the list under ``key`` if it has this key; InputError for no list."""
         records = self.records
         if key and isinstance(self.document, dict):
             records = self.document.get(key, records)
@@ -187,7 +187,7 @@ class Source:
         return records
 
     def record_name(self, number: int, record: Any = None) -> str:
-        """Return the name of a record for messages: its image if it has one, else its line or index."""
+        """Return the name of a record for messages, with its image name, else its line number or index ``number``."""
         for key in _IMAGE_KEYS:
             if isinstance(record, dict) and key in record:
                 try:

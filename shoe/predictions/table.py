@@ -1,4 +1,4 @@
-"""Convert rows of a format reader to a validated table: image sizes, box convention, score conversion, long words."""
+"""Convert the rows of a file to a validated table with boxes in pixels and scores for all triplets."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -45,11 +45,14 @@ _TIMES, _ENOUGH, _STEP = 2, 10, 3
 def count_scales(score: Floats, image: Indices | None = None) -> tuple[int, int] | None:
     """Return (number of scores up to 1, number of scores above 1) if these are on two scales, else None.
 
-    Examples of two scales are fractions and percent, or fractions and 0 to 10. No score is negative, some scores are
-    between 0 and 1, some are above 1, and one of these conditions holds: all scores from 1 to 10 are integers, unlike
-    logits and sums of scores; many scores are just below 1, few just above 1, and many far above 1; or high fractions
-    and high percentages form two groups with few scores in between. With ``image``, the (n,) image indices of the
-    scores, the highest scores of the images are checked for such groups.
+    Examples of two scales are fractions and percent, or fractions and 0 to 10. Conditions: no score is negative, some
+    scores are between 0 and 1, some above 1, and one of the following:
+
+    - All scores from 1 to 10 are integers, unlike logits and sums of scores.
+    - Many scores are just below 1, few just above 1, and many far above 1.
+    - High fractions and high percentages form two groups with few scores in between.
+
+    If ``image``, the (n,) image index of each score, is given, the highest scores of the images are checked too.
 
     >>> import numpy as np
     >>> count_scales(np.array([0.9, 95, 0.8])), count_scales(np.array([0.9, 1.7, 12.5]))
@@ -65,7 +68,7 @@ def count_scales(score: Floats, image: Indices | None = None) -> tuple[int, int]
 
 
 def _are_two_groups(score: Floats, image: Indices | None) -> bool:
-    """Return whether scores, or the highest scores of images, are fractions in part, and percentages or 0 to 10."""
+    """Return whether scores (or highest scores per image) are a group of fractions and a group of larger scores."""
     highest = np.zeros(0 if image is None else int(image.max()) + 1)
     if image is not None:
         np.maximum.at(highest, image, score)
@@ -78,7 +81,7 @@ def _are_two_groups(score: Floats, image: Indices | None) -> bool:
 
 
 def convert_scores(table: Interactions, name: str, given: Mask) -> Interactions:
-    """Return the n predictions, with scores in the mask ``given`` (n,) converted to 0..1 by ``SCORES[name]``.
+    """Return the table with the scores in the (n,) mask ``given`` converted to 0..1 by ``SCORES[name]``.
 
     >>> import numpy as np
     >>> from shoe.demo import PREDICTIONS
@@ -113,7 +116,7 @@ def _refuse_invalid(rows: Rows, source: Source, conventions: Conventions) -> Non
 
 
 def triplet_place(rows: Rows, row: int) -> str:
-    """Return the name of a triplet for messages: its record in the file, or its row number, and its image."""
+    """Return the name of a triplet for messages: its record (else its row number), and its image."""
     record = f"triplet {row}" if rows.place is None else rows.place(row)
     return f"{record} (image {quote(rows.images[rows.image[row]])})"
 
@@ -212,8 +215,8 @@ _SURE = 40  # minimum number of boxes for which a property of all boxes is not t
 def to_table(rows: Rows, source: Source, usual: Convention, named: str | None = None) -> Interactions:
     """Return the validated table of a file's rows, and record assumptions and repairs in the notes of the source.
 
-    ``usual`` is the box convention of the format, ``named`` the convention that the user chose, if any. Raises
-    InputError for values that :meth:`Interactions.from_columns` refuses and for missing image sizes.
+    ``usual`` is the box convention of the format, ``named`` the name of the convention that the user chose, if any.
+    Raises InputError for values that :meth:`Interactions.from_columns` refuses, or if a needed image size is unknown.
     """
     notes = source.notes
     if not len(rows.verb) and notes.examples("denied") and not notes.replies:
@@ -325,7 +328,7 @@ def _in_pixels(rows: Rows, source: Source, conventions: Conventions) -> Rows:
 
 
 def _roles_in_pixels(roles: RolePredictions, source: Source, kind: Convention, sizes: Floats) -> RolePredictions:
-    """Return the predictions by person with person boxes, and role boxes that are no placeholders, in pixels.
+    """Return the predictions by person with person boxes and role boxes, except placeholders for no box, in pixels.
 
     ``sizes`` are the (m, 2) sizes of the images.
 
@@ -433,7 +436,7 @@ def _with_scores(rows: Rows, source: Source) -> tuple[Rows, Mask]:
 
 
 def _in_one_scale(table: Interactions, scores_as: str, absent: Mask) -> Interactions:
-    """Return the table with scores converted by ``scores_as``, if not "", and triplets in ``absent`` (n,) last."""
+    """Return the table with scores converted by ``scores_as`` unless "", and triplets in the mask ``absent`` last."""
     if scores_as:
         table = convert_scores(table, scores_as, ~absent)
     if absent.any() and not absent.all():

@@ -1,4 +1,4 @@
-"""Reader of ground truth that also recognises predictions, similarity maps and other files given by mistake."""
+"""Read ground truth; predictions, similarity maps and other files given by mistake are recognised and refused."""
 
 from contextlib import suppress
 from pathlib import Path
@@ -39,9 +39,9 @@ def read_ground_truth(
         dataset: the benchmark of the ground truth, or its name.
         classes: class table that replaces the benchmark's own.
         image_labels: file of image-level labels, for the known-object setting (HICO-DET: the official ``anno.mat``).
-        split: split to read from a file with several splits (HICO-DET: "test2015" by default). Or a split of the
-            classes whose parts are evaluated separately: its name ("rf-uc": unseen and seen classes), or a file with
-            one unseen class per line.
+        split: split to read from a file with several splits (HICO-DET: "test2015" by default). Or a class split, whose
+            unseen and seen classes are evaluated separately: a name such as "rf-uc", or a file with an unseen class per
+            line.
 
     Raises:
         InputError: naming the file, image and field, the value found and the value expected. For predictions,

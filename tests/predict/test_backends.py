@@ -68,21 +68,21 @@ def test_batched_is_single_and_a_shared_picture_is_its_own(model: Path, tmp_path
 def test_what_questions_have_in_common_is_read_once_and_gives_the_same_figures(
     model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    judged: list[bool] = []
-    judge = Prefix.judge
+    compared: list[bool] = []
+    compare = Prefix.compare
 
     def heard(self: Prefix, ours: object, plain: object) -> None:
-        judge(self, ours, plain)
-        judged.append(self.works)
+        compare(self, ours, plain)
+        compared.append(self.works)
 
-    monkeypatch.setattr(Prefix, "judge", heard)
+    monkeypatch.setattr(Prefix, "compare", heard)
     settings = {"model": str(model), "most_tokens": 5, "top": TOP}
     shared = answered(tmp_path / "a", Transformers(batch_size=3, **settings))  # type: ignore[arg-type]
-    assert judged == [True]
+    assert compared == [True]
     # Where figures are others, the plain ones are kept, and nothing is shared any more.
     monkeypatch.setattr(Prefix, "read", lambda self, split, pictures: dict(split.whole))
     same(shared, answered(tmp_path / "b", Transformers(batch_size=3, **settings)))  # type: ignore[arg-type]
-    assert judged == [True, False]
+    assert compared == [True, False]
 
 
 def test_an_endpoint_that_serves_the_model_says_the_same(model: Path, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from shoe.benchmarks import benchmark
 from shoe.core.errors import InputError
 from shoe.predict.detection_files import DETECTIONS, Names, read_detections, read_names, usual_names
 from shoe.predict.images import Picture
-from shoe.predict.records import Detected, Detection, growing, read_lines
+from shoe.predict.records import Detected, Detection, appender, read_lines
 from tests.predict.made import made_pictures
 
 HICO = benchmark("hico-det")
@@ -71,7 +71,7 @@ def yolo_named(folder: Path) -> tuple[Path, Names]:
 
 def own(folder: Path) -> tuple[Path, Names]:
     path = folder / "ours.jsonl"
-    with growing(path, DETECTIONS, {"detector": "made"}) as add:
+    with appender(path, DETECTIONS, {"detector": "made"}) as add:
         for name, detections in WANTED.items():
             add(Detected(image=name, digest="", width=64, height=48, detections=detections))
     return path, usual_names(HICO)
@@ -156,18 +156,18 @@ def test_a_file_that_was_cut_off_goes_on(tmp_path: Path) -> None:
     whole = path.read_bytes()
     path.write_bytes(whole[:-9])
     assert [record.image for record in read_lines(path, Detected, DETECTIONS)[1]] == NAMES[:1]
-    with growing(path, DETECTIONS, {"detector": "made"}) as add:
+    with appender(path, DETECTIONS, {"detector": "made"}) as add:
         add(Detected(image=NAMES[1], digest="", width=64, height=48, detections=WANTED[NAMES[1]]))
-        with pytest.raises(InputError, match="another process"), growing(path, DETECTIONS, {}):
+        with pytest.raises(InputError, match="another process"), appender(path, DETECTIONS, {}):
             pass
     assert path.read_bytes() == whole
-    with pytest.raises(InputError, match="detector made, not other"), growing(path, DETECTIONS, {"detector": "other"}):
+    with pytest.raises(InputError, match="detector made, not other"), appender(path, DETECTIONS, {"detector": "other"}):
         pass
     for content in (b'[{"image_id": 1}]', b'[{"image_id":\n1}]'):  # of another form, and without a last line break
         path.write_bytes(content)
         with (
             pytest.raises(InputError, match="made with the same settings"),
-            growing(path, DETECTIONS, {"detector": "made"}),
+            appender(path, DETECTIONS, {"detector": "made"}),
         ):
             pass
         assert path.read_bytes() == content

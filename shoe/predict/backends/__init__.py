@@ -1,4 +1,4 @@
-"""Interface of back ends, which run or query vision-language models, and their settings.
+"""Interface and settings of back ends, which run a vision-language model or send requests to one.
 
 All raw answers are chat completions in the format of OpenAI, with the log probabilities of each token and of the
 likeliest alternatives (``choices[0].logprobs.content``); see :mod:`shoe.predict.confidence`.
@@ -69,15 +69,15 @@ class BackendConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
             "model": self.model,
             "revision": self.revision,
             "decoding": {"greedy": True, "most_tokens": self.most_tokens, "top": self.top},
-            **self.more(),
+            **self.own_identity(),
         }
 
-    def more(self) -> Mapping[str, Any]:
-        """Return the settings of a subclass that can change an answer, such as precision, URL or file hashes; or {}."""
+    def own_identity(self) -> Mapping[str, Any]:
+        """Return the additional settings of a back end that can change an answer, such as precision and file hashes."""
         return {}
 
     def sampling(self) -> Mapping[str, Any]:
-        """Return the parameters that limit the length of an answer, which are used to estimate the cost."""
+        """Return the request parameters, of which the limit on the tokens of an answer is used to estimate the cost."""
         return {"max_tokens": self.most_tokens}
 
     @property
@@ -85,8 +85,8 @@ class BackendConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         """Number of questions that are processed at the same time."""
         raise NotImplementedError
 
-    def one_of(self, workers: int) -> Self:
-        """Return the settings for each of ``workers`` concurrent workers; by default, these settings."""
+    def per_worker(self, workers: int) -> Self:
+        """Return the settings for one of ``workers`` concurrent workers; by default, ``self``."""
         return self
 
     def check(self) -> None:

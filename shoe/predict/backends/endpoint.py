@@ -2,8 +2,7 @@
 
 Images are sent as PNG inside the request. Token probabilities are requested by ``logprobs``. An endpoint that does not
 support ``logprobs`` answers without probabilities, or with an error message. vLLM returns raw probabilities by default
-(``--logprobs-mode``). A vLLM server with ``--generation-config vllm`` ignores the penalties in the generation settings
-of a model.
+(``--logprobs-mode``). With ``--generation-config vllm``, vLLM ignores penalties in the generation settings of a model.
 """
 
 from collections.abc import Mapping
@@ -25,12 +24,11 @@ class Endpoint(BackendConfig, frozen=True, kw_only=True):
 
     Attributes:
         base_url: URL of the endpoint, without /chat/completions; may have a query.
-        served_as: name of the model for stored answers, if endpoints call it differently; ``model`` by default.
+        served_as: name of the model in the file of answers, if it differs from ``model``, its name at the endpoint.
         api_key_env: environment variable with the API key; by default OPENAI_API_KEY for the official endpoint.
         headers: further headers of requests, each with the environment variable that contains its value.
-        logprobs: whether token probabilities are requested; by default, if the confidence is not ``none``.
-        parameters: further parameters of each request, which override the default parameters. The value null removes a
-            default parameter.
+        logprobs: whether to request token probabilities; ``shoe predict`` does unless the confidence is ``none``.
+        parameters: further parameters of each request, which override default parameters; null removes a parameter.
         limits: limits on the number and rate of requests.
     """
 
@@ -45,7 +43,7 @@ class Endpoint(BackendConfig, frozen=True, kw_only=True):
     parameters: dict[str, Any] = msgspec.field(default_factory=dict)
     limits: Limits = Limits()
 
-    def more(self) -> Mapping[str, Any]:
+    def own_identity(self) -> Mapping[str, Any]:
         """Return the settings that can change an answer: the name of the model, and further parameters of requests."""
         return {"model": self.served_as or self.model, "parameters": self.parameters}
 
@@ -61,8 +59,8 @@ class Endpoint(BackendConfig, frozen=True, kw_only=True):
         """Largest number of concurrent requests."""
         return self.limits.concurrency
 
-    def one_of(self, workers: int) -> Self:
-        """Return the settings for each of ``workers`` concurrent workers, with limits divided by their number."""
+    def per_worker(self, workers: int) -> Self:
+        """Return the settings for one of ``workers`` concurrent workers, with all limits divided by ``workers``."""
         return msgspec.structs.replace(self, limits=self.limits.divided(workers))
 
     def check(self) -> None:
@@ -76,7 +74,7 @@ class Endpoint(BackendConfig, frozen=True, kw_only=True):
 
     @property
     def place(self) -> Address:
-        """The endpoint, with the name of the key's environment variable but no key; OptionError for an invalid URL."""
+        """Address of the endpoint, before the API key is read from the environment; OptionError for an invalid URL."""
         return address(f"model {quote(self.model)}", self.base_url, self.api_key_env, self.headers)
 
     def open(self) -> Backend:

@@ -56,7 +56,7 @@ class Layout:
 class Encoder:
     """Converter of prompts and images to model inputs, with a cache of the images of the latest batch.
 
-    If ``shares``, images are encoded separately, once for all prompts with the same image.
+    ``shares`` is whether each image is encoded only once for all prompts that contain it.
     """
 
     def __init__(self, model: Any, processor: Any) -> None:
@@ -87,8 +87,7 @@ class Encoder:
     ) -> tuple[dict[str, Any], Layout | None]:
         """Tokenize n prompts, with a placeholder for each image, and preprocess the images of each prompt.
 
-        Return the inputs of ``generate``, and the images of the batch, or None if the inputs already contain the
-        images.
+        Returns the inputs of ``generate``, and the images for :meth:`encode`, or None if the inputs contain them.
         """
         if self.shares:
             return self._prepare_shared(texts, pictures)
@@ -207,11 +206,11 @@ class Split(NamedTuple):
 
 
 class Prefix:
-    """State of prefix caching: processing the common start of several prompts once, if the probabilities stay the same.
+    """Prefix caching: the common start of several prompts is processed once, if this keeps the probabilities.
 
     Attributes:
-        is_known: whether probabilities with and without prefix caching were compared, or caching is not allowed.
-        works: whether common prefixes may be processed once.
+        is_known: whether ``works`` is final, after a comparison of probabilities or because caching is not allowed.
+        works: whether prefix caching may be used.
     """
 
     def __init__(self, model: Any, dtype: str, *, allowed: bool) -> None:
@@ -220,10 +219,10 @@ class Prefix:
         self.is_known, self.works = not allowed, allowed
 
     def split(self, inputs: Mapping[str, Any], picture_token: int | None) -> Split | None:
-        """Return the common prefix of left-padded prompts, and the complete prompts with padding behind the prefix.
+        """Return the inputs for the common prefix of left-padded prompts, and for the complete prompts.
 
-        Returns None for a single prompt, for a short prefix, if images follow after the prefix, or unless ``works``.
-        ``picture_token`` is the token ID of the placeholder for images.
+        Returns None if ``works`` is False, for a single prompt, for a common prefix of fewer than 8 tokens, or if
+        images follow the prefix. ``picture_token`` is the token ID of the placeholder for images.
         """
         ids, masks = inputs["input_ids"], inputs["attention_mask"]
         rows = [row[mask.bool()].tolist() for row, mask in zip(ids, masks, strict=True)]
@@ -251,11 +250,10 @@ class Prefix:
         cache.batch_repeat_interleave(len(split.whole["input_ids"]))
         return {**split.whole, name: cache}
 
-    def judge(self, ours: Any, plain: Any) -> None:
-        """Set ``works`` by comparing logits.
+    def compare(self, ours: Any, plain: Any) -> None:
+        """Set ``works`` to whether logits with and without prefix caching are nearly equal.
 
-        ``ours`` are the (n, vocabulary) logits with separate processing of the prefix, or None if this failed;
-        ``plain`` are the (n, vocabulary) logits with complete prompts.
+        ``ours`` are the (n, vocabulary) logits with prefix caching, or None if it failed, and ``plain`` those without.
         """
         self.is_known, self.works = True, ours is not None
         if not self.works:
@@ -277,7 +275,7 @@ def common(rows: Sequence[Sequence[int]]) -> int:
 def _moved(row: Sequence[int], length: int, shared: int, longest: int) -> list[int]:
     """Return a left-padded row of ``length`` tokens with its padding moved behind the first ``shared`` tokens.
 
-    ``longest`` is the number of elements after these tokens, in all rows.
+    After these tokens, all returned rows have ``longest`` elements.
     """
     tokens = row[len(row) - length :]
     padding = [row[0] if len(row) > length else 0] * (longest - (length - shared))
@@ -307,7 +305,7 @@ class Transformers(BackendConfig, frozen=True, kw_only=True):
     batch_size: Annotated[int, msgspec.Meta(ge=1, le=100_000)] = 16
     processor: dict[str, Any] = msgspec.field(default_factory=dict)
 
-    def more(self) -> Mapping[str, Any]:
+    def own_identity(self) -> Mapping[str, Any]:
         """Return the settings that can change an answer: precision, processor, and hash of the model files."""
         return {"dtype": self.dtype, "processor": self.processor, **files_of(self.model)}
 
@@ -322,7 +320,7 @@ class Transformers(BackendConfig, frozen=True, kw_only=True):
 
 
 def _answer_all(model: "VisionModel", batch_size: int, asks: Iterator[Ask], recorder: Recorder) -> None:
-    batches = together(asks, batch_size)
+    batches = batched_by_images(asks, batch_size)
 
     def prepare_next() -> tuple[list[Ask], Future[Prepared]] | None:
         if recorder.stopping:
@@ -339,8 +337,8 @@ def _answer_all(model: "VisionModel", batch_size: int, asks: Iterator[Ask], reco
                 recorder.answer(ask, completion(answer, length))
 
 
-def together(asks: Iterator[Ask], size: int) -> Iterator[list[Ask]]:
-    """Yield batches of at most ``size`` questions; only about the same images if this fills at least half a batch."""
+def batched_by_images(asks: Iterator[Ask], size: int) -> Iterator[list[Ask]]:
+    """Yield batches of at most ``size`` questions; all are on equal images if these fill at least half a batch."""
     waiting: list[Ask] = []
     while waiting := [*waiting, *islice(asks, size - len(waiting))]:
         alike = len(next(list(group) for _, group in groupby(waiting, lambda ask: ask.digests)))
@@ -426,7 +424,7 @@ class VisionModel(LocalModel):
         return str(self._processor.apply_chat_template(messages, **settings))
 
     def prepare(self, questions: Sequence[Question]) -> Prepared:
-        """Open the images and tokenize the prompts of a batch; thread-safe while :meth:`answer` is running."""
+        """Open the images and tokenize the prompts of a batch; may run in parallel with :meth:`answer`."""
         texts = [self._conversation(question) for question in questions]
         for word in (word for question in questions for word in question.words):
             if word not in self._spelt:
@@ -480,7 +478,7 @@ class VisionModel(LocalModel):
         images = {} if batch.layout is None else self._encoder.inputs_of(batch.layout.order)
         plain = self._generated({**inputs, **images})
         if batch.split is not None and not self._prefix.is_known:
-            self._prefix.judge(None if ours is None else ours.logits[0], plain.logits[0])
+            self._prefix.compare(None if ours is None else ours.logits[0], plain.logits[0])
         return plain
 
     def _generated(self, inputs: Mapping[str, Any]) -> Any:

@@ -26,7 +26,7 @@ class VLLM(BackendConfig, frozen=True, kw_only=True):
         dtype: precision of weights and computations.
         batch_size: number of questions passed to the engine together; the engine divides them into batches.
         pictures: maximum number of images per question.
-        engine: further arguments of ``vllm.LLM`` (``{"tensor_parallel_size": 4, "max_model_len": 8192}``).
+        engine: further arguments of ``vllm.LLM``, such as ``{"tensor_parallel_size": 4, "max_model_len": 8192}``.
     """
 
     kind: ClassVar[str] = "vllm"
@@ -36,7 +36,7 @@ class VLLM(BackendConfig, frozen=True, kw_only=True):
     pictures: Annotated[int, msgspec.Meta(ge=1, le=100)] = 4
     engine: dict[str, Any] = msgspec.field(default_factory=dict)
 
-    def more(self) -> Mapping[str, Any]:
+    def own_identity(self) -> Mapping[str, Any]:
         """Return the settings that can change an answer: precision, further arguments, and hash of the model files."""
         return {"dtype": self.dtype, "engine": self.engine, **files_of(self.model)}
 

@@ -1,4 +1,4 @@
-"""Box check: overlap of predicted boxes with annotated boxes under the applied and all other box conventions."""
+"""Box check: do predicted boxes overlap annotated boxes better under another box convention?"""
 
 from __future__ import annotations
 
@@ -90,10 +90,10 @@ _UNEQUAL = 0.7  # human and object boxes are compared if the ratio of their mean
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """Agreement of boxes with the ground truth under one convention.
+    """Agreement of boxes with the ground truth if the boxes are read under one convention.
 
     Attributes:
-        hits: fraction of the boxes that overlap an annotated box of their image and kind with IoU >= 0.5.
+        hits: fraction of boxes with IoU >= 0.5 with an annotated box of the same image and kind (human or object).
         mean_iou: mean of the best IoU of each box with an annotated box of the same image and kind.
     """
 
@@ -121,45 +121,43 @@ _NEIGHBOUR = "with the annotations of the {} image of the file: are image names 
 
 @dataclass(frozen=True, slots=True)
 class GroupFits:
-    """Agreement between the ground truth and the boxes that were read under one convention.
+    """Agreement between the ground truth and the predicted boxes with the same applied convention.
 
     Attributes:
-        boxes: number of distinct boxes, at most four per image, because boxes of one image often fit by chance
-            together.
-        fits: fit of the applied convention, then fits of the best other conventions, the most common convention first.
-            Only the first fit if the applied convention fits so well that no other can be far better.
-        chance: hit rate of the best convention if boxes are compared with the ground truth of another image. It is high
-            if the boxes are the same in every image.
-        apart: fits of only the images that fit badly, or of only the boxes that overlap nothing, if another convention
-            is far better for these but not for all images; else None.
-        by_kind: fit of the human boxes and fit of the object boxes, if each kind needs another convention; else ().
-        moved: sentence on how the boxes of many images were moved; "" if the boxes of so many images fit by chance.
-        truth: fit of the applied convention if the numbers in the ground truth are x1, y1, width and height, if this
-            fit is far better than all others; else None.
+        boxes: number of distinct boxes, counting at most four per image, because boxes of an image are not independent.
+        fits: fit of the applied convention, then of the best other conventions, from common to rare. If the applied
+            convention fits nearly perfectly, no other is tried.
+        chance: fraction of hits under the best convention if boxes are compared with the annotated boxes of the next
+            image. It is high if the boxes are the same in every image.
+        of_part: fits of a part of the boxes (images that fit badly, or boxes that overlap no annotated box), if another
+            convention is far better for this part but not for all boxes; else None.
+        by_kind: best fits of the human boxes and of the object boxes, if each kind needs its own convention; else ().
+        moved: sentence on how the boxes of many images seem to be mirrored, rotated or of another image; else "".
+        truth: fit to ground truth read as x1, y1, width, height, if it is far better than all ``fits``; else None.
     """
 
     boxes: int
     fits: tuple[Fit, ...]
     chance: float
     images: int = 0
-    apart: GroupFits | None = None
+    of_part: GroupFits | None = None
     by_kind: tuple[Fit, ...] = ()
     moved: str = ""
     truth: Fit | None = None
 
     @property
     def best(self) -> Fit:
-        """Best fit by mean IoU; ties go to the applied convention, then to the most common convention."""
+        """Fit with the highest mean IoU; near ties go to the applied convention, then to the most common convention."""
         highest = max(fit.mean_iou for fit in self.fits)
         return next(fit for fit in self.fits if fit.mean_iou >= highest - _TIE / np.sqrt(self.boxes))
 
     @property
     def better(self) -> Fit | None:
-        """Best fit if it is far better than the fit of the applied convention, else None."""
+        """The :attr:`best` fit if it is far better than the fit of the applied convention, else None."""
         return self.best if self.is_far_better(self.best) else None
 
     def is_far_better(self, best: Fit) -> bool:
-        """Return whether a fit is far better than the fit of the applied convention."""
+        """Return whether ``best`` is better than the fit of the applied convention by more than chance explains."""
         applied = self.fits[0]
         bar = max(applied.hits, self.chance)
         unsure = 0.5 / np.sqrt(self.boxes)
@@ -176,11 +174,11 @@ class GroupFits:
 
 
 class Group:
-    """The boxes of a sample that were read under one convention, ``applied``.
+    """The predicted boxes in a sample of m images that were read under the same convention, ``applied``.
 
     ``rows`` are the triplets of the sample with these boxes, ``sizes`` the (m, 2) image sizes. ``annotated`` are the
-    annotated boxes of the images, ``as_widths`` the annotated boxes if read as x1, y1, width and height, and
-    ``neighbours`` the annotated boxes of the images up to three places before (-1, ...) and after (1, ...) each image.
+    annotated boxes of the images; ``as_widths`` are the same boxes, read as x1, y1, width and height. ``neighbours``
+    are the annotated boxes of the images at other positions in the file, by step: -3 to -1 (before) and 1 to 3 (after).
     """
 
     def __init__(
@@ -206,7 +204,7 @@ class Group:
         self._scales = _scales(self._sizes) if self._all_known else _SCALES[:1]
 
     def fits(self) -> GroupFits:
-        """Return the fits on all images, and the fits on some boxes if only these need another convention."""
+        """Return the fits of all boxes, with the first of ``by_kind``, ``truth``, ``moved``, ``of_part`` that holds."""
         fits = self._fits_of_all()
         if len(fits.fits) < 2:
             return fits
@@ -224,21 +222,21 @@ class Group:
         missed = (self._mean_of_images(overlap) < _MISSED)[image]
         if missed.any():
             usual = _NEARLY_ALL * float((overlap[~missed] >= _HIT).mean()) if not missed.all() else 0.0
-            apart = self._select(missed)._fits_of_all()
-            if apart.better is not None and apart.best.hits >= usual:
-                return replace(fits, apart=apart)
+            of_part = self._select(missed)._fits_of_all()
+            if of_part.better is not None and of_part.best.hits >= usual:
+                return replace(fits, of_part=of_part)
         if (elsewhere := overlap < _ELSEWHERE).any() and fits.fits[0].hits >= _MISSED:
-            apart = self._select(elsewhere)._fits_of_all()
-            if apart.best.hits >= max(_BY_CHANCE + 1 / np.sqrt(elsewhere.sum()), _DEVIATIONS * apart.chance):
-                return replace(fits, apart=apart)
+            of_part = self._select(elsewhere)._fits_of_all()
+            if of_part.best.hits >= max(_BY_CHANCE + 1 / np.sqrt(elsewhere.sum()), _DEVIATIONS * of_part.chance):
+                return replace(fits, of_part=of_part)
         return fits
 
     def _moved(self, overlap: Floats, least: float) -> str:
-        """Return how boxes of many images were moved; "" if the mean IoU of all boxes would be below ``least``.
+        """Return how the boxes of many images were moved; "" if of few, or if the mean IoU would be below ``least``.
 
-        In a right file, the boxes of few images fit better if moved, or with the annotations of the previous or next
-        image of the file. The number of such images by chance is counted with the annotations of other images.
-        ``overlap`` is the (n,) IoU of the boxes under the applied convention.
+        A correct file has few images whose boxes fit better if mirrored, rotated or compared with the previous or next
+        image. Their number by chance is estimated from images two or three places away. ``overlap`` is the (n,) IoU of
+        the boxes under the applied convention.
         """
         numbers, applied = self._numbers, self._applied
         own, image = self._mean_of_images(overlap), numbers.image
@@ -269,10 +267,10 @@ class Group:
         return np.asarray(np.bincount(image, overlap, count) / np.maximum(np.bincount(image, minlength=count), 1))
 
     def _fits_by_kind(self, overlap: Floats, *, is_wrong: bool) -> tuple[Fit, ...]:
-        """Return the best fits of human and object boxes if each kind's best convention is far worse for the other one.
+        """Return the best fits of human and object boxes if the best convention of each is far worse for the other.
 
-        ``overlap`` is the (n,) IoU of the boxes under the applied convention. Kinds that fit about equally well are not
-        compared, unless the applied convention ``is_wrong`` for all boxes.
+        ``overlap`` is the (n,) IoU of the boxes under the applied convention. Returns () if both kinds fit about
+        equally well, unless another convention is far better for all boxes (``is_wrong``).
         """
         kinds = [self._numbers.kind == kind for kind in (PERSON, OBJECT)]
         means = [overlap[mask].mean() for mask in kinds]
@@ -302,7 +300,7 @@ class Group:
         return _fit(convention, self._overlap_with(self._annotated, convention))
 
     def _fits_of_all(self) -> GroupFits:
-        """Return the fit of the applied convention and, unless this fit is nearly perfect, of the best other ones."""
+        """Return the fit of the applied convention and, unless it is nearly perfect, of the best other conventions."""
         applied, numbers = self._applied, self._numbers
         images, fit = len(np.unique(numbers.image)), self._fit_of(applied)
         evidence = int(np.minimum(np.bincount(numbers.image), _OF_IMAGE).sum())
@@ -327,9 +325,9 @@ class Group:
         return fits_of_group
 
     def _fitted(self, near: Convention) -> list[list[Convention]]:
-        """Return conventions with image sizes that fit the boxes, in lists of equally round sizes, the roundest first.
+        """Return resizing conventions that fit the boxes, in lists of equally round image sizes, the roundest first.
 
-        Each box, read under the convention ``near``, is compared with the nearest annotated box. The returned
+        The sizes are estimated by comparing each box, read under ``near``, with the nearest annotated box. The
         conventions have the layout and order of ``near``.
         """
         numbers, boxes = self._numbers, self._read(near)[:, None]
@@ -365,7 +363,7 @@ class Group:
         return [group for group in known if group]
 
     def _finalists(self, part: Boxes) -> list[Convention]:
-        """Return the best conventions by mean IoU of the boxes ``part``, and the most common of the nearly best."""
+        """Return the conventions with the best mean IoU on ``part``, and the most common ones with nearly this IoU."""
         boxes = self._screened(part)
         means = np.array([self._overlaps(part, part.image, boxes, order).mean(axis=1) for order in ORDERS])
         near = np.flatnonzero(means.ravel() >= means.max() - _SCREENED_TIE)
@@ -413,7 +411,7 @@ class Group:
 
 
 def _scales(sizes: Floats) -> list[tuple[str, str]]:
-    """Return the (scale, picture) words to try; only the first of several rules that resize ``sizes`` alike."""
+    """Return the (scale, picture) words to try; of rules that resize ``sizes`` to the same sizes, only the first."""
     known: dict[tuple[bytes, str], tuple[str, str]] = {}
     for scale, picture in _SCALES:
         rule = resized(scale, sizes).tobytes() if scale in _RULES else scale.encode()
@@ -450,11 +448,11 @@ class BoxReport:
 
     Attributes:
         images: number of images in the sample.
-        tiny_share: fraction of triplets with a box less than one pixel wide or high.
-        groups: fits per applied convention; empty if no image has both predictions and ground truth.
-        stated: whether the file or its format states a convention, so that --boxes needs a full name to override it.
+        tiny_share: fraction of triplets with a box that is less than one pixel wide or high.
+        groups: fits, one item per applied convention; empty if no image has both predictions and ground truth.
+        stated: whether the file or its format states a convention, which only a full name in --boxes overrides.
         stretched: lines on boxes that are the union of two boxes, or the whole image.
-        is_mixed: whether the boxes are a part of a file whose other boxes fit the applied convention better.
+        is_mixed: whether only a part of a file was checked, and the other boxes fit the applied convention best.
     """
 
     images: int
@@ -470,7 +468,7 @@ class BoxReport:
 
     @property
     def verdicts(self) -> list[str]:
-        """One line per applied convention if another convention fits all images, or some images, far better."""
+        """Lines on boxes that fit far better if read or changed otherwise, at most one per applied convention."""
         return [line for group in self.groups if (line := self._verdict(group))]
 
     def _verdict(self, group: GroupFits) -> str | None:
@@ -490,7 +488,7 @@ class BoxReport:
         if group.moved:
             return f"boxes: {group.moved}"
         if better is None:
-            return None if group.apart is None else self._mixed_verdict(group, group.apart)
+            return None if group.of_part is None else self._mixed_verdict(group, group.of_part)
         group_text = f" of the boxes read as {applied.convention}" if len(self.groups) > 1 else ""
         exchanged = " (human and object boxes exchanged)" if "swapped" in better.convention else ""
         all_agree = {(g.better or g.fits[0]).convention for g in self.groups} == {better.convention}
@@ -503,15 +501,15 @@ class BoxReport:
             f"read as {applied.convention}, {better.hits:.0%} if read as {better.convention}{exchanged}{advice}"
         )
 
-    def _mixed_verdict(self, group: GroupFits, apart: GroupFits) -> str:
-        applied, best = apart.fits[0], apart.best
+    def _mixed_verdict(self, group: GroupFits, of_part: GroupFits) -> str:
+        applied, best = of_part.fits[0], of_part.best
         if not applied.hits:
             return (
                 f"boxes: the file seems to mix conventions: {best.hits:.0%} of the boxes that overlap no annotated box "
                 f"overlap one with IoU >= 0.5 if read as {best.convention}: write all boxes in one convention"
             )
         return (
-            f"boxes: the file seems to mix conventions: in {apart.images:,} of {group.images:,} sampled images, "
+            f"boxes: the file seems to mix conventions: in {of_part.images:,} of {group.images:,} sampled images, "
             f"{applied.hits:.0%} overlap an annotated box with IoU >= 0.5 if read as {applied.convention}, and "
             f"{best.hits:.0%} if read as {best.convention}; move these images to a separate file, and score it with "
             f"{self.flag(best)}"
@@ -519,7 +517,7 @@ class BoxReport:
 
     def _no_fit_verdict(self, group: GroupFits) -> str | None:
         applied = group.fits[0]
-        is_reported = any((group.better, group.apart, group.by_kind, group.moved, group.truth))
+        is_reported = any((group.better, group.of_part, group.by_kind, group.moved, group.truth))
         if is_reported or group.images < _ENOUGH or applied.hits >= _NEXT_TO_NONE:
             return None
         return (
@@ -550,7 +548,7 @@ def check_box_convention(
     Args:
         predictions: predictions with boxes in pixels, and with image sizes if the applied convention needs them.
         truth: annotated boxes, and image sizes for images whose size is missing in the predictions.
-        boxes: conventions with which the predictions were read: one name, or the convention of each triplet.
+        boxes: conventions under which the predictions were read: one name, or the conventions of all triplets.
 
     Raises OptionError for an unknown convention.
     """

@@ -38,7 +38,7 @@ _USUAL_FEWEST = 4
 
 
 def is_resizing(word: str) -> bool:
-    """Return whether a word names a resizing rule."""
+    """Return whether a word has the form of a key of :data:`RESIZINGS`, such as "resized:640x480" for "resized:WxH"."""
     if smart := _SMART.fullmatch(word):
         return smart[2] is None or int(smart[2]) <= int(smart[3])
     if scale := _SCALE.fullmatch(word):
@@ -49,7 +49,7 @@ def is_resizing(word: str) -> bool:
 
 
 def resized(word: str, sizes: Floats) -> Floats:
-    """Return (n, 2) image sizes in pixels after resizing by the named rule, or (2,) if all images get the same size."""
+    """Return the (n, 2) sizes in pixels of images resized by the rule ``word``; (2,) if all sizes become equal."""
     if fixed := _FIXED.fullmatch(word):
         return np.array([float(fixed[1]), float(fixed[2])])
     if smart := _SMART.fullmatch(word):
@@ -122,9 +122,9 @@ class Convention:
 
     Attributes:
         layout: order of the numbers, a key of :data:`LAYOUTS`.
-        scale: unit of the numbers, a key of :data:`SCALES` or the name of a resizing rule.
-        picture: a key of :data:`PICTURES`; "" if the image was not padded.
-        order: a key of :data:`ORDERS`; "" if human and object boxes are not exchanged.
+        scale: unit of the numbers, a key of :data:`SCALES`, or a resizing rule such as "resized:640x480".
+        picture: "padded" if the image was padded to a square for the model; else "".
+        order: "swapped" if the file has the object box in place of the human box, and vice versa; else "".
     """
 
     layout: str = "xyxy"
@@ -138,7 +138,7 @@ class Convention:
 
     @property
     def full_name(self) -> str:
-        """Name that always includes layout and scale, so that it overrides every convention stated in a file."""
+        """Name that includes even default layout and scale, so that it overrides layout and scale stated in a file."""
         return ",".join(word for word in (self.scale, self.layout, self.picture, self.order) if word)
 
     @property
@@ -155,8 +155,8 @@ class Convention:
     def to_pixels(self, boxes: Floats, sizes: Floats) -> Floats:
         """Convert (n, 4) boxes from the file to x1, y1, x2, y2 in pixels of the image.
 
-        ``sizes`` are the (n, 2) image widths and heights, used only if :attr:`needs_sizes`. Returns the same array if
-        the boxes need no conversion.
+        ``sizes`` are the (n, 2) image widths and heights, used only if :attr:`needs_sizes`. Returns ``boxes`` if
+        nothing changes.
         """
         corners = TO_CORNERS[self.layout](boxes)
         if not self.needs_sizes:
@@ -190,9 +190,9 @@ def parse_convention(name: str, own: Convention | None = None) -> Convention:
 
     Args:
         name: comma-separated words in any order.
-        own: convention stated in the file, whose layout and scale are the defaults.
+        own: convention that the file states; its layout and scale apply if ``name`` has no word for them.
 
-    Raises OptionError for an unknown word, two words for the same field, or pixel indices with a width.
+    Raises OptionError for an unknown word, two words for the same field, or pixel indices with a layout with widths.
     """
     words: dict[str, list[str]] = {"layout": [], "scale": [], "picture": [], "order": []}
     for word in (word.strip().lower() for word in name.split(",")):
@@ -232,7 +232,7 @@ def are_valid(boxes: Floats, coordinates: Coordinates) -> NDArray[np.bool_]:
 
 
 def valid_conventions(boxes: Floats) -> list[str]:
-    """Return the names of the conventions without image sizes under which all boxes have an area."""
+    """Return the names of the conventions (among those that need no image size) under which all boxes are valid."""
     candidates = [Convention(layout) for layout in LAYOUTS] + [Convention(scale="pixels-0")]
     return [str(c) for c in candidates if are_valid(c.to_pixels(boxes, np.zeros((0, 2))), c.coordinates).all()]
 
@@ -261,8 +261,8 @@ class Conventions:
     Attributes:
         kinds: distinct conventions, at least one; all convert to the same coordinate system.
         index: (n,) index into ``kinds`` of each triplet; None if all triplets have the first convention.
-        stated: whether the file or its format states conventions. A convention name given by the user then overrides
-            only the parts (layout, scale, ...) that it contains.
+        stated: whether the file or its format states conventions, of which a name given by the user overrides only the
+            parts (layout, scale, ...) that the name contains.
     """
 
     kinds: tuple[Convention, ...]
@@ -274,9 +274,9 @@ class Conventions:
         """Return the conventions of the n triplets in ``rows``.
 
         Args:
-            default: convention of the format, for a file that states none.
-            chosen: convention name given by the user; its words override the words in the file, except layout and scale
-                of the conventions in ``rows.fixed``.
+            default: convention of the format, used if the file states no convention.
+            chosen: convention name given by the user, or None. Its words override those in the file, except layout and
+                scale of conventions with an index in ``rows.fixed``.
         """
         if rows.convention is None or not rows.conventions:
             return cls(
@@ -313,15 +313,15 @@ class Conventions:
         return self.kinds[0 if self.index is None else int(self.index[row])]
 
     def need_sizes(self, triplets: int) -> Mask:
-        """Return an (n,) mask of triplets whose boxes can only be converted with the image size."""
+        """Return the (n,) mask of triplets whose boxes need the image size; n is ``triplets``."""
         needs = np.array([kind.needs_sizes for kind in self.kinds])
         return np.full(triplets, needs[0]) if self.index is None else needs[self.index]
 
     def to_pixels(self, human: Floats, target: Floats, sizes: Floats) -> tuple[Floats, Floats]:
         """Convert the boxes of triplets to x1, y1, x2, y2 in pixels; return (n, 4) human boxes and (n, 4) object boxes.
 
-        ``human`` and ``target`` are the (n, 4) boxes that the file gives for the human and the object. If the box
-        convention of a triplet is "swapped", its two boxes are exchanged. ``sizes`` are the (n, 2) image sizes.
+        ``human`` and ``target`` are the (n, 4) human and object boxes as in the file, ``sizes`` the (n, 2) image sizes.
+        If the convention of a triplet is "swapped", its two boxes are exchanged.
         """
         return self._each(Convention.to_pixels, human, target, sizes)
 

@@ -24,9 +24,9 @@ class Boxes:
 
     Attributes:
         image: (n,) image index of each box.
-        kind: (n,) ``PERSON`` or ``OBJECT``, as the file labels each box.
+        kind: (n,) ``PERSON`` for human boxes of triplets, ``OBJECT`` for object boxes.
         numbers: (n, 4) coordinates.
-        rows: (n,) index of the first triplet with each box.
+        rows: (n,) index of the first triplet that has the box.
     """
 
     image: Indices
@@ -36,7 +36,7 @@ class Boxes:
 
     @classmethod
     def distinct(cls, image: Indices | Ints, human: Floats, target: Floats) -> Boxes:
-        """Return the distinct boxes of triplets from (n,) image indices, (n, 4) human boxes and (n, 4) object boxes."""
+        """Return the distinct boxes of n triplets with (n,) image indices, (n, 4) human boxes, (n, 4) object boxes."""
         firsts = []
         for boxes in (human, target):
             first = first_equal(as_bits(image, boxes))
@@ -54,9 +54,9 @@ class Boxes:
 
 
 class AnnotatedBoxes:
-    """Annotated boxes of the images with the indices ``images`` in the ground truth.
+    """Annotated boxes of the ground-truth images with the indices ``images``.
 
-    ``layout`` is the meaning of the four numbers in the table of the ground truth.
+    ``layout`` is the layout, such as "xyxy", under which the four numbers of a ground-truth box are read.
     """
 
     def __init__(self, truth: Interactions, images: Ints, layout: str = "xyxy") -> None:
@@ -73,10 +73,10 @@ class AnnotatedBoxes:
         self._first = np.cumsum(self._count) - self._count
 
     def best(self, image: Indices, kind: Indices, boxes: Floats) -> Floats:
-        """Return the (c, n) best IoU of each box with the annotated boxes of its image and kind, under c conventions.
+        """Return the (c, n) highest IoU of n boxes with annotated boxes of their image and kind, under c conventions.
 
         Args:
-            image: (n,) index of the image, into ``images``. Each image must have boxes of the kind.
+            image: (n,) index into ``images``. Each image must have annotated boxes of the kind.
             kind: (n,) ``PERSON`` or ``OBJECT``.
             boxes: (4, c, n) x1, y1, x2, y2 of each box under each convention.
         """
@@ -87,7 +87,7 @@ class AnnotatedBoxes:
         return np.asarray(np.maximum.reduceat(overlap, np.cumsum(count) - count, axis=1))
 
     def nearest(self, image: Indices, kind: Indices, boxes: Floats) -> Floats:
-        """Return the (n, 4) annotated box with the best IoU of each of n boxes; arguments as in :meth:`best`, c = 1."""
+        """Return the (n, 4) annotated boxes with the highest IoU with n boxes; arguments as in :meth:`best`, c = 1."""
         group = 2 * image + kind
         owner, annotated = expand(self._first[group], self._count[group])
         order = np.lexsort((_overlap(boxes, self._corners[:, annotated], owner)[0], owner))
@@ -95,9 +95,9 @@ class AnnotatedBoxes:
 
 
 def stretched_boxes(predictions: Interactions, truth: Interactions, images: Ints, sizes: Floats) -> list[str]:
-    """Return a line if human or object boxes are unions of both boxes, or whole images, far more often than annotated.
+    """Return lines on human or object boxes that cover both boxes or the whole image, unlike in the annotations.
 
-    ``images`` are the (m,) indices of the predictions' images in the ground truth, and ``sizes`` their (m, 2) sizes.
+    ``images`` are the (m,) ground-truth indices of the m images in ``predictions``, and ``sizes`` their (m, 2) sizes.
     """
     if len(images) < _FEWEST:
         return []
@@ -123,7 +123,7 @@ def _stretched(table: Interactions, sizes: Floats) -> dict[tuple[str, str], floa
 
 
 def _overlap(boxes: Floats, truth: Floats, owner: Indices) -> Floats:
-    """Return the (c, p) IoU of p annotated boxes with predicted boxes under c conventions; 0 for boxes without area.
+    """Return the (c, p) IoU of p box pairs, with predicted boxes under c conventions; 0 for boxes without area.
 
     ``boxes`` are the (4, c, n) corners of n predicted boxes, ``truth`` the (4, p) corners of the annotated boxes, and
     ``owner`` (p,) the index of the predicted box that each annotated box is compared with.

@@ -1,4 +1,4 @@
-"""Formats whose triplets have HOI class IDs: HOIDet, THID and INP-CC (from 0), mllms-zs-hoi (from 1)."""
+"""Formats with HOI class IDs: HOIDet, THID and INP-CC (first ID 0), mllms-zs-hoi (first ID 1)."""
 
 from collections.abc import Callable
 from functools import partial
@@ -66,7 +66,7 @@ def read_hoidet(source: Source) -> Rows:
 def rows_of_classes(
     source: Source, images: list[str], image: Indices, hoi: Indices, boxes: Floats, score: Floats
 ) -> Rows:
-    """Return the rows of n triplets, given (n,) HOI classes as indices, and (n, 8) human boxes and object boxes."""
+    """Return the rows of n triplets with (n,) HOI class indices, and (n, 8) coordinates of human box and object box."""
     words = source.benchmark.classes.columns_of(hoi)
     return Rows(images=images, image=image, human_boxes=boxes[:, :4], object_boxes=boxes[:, 4:], **words, score=score)
 
@@ -123,8 +123,8 @@ def read_mllms(source: Source) -> Rows:
 def write_mllms(table: Interactions, path: str | Path, benchmark: Benchmark) -> None:
     """Write predictions in the format of mllms-zs-hoi.
 
-    Raises InputError for a word or pair without a label or class, and for an image name that cannot be restored from
-    the name without ".jpg".
+    The format stores image names without ".jpg". Raises InputError for a triplet that is no HOI class, and for an image
+    name that readers could not restore.
     """
     hoi = (hoi_classes_of(table, benchmark.classes, path, "mllms") + 1).tolist()
     humans, objects, scores = table.human_boxes.tolist(), table.object_boxes.tolist(), table.score.tolist()
@@ -170,7 +170,7 @@ def is_thid(source: Source) -> bool:
 
 
 def read_thid(source: Source) -> Rows:
-    """Read predictions of THID, sorted by image name, then class. Raises InputError naming the class and field."""
+    """Read predictions of THID; images are sorted by name. Raises InputError naming the invalid class and field."""
     path = source.path
     document: dict[str, Any] = source.document if isinstance(source.document, dict) else {}
     parts: dict[str, dict[Any, Any]] = {part: document.get(part) for part in _PARTS}  # type: ignore[misc]
@@ -214,7 +214,7 @@ def is_thid_images(source: Source) -> bool:
 
 
 def read_thid_images(source: Source) -> Rows:
-    """Read the input of THID's evaluator. Raises InputError naming the image and field that break the format."""
+    """Read the file that THID's evaluator reads. Raises InputError naming the image and field that break the format."""
     path, document = source.path, source.document
     images = image_names(source, document, "image", lambda _: None)
     listed = []
@@ -232,7 +232,7 @@ def read_thid_images(source: Source) -> Rows:
 
 
 def write_thid_images(table: Interactions, path: str | Path, benchmark: Benchmark) -> None:
-    """Write the input of THID's evaluator as JSON. Raises InputError for a word or pair without a label or class."""
+    """Write the file that THID's evaluator reads, as JSON. Raises InputError for a triplet that is no HOI class."""
     hoi = hoi_classes_of(table, benchmark.classes, path, "thid-images").tolist()
     numbers = np.column_stack([table.score, table.human_boxes, table.object_boxes]).tolist()
     rows = [[number, *row] for number, row in zip(hoi, numbers, strict=True)]

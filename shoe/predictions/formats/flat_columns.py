@@ -1,9 +1,9 @@
 """Flat columns: one row per triplet, as CSV, JSON Lines or Parquet.
 
-Columns are image, hx1, hy1, hx2, hy2, ox1, oy1, ox2, oy2, verb and object. Names of the same meaning are read
-too, such as file_name, person_xmin, action and object_class. Optional columns are score (or a name in ``SCORE_NAMES``),
-and width and height of the image; their values may be missing in a row (no key, null, or an empty field). Rows
-that a verdict denies ("present": no) are left out. Other columns are ignored, and the notes list them. An image without
+Columns are image, hx1, hy1, hx2, hy2, ox1, oy1, ox2, oy2, verb and object. Names of the same meaning are read too, such
+as file_name, person_xmin, action and object_class. Optional columns are score (or a name in ``SCORE_NAMES``), and width
+and height of the image; their values may be missing in a row (no key, null, or an empty field). Rows with a no in a
+yes/no column such as "present" are left out. Other columns are ignored, and the notes list them. An image without
 triplets has one row with only the image (and its size).
 """
 
@@ -181,7 +181,7 @@ def columns_in(given: Sequence[str]) -> tuple[dict[str, str], str]:
 
     Names are compared without case. If a column is missing, names with the same meaning are accepted, such as
     "person_xmin" for a corner, "file_name" for the image, "action" for the verb, "object_class" for the object. Such
-    names are not accepted in a table with a column of human labels, because its subjects may be things.
+    names are not accepted in a table with labels of the human box, because it may list relations between things.
 
     >>> columns_in(["img", "verb", "noun"])[0], columns_in(["image", "verb", "objct"])[0]
     ({'verb': 'verb', 'image': 'img', 'object': 'noun'}, {'image': 'image', 'verb': 'verb'})

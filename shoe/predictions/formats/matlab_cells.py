@@ -1,4 +1,4 @@
-"""The official Matlab format: ``all_boxes`` has a cell per class and test image with n rows: two boxes and a score.
+"""The official Matlab format: ``all_boxes`` has a cell per class and image, n rows with two boxes and a score.
 
 The format is one file with all classes, or a folder with one file per object (HICO-DET: 80, in COCO's order). Boxes are
 pixel indices from 0; the official script adds 1 to each number. The structure follows HICO-DET's ``eval_one.m``. The
@@ -47,7 +47,7 @@ def is_cells(source: Source) -> bool:
 
 
 def read_cells(source: Source) -> Rows:
-    """Read official detections; rows of an image are in class order. Raises InputError naming the class and image."""
+    """Read official detections; triplets of an image are in class order. Raises InputError naming class and image."""
     every_class = np.arange(len(source.benchmark.classes))
     files = _files(source.path, source.benchmark) if source.kind == "folder" else [(source.path, every_class)]
     columns = set()
@@ -106,7 +106,7 @@ def _cells(path: Path, data: bytes, classes: int) -> list[Any]:
 
 
 def refuse_other_matlab(path: Path, data: bytes, expected: str, variables: Sequence[str] = tuple(_OTHERS)) -> None:
-    """Raise InputError if a Matlab file has one of ``variables``, which occur only in files of other kinds."""
+    """Raise InputError if a Matlab file has one of ``variables``, which show that it has another kind of content."""
     for name in load_matlab(path, data, variables):
         found, hint = _OTHERS[name]
         raise InputError(path, found=found, expected=expected, hint=hint)

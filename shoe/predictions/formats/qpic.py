@@ -2,11 +2,11 @@
 
 Three dialects are distinguished by their keys:
 
-- QPIC, CDN, Diag-HOI: ``filename``; labelled boxes, objects by index (HICO-DET: 80 in COCO's order), verbs from 0.
-- GEN-VLKT: the same keys, but boxes have no label; the category of a triplet is an HOI class, from 0.
-- PPDM: ``file_name``; objects by ID (HICO-DET: COCO's, 1 to 90), verbs from 1; numbers may be text.
+- QPIC, CDN, Diag-HOI: ``filename``; boxes have an object index (HICO-DET: 80 in COCO's order), verbs count from 0.
+- GEN-VLKT: the same keys, but boxes have no label; triplets have an HOI class ID, from 0, in place of a verb.
+- PPDM: ``file_name``; boxes have an object ID (HICO-DET: COCO's, 1 to 90), verbs count from 1; IDs may be strings.
 
-Boxes are x1, y1, x2, y2 in pixels. Files are JSON, pickles, or CDN's written-out dict with ``preds``.
+Boxes are x1, y1, x2, y2 in pixels. Files are JSON, pickles, or the text of a Python dict with the key ``preds`` (CDN).
 """
 
 from dataclasses import replace
@@ -251,9 +251,9 @@ def read_action_scores(
 ) -> Floats | None:
     """Read the ``action_score`` of triplets in a file of QPIC, CDN, GEN-VLKT or PPDM.
 
-    Diag-HOI's toolbox needs this score: the verb score *given the boxes*, without detection scores. The result is (n,)
-    scores in the row order of ``read_predictions``; None for another format or a file without such scores. ``kept`` is
-    :attr:`shoe.ReadNotes.kept` of the file.
+    Diag-HOI's toolbox needs this verb score *given the boxes*, which contains no detection scores. Returns (n,) scores
+    in the row order of ``read_predictions``; None for another format or a file without such scores. ``kept`` is
+    :attr:`shoe.ReadNotes.kept` of the file, the mask of rows to return.
 
     Raises InputError if some triplets have no score, or a score is not finite.
     """

@@ -116,7 +116,7 @@ def writable_format(name: str) -> str:
 
 
 def format_of_name(path: Path) -> str:
-    """Return the name of the format that a file name suffix selects for writing. Raises OptionError if unknown."""
+    """Return the name of the format that a file name suffix selects for writing; OptionError for other suffixes."""
     suffixes = {".npz": NATIVE, **{known.suffix: known.name for known in FORMATS.values() if known.suffix}}
     if path.suffix.lower() not in suffixes:
         problem = f"{path}: no format has the extension {quote(path.suffix)}"
@@ -133,7 +133,7 @@ def zero_based(table: Interactions) -> Interactions:
 
 
 def recognise(source: Source) -> Format:
-    """Return the format of an opened file by its content. Raises InputError with a hint at the closest format."""
+    """Recognise the format of an opened file by its content. Raises InputError with a hint if no format fits."""
     refuse_others(source, "predictions")
     for known in FORMATS.values():
         if known.name == "vlm" and (error := _incomplete_table(source)):
@@ -158,7 +158,7 @@ def recognise(source: Source) -> Format:
 
 
 def refuse_others(source: Source, expected: str) -> None:
-    """Raise InputError if a file is a similarity map, Bongard problems, or ground truth other than ``expected``."""
+    """Raise InputError if a file is a similarity map or another known kind of file, and not the ``expected`` kind."""
     is_map = {
         "folder": (source.path / "map.json").is_file(),
         "text": b"class_synset" in source.data[:4096].split(b"\n", 1)[0],
@@ -234,7 +234,7 @@ def _imageless_error(source: Source) -> InputError | None:
 
 
 def suggest_names(source: Source, known: Sequence[str]) -> str | None:
-    """Return a suggestion of keys in ``known`` that are similar to unread keys or columns; None without a match."""
+    """Return "did you mean ...?" for unread keys or columns that resemble a key in ``known``; None without a match."""
     records = (record for record in source.head[:_LOOKED_AT] if isinstance(record, dict))
     names = dict.fromkeys(name for record in records for name in record if isinstance(name, str) and role(name) is None)
     return _suggestion(list(source.notes.unread or names), known)

@@ -2,8 +2,8 @@
 
 A record has ``image_id`` (COCO's), ``person_box``, an ``<action>_agent`` score for each action, and ``<action>_<role>``
 with box and score for each role. A NaN score means that there is no prediction; a box of zeros or NaN means that the
-role has no box. The keys of all 26 actions and 25 roles are required, except in a :class:`CacheRecord`. The format has
-no object labels, so it yields no triplets and is scored by person.
+role has no box. The keys of all 26 actions and 25 roles are required, except in UPT's files (:class:`CacheRecord`). The
+format has no object labels, so it yields no triplets, and V-COCO's protocols score it by person.
 """
 
 from collections.abc import Sequence

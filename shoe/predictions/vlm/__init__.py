@@ -1,8 +1,8 @@
-"""Replies of vision-language models: interactions in any words, with two boxes each.
+"""Replies of vision-language models: interactions in free text, with two boxes each.
 
-The input is JSON, JSON Lines, or the text of a model inside any wrapper of a tool. :mod:`replies` finds the answer of a
-record and the data in its text, :mod:`items` finds interactions in data, :mod:`prose` and :mod:`box_marks` find
-interactions and boxes in sentences, and :mod:`words` splits phrases with the lexicon.
+The input is JSON, JSON Lines, or a reply inside the output of a tool, such as an API response. :mod:`replies` finds the
+answer in a record and the data in its text, :mod:`items` finds interactions in data, :mod:`prose` and :mod:`box_marks`
+find interactions and boxes in sentences, and :mod:`words` splits phrases with the lexicon.
 """
 
 import csv
@@ -36,7 +36,7 @@ _NAMES = ("idx_to_files", "ind_to_classes", "ind_to_predicates")
 
 
 def is_sgg(document: Any) -> bool:
-    """Return whether a document has the keys of Scene-Graph-Benchmark for each image, and numbers as box labels."""
+    """Return whether a document has Scene-Graph-Benchmark's keys for each image, and class numbers as box labels."""
     if not isinstance(document, dict) or not document or not all(isinstance(key, str) for key in document):
         return False
     first = next(iter(document.values()))
@@ -44,7 +44,7 @@ def is_sgg(document: Any) -> bool:
 
 
 def records_of_sgg(source: Source) -> Iterator[dict[str, Any]]:
-    """Yield the records of Scene-Graph-Benchmark, with names for numbers. Raises InputError if a name is missing."""
+    """Yield Scene-Graph-Benchmark's records with names in place of class numbers; InputError if a name is missing."""
     info_path = source.path.with_name(_INFO)
     if not info_path.is_file():
         hint = f"{_INFO} has the names of the images, classes and predicates, which are only numbers in this file"

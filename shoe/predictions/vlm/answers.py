@@ -1,4 +1,4 @@
-"""Read an answer, as text or parsed data, in the context of its record."""
+"""Read the interactions in an answer (text or parsed data); missing words and boxes come from its record."""
 
 import re
 from collections.abc import Sequence
@@ -31,7 +31,7 @@ class Answer(NamedTuple):
         raw: the answer as written: text or parsed data.
         reading: interactions and problems in the answer.
         reply: parsed values of the answer.
-        others: number of other answers in the record whose interactions differ from this answer.
+        others: number of other answers in the same record that have other interactions.
     """
 
     raw: Any
@@ -46,7 +46,7 @@ class Answer(NamedTuple):
 
     @property
     def unused(self) -> int:
-        """Number of distinct boxes in the text that are in no pair; 0 for valid JSON and partly unreadable answers."""
+        """Number of distinct boxes in the text that are in no pair; 0 for clean JSON and partly unreadable answers."""
         reply, items = self.reply, self.reading.items
         if not reply.text or reply.drafts or reply.lost or not all(isinstance(item, Pair) for item in items):
             return 0
@@ -63,7 +63,7 @@ class Answer(NamedTuple):
 
 
 def context_fields(outer: dict[Any, Any]) -> Fields:
-    """Return the fields of a record outside its answer, such as words of the queried class, or boxes of a pair."""
+    """Return the fields of a record besides its answer, such as the queried words, or the boxes of a pair."""
     relevant = {
         key: value
         for key, value in outer.items()
@@ -77,7 +77,7 @@ def context_fields(outer: dict[Any, Any]) -> Fields:
 
 
 def best_answer(answers: Sequence[Any], context: Fields) -> Answer:
-    """Return the last answer that has interactions; if there is none, the answer with the highest ``rank``."""
+    """Return the last answer that has interactions; if none has any, the answer with the highest ``rank``."""
     contents = [Answer(raw, *read_answer(raw, context)) for raw in reversed(answers)]
     readable = [answer for answer in contents if answer.reading.pairs]
     if not readable:
@@ -86,7 +86,7 @@ def best_answer(answers: Sequence[Any], context: Fields) -> Answer:
 
 
 def read_answer(answer: Any, context: Fields) -> tuple[Reading, Reply]:
-    """Return the interactions in an answer (text or data) and its parsed content; ``context`` has the other fields."""
+    """Return the interactions in an answer and its parsed content; ``context``: the other fields of its record."""
     if (caption := grounded_caption(answer)) is not None:
         return interactions_of_sentences(caption), Reply([answer], [answer])
     if isinstance(answer, list) and answer and all(isinstance(part, str) for part in answer):
@@ -129,7 +129,7 @@ def read_answer(answer: Any, context: Fields) -> tuple[Reading, Reply]:
 
 
 def caption_interactions(answer: Any, record: dict[Any, Any]) -> Reading:
-    """Return the interactions in a sentence of the record if the answer has only boxes for phrases of the sentence."""
+    """Return the interactions in a sentence of ``record`` if the answer only gives a box for each of its phrases."""
     phrases = _boxed_phrases(answer)
     for value in record.values() if len(phrases) > 1 else ():
         sentence = _TASK.sub("", value) if isinstance(value, str) and len(value) <= _LONGEST else ""
@@ -160,7 +160,7 @@ def _boxed_phrases(answer: Any) -> dict[str, list[Box]]:
 
 
 def _from_sentences_around_data(reply: Reply, context: Fields) -> Reading:
-    """Return the interactions in the sentences around the data of a reply, which name boxes in the data."""
+    """Return the interactions in sentences before or after the data of a reply that name boxes in the data."""
     text = reply.text
     start, end = min(text.find(mark) % (len(text) + 1) for mark in "{["), max(text.rfind(mark) for mark in "}]") + 1
     sentences = [{"interaction": line} for line in _SENTENCE.split(f"{text[:start]}\n{text[end:]}") if line.strip()]
@@ -168,7 +168,7 @@ def _from_sentences_around_data(reply: Reply, context: Fields) -> Reading:
 
 
 def _with_detections(reading: Reading, values: list[Any], context: Fields) -> Reading:
-    """Return the pair of an answer that is a list of two boxes, with words of its record; otherwise ``reading``."""
+    """Return the pair in an answer that is a list of two boxes, with words of its record; otherwise ``reading``."""
     if reading.pairs or not context.has_words or len(values) != 1 or not isinstance(values[0], list):
         return reading
     things = values[0]

@@ -1,7 +1,7 @@
-"""Replace boxes in text by marks, and pair boxes with their words as entities.
+"""Replace boxes in text by marks (numbered placeholders), and find the label of each box.
 
 Special tokens imply a convention: ``<box>`` and ``<|box_start|>`` contain thousandths of the image size, ``<loc_n>``
-contains bins. Numbers in plain brackets have the convention of the file.
+the index of a bin. Numbers in plain brackets have the convention of the file.
 """
 
 import re
@@ -28,7 +28,7 @@ MARK = re.compile("\ue000(\\d+)\ue001")  # placeholder for the boxes with this i
 
 @dataclass(frozen=True, slots=True)
 class MarkedText:
-    """A text with marks in place of boxes, and the boxes by mark number; most marks have one box."""
+    """A text with a mark in place of each box or group of boxes, and the boxes of each mark, by mark number."""
 
     text: str
     boxes: list[list[Box]]
@@ -118,12 +118,12 @@ _POINTS = re.compile(r"<points?\s|<point>|\"?point_2d|<\|point_start")
 
 
 def has_points(text: str) -> bool:
-    """Return whether a text has points in place of boxes."""
+    """Return whether a text contains points (x, y), which some models write in place of boxes."""
     return _POINTS.search(text) is not None
 
 
 def mark_boxes(text: str) -> MarkedText:
-    """Replace every box of a text by a mark, and remove the tags around words."""
+    """Return a text with a mark in place of every box, without tags around words such as ``<ref>``."""
     boxes: list[list[Box]] = []
 
     def mark(read: Callable[[re.Match[str]], list[Box]]) -> Callable[[re.Match[str]], str]:
@@ -239,7 +239,7 @@ def can_be_verb(phrase: str) -> bool:
 
 @lru_cache(8192)
 def verb_likeness(phrase: str) -> float:
-    """Return a score from -1 (noun) to 1 (verb) for words that may be a verb."""
+    """Return how likely words are a verb: 1 (surely), 0 (noun or verb), -0.5 (several words), or -1 (no verb)."""
     words = text.tokens(text.plain(phrase[:200]))
     if text.says_no_interaction(words):
         return 1.0
@@ -265,7 +265,7 @@ class Entity(NamedTuple):
     Attributes:
         side: "human", "subject", "object", or "" if unknown.
         label: word for the box; "" if there is none.
-        key: key of the box, used as the label if ``label`` is empty.
+        key: key of the box if it may be a label, as in {"horse": [1, 2, 3, 4]}, for use without ``label``; else "".
     """
 
     box: Box
@@ -291,7 +291,7 @@ def entity_of(value: Any, key: object, side: str, *, holds_more: bool = False) -
     Args:
         key: key of the value.
         side: "human", "subject" or "object"; "" if unknown.
-        holds_more: whether the object may also contain a list of interactions.
+        holds_more: whether an object that also contains a list, such as the interactions of a person, is accepted.
     """
     if type(value) not in (str, list, dict):
         return None
@@ -371,7 +371,7 @@ def _labelled(text: str, key: object, side: str) -> Entity | None:
 
 
 def words_of_boxes(record: dict[Any, Any]) -> dict[Any, Any]:
-    """Return {key of a box: key of its label} for keys that differ only in "box": {"doer_box": "doer"}."""
+    """Return {key of a box: key of its label} for keys that are equal except for "box": {"doer_box": "doer"}."""
     named: dict[Any, Any] = {}
     for key, value in record.items():
         if (owner := _owner_words(key)) and box_of(value, key) is not None:

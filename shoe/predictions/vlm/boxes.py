@@ -69,7 +69,7 @@ _VERDICT = re.compile(r"\W*(?:(yes|true)\b|(?:no|false)(?![\w-]|[ \t]\w)|([yt])\
 
 
 class Box(NamedTuple):
-    """Four numbers as written, with convention and score; None if the notation states no convention or no score."""
+    """Four numbers as written; convention and score of the box, None if the notation does not state them."""
 
     numbers: tuple[float, float, float, float]
     convention: Convention | None = None
@@ -77,7 +77,7 @@ class Box(NamedTuple):
 
 
 def number_of(value: Any) -> float | None:
-    """Return the number in a value, which may be a text; None for other values and non-finite texts."""
+    """Return the number that a value is, or that a text spells; None for other values, "nan" and "inf"."""
     if type(value) is str:
         try:
             number = float(value)
@@ -92,7 +92,7 @@ def number_of(value: Any) -> float | None:
 
 @lru_cache(1 << 14)
 def stance(text: str) -> bool | None:
-    """Return whether a text only confirms or only denies something; None for other texts.
+    """Return True if a text says only yes in other words, False if it says only no; None for other texts.
 
     >>> stance("not supported"), stance("ruled out, no contact"), stance("confirmed"), stance("not riding")
     (False, False, True, None)
@@ -103,7 +103,7 @@ def stance(text: str) -> bool | None:
 
 
 def verdict_of(value: Any) -> bool | None:
-    """Return whether a value means yes (also "y", "t" and 1) or no (also "n", "f" and 0); None for other values.
+    """Return True if a value means yes (or "t", 1, ...), False if it means no (or "f", 0, ...); None for others.
 
     >>> verdict_of("No, she is not."), verdict_of(True), verdict_of("1"), verdict_of(0.1), verdict_of("ride")
     (False, True, True, None, None)
@@ -117,7 +117,7 @@ def verdict_of(value: Any) -> bool | None:
 
 
 def box_of(value: Any, key: object = None) -> Box | None:
-    """Return the box in a value, or None. Its ``key`` may state the convention (``bbox_xywh``, Gemini's ``box_2d``)."""
+    """Return the box in a value, or None. ``key``, the key of the value, may state the convention ("bbox_xywh")."""
     if key is not None and meaning(key).part in ("score", "id", "verb"):
         return None
     box = _box(value, 0)
@@ -129,7 +129,7 @@ def box_of(value: Any, key: object = None) -> Box | None:
 
 @lru_cache(8192)
 def convention_of(key: object) -> Convention | None:
-    """Return the box convention in a key: a layout such as xywh or yxyx, or Gemini's box_2d; None for other keys."""
+    """Return the box convention that a key states: a layout such as xywh, or Gemini's box_2d; None for other keys."""
     words = meaning(key).words
     if "box" in words and words[-2:] == ("2", "d"):
         return _GEMINI
@@ -231,7 +231,7 @@ def corner_of(key: object) -> tuple[str, str] | None:
 
 
 def layout_of(names: Collection[str]) -> tuple[tuple[str, ...], str] | None:
-    """Return the keys of the coordinates of a box (x1, y1, x2, y2) and their layout; None if a key is missing."""
+    """Return the four ``names`` of the numbers of a box, in order, and their layout; None if one is missing."""
     return next(((four, layout) for four, layout in _NAMES if all(name in names for name in four)), None)
 
 

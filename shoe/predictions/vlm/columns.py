@@ -1,4 +1,4 @@
-"""Collect interactions, images, words and box conventions as columns."""
+"""Collect the interactions of a file, with their images, words, boxes and scores, as columns."""
 
 import re
 from array import array
@@ -27,12 +27,12 @@ _NEARLY_ALL = 0.9
 
 
 def has_open_roles(pair: Pair) -> bool:
-    """Return whether a pair has several texts under different keys, and it is unknown which text is the verb."""
+    """Return whether a pair has several texts under unknown keys, so that the verb among the texts is unknown."""
     return len(set(pair.keys)) == len(pair.texts) > 1 and all(pair.keys) and not pair.verbs and not pair.phrase
 
 
 def assign_roles(pairs: Sequence[Pair]) -> list[Pair]:
-    """Return pairs (see :func:`has_open_roles`) with their texts assigned to subject, verb and object by key."""
+    """Return pairs with open roles with their texts assigned to subject, verb and object, alike for equal keys."""
     texts: dict[frozenset[str], dict[str, set[str]]] = {}
     for pair in pairs:
         columns = texts.setdefault(frozenset(pair.keys), {key: set() for key in pair.keys})
@@ -43,7 +43,7 @@ def assign_roles(pairs: Sequence[Pair]) -> list[Pair]:
 
 
 def _roles(columns: dict[str, set[str]]) -> tuple[str, str, str]:
-    """Return the keys of subject, verb and object, given the texts under each key; "" if a role is missing."""
+    """Return the keys of subject, verb and object, given all texts under each key; "" if a role is missing."""
     people = [key for key, values in columns.items() if sum(map(is_person, values)) >= _NEARLY_ALL * len(values)]
     subject = people[0] if people else ""
     likeness = {key: sum(map(verb_likeness, texts)) / len(texts) for key, texts in columns.items() if key != subject}
@@ -64,11 +64,11 @@ _ENOUGH = 20  # minimum number of pairs for conclusions about all pairs of a fil
 
 
 def scale_by_content(convention: str, boxes: Floats, sides: Floats) -> str:
-    """Return the name of a box convention, with another scale if the box numbers cannot be thousandths.
+    """Return the name of a box convention, with fractions or pixels for thousandths if the numbers contradict these.
 
-    Thousandths are neither all below 1 nor above 1000, and they are rarely all within the pixel size of small images.
-    ``convention`` is the name implied by the notation, ``boxes`` are the (n, 8) numbers of human and object box, and
-    ``sides`` the (n, 2) widths and heights of the images, 0 if unknown. Only thousandths are checked.
+    The numbers are fractions if all are at most 1, and pixels if 2 % of the pairs exceed 1000, or if nearly all lie
+    within the pixel size of small images. ``convention`` is the name implied by the notation, ``boxes`` are the (n, 8)
+    numbers of human and object box, and ``sides`` the (n, 2) image widths and heights, 0 if unknown.
     """
     words = convention.split(",")
     if _THOUSAND not in words or not len(boxes):
@@ -91,7 +91,7 @@ _FRACTION = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*(%|/\s*100?)\s*")
 
 
 def score_of(value: Any) -> tuple[float | None, str]:
-    """Return the score (NaN if absent, None if unreadable) and its notation: "%", "/", a word, or "" for a number."""
+    """Return the score (NaN if absent, None if unreadable) and its notation: "%", "/", the word, or "" for a number."""
     if value is None or value == "":
         return np.nan, ""
     number = number_of(value)
@@ -180,14 +180,14 @@ class Columns:
         self._places.extend((image, record, _NO_ITEM, False))
 
     def add_pair(self, place: str, image: int, pair: Pair, record: int, item: int | None, *, loose: bool) -> bool:
-        """Add the interactions of a pair; return whether the pair has any or is deferred (see :meth:`add_deferred`).
+        """Add a pair's interactions; return whether it has any, is denied by a verdict, or is deferred.
 
         Args:
             place: name of the pair for messages.
             image: index of the image.
             record: index of the record.
-            item: index of the item in the record; None if the record is the item.
-            loose: whether the pair comes from a reply, whose unreadable parts are left out.
+            item: index of the item in the record; None if the record is a single item.
+            loose: whether the pair comes from a reply of a model, in which an invalid score is no error.
 
         Raises:
             UnreadableError: if there are no words, the human is not a person, a verdict is neither yes nor no, or a
@@ -237,10 +237,10 @@ class Columns:
         return bool(interactions)
 
     def add_deferred(self) -> list[UnreadableError]:
-        """Add the pairs whose meaning depends on the whole file; return the errors of pairs that are left out.
+        """Add the pairs that :meth:`add_pair` deferred; return the errors of pairs that are left out.
 
-        These are pairs with texts under unknown keys, whose roles are chosen for the whole file, and relations from a
-        thing to a person, which are reversed if nearly all relations of the file have this direction.
+        These are pairs with open roles (see :func:`assign_roles`), and relations from a thing to a person. The latter
+        are reversed if nearly all relations of the file have this direction, otherwise left out.
         """
         undecided, self._deferred = self._deferred, []
         errors = []
@@ -262,7 +262,7 @@ class Columns:
     def rows(self) -> Rows:
         """Return the collected rows, with percent scores divided by 100 and box scales checked against all boxes.
 
-        Raises InputError if all rows are phrases without a verb and an object.
+        Raises InputError if no row has a verb and an object.
         """
         unparsed = self._notes.examples("unparsed")
         verb, object_, convention = np.array(self._words, np.int64).reshape(-1, 3).T

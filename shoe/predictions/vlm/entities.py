@@ -1,4 +1,4 @@
-"""Find the boxes of a reply to which its relations refer by number, ID, name or label."""
+"""Find the boxes of a reply that relations in the reply mean by a number, ID, name or label."""
 
 import re
 from dataclasses import dataclass, replace
@@ -35,7 +35,7 @@ class _NamedEntity:
 
 
 class Pool:
-    """All entities with boxes in the values of a reply."""
+    """All entities (labelled boxes) in the values of a reply, for lookup."""
 
     def __init__(self, values: list[Any]) -> None:
         self._entities: list[_NamedEntity] = []
@@ -56,15 +56,15 @@ class Pool:
 
     @property
     def is_sided(self) -> bool:
-        """Whether all entities are in separate lists of people and objects."""
+        """Whether the reply has a list of people and a list of objects, and no entity elsewhere."""
         return {thing.side for thing in self._entities} == {"human", "object"}
 
     def set_index_base(self, numbers: list[int]) -> None:
-        """Set the first index: 1 if the indices ``numbers`` have no 0 and the largest is the entity count, else 0."""
+        """Set the first index: 1 if the used indices, ``numbers``, have no 0 and end at the entity count; else 0."""
         self.index_base = int(bool(numbers) and 0 not in numbers and max(numbers) == len(self._entities))
 
     def find(self, reference: Any, side: str) -> Entity | None:
-        """Return the entity, with this side, that a reference (number, ID, name or label) means; None if not unique."""
+        """Return the entity that a reference (number, ID, name, label) means, with its side set; None if not unique."""
         if isinstance(reference, dict):
             inner = [value for key, value in reference.items() if meaning(key).part == "id"]
             inner += [value for key, value in reference.items() if isinstance(value, str)]

@@ -38,18 +38,18 @@ class Fields:
         verbs: verbs as written.
         phrase: a sentence or triplet as text; "" if there is none.
         names: labels under keys that name no side (human or object).
-        texts: texts under keys without a meaning, in order.
+        texts: texts under unknown keys, in order.
         keys_of: key of each text in ``names`` and ``texts``.
         score: score as written; None if there is none.
         children: lists and objects inside the item, with their keys.
-        outer_key: key of the item in the enclosing JSON object, if the key may name the interaction.
+        outer_key: key of the item in the enclosing JSON object, if the key may be words for the interaction; else "".
         list_key: key of the list that contains the item; "" if there is none.
         points: whether the item has points instead of boxes.
         empty_lists: keys with an empty list.
         invalid_boxes: invalid values under keys of boxes, keyed by side.
         invalid_word: key that should have a word as value, and its value; None if there is none.
-        verdicts: values that state whether the interaction is there, by key; see :func:`~.boxes.verdict_of`.
-        unread: plain values that have no meaning, by key.
+        verdicts: by key, values that say whether the interaction is present; see :func:`~.boxes.verdict_of`.
+        unread: values that are not used, by key.
     """
 
     entities: list[Entity] = field(default_factory=list)
@@ -145,7 +145,7 @@ def fields_of(record: dict[Any, Any]) -> Fields:
 
 @lru_cache(1 << 14)
 def _verdict(key: object, words: str) -> bool | None:
-    """Return whether words under "answer", or in place of a verb, say only that an interaction is there; else None."""
+    """Return True if a text under a key means only that an interaction is there, False if not there; else None."""
     if judges(key) and not only_judges(key):
         return next(iter(stated)) if len(stated := verdicts_in(words)) == 1 and not words.isdigit() else None
     is_word = meaning(key).part in ("verb", "phrase") or str(key).isdigit()  # the keys of an item in a list are numbers
@@ -188,7 +188,7 @@ def _sort_structure(fields: Fields, key: object, info: Meaning, value: Any) -> N
 
 
 def _may_hold_boxes(info: Meaning, count: int) -> bool:
-    """Return whether a list of ``count`` values may be boxes: the two boxes of a pair, or several boxes of one side."""
+    """Return whether a list of ``count`` values may be the two boxes of a pair, or several boxes of one side."""
     return info.part == "box" if info.side and count != 2 else count == 2 and info.part in ("box", "", "label")
 
 
@@ -293,12 +293,12 @@ def _sort_text(fields: Fields, key: object, info: Meaning, value: str) -> None:
 
 
 def is_pointer_pair(value: Any) -> bool:
-    """Return whether a value is two integers, which may be references to boxes."""
+    """Return whether a value is a list of two integers, which may be the indices of two boxes."""
     return isinstance(value, list) and len(value) == 2 and all(type(inner) is int for inner in value)
 
 
 def rows_of(record: dict[Any, Any]) -> list[dict[Any, Any]] | None:
-    """Return the items of a record with parallel lists, if one or two of the lists contain boxes; else None."""
+    """Return the items of a record of parallel lists (one per field, one or two of them of boxes); else None."""
     lists = {key: value for key, value in record.items() if isinstance(value, list) and len(value) > 1}
     if len(lists) < 2:
         return None
@@ -322,7 +322,7 @@ def rows_of(record: dict[Any, Any]) -> list[dict[Any, Any]] | None:
 
 
 def relations_of(record: dict[Any, Any]) -> list[dict[Any, Any]] | None:
-    """Return the relations of a record with one list of index pairs and parallel lists of words; else None."""
+    """Return the relations of a record with a list of pairs of box indices and parallel lists of words; else None."""
     lists = {key: value for key, value in record.items() if isinstance(value, list) and value}
     if len(lists) < 2:
         return None

@@ -1,4 +1,4 @@
-"""Find the image of a record: the value that is, or contains, the name or ID of an image."""
+"""Find the image that a record is about: a value that is, or contains, the name or ID of an image."""
 
 import re
 from collections.abc import Iterator
@@ -77,7 +77,7 @@ def _file_names(node: Any, depth: int) -> Iterator[str]:
 
 
 def number_of_image(image: Any) -> int | None:
-    """Return the image ID if an image is a whole number (12, 12.0) or has up to 11 digits ("0012"); else None."""
+    """Return the image ID if ``image`` is a whole number (12, 12.0) or up to 11 digits ("0012"); else None."""
     if isinstance(image, str):
         return int(image) if image.isascii() and image.isdigit() and len(image) < _LONGEST_NUMBER else None
     return int(image) if type(image) is int or (type(image) is float and image.is_integer()) else None
@@ -95,7 +95,7 @@ def is_file_name(text: Any) -> bool:
 
 
 def is_image_key(key: Any) -> bool:
-    """Return whether a key of a document may be the name of an image."""
+    """Return whether a key may be an image name or ID, as in {"a.jpg": [...]}."""
     if not isinstance(key, str) or not key:
         return False
     return _NAME.search(key) is not None or _STEM.search(key) is not None or key.isdigit()

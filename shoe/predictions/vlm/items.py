@@ -1,7 +1,7 @@
 """Find interactions in a parsed reply: items with two boxes, or references to boxes, and words for the interaction.
 
-A reply may have any structure. Values are visited from the outside in. Inner levels without their own boxes or words
-inherit the boxes or words of the outer level.
+A reply may have any structure. Its values are visited from the outermost level to the innermost. Items without boxes or
+words of their own inherit those of the enclosing level.
 """
 
 from dataclasses import replace
@@ -79,10 +79,10 @@ def _opens_with_verb(outer_key: str, words: list[str]) -> bool:
 
 
 def add_outer_boxes(own: list[Entity], outer: list[Entity]) -> list[Entity]:
-    """Return the boxes of an item (``own``), completed by boxes of the outer level if there are fewer than two.
+    """Return the boxes of an item (``own``), completed by boxes of the enclosing level (``outer``) if fewer than two.
 
-    An item without boxes gets all outer boxes. An item with one box gets the single outer box that can be its
-    counterpart (human or object); without such a box, or with several, ``own`` is returned.
+    An item without boxes gets all outer boxes. An item with one box gets the outer box that can be its counterpart
+    (human or object) if there is exactly one.
     """
     if len(own) >= 2 or not outer:
         return own
@@ -101,7 +101,7 @@ def add_outer_boxes(own: list[Entity], outer: list[Entity]) -> list[Entity]:
 
 
 def apply_list_key(fields: Fields, list_key: str) -> None:
-    """Set side and words of an item, in place, by the key of the list that contains the item.
+    """Set the side of the box and the verb of an item, in place, from the key of the list that contains the item.
 
     For example, a box without a side in "interacting_humans" is a person; a name in "relations" is a verb.
     """
@@ -117,7 +117,7 @@ def apply_list_key(fields: Fields, list_key: str) -> None:
 
 
 def inherit_words(fields: Fields, context: Fields) -> None:
-    """Add words and score of the outer level to an item, in place, if the item has none of its own."""
+    """Add words and score of the enclosing level (``context``) to an item, in place, if the item lacks them."""
     if not fields.has_words:
         fields.verbs, fields.phrase = list(context.verbs), context.phrase
     if not (fields.names or context.entities) and context.has_words:
@@ -153,10 +153,10 @@ _SIDED = ("human", "subject", "object")
 
 
 def interactions_in(values: list[Any], context: Fields | None = None, pool_values: list[Any] | None = None) -> Reading:
-    """Return the interactions in the values of a reply.
+    """Return the interactions in the parsed ``values`` of a reply.
 
-    ``context`` are the fields of the record with the reply, used for words that are missing in the reply. References to
-    boxes are looked up in ``pool_values``, by default in ``values``.
+    ``context`` are the other fields of the record, whose words and boxes complete the reply. References to boxes are
+    looked up in ``pool_values``, by default in ``values``.
     """
     walker = _Walker(pool_values if pool_values is not None else values)
     for value in values:

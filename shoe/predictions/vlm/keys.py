@@ -88,7 +88,7 @@ STANDARD_KEYS = ("image", "human_box", "object_box", "verb", "object", "phrase",
 
 
 def role(key: str) -> str | None:
-    """Return the standard key, or else the part or side, that a key means: "human_box" for "personBBox"; else None."""
+    """Return "human_box", "object_box" or "box" for a box key; else its part, its side or the standard key, or None."""
     info = meaning(key)
     if info.part == "box":
         return "object_box" if info.side == "object" else "human_box" if info.side else "box"
@@ -163,13 +163,13 @@ _DATA = ("[", "{", "<")
 
 @lru_cache(8192)
 def is_prompt(key: object) -> bool:
-    """Return whether a key holds input of the model."""
+    """Return whether a value under a key is input of the model, such as "prompt" or "question"."""
     return not _PROMPT.isdisjoint(meaning(key).words)
 
 
 @lru_cache(8192)
 def is_metadata(key: object) -> bool:
-    """Return whether a key is for a prompt, ground truth or metadata: neither an answer nor words of an interaction."""
+    """Return whether a key is for a prompt, ground truth or metadata, so that its value is no part of an answer."""
     words = meaning(key).words
     return not (_PROMPT.isdisjoint(words) and _TRUTH.isdisjoint(words) and _METADATA.isdisjoint(words))
 
@@ -190,7 +190,7 @@ def is_truth(key: object, value: Any) -> bool:
 
 
 def is_verdict(key: object) -> bool:
-    """Return whether a key may state whether an interaction is there: "label", "present", "is_valid"."""
+    """Return whether values under a key may be yes or no to an interaction: "label", "present", "is_valid"."""
     return bool(words := meaning(key).words) and _VERDICTS.issuperset(words)
 
 
@@ -200,17 +200,17 @@ def is_denied(key: object) -> bool:
 
 
 def judges(key: object) -> bool:
-    """Return whether a key may say if an interaction is present; not "label", whose value may be ground truth."""
+    """Return whether :func:`is_verdict` holds, except for keys like "label", whose value may be ground truth."""
     return is_verdict(key) and _OF_OTHERS.isdisjoint(meaning(key).words)
 
 
 def only_judges(key: object) -> bool:
-    """Return whether the value under a key of a prediction can only be yes or no."""
+    """Return whether :func:`judges` holds, except for keys like "answer", whose value may be other words."""
     return judges(key) and not meaning(key).part and _UNSURE.isdisjoint(meaning(key).words)
 
 
 def meaning_of_kind(key: object) -> Meaning:
-    """Return the meaning of a key without words like "pred" and "gt": "pred_object" means the same as "object"."""
+    """Return the meaning of a key without words like "pred" and "gt": that of "object" for "pred_object"."""
     return meaning("_".join(word for word in meaning(key).words if word not in _OF_EITHER))
 
 

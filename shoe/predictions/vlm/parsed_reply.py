@@ -46,12 +46,12 @@ class Pair(NamedTuple):
         subject, target: words for the human and the object; "" if there are none.
         verbs: verbs as written.
         phrase: a sentence or triplet as text; "" if there is none.
-        texts: other texts of the item.
+        texts: texts under unknown keys of the item.
         score: score as written.
-        is_relation: whether the first box is the subject of a relation, which may be a thing.
+        is_relation: whether ``human`` is only called the subject of a relation, so that it may be a thing.
         invalid_word: key that should have a word as value, and its invalid value; None if there is none.
         keys: keys of ``texts``; "" for a text without a key.
-        verdicts: keys and values that state whether the interaction is there.
+        verdicts: (key, value) pairs that say whether the interaction is present.
     """
 
     human: Entity
@@ -80,11 +80,11 @@ class Reading:
     Attributes:
         items: interactions, and problems of invalid items, in the order of the reply.
         says_none: whether the reply has an empty list of interactions.
-        keys: keys of objects in the reply, in order.
+        keys: keys of the JSON objects in the reply, in order (a dict used as an ordered set).
         is_points: whether the reply has points instead of boxes.
         single: number of items with only one box.
         unread: keys and plain values that are not read.
-        joined: keys of several lists of interactions in one object.
+        joined: keys of lists of interactions that were joined because one object contains several of them.
     """
 
     items: list[Pair | Problem] = field(default_factory=list)

@@ -46,7 +46,7 @@ _LISTED = re.compile(r"(?<=\ue001)\s*(?:[,;]|\band\b)[\s,]*(?:and\b\s*)?")
 
 
 def names_in(sentences: list[str]) -> dict[str, int]:
-    """Return {name: mark number} from sentences that only name boxes: a name and a mark, or a list of these."""
+    """Return {name: mark number} from sentences that are only a name and a mark ("P1: [m]"), or a list of these."""
     names: dict[str, int] = {}
     for sentence in sentences:
         marks = MARK.findall(sentence)
@@ -63,10 +63,10 @@ def names_in(sentences: list[str]) -> dict[str, int]:
 
 
 def adjacent_names(sentences: list[str]) -> dict[int, dict[str, int]]:
-    """Return {sentence index: {name: mark number}} for each sentence without boxes, from the adjacent lines with boxes.
+    """Return {sentence index: {name: mark number}} for each sentence without marks, from adjacent lines with marks.
 
-    Adjacent lines directly follow a sentence, or directly precede the sentence. The direction is the same for all
-    sentences: the direction whose names occur more often in the sentences.
+    For all sentences alike, these are the lines directly after or the lines directly before a sentence, depending on
+    whose names occur more often in the sentences.
     """
     unmarked = [i for i, sentence in enumerate(sentences) if not MARK.search(sentence)]
     after = {i: names_in([*takewhile(MARK.search, sentences[i + 1 :])]) for i in unmarked}
@@ -79,9 +79,9 @@ def adjacent_names(sentences: list[str]) -> dict[int, dict[str, int]]:
 
 
 def add_person(sentence: str, names: dict[str, int]) -> str:
-    """Return a sentence with the name of a missing person in front: "flying a kite" becomes "man flying a kite".
+    """Return a sentence without a subject with the person in front: "flying a kite" becomes "man flying a kite".
 
-    The sentence must start with a word in "-ing" and contain one of two ``names`` (mark numbers by name), and the other
+    The sentence must start with an "-ing" form and contain one of two ``names`` (mark numbers by name), and the other
     name must be a person. Other sentences are returned unchanged.
     """
     unmentioned = [name for name in names if name.lower() not in sentence.lower()]
@@ -94,7 +94,7 @@ def _without_marks(sentence: str) -> str:
 
 
 def numbered_list(sentence: str, count: int) -> dict[str, int]:
-    """Return {name: mark number} if a sentence lists ``count`` numbered names, "person 1 [m], horse 2 [m]"; else {}."""
+    """Return {name: mark number} if a sentence lists ``count`` names like "person 1 [m], horse 2 [m]"; else {}."""
     parts = _LISTED.split(sentence.strip(" ."))
     if len(parts) != count:
         return {}
@@ -128,7 +128,7 @@ _COUNTS = "as many human boxes as object boxes, or only one human or object box"
 
 
 def interactions_of_sentences(marked: MarkedText) -> Reading:
-    """Return the interactions in the sentences of a text; the noun next to a mark shows whether its box is a person."""
+    """Return the interactions in the sentences of a text; the noun next to a mark tells persons from objects."""
     reading = Reading()
     raw = marked.text
     if "<pred>" in raw or "<rel>" in raw:
@@ -406,10 +406,10 @@ def _cells(line: str) -> list[str]:
 
 
 def tagged_records(text: str) -> list[dict[str, Any]]:
-    """Return one record with the content of the outermost tags by name, or no record.
+    """Return [content of the outermost tags by name] for a text with XML-like tags, else [].
 
     "<human_box>1, 2, 3, 4</human_box>" gives [{"human_box": "1, 2, 3, 4"}]. Inner tags and attributes become dicts, and
-    tags of the same name a list. There is no record if a tag is not closed, or all outermost tags are ref, box or quad.
+    tags of the same name a list. Returns [] if a tag is not closed, or if all outermost tags are ref, box or quad.
     """
     if ("</" not in text and "/>" not in text) or not _OPENED.search(text):
         return []
@@ -443,7 +443,7 @@ def _add_child(element: dict[str, Any], name: str, value: Any) -> None:
 
 
 def assigned_records(text: str) -> list[dict[str, Any]]:
-    """Return [record] if two or more names, each once, are assigned lists ("boxes = [[1, 2, 3, 4]]"); else []."""
+    """Return [{name: list}] if a text assigns lists to several names ("boxes = [[1, 2, 3, 4]]"), each once; else []."""
     record: dict[str, Any] = {}
     for match in _ASSIGNED.finditer(text):
         if match[1] in record:
@@ -468,7 +468,7 @@ LONGEST = 20_000  # characters of a text that are read
 
 
 def interactions_of_text(text: str, context: Fields) -> Reading:
-    """Return the interactions in the text of an answer; ``context`` are the other fields of the answer's record."""
+    """Return the interactions in a text that is no JSON; ``context`` are the other fields of its record."""
     text = text[:LONGEST]
     if "   " in text or "\n\n\n" in text or "\t" in text:
         text = _GAP.sub(lambda gap: "\n" if "\n" in gap[0] else " " * _WIDEST, text)

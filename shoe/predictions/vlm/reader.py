@@ -1,4 +1,4 @@
-"""Read the records of a file: single interactions, lists of the interactions of an image, and raw replies."""
+"""Read the records of a file: each is an interaction, a list of the interactions of an image, or a raw reply."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -45,7 +45,7 @@ _REPLIES = ANSWERS[: ANSWERS.index("answer")]
 
 
 class Tally:
-    """Counter of records and items that could not be read, by cause, with the first error of each cause."""
+    """Counter of unreadable records and items by cause; the counts are notes, the first error of each cause is kept."""
 
     def __init__(self, notes: ReadNotes) -> None:
         self._notes = notes
@@ -55,12 +55,12 @@ class Tally:
         self._none: list[dict[Any, Any]] = []
 
     def leave_out(self, error: UnreadableError, cause: str = "", count: int = 1) -> None:
-        """Count items that are left out because of an error; the notes show ``cause``, by default the error's field."""
+        """Count items left out because of an error; the notes name ``cause``, by default the field of the error."""
         self._notes.add("left_out", cause or error.field or "item", count, first=str(error))
         self._first.setdefault("left_out", error)
 
     def add_failed(self, place: str, error: str) -> None:
-        """Count a record with an error in place of an answer; errors of safety filters count as refusals."""
+        """Count a record with the name of an error in place of an answer; a safety filter counts as a refusal."""
         if plain(error) in REFUSALS:
             self.add_refused(place, error)
             return
@@ -73,7 +73,7 @@ class Tally:
         self._first.setdefault("refused", UnreadableError(place, "response", describe_value(reply), "an answer"))
 
     def add_unread(self, place: str, answer: Answer, *, has_cut: bool) -> None:
-        """Count a reply from which nothing was read; ``has_cut``: whether its unreadable items are already counted."""
+        """Count a reply in which nothing was read; ``has_cut``: its unreadable items were already counted."""
         if has_cut:  # the problems of its items are already noted
             self._notes.add("unread")
             return
@@ -97,7 +97,7 @@ class Tally:
         self._notes.add("none", answer if in_words else "")
 
     def check(self, source: Source, triplets: int) -> None:
-        """Raise InputError if most replies of a file are unreadable, or some items are and no triplet was read.
+        """Raise InputError if most replies are unreadable; without any triplet, if anything is unreadable or refused.
 
         The message has the number of unreadable replies and the first error. InputError is also raised if all replies
         state that there are no interactions, but a record contains ground truth.
@@ -129,7 +129,7 @@ class Record:
 
     Attributes:
         image: image name or ID as written; None if there is none.
-        answer: possible answers, and how their generation ended; None if the record itself is an interaction.
+        answer: possible answers, and how their generation ended; None if the record contains interactions directly.
         outer: fields of the record besides the answer.
     """
 
@@ -139,7 +139,7 @@ class Record:
 
 
 def without_reference(record: dict[Any, Any]) -> dict[Any, Any]:
-    """Return a record without the key "answer" if it has text or null under a key before "answer" in ``ANSWERS``.
+    """Return a record without "answer" if another key, such as "prediction", has the reply, or null.
 
     In VLMEvalKit, "answer" is the ground truth; in lmms-eval, "target" is, which is left out beside "filtered_resps".
 
@@ -191,7 +191,7 @@ def _is_reply(name: str, value: Any) -> bool:
 
 
 def records_by_image(opened_record: Record) -> list[dict[Any, Any]]:
-    """Return one record per image if the answer itself names its images; else an empty list."""
+    """Return one record per image named in the answer; [] if none, or only one beside the record's own image."""
     answers = opened_record.answer.answers if opened_record.answer else []
     answer = answers[-1] if answers else None
     if isinstance(answer, str):
@@ -328,7 +328,7 @@ class Reader:
         self._outer = ReadNotes()  # of keys beside replies: most are metadata, but a verdict has two values
 
     def add(self, number: int, record: Any) -> None:
-        """Add the interactions of record ``number``; UnreadableError for an invalid record that is no reply."""
+        """Add the interactions of the record with index ``number``; UnreadableError if it is invalid and no reply."""
         if self._add_standard(record, number):
             return
         place = self._source.record_name(number)

@@ -91,10 +91,10 @@ class Reply:
         values: parsed values of the answer, without skipped drafts.
         pool: all parsed values, in which references to boxes are looked up.
         text: the answer without reasoning.
-        fixed: whether the text differs from one valid JSON value, such as several values or text around a value.
+        fixed: whether the text is not simply one valid JSON value, e.g. if it has several values or other text.
         damaged: whether one of ``values`` is invalid JSON, of which only complete parts were read.
         lost: number of incomplete items, which were not read.
-        drafts: number of skipped lists or drafts.
+        drafts: number of skipped drafts: values with interactions before the last one.
         says_none: whether the text states that there are no interactions.
     """
 
@@ -141,7 +141,7 @@ def parse_json_text(text: str) -> Any:
 
 
 def answer_of(text: str) -> str:
-    """Return the answer in a reply, without the prompt before it and the reasoning around it; ☑ replaces ``[x]``."""
+    """Return the answer in a reply, without prompt and reasoning; check boxes such as ``[x]`` become ☑ or ☐."""
     if any(mark in text for mark in ("<", "ssistant", "ASSISTANT", "\nmodel\n", "[/INST]", "◁")):
         *_, last = [None, *_TURN.finditer(text)] if _MAY_TURN.search(text) else (None,)
         text = text[last.end() :] if last is not None else text
@@ -231,7 +231,7 @@ def _lists_nothing(value: Any) -> bool:
 
 
 def _are_parts_of_one(text: str, found: list[FoundObject], counts: list[int], with_items: list[int]) -> bool:
-    """Return whether values are parts of one answer, with one interaction or person each, and not drafts."""
+    """Return whether values are parts of one answer (one interaction or person each), and not drafts."""
     if any(counts[i] != 1 and isinstance(found[i].value, list) for i in with_items):
         return False
     if any(_DRAFT.search(text[found[a].end : found[b].start]) for a, b in pairwise(with_items)):
@@ -253,11 +253,11 @@ _ERROR_NAMES = ("code", "type", "status", "reason", "message", "error")
 
 @dataclass(slots=True)
 class Wrapper:
-    """Possible answers in the API response that wraps a reply, and how the generation ended.
+    """Possible answers in a record or API response, and how the generation ended.
 
     Attributes:
         answers: texts and structures that may be the answer, the most likely last.
-        choices: number of further choices of the response after the first; they are ignored.
+        choices: number of further choices (sampled answers) in the response, which are ignored.
         is_cut: whether the model stopped at its length limit.
         error: name of the error that the record has instead of an answer; "" if there is none.
         reason: finish reason; "" if unknown.
@@ -271,7 +271,7 @@ class Wrapper:
 
 
 def open_wrapper(node: Any) -> Wrapper:
-    """Return the possible answers in a value, which may be a wrapper or the answer itself."""
+    """Return the possible answers in a value, which may be an API response or the answer itself."""
     wrapper = Wrapper()
     _open(node, wrapper, 0)
     if not wrapper.answers and not wrapper.error and node is not None:
@@ -293,7 +293,7 @@ def open_other_keys(record: dict[Any, Any], excluded: Iterable[object]) -> Wrapp
 
 
 def is_chat(node: Any) -> bool:
-    """Return whether a value is a list of chat turns with speakers."""
+    """Return whether a value is a list of chat messages with a key such as "role"."""
     return isinstance(node, list) and any(_speaker(turn) for turn in node)
 
 

@@ -68,7 +68,7 @@ def _stated(text: str) -> frozenset[bool]:
 
 
 def verdicts_in(answer: Any) -> frozenset[bool]:
-    """Return the verdicts in an answer to a yes/no question: empty, one verdict, or {True, False} if unclear."""
+    """Return {True} for yes, {False} for no, {True, False} if unclear, and an empty set for other answers."""
     if isinstance(answer, str):
         text = _COMMAND.sub(r"\1", _COMMAND.sub(r"\1", answer_of(answer)))
         if holds_data(text):
@@ -88,7 +88,7 @@ def verdicts_in(answer: Any) -> frozenset[bool]:
 
 @lru_cache(1 << 14)
 def split_verdict(text: str) -> tuple[str, bool | None]:
-    """Return a text without its mark of confirmation or denial, and whether the mark confirms (None: no mark).
+    """Return a text without a mark such as ✅ or "? no", and True if the mark confirms, False if it denies, or None.
 
     >>> split_verdict("riding bicycle? no"), split_verdict("✅ riding"), split_verdict("riding")
     (('riding bicycle', False), ('riding', True), ('riding', None))
@@ -122,13 +122,13 @@ def _split_stance(text: str) -> tuple[str, bool | None]:
 
 
 def denies(heading: str) -> bool:
-    """Return whether a heading denies what it introduces, like "What I do not see" and "Candidates I dismissed"."""
+    """Return whether a heading introduces things that are absent: "What I do not see", "Candidates I dismissed"."""
     # "What I do not reject" holds a word that denies and a negation, and denies nothing.
     return len({each[1] is None for each in _DENIES.finditer(heading)}) == 1
 
 
 def split_denied(text: str) -> tuple[str, str]:
-    """Return the lines of a text that state interactions, and the lines that a mark or a heading denies."""
+    """Return the lines of a text that are not denied, and the lines that a mark or their heading denies."""
     text, lines = _YET.sub("", text), dict[bool, list[str]]({True: [], False: []})
     heading, is_listed = True, False
     for line in text.split("\n"):

@@ -19,7 +19,7 @@ _PARTICLES = text.PREPOSITIONS | text.PARTICLES
 
 
 class Interaction(NamedTuple):
-    """One interaction of a pair: verb, object, score as written, and the phrase with verb and object ("" if not split).
+    """Verb, object and score (as written) of a pair; ``phrase``: the text that was split into verb and object, or "".
 
     ``turned``: whether the second box is the human box: "bench, being used by, person", "child, held by, woman".
     """
@@ -37,8 +37,8 @@ class Words(NamedTuple):
     Attributes:
         interactions: the interactions; empty if the words name none or could not be parsed.
         unparsed: the phrase without a recognised verb and object; "" if there is none.
-        thing_relation: the relation as text, if it is between things; else "".
-        doubtful: phrases whose split is uncertain, with the split.
+        thing_relation: the relation as text if its subject is a thing, except "used by a person" and the like; else "".
+        doubtful: phrases that were split with doubt, with the resulting verb and object.
         denied: number of interactions that the words deny ("not riding", "❌ riding"), which are left out.
     """
 
@@ -56,7 +56,7 @@ class _ParsedWords(NamedTuple):
 
 
 def parse_pair_words(pair: Pair) -> Words | None:
-    """Return the interactions in the words of a pair; None if the pair has no words."""
+    """Parse the words of a pair into interactions; None if the pair has no words."""
     (phrase, *said), (target, *of_target) = split_verdict(pair.phrase), split_verdict(pair.target)
     judged = [(verb.score, *split_verdict(verb.text)) for verb in pair.verbs]
     stated = [(words, score) for score, words, verdict in judged if words and verdict is not False]
