@@ -73,7 +73,7 @@ Yes = Annotated[bool, Option("--yes", "-y", help="Spend money without asking for
 Json = Annotated[str | None, Option("--json", help="Write the results as JSON to this file; '-' is standard output.")]
 AskAgain = Annotated[
     str | None,
-    Option(metavar="STATES", help="Repeat requests with these results: unparsable, refused, or both with a comma."),
+    Option(metavar="STATES", help="Repeat requests with these results: unparsable, refused or both."),
 ]
 Cache = Annotated[
     str | None,
