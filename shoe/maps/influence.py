@@ -1,8 +1,8 @@
 """Selection of unrated pairs of senses: the pairs that narrow the interval of a score most, with the fewest ratings.
 
-Two criteria select pairs. The first is for matches whose credit is uncertain: it divides the width of the interval
+Two criteria select pairs. The first is for matches of uncertain similarity: it divides the width of the interval
 among the classes, then among their ground truths, and then between verb and object of a match. The second is for
-unmatched predictions that may be false positives of another class: it selects the pairs that decide on this class,
+unmatched predictions that may be false positives of another class: it selects the pairs that determine this class,
 according to a cautious guess of their values (``shoe.similarity.unrated.Imputed``).
 """
 
@@ -65,18 +65,18 @@ class _Side:
 
 
 def by_credit(open_score: OpenScore, bounds: tuple[Floats, Floats], askable: Wanted, most: int) -> dict[Part, Mask]:
-    """Select unrated pairs of senses on which the matches and their credit depend, to rate them next.
+    """Select the unrated pairs of senses that make the similarity of possible matches most uncertain.
 
     Args:
         open_score: possible matches and false positives if unrated pairs were rated.
-        bounds: (K,) lowest and (K,) highest average precision of K classes, if each unmatched prediction is a false
-            positive of the class most similar today.
-        askable: unrated pairs that a rater may answer.
+        bounds: (K,) lowest and (K,) highest average precision of K classes, if the class of each false positive is the
+            class that is most similar now.
+        askable: (C, S) mask, by part of speech, of unrated pairs that may be sent to the raters.
         most: number of pairs to select; it may be exceeded slightly.
 
     Returns:
-        (C, S) mask of the selected pairs, by part of speech. The pairs account for half of the interval's width, and
-        are at least ``LEAST`` pairs if so many are available.
+        (C, S) mask of the selected pairs, by part of speech: those with the most influence, which cause half of the
+        interval's width together, and at least ``LEAST`` pairs if so many are available.
     """
     sides = _sides(open_score, askable)
     truth, prediction, share = on_matches(open_score, bounds)
@@ -94,10 +94,11 @@ def by_credit(open_score: OpenScore, bounds: tuple[Floats, Floats], askable: Wan
 
 
 def by_false_positives(open_score: OpenScore, askable: Wanted, most: int) -> dict[Part, Mask]:
-    """Select unrated pairs whose guessed values change the class in which an unmatched prediction counts as false.
+    """Select unrated pairs that may decide of which class an unmatched prediction is a false positive.
 
-    Guesses are made per bin of Wu-Palmer similarity (ten bins). If a bin has too few ratings for a guess, pairs of such
-    bins are selected instead. Arguments and return value are as for :func:`by_credit`, without a smallest number.
+    These are pairs whose guessed values would make another class most similar to the prediction. A guess needs ratings
+    of pairs with about the same Wu-Palmer similarity (ten bins); as long as bins have too few ratings, pairs of these
+    bins are selected instead. Arguments and return value are as for :func:`by_credit`, without a minimum number.
     """
     sides = _sides(open_score, askable)
     unfounded = {part: _to_guess_by(side) for part, side in sides.items()}
@@ -126,12 +127,14 @@ def by_false_positives(open_score: OpenScore, askable: Wanted, most: int) -> dic
 
 
 def on_matches(open_score: OpenScore, bounds: tuple[Floats, Floats]) -> tuple[Indices, Indices, Floats]:
-    """Divide the width of the interval of SHOE-mAP among the p possible matches; ``bounds`` as for :func:`by_credit`.
+    """Return how much each of p possible matches contributes to the width of the interval of SHOE-mAP.
 
-    A match is open if a rating could change its similarity. The width caused by a ground truth is divided among its
-    open matches. If it has none, the width is divided among all open matches of the image, as the width caused by false
-    positives is. Return the (p,) index of the ground truth, (p,) row of the prediction, and (p,) width of each match,
-    in units of SHOE-mAP.
+    Each ground truth with an uncertain match, and each uncertain false positive, causes a part of the width. The part
+    of a ground truth is divided among its open matches: those whose similarity a rating could change. The part of a
+    false positive, or of a ground truth without open matches, is divided among all open matches in the image.
+
+    Return the (p,) index of the ground truth, (p,) row of the prediction, and (p,) contribution of each match, in units
+    of SHOE-mAP; 0 for matches that are not open. ``bounds`` are as for :func:`by_credit`.
     """
     scorer, matches, today = open_score.scorer, open_score.matches, open_score.today
     possible = np.flatnonzero(matches.outcomes.possible)

@@ -1,4 +1,4 @@
-"""Read raters.toml. An invalid field gives a one-line message with file, rater, field, found and expected value.
+"""Read raters.toml. Error messages name the file, rater and field, the value found, and the values expected.
 
 ::
 

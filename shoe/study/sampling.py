@@ -12,7 +12,7 @@ from shoe.core.arrays import Floats, Indices, Ints, random_numbers
 from shoe.core.errors import OptionError
 from shoe.lexicon.expressions import POS, Part
 from shoe.lexicon.store import names_of
-from shoe.maps.complete import OPTIONS, look_at
+from shoe.maps.complete import OPTIONS, bound_score
 from shoe.maps.influence import on_matches
 from shoe.scoring.hoi_similarity import HoiSimilarity
 from shoe.scoring.matching.task import Task
@@ -70,7 +70,7 @@ def influential(tasks: Sequence[Task], similarity: Similarity) -> Influential:
     pairs: dict[Senses, list[float]] = {}
     words: dict[Senses, tuple[tuple[str, str], tuple[str, str]]] = {}
     for task in tasks:
-        looked = look_at(EmptyMap(similarity), task)
+        looked = bound_score(EmptyMap(similarity), task)
         if looked.open_score is None:
             continue
         truth, row, share = on_matches(looked.open_score, looked.today)

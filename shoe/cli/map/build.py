@@ -112,7 +112,7 @@ def build(
     if whole:
         if not tables or steps is not None or object_words is not None or parts != _PARTS:
             raise OptionError("--whole-interactions requires --for, and excludes --parts, --steps and --object-words")
-        built_map.check_asked(session)
+        built_map.check_interaction_raters(session)
         source = SimilarityMap.load(similarity)
         planned = plan_whole(classes, tables, source)
         if planned.refused:
@@ -297,7 +297,7 @@ def complete(
     from shoe.maps.complete import CompletedPairs, CompleteEstimate, CompletionSpent, MapCompleted, first_round
     from shoe.maps.complete import complete as complete_map
     from shoe.maps.estimate import estimate, measured_progress
-    from shoe.maps.growing_map import begun
+    from shoe.maps.growing_map import map_to_continue
     from shoe.maps.job import known, rate, rate_pairs
     from shoe.maps.planning import plan_dataset, plan_needed, plan_pairs
     from shoe.report.maps import closing_lines, estimate_table, round_line, rounds_table
@@ -311,7 +311,7 @@ def complete(
     start = SimilarityMap.load(map, ENSEMBLE)
     folder = out or Path(f"{start.name}-completed")
     again, asking = model_requests.parse_states(ask_again), model_requests.parse_engine(engine, gpus)
-    begin = begun(start, folder)
+    begin = map_to_continue(start, folder)
     ledger = ledger or folder.absolute().parent / _LEDGER
     session = _open_raters(raters, None, ledger, shard, again, open_cache(cache, say, create=not dry_run))
     part = session.shard
