@@ -170,7 +170,8 @@ def ablate(
         some = [subset for subset in subsets if size in (None, len(subset.raters))]
         of_kind = {kind: spread_of(subset.human[kind].agreement for subset in some if subset.human) for kind in beside}
         people = {kind: spread for kind, spread in of_kind.items() if spread}
-        return Spreads(*(spread_of(getattr(one, name) for one in some) for name in ("map", "mf1")), people or None)
+        mean_ap, mf1 = (spread_of(getattr(subset, name) for subset in some) for name in ("map", "mf1"))
+        return Spreads(mean_ap, mf1, people or None)
 
     sizes = Counter(len(subset.raters) for subset in subsets)
     return MapAblate(

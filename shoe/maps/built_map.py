@@ -248,8 +248,7 @@ def account(raters: Raters, outcome: Outcome, rules: Rules) -> Account:
 
 def unanswered(rated: Rated) -> np.typing.NDArray[np.int64]:
     """Return, for each of C columns of a map, the number of questions that its rater still has to answer."""
-    count: np.typing.NDArray[np.int64] = (rated.asked & pending(rated.states)).sum(axis=0)
-    return count
+    return np.asarray((rated.asked & pending(rated.states)).sum(axis=0))
 
 
 def is_complete(outcome: Outcome) -> bool:

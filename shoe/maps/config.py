@@ -116,7 +116,7 @@ def _settings(config: RaterConfig, use: str) -> dict[str, Any]:
 
 
 def identity_of(config: RaterConfig) -> dict[str, Any]:
-    """Return the settings of a rater that its answers depend on, for use in answer keys and as the name of its ledger.
+    """Return the settings of a rater that its answers depend on, for its answer keys and the name of its ledger.
 
     Prompts, API key and URL are not included. :func:`shoe.llm.ledger.comparable` removes further settings.
     """

@@ -18,7 +18,6 @@ from shoe.scoring.semantic import SemanticResult, semantic_score
 from shoe.similarity import SimilarityMap
 
 _LARGEST = 10
-_MOVES = 10
 
 
 class ValueDifference(Document, frozen=True):
@@ -115,7 +114,7 @@ class MapDiff(Document, frozen=True):
         if reports:
             scores = ((semantic_of(each), str(each.signature)) for each in reports)
             under_a, under_b = (ScoredBy(map=of.map, mf1=of.mf1, signature=signature) for of, signature in scores)
-            moved = ScoreDiff(under_a, under_b, class_moves(*reports)[:_MOVES])
+            moved = ScoreDiff(under_a, under_b, class_moves(*reports)[:_LARGEST])
         return cls(of_a, of_b, a.ensemble, parts["verb"], parts["object"], moved)
 
     @property

@@ -101,7 +101,7 @@ class RaterEstimate(Document, frozen=True):
     Attributes:
         answered: number of answers that are already in the ledger or in the user's cache.
         pairs: number of remaining questions; each repeat counts.
-        requests, input_tokens, output_tokens: their number; absent for a rater without prompts.
+        requests, input_tokens, output_tokens: number of requests or tokens; absent for a rater without prompts.
         cost: cost in the currency of the estimate; absent for a rater without prompts, or if its price is unknown.
         hours: hours of work; absent if unknown.
         cached: number of the answers that are in the cache, but not in the ledger.

@@ -122,7 +122,6 @@ def compare_people(human: HumanRatings, values: Floats) -> HumanAgreement:
     """Return the agreement of human ratings with a map's (N,) values of the same pairs; pairs with NaN are left out."""
     known = ~np.isnan(values)
     ours, theirs = values[known], human.values[known]
-    # See A29 in the protocols.
     agreement = 1 - float(np.abs(ours - theirs).mean()) if len(ours) else None
     return HumanAgreement(len(ours), agreement, pearson(ours, theirs), spearman(ours, theirs))
 

@@ -85,12 +85,10 @@ def by_credit(open_score: OpenScore, bounds: tuple[Floats, Floats], askable: Wan
     gaps = {part: side.open[cell_of[part]] for part, side in sides.items()}
     total = gaps["verb"] + gaps["object"]
     total[total == 0] = 1
-    cells = []
-    for part, side in sides.items():
-        influence = np.zeros(side.open.shape)
+    influences = {part: np.zeros(side.open.shape) for part, side in sides.items()}
+    for part, influence in influences.items():
         np.add.at(influence, cell_of[part], share * gaps[part] / total)
-        cells.append(_Cells.from_side(part, side, influence))
-    return _densest(cells, {part: side.askable.shape for part, side in sides.items()}, most)
+    return _densest(sides, influences, most)
 
 
 def by_false_positives(open_score: OpenScore, askable: Wanted, most: int) -> dict[Part, Mask]:
@@ -171,45 +169,30 @@ def _sides(open_score: OpenScore, askable: Wanted) -> dict[Part, _Side]:
     return {"verb": verbs, "object": objects}
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Cells:
-    """Cells (a class word with a predicted word) that influence the score, and the pairs behind them.
+def _densest(sides: Mapping[Part, _Side], influences: Mapping[Part, Floats], most: int) -> dict[Part, Mask]:
+    """Return the (C, S) masks of pairs in the cells of highest influence per pair, up to half of the influence.
 
-    Attributes:
-        influence: influence of each cell on the interval's width.
-        count: number of askable pairs of each cell.
-        pair: flat indices, in the (C, S) grid, of the askable pairs of all cells, one cell after the other.
+    A cell is a class word with a predicted word; ``influences`` are the cells' influences on the interval's width.
     """
-
-    part: Part
-    influence: Floats
-    count: Indices
-    pair: Indices
-
-    @classmethod
-    def from_side(cls, part: Part, side: _Side, influence: Floats) -> "_Cells":
-        row, word = np.nonzero(influence)
+    values, counts, pairs_of = [], [], []  # per part: influence of each cell, number and flat indices of its pairs
+    for part, side in sides.items():
+        row, word = np.nonzero(influences[part])
         cell, classes, senses = side.lookups.pairs(row, word)
         asked = side.askable[classes, senses]
-        pair = (classes * np.int64(side.askable.shape[1]) + senses)[asked]
-        return cls(part, influence[row, word], np.bincount(cell[asked], minlength=len(row)), pair)
-
-
-def _densest(cells: list[_Cells], shapes: Mapping[Part, tuple[int, ...]], most: int) -> dict[Part, Mask]:
-    """Return the (C, S) masks of pairs in the cells of highest influence per pair, up to half of the influence."""
-    influence = np.concatenate([part.influence for part in cells])
-    count = np.concatenate([part.count for part in cells])
+        values.append(influences[part][row, word])
+        counts.append(np.bincount(cell[asked], minlength=len(row)))
+        pairs_of.append((classes * np.int64(side.askable.shape[1]) + senses)[asked])
+    influence, count = np.concatenate(values), np.concatenate(counts)
     density = np.where(count > 0, influence / np.maximum(count, 1), 0.0)
     order = np.argsort(-density, kind="stable")
     pairs, reached = (np.cumsum(column[order]) - column[order] for column in (count, influence))
     half = _SHARE * influence[count > 0].sum()
     taken = np.zeros(len(influence), bool)
     taken[order[((reached < half) | (pairs < LEAST)) & (pairs < most)]] = True
-    wanted = {}
-    ends = np.cumsum([len(part.count) for part in cells])
-    for part, of_part in zip(cells, np.split(taken, ends[:-1]), strict=True):
-        wanted[part.part] = np.zeros(shapes[part.part], bool)
-        wanted[part.part].ravel()[part.pair[np.repeat(of_part, part.count)]] = True
+    wanted = {part: np.zeros(side.askable.shape, bool) for part, side in sides.items()}
+    chosen = np.split(taken, np.cumsum([len(number) for number in counts])[:-1])
+    for mask, of_part, number, pair in zip(wanted.values(), chosen, counts, pairs_of, strict=True):
+        mask.ravel()[pair[np.repeat(of_part, number)]] = True
     return wanted
 
 

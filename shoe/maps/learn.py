@@ -429,8 +429,7 @@ def _learn_part(
 
     def in_either_role(test: Mask) -> Mask:
         # Ratings of a held-out class's own sense with other classes would reveal it, so these are excluded as well.
-        excluded: Mask = test | (fold_of_sense[grid.senses[grid.column]] == class_fold[grid.row[test][:1]])
-        return excluded
+        return np.asarray(test | (fold_of_sense[grid.senses[grid.column]] == class_fold[grid.row[test][:1]]))
 
     by_class = grid.cross_validate(class_fold[grid.row], in_either_role)
     progress(f"{part}s: training on all pairs")
@@ -495,8 +494,7 @@ def _quantise(predicted: Floats, grid: RatingGrid, held_out: Floats) -> LearnedP
 
 def _levels(predicted: Floats) -> Indices:
     """Return the level, 0 to 15, of each prediction 0 to 4; levels are equal steps of the prediction's square root."""
-    found: Indices = np.minimum(np.sqrt(predicted / HIGHEST) * _LEVELS, _LEVELS - 1).astype(np.int64)
-    return found
+    return np.asarray(np.minimum(np.sqrt(predicted / HIGHEST) * _LEVELS, _LEVELS - 1), np.int64)
 
 
 def _shared_error(table: LearnedPart, grid: RatingGrid, held_out: Floats) -> NDArray[np.float32]:
@@ -555,7 +553,7 @@ def _candidates(part: Part, classes: Ints) -> Ints:
     return np.union1d(within(classes, steps)[1], used).astype(np.int32)
 
 
-def teach(map: str, progress: Callable[[str], None] = lambda _: None) -> MapLearned:  # noqa: A002 - as elsewhere
+def train_on_map(map: str, progress: Callable[[str], None] = lambda _: None) -> MapLearned:  # noqa: A002 - as elsewhere
     """Train a model on a map's ratings, and write predicted ratings into the map's folder.
 
     Return the size and the validation of the prediction table, per part of speech, as written to map.json.

@@ -31,7 +31,6 @@ class LocalModel:
     """A model that runs on this machine; program code in a model's repository is never executed.
 
     Attributes:
-        name: prefix of error messages about the model.
         torch, transformers: the imported libraries.
         device: "cpu" or "cuda".
     """

@@ -118,7 +118,6 @@ def _links() -> tuple[Indices, Synsets]:
 
 
 def _join(owner: Indices, synset: Synsets) -> Indices:
-    """Encode pairs of an index and a sense ID as single numbers; :func:`_split` decodes the numbers."""
     return owner.astype(np.int64) * len(lexicon()) + synset
 
 

@@ -38,7 +38,7 @@ from shoe.llm.ledger import (
     name_of,
     pending,
 )
-from shoe.llm.ledger_writer import Writer, merge, writing
+from shoe.llm.ledger_writer import Writer, writing
 from shoe.llm.recorder import LedgerRecorder, Tally, Terms
 from shoe.llm.workers import Ask, Job, Spread
 from shoe.maps.config import Backend, RaterConfig, RatersFile, conversion_settings, identity_of
@@ -117,10 +117,6 @@ class RaterSession:
         self._earlier = [Ledger(path, other, partial(_parsed, backend)) for path, other in others if path != whole]
         own, base = (folder / shard.folder / whole.name, whole) if shard else (whole, None)
         self.ledger = Ledger(own, identity, partial(_parsed, backend), base=base)
-
-    def merge(self, say: Callable[[str], None]) -> int:
-        """Move the lines of other processes' ledgers to this ledger, and return their number; see ledger_writer.merge."""
-        return merge(self.ledger.path, self.ledger.identity, self.ledger.parse, say)
 
     def ask_again(self, states: Sequence[str], say: Callable[[str], None]) -> None:
         """Discard stored answers without a rating, so that their questions are sent again.

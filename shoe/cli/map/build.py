@@ -185,6 +185,7 @@ def _open_raters(
     """
     from shoe.engines.base import Shard
     from shoe.llm.cache import AnswerCache
+    from shoe.llm.ledger_writer import merge
     from shoe.maps.prompts import Prompts
     from shoe.maps.raters_toml import read_raters
     from shoe.maps.session import Raters
@@ -198,7 +199,8 @@ def _open_raters(
     session = Raters(read_raters(raters), Prompts.read(prompts), ledger, part)
     for each in session.sessions:
         each.cache = AnswerCache(store, each.ledger) if store and each.config.prompted else None
-    if merged := sum(each.merge(say) for each in session.sessions):
+    ledgers = [each.ledger for each in session.sessions]
+    if merged := sum(merge(each.path, each.identity, each.parse, say) for each in ledgers):
         say(f"merged {merged:,} lines from the ledgers of other runs")
     return session
 

@@ -231,8 +231,8 @@ def learn(map: options.Map, json: options.Json = None) -> None:
     uses the predicted ratings for unrated pairs if unrated=learned. This command requires shoe-eval[llm]; scoring with
     the predicted ratings does not.
     """
-    from shoe.maps.learn import teach
+    from shoe.maps.learn import train_on_map
     from shoe.report.maps import learned_table
 
-    found = teach(map, lambda line: print(line, file=sys.stderr))
+    found = train_on_map(map, lambda line: print(line, file=sys.stderr))
     put_report(found, json, lambda to: to.print(learned_table(found)))

@@ -214,9 +214,17 @@ class Reader(Model):
         """
         padding = self.tokenizer.pad_token_id
         arrays = padded(prompts, self.batch_size, length, 0 if padding is None else padding, "left")
+        torch = self.torch
         try:
-            shares, mass = self._read(arrays)
-        except self.torch.OutOfMemoryError:
+            with torch.inference_mode():
+                tensors = {name: torch.from_numpy(array).to(self.device) for name, array in arrays.items()}
+                wanted = {"logits_to_keep": 1, "use_cache": False, **tensors}
+                found = self.model(**{name: value for name, value in wanted.items() if name in self._accepted})
+                scores = found.logits[:, -1].double()
+                of_ratings = torch.stack([scores[:, tokens].logsumexp(dim=1) for tokens in self._ratings], dim=1)
+                mass = (of_ratings.logsumexp(dim=1) - scores.logsumexp(dim=1)).exp().cpu().numpy()
+                shares = of_ratings.softmax(dim=1).cpu().numpy()
+        except torch.OutOfMemoryError:
             raise OptionError(
                 f"{self.name} does not fit into the device's memory with batches of {self.batch_size}: "
                 "set a smaller batch_size, or dtype to bfloat16"
@@ -224,17 +232,6 @@ class Reader(Model):
         if not np.isfinite(shares).all():
             raise OptionError(f"{self.name} gives non-finite probabilities in {self._dtype}: try another dtype")
         return shares[: len(prompts)], mass[: len(prompts)]
-
-    def _read(self, arrays: Mapping[str, Tokens]) -> tuple[Floats, Floats]:
-        torch = self.torch
-        with torch.inference_mode():
-            tensors = {name: torch.from_numpy(array).to(self.device) for name, array in arrays.items()}
-            wanted = {"logits_to_keep": 1, "use_cache": False, **tensors}
-            found = self.model(**{name: value for name, value in wanted.items() if name in self._accepted})
-            scores = found.logits[:, -1].double()
-            of_ratings = torch.stack([scores[:, tokens].logsumexp(dim=1) for tokens in self._ratings], dim=1)
-            mass = (of_ratings.logsumexp(dim=1) - scores.logsumexp(dim=1)).exp()
-            return of_ratings.softmax(dim=1).cpu().numpy(), mass.cpu().numpy()
 
     def _conversation(self, prompt: Rendered) -> str:
         if not self.tokenizer.chat_template:
