@@ -97,7 +97,7 @@ CLASSES = "classes.tsv"
 
 
 @dataclass(frozen=True, slots=True)
-class Carried:
+class ConvertedPairs:
     """Result of converting the pairs of one part of speech to another lexicon.
 
     Attributes:
@@ -116,7 +116,7 @@ class Carried:
     classes_lost: tuple[str, ...]
 
 
-def carry(similarity: SimilarityMap, to: Lexicon, folder: Path, classes: HoiClasses) -> dict[Part, Carried]:
+def carry(similarity: SimilarityMap, to: Lexicon, folder: Path, classes: HoiClasses) -> dict[Part, ConvertedPairs]:
     """Convert a map from the lexicon in use to another lexicon, and write it together with a converted class table.
 
     If two pairs become one pair, it gets the higher of each rater's two ratings. Predicted ratings and ratings of whole
@@ -168,7 +168,7 @@ def carried_classes(classes: HoiClasses, number: np.typing.NDArray[np.int32], to
     return class_table(lines)
 
 
-def _moved(table: RatedPairs, number: np.typing.NDArray[np.int32], to: Lexicon) -> tuple[RatedPairs, Carried]:
+def _moved(table: RatedPairs, number: np.typing.NDArray[np.int32], to: Lexicon) -> tuple[RatedPairs, ConvertedPairs]:
     class_sense, sense = number[table.class_sense], number[table.sense]
     no_class = class_sense < 0
     there = ~no_class & (sense >= 0) & (class_sense != sense)
@@ -178,7 +178,7 @@ def _moved(table: RatedPairs, number: np.typing.NDArray[np.int32], to: Lexicon) 
         ratings = np.full((len(distinct), table.ratings.shape[1]), -1, np.int8)
         np.maximum.at(ratings, of, table.ratings[there])
         moved = RatedPairs(class_sense[there][first], sense[there][first], ratings).by_name()
-    counts = Carried(
+    counts = ConvertedPairs(
         pairs=len(table),
         kept=len(distinct),
         without_class=int(no_class.sum()),

@@ -70,9 +70,10 @@ class Draft:
     def from_map(
         cls, similarity: SimilarityMap, raters: Sequence[Rater], purpose: Mapping[str, Any], known: Rate | None = None
     ) -> Self:
-        """Create a draft from a map; arguments and errors are as for :func:`shoe.maps.complete.complete`.
+        """Create a draft from a map; the arguments are as for :func:`shoe.maps.complete.complete`.
 
-        If the map's last completion was for the same ``purpose`` by the same raters, it is continued.
+        If the map's last completion was for the same ``purpose`` by the same raters, it is continued. Raise OptionError
+        if a rater has the same name as a rater of the map, and another model.
         """
         columns = all_columns(similarity, raters)
         active, old = [rater.name for rater in raters], range(len(similarity.raters))

@@ -79,7 +79,7 @@ def by_credit(open_score: OpenScore, bounds: tuple[Floats, Floats], askable: Wan
         interval's width together, and at least ``LEAST`` pairs if so many are available.
     """
     sides = _sides(open_score, askable)
-    truth, prediction, share = on_matches(open_score, bounds)
+    truth, prediction, share = width_per_match(open_score, bounds)
     hoi = open_score.scorer.hoi[truth]
     cell_of = {part: (side.row[hoi], side.word[prediction]) for part, side in sides.items()}
     gaps = {part: side.open[cell_of[part]] for part, side in sides.items()}
@@ -124,7 +124,7 @@ def by_false_positives(open_score: OpenScore, askable: Wanted, most: int) -> dic
     return wanted
 
 
-def on_matches(open_score: OpenScore, bounds: tuple[Floats, Floats]) -> tuple[Indices, Indices, Floats]:
+def width_per_match(open_score: OpenScore, bounds: tuple[Floats, Floats]) -> tuple[Indices, Indices, Floats]:
     """Return how much each of p possible matches contributes to the width of the interval of SHOE-mAP.
 
     Each ground truth with an uncertain match, and each uncertain false positive, causes a part of the width. The part

@@ -13,7 +13,7 @@ from shoe.core.errors import OptionError
 from shoe.lexicon.expressions import POS, Part
 from shoe.lexicon.store import names_of
 from shoe.maps.complete import OPTIONS, bound_score
-from shoe.maps.influence import on_matches
+from shoe.maps.influence import width_per_match
 from shoe.scoring.hoi_similarity import HoiSimilarity
 from shoe.scoring.matching.task import Task
 from shoe.similarity import Similarity, combine
@@ -73,7 +73,7 @@ def influential(tasks: Sequence[Task], similarity: Similarity) -> Influential:
         looked = bound_score(EmptyMap(similarity), task)
         if looked.open_score is None:
             continue
-        truth, row, share = on_matches(looked.open_score, looked.today)
+        truth, row, share = width_per_match(looked.open_score, looked.today)
         classes, table = task.truth.classes, task.predictions
         cells = np.stack([looked.open_score.scorer.hoi[truth], table.verb[row], table.object[row]])
         (hoi, verb, object_), at = np.unique(cells, axis=1, return_inverse=True)

@@ -207,10 +207,9 @@ class Reader(Model):
         return tokens
 
     def read(self, prompts: Sequence[Sequence[int]], length: int) -> tuple[Floats, Floats]:
-        """Return the (n, 5) probabilities of the ratings 0 to 4 after n prompts, and their (n,) sums.
+        """Return the (n, 5) probabilities of the ratings 0 to 4 after n prompts, scaled to sum 1, and (n,) real sums.
 
-        The probabilities are divided by their sum; so each row adds up to 1. ``prompts`` are at most ``batch_size``
-        token sequences, which are padded to ``length``.
+        ``prompts`` are at most ``batch_size`` token sequences, which are padded to ``length``.
         """
         padding = self.tokenizer.pad_token_id
         arrays = padded(prompts, self.batch_size, length, 0 if padding is None else padding, "left")

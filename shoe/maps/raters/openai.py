@@ -52,7 +52,7 @@ class OpenAI(RaterConfig, frozen=True, kw_only=True):
         return _ChatEndpoint(self)
 
     def identity(self) -> Mapping[str, Any]:
-        """Return the sentence that is added to a question on its second attempt, because answers depend on it."""
+        """Return {"second_time": sentence added to a question on its second attempt}; answers depend on it."""
         return {"second_time": SECOND_TIME}
 
 
