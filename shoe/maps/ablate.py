@@ -10,8 +10,8 @@ from msgspec import structs
 from shoe.core.documents import Correlation, Count, Document, Fraction
 from shoe.core.errors import OptionError
 from shoe.core.statistics import nearest_measures
-from shoe.maps.diff import semantic_of, under
-from shoe.maps.human_ratings import HumanAgreement, HumanKind, HumanRatings, compare_people, values_beside
+from shoe.maps.diff import rescore, semantic_of
+from shoe.maps.human_ratings import HumanAgreement, HumanKind, HumanRatings, compare_people, map_values
 from shoe.maps.info import rater_agreements
 from shoe.scoring.score import Report
 from shoe.similarity import SimilarityMap
@@ -26,9 +26,9 @@ class Subset(Document, frozen=True):
 
     Attributes:
         raters: names of the raters in the subset, in the map's order.
-        rated: number of verb pairs ("verbs") and object pairs ("objects") that at least one rater of the subset rated.
-        map, mf1: SHOE-mAP and SHOE-mF1 with this subset; None if no predictions are scored, or if undefined.
-        human: agreement with human ratings, per kind of human ratings.
+        rated: number of verb pairs ("verbs") and object pairs ("objects") with a rating by a rater of the subset.
+        map, mf1: SHOE-mAP and SHOE-mF1 with this subset; absent if no predictions are scored, or if undefined.
+        human: agreement with human ratings, per kind of human ratings; absent without human ratings.
     """
 
     raters: list[str]
@@ -54,7 +54,7 @@ class SubsetSpread(Document, frozen=True, kw_only=True):
 
 
 class Spreads(Document, frozen=True):
-    """Dispersion of SHOE-mAP, SHOE-mF1 and human agreement over all subsets; a metric without values is absent."""
+    """Mean and range of SHOE-mAP, SHOE-mF1 and human agreement over all subsets; a metric without values is absent."""
 
     map: SubsetSpread | None = None
     mf1: SubsetSpread | None = None
@@ -62,7 +62,7 @@ class Spreads(Document, frozen=True):
 
 
 class SizeSpreads(Document, frozen=True):
-    """Dispersion of SHOE-mAP, SHOE-mF1 and human agreement over the subsets with ``size`` raters."""
+    """Mean and range of SHOE-mAP, SHOE-mF1 and human agreement over the subsets that consist of ``size`` raters."""
 
     size: Count
     subsets: Count
@@ -80,7 +80,7 @@ class RaterCorrelation(Document, frozen=True):
 
 
 class NumberOfRatings(Document, frozen=True):
-    """Number of pairs rated by people, and number of their ratings."""
+    """Number of pairs rated by people, and number of ratings of these pairs, of which a pair may have several."""
 
     pairs: Count
     ratings: Count
@@ -93,10 +93,10 @@ class MapAblate(Document, frozen=True):
         correlations: per part of speech ("verbs", "objects"), correlation of every two raters.
         subsets: results per subset, by number of raters and then by the map's order of raters; the last subset contains
             all raters.
-        sizes: dispersion of the metrics over the subsets of each size.
-        all_subsets: dispersion of the metrics over all subsets.
-        signature: signature of the score; absent if nothing was scored.
-        human: number of human ratings, per kind.
+        sizes: mean and range of the metrics over the subsets with the same number of raters, by this number.
+        all_subsets: mean and range of the metrics over all subsets.
+        signature: signature of the scores; absent if no predictions were scored.
+        human: number of pairs and of ratings in the human ratings, per kind.
     """
 
     name: str
@@ -112,9 +112,9 @@ class MapAblate(Document, frozen=True):
 
 
 def spread_of(figures: Iterable[float | None]) -> SubsetSpread | None:
-    """Return mean, sample standard deviation (as in the paper's Table 1), lowest and highest of some values.
+    """Return mean, sample standard deviation (as in the paper's Table 1), minimum and maximum of ``figures``.
 
-    None values are skipped; the result is None if all are None.
+    None values are skipped; the result is None if there are no other values.
     """
     values = np.array([value for value in figures if value is not None], np.float64)
     if not len(values):
@@ -129,7 +129,10 @@ def spread_of(figures: Iterable[float | None]) -> SubsetSpread | None:
 
 
 def subsets_of(raters: int) -> list[tuple[int, ...]]:
-    """Return all non-empty subsets of the columns 0 to ``raters`` - 1, by size; raise OptionError above 10 raters."""
+    """Return all non-empty subsets of the column indices 0 to ``raters`` - 1, small subsets first.
+
+    Raise OptionError if ``raters`` is more than 10.
+    """
     if raters > MOST_RATERS:
         found = f"{raters} raters with {2**raters - 1:,} subsets"
         raise OptionError(f"map ablate: found {found}, expected at most {MOST_RATERS} raters")
@@ -145,9 +148,9 @@ def ablate(
     """Compute scores and human agreement of a map for every non-empty subset of its raters.
 
     Args:
-        report: report of predictions scored with all raters; they are scored again with each subset. None: no scores.
+        report: report on predictions, which are scored again with each subset; if None, no scores are computed.
         human: human ratings, at most one entry per kind.
-        track: function that yields the elements of the list of subsets and shows the progress.
+        track: function that wraps the list of subsets in an iterator that shows the progress.
 
     Raises:
         OptionError: if the map has more than 10 raters.
@@ -157,7 +160,7 @@ def ablate(
     beside = {ratings.kind: _beside(ratings, similarity, chosen_sets) for ratings in human}
     for number, chosen in enumerate(track(chosen_sets)):
         fewer = similarity.with_raters(chosen)
-        semantic = semantic_of(under(report, fewer)) if report else None
+        semantic = semantic_of(rescore(report, fewer)) if report else None
         rated = {f"{part}s": int(table.rated.sum()) for part, table in fewer.tables.items()}
         scores = (semantic.map, semantic.mf1) if semantic else (None, None)
         people = {kind: found[number] for kind, found in beside.items()} or None
@@ -167,9 +170,8 @@ def ablate(
         some = [subset for subset in subsets if size in (None, len(subset.raters))]
         of_kind = {kind: spread_of(subset.human[kind].agreement for subset in some if subset.human) for kind in beside}
         people = {kind: spread for kind, spread in of_kind.items() if spread}
-        return Spreads(
-            spread_of(subset.map for subset in some), spread_of(subset.mf1 for subset in some), people or None
-        )
+        mean_ap, mf1 = (spread_of(getattr(subset, name) for subset in some) for name in ("map", "mf1"))
+        return Spreads(mean_ap, mf1, people or None)
 
     sizes = Counter(len(subset.raters) for subset in subsets)
     return MapAblate(
@@ -197,7 +199,7 @@ def _beside(human: HumanRatings, similarity: SimilarityMap, subsets: Sequence[tu
     ``among_best`` is set for the subsets that cover at least ``LEAST_SHARE`` of the rated pairs. They are compared on
     the pairs that all of them cover.
     """
-    values = np.stack([values_beside(human, similarity, chosen) for chosen in subsets], axis=1)
+    values = np.stack([map_values(human, similarity, chosen) for chosen in subsets], axis=1)
     found = [compare_people(human, column) for column in values.T]
     wide = np.flatnonzero((~np.isnan(values)).mean(axis=0) >= LEAST_SHARE)
     near = 1 - np.abs(values[:, wide] - human.values[:, None])

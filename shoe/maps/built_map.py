@@ -1,4 +1,4 @@
-"""Write the ratings of a run as a map, with their provenance in map.json. Equal answers give equal files."""
+"""Write the ratings of a run as a map, whose map.json records their provenance. Equal answers give equal files."""
 
 import os
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from shoe.core.errors import InputError, OptionError, quote
 from shoe.lexicon.expressions import POS
 from shoe.llm.budget import Budget
 from shoe.llm.ledger import State, canonical, pending
-from shoe.maps.config import identity_of, reading_of
+from shoe.maps.config import conversion_settings, identity_of
 from shoe.maps.growing_map import all_columns, in_columns, widen
 from shoe.maps.job import PAPER, Outcome, Rated, rated_pairs
 from shoe.maps.planning import Rules, WholePlan
@@ -27,8 +27,8 @@ WHOLE_MARK = "whole"
 """Key in map.json for the provenance of ratings of whole interactions."""
 
 
-def check_asked(raters: Raters) -> None:
-    """Raise OptionError if a rater can only compare senses, not whole interactions."""
+def check_interaction_raters(raters: Raters) -> None:
+    """Raise OptionError if one of the raters can only compare senses, and not whole interactions."""
     for config in raters.file.raters:
         if not (config.prompted or config.interactions):
             raise OptionError(
@@ -38,11 +38,11 @@ def check_asked(raters: Raters) -> None:
 
 
 def write_whole(folder: Path, similarity: SimilarityMap, raters: Raters, outcome: Outcome, planned: WholePlan) -> None:
-    """Write a copy of a map that also has the ratings of whole interactions from a run.
+    """Write a copy of the map ``similarity`` with the ratings of whole interactions that a run added.
 
-    The run's ratings replace the map's ratings of the same pairs of interactions. An earlier map in the folder is
-    replaced. Each rater of the run gets a new column unless the map has a column of its name. Raise InputError if the
-    folder cannot be written, and OptionError if a map's rater of this name has another model.
+    An earlier map in the folder is replaced. Ratings of the run replace ratings of the same interactions in the map.
+    Each rater of the run gets a new column, unless the map has a rater of the same name and model. Raise OptionError if
+    their models differ, and InputError if the folder cannot be written.
     """
     new = list(raters_of(raters, outcome))
     columns = all_columns(similarity, new)
@@ -80,13 +80,13 @@ MARK = "built"
 
 
 class PartPlan(Document, frozen=True):
-    """Pairs that a run was to rate, of one part of a map: verbs, objects or interactions.
+    """Size of one part of a run: pairs of verbs, of objects or of whole interactions.
 
     Attributes:
-        rule: rule by which the pairs were selected.
-        rows: number of (class sense, sense) pairs in the map.
-        questions: number of questions for a rater; two class senses are one question, although they are two pairs.
-        unanswered: number of answers that are still missing, summed over the map's columns.
+        rule: description of the rule by which the pairs were selected.
+        rows: number of ordered (class sense, sense) pairs.
+        questions: number of questions for a rater: unordered pairs, so that two class senses are a single question.
+        unanswered: number of questions without a final answer, summed over the columns of the map.
     """
 
     rule: str
@@ -96,16 +96,16 @@ class PartPlan(Document, frozen=True):
 
 
 class Prefilter(Document, frozen=True):
-    """Number of pairs that the first rater rated 0, and disagreement of the other raters on a sample of them.
+    """Test of the prefilter: how often other raters rate pairs above 0 that the first rater rated 0.
 
     Attributes:
         rater: name of the first rater.
-        zeros: number of pairs that the first rater rated 0.
-        sample: number of these pairs that the other raters rate nevertheless.
+        zeros: number of questions that the first rater rated 0; the other raters skip them, except for a sample.
+        sample: number of questions in the sample.
         seed: random seed of the sample.
-        disagreement: for each column of the other raters, number of sampled pairs that are rated (rated) and that are
+        disagreement: for each column of the other raters, number of sampled questions with a rating (rated), number
             rated 1 or more (not_zero), their ratio (share) and its interval_95; columns without ratings are left out.
-        share_in_the_paper: lowest and highest fraction of pairs rated 1 or more in the SHOE paper's sample.
+        share_in_the_paper: lowest and highest ``share`` of the raters in the SHOE paper.
     """
 
     rater: str
@@ -117,11 +117,11 @@ class Prefilter(Document, frozen=True):
 
 
 class Account(Document, frozen=True, kw_only=True):
-    """Plan of a run, and whether it is complete; a part is "verbs", "objects" or "interactions".
+    """Planned pairs of a run, and whether they are rated.
 
     Attributes:
         complete: whether all questions have a final answer.
-        plan: planned pairs by part.
+        plan: planned pairs by part: "verbs", "objects" or "interactions".
         prefilter: test of the prefilter by part; absent if no prefilter was used.
     """
 
@@ -131,7 +131,7 @@ class Account(Document, frozen=True, kw_only=True):
 
 
 class Column(Document, frozen=True):
-    """Number of questions for one column of a map by state: rated, refused, unparsable, unrated, not_asked."""
+    """Number of questions of one column of a map by state: rated, refused, unparsable, unrated or not_asked."""
 
     name: str
     verbs: dict[str, Count] | None = None
@@ -172,14 +172,14 @@ class BuildRun(Document, frozen=True):
 
 
 class MapBuilt(Account, frozen=True, kw_only=True):
-    """Plan and completeness of a built map, state of each column, and the run that added the latest ratings."""
+    """Result of ``shoe map build``: plan, number of questions by state for each column, and counts of this run."""
 
     columns: list[Column]
     run: BuildRun
 
     @classmethod
     def from_outcome(cls, raters: Raters, outcome: Outcome, budget: Budget, rules: Rules) -> Self:
-        """Return a run as a JSON document; ``rules`` are the rules by which pairs were selected, per part."""
+        """Return the result of a run; ``rules`` describe, per part, how the pairs were selected."""
         columns = [
             Column(name, **{f"{part}s": states_of(rated, column) for part, rated in outcome.parts.items()})
             for column, name in enumerate(raters.columns)
@@ -195,35 +195,31 @@ class MapBuilt(Account, frozen=True, kw_only=True):
 
 
 def check_place(folder: Path, mark: str = MARK) -> None:
-    """Raise an error unless a map may be written to a folder; unfinished maps of killed processes are handled first.
+    """Raise an error unless a map may be written to a folder; leftovers of killed processes are cleared first.
 
-    The folder must be new or empty, or contain a map of an earlier run, whose map.json has the key ``mark``. Raise
-    InputError if it contains anything else or cannot be written, and OptionError if its name is no valid name of a map.
+    The folder must be new or empty, or contain a map of an earlier run, whose map.json has the key ``mark``: otherwise
+    raise InputError. Raise OptionError if the folder's name is not printable.
     """
     name = Path(os.path.realpath(folder)).name
     if not name or not name.isprintable():
         raise OptionError(f"OUT: found {quote(str(folder))}, expected a folder with a printable name")
     clear_leftovers(folder)
-    if folder.is_dir():
-        try:
-            about = msgspec.json.decode((folder / ABOUT).read_bytes())
-        except (OSError, ValueError, RecursionError):
-            about = None
-        if not any(folder.iterdir()) or (isinstance(about, dict) and mark in about):
-            return
-        found = "a folder with other files"
-    elif folder.exists() or folder.is_symlink():
-        found = "a file"
-    else:
+    if not os.path.lexists(folder) or (folder.is_dir() and not any(folder.iterdir())):
         return
-    raise InputError(folder, found=found, expected="a new folder, or a map of an earlier run of `shoe map build`")
+    try:
+        about = msgspec.json.decode((folder / ABOUT).read_bytes())
+    except (OSError, ValueError, RecursionError):
+        about = None
+    if not (isinstance(about, dict) and mark in about):
+        found = "a folder with other files" if folder.is_dir() else "a file"
+        raise InputError(folder, found=found, expected="a new folder, or a map of an earlier run of `shoe map build`")
 
 
 def write_built(folder: Path, dataset: str, raters: Raters, outcome: Outcome, rules: Rules) -> None:
     """Write the rated pairs of a run as a map; an earlier map in the folder is replaced.
 
-    ``dataset`` is the name of the dataset of the classes, and ``rules`` are the rules by which the pairs were selected,
-    per part. Raise InputError if the folder cannot be written.
+    ``dataset`` is the name of the dataset of the classes; ``rules`` describe, per part, how the pairs were selected.
+    Raise InputError if the folder cannot be written.
     """
     empty = RatedPairs.empty(len(raters.columns))
     pairs = {part: rated_pairs(outcome.parts[part]) if part in outcome.parts else empty for part in POS}
@@ -239,7 +235,7 @@ def write_built(folder: Path, dataset: str, raters: Raters, outcome: Outcome, ru
 
 
 def account(raters: Raters, outcome: Outcome, rules: Rules) -> Account:
-    """Return the plan of a run, whether it is complete, and the test of its prefilter."""
+    """Return the planned pairs of a run, whether they are rated, and the test of its prefilter."""
     plan, prefilter = {}, {}
     for part, rated in outcome.parts.items():
         plan[f"{part}s"] = PartPlan(rules[part], len(rated.plan.synset), len(rated.plan), int(unanswered(rated).sum()))
@@ -251,18 +247,17 @@ def account(raters: Raters, outcome: Outcome, rules: Rules) -> Account:
 
 
 def unanswered(rated: Rated) -> np.typing.NDArray[np.int64]:
-    """Return the (C,) number of questions without a final answer in each of C columns of a map."""
-    count: np.typing.NDArray[np.int64] = (rated.asked & pending(rated.states)).sum(axis=0)
-    return count
+    """Return, for each of C columns of a map, the number of questions that its rater still has to answer."""
+    return np.asarray((rated.asked & pending(rated.states)).sum(axis=0))
 
 
 def is_complete(outcome: Outcome) -> bool:
-    """Return whether all questions have a final answer."""
+    """Return whether the raters have answered all questions, with a rating or a final failure."""
     return not any(unanswered(rated).any() for rated in outcome.parts.values())
 
 
 def states_of(rated: Rated, column: int) -> dict[str, int]:
-    """Return the number of questions for a column by state: rated, refused, unparsable, unrated (open), not_asked."""
+    """Return the number of questions of a column by state: rated, refused, unparsable, unrated (open), not_asked."""
     asked, states = rated.asked[:, column], rated.states[:, column]
     counts = {
         "rated": states >= 0,
@@ -275,14 +270,14 @@ def states_of(rated: Rated, column: int) -> dict[str, int]:
 
 
 def raters_of(raters: Raters, outcome: Outcome) -> Iterator[Rater]:
-    """Yield one rater per column of a map, with its settings and the number of its questions in each state.
+    """Yield one rater per column of a map; its details are its settings and the number of its questions by state.
 
-    If answers came from the user's cache, ``from_cache`` is their number per part.
+    If answers came from the user's cache, the details also have their number per part, as ``from_cache``.
     """
     for session in raters.sessions:
         identity: dict[str, Any] = msgspec.json.decode(canonical(identity_of(session.config)))
         prompts = {f"{part}s": digest for part in outcome.parts if (digest := session.prompt_digest(part))}
-        settings = identity["settings"] | reading_of(session.config)
+        settings = identity["settings"] | conversion_settings(session.config)
         about = {"kind": identity["kind"], "revision": identity["revision"], "settings": settings}
         about |= {name: identity[name] for name in ("sampling", "pairs_per_request")} if prompts else {}
         about = {name: value for name, value in (about | {"prompts": prompts}).items() if value not in ("", {})}
@@ -298,7 +293,7 @@ def raters_of(raters: Raters, outcome: Outcome) -> Iterator[Rater]:
 
 
 def prompts_of(raters: Raters, outcome: Outcome) -> dict[str, str]:
-    """Return the texts of the prompts that the raters used, by digest; empty if no rater reads prompts."""
+    """Return {digest: text} of the prompts that the raters used; empty if no rater reads prompts."""
     prompted = any(session.config.prompted for session in raters.sessions)
     prompts = [raters.prompts.prompt_for(part) for part in outcome.parts if prompted]
     return {prompt.digest: prompt.text for prompt in prompts}

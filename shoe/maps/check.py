@@ -1,4 +1,4 @@
-"""Plausibility check of a map: values that no rating can prove wrong, but that a good map would not have."""
+"""Plausibility check of a map: properties of its values that are not errors, but that a good map would not have."""
 
 import numpy as np
 
@@ -19,7 +19,7 @@ _HIGHEST_RATIO, _LEAST_SHARE, _ASYMMETRY = 8, 0.2, 0.5
 
 
 class SurprisingPair(Document, frozen=True):
-    """Rated pair whose combined rating is far from the rating that was predicted for the held-out pair, both 0 to 4."""
+    """Pair whose combined rating is far from the ``expected`` rating, predicted without this pair; both 0 to 4."""
 
     class_synset: str
     synset: str
@@ -28,16 +28,16 @@ class SurprisingPair(Document, frozen=True):
 
 
 class PartCheck(Document, frozen=True):
-    """Check of the values of one part of speech; a value is the rating of a pair, or else its predicted rating.
+    """Check of the values of one part of speech; a value is the rating of a pair, or else its predicted rating, 0 to 4.
 
     Attributes:
         classes: number of class senses.
-        median_share: median over the classes of the fraction of senses that a class is similar to: with a value of at
-            least 0.5 of 4. Hyponyms of the class do not count, because they are similar by definition.
+        median_share: fraction of the senses that a class is similar to (value of 0.5 or more), as the median over the
+            classes. Hyponyms of a class are not counted, because they are similar by definition.
         broad_classes: this fraction for the three classes that are similar to the most senses, highest first.
-        asymmetry: mean absolute difference of the values of two class senses in both directions, 0 to 4.
-        hypernyms, siblings: mean value of class senses with their hypernyms and with hyponyms of these, 0 to 4.
-        surprising: the rated pairs furthest from expectation; empty if the map has no predictions.
+        asymmetry: mean absolute difference between the values of two class senses in one and in the other direction.
+        hypernyms, siblings: mean value of a class sense with its direct hypernyms, and with other hyponyms of these.
+        surprising: at most 20 pairs whose ratings differ most from the prediction; empty if the map has no predictions.
         problems: one line for each result that a good map would not have.
     """
 
@@ -52,7 +52,7 @@ class PartCheck(Document, frozen=True):
 
 
 def check_map(similarity: SimilarityMap) -> dict[str, PartCheck]:
-    """Return the plausibility check of a map's ratings and predicted ratings, of "verbs" and of "objects"."""
+    """Return the plausibility check of a map's ratings and predicted ratings, by part: "verbs" and "objects"."""
     return {f"{part}s": _check_part(similarity, part) for part in POS}
 
 

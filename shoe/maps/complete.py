@@ -43,7 +43,7 @@ class Why(StrEnum):
 
 
 class CompletionSpent(Document, frozen=True):
-    """Number of requests of this run, and their cost in the currency of the price table."""
+    """Number of requests of this run, and their cost in the currency of raters.toml."""
 
     requests: Count
     cost: float
@@ -54,15 +54,13 @@ class CompletionRound(Document, frozen=True):
 
     Attributes:
         map: SHOE-mAP with the map after the round.
-        map_interval: lowest and highest possible SHOE-mAP, if an unmatched prediction may be a false positive of the
-            class most similar today or of one other class.
-        matches_interval: lowest and highest possible SHOE-mAP if every unmatched prediction is a false positive of the
-            class most similar today.
-        asked: number of questions in this round; two class senses of the dataset are one question for both directions.
-        rated: number of questions with a rating so far, including earlier runs for the same purpose.
+        map_interval: lowest and highest SHOE-mAP that ratings of the unrated pairs could give, if an unmatched
+            prediction is a false positive of the class that is most similar to it now, or of one other class.
+        matches_interval: the same, if the class of each false positive is the class that is most similar now.
+        asked: number of questions answered in this round, with or without a rating; two class senses are one question.
+        rated: number of questions with a rating so far, including earlier runs for the same predictions.
         unanswered: number of questions without a valid answer so far.
-        requests: number of requests of this run so far.
-        cost: cost of this run so far, in the currency of the price table.
+        requests, cost: requests of this run so far, and their cost in the currency of raters.toml.
         cached: number of answers so far that came from the user's cache.
     """
 
@@ -84,19 +82,14 @@ class CompletionRound(Document, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """Result of completing a map.
-
-    Attributes:
-        rounds: states of the map before the first round and after each round.
-        why: reason for the end.
-    """
+    """State of a map before the first round of its completion and after each round, and the reason for the end."""
 
     rounds: list[CompletionRound]
     why: Why
 
 
 class CompletedPairs(Document, frozen=True):
-    """Number of pairs rated by the completion, and number of pairs that other ways to build a map would rate.
+    """Number of pairs rated by the completion, compared with the pairs of a map built with ``shoe map build``.
 
     Attributes:
         unanswered: number of pairs without a valid answer.
@@ -114,11 +107,11 @@ class MapCompleted(Document, frozen=True, kw_only=True):
     """Result of completing a map for a file of predictions; scores are from 0 to 1.
 
     Attributes:
-        out: folder of the completed map; absent if no pair was rated.
-        tolerance: width of the interval at which the completion ends.
+        out: folder of the completed map; absent if no map was written, because no pair was rated.
+        tolerance: the completion ends when ``map_interval`` is at most this wide.
         why: reason for the end: "decided", "tolerance", "over" or "nothing_left".
         map: SHOE-mAP with the completed map.
-        map_interval: lowest and highest possible SHOE-mAP.
+        map_interval: lowest and highest SHOE-mAP that ratings of the remaining unrated pairs could give.
     """
 
     out: str | None = None
@@ -152,7 +145,7 @@ def complete(
     known: Rate | None = None,
     show: Callable[[CompletionRound], None] = lambda _: None,
 ) -> Completion:
-    """Rate pairs until the interval of SHOE-mAP under protocol ``shoe`` is narrow enough.
+    """Rate pairs until SHOE-mAP is known up to a tolerance, no pair is left, or the budget is used up.
 
     Args:
         similarity: map to start from; the completed map has the same ensemble.
@@ -160,13 +153,13 @@ def complete(
         rate: function that sends pairs to the raters and returns their ratings.
         raters: raters whose ratings ``rate`` returns, in the order of its columns.
         out: folder of the completed map, written after every round; not written if nothing is rated.
-        tolerance: width of the interval, in units of SHOE-mAP, at which the completion ends.
+        tolerance: the completion ends when the interval of possible values of SHOE-mAP is at most this wide.
         purpose: data that identify the predictions. A completion by the same raters for the same purpose is continued.
         budget: limit of requests and cost in this run, which ``rate`` must update and enforce; the remaining cost
             limits the number of pairs per round.
-        known: function like ``rate`` that only returns stored answers. Pairs without a valid answer in earlier runs
-            are rated again if ``known`` omits them; if ``known`` is None, these pairs are not rated again.
-        show: progress callback, called with the state after every round.
+        known: function like ``rate`` that only returns stored answers. Of the pairs that earlier runs sent without
+            getting a rating, those that ``known`` omits are sent again. By default, none of them is sent again.
+        show: progress callback, called with the state before the first round and after every round.
 
     Raises:
         InputError: if there is no ground truth to score against, or ``out`` cannot be written.
@@ -176,7 +169,7 @@ def complete(
     rounds: list[CompletionRound] = []
     asked, cached_before = 0, draft.cached
     while True:
-        look = look_at(similarity, task)
+        look = bound_score(similarity, task)
         state = _round(look, draft, asked, budget)
         rounds.append(state)
         show(state)
@@ -206,26 +199,26 @@ def first_round(
     purpose: Mapping[str, Any],
     known: Rate | None = None,
 ) -> tuple[CompletionRound, dict[Part, list[Pair]]]:
-    """Return the initial state of :func:`complete`, and the pairs that its first round would rate without a budget.
+    """Return the initial state of :func:`complete`, and the pairs that its first round would send without a budget.
 
-    There are no pairs if the score is decided, or its interval is within the tolerance. Arguments and errors are as for
+    There are no pairs if the interval of SHOE-mAP is at most ``tolerance`` wide. Arguments and errors are as for
     :func:`complete`. No rater is queried, and nothing is written.
     """
-    draft, look = Draft.from_map(similarity, raters, purpose, known), look_at(similarity, task)
+    draft, look = Draft.from_map(similarity, raters, purpose, known), bound_score(similarity, task)
     state = _round(look, draft, 0, Budget())
     if look.open_score is None or state.width <= tolerance:
         return state, {}
     return state, _select(look, look.open_score, draft, _UNLIMITED)
 
 
-class Look(NamedTuple):
-    """Score of predictions with a map, and its bounds over all possible values of unrated pairs.
+class BoundedScore(NamedTuple):
+    """SHOE-mAP of predictions with a map, and its bounds over all possible values of unrated pairs.
 
     Attributes:
-        open_score: possible matches and false positives if unrated pairs were rated; None if no score can change.
+        open_score: possible matches and false positives if unrated pairs were rated; None if they cannot change it.
         interval, matches: ``map_interval`` and ``matches_interval`` of :class:`CompletionRound`.
-        today: (K,) lowest and (K,) highest average precision of K classes, if each unmatched prediction is a false
-            positive of the class most similar today.
+        today: (K,) lowest and (K,) highest average precision of K classes, if the class of each false positive is the
+            class that is most similar now.
     """
 
     score: float
@@ -235,8 +228,8 @@ class Look(NamedTuple):
     today: tuple[Floats, Floats]
 
 
-def look_at(similarity: Similarity, task: Task) -> Look:
-    """Compute SHOE-mAP under protocol ``shoe`` and its bounds over unrated pairs; raise InputError without triplets."""
+def bound_score(similarity: Similarity, task: Task) -> BoundedScore:
+    """Compute SHOE-mAP (protocol ``shoe``) and its bounds; raise InputError if the ground truth has no triplet."""
     similarities = HoiSimilarity.from_task(task, similarity, OPTIONS)
     scorer = Scorer(task, similarities, OPTIONS)
     score = scorer.map()
@@ -245,21 +238,21 @@ def look_at(similarity: Similarity, task: Task) -> Look:
     imputation = imputation_of(task, similarities, OPTIONS)
     if imputation is None or imputation.decided:
         nothing = np.zeros(len(scorer.truths))
-        return Look(score, None, (score, score), (score, score), (nothing, nothing))
+        return BoundedScore(score, None, (score, score), (score, score), (nothing, nothing))
     lowest = Scorer(task, imputation.low, OPTIONS, scorer.near)
     found = OpenScore.from_scorer(lowest, imputation, lowest.map_rows)
     today, either = (precision_bounds(found, other) for other in (found.today, found.other))
     matches, interval = (value_range([score, *found.mean_bounds(ap)]) or (score, score) for ap in (today, either))
-    return Look(score, found, interval, matches, today)
+    return BoundedScore(score, found, interval, matches, today)
 
 
-def _round(look: Look, draft: Draft, request_count: int, budget: Budget) -> CompletionRound:
+def _round(look: BoundedScore, draft: Draft, request_count: int, budget: Budget) -> CompletionRound:
     answered = sum(draft.rated.values()), sum(map(len, draft.unanswered.values()))
     counts = request_count, *answered, budget.requests
     return CompletionRound(look.score, look.interval, look.matches, *counts, budget.spent, budget.cached)
 
 
-def _select(look: Look, open_score: OpenScore, draft: Draft, most: int) -> dict[Part, list[Pair]]:
+def _select(look: BoundedScore, open_score: OpenScore, draft: Draft, most: int) -> dict[Part, list[Pair]]:
     """Return the pairs of the next round, per part of speech, by the criterion that widens the interval more."""
     lookups = _lookups(open_score)
     askable = {part: draft.askable(of_part) for part, of_part in lookups.items()}

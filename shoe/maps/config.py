@@ -23,8 +23,8 @@ def setting(meaning: str, *, key: bool = True, reads: bool = False, **bounds: An
 
     Args:
         meaning: description for users.
-        key: whether the answer key depends on the field, so that another value needs new answers.
-        reads: whether the field only affects the conversion of stored answers to ratings. Raters that differ only in
+        key: whether stored answers become invalid if the field's value changes.
+        reads: whether the field only affects how stored answers are converted to ratings. Raters that differ only in
             such fields share their answers.
         bounds: bounds of the field's value, as in ``msgspec.Meta``.
     """
@@ -37,16 +37,16 @@ class Backend(Protocol):
     def rate(self, groups: Iterator[Group], recorder: Recorder) -> None:
         """Answer all groups of questions, in any order or in parallel, and pass the answers to the recorder.
 
-        Groups are taken from the iterator only as needed. Return after every group was answered or has finally failed,
-        or when ``recorder.stopping`` is True.
+        Groups are taken from the iterator only when they are sent. Return when every group is answered or has finally
+        failed, or when ``recorder.stopping`` becomes True.
         """
 
     def parse(self, ids: Sequence[str], raw: Mapping[str, Any]) -> list[int]:
-        """Parse a raw answer about the questions with the IDs ``ids``; a pure function of its arguments.
+        """Parse the stored answer ``raw`` to the questions with the IDs ``ids``; a pure function of its arguments.
 
         Returns:
-            For each ID, a rating 0 to 4, or a negative state. If the rater declined: ``State.REFUSED``, or
-            ``State.REFUSED_TOGETHER`` for several IDs. Without a valid rating of the pair: ``State.UNPARSED_ONCE``.
+            For each ID, a rating 0 to 4; or a negative state if there is no valid rating: ``State.UNPARSED_ONCE``, or,
+            if the rater declined to answer, ``State.REFUSED`` (``State.REFUSED_TOGETHER`` for several IDs).
         """
 
 
@@ -55,11 +55,11 @@ class RaterConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
     Attributes:
         kind: name of the kind in raters.toml.
-        prompted: whether the rater reads prompts.
-        interactions: whether a rater that reads no prompts can rate whole interactions.
-        chats: whether the rater is a chat endpoint, which has ``sampling`` and ``pairs_per_request``.
+        prompted: whether the rater reads prompts. Such a rater can also rate whole interactions.
+        interactions: whether the rater can rate whole interactions although it reads no prompts.
+        chats: whether the rater is a chat endpoint; only these have ``sampling`` and ``pairs_per_request``.
         divisible: whether several processes may query the rater at the same time.
-        is_local: whether the model runs in the process that queries it.
+        is_local: whether a model is loaded into the process that queries the rater.
         name: name of the rater, and of its column in the map.
         model: name of the model at the endpoint or in the library.
         revision: version of the model; may be empty.
@@ -87,7 +87,7 @@ class RaterConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
     @property
     def columns(self) -> list[str]:
-        """Names of the rater's columns in a map: its own name, or one column per repeat."""
+        """Names of the rater's columns in a map: its own name; with several repeats, NAME-1, NAME-2 and so on."""
         return [self.name] if self.repeats == 1 else [f"{self.name}-{n}" for n in range(1, self.repeats + 1)]
 
     def backend(self, prompts: Prompts) -> Backend:
@@ -95,12 +95,12 @@ class RaterConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
         raise NotImplementedError
 
     def identity(self) -> Mapping[str, Any]:
-        """Return data besides the settings that the answers depend on, such as the hash of a file; {} by default."""
+        """Return what the answers depend on besides the settings, such as the hash of a file; {} by default."""
         return {}
 
 
 def own_settings(kind: type[RaterConfig]) -> dict[str, msgspec.inspect.Metadata]:
-    """Return the fields that only this kind of rater has, by name, with their descriptions (:func:`setting`)."""
+    """Return {name: annotation} of the settings that this kind of rater adds to :class:`RaterConfig`."""
     info = msgspec.inspect.type_info(kind)
     assert isinstance(info, msgspec.inspect.StructType)  # noqa: S101 - for the type checker
     return {
@@ -116,9 +116,9 @@ def _settings(config: RaterConfig, use: str) -> dict[str, Any]:
 
 
 def identity_of(config: RaterConfig) -> dict[str, Any]:
-    """Return, as JSON, the settings of a rater that its answers depend on, without prompts, pairs, API key and URL.
+    """Return the settings of a rater that its answers depend on, for its answer keys and the name of its ledger.
 
-    See :func:`shoe.llm.ledger.comparable` for what else is left out.
+    Prompts, API key and URL are not included. :func:`shoe.llm.ledger.comparable` removes further settings.
     """
     settings = _settings(config, "key") | dict(config.identity())
     found = {
@@ -133,8 +133,8 @@ def identity_of(config: RaterConfig) -> dict[str, Any]:
     return comparable(found)
 
 
-def reading_of(config: RaterConfig) -> dict[str, Any]:
-    """Return a rater's settings that affect only how answers become ratings; answer keys do not depend on these."""
+def conversion_settings(config: RaterConfig) -> dict[str, Any]:
+    """Return {name: value} of the settings that only affect how a rater's stored answers are converted to ratings."""
     return _settings(config, "reads")
 
 
@@ -144,8 +144,8 @@ class Ensemble(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     In the SHOE paper, one model rates all verb pairs, and the other models rate only the pairs that it did not rate 0.
 
     Attributes:
-        prefilter: parts of speech in which the other raters do not rate the pairs that the first rater rated 0.
-        sample: number of these pairs that the other raters rate nevertheless, to measure their disagreement.
+        prefilter: parts of speech in which the other raters skip the pairs that the first rater rated 0.
+        sample: number of these pairs that the other raters rate nevertheless, to measure the error of the prefilter.
         seed: random seed of this sample.
     """
 

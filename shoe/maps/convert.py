@@ -30,8 +30,8 @@ from shoe.similarity.whole_interactions import FILE as WHOLE
 def export(similarity: SimilarityMap, target: Path) -> None:
     """Write a map atomically to a file in the format of its extension (.npz, .csv or .tsv); replace an earlier file.
 
-    Raise OptionError if the extension is unknown, or is not .npz and the map has ratings of whole interactions, and
-    InputError if the file cannot be written.
+    Raise OptionError for other extensions, or if the map has ratings of whole interactions, which only .npz can store.
+    Raise InputError if the file cannot be written.
     """
     ending = target.suffix.lower()
     if ending not in (".npz", ".csv", ".tsv"):
@@ -49,7 +49,7 @@ def export(similarity: SimilarityMap, target: Path) -> None:
 
 
 def dense(similarity: SimilarityMap, part: Part) -> dict[str, Any]:
-    """Return the pairs of one part of speech of a map as dense arrays, by name.
+    """Return the ratings of one part of speech of a map as a dictionary of dense arrays.
 
     Returns:
         ``classes``: (C,) sorted names of the class senses.
@@ -97,15 +97,14 @@ CLASSES = "classes.tsv"
 
 
 @dataclass(frozen=True, slots=True)
-class Carried:
+class ConvertedPairs:
     """Result of converting the pairs of one part of speech to another lexicon.
 
     Attributes:
-        pairs: number of pairs before.
-        kept: number of pairs after.
+        pairs, kept: number of pairs before and after the conversion.
         without_class: number of pairs whose class sense has no counterpart in the other lexicon.
         without_sense: number of pairs whose other sense has no counterpart, or the same counterpart as the class sense.
-        met: number of pairs that were merged into another pair, because both senses have the same counterparts.
+        met: number of pairs merged into another pair, because the counterparts of their senses are the same.
         classes_lost: names of the class senses without a counterpart.
     """
 
@@ -117,11 +116,11 @@ class Carried:
     classes_lost: tuple[str, ...]
 
 
-def carry(similarity: SimilarityMap, to: Lexicon, folder: Path, classes: HoiClasses) -> dict[Part, Carried]:
+def carry(similarity: SimilarityMap, to: Lexicon, folder: Path, classes: HoiClasses) -> dict[Part, ConvertedPairs]:
     """Convert a map from the lexicon in use to another lexicon, and write it together with a converted class table.
 
-    If two pairs become one, each rater's higher rating counts. Predictions for unrated pairs, and ratings of whole
-    interactions, are not converted. Return the counts of converted and dropped pairs, per part of speech.
+    If two pairs become one pair, it gets the higher of each rater's two ratings. Predicted ratings and ratings of whole
+    interactions are not converted. Return the counts of converted and dropped pairs, per part of speech.
 
     Args:
         to: the other lexicon.
@@ -157,10 +156,9 @@ def carry(similarity: SimilarityMap, to: Lexicon, folder: Path, classes: HoiClas
 
 
 def carried_classes(classes: HoiClasses, number: np.typing.NDArray[np.int32], to: Lexicon) -> str:
-    """Return the class table, as text, with the sense names of another lexicon.
+    """Return the text of the class table with sense names of the lexicon ``to``; empty for senses without counterpart.
 
-    ``number`` is the ID in the other lexicon ``to`` of each sense of the lexicon in use; -1 for senses without a
-    counterpart, whose names are left empty.
+    ``number`` contains, for each sense ID of the lexicon in use, the ID of its counterpart in ``to``, or -1.
     """
     lines = [line.split("\t") for line in classes.table.splitlines()[1:]]
     for line, verb, object_ in zip(lines, classes.verb_sense.tolist(), classes.object_sense.tolist(), strict=True):
@@ -170,7 +168,7 @@ def carried_classes(classes: HoiClasses, number: np.typing.NDArray[np.int32], to
     return class_table(lines)
 
 
-def _moved(table: RatedPairs, number: np.typing.NDArray[np.int32], to: Lexicon) -> tuple[RatedPairs, Carried]:
+def _moved(table: RatedPairs, number: np.typing.NDArray[np.int32], to: Lexicon) -> tuple[RatedPairs, ConvertedPairs]:
     class_sense, sense = number[table.class_sense], number[table.sense]
     no_class = class_sense < 0
     there = ~no_class & (sense >= 0) & (class_sense != sense)
@@ -180,7 +178,7 @@ def _moved(table: RatedPairs, number: np.typing.NDArray[np.int32], to: Lexicon) 
         ratings = np.full((len(distinct), table.ratings.shape[1]), -1, np.int8)
         np.maximum.at(ratings, of, table.ratings[there])
         moved = RatedPairs(class_sense[there][first], sense[there][first], ratings).by_name()
-    counts = Carried(
+    counts = ConvertedPairs(
         pairs=len(table),
         kept=len(distinct),
         without_class=int(no_class.sum()),
@@ -194,8 +192,8 @@ def _moved(table: RatedPairs, number: np.typing.NDArray[np.int32], to: Lexicon) 
 def unknown_words(classes: HoiClasses) -> dict[Part, list[str]]:
     """Return a dataset's verbs and objects that are missing in the active lexicon, per part of speech.
 
-    For an English lexicon, these are the class words that it does not contain, except no_interaction; for another
-    language, the sorted names of the class senses without a word.
+    An English lexicon: class words that it does not contain, except no_interaction. A lexicon of another language:
+    sorted names of the class senses for which it has no word.
     """
     store = lexicon()
     if store.language == ENGLISH:
@@ -217,8 +215,8 @@ _PRIVATE = re.compile(
 def publish(map_name: str, similarity: SimilarityMap, folder: Path) -> list[str]:
     """Copy a map to a new folder, without texts in map.json that may be private.
 
-    If the model of a rater is a path, its last part remains. Return one line of text per text that was removed or kept.
-    Raise InputError if the folder is not empty or not writable.
+    If a rater's model is a path, only its last component remains. Return one line per changed text,
+    and per note, provenance or licence that was kept. Raise InputError if the folder is not empty or not writable.
     """
     check_is_new(folder)
     lines: list[str] = []

@@ -1,4 +1,4 @@
-"""Compare two maps: their shared pairs, their agreement on these pairs, and the scores of predictions with each map."""
+"""Compare two maps: shared pairs, their values in both maps, and the scores of predictions with each map."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +18,6 @@ from shoe.scoring.semantic import SemanticResult, semantic_score
 from shoe.similarity import SimilarityMap
 
 _LARGEST = 10
-_MOVES = 10
 
 
 class ValueDifference(Document, frozen=True):
@@ -27,7 +26,7 @@ class ValueDifference(Document, frozen=True):
     Attributes:
         a, b: value of the pair in map a and in map b, 0 to 1.
         lemmas: words of both senses, as "mount, hop on".
-        glosses: WordNet's definitions of both senses, if requested.
+        glosses: WordNet's definitions of both senses; absent unless requested.
     """
 
     class_synset: str
@@ -58,7 +57,7 @@ class PartDiff(Document, frozen=True, kw_only=True):
 
 
 class ClassMove(Document, frozen=True):
-    """A class whose average precision differs between map a and map b.
+    """HOI class whose average precision differs between map a and map b.
 
     Attributes:
         ground_truths: number of ground truths of the class.
@@ -72,7 +71,7 @@ class ClassMove(Document, frozen=True):
 
 
 class MapSide(Document, frozen=True):
-    """Name, digest and raters of one of two maps."""
+    """Name, digest and raters of one of the two compared maps."""
 
     name: str
     digest: str
@@ -81,7 +80,7 @@ class MapSide(Document, frozen=True):
 
 
 class ScoredBy(Document, frozen=True, kw_only=True):
-    """SHOE scores with one of two maps."""
+    """SHOE-mAP, SHOE-mF1 and their signature with one of the two maps; an undefined score is absent."""
 
     map: Fraction | None = None
     mf1: Fraction | None = None
@@ -108,14 +107,14 @@ class MapDiff(Document, frozen=True):
 
     @classmethod
     def from_maps(cls, a: SimilarityMap, b: SimilarityMap, reports: tuple[Report, Report] | None = None) -> Self:
-        """Compare two maps, and the scores of a prediction file if ``reports`` with both maps are given."""
+        """Compare two maps; and two reports on the same predictions, the first with map a, the second with map b."""
         parts = compare(a, b)
         of_a, of_b = (MapSide(each.name, each.digest, [rater.name for rater in each.raters]) for each in (a, b))
         moved = None
         if reports:
             scores = ((semantic_of(each), str(each.signature)) for each in reports)
             under_a, under_b = (ScoredBy(map=of.map, mf1=of.mf1, signature=signature) for of, signature in scores)
-            moved = ScoreDiff(under_a, under_b, class_moves(*reports)[:_MOVES])
+            moved = ScoreDiff(under_a, under_b, class_moves(*reports)[:_LARGEST])
         return cls(of_a, of_b, a.ensemble, parts["verb"], parts["object"], moved)
 
     @property
@@ -125,11 +124,9 @@ class MapDiff(Document, frozen=True):
 
     def with_glosses(self) -> Self:
         """Return a copy in which each element of ``largest`` also has WordNet's definitions of its two senses."""
-        pairs = (pair for part in self.parts.values() for pair in part.largest)
-        names = sorted({name for pair in pairs for name in (pair.class_synset, pair.synset)})
-        defined = glosses(names)
 
         def glossed(part: PartDiff) -> PartDiff:
+            defined = glosses(sorted({name for pair in part.largest for name in (pair.class_synset, pair.synset)}))
             both = ((pair, [defined[pair.class_synset], defined[pair.synset]]) for pair in part.largest)
             return structs.replace(part, largest=[structs.replace(pair, glosses=texts) for pair, texts in both])
 
@@ -137,7 +134,7 @@ class MapDiff(Document, frozen=True):
 
 
 def compare(a: SimilarityMap, b: SimilarityMap) -> dict[Part, PartDiff]:
-    """Compare the rated pairs of two maps, per part of speech."""
+    """Return the comparison of the rated pairs of two maps, per part of speech."""
     return {part: _compare_part(a, b, part) for part in a.tables}
 
 
@@ -165,16 +162,16 @@ def _compare_part(a: SimilarityMap, b: SimilarityMap, part: Part) -> PartDiff:
 
 
 def lemmas_of(synset: str) -> str:
-    """Return the lemmas of a synset, given its name, as one text: "mount, hop on"."""
+    """Return the lemmas of the synset with the name ``synset``, as one text such as "mount, hop on"."""
     words = lexicon()
     return ", ".join(lemma.replace("_", " ") for lemma in words.lemmas(words.synset(synset)))
 
 
 def scored(predictions: Path, ground_truth: Path, map_name: str, dataset: str) -> Report:
-    """Score a prediction file of any recognised format under protocol ``shoe``, without the other protocols.
+    """Score a prediction file of any recognised format under protocol ``shoe`` only.
 
-    ``map_name`` is the name or folder of the similarity map. Raise InputError if a file is invalid, has scores outside
-    0 to 1, or the two files have no image in common, and OptionError if the dataset does not exist.
+    ``map_name`` is the name or folder of the similarity map. Raise InputError if a file is invalid, a prediction's
+    score is outside 0 to 1, or the files have no image in common; raise OptionError if the dataset does not exist.
     """
     from shoe.predictions import read_predictions_with_notes
     from shoe.predictions.truth import read_ground_truth
@@ -188,14 +185,14 @@ def scored(predictions: Path, ground_truth: Path, map_name: str, dataset: str) -
 
 
 def semantic_of(report: Report) -> SemanticResult:
-    """Return the semantic result of a report; raise ValueError if the report has none."""
+    """Return the SHOE result of a report; raise ValueError if the report has none."""
     if report.semantic is None:
         raise ValueError("the report has no semantic score")
     return report.semantic
 
 
-def under(report: Report, similarity: SimilarityMap) -> Report:
-    """Return the report of the same evaluation with another map; only the semantic score is computed again."""
+def rescore(report: Report, similarity: SimilarityMap) -> Report:
+    """Return a copy of the report whose SHOE scores are computed with another map; strict scores stay the same."""
     options = semantic_of(report).options
     similarities = HoiSimilarity.from_task(report.task, similarity, options)
     return replace(

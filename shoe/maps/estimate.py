@@ -1,8 +1,8 @@
-"""Estimate of a run before any request is made: pairs, requests, tokens, cost and hours per rater.
+"""Estimate a run before any request is made: pairs, requests, tokens, cost and hours per rater.
 
-Unknown quantities are ranges. Prompts are rendered for a random sample of questions with a fixed seed. Values that an
-earlier run measured (:class:`Progress`) replace the assumptions below. Retries of failed requests, and second requests
-after an answer without a rating, are not included.
+Unknown quantities are ranges. The length of prompts is measured on a random sample of questions (fixed seed). Values
+that an earlier run measured (:class:`Progress`) replace the assumptions below. Retries of failed requests, and second
+requests after an answer without a rating, are not included.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ SAMPLE = 200
 
 
 class Range(Document, frozen=True):
-    """Estimate of an unknown quantity: lowest, likely and highest value, all 0 or more."""
+    """Estimate of a quantity: lowest, most likely and highest value, all 0 or more."""
 
     low: float
     likely: float
@@ -39,11 +39,11 @@ class Range(Document, frozen=True):
 
     @classmethod
     def exactly(cls, value: float) -> Range:
-        """Return the range of a known quantity, whose three values are equal."""
+        """Return the range whose three values are all ``value``."""
         return cls(value, value, value)
 
     def each(self, change: Callable[..., float], *others: Range) -> Range:
-        """Apply an increasing function to this range and ``others``: to all low, all likely, and all high values."""
+        """Return ``change`` of the low values of this range and ``others``, of the likely, and of the high values."""
         return Range(*map(change, *((one.low, one.likely, one.high) for one in (self, *others))))
 
     def __mul__(self, other: Range | float) -> Range:
@@ -81,11 +81,10 @@ class Progress(NamedTuple):
 
     Attributes:
         answered: number of final answers to the planned questions, by part ("verb", ...); each repeat counts.
-        zeros: number of final answers that are 0, by part; used for the first rater only.
+        zeros: number of ratings 0 among these answers, by part; used for the first rater only.
         cached: number of answers in the user's cache that are not in the ledger yet.
-        tokens_per_char: input tokens per character of a prompt; None if not measured.
-        answer_tokens: output tokens per pair; None if not measured.
-        seconds: seconds per request; None if not measured.
+        tokens_per_char: input tokens per character of a prompt; like the other measurements, None if unknown.
+        answer_tokens, seconds: output tokens per pair, and seconds per request.
     """
 
     answered: Mapping[Subject, int] = {}  # never modified
@@ -100,16 +99,12 @@ class RaterEstimate(Document, frozen=True):
     """Estimate of the remaining work of one rater.
 
     Attributes:
-        name: name of the rater.
-        kind: kind of the rater.
-        answered: number of answers in the ledger and in the user's cache.
+        answered: number of answers that are already in the ledger or in the user's cache.
         pairs: number of remaining questions; each repeat counts.
-        requests: number of requests; None for a rater without prompts.
-        input_tokens: number of input tokens; None for a rater without prompts.
-        output_tokens: number of output tokens; None for a rater without prompts.
-        cost: cost in the currency of the estimate; None for a rater without prompts, or if its price is unknown.
-        hours: hours of work; None if unknown.
-        cached: number of these answers that are only in the cache.
+        requests, input_tokens, output_tokens: number of requests or tokens; absent for a rater without prompts.
+        cost: cost in the currency of the estimate; absent for a rater without prompts, or if its price is unknown.
+        hours: hours of work; absent if unknown.
+        cached: number of the answers that are in the cache, but not in the ledger.
     """
 
     name: str
@@ -125,7 +120,7 @@ class RaterEstimate(Document, frozen=True):
 
     @property
     def is_unknown(self) -> bool:
-        """Whether the cost is unknown, because the rater has requests and no price."""
+        """Whether the rater sends requests whose price is unknown."""
         return self.requests is not None and self.cost is None
 
 
@@ -133,13 +128,11 @@ class Estimate(Document, frozen=True):
     """Estimate of a whole run.
 
     Attributes:
-        rows: number of (class sense, sense) pairs in the map, per part.
-        questions: number of questions for the first rater, per part; two class senses are one question, although they
-            are two pairs of the map.
-        currency: currency of all costs.
+        rows: number of ordered (class sense, sense) pairs of the map, per part ("verb", "object" or "interaction").
+        questions: number of questions for the first rater, per part: unordered pairs of senses.
         raters: estimate per rater, in the order of raters.toml.
         assumptions: assumptions of the estimate, one sentence each.
-        cost: total cost of all raters; None if the cost of a rater with requests is unknown.
+        cost: total cost of all raters; absent if a rater sends requests whose price is unknown.
     """
 
     rows: dict[str, Count]
@@ -150,7 +143,7 @@ class Estimate(Document, frozen=True):
     cost: Range | None = None
 
     def rounded(self) -> Estimate:
-        """Return the estimate with ranges of three significant digits, as written to JSON."""
+        """Return the estimate as written to JSON: all ranges are rounded to three significant digits."""
         raters = tuple(structs.replace(rater, **_rounded(rater)) for rater in self.raters)
         return structs.replace(self, raters=raters, **_rounded(self))
 
@@ -162,12 +155,11 @@ class BuildEstimate(Document, frozen=True):
 
 
 def _rounded(document: Document) -> dict[str, Range]:
-    ranges = {name: value for name, value in structs.asdict(document).items() if isinstance(value, Range)}
-    return {name: value.rounded() for name, value in ranges.items()}
+    return {name: value.rounded() for name, value in structs.asdict(document).items() if isinstance(value, Range)}
 
 
 def measured_progress(raters: Raters, outcome: Outcome) -> dict[str, Progress]:
-    """Return measurements from the stored answers of each rater, by its name: answers, zeros and tokens used."""
+    """Return, by the name of each rater, measurements from its stored answers: answers, zeros, tokens and seconds."""
     progress: dict[str, Progress] = {}
     for session, tally in zip(raters.sessions, outcome.tallies, strict=True):
         states = {part: rated.states[:, session.columns] for part, rated in outcome.parts.items()}
@@ -186,8 +178,8 @@ def estimate(
 ) -> Estimate:
     """Estimate the remaining work of a run: pairs, requests, tokens, cost and hours per rater.
 
-    ``describe`` returns the texts of senses, given their names; ``progress`` are measurements from earlier runs, by the
-    rater's name.
+    ``describe`` returns the texts of senses, given their names. ``progress`` contains measurements from earlier runs,
+    by the rater's name; assumptions replace missing measurements.
     """
     known = {config.name: (progress or {}).get(config.name, Progress()) for config in raters.raters}
     samples = {part: _sample(plan, describe, raters.ensemble.seed) for part, plan in plans.items() if len(plan)}

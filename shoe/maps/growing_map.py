@@ -1,4 +1,4 @@
-"""A map under completion: its ratings so far, its unanswered questions, and the record of completions in map.json."""
+"""Draft of a map that ``shoe map complete`` extends: ratings, unanswered questions, and record of runs in map.json."""
 
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -36,24 +36,24 @@ may be rated by a later run.
 
 
 def question_ids(class_sense: NDArray[np.integer], sense: NDArray[np.integer]) -> Indices:
-    """Return the question ID of each pair of sense IDs: a number that is the same for both orders of the two senses."""
+    """Return an ID for each pair of sense IDs that is the same for both orders of the two senses."""
     return pair_keys(np.minimum(class_sense, sense), np.maximum(class_sense, sense))
 
 
 @dataclass(slots=True)
 class Draft:
-    """A map under completion.
+    """Map that is being completed; dictionaries are by part of speech.
 
     Attributes:
         start: the map at the start of this run.
         raters: raters of the columns: the raters of ``start``, then new raters.
         active: names of the raters that rate pairs in this run.
-        pairs: rated pairs, with one column per rater, per part of speech.
-        asked: IDs of the questions sent so far (:func:`question_ids`), per part of speech.
-        unanswered: IDs of the sent questions without a valid answer, per part of speech.
-        rated: number of questions with a rating, including earlier runs for the same purpose, per part of speech.
+        pairs: rated pairs, with one column per rater.
+        asked: IDs (:func:`question_ids`) of the questions sent in this run, or left unanswered by earlier runs.
+        unanswered: IDs of the questions that were sent and got no valid answer.
+        rated: number of questions with a rating, including earlier runs for the same predictions.
         records: records of completions for map.json; the last record is that of this completion.
-        cached: number of answers that came from the user's cache, including earlier runs for the same purpose.
+        cached: number of answers that came from the user's cache, including earlier runs for the same predictions.
     """
 
     start: SimilarityMap
@@ -70,17 +70,10 @@ class Draft:
     def from_map(
         cls, similarity: SimilarityMap, raters: Sequence[Rater], purpose: Mapping[str, Any], known: Rate | None = None
     ) -> Self:
-        """Create a draft from a map; a completion by the same raters for the same purpose is continued.
+        """Create a draft from a map; the arguments are as for :func:`shoe.maps.complete.complete`.
 
-        Args:
-            similarity: the map.
-            raters: raters of this run.
-            purpose: data that identify the predictions for which the map is completed.
-            known: function that returns stored answers to pairs. Pairs that earlier runs recorded without a valid
-                answer are rated again if ``known`` omits them. If it is None, they are not rated again.
-
-        Raises:
-            OptionError: if a new rater has the name of a different rater of the map.
+        If the map's last completion was for the same ``purpose`` by the same raters, it is continued. Raise OptionError
+        if a rater has the same name as a rater of the map, and another model.
         """
         columns = all_columns(similarity, raters)
         active, old = [rater.name for rater in raters], range(len(similarity.raters))
@@ -102,21 +95,19 @@ class Draft:
         return cls(similarity, columns, active, pairs, asked, unanswered, rated, records, cached)
 
     def askable(self, lookups: SenseLookups) -> Mask:
-        """Return the (C, S) mask of pairs in ``lookups`` that have no rating and were not sent to the raters."""
+        """Return the (C, S) mask of pairs of C class senses and S senses that are unrated and were not sent yet."""
         questions = question_ids(lookups.class_senses[:, None], lookups.synsets)
         return lookups.unrated & ~np.isin(questions, list(self.asked[lookups.part]))
 
     def add_answers(
         self, sent: Mapping[Part, Sequence[Pair]], answers: Mapping[Part, RatedPairs], classes: Mapping[Part, Ints]
     ) -> int:
-        """Add ratings, and return the number of different questions in ``answers``.
+        """Add ratings, and return the number of distinct questions in ``answers``; all arguments are by part of speech.
 
         Args:
-            sent: pairs that were sent to the raters, per part of speech; they are not selected again.
-            answers: pairs with one column per active rater, per part of speech. A pair without any rating is recorded
-                as a question without a valid answer.
-            classes: IDs of the dataset's class senses, per part of speech. A rating of two class senses is added in
-                both directions.
+            sent: pairs that were sent to the raters; they are not selected again.
+            answers: pairs with one column per active rater. A pair without any rating is recorded as unanswered.
+            classes: IDs of the dataset's class senses. A rating of two class senses is added in both directions.
         """
         names = [rater.name for rater in self.raters]
         columns = [names.index(name) for name in self.active]
@@ -164,7 +155,7 @@ def _questions(pairs: Sequence[Sequence[str]]) -> set[int]:
 
 
 def widen(pairs: RatedPairs, columns: Sequence[int], raters: int) -> RatedPairs:
-    """Return the pairs with ``raters`` rating columns: their ratings in ``columns``, and no ratings in the others."""
+    """Return the pairs in a table with ``raters`` columns: the given ratings in ``columns``, the others empty."""
     return RatedPairs(pairs.class_sense, pairs.sense, in_columns(pairs.ratings, columns, raters))
 
 
@@ -187,11 +178,11 @@ def _merge(pairs: RatedPairs, new: RatedPairs, columns: Sequence[int]) -> RatedP
     )
 
 
-def begun(similarity: SimilarityMap, folder: Path) -> SimilarityMap:
-    """Return the map to continue from: the map in a folder, or ``similarity`` if the folder is new or empty.
+def map_to_continue(similarity: SimilarityMap, folder: Path) -> SimilarityMap:
+    """Return the map to complete: the map in a folder, or ``similarity`` if the folder is new or empty.
 
-    Raise InputError if the folder contains anything but ``similarity`` or a completion of it. Unfinished maps of killed
-    processes in the folder's place are completed or deleted first.
+    Raise InputError if the folder contains anything else than ``similarity`` or a completion of it. Leftovers of killed
+    processes are cleared first.
     """
     clear_leftovers(folder)
     if not (folder / ABOUT).is_file():
@@ -207,9 +198,9 @@ def begun(similarity: SimilarityMap, folder: Path) -> SimilarityMap:
 
 
 def all_columns(similarity: SimilarityMap, raters: Sequence[Rater]) -> list[Rater]:
-    """Return the map's raters, followed by the elements of ``raters`` whose names the map does not have.
+    """Return the map's raters, followed by those of ``raters`` whose names do not occur in the map.
 
-    Raise OptionError if an element has the name of a rater of the map with another model.
+    Raise OptionError if a rater has the same name as a rater of the map, and another model.
     """
     known = {rater.name: rater for rater in similarity.raters}
     for rater in raters:

@@ -31,8 +31,8 @@ class HumanRatings:
 
     Attributes:
         kind: "verbs", "objects" or "interactions".
-        pairs: (N, 2) IDs of the class sense and the other sense of each pair, by part of speech; interactions have a
-            pair of verb senses and a pair of object senses.
+        pairs: (N, 2) IDs of the class sense and the other sense of each pair, by part of speech; an interaction has
+            both a pair of verb senses and a pair of object senses.
         values: (N,) mean rating of each pair, divided by 4: 0 to 1.
         lines: number of ratings, one per line of the table.
     """
@@ -50,8 +50,8 @@ class HumanAgreement(Document, frozen=True):
         pairs: number of human-rated pairs for which the map has a value.
         agreement: 1 - mean absolute difference between the map's values and the human values, all 0 to 1.
         pearson, spearman: correlation of the map's values and the human values.
-        among_best: whether the agreement is not significantly lower than that of the best map compared; absent if not
-            tested, because the map has a value for less than half of the pairs or there is no other map.
+        among_best: False if the agreement is significantly lower than that of the best map in the comparison, else
+            True; absent if there is no other map, or the map has a value for less than half of the pairs.
     """
 
     pairs: Count
@@ -64,12 +64,11 @@ class HumanAgreement(Document, frozen=True):
 def read_human_ratings(path: Path) -> list[HumanRatings]:
     """Read a table of human ratings of pairs of senses, or of pairs of whole interactions.
 
-    The header is ``class_synset synset rating`` or ``verb_a object_a verb_b object_b rating``, where ``a`` is the
-    interaction of the class. Senses are WordNet names (ride.v.01), and ratings are numbers from 0 to 4. A pair may have
-    several lines, for example one per person. Raise InputError with the file, line and field if the table is invalid.
+    The header is ``class_synset synset rating`` or ``verb_a object_a verb_b object_b rating``; ``a`` is the class.
+    Senses are WordNet names (ride.v.01), and ratings are numbers from 0 to 4. A pair may have several lines, for
+    example one per person; their mean counts. Raise InputError with the file, line and field if the table is invalid.
 
-    Return a list of one element for a table of interactions, otherwise one element for verb pairs and one for object
-    pairs, if the table has such pairs.
+    Return one element for interactions; or one for verb pairs and one for object pairs, if the table has such pairs.
     """
     header, *rows = delimited_rows(path)
     if header not in (_PAIR, _INTERACTION):
@@ -98,11 +97,11 @@ def read_human_ratings(path: Path) -> list[HumanRatings]:
     return found
 
 
-def values_beside(human: HumanRatings, similarity: SimilarityMap, columns: Sequence[int]) -> Floats:
-    """Return the (N,) values, 0 to 1, of the human-rated pairs in a map, using only the map's raters in ``columns``.
+def map_values(human: HumanRatings, similarity: SimilarityMap, columns: Sequence[int]) -> Floats:
+    """Return the (N,) values, 0 to 1, that the raters in ``columns`` of a map give to the human-rated pairs.
 
     The value of a sense with itself is 1. Other pairs without a rating by these raters are NaN. The value of a whole
-    interaction combines the value of the verbs and the value of the objects as protocol ``shoe`` does.
+    interaction combines the values of the verb pair and of the object pair as protocol ``shoe`` does.
     """
     of_parts, voices = [], similarity.rater_weights.select(columns)
     for part, pairs in human.pairs.items():
@@ -120,10 +119,9 @@ def values_beside(human: HumanRatings, similarity: SimilarityMap, columns: Seque
 
 
 def compare_people(human: HumanRatings, values: Floats) -> HumanAgreement:
-    """Return the agreement of human ratings with (N,) values of the same pairs; pairs with NaN are left out."""
+    """Return the agreement of human ratings with a map's (N,) values of the same pairs; pairs with NaN are left out."""
     known = ~np.isnan(values)
     ours, theirs = values[known], human.values[known]
-    # See A29 in the protocols.
     agreement = 1 - float(np.abs(ours - theirs).mean()) if len(ours) else None
     return HumanAgreement(len(ours), agreement, pearson(ours, theirs), spearman(ours, theirs))
 

@@ -1,8 +1,8 @@
 """Selection of unrated pairs of senses: the pairs that narrow the interval of a score most, with the fewest ratings.
 
-Two criteria select pairs. The first is for matches whose credit is uncertain: it divides the width of the interval
+Two criteria select pairs. The first is for matches of uncertain similarity: it divides the width of the interval
 among the classes, then among their ground truths, and then between verb and object of a match. The second is for
-unmatched predictions that may be false positives of another class: it selects the pairs that decide on this class,
+unmatched predictions that may be false positives of another class: it selects the pairs that determine this class,
 according to a cautious guess of their values (``shoe.similarity.unrated.Imputed``).
 """
 
@@ -65,39 +65,38 @@ class _Side:
 
 
 def by_credit(open_score: OpenScore, bounds: tuple[Floats, Floats], askable: Wanted, most: int) -> dict[Part, Mask]:
-    """Select unrated pairs of senses on which the matches and their credit depend, to rate them next.
+    """Select the unrated pairs of senses that make the similarity of possible matches most uncertain.
 
     Args:
         open_score: possible matches and false positives if unrated pairs were rated.
-        bounds: (K,) lowest and (K,) highest average precision of K classes, if each unmatched prediction is a false
-            positive of the class most similar today.
-        askable: unrated pairs that a rater may answer.
+        bounds: (K,) lowest and (K,) highest average precision of K classes, if the class of each false positive is the
+            class that is most similar now.
+        askable: (C, S) mask, by part of speech, of unrated pairs that may be sent to the raters.
         most: number of pairs to select; it may be exceeded slightly.
 
     Returns:
-        (C, S) mask of the selected pairs, by part of speech. The pairs account for half of the interval's width, and
-        are at least ``LEAST`` pairs if so many are available.
+        (C, S) mask of the selected pairs, by part of speech: those with the most influence, which cause half of the
+        interval's width together, and at least ``LEAST`` pairs if so many are available.
     """
     sides = _sides(open_score, askable)
-    truth, prediction, share = on_matches(open_score, bounds)
+    truth, prediction, share = width_per_match(open_score, bounds)
     hoi = open_score.scorer.hoi[truth]
     cell_of = {part: (side.row[hoi], side.word[prediction]) for part, side in sides.items()}
     gaps = {part: side.open[cell_of[part]] for part, side in sides.items()}
     total = gaps["verb"] + gaps["object"]
     total[total == 0] = 1
-    cells = []
-    for part, side in sides.items():
-        influence = np.zeros(side.open.shape)
+    influences = {part: np.zeros(side.open.shape) for part, side in sides.items()}
+    for part, influence in influences.items():
         np.add.at(influence, cell_of[part], share * gaps[part] / total)
-        cells.append(_Cells.from_side(part, side, influence))
-    return _densest(cells, {part: side.askable.shape for part, side in sides.items()}, most)
+    return _densest(sides, influences, most)
 
 
 def by_false_positives(open_score: OpenScore, askable: Wanted, most: int) -> dict[Part, Mask]:
-    """Select unrated pairs whose guessed values change the class in which an unmatched prediction counts as false.
+    """Select unrated pairs that may decide of which class an unmatched prediction is a false positive.
 
-    Guesses are made per bin of Wu-Palmer similarity (ten bins). If a bin has too few ratings for a guess, pairs of such
-    bins are selected instead. Arguments and return value are as for :func:`by_credit`, without a smallest number.
+    These are pairs whose guessed values would make another class most similar to the prediction. A guess needs ratings
+    of pairs with about the same Wu-Palmer similarity (ten bins); as long as bins have too few ratings, pairs of these
+    bins are selected instead. Arguments and return value are as for :func:`by_credit`, without a minimum number.
     """
     sides = _sides(open_score, askable)
     unfounded = {part: _to_guess_by(side) for part, side in sides.items()}
@@ -125,13 +124,15 @@ def by_false_positives(open_score: OpenScore, askable: Wanted, most: int) -> dic
     return wanted
 
 
-def on_matches(open_score: OpenScore, bounds: tuple[Floats, Floats]) -> tuple[Indices, Indices, Floats]:
-    """Divide the width of the interval of SHOE-mAP among the p possible matches; ``bounds`` as for :func:`by_credit`.
+def width_per_match(open_score: OpenScore, bounds: tuple[Floats, Floats]) -> tuple[Indices, Indices, Floats]:
+    """Return how much each of p possible matches contributes to the width of the interval of SHOE-mAP.
 
-    A match is open if a rating could change its similarity. The width caused by a ground truth is divided among its
-    open matches. If it has none, the width is divided among all open matches of the image, as the width caused by false
-    positives is. Return the (p,) index of the ground truth, (p,) row of the prediction, and (p,) width of each match,
-    in units of SHOE-mAP.
+    Each ground truth with an uncertain match, and each uncertain false positive, causes a part of the width. The part
+    of a ground truth is divided among its open matches: those whose similarity a rating could change. The part of a
+    false positive, or of a ground truth without open matches, is divided among all open matches in the image.
+
+    Return the (p,) index of the ground truth, (p,) row of the prediction, and (p,) contribution of each match, in units
+    of SHOE-mAP; 0 for matches that are not open. ``bounds`` are as for :func:`by_credit`.
     """
     scorer, matches, today = open_score.scorer, open_score.matches, open_score.today
     possible = np.flatnonzero(matches.outcomes.possible)
@@ -168,45 +169,30 @@ def _sides(open_score: OpenScore, askable: Wanted) -> dict[Part, _Side]:
     return {"verb": verbs, "object": objects}
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Cells:
-    """Cells (a class word with a predicted word) that influence the score, and the pairs behind them.
+def _densest(sides: Mapping[Part, _Side], influences: Mapping[Part, Floats], most: int) -> dict[Part, Mask]:
+    """Return the (C, S) masks of pairs in the cells of highest influence per pair, up to half of the influence.
 
-    Attributes:
-        influence: influence of each cell on the interval's width.
-        count: number of askable pairs of each cell.
-        pair: flat indices, in the (C, S) grid, of the askable pairs of all cells, one cell after the other.
+    A cell is a class word with a predicted word; ``influences`` are the cells' influences on the interval's width.
     """
-
-    part: Part
-    influence: Floats
-    count: Indices
-    pair: Indices
-
-    @classmethod
-    def from_side(cls, part: Part, side: _Side, influence: Floats) -> "_Cells":
-        row, word = np.nonzero(influence)
+    values, counts, pairs_of = [], [], []  # per part: influence of each cell, number and flat indices of its pairs
+    for part, side in sides.items():
+        row, word = np.nonzero(influences[part])
         cell, classes, senses = side.lookups.pairs(row, word)
         asked = side.askable[classes, senses]
-        pair = (classes * np.int64(side.askable.shape[1]) + senses)[asked]
-        return cls(part, influence[row, word], np.bincount(cell[asked], minlength=len(row)), pair)
-
-
-def _densest(cells: list[_Cells], shapes: Mapping[Part, tuple[int, ...]], most: int) -> dict[Part, Mask]:
-    """Return the (C, S) masks of pairs in the cells of highest influence per pair, up to half of the influence."""
-    influence = np.concatenate([part.influence for part in cells])
-    count = np.concatenate([part.count for part in cells])
+        values.append(influences[part][row, word])
+        counts.append(np.bincount(cell[asked], minlength=len(row)))
+        pairs_of.append((classes * np.int64(side.askable.shape[1]) + senses)[asked])
+    influence, count = np.concatenate(values), np.concatenate(counts)
     density = np.where(count > 0, influence / np.maximum(count, 1), 0.0)
     order = np.argsort(-density, kind="stable")
     pairs, reached = (np.cumsum(column[order]) - column[order] for column in (count, influence))
     half = _SHARE * influence[count > 0].sum()
     taken = np.zeros(len(influence), bool)
     taken[order[((reached < half) | (pairs < LEAST)) & (pairs < most)]] = True
-    wanted = {}
-    ends = np.cumsum([len(part.count) for part in cells])
-    for part, of_part in zip(cells, np.split(taken, ends[:-1]), strict=True):
-        wanted[part.part] = np.zeros(shapes[part.part], bool)
-        wanted[part.part].ravel()[part.pair[np.repeat(of_part, part.count)]] = True
+    wanted = {part: np.zeros(side.askable.shape, bool) for part, side in sides.items()}
+    chosen = np.split(taken, np.cumsum([len(number) for number in counts])[:-1])
+    for mask, of_part, number, pair in zip(wanted.values(), chosen, counts, pairs_of, strict=True):
+        mask.ravel()[pair[np.repeat(of_part, number)]] = True
     return wanted
 
 

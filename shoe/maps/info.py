@@ -38,10 +38,7 @@ class RaterAgreement(Document, frozen=True):
 
 
 def rater_agreements(ratings: Ratings, names: Sequence[str]) -> list[RaterAgreement]:
-    """Return the agreement of every two raters of an (n, R) table of ratings, in the order of the columns.
-
-    ``names`` are the names of the R raters.
-    """
+    """Return the agreement of every two columns of (n, R) ratings; ``names`` are the names of the R raters."""
     found = []
     for columns in combinations(range(len(names)), 2):
         a, b = ratings[(ratings[:, columns] != MISSING).all(axis=1)][:, columns].T
@@ -55,7 +52,7 @@ _NAMED = 8
 
 
 class RatedPart(Document, frozen=True):
-    """Number of pairs of one part of speech that a rater rated, did not rate, and rated 0, 1, 2, 3 and 4."""
+    """Number of pairs of one part of speech that a rater rated, number of others, and number of each rating 0 to 4."""
 
     rated: Count
     missing: Count
@@ -68,7 +65,7 @@ class RaterInfo(Document, frozen=True):
     Attributes:
         details: further fields of the rater in map.json.
         weight: weight of the rater's ratings in the ensemble.
-        omits: whether a 0 of the rater may mean "not rated"; such a 0 is ignored if another rater rated the pair.
+        omits: whether a 0 of this rater may mean "not rated"; a 0 is then ignored if another rater rated the pair.
     """
 
     name: str
@@ -133,7 +130,7 @@ class MapInfo(Document, frozen=True):
 
 
 def describe(similarity: SimilarityMap, check: bool = False) -> MapInfo:
-    """Return the contents of a map: its raters, pairs, coverage and warnings; and a plausibility check if ``check``."""
+    """Return the contents of a map; if ``check`` is True, with the plausibility check and its warnings."""
     synsets: dict[Part, Sequence[str]] = {}
     with suppress(OptionError):
         classes = benchmark(similarity.dataset).classes

@@ -1,8 +1,8 @@
-"""Rate all pairs of some plans with all raters.
+"""Rate the planned pairs with all raters.
 
-The prefilter is that of the SHOE paper: the first rater (Qwen3-32B) rated all verb pairs, and the other four models
-rated only the pairs that it did not rate 0. The other raters also rate a sample of the zeros, which measures the error
-of the prefilter. The result depends only on the stored answers, not on their order.
+The prefilter is that of the SHOE paper, in which the first rater (Qwen3-32B) rated all verb pairs, and the other four
+models only the pairs that it did not rate 0. Here, the other raters also rate a sample of the pairs rated 0, to measure
+the error of the prefilter. The result depends only on the stored answers, not on their order.
 """
 
 from collections.abc import Mapping, Sequence
@@ -34,10 +34,9 @@ class Disagreement(NamedTuple):
     """Disagreement of one rater with the first rater, on a sample of pairs that the first rater rated 0.
 
     Attributes:
-        rated: number of sampled pairs that the rater rated.
-        not_zero: number of sampled pairs that the rater rated 1 or more.
-        share: fraction, 0 to 1, of the rated pairs that are rated 1 or more.
-        interval_95: 95 % Wilson score interval [low, high] of ``share`` for all pairs that the first rater rated 0.
+        rated, not_zero: number of sampled pairs that the rater rated, and that it rated 1 or more.
+        share: ``not_zero / rated``, 0 to 1.
+        interval_95: 95 % confidence interval (Wilson) of this fraction among all pairs that the first rater rated 0.
     """
 
     rated: int
@@ -47,7 +46,7 @@ class Disagreement(NamedTuple):
 
     @classmethod
     def from_counts(cls, rated: int, not_zero: int) -> Self:
-        """Return the disagreement on ``rated`` pairs, of which ``not_zero`` are rated 1 or more."""
+        """Return the disagreement, given the number of rated pairs, and of pairs rated 1 or more."""
         from scipy.stats import binomtest
 
         interval = binomtest(not_zero, rated).proportion_ci(method="wilson")
@@ -60,11 +59,10 @@ class Rated:
 
     Attributes:
         states: (n, C) rating 0 to 4, or a negative state (:class:`shoe.llm.ledger.State`).
-        asked: (n, C) whether the column's rater is to answer the question; False for questions that the prefilter
-            excludes.
+        asked: (n, C) mask of the questions that the column's rater is to answer; the prefilter excludes the others.
         cached: (C,) number of answers in the ledger that came from the user's cache.
-        sampled: (s,) indices of the questions that the first rater rated 0 and the other raters rate as a sample; None
-            if there is no prefilter.
+        sampled: (s,) indices of the questions in the sample of pairs that the first rater rated 0; None if there is no
+            prefilter.
         zeros: number of questions that the first rater rated 0.
         disagreements: disagreement with the first rater, by the name of each other column that has ratings.
     """
@@ -80,12 +78,7 @@ class Rated:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outcome:
-    """Result of a run.
-
-    Attributes:
-        parts: ratings per part ("verb", "object" or "interaction"), including those of earlier runs.
-        tallies: counts of requests and answers in this run, one per rater.
-    """
+    """Ratings per part ("verb", "object" or "interaction"), also of earlier runs; and counts of this run per rater."""
 
     parts: Mapping[Subject, Rated]
     tallies: Sequence[Tally]
@@ -94,11 +87,11 @@ class Outcome:
 def rate(
     raters: Raters, plans: Plans, budget: Budget, display: Progress | None = None, *, sample: int | None = None
 ) -> Outcome:
-    """Rate the pairs of some plans with all raters, until everything is rated or the budget is used up.
+    """Rate the planned pairs with all raters, until everything is rated or the budget is used up.
 
-    Ctrl-C ends the run like a used-up budget; ``budget.reason`` is then "interrupted". ``sample`` is the number of
-    pairs rated 0 by the first rater that the other raters rate nevertheless; by default, the number in raters.toml.
-    Return all stored answers to questions of the plans, also from earlier runs.
+    Return all stored answers about these pairs, also from earlier runs. Ctrl-C ends the run early without an error, and
+    ``budget.reason`` is then "interrupted". ``sample`` is the number of pairs rated 0 by the first rater that the other
+    raters rate nevertheless; by default, the number in raters.toml.
 
     Raises:
         ShoeError: if a rater cannot continue; answers to its running requests are stored first.
@@ -117,18 +110,18 @@ def rate(
 
 
 def known(raters: Raters, plans: Plans, *, sample: int | None = None) -> Outcome:
-    """Return the ratings of plans in ledgers and in the user's cache, without querying a rater; see :func:`rate`."""
+    """Return stored and cached ratings of the planned pairs, as :func:`rate` does, but without querying a rater."""
     return rate(raters, plans, Budget(reason="known"), sample=sample)
 
 
 def rate_pairs(
     raters: Raters, pairs: Mapping[Part, Sequence[tuple[str, str]]], budget: Budget, display: Progress | None = None
 ) -> dict[Part, RatedPairs]:
-    """Rate some pairs of synsets with all raters; the prefilter of raters.toml applies.
+    """Rate pairs of synsets with all raters; the prefilter of raters.toml applies, without its sample.
 
     ``pairs`` are (class synset, synset) names, by part of speech; pairs of a synset with itself are ignored, and an
     unknown name raises OptionError. Return the pairs, by part of speech, with one column of ratings per name in
-    ``raters.columns``. A pair without any rating is omitted if a later run may still get an answer.
+    ``raters.columns``. A pair without any rating is omitted, unless all raters finally failed to rate it.
     """
     plans = {part: plan_pairs(part, names) for part, names in pairs.items()}
     outcome = rate(raters, plans, budget, display, sample=0)
@@ -141,7 +134,7 @@ def rate_pairs(
 
 
 def rated_pairs(rated: Rated) -> RatedPairs:
-    """Return all m pairs of a plan with their (m, C) ratings, -1 for a missing rating."""
+    """Return the m pairs of a plan in a table of their (m, C) ratings; -1 marks a missing rating."""
     ratings = np.maximum(rated.states, MISSING)[rated.plan.question]
     return RatedPairs(rated.plan.class_synset, rated.plan.synset, ratings)
 
@@ -158,10 +151,6 @@ class _Run:
         self._first_ended, self._all_ended = Event(), Event()
 
     def work(self, sample: int) -> None:
-        """Run all raters, show their progress, and compute the other raters' disagreement on the sample.
-
-        ``sample`` is the number of zeros in the sample, per part.
-        """
         for rated in self._parts.values():
             _ = rated.plan.texts  # cached here, so that the threads do not compute it at the same time
         quiet, errors, running = self._budget.stopping, list[BaseException](), list(range(len(self._raters.sessions)))
@@ -218,7 +207,6 @@ class _Run:
             self._rate(number, self._passed_on)
 
     def _rate(self, number: int, questions: Mapping[Subject, Indices]) -> None:
-        """Query the rater with index ``number`` about questions, by index per part, and store their states."""
         session = self._raters.sessions[number]
         for part, rows in questions.items():
             self._parts[part].asked[rows, session.columns] = True
@@ -233,11 +221,11 @@ class _Run:
 
 
 def apply_prefilter(states: NDArray[np.int8]) -> tuple[Mask, Mask]:
-    """Return (n,) whether the other raters get each of n questions, and (n,) whether the question is a zero.
+    """Return the (n,) mask of questions for the other raters, and the (n,) mask of questions rated 0 in all repeats.
 
-    A question is a zero if the first rater rated it 0 in all repeats. The other raters get a question if the first
-    rater rated it above 0 in any repeat, or if all answers of the first rater are final and it is no zero, for example
-    because of a refusal. ``states`` are the (n, repeats) states of the first rater's answers.
+    The other raters answer a question if the first rater rated it above 0 in a repeat, or gave final answers without
+    rating it 0 in all repeats, for example because of a refusal. ``states`` are the (n, repeats) states of the first
+    rater's answers.
     """
     zero: Mask = (states == 0).all(axis=1)
     passed_on: Mask = (states > 0).any(axis=1) | ~(zero | pending(states).any(axis=1))
@@ -245,10 +233,10 @@ def apply_prefilter(states: NDArray[np.int8]) -> tuple[Mask, Mask]:
 
 
 def sample_zeros(plan: Plan, zeros: Indices, count: int, seed: int) -> Indices:
-    """Return ``count`` random elements of ``zeros``, ascending; all elements if there are not more.
+    """Return ``count`` random elements of ``zeros``, ascending; or all elements, if there are at most ``count``.
 
-    ``zeros`` are the indices of the questions in the plan that the first rater rated 0. The order of the draws depends
-    only on the random seed and on the names of the senses of each pair.
+    ``zeros`` are indices of questions in the plan. Whether a question is chosen depends on the seed and on the names of
+    its senses, and not on its index.
     """
     if len(zeros) <= count:
         return zeros

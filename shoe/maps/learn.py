@@ -49,13 +49,13 @@ _NO_PATH = 99
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PairFeatures:
-    """Features for training, of the pairs of C class senses and S senses.
+    """Features of the pairs of C class senses and S senses, from which ratings are predicted.
 
     Attributes:
         fixed: (C, S) features that do not depend on ratings, by name.
         vectors: (S, D) unit vectors of the senses' glosses, in D dimensions.
-        relatives: (S, S) sparse matrix of weights between senses: 2 between a sense and its hypernyms and hyponyms; the
-            number of shared hypernyms between siblings.
+        relatives: (S, S) sparse matrix of weights between senses: 2 for a direct hypernym or hyponym; for siblings, the
+            number of hypernyms that they share.
         rows: (C,) index of each class sense among the S senses.
     """
 
@@ -65,7 +65,7 @@ class PairFeatures:
     rows: Ints
 
     def from_ratings(self, ratings: Grid) -> dict[str, Grid]:
-        """Return the (C, S) features, by name, that are computed from (C, S) ratings 0 to 4, such as mean ratings.
+        """Compute features, such as mean ratings, from (C, S) ratings 0 to 4; return {name: (C, S) feature}.
 
         Features of a pair use the ratings of other pairs; only "class mean" includes the pair's own rating. NaN marks
         unrated pairs in ``ratings``, and undefined features in the result.
@@ -88,9 +88,10 @@ class PairFeatures:
         }
 
     def by_gloss(self, ratings: Grid, row: Indices, column: Indices) -> dict[str, Grid]:
-        """Return two (n,) features, by name, of n pairs: ratings of the same class with senses of similar glosses.
+        """Return {name: (n,) feature} of n pairs: weighted mean rating of similar pairs, and the sum of the weights.
 
-        These are the mean of such ratings, without the pair's own rating, and their total weight.
+        Similar pairs have the same class; the more similar the glosses of their senses, the higher the weight. The
+        pair's own rating is not used. ``row`` and ``column`` are the (n,) indices of the pairs in ``ratings``.
         """
         total, weight = np.zeros((2, len(row)), np.float32)
         for of in np.unique(row).tolist():
@@ -112,7 +113,7 @@ _FROM_SAME_CLASS = ("class mean", "relatives", "support of relatives", "similar 
 def pair_features(part: Part, classes: Ints, senses: Ints) -> PairFeatures:
     """Compute the features that do not depend on ratings, for pairs of C class senses and S senses.
 
-    ``classes`` are the IDs of the C class senses; ``senses`` are the IDs of the S senses, ascending, with the classes.
+    ``classes`` are the IDs of the C class senses; ``senses`` the ascending IDs of the S senses, including all classes.
     """
     from scipy.sparse import csr_array
 
@@ -238,10 +239,10 @@ NaN during training, because many unrated pairs do not have these features."""
 
 
 class Validation(Document, frozen=True):
-    """Accuracy of predictions of held-out ratings; an undefined correlation is null.
+    """Accuracy of the ratings predicted in cross-validation; an undefined correlation is null.
 
     Attributes:
-        pairs: number of pairs, each held out once.
+        pairs: number of pairs, each predicted once without its own rating.
         rho: Spearman's correlation of the predicted mean and the rating.
         kappa: Cohen's kappa with quadratic weights, of predictions and ratings rounded to whole numbers.
         off_by: mean absolute error on the rating scale 0 to 4.
@@ -258,14 +259,13 @@ class Validation(Document, frozen=True):
 
 
 class SuspectClass(Document, frozen=True):
-    """Class sense whose predicted ratings are too high: unrated senses get credit over twice as often as rated senses.
+    """Class sense whose predicted ratings are implausibly high, compared with its real ratings.
 
     Attributes:
         synset: WordNet name of the class sense.
-        unrated_share: fraction of the senses not rated with the class whose predicted mean rating is at least 0.5 (of
-            4), which gives credit.
-        rated_share: fraction of the senses rated with the class whose rating is at least 0.5, after adding one sense
-            with credit and one sense without.
+        unrated_share: of the unrated pairs of the class, fraction with a predicted mean rating of 0.5 (of 4) or more.
+        rated_share: of the rated pairs of the class, fraction with a rating of 0.5 or more; smoothed by adding one
+            pair above and one pair below 0.5.
     """
 
     synset: str
@@ -278,9 +278,9 @@ class PartLearned(Document, frozen=True):
 
     Attributes:
         classes, senses: number of class senses and of senses in the table.
-        by_sense: accuracy for senses without any rating in the training data.
-        by_class: accuracy for classes without any rating in the training data.
-        suspect_classes: classes whose unrated share is more than twice their rated share, highest ratio first.
+        by_sense: accuracy for senses that do not occur in the training data.
+        by_class: accuracy for classes that do not occur in the training data.
+        suspect_classes: classes whose ``unrated_share`` is more than twice their ``rated_share``, highest ratio first.
     """
 
     classes: Count
@@ -301,13 +301,13 @@ class MapLearned(Document, frozen=True):
 class RatingGrid:
     """Training data of one part of speech: m pairs in a grid of C class senses and S senses.
 
-    A class with some rated pairs, but fewer than ``_FEWEST``, also has random unrated pairs with senses of other
+    A class with fewer than ``_FEWEST`` rated pairs (but not none) gets random unrated pairs with senses of other
     lexicographer files, which are assumed to be rated 0, because raters saw only the most similar senses of the class.
 
     Attributes:
-        values: (m,) combined rating of each pair, 0 to 4; the n rated pairs first.
+        values: (m,) combined rating of each pair, 0 to 4; the n rated pairs come first.
         shares: (n, 5) weighted fraction of the raters that gave a pair each rating 0 to 4.
-        own: (m,) mask of the pairs that the map itself rates, and not only the map that it extends.
+        own: (m,) mask of the pairs that the map rates itself; False for other pairs of the map that it extends.
         classes, senses: (C,) IDs of the class senses, and (S,) IDs of the senses.
         row, column: (m,) row and column of each pair in the grid.
         predicted_classes: (P,) IDs of the class senses whose ratings the map needs: those of its dataset and of its own
@@ -378,15 +378,15 @@ class RatingGrid:
         return lambda row, column: np.clip(trees.predict(features(row, column)), 0, HIGHEST)
 
     def with_reversed(self, test: Mask) -> Mask:
-        """Return the (m,) mask of the pairs in ``test`` and of their reversed pairs, which have the same rating."""
+        """Return the (m,) mask of the pairs in the (m,) mask ``test``, and of the same pairs in the other direction."""
         classes, senses = self.classes[self.row], self.senses[self.column]
         return np.asarray(test | np.isin(pair_keys(senses, classes), pair_keys(classes[test], senses[test])))
 
     def cross_validate(self, fold: Indices, exclude: Callable[[Mask], Mask]) -> Floats:
         """Return the (m,) predicted mean ratings of all pairs, each by trees trained on the other folds.
 
-        ``fold`` is the (m,) fold of each pair. The callback ``exclude`` maps the (m,) mask of test pairs to the (m,)
-        mask of all pairs excluded from training.
+        ``fold`` is the (m,) fold of each pair. ``exclude`` is called with the (m,) mask of the test pairs, and returns
+        the (m,) mask of all pairs that must not be used for training.
         """
         predictions = np.zeros(len(self.row))
         for number in range(_FOLDS):
@@ -429,8 +429,7 @@ def _learn_part(
 
     def in_either_role(test: Mask) -> Mask:
         # Ratings of a held-out class's own sense with other classes would reveal it, so these are excluded as well.
-        excluded: Mask = test | (fold_of_sense[grid.senses[grid.column]] == class_fold[grid.row[test][:1]])
-        return excluded
+        return np.asarray(test | (fold_of_sense[grid.senses[grid.column]] == class_fold[grid.row[test][:1]]))
 
     by_class = grid.cross_validate(class_fold[grid.row], in_either_role)
     progress(f"{part}s: training on all pairs")
@@ -452,10 +451,10 @@ def _learn_part(
 
 
 def suspect_classes(classes: Ints, predicted: Floats, ratings: NDArray[np.floating]) -> list[SuspectClass]:
-    """Return the classes whose predictions are too high, highest ratio first.
+    """Return the classes whose ratio ``unrated_share`` / ``rated_share`` is above 2, highest ratio first.
 
-    The ratio is ``unrated_share`` / ``rated_share`` (:class:`SuspectClass`); classes with a ratio above 2 are returned.
-    ``predicted`` are the (C, S) predicted mean ratings, ``ratings`` the (C, S) ratings, 0 to 4; NaN for unrated pairs.
+    See :class:`SuspectClass`. ``classes`` are C sense IDs, ``predicted`` the (C, S) predicted mean ratings, and
+    ``ratings`` the (C, S) ratings, 0 to 4; NaN for unrated pairs.
     """
     is_rated, name = ~np.isnan(ratings), lexicon().name
     unrated_share = (~is_rated & (predicted >= CREDIT_FROM)).sum(axis=1) / np.maximum((~is_rated).sum(axis=1), 1)
@@ -495,8 +494,7 @@ def _quantise(predicted: Floats, grid: RatingGrid, held_out: Floats) -> LearnedP
 
 def _levels(predicted: Floats) -> Indices:
     """Return the level, 0 to 15, of each prediction 0 to 4; levels are equal steps of the prediction's square root."""
-    found: Indices = np.minimum(np.sqrt(predicted / HIGHEST) * _LEVELS, _LEVELS - 1).astype(np.int64)
-    return found
+    return np.asarray(np.minimum(np.sqrt(predicted / HIGHEST) * _LEVELS, _LEVELS - 1), np.int64)
 
 
 def _shared_error(table: LearnedPart, grid: RatingGrid, held_out: Floats) -> NDArray[np.float32]:
@@ -555,10 +553,10 @@ def _candidates(part: Part, classes: Ints) -> Ints:
     return np.union1d(within(classes, steps)[1], used).astype(np.int32)
 
 
-def teach(map: str, progress: Callable[[str], None] = lambda _: None) -> MapLearned:  # noqa: A002 - as elsewhere
-    """Train on a map's ratings, and write the predicted ratings of its pairs into the map's folder.
+def train_on_map(map: str, progress: Callable[[str], None] = lambda _: None) -> MapLearned:  # noqa: A002 - as elsewhere
+    """Train a model on a map's ratings, and write predicted ratings into the map's folder.
 
-    Return the size of the prediction table and its validation, per part of speech, as written to map.json.
+    Return the size and the validation of the prediction table, per part of speech, as written to map.json.
 
     Args:
         map: name of a shipped map, or path of a map's folder.

@@ -31,7 +31,6 @@ class LocalModel:
     """A model that runs on this machine; program code in a model's repository is never executed.
 
     Attributes:
-        name: prefix of error messages about the model.
         torch, transformers: the imported libraries.
         device: "cpu" or "cuda".
     """
@@ -83,7 +82,7 @@ class LocalModel:
 
     @contextmanager
     def loading(self) -> Iterator[None]:
-        """Return a context for loading: one thread at a time, and an error becomes an OptionError of one line."""
+        """Return a context in which a single thread loads at a time, and errors become an OptionError of one line."""
         from safetensors import SafetensorError
 
         refusals = (AttributeError, ImportError, KeyError, OSError, RuntimeError, TypeError, ValueError)
@@ -95,12 +94,12 @@ class LocalModel:
 
 
 def first_line(error: Exception) -> str:
-    """Return the first line of an error's message that is not blank, or the name of the error's class."""
+    """Return the first line of an error's message that is not blank, or, without such a line, the name of its class."""
     return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
 
 
 def files_of(model: str) -> dict[str, str]:
-    """Return {"files": :func:`fingerprint`} if ``model`` is a folder; {} for a model on the Hugging Face Hub."""
+    """Return {"files": fingerprint of the folder} if ``model`` is a folder; {} for a model on the Hugging Face Hub."""
     return {"files": fingerprint(Path(model))} if Path(model).is_dir() else {}
 
 

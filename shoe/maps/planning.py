@@ -56,8 +56,8 @@ def object_neighbours(classes: Synsets, steps: int = STEPS) -> tuple[Indices, Sy
     """Return the senses to compare with each of C object classes: nearby visible senses, and all class senses.
 
     A sense is nearby if at most ``steps`` hypernym or hyponym links are between class and sense, and visible unless its
-    lexicographer file is in :data:`INVISIBLE`. ``classes`` are the (C,) IDs of the class senses. Return n pairs: (n,)
-    index of the class and (n,) ID of the sense, sorted by class, with the pair of a class sense and itself.
+    lexicographer file is in :data:`INVISIBLE`. ``classes`` are the (C,) IDs of the class senses. Return the (n,) index
+    of the class and the (n,) ID of the sense of n pairs, sorted by class. Each class is also paired with itself.
     """
     owner, nearby = within(classes, steps)
     words = lexicon()
@@ -68,9 +68,10 @@ def object_neighbours(classes: Synsets, steps: int = STEPS) -> tuple[Indices, Sy
 
 
 def verb_vocabulary(classes: Synsets) -> Synsets:
-    """Return the IDs of the verb senses to compare with verb classes (``VERB_RULE``), ascending, with the class senses.
+    """Return the ascending IDs of the verb senses to compare with the verb classes, by the rule ``VERB_RULE``.
 
-    For a lexicon other than WordNet, which contains only the verbs of one domain, the result is all its verb senses.
+    The class senses are included. For a lexicon other than WordNet, return all its verb senses, because such lexicons
+    contain only the verbs of one domain.
     """
     words = lexicon()
     verbs = range(words.nouns, len(words))
@@ -82,15 +83,15 @@ def verb_vocabulary(classes: Synsets) -> Synsets:
 
 
 def is_tagged(sense: int, part: Part) -> bool:
-    """Return whether a sense has a tag count above 0 with one of its lemmas, in WordNet's tagged texts."""
+    """Return whether a sense occurs, with any of its lemmas, in WordNet's sense-tagged texts (tag count above 0)."""
     words, pos = lexicon(), POS[part]
     return any(words.tag_count(lemma, pos)[words.senses(lemma, pos) == sense].any() for lemma in words.lemmas(sense))
 
 
 def within(synsets: Synsets, steps: int) -> tuple[Indices, Synsets]:
-    """Return all senses that are at most ``steps`` hypernym or hyponym links from each of S synsets.
+    """Return the senses that are at most ``steps`` hypernym or hyponym links from each of the given synsets.
 
-    Return n pairs as the (n,) index into ``synsets``, ascending, and the (n,) ID of a sense near this synset. Each
+    The result is n pairs: the (n,) index into ``synsets``, ascending, and the (n,) ID of a sense near this synset. Each
     synset is near itself.
     """
     first, neighbour = _links()
@@ -117,7 +118,6 @@ def _links() -> tuple[Indices, Synsets]:
 
 
 def _join(owner: Indices, synset: Synsets) -> Indices:
-    """Encode pairs of an index and a sense ID as single numbers; :func:`_split` decodes the numbers."""
     return owner.astype(np.int64) * len(lexicon()) + synset
 
 
@@ -146,11 +146,10 @@ class Plan:
         part: "verb", "object" or "interaction" (:func:`plan_whole`).
         class_synset: (m,) ID of the class sense of each pair; pairs are sorted by the names of both senses.
         synset: (m,) ID of the sense that is compared with the class sense.
-        question: (m,) index of the question that rates each pair.
-        first: (n,) ID of one sense of each question, the sense whose name sorts first.
-        second: (n,) ID of the other sense of each question.
-        described: texts of whole interactions; the IDs above are then indices into these texts. None if the plan
-            compares senses.
+        question: (m,) index of the question whose answer rates the pair.
+        first, second: (n,) IDs of the two senses of each question, in the order of their names.
+        described: None, except for whole interactions: the texts of interactions, which are compared instead of senses;
+            the IDs above are then indices into this list.
     """
 
     part: Subject
@@ -162,12 +161,11 @@ class Plan:
     described: Sequence[Interaction] | None = None
 
     def __len__(self) -> int:
-        """Return the number of questions."""
         return len(self.first)
 
     @cached_property
     def texts(self) -> Mapping[int, tuple[SenseText, bytes]]:
-        """By ID, text of each sense or interaction in a question, and the text as encoded in answer keys; cached."""
+        """Text of each sense or interaction by its ID: as :class:`SenseText`, and as the bytes used in answer keys."""
         if self.described is not None:
             return {index: (text, text.encoded()) for index, text in enumerate(self.described)}
         synsets = np.unique(np.concatenate([self.first, self.second])).tolist()
@@ -182,7 +180,7 @@ Rules = Mapping[Any, str]
 
 
 def object_rule(steps: int = STEPS) -> str:
-    """Return a description of the rule by which :func:`plan_dataset` selects object pairs, for a map's provenance."""
+    """Return the sentence in a map's provenance that describes how :func:`plan_dataset` selects object pairs."""
     nearby = f"visible senses at most {steps} steps of hypernymy from a class's"
     return f"object neighbourhood, version 1: {nearby}; the other classes"
 
@@ -190,8 +188,7 @@ def object_rule(steps: int = STEPS) -> str:
 def plan_dataset(classes: HoiClasses, *, steps: int = STEPS) -> dict[Part, Plan]:
     """Plan all pairs of a dataset's map: verb classes with the verb vocabulary, object classes with nearby senses.
 
-    ``VERB_RULE`` and ``object_rule`` describe the selection. A sense is near an object class if at most ``steps``
-    hypernym or hyponym links are between them. The result has a plan for "verb" and a plan for "object".
+    See :func:`verb_vocabulary` and :func:`object_neighbours` (for ``steps``). Return a plan for each part.
     """
     verbs, objects = class_senses(classes, "verb"), class_senses(classes, "object")
     owner, nearby = object_neighbours(objects, steps)
@@ -204,9 +201,9 @@ def plan_dataset(classes: HoiClasses, *, steps: int = STEPS) -> dict[Part, Plan]
 def plan_needed(
     classes: HoiClasses, predictions: Sequence[Interactions], *, object_words: ObjectWords = "phrase-first"
 ) -> dict[Part, Plan]:
-    """Plan the pairs that scoring looks up for some predictions (``NEEDED_RULE``), per part of speech.
+    """Plan the pairs that are looked up when ``predictions`` are scored (``NEEDED_RULE``), per part of speech.
 
-    ``object_words`` is the rule by which object words get their senses; raise OptionError if it is unknown.
+    ``object_words`` is the protocol option that selects the senses of object words; raise OptionError if it is unknown.
     """
     senses = needed_senses(predictions, object_words)
     return {part: _all_with_all(part, class_senses(classes, part), senses[part]) for part in POS}
@@ -215,10 +212,7 @@ def plan_needed(
 def needed_senses(
     predictions: Sequence[Interactions], object_words: ObjectWords = "phrase-first"
 ) -> dict[Part, Synsets]:
-    """Return the IDs of all senses that the predicted words may have, ascending, by part of speech.
-
-    Words that no triplet of a prediction table uses are left out.
-    """
+    """Return the ascending IDs of all senses of the words in predicted triplets, by part of speech."""
     found: dict[Part, Synsets] = {}
     for part in POS:
         used = [(getattr(table, f"{part}s"), np.unique(getattr(table, part)).tolist()) for table in predictions]
@@ -229,7 +223,7 @@ def needed_senses(
 
 
 def plan_pairs(part: Part, pairs: Sequence[tuple[str, str]]) -> Plan:
-    """Return the plan of (class synset, synset) pairs, given by name; duplicates and equal synsets are left out.
+    """Return the plan of (class synset, synset) name pairs; duplicates and pairs of equal synsets are left out.
 
     Raise OptionError if a name is not the name of a synset of this part of speech.
     """
@@ -239,7 +233,7 @@ def plan_pairs(part: Part, pairs: Sequence[tuple[str, str]]) -> Plan:
 
 
 def class_senses(classes: HoiClasses, part: Part) -> Synsets:
-    """Return the (C,) distinct IDs of the senses of a dataset's classes, ascending, without no_interaction."""
+    """Return the distinct IDs of the verb or noun senses of a dataset's classes, ascending, without no_interaction."""
     senses = classes.verb_sense if part == "verb" else classes.object_sense
     return np.unique(senses[senses >= 0]).astype(np.int32)
 
@@ -277,13 +271,13 @@ def _plan(part: Part, class_synset: Synsets, synset: Synsets) -> Plan:
 
 
 class WholePlan(NamedTuple):
-    """Plan of whole interactions: m pairs of an interaction class and a predicted verb and object.
+    """Plan of pairs of an interaction class and a predicted interaction, to be compared as a whole.
 
     Attributes:
-        plan: the pairs that raters compare.
-        rows: (class verb, class object, predicted verb, predicted object) of each pair, as written to a map.
+        plan: the m pairs, with the texts that raters get.
+        rows: (class verb, class object, predicted verb, predicted object) of each of the m pairs, as written to a map.
         rule: description of the rule by which the pairs were selected.
-        refused: predicted words that raters are not asked about (:func:`is_refused`).
+        refused: predicted words that are not sent to raters (:func:`is_refused`).
     """
 
     plan: Plan
@@ -296,16 +290,16 @@ _PLAIN_WORDS = re.compile(r"[\w ,.&'’()/+-]{1,60}")
 
 
 def is_refused(words: str) -> bool:
-    """Return whether words might manipulate a rater: too long, or with control or markup characters or a rating."""
+    """Return whether predicted words might manipulate a rater: over 60 characters, unusual characters, or a rating."""
     return not _PLAIN_WORDS.fullmatch(words) or read_text(words, [""])[0] >= 0
 
 
 def plan_whole(classes: HoiClasses, predictions: Sequence[Interactions], similarity: SimilarityMap) -> WholePlan:
     """Plan the comparison of whole predicted interactions with the interaction classes that they may match.
 
-    A predicted verb and object are compared with each class that is similar enough for a match, under protocol ``shoe``
-    with ``similarity``, except with no_interaction and with the class that has these words as labels. The map
-    ``similarity`` also selects the sense of each word.
+    A prediction is compared with each class that it may match under protocol ``shoe`` with the map ``similarity``,
+    except no_interaction, and the class whose labels are the predicted words. Each predicted word has the sense that is
+    most similar to the class, by the same map.
     """
     verbs = sorted({normalize_word(word) for table in predictions for word in table.verbs} - {""})
     objects = sorted({normalize_word(word) for table in predictions for word in table.objects} - {""})

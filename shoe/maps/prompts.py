@@ -28,7 +28,7 @@ Subject = Part | Literal["interaction"]
 
 @dataclass(frozen=True, slots=True)
 class SenseText:
-    """Text of a synset: its name ("ride.v.01"), lemmas (with spaces instead of underscores) and definition."""
+    """Texts about a synset: name ("ride.v.01"), lemmas with spaces instead of underscores, and definition."""
 
     name: str
     lemmas: tuple[str, ...]
@@ -41,7 +41,7 @@ class SenseText:
 
 @dataclass(frozen=True, slots=True)
 class Interaction(SenseText):
-    """Text of a whole interaction; name, lemmas and definition are composed from the texts of its verb and object."""
+    """Texts about a whole interaction; name, lemmas and definition are those of the verb followed by the object's."""
 
     verb: SenseText
     object: SenseText
@@ -62,10 +62,10 @@ class Question:
     """Question to one rater about one pair.
 
     Attributes:
-        key: 16-byte digest of everything that can change the answer.
+        key: answer key: 16-byte digest of everything that can change the answer.
         part: "verb", "object" or "interaction".
-        first: of two senses, the sense whose name sorts first; of two interactions, the interaction of the class.
-        second: the other sense or interaction of the pair.
+        first: the sense whose name sorts first; for interactions, the class.
+        second: the other sense; for interactions, the predicted interaction.
         attempt: 1, or 2 if the first answer contained no rating; equal for all questions of one request.
     """
 
@@ -77,10 +77,10 @@ class Question:
 
 
 def ids_of(keys: Sequence[bytes]) -> tuple[str, ...]:
-    """Return an ID for each question of a request, given the questions' keys; answers refer to questions by ID.
+    """Return the IDs by which an answer refers to the questions of a request, given the questions' answer keys.
 
-    IDs are computed from keys, not from indices: if a model skips a pair, the answer about the next pair cannot be
-    mistaken for the answer about the skipped pair. IDs have three or nine digits, so that no ID looks like a rating.
+    IDs are not consecutive: if a model skips a pair, the answer about the next pair cannot be mistaken for the answer
+    about the skipped pair. IDs have three digits, or nine for over 100 questions, so that no ID looks like a rating.
     """
     least = 100 if len(keys) <= 100 else 100_000_000
     taken: dict[int, None] = {}
@@ -108,11 +108,11 @@ def describe(names: Sequence[str]) -> list[SenseText]:
 def key_maker(
     identity: Mapping[str, Any], prompt_digest: str, part: Subject, repeat: int = 1
 ) -> Callable[[bytes, bytes], bytes]:
-    """Return a function that computes the answer key of a pair of senses.
+    """Return a function that computes the answer key of a pair of senses, for a rater and a prompt.
 
     The key is a 16-byte digest of the canonical JSON ``{"part", "prompt", "rater", "repeat", "senses": [first,
-    second]}``, of which everything except the senses is hashed only once. The returned function takes the first and
-    the second sense of a pair, each encoded with :meth:`SenseText.encoded`.
+    second]}``. The arguments of the returned function are the first and the second sense of the pair, each encoded with
+    :meth:`SenseText.encoded`.
 
     Args:
         identity: identity of the rater, see :func:`shoe.maps.config.identity_of`.
@@ -142,13 +142,7 @@ SECOND_TIME = (
 
 
 class Rendered(NamedTuple):
-    """Text of one request.
-
-    Attributes:
-        system: text of the system message, the instructions.
-        user: text of the user message, the question.
-        ids: ID of each pair; ``user`` contains the IDs only in the form for several pairs.
-    """
+    """Text of a request: system message (instructions), user message (question), and ID of each pair in the answer."""
 
     system: str
     user: str
@@ -161,8 +155,9 @@ class Prompt:
 
     Attributes:
         digest: first 16 hex digits of the text's SHA-256.
-        one, several, pair: templates of a question about one pair, about several pairs, and of each of these pairs.
-        overheads: number of characters of ``one``, ``several`` and ``pair`` with empty fields.
+        one, several: templates of the question about a single pair, and about several pairs.
+        pair: template of the text of each of several pairs.
+        overheads: number of characters of ``one``, ``several`` and ``pair`` if all fields are empty.
     """
 
     text: str
@@ -192,7 +187,7 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class Prompts:
-    """Prompts for pairs of verbs, of objects, and of whole interactions (the SHOE paper's direct baseline)."""
+    """Prompts about pairs of verbs, of objects, and of whole interactions (as in the SHOE paper's direct baseline)."""
 
     verb: Prompt
     object: Prompt
@@ -210,7 +205,7 @@ class Prompts:
         return cls(read("verb", ""), read("object", ""), read("interaction", "verb_", "object_"))
 
     def prompt_for(self, part: Subject) -> Prompt:
-        """Return the prompt for a part of speech, or for whole interactions."""
+        """Return the prompt for "verb", "object" or "interaction"."""
         prompt: Prompt = getattr(self, part)
         return prompt
 
@@ -227,7 +222,7 @@ class Prompts:
         return Rendered(prompt.instructions, prompt.several.substitute(pairs=text), ids)
 
     def length(self, group: Sequence[Question], *, several: bool) -> int:
-        """Return an upper bound of the number of characters that :meth:`render` returns, without rendering."""
+        """Return an upper bound of the number of characters in the text that :meth:`render` would return."""
         prompt = self.prompt_for(group[0].part)
         whole, each = prompt.overheads[1:] if several else (prompt.overheads[0], 0)
         senses = (sense for question in group for sense in (question.first, question.second))
@@ -236,7 +231,7 @@ class Prompts:
 
 
 class Group(Request):
-    """Request with one or more questions, all of the same part. Answers refer to questions by ID, not by index."""
+    """Request with one or more questions about pairs of the same part: "verb", "object" or "interaction"."""
 
     __slots__ = ("_prompts", "_several", "questions")
 
@@ -267,7 +262,7 @@ class Group(Request):
         return {"messages": [{"role": "system", "content": system}, {"role": "user", "content": content}]}
 
     def about(self) -> Mapping[str, Any]:
-        """Return the data that the ledger stores with the answer: IDs, part, pairs and digest of the prompt."""
+        """Return the data that the ledger stores next to the answer: IDs, part, pairs, and digest of the prompt."""
         return {
             "ids": self.ids,
             "part": self.part,
@@ -276,20 +271,20 @@ class Group(Request):
         }
 
     def characters(self) -> int:
-        """Return an upper bound of the number of characters of the messages; 0 for a rater without prompts."""
+        """Return an upper bound of the number of characters in the messages; 0 for a rater that reads no prompts."""
         if self._prompts is None:
             return 0
         second = len(SECOND_TIME) + 2 if self.attempt > 1 else 0
         return self._prompts.length(self.questions, several=self._several) + second
 
     def parts(self) -> "Sequence[Group]":
-        """Return one group per question."""
+        """Return requests with a single question each, one for each question of this request."""
         if len(self.questions) == 1:
             return [self]
         return [Group([question], self._prompts, several=self._several) for question in self.questions]
 
     def joined(self, requests: Sequence[Request]) -> "Group":
-        """Return one group with the questions of this group, then of ``requests``."""
+        """Return a single request with the questions of this request, followed by those of ``requests``."""
         groups = [self, *cast("Sequence[Group]", requests)]
         questions = [question for group in groups for question in group.questions]
         return Group(questions, self._prompts, several=self._several)
@@ -305,8 +300,8 @@ def _fill_in(field: str, sense: SenseText) -> dict[str, str]:
 def read_prompt(path: Path, sections: Sequence[str] = ()) -> tuple[str, str, dict[str, str]]:
     """Return the text of a prompt file, the first 16 hex digits of its SHA-256, and the body of each section by name.
 
-    ``sections`` are the names of the required sections, which may be in any order; if empty, the file is one text.
-    Raise InputError if the sections of the file differ from ``sections``, or the file is not UTF-8.
+    ``sections`` are the names of the required sections, in any order; if empty, the file is not split into sections.
+    Raise InputError if the file has other sections, or is not UTF-8.
     """
     try:
         text = read_bytes(path).decode().replace("\r\n", "\n")
@@ -321,10 +316,10 @@ def read_prompt(path: Path, sections: Sequence[str] = ()) -> tuple[str, str, dic
 
 
 def check_fields(path: Path, section: str, text: str, fields: Sequence[str]) -> None:
-    """Raise InputError unless the text of a prompt's section has exactly the given fields.
+    """Raise InputError if a field is missing or unknown in a prompt's section, or a dollar sign is not escaped.
 
-    ``section`` is the name of the section, for the error message; ``fields`` are names without the dollar sign. The
-    error is also raised if a dollar sign is not escaped.
+    ``section`` is the name of the section, for the error message, and ``text`` its text; ``fields`` are the names of
+    the required fields without dollar sign.
     """
     template = Template(text)
     if not template.is_valid():

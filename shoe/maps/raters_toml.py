@@ -1,4 +1,4 @@
-"""Read raters.toml. An invalid field gives a one-line message with file, rater, field, found and expected value.
+"""Read raters.toml. Error messages name the file, rater and field, the value found, and the values expected.
 
 ::
 
@@ -114,7 +114,6 @@ class _Table:
         return self.error(field, f"the field {quote(name)}", "a known field", hint)
 
     def converted(self, kind: type[_Kind]) -> _Kind:
-        """Return the table as a struct of type ``kind``; raise InputError if a field is invalid."""
         self._check_values(self.content)
         try:
             return msgspec.convert(self.content, kind, dec_hook=self._file)
@@ -140,7 +139,6 @@ class _Table:
                 raise self.error(before + name, _as_text(value), f"a finite number below {_TOO_MUCH:g}")
 
     def _translated(self, message: str, kind: type) -> InputError:
-        """Return the InputError for a message of msgspec about a table of type ``kind``."""
         problem, _, at = message.partition(" - at `$")
         path = re.sub(r"\[.*", "", at.strip(".`"))  # if an item of a list is wrong, the message shows the list
         info, value = inspect.type_info(kind), dict(self.content)

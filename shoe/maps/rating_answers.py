@@ -1,4 +1,4 @@
-"""Parse ratings from the text of a language model: tolerant of the form, strict about the value.
+"""Parse ratings from the text of a language model: the form is free, but the value must be clear.
 
 Markup is removed first. A rating is found after a word like "rating" or, in an answer about several pairs, after the
 pair's ID. It is valid if it is a whole number from 0 to 4, the text does not contain a different rating of the same
@@ -84,7 +84,7 @@ _SCALE = re.compile(
 
 
 def read_chat(raw: Mapping[str, Any], ids: Sequence[str]) -> list[int]:
-    """Parse the first choice of a chat completion that answers a request about the pairs ``ids``.
+    """Parse the first choice of the chat completion ``raw``, which answers the questions with the IDs ``ids``.
 
     Return a rating 0 to 4 or a negative state per ID, see :meth:`shoe.maps.config.Backend.parse`.
     """
@@ -103,9 +103,9 @@ def read_chat(raw: Mapping[str, Any], ids: Sequence[str]) -> list[int]:
 
 
 def read_text(text: str, ids: Sequence[str]) -> list[int]:
-    """Parse the text of a model; return a rating or state per ID, see :func:`read_chat`.
+    """Parse a model's answer to the questions with the IDs ``ids``; return a rating or state per ID, as read_chat does.
 
-    If there is a single ID, ratings without an ID count, too. Texts of more than 200,000 characters have no rating.
+    For a single question, the rating need not follow the ID. Texts of over 200,000 characters count as unparsable.
     """
     if len(ids) == 1 and (plain := _PLAIN.fullmatch(text)):
         return [int(plain[1])]  # nearly all answers have this form
@@ -181,7 +181,6 @@ def _without_markup(text: str) -> str:
 
 
 def _content(content: Any) -> str:
-    """Return the text of a message's content, which is a string or a list of parts with text; "" for other content."""
     if isinstance(content, str):
         return content
     if isinstance(content, list):

@@ -1,4 +1,4 @@
-"""Sessions of the raters of raters.toml, each with a ledger of its answers."""
+"""Sessions of the raters in raters.toml: a session sends questions to one rater, and stores answers in its ledger."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -38,10 +38,10 @@ from shoe.llm.ledger import (
     name_of,
     pending,
 )
-from shoe.llm.ledger_writer import Writer, merge, writing
+from shoe.llm.ledger_writer import Writer, writing
 from shoe.llm.recorder import LedgerRecorder, Tally, Terms
 from shoe.llm.workers import Ask, Job, Spread
-from shoe.maps.config import Backend, RaterConfig, RatersFile, identity_of, reading_of
+from shoe.maps.config import Backend, RaterConfig, RatersFile, conversion_settings, identity_of
 from shoe.maps.planning import Plan
 from shoe.maps.prompts import Group, Prompts, Question, Subject, describe, key_maker
 
@@ -75,7 +75,6 @@ class _Column:
     states: States
 
     def wanted(self, state: State) -> Mask:
-        """Return (n,) whether each question is in a state, and belongs to this shard."""
         mask: Mask = (self.states == state) & self.own
         return mask
 
@@ -84,8 +83,8 @@ class RaterSession:
     """One rater during a run, with a ledger of its answers.
 
     Attributes:
-        columns: columns of the rater in the map, one per repeat.
-        cluster: cluster whose workers query the rater, if it is divisible; None if this process queries it.
+        columns: slice of the rater's columns in the map, one per repeat.
+        cluster: cluster whose workers send the questions; None if this process sends them.
         ledger: stored answers of the rater.
         cache: the user's cache of answers; None without a cache, or for a rater that reads no prompts.
     """
@@ -119,19 +118,12 @@ class RaterSession:
         own, base = (folder / shard.folder / whole.name, whole) if shard else (whole, None)
         self.ledger = Ledger(own, identity, partial(_parsed, backend), base=base)
 
-    def merge(self, say: Callable[[str], None]) -> int:
-        """Move the answers in the ledgers of other processes to this ledger; return the number of added lines.
-
-        The other ledgers are then deleted. See :func:`shoe.llm.ledger_writer.merge` for ``say`` and errors.
-        """
-        return merge(self.ledger.path, self.ledger.identity, self.ledger.parse, say)
-
     def ask_again(self, states: Sequence[str], say: Callable[[str], None]) -> None:
-        """Discard stored answers in some states, so that their questions are sent again.
+        """Discard stored answers without a rating, so that their questions are sent again.
 
-        ``states`` are "unparsable", "refused" or both. Nothing changes if the rater reads no prompts or has no ledger,
-        or if an unfinished run has already discarded answers in these states; empty ``states`` mark the run as
-        finished. ``say`` takes one line for the user if another process writes the ledger.
+        ``states`` are the states to discard: "unparsable", "refused" or both. A resumed run discards nothing again; so
+        call with empty ``states`` at the end of the run. Nothing happens if the rater reads no prompts or has no
+        ledger. ``say`` takes one line for the user if another process writes the ledger.
         """
         if not self.ledger.path.exists() or not self.config.prompted:
             return
@@ -145,21 +137,18 @@ class RaterSession:
                 self.ledger.refresh()
 
     def prompt_digest(self, part: Subject) -> str:
-        """Return the digest of the prompt for verbs, objects or interactions; empty if the rater reads no prompts."""
+        """Return the digest of the prompt for "verb", "object" or "interaction"; "" if the rater reads no prompts."""
         return self._prompts.prompt_for(part).digest if self._prompts else ""
 
     def measured(self) -> tuple[float | None, float | None, float | None]:
-        """Measure input tokens per character of a prompt, output tokens per pair, and seconds per request.
+        """Return input tokens per character of a prompt, output tokens per pair, and median seconds per request.
 
-        The latest answers are measured; the seconds are their median. A value is None if the answers do not report it,
-        or the rater reads no prompts.
+        They are computed from the latest stored answers. A value is None if the answers do not report it, or the rater
+        reads no prompts.
         """
         entries = list(answers(self.ledger.path, _LATEST)) if self._prompts else []
-        seconds = (
-            median(times)
-            if (times := [raw["seconds"] for entry in entries if "seconds" in (raw := entry["answer"])])
-            else None
-        )
+        times = [entry["answer"]["seconds"] for entry in entries if "seconds" in entry["answer"]]
+        seconds = median(times) if times else None
         counted = [(entry, usage) for entry in entries if entry["part"] in POS and (usage := usage_of(entry["answer"]))]
         if not counted or self._prompts is None:
             return None, None, seconds
@@ -173,11 +162,11 @@ class RaterSession:
         return tokens_in / characters, tokens_out / len(pairs), seconds
 
     def has_answers(self) -> bool:
-        """Return whether the rater has a ledger or cached answers."""
+        """Return whether answers of the rater may be stored, in a ledger or in the user's cache."""
         return self.ledger.exists() or bool(self._earlier) or (self.cache is not None and self.cache.exists())
 
     def addresses(self) -> Counter[str]:
-        """Return the number of stored answers by the URL of the endpoint that gave them."""
+        """Return {URL of an endpoint: number of stored answers from it}."""
         return Counter(
             entry.get("address") or address_in(ledger.identity)
             for ledger in (self.ledger, *self._earlier)
@@ -190,9 +179,9 @@ class RaterSession:
         """Copy answers from the user's cache, send the other questions to the rater, and return all its answers.
 
         ``wanted`` are plans, each with the indices of n of its questions. Return two (n, repeats) arrays per plan: the
-        rating 0 to 4 of each question in each repeat, or a negative :class:`~shoe.llm.ledger.State`; and whether its
-        answer in the ledger came from the cache. If ``budget.reason`` is "known", cached answers count, but are not
-        written into the ledger. Raise ShoeError if the rater cannot continue, or the ledger cannot be read or written.
+        rating 0 to 4, or a negative :class:`~shoe.llm.ledger.State`, of each question; and whether its answer came from
+        the cache. If ``budget.reason`` is "known", no question is sent, and cached answers are used without a copy.
+        Raise ShoeError if the rater cannot continue, or the ledger cannot be read or written.
         """
         for ledger in self._earlier:
             ledger.refresh()
@@ -286,7 +275,7 @@ class RaterSession:
                 yield _Column(plan, rows, keys[0], np.max([unrated, *known], axis=0), own, unrated)
 
     def _update(self, columns: Iterable[_Column], end: int | None = None) -> None:
-        """Read the ledger up to byte ``end``; an unrated question has the rating of another ledger of the rater."""
+        """Update the states from the ledger, up to byte ``end``, or else from the rater's other ledgers."""
         self.ledger.refresh(end)
         for column in columns:
             states = self.ledger.states(column.keys)
@@ -336,11 +325,7 @@ def _client(config: RaterConfig, prompts: Prompts) -> tuple[Ask, Parse]:
 
 
 class Raters:
-    """Sessions of all raters, in the order of raters.toml.
-
-    Attributes:
-        shard: the part of the questions that this process sends; None for all questions.
-    """
+    """Sessions of all raters, in the order of raters.toml; ``shard`` is the part of the questions to send, or None."""
 
     def __init__(self, file: RatersFile, prompts: Prompts, folder: Path, shard: Shard | None = None) -> None:
         """Create the sessions; no request is sent.
@@ -357,7 +342,7 @@ class Raters:
         seen: dict[bytes, str] = {}
         for session in self.sessions:
             name = session.config.name
-            other = seen.setdefault(canonical([session.ledger.identity, reading_of(session.config)]), name)
+            other = seen.setdefault(canonical([session.ledger.identity, conversion_settings(session.config)]), name)
             if other != name:
                 raise OptionError(
                     f"raters {quote(name)} and {quote(other)} have the same settings and would give the same answers: "
@@ -365,11 +350,11 @@ class Raters:
                 )
 
     def ask_again(self, states: Sequence[str], say: Callable[[str], None]) -> None:
-        """Discard stored answers of all raters in some states, as :meth:`RaterSession.ask_again` does for one rater."""
+        """Call :meth:`RaterSession.ask_again` for all raters."""
         for session in self.sessions:
             session.ask_again(states, say)
 
     @property
     def columns(self) -> list[str]:
-        """Names of the columns of all raters in a map; a rater has one column per repeat."""
+        """Names of the columns of all raters in a map, with one column per repeat of a rater."""
         return [column for session in self.sessions for column in session.config.columns]

@@ -34,11 +34,11 @@ class RatingSource:
     """Ratings of R raters from one table or map.
 
     Attributes:
-        name: path of the table, or name of the map; used in messages.
+        name: path of the table, or name of the map, for error messages.
         raters: the R raters, in the order of the columns.
         pairs: per part of speech, m pairs with their (m, R) ratings.
-        lines: per part of speech, (m,) line number of each pair in its file.
-        origin: record of this source for the map.json of a new map.
+        lines: per part of speech, (m,) line number of each pair in its file, for error messages.
+        origin: description of this source in the map.json of a new map.
         whole: ratings of whole interactions in R columns; None if the source has no such ratings.
     """
 
@@ -64,7 +64,7 @@ def import_tables(
     Args:
         folder: folder of the map; it must not exist or must be empty.
         paths: tables, see :func:`read_source`; each table may contain verb pairs and object pairs.
-        models: model of each rater, by the rater's name; "table FILE" for raters that are absent here.
+        models: model of each rater, by the rater's name; "table FILE" for raters that are not included.
         prose: further fields of map.json, such as provenance and licence.
         extends: name of a shipped map whose ratings belong to the new map as well; they are not copied.
 
@@ -95,13 +95,13 @@ def import_tables(
 def merge(folder: Path, names: Sequence[str]) -> SimilarityMap:
     """Merge maps and tables into one map with the columns of all their raters, and return the merged map.
 
-    It contains every pair that at least one source contains; a rating is missing if the rater did not rate the pair.
-    The order of the sources, and merging in several steps, changes only the order of the columns. If all maps have the
-    same ensemble, the merged map has it, too; otherwise its ensemble is "mean".
+    It contains the pairs of all sources; a rating is missing if the rater did not rate the pair. The order of the
+    sources, and merging in several steps, only affects the order of the columns. The ensemble is that of the maps if
+    they all have the same ensemble, otherwise "mean".
 
     Args:
         folder: folder of the merged map; it must not exist or must be empty.
-        names: sources: first a map, then maps or tables. A map is a shipped name or a folder, a table is a file.
+        names: sources: first a map, then maps or tables. Maps are given by shipped name or folder, tables by file.
 
     Raises:
         InputError: if a source is invalid, two sources have a rater of the same name, or the maps' datasets differ.
@@ -172,7 +172,7 @@ def read_source(path: Path) -> RatingSource:
 def check_same_part(
     path: Path, class_sense: NDArray[np.integer], sense: NDArray[np.integer], first_line: int = 2
 ) -> None:
-    """Raise InputError with the first line of a table whose two senses are not both verbs or both nouns.
+    """Raise InputError if a line of a table contains a verb and a noun; the message names the first such line.
 
     ``class_sense`` and ``sense`` are the (n,) sense IDs in the two columns; ``first_line`` is the line number of the
     first ID. ``path`` is the path of the table, for the error message.

@@ -12,8 +12,8 @@ from shoe.core.arrays import Floats, Indices, Ints, random_numbers
 from shoe.core.errors import OptionError
 from shoe.lexicon.expressions import POS, Part
 from shoe.lexicon.store import names_of
-from shoe.maps.complete import OPTIONS, look_at
-from shoe.maps.influence import on_matches
+from shoe.maps.complete import OPTIONS, bound_score
+from shoe.maps.influence import width_per_match
 from shoe.scoring.hoi_similarity import HoiSimilarity
 from shoe.scoring.matching.task import Task
 from shoe.similarity import Similarity, combine
@@ -70,10 +70,10 @@ def influential(tasks: Sequence[Task], similarity: Similarity) -> Influential:
     pairs: dict[Senses, list[float]] = {}
     words: dict[Senses, tuple[tuple[str, str], tuple[str, str]]] = {}
     for task in tasks:
-        looked = look_at(EmptyMap(similarity), task)
+        looked = bound_score(EmptyMap(similarity), task)
         if looked.open_score is None:
             continue
-        truth, row, share = on_matches(looked.open_score, looked.today)
+        truth, row, share = width_per_match(looked.open_score, looked.today)
         classes, table = task.truth.classes, task.predictions
         cells = np.stack([looked.open_score.scorer.hoi[truth], table.verb[row], table.object[row]])
         (hoi, verb, object_), at = np.unique(cells, axis=1, return_inverse=True)

@@ -13,7 +13,7 @@ from shoe.lexicon.building.read import Concept, Source
 from shoe.lexicon.compiled import Lexicon
 from shoe.lexicon.expressions import Part
 from shoe.lexicon.store import names_of, use_lexicon, wordnet
-from shoe.maps.convert import CLASSES, Carried, carry
+from shoe.maps.convert import CLASSES, ConvertedPairs, carry
 from shoe.similarity import Rater, SimilarityMap, write_map
 from tests.tables import pairs_by_name
 
@@ -72,8 +72,8 @@ def test_pairs_are_carried_lost_and_joined(tmp_path: Path, other: Lexicon) -> No
     more = [*OTHER.concepts, Concept("M:apple", ("apple",), links=("key:apple%1:13:00::", "wn30:07739125-n"))]
     wider = Lexicon(build(Source("made", "Made 2", more), "made2").content)
     counts = carry(first, wider, tmp_path / "second", classes)
-    assert counts["verb"] == Carried(2, 0, 1, 1, 0, ("eat.v.01",))
-    assert counts["object"] == Carried(3, 2, 0, 0, 1, ())
+    assert counts["verb"] == ConvertedPairs(2, 0, 1, 1, 0, ("eat.v.01",))
+    assert counts["object"] == ConvertedPairs(3, 2, 0, 0, 1, ())
     with pytest.raises(
         ShoeError, match=r"map\.json: lexicon: found made2 .*expected wordnet-3\.0 .*shoe --lexicon FILE"
     ):

@@ -19,7 +19,7 @@ from shoe.lexicon.expressions import POS, Part
 from shoe.lexicon.store import ids_of, names_of
 from shoe.llm.budget import Budget
 from shoe.maps.complete import OPTIONS, Completion, Why, complete
-from shoe.maps.growing_map import Pair, begun
+from shoe.maps.growing_map import Pair, map_to_continue
 from shoe.maps.planning import plan_needed
 from shoe.predictions import read_predictions
 from shoe.scoring.evidence.bounds import false_positives
@@ -326,13 +326,13 @@ def test_without_truth_there_is_nothing_to_complete_for(task: Task, tmp_path: Pa
 
 def test_it_begins_with_the_map_or_with_what_became_of_it(task: Task, tmp_path: Path) -> None:
     start = made(tmp_path / "start", {})
-    assert begun(start, tmp_path / "out") is start
+    assert map_to_continue(start, tmp_path / "out") is start
     run(task, tmp_path, StandIn(), tolerance=0.2, start=start)
-    assert begun(start, tmp_path / "out").digest == loaded(tmp_path).digest
-    assert begun(loaded(tmp_path), tmp_path / "out").digest == loaded(tmp_path).digest
+    assert map_to_continue(start, tmp_path / "out").digest == loaded(tmp_path).digest
+    assert map_to_continue(loaded(tmp_path), tmp_path / "out").digest == loaded(tmp_path).digest
     other = made(tmp_path / "other", {"ride.v.01 straddle.v.01": (1, 1)})
     with pytest.raises(InputError, match=r"'out'.*'other'"):
-        begun(other, tmp_path / "out")
+        map_to_continue(other, tmp_path / "out")
     (tmp_path / "file").write_text("")
     with input_error(source=str(tmp_path / "file")):
-        begun(start, tmp_path / "file")
+        map_to_continue(start, tmp_path / "file")

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from shoe.demo import PREDICTIONS, TRUTH
-from shoe.maps.diff import MapDiff, ValueDifference, class_moves, compare, lemmas_of, scored, semantic_of, under
+from shoe.maps.diff import MapDiff, ValueDifference, class_moves, compare, lemmas_of, rescore, scored, semantic_of
 from shoe.similarity import SimilarityMap
 from tests.maps.samples import made
 
@@ -59,12 +59,12 @@ def test_lemmas_and_glosses(tmp_path: Path) -> None:
 def test_scores_under_two_maps() -> None:
     shipped = SimilarityMap.load("hico-det", "mean")
     first = scored(PREDICTIONS["free text"], TRUTH, "hico-det", "hico-det")
-    again = under(first, shipped)
+    again = rescore(first, shipped)
     assert (again.signature, semantic_of(again).map) == (first.signature, semantic_of(first).map)
     assert class_moves(first, again) == []
 
     nobody = replace(shipped, tables={p: replace(t, ratings=t.ratings * 0) for p, t in shipped.tables.items()})
-    zeros = under(first, nobody)
+    zeros = rescore(first, nobody)
     moves = class_moves(first, zeros)
     assert semantic_of(zeros).map < semantic_of(first).map  # type: ignore[operator]
     assert moves == sorted(moves, key=lambda move: -abs(move.b - move.a))
@@ -77,5 +77,5 @@ def test_scores_under_two_maps() -> None:
 
 def test_another_map_is_another_signature() -> None:
     first = scored(PREDICTIONS["free text"], TRUTH, "hico-det", "hico-det")
-    fewer = under(first, SimilarityMap.load("hico-det", "mean").with_raters([2]))
+    fewer = rescore(first, SimilarityMap.load("hico-det", "mean").with_raters([2]))
     assert str(fewer.signature) != str(first.signature)

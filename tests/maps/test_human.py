@@ -6,7 +6,7 @@ import pytest
 
 from shoe.core.errors import InputError
 from shoe.lexicon.store import names_of
-from shoe.maps.human_ratings import HumanAgreement, compare_people, read_human_ratings, values_beside
+from shoe.maps.human_ratings import HumanAgreement, compare_people, map_values, read_human_ratings
 from tests.maps.samples import made
 
 PAIRS = """\
@@ -47,12 +47,12 @@ def test_agreement_on_pairs_by_hand(tmp_path: Path) -> None:
     similarity = made(tmp_path / "a")
     verbs, objects = read_human_ratings(written(tmp_path, PAIRS))
     # Values of the map: straddle 0.625, board 0.25; catch was never rated and takes no part.
-    found = compare_people(verbs, values_beside(verbs, similarity, [0, 1]))
+    found = compare_people(verbs, map_values(verbs, similarity, [0, 1]))
     assert found.pairs == 2
     assert [found.agreement, found.pearson, found.spearman] == pytest.approx([1 - (0.25 + 0.125) / 2, 1, 1])
     # The first rater alone: straddle 0.75, and no board.
-    assert compare_people(verbs, values_beside(verbs, similarity, [0])) == HumanAgreement(1, 0.875, None, None)
-    assert compare_people(objects, values_beside(objects, similarity, [1])) == HumanAgreement(1, 0.75, None, None)
+    assert compare_people(verbs, map_values(verbs, similarity, [0])) == HumanAgreement(1, 0.875, None, None)
+    assert compare_people(objects, map_values(objects, similarity, [1])) == HumanAgreement(1, 0.75, None, None)
 
 
 def test_interactions_are_combined_as_scoring_does(tmp_path: Path) -> None:
@@ -60,12 +60,12 @@ def test_interactions_are_combined_as_scoring_does(tmp_path: Path) -> None:
     similarity = made(tmp_path / "a")
     # Half the verb's and half the object's: (0.625 + 0.875) / 2, (0 + 1) / 2, (1 + 0.25) / 2; catch was never rated.
     ours, theirs = [0.75, 0.5, 0.625], [0.75, 0.25, 0.5]
-    found = compare_people(whole, values_beside(whole, similarity, [0, 1]))
+    found = compare_people(whole, map_values(whole, similarity, [0, 1]))
     assert found.pairs == 3
     assert found.agreement == pytest.approx(1 - sum(abs(a - b) for a, b in zip(ours, theirs, strict=True)) / 3)
     assert found.spearman == pytest.approx(1)
     # The second rater alone did not rate the dog.
-    assert compare_people(whole, values_beside(whole, similarity, [1])).pairs == 2
+    assert compare_people(whole, map_values(whole, similarity, [1])).pairs == 2
 
 
 def test_any_name_of_a_sense_is_taken(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from shoe.maps.learn import (
     Validation,
     _assumed_zeros,
     suspect_classes,
-    teach,
+    train_on_map,
 )
 from shoe.report.maps import learned_table
 from shoe.similarity import SimilarityMap, write_map
@@ -97,7 +97,7 @@ def test_what_was_withheld_is_predicted(tmp_path: Path) -> None:
     whole = SimilarityMap.load("hico-det")
     kept = {part: table[np.arange(len(table)) % 5 > 0] for part, table in whole.tables.items()}
     write_map(tmp_path / "map", dataset="hico-det", raters=whole.raters, pairs=kept)
-    figures = teach(str(tmp_path / "map"))
+    figures = train_on_map(str(tmp_path / "map"))
     similarity = SimilarityMap.load(tmp_path / "map")
     assert similarity.learned is not None
     for part, learned, least in (("verb", figures.verbs, 0.45), ("object", figures.objects, 0.7)):

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from shoe.core.io.files import data_folder
 from shoe.llm.budget import Price
 from shoe.llm.limits import Limits
-from shoe.maps.config import RaterConfig, identity_of, own_settings, reading_of
+from shoe.maps.config import RaterConfig, conversion_settings, identity_of, own_settings
 from shoe.maps.prompts import SenseText, key_maker
 from shoe.maps.raters import KINDS, kind_of
 from shoe.maps.raters.baselines import Learned
@@ -112,13 +112,13 @@ def test_every_kind_says_of_each_setting_whether_it_takes_part(name: str, tmp_pa
         "people": {"file": tmp_path / "people.csv"},
     }
     config = kind_of(name)(name="r", model="m", **needed.get(name, {}))
-    before, reading = key(config), reading_of(config)
+    before, reading = key(config), conversion_settings(config)
     for field, told in own_settings(type(config)).items():
         if (name, field) not in PLACES:
             changed = replace(config, **{field: "something else"})
             assert told.extra is not None
             assert (key(changed) != before) == told.extra["key"]
-            assert (reading_of(changed) != reading) == told.extra["reads"]
+            assert (conversion_settings(changed) != reading) == told.extra["reads"]
             assert not (told.extra["key"] and told.extra["reads"])
     assert "api_key_env" not in str(identity_of(config))
 

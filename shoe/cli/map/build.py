@@ -112,7 +112,7 @@ def build(
     if whole:
         if not tables or steps is not None or object_words is not None or parts != _PARTS:
             raise OptionError("--whole-interactions requires --for, and excludes --parts, --steps and --object-words")
-        built_map.check_asked(session)
+        built_map.check_interaction_raters(session)
         source = SimilarityMap.load(similarity)
         planned = plan_whole(classes, tables, source)
         if planned.refused:
@@ -185,6 +185,7 @@ def _open_raters(
     """
     from shoe.engines.base import Shard
     from shoe.llm.cache import AnswerCache
+    from shoe.llm.ledger_writer import merge
     from shoe.maps.prompts import Prompts
     from shoe.maps.raters_toml import read_raters
     from shoe.maps.session import Raters
@@ -198,7 +199,8 @@ def _open_raters(
     session = Raters(read_raters(raters), Prompts.read(prompts), ledger, part)
     for each in session.sessions:
         each.cache = AnswerCache(store, each.ledger) if store and each.config.prompted else None
-    if merged := sum(each.merge(say) for each in session.sessions):
+    ledgers = [each.ledger for each in session.sessions]
+    if merged := sum(merge(each.path, each.identity, each.parse, say) for each in ledgers):
         say(f"merged {merged:,} lines from the ledgers of other runs")
     return session
 
@@ -296,7 +298,7 @@ def complete(
     from shoe.maps.complete import CompletedPairs, CompleteEstimate, CompletionSpent, MapCompleted, first_round
     from shoe.maps.complete import complete as complete_map
     from shoe.maps.estimate import estimate, measured_progress
-    from shoe.maps.growing_map import begun
+    from shoe.maps.growing_map import map_to_continue
     from shoe.maps.job import known, rate, rate_pairs
     from shoe.maps.planning import plan_dataset, plan_needed, plan_pairs
     from shoe.report.maps import closing_lines, estimate_table, round_line, rounds_table
@@ -310,7 +312,7 @@ def complete(
     start = SimilarityMap.load(map, ENSEMBLE)
     folder = out or Path(f"{start.name}-completed")
     again, asking = model_requests.parse_states(ask_again), model_requests.parse_engine(engine, gpus)
-    begin = begun(start, folder)
+    begin = map_to_continue(start, folder)
     ledger = ledger or folder.absolute().parent / _LEDGER
     session = _open_raters(raters, None, ledger, shard, again, open_cache(cache, say, create=not dry_run))
     part = session.shard

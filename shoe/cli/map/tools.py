@@ -114,14 +114,14 @@ def diff(
     A map contains a pair if at least one of its raters rated it. The value of a pair is the mean of the ratings, 0 to
     1. PREDICTIONS must use the box convention of its format; otherwise run shoe convert first.
     """
-    from shoe.maps.diff import MapDiff, under
+    from shoe.maps.diff import MapDiff, rescore
     from shoe.report.maps import print_diff
     from shoe.similarity import SimilarityMap
     from shoe.similarity.ensemble import ENSEMBLE
 
     maps = SimilarityMap.load(a, ENSEMBLE), SimilarityMap.load(b, ENSEMBLE)
     report = evaluate_predictions(predictions, ground_truth, a, maps[0].dataset)
-    reports = (report, under(report, maps[1])) if report else None
+    reports = (report, rescore(report, maps[1])) if report else None
     found = MapDiff.from_maps(*maps, reports).with_glosses()
     put_report(found, json, lambda to: print_diff(maps, found, reports, to))
 
@@ -231,8 +231,8 @@ def learn(map: options.Map, json: options.Json = None) -> None:
     uses the predicted ratings for unrated pairs if unrated=learned. This command requires shoe-eval[llm]; scoring with
     the predicted ratings does not.
     """
-    from shoe.maps.learn import teach
+    from shoe.maps.learn import train_on_map
     from shoe.report.maps import learned_table
 
-    found = teach(map, lambda line: print(line, file=sys.stderr))
+    found = train_on_map(map, lambda line: print(line, file=sys.stderr))
     put_report(found, json, lambda to: to.print(learned_table(found)))

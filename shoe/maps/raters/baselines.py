@@ -1,4 +1,4 @@
-"""Raters that are no language models: measures on WordNet's graph, predicted ratings, and cosines of embeddings."""
+"""Raters without a language model: measures on WordNet's graph, predicted ratings, and cosines of embeddings."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -47,18 +47,13 @@ class Lexical(RaterConfig, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """Rater that converts the values of a similarity measure to ratings.
-
-    Attributes:
-        measure: similarity measure of senses.
-        thresholds: lowest values at which a pair is rated 1, 2, 3 and 4.
-    """
+    """Rater that converts similarities to ratings; ``thresholds`` are the lowest similarities rated 1, 2, 3 and 4."""
 
     measure: Similarity
     thresholds: tuple[float, ...]
 
     def rate(self, groups: Iterator[Group], recorder: Recorder) -> None:
-        """Answer groups of questions, and pass the answers to the recorder, until none is left or the run ends."""
+        """Answer groups of questions, and pass the answers to the recorder, until no group is left or the run ends."""
         for group in groups:
             if recorder.stopping or not recorder.may_ask(group):
                 return
@@ -99,7 +94,7 @@ class Learned(RaterConfig, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True)
 class Predicted(Similarity):
-    """Similarity measure whose values are a map's predictions, also for pairs that the map rates."""
+    """Similarity measure with the ratings that a map's model predicts, also for pairs with a rating in the map."""
 
     source: SimilarityMap
     name: str = "predicted"
@@ -110,10 +105,10 @@ class Predicted(Similarity):
         return self.source.digest
 
     def values(self, part: Part, class_senses: Ints, senses: Ints) -> Floats:
-        """Return the (C, S) predicted similarity of C senses and S senses.
+        """Return the (C, S) predicted similarity of C senses and S senses, 0 to 1.
 
-        The map has predictions for pairs of a class sense and any sense. Here, the class sense may be the first or the
-        second sense of a pair; if neither is a class sense of the map, the value is 0.
+        Predictions are for pairs with a class sense of the map, which may be in ``class_senses`` or in ``senses``. For
+        pairs without a prediction, the value is 0.
         """
         found = self.source.predicted(part, class_senses, senses)
         back = self.source.predicted(part, senses, class_senses)
@@ -161,7 +156,6 @@ class _Cosines:
         self._config = config
 
     def rate(self, groups: Iterator[Group], recorder: Recorder) -> None:
-        """Answer all groups with the cosine of each pair; each sense is encoded only once."""
         encoder = Encoder(self._config)
         vector: dict[SenseText, Floats] = {}
         for group in groups:
@@ -176,7 +170,6 @@ class _Cosines:
             recorder.answer(group, {"cosines": dict(zip(group.ids, cosines.tolist(), strict=True))})
 
     def parse(self, ids: Sequence[str], raw: Mapping[str, Any]) -> list[int]:
-        """Return the ratings of a group, from the stored cosines and the current thresholds."""
         cosines = [raw["cosines"][name] for name in ids]
         ratings: list[int] = np.searchsorted(self._config.thresholds, cosines, side="right").tolist()
         return ratings
@@ -188,10 +181,9 @@ def text_of(sense: SenseText) -> str:
 
 
 class Encoder(local.Model):
-    """Sentence encoder with mean pooling and vectors of length 1."""
+    """Sentence encoder: the vector of a text is the mean of its tokens' last hidden states, scaled to length 1."""
 
     def __init__(self, config: Embedding) -> None:
-        """Load the model; see :class:`~shoe.maps.raters.local.Model`."""
         super().__init__(config, "AutoModel")
         self._size = config.batch_size
 

@@ -23,7 +23,7 @@ Thresholds = tuple[float, float, float, float]
 
 
 class LocalRater(RaterConfig, frozen=True, kw_only=True):
-    """Settings of the kinds of raters that run a model on this machine."""
+    """Settings that all raters with a model on this machine have in common."""
 
     is_local: ClassVar[bool] = True
 
@@ -45,7 +45,7 @@ LENGTH_STEP = 32
 
 
 class Model(LocalModel):
-    """Model of a rater, with its tokenizer."""
+    """Model of a rater on this machine, with its tokenizer."""
 
     def __init__(self, config: LocalRater, kind: str, **more: str) -> None:
         """Load a model.
@@ -71,13 +71,11 @@ def check(config: RaterConfig, thresholds: Sequence[float] = ()) -> None:
 
 
 def batches(items: Iterable[tuple[Item, Sequence[int]]], size: int) -> Iterator[tuple[int, list[tuple[Item, Any]]]]:
-    """Group token sequences by padded length, in batches of ``size`` sequences; the last of a length may be smaller.
+    """Yield batches of token sequences that :func:`padded` pads to the same length.
 
-    ``items`` are pairs (item, tokens). With :func:`padded`, the array shape depends only on a sequence's own length. So
-    the model's result for a sequence does not depend on the other sequences of the batch.
-
-    Yields:
-        The padded length, and the (item, tokens) pairs of the batch.
+    ``items`` are (item, tokens) pairs. Yield the padded length, and the pairs of the batch: ``size`` pairs, or fewer in
+    the last batch of a length. A model's result for a sequence does not depend on the other sequences of its batch,
+    because the shape of the padded batch depends only on the length of the sequence.
     """
     waiting: defaultdict[int, list[tuple[Item, Any]]] = defaultdict(list)
     for item, tokens in items:
@@ -93,12 +91,12 @@ def padded(sequences: Sequence[Sequence[int]], size: int, length: int, padding: 
     """Return token sequences as arrays of shape (size, length), each sequence padded to ``length`` tokens.
 
     Args:
-        sequences: 1 to ``size`` token sequences; if there are fewer, the remaining rows repeat the first sequence.
+        sequences: 1 to ``size`` token sequences; missing rows are filled with the first sequence.
         padding: token ID of the padding.
-        side: "left" or "right": the side of the padding.
+        side: "left" or "right": where the padding is.
 
     Returns:
-        ``input_ids``, ``attention_mask``, and ``position_ids``, which number the tokens of a sequence from 0.
+        The model inputs ``input_ids``, ``attention_mask`` and ``position_ids`` (position of each token, from 0).
     """
     ids = np.full((size, length), padding, np.int64)
     mask = np.zeros((size, length), np.int64)
@@ -156,7 +154,6 @@ class _Probabilities:
         self._config, self._prompts = config, prompts
 
     def rate(self, groups: Iterator[Group], recorder: Recorder) -> None:
-        """Answer all groups with the probabilities of the ratings, in batches of prompts of about the same length."""
         model = Reader(self._config)
         prompts = ((group, model.tokens_of(self._prompts.render(group.questions, several=False))) for group in groups)
         for length, batch in batches(prompts, model.batch_size):
@@ -174,7 +171,6 @@ class _Probabilities:
                 return
 
     def parse(self, ids: Sequence[str], raw: Mapping[str, Any]) -> list[int]:
-        """Return the rating of the group's only pair, from the stored probabilities and the current settings."""
         if raw["mass"] < self._config.least_mass:
             return [State.UNPARSED_ONCE]
         # In units of 1/10,000, because integers make rounding half up exact.
@@ -186,10 +182,9 @@ class _Probabilities:
 
 
 class Reader(Model):
-    """Causal language model that returns the probabilities of ratings."""
+    """Causal language model that returns the probability of each rating as next token."""
 
     def __init__(self, config: Transformers) -> None:
-        """Load the model; see :class:`~shoe.maps.raters.local.Model`."""
         more = {"gguf_file": config.gguf_file} if config.gguf_file else {}
         super().__init__(config, "AutoModelForCausalLM", **more)
         self.batch_size, self._dtype = config.batch_size, config.dtype
@@ -203,7 +198,7 @@ class Reader(Model):
     def tokens_of(self, prompt: Rendered) -> list[int]:
         """Return the tokens of a prompt, followed by the beginning of the answer up to the rating.
 
-        Raise OptionError if they are too many for the model.
+        Raise OptionError if there are more tokens than the model can read.
         """
         # Tokenized with a rating, which is then removed: a tokenizer may join the blank before a digit to the digit.
         tokens = self._tokenize(f"{self._conversation(prompt)}{self._start}0")[:-1]
@@ -212,16 +207,23 @@ class Reader(Model):
         return tokens
 
     def read(self, prompts: Sequence[Sequence[int]], length: int) -> tuple[Floats, Floats]:
-        """Compute the probabilities of the ratings after n prompts.
+        """Return the (n, 5) probabilities of the ratings 0 to 4 after n prompts, scaled to sum 1, and (n,) real sums.
 
-        ``prompts`` are at most ``batch_size`` token sequences, which are padded to ``length``. Return the (n, 5)
-        probabilities of the ratings 0 to 4, normalised to the sum 1, and (n,) their sum before.
+        ``prompts`` are at most ``batch_size`` token sequences, which are padded to ``length``.
         """
         padding = self.tokenizer.pad_token_id
         arrays = padded(prompts, self.batch_size, length, 0 if padding is None else padding, "left")
+        torch = self.torch
         try:
-            shares, mass = self._read(arrays)
-        except self.torch.OutOfMemoryError:
+            with torch.inference_mode():
+                tensors = {name: torch.from_numpy(array).to(self.device) for name, array in arrays.items()}
+                wanted = {"logits_to_keep": 1, "use_cache": False, **tensors}
+                found = self.model(**{name: value for name, value in wanted.items() if name in self._accepted})
+                scores = found.logits[:, -1].double()
+                of_ratings = torch.stack([scores[:, tokens].logsumexp(dim=1) for tokens in self._ratings], dim=1)
+                mass = (of_ratings.logsumexp(dim=1) - scores.logsumexp(dim=1)).exp().cpu().numpy()
+                shares = of_ratings.softmax(dim=1).cpu().numpy()
+        except torch.OutOfMemoryError:
             raise OptionError(
                 f"{self.name} does not fit into the device's memory with batches of {self.batch_size}: "
                 "set a smaller batch_size, or dtype to bfloat16"
@@ -229,17 +231,6 @@ class Reader(Model):
         if not np.isfinite(shares).all():
             raise OptionError(f"{self.name} gives non-finite probabilities in {self._dtype}: try another dtype")
         return shares[: len(prompts)], mass[: len(prompts)]
-
-    def _read(self, arrays: Mapping[str, Tokens]) -> tuple[Floats, Floats]:
-        torch = self.torch
-        with torch.inference_mode():
-            tensors = {name: torch.from_numpy(array).to(self.device) for name, array in arrays.items()}
-            wanted = {"logits_to_keep": 1, "use_cache": False, **tensors}
-            found = self.model(**{name: value for name, value in wanted.items() if name in self._accepted})
-            scores = found.logits[:, -1].double()
-            of_ratings = torch.stack([scores[:, tokens].logsumexp(dim=1) for tokens in self._ratings], dim=1)
-            mass = (of_ratings.logsumexp(dim=1) - scores.logsumexp(dim=1)).exp()
-            return of_ratings.softmax(dim=1).cpu().numpy(), mass.cpu().numpy()
 
     def _conversation(self, prompt: Rendered) -> str:
         if not self.tokenizer.chat_template:

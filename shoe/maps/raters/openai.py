@@ -44,7 +44,7 @@ class OpenAI(RaterConfig, frozen=True, kw_only=True):
 
     @property
     def place(self) -> Endpoint:
-        """The endpoint, without its API key; OptionError if the URL is invalid."""
+        """Address of the endpoint, and names of the variables with its API key; OptionError if the URL is invalid."""
         return address(f"rater {quote(self.name)}", self.base_url, self.api_key_env, self.headers)
 
     def backend(self, prompts: Prompts) -> Backend:
@@ -52,7 +52,7 @@ class OpenAI(RaterConfig, frozen=True, kw_only=True):
         return _ChatEndpoint(self)
 
     def identity(self) -> Mapping[str, Any]:
-        """Return ``{"second_time": sentence added to a question on its second attempt}``; answers depend on it."""
+        """Return {"second_time": sentence added to a question on its second attempt}; answers depend on it."""
         return {"second_time": SECOND_TIME}
 
 

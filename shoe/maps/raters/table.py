@@ -48,10 +48,10 @@ class Table(RaterConfig, frozen=True, kw_only=True):
 
 
 def read_ratings(path: Path, column: str) -> Ratings:
-    """Return the ratings in one column of a table, by (class synset, synset); pairs without a rating are left out.
+    """Return {(class synset, synset): rating} of one column of a table; pairs without a rating are left out.
 
-    Synsets have the name of their first lemma in the lexicon ("ride.v.01"), also if the table uses another name. Raise
-    InputError with the file, line and field if the table is invalid.
+    Names of synsets are changed to the form with their first lemma in the lexicon ("ride.v.01"). Raise InputError with
+    the file, line and field if the table is invalid.
     """
     names, *rows = delimited_rows(path)
     indices = [_index(path, names, wanted) for wanted in (*_NAMES, column)]
@@ -91,7 +91,7 @@ def _index(path: Path, names: Sequence[str], wanted: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Rater with given ratings by (synset, synset); a pair is looked up in both orders."""
+    """Rater that looks up ratings by (synset, synset), in either order of the two synsets."""
 
     ratings: Ratings
 
