@@ -163,7 +163,7 @@ class BatchApi:
         }
 
     def state(self, batch: str) -> BatchState | None:
-        """Return the state of the batch with this ID; None if it does not exist (three 404 in a row)."""
+        """Return the state of the batch with this ID; None if it does not exist (HTTP 404 three times in a row)."""
         unknown = 0
 
         def retrieve() -> BatchState | None:

@@ -113,7 +113,7 @@ class Supply:
                 self._batch_of.pop(name, None)
 
     def read_ahead(self, enough: Callable[[], bool]) -> None:
-        """Read requests into the queue, which fills ``found`` of excluded batches, until ``enough()`` or the end."""
+        """Read more requests into the queue until ``enough()`` is True, to fill ``found`` of excluded batches."""
         while not enough() and (request := self._next()):
             self._waiting.append(request)
 

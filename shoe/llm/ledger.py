@@ -353,7 +353,7 @@ def address_in(identity: Mapping[str, Any]) -> str:
 
 
 def ledgers_of(paths: Iterable[Path], identity: Mapping[str, Any]) -> list[tuple[Path, dict[str, Any]]]:
-    """Return (path, its identity) of the ledgers whose identity is :func:`comparable` to this one, largest first."""
+    """Return (path, its identity) of the ledgers in ``paths`` with an equal :func:`comparable`, largest first."""
     found = []
     for path in paths:
         with suppress(OSError, ValueError, KeyError, TypeError, AttributeError), path.open("rb") as stream:

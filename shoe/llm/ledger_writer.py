@@ -144,7 +144,7 @@ def writing(
 def locked(
     path: Path, identity: Mapping[str, Any], stopping: Callable[[], bool], say: Callable[[str], None]
 ) -> AbstractContextManager[int | None]:
-    """Return :func:`locked_lines` for a ledger with this identity; arguments and errors are as for :func:`writing`."""
+    """Return the context manager :func:`locked_lines` for a ledger; arguments and errors as for :func:`writing`."""
     return locked_lines(path, header(identity), lambda line: check_header(path, line, identity), stopping, say)
 
 
@@ -235,7 +235,7 @@ def _repair(path: Path, handle: int, first: bytes, check: Callable[[bytes], obje
 
 
 def sync_folder(folder: Path) -> None:
-    """Make sure that files created, renamed or deleted in a folder stay so if the machine crashes (fsync)."""
+    """Sync a folder to the disk, so that created, renamed or deleted files stay so if the machine crashes."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -294,7 +294,7 @@ def merge(
     Afterwards, the merged ledgers are deleted, except those that another process still writes.
 
     Args:
-        path: path of the ledger, which is created if absent.
+        path: path of the resulting ledger, which is created if absent.
         identity: settings in the header of all these ledgers.
         parse: parser of the answers, by which the lines are checked.
         say: callback that is called with a message if another process must be waited for.

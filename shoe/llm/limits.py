@@ -51,7 +51,7 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Bucket:
-    """Rate limit of requests or tokens per minute; None for no limit."""
+    """Rate limiter for requests or tokens; without a limit if ``per_minute`` is None."""
 
     def __init__(self, per_minute: float | None) -> None:
         self._per_second = None if per_minute is None else per_minute / 60

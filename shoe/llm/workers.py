@@ -95,8 +95,8 @@ class Worker:
     def renew(self, time: float) -> float:
         """Receive a heartbeat, and return the present time of the worker's own clock, in seconds.
 
-        The worker exits ``SILENCE`` seconds after ``time``, the time that it returned last, unless it receives another
-        heartbeat; see :meth:`shoe.engines.ray_cluster.Lease.renew`.
+        Unless its model is local, the worker exits ``SILENCE`` seconds after ``time``, the time that it returned last,
+        if it receives no other heartbeat; see :meth:`shoe.engines.ray_cluster.Lease.renew`.
         """
         return self._lease.renew(time)
 
@@ -193,7 +193,7 @@ _TRIES = 2
 
 @dataclass(eq=False, slots=True)
 class WorkerHandle:
-    """What the main process knows about one worker.
+    """State of one worker, as the main process knows it.
 
     Attributes:
         actor: Ray handle of the worker.
