@@ -111,7 +111,7 @@ class Recorder(Protocol):
     """Interface of a thread-safe recorder of answers and failures."""
 
     def answer(self, request: Request, raw: Mapping[str, Any]) -> None:
-        """Store a raw answer, JSON as received, so that it is not lost if the process is killed."""
+        """Store a raw answer, JSON as received, so that it outlives the process; raise InputError if this fails."""
 
     def failure(self, request: Request, kind: str, detail: str = "", usage: Usage | None = None) -> None:
         """Store a failed attempt: kind of failure ("429", "timeout", ...), error message, tokens if reported."""
