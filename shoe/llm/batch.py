@@ -1,8 +1,8 @@
-"""Send requests in batches: start batches, wait for the results, record answers, and repeat unanswered requests."""
+"""Client of OpenAI's Batch API: start batches, wait until they end, record answers, repeat unanswered requests."""
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator
 from contextlib import closing, suppress
 from hashlib import blake2b
 from itertools import count, islice
@@ -14,12 +14,12 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 
 from shoe.core.errors import InputError, ShoeError
-from shoe.llm.batch_state import Started, Supply, names_of, past, result_of
+from shoe.llm import errors
+from shoe.llm.batch_state import Started, Supply, attempts_in, batches_in, result_of
 from shoe.llm.endpoint import Endpoint
-from shoe.llm.errors import DENIED_IN_A_ROW, HopelessError, NoResponseFormatError, Transient, http_error
 from shoe.llm.limits import Limits
 from shoe.llm.request import Chat, Recorder, Request
-from shoe.llm.sdk import backoff, client, connection_error
+from shoe.llm.sdk import backoff, client, connection_error, sdk
 
 _MARK = "shoe"
 _MOST_LISTED = 1000
@@ -32,18 +32,14 @@ _T = TypeVar("_T")
 _ODD = "odd", "not a response of the Batch API (is base_url right?)"
 
 
-class StoppedError(Exception):
-    """Signal that the run ends, so that a failed request is not repeated."""
-
-
 class BatchState(NamedTuple):
     """State of a batch; fields that are missing or invalid in the endpoint's response are empty or 0.
 
     Attributes:
         status: status in OpenAI's Batch API, such as "in_progress" or "completed".
-        files: IDs of the output file and of the error file, if they exist.
-        done, total: number of requests that were answered or have failed, and number of all requests.
-        problems: (code, message) of each error.
+        files: IDs of the output file and of the error file; only the IDs of existing files.
+        done: number of requests that were answered or have failed, out of ``total``.
+        problems: (code, message) of each error that concerns the whole batch.
     """
 
     id: str
@@ -52,16 +48,6 @@ class BatchState(NamedTuple):
     done: int
     total: int
     problems: list[tuple[str, str]]
-
-
-def _batch_state(place: Endpoint, batch: Any) -> BatchState:
-    """Return the state of a batch from a response of the SDK; attributes of the response may be missing or invalid."""
-    files = [_field(batch, str, "output_file_id"), _field(batch, str, "error_file_id")]
-    done, failed, total = (_field(batch, int, "request_counts", name) for name in ("completed", "failed", "total"))
-    errors = _field(batch, list, "errors", "data")
-    problems = [(_field(error, str, "code"), _field(error, str, "message")) for error in errors]
-    status = _field(batch, str, "status")
-    return BatchState(_id(place, batch), status, [name for name in files if name], done + failed, total, problems)
 
 
 def _field(value: Any, kind: type[_T], *path: str) -> _T:
@@ -75,38 +61,34 @@ def _id(place: Endpoint, response: Any) -> str:
     """Return the ID in a response; raise Transient if the response has no ID or the ID contains a secret."""
     name = _field(response, str, "id")
     if not name or name != place.shown(name):
-        raise Transient(*_ODD)
+        raise errors.Transient(*_ODD)
     return name
 
 
 class BatchApi:
-    """Client of the Batch API of one endpoint, which uses the openai SDK.
+    """Client of the Batch API of one endpoint, based on the openai SDK.
 
-    Methods repeat failed calls. They raise StoppedError if the run ends before a call succeeds, and ShoeError if no
-    attempt can succeed or all attempts have failed.
+    Methods repeat a failed call to the endpoint. They raise StoppedError instead if the run is ending, and ShoeError if
+    the endpoint rejects the call for good or the limit of attempts is reached. ``folder`` is for temporary files.
     """
 
     def __init__(
         self, place: Endpoint, model: str, limits: Limits, sleep: Callable[[float], None], stopped: Callable[[], bool]
     ) -> None:
         self._place, self._model, self._limits, self._sleep, self._stopped = place, model, limits, sleep, stopped
-        self._client = client(place, limits.timeout)
+        self._client, self._openai = client(place, limits.timeout), sdk()
         self._answered: float | None = None
         self._denied = 0
-        self._folder = TemporaryDirectory(prefix="shoe-")
+        self._temporary = TemporaryDirectory(prefix="shoe-")
+        self.folder = Path(self._temporary.name)
 
     def close(self) -> None:
         """Close the connection, and delete the temporary files."""
         self._client.close()
-        self._folder.cleanup()
-
-    @property
-    def folder(self) -> Path:
-        """Folder of the client's temporary files, deleted by :meth:`close`."""
-        return Path(self._folder.name)
+        self._temporary.cleanup()
 
     def upload(self, name: str, path: Path) -> str:
-        """Upload the file of requests at ``path`` under the file name ``name``; return the ID of the uploaded file."""
+        """Upload the file at ``path``, with one request per line, as ``name``; return its ID at the endpoint."""
 
         def send() -> str:
             with path.open("rb") as stream:
@@ -114,27 +96,25 @@ class BatchApi:
 
         return self._call(send)
 
-    def start(self, file: str, digest: str, once: str, others: Collection[str]) -> str:
+    def start(self, file: str, digest: str, idempotency_key: str, ignored: Collection[str]) -> str:
         """Start a batch, and return its ID.
 
-        If an attempt is repeated because its response was lost, a batch that has started is looked up by its digest.
+        If the response to an attempt is lost, the batch may exist. So the next attempt first searches the endpoint's
+        list of batches for the digest, and returns the ID of the batch if it is found.
 
         Args:
             file: ID of the uploaded file of requests.
             digest: hash of the requests, stored in the metadata of the batch.
-            once: idempotency key.
-            others: IDs of earlier batches, which may have the same requests and are ignored.
+            ignored: IDs of earlier batches, which may have the same digest.
         """
-        import openai
-
         lost = False
 
         def create() -> str:
             nonlocal lost
-            if lost and (batch := self._begun(others, [digest]).get(digest)):
+            if lost and (batch := self._newest(ignored, [digest]).get(digest)):
                 return batch
             if lost and self._stopped():
-                raise Transient("unknown", "whether a batch was begun")
+                raise errors.Transient("unknown", "whether a batch was begun")
             lost = True
             try:
                 response = self._client.batches.create(
@@ -142,38 +122,36 @@ class BatchApi:
                     endpoint="/v1/chat/completions",
                     completion_window="24h",
                     metadata={_MARK: digest},
-                    extra_headers={"Idempotency-Key": once},
+                    extra_headers={"Idempotency-Key": idempotency_key},
                 )
-            except openai.APIStatusError as error:
+            except self._openai.APIStatusError as error:
                 lost = error.status_code >= 500 or error.status_code in _MAYBE_BEGUN
                 raise
             return _id(self._place, response)
 
         return self._call(create)
 
-    def begun(self, others: Collection[str], wanted: Collection[str]) -> dict[str, str]:
-        """Return the ID of the newest batch at the endpoint for each digest; {} if the endpoint cannot list batches.
+    def newest(self, ignored: Collection[str], wanted: Collection[str]) -> dict[str, str]:
+        """Return {digest: ID} of batches that shoe started; {} if the endpoint cannot list batches.
 
-        Only batches started by shoe among the newest 1,000 are included, without the IDs in ``others``. A new batch may
-        be missing in the endpoint's list at first. So the list is fetched repeatedly, for up to ``LISTS_LAG`` seconds,
-        until it contains all ``wanted`` digests or the run ends.
+        Only the 1,000 newest batches at the endpoint are searched, except those whose ID is in ``ignored``. If several
+        have the same digest, the newest counts. As a new batch may not be listed at once, the list is fetched
+        repeatedly until it contains all ``wanted`` digests, ``LISTS_LAG`` seconds have passed, or the run is ending.
         """
-        return self._call(lambda: self._begun(others, wanted))
+        return self._call(lambda: self._newest(ignored, wanted))
 
-    def _begun(self, others: Collection[str], wanted: Collection[str]) -> dict[str, str]:
+    def _newest(self, ignored: Collection[str], wanted: Collection[str]) -> dict[str, str]:
         end = monotonic() + LISTS_LAG
         while True:
-            batches = self._list(others)
+            batches = self._list(ignored)
             if batches is None or batches.keys() >= set(wanted) or monotonic() >= end or self._stopped():
                 return batches or {}
             self._sleep(LISTS_LAG / _LOOKS)
 
-    def _list(self, others: Collection[str]) -> dict[str, str] | None:
-        import openai
-
+    def _list(self, ignored: Collection[str]) -> dict[str, str] | None:
         try:
             newest = list(islice(self._client.batches.list(limit=100), _MOST_LISTED))
-        except openai.APIStatusError as error:
+        except self._openai.APIStatusError as error:
             if error.status_code not in (404, 405, 501):
                 raise
             return None
@@ -181,50 +159,51 @@ class BatchApi:
         return {
             metadata[_MARK]: batch
             for metadata, batch in labelled
-            if _MARK in metadata and batch and batch not in others and batch == self._place.shown(batch)
+            if _MARK in metadata and batch and batch not in ignored and batch == self._place.shown(batch)
         }
 
-    def look(self, batch: str) -> BatchState | None:
-        """Return the state of the batch with this ID; None after ``DENIED_IN_A_ROW`` responses that there is none."""
-        import openai
-
+    def state(self, batch: str) -> BatchState | None:
+        """Return the state of the batch with this ID; None if it does not exist (HTTP 404 three times in a row)."""
         unknown = 0
 
         def retrieve() -> BatchState | None:
             nonlocal unknown
             try:
                 response = self._client.batches.retrieve(batch)
-            except openai.NotFoundError:
+            except self._openai.NotFoundError:
                 unknown += 1
-                if unknown == DENIED_IN_A_ROW:
+                if unknown == errors.DENIED_IN_A_ROW:
                     return None
-                raise Transient("404") from None
+                raise errors.Transient("404") from None
             unknown = 0
-            if not (state := _batch_state(self._place, response)).status:
-                raise Transient(*_ODD)
-            return state
+            if not (status := _field(response, str, "status")):
+                raise errors.Transient(*_ODD)
+            files = [file for kind in ("output", "error") if (file := _field(response, str, f"{kind}_file_id"))]
+            counts = ("completed", "failed", "total")
+            done, failed, total = (_field(response, int, "request_counts", name) for name in counts)
+            listed = _field(response, list, "errors", "data")
+            problems = [(_field(error, str, "code"), _field(error, str, "message")) for error in listed]
+            return BatchState(_id(self._place, response), status, files, done + failed, total, problems)
 
         return self._call(retrieve)
 
     def lines(self, file: str) -> Iterator[bytes]:
-        """Download a file, given its ID, and yield its lines; yield nothing if the endpoint no longer has the file.
+        """Download the file with this ID, and yield its lines; yield nothing if the endpoint no longer has the file.
 
         Only a line feed ends a line; the lines include the line feed.
         """
-        import openai
-
         path = self.folder / "downloaded"
 
         def download() -> None:
             try:
                 with self._client.files.with_streaming_response.content(file) as response:
                     response.stream_to_file(path)
-            except openai.NotFoundError:
+            except self._openai.NotFoundError:
                 path.write_bytes(b"")
-            except (OSError, openai.OpenAIError, Transient):
+            except (OSError, self._openai.OpenAIError, errors.Transient):
                 raise
             except Exception as error:  # from the HTTP library of the SDK, whose name depends on the release
-                raise Transient("dropped", self._place.shown(str(error))) from None
+                raise errors.Transient("dropped", self._place.shown(str(error))) from None
 
         self._call(download)
         with path.open("rb") as stream:
@@ -234,9 +213,9 @@ class BatchApi:
         for attempt in count(1):
             try:
                 return self._attempt(send)
-            except Transient as last:
+            except errors.Transient as last:
                 if self._stopped():
-                    raise StoppedError from None
+                    raise errors.StoppedError from None
                 # An endpoint that has answered recently may come back.
                 is_out = self._answered is not None and monotonic() - self._answered < self._limits.outage
                 tries = self._limits.tries
@@ -247,25 +226,25 @@ class BatchApi:
         raise AssertionError
 
     def _attempt(self, send: Callable[[], _T]) -> _T:
-        import openai
-
         try:
             result = send()
-        except openai.APIConnectionError as error:
+        except self._openai.APIConnectionError as error:
             raise connection_error(self._place, error, self._limits.timeout) from None
-        except openai.APIStatusError as error:
+        except self._openai.APIStatusError as error:
             response = error.response
-            failed = http_error(self._place, self._model, response.status_code, response.headers, response.read())
-            self._denied += isinstance(failed, HopelessError)
-            if isinstance(failed, HopelessError) and self._answered and self._denied < DENIED_IN_A_ROW:
-                failed = Transient(failed.kind, str(failed))
-            if isinstance(failed, NoResponseFormatError):  # of a file or a batch, which have no response format
+            failed = errors.http_error(
+                self._place, self._model, response.status_code, response.headers, response.read()
+            )
+            self._denied += isinstance(failed, errors.HopelessError)
+            if isinstance(failed, errors.HopelessError) and self._answered and self._denied < errors.DENIED_IN_A_ROW:
+                failed = errors.Transient(failed.kind, str(failed))
+            if isinstance(failed, errors.NoResponseFormatError):  # of a file or a batch, which have no response format
                 failed = ShoeError(f"{self._place}: HTTP {response.status_code}: {failed}")
             raise failed from None
-        except (MemoryError, OSError, ShoeError, Transient):
+        except (MemoryError, OSError, ShoeError, errors.Transient):
             raise
         except Exception:  # the SDK and its libraries raise errors of all kinds for invalid JSON
-            raise Transient(*_ODD) from None
+            raise errors.Transient(*_ODD) from None
         self._answered, self._denied = monotonic(), 0
         return result
 
@@ -280,17 +259,17 @@ _QUEUE_FULL = ("token_limit_exceeded", "request_limit_exceeded")
 
 
 class BatchPass:
-    """Sending of all requests to one model in one run, by OpenAI's Batch API."""
+    """Sends all requests of one run to one model by OpenAI's Batch API."""
 
     def __init__(
         self, place: Endpoint, chat: Chat, limits: Limits, recorder: Recorder, *, requests_per_batch: int, batches: int
     ) -> None:
-        """Create a pass with ``requests_per_batch`` requests per batch, and ``batches`` running batches, at most."""
+        """Create a pass with at most ``requests_per_batch`` requests per batch and ``batches`` running batches."""
         self._place, self._chat, self._recorder = place, chat, recorder
         self._tries_allowed, self._most_requests, self._most_batches = limits.tries, requests_per_batch, batches
         self._structured = chat.response_format is not None
         self._api = BatchApi(place, chat.model, limits, self._sleep, self._is_over)
-        self._open, self._ended = past(recorder.remembered())
+        self._open, self._ended = batches_in(recorder.remembered())
         self._running: list[Started] = []
         self._tries: Counter[str] = Counter()
         self._shown: dict[str, str] = {}
@@ -301,11 +280,11 @@ class BatchPass:
         """Send all requests, wait for their results, and record answers and failures.
 
         If the run is stopped, running batches continue at the endpoint, and the next run fetches their answers. Raise
-        ShoeError if no further request can succeed, or a batch was cancelled.
+        ShoeError if the endpoint rejects all requests, or if somebody cancelled a batch.
         """
         self._supply = Supply(requests)
         try:
-            with closing(self._api), suppress(StoppedError):
+            with closing(self._api), suppress(errors.StoppedError):
                 self._resume()
                 self._run()
         except OSError as error:
@@ -334,52 +313,64 @@ class BatchPass:
                 between = min(1.5 * between, _LONGEST_BETWEEN_LOOKS)
 
     def _resume(self) -> None:
-        """Resume those batches of earlier runs that contain a question of this run."""
         unsure = [started for started in self._open.values() if started.batch is None]
         wanted = [started.digest for started in unsure if started.file is not None]
-        begun = self._api.begun(self._ended, wanted) if unsure else {}
+        begun = self._api.newest(self._ended, wanted) if unsure else {}
         for started in unsure:
             started.batch = begun.get(started.digest)
             if started.batch is not None:
                 self._recorder.remember({"event": "started", "digest": started.digest, "batch": started.batch})
         self._running = [started for started in self._open.values() if started.batch is not None]
         for started in self._running:
-            self._supply.hold(started)
-        self._supply.find(lambda: all(started.found for started in self._running))
+            self._supply.exclude(started)
+        self._supply.read_ahead(lambda: all(started.found for started in self._running))
         for started in [batch for batch in self._running if not batch.found]:  # answered meanwhile, or of another run
             self._forget(started)
 
     def _forget(self, started: Started) -> None:
         self._running.remove(started)
-        self._supply.release(started)
+        self._supply.include(started)
 
     def _begin(self) -> bool:
         """Start one more batch and return True; if no request may be sent now, return False."""
-        path, requests, digest = self._api.folder / "requests.jsonl", {}, blake2b(digest_size=16)
+        path, requests, content = self._api.folder / "requests.jsonl", dict[str, Request](), blake2b(digest_size=16)
         with path.open("wb") as stream:
             for name, request, text in self._next_requests():
                 requests[name] = request
-                digest.update(text)
+                content.update(text)
                 stream.write(text)
         # Requests that were reserved before the budget was used up are still sent.
         if not requests or (self._budget_left and self._recorder.stopping):
             return False
         self._sends_last = not self._budget_left
-        self._send(path, requests, digest.hexdigest())
+        digest = content.hexdigest()
+        started = Started(digest, {name: attempts_in(request) for name, request in requests.items()})
+        parts = (part for request in requests.values() for part in request.parts())
+        started.found = {name: part for part in parts for name in attempts_in(part)}
+        earlier = self._open.get(digest)
+        listed = [[name, request.attempt, request.key.hex()] for name, request in requests.items()]
+        self._recorder.remember({"event": "prepared", "digest": digest, "requests": listed})
+        started.file = earlier.file if earlier else None
+        if started.file is None:
+            started.file = self._api.upload(f"shoe-{digest}.jsonl", path)
+            self._recorder.remember({"event": "uploaded", "digest": digest, "file": started.file})
+        ended = sum(event["event"] == "ended" and event["digest"] == digest for event in self._recorder.remembered())
+        started.batch = self._api.start(started.file, digest, f"{digest}-{ended}", self._ended)
+        self._recorder.remember({"event": "started", "digest": digest, "batch": started.batch})
+        self._supply.exclude(started)
+        self._running.append(started)
         self._sends_last = False
         return True
 
     def _next_requests(self) -> Iterator[tuple[str, Request, bytes]]:
         """Yield (custom ID, request, JSON line) for each request of one more batch, after reserving its budget."""
         count = size = 0
-        while (
-            count < self._most_requests and self._budget_left and not self._queue_full and not self._recorder.stopping
-        ):
+        while count < self._most_requests and self._budget_left and not (self._queue_full or self._recorder.stopping):
             # Requests without an answer are repeated once no batch is running, to avoid many small batches.
             request = self._supply.take(again=not self._running)
             if request is None:
                 return
-            name = self._chat.once(request, self._structured)
+            name = self._chat.idempotency_key(request, self._structured)
             text = _LINE % (name.encode(), self._chat.body(request, self._structured))
             count, size = count + 1, size + len(text)
             if size > MOST_BYTES:
@@ -394,30 +385,13 @@ class BatchPass:
             if may:
                 yield name, request, text
 
-    def _send(self, path: Path, requests: Mapping[str, Request], digest: str) -> None:
-        started = Started(digest, {name: names_of(request) for name, request in requests.items()})
-        parts = (part for request in requests.values() for part in request.parts())
-        started.found = {name: part for part in parts for name in names_of(part)}
-        earlier = self._open.get(digest)
-        listed = [[name, request.attempt, request.key.hex()] for name, request in requests.items()]
-        self._recorder.remember({"event": "prepared", "digest": digest, "requests": listed})
-        started.file = earlier.file if earlier else None
-        if started.file is None:
-            started.file = self._api.upload(f"shoe-{digest}.jsonl", path)
-            self._recorder.remember({"event": "uploaded", "digest": digest, "file": started.file})
-        ended = sum(event["event"] == "ended" and event["digest"] == digest for event in self._recorder.remembered())
-        started.batch = self._api.start(started.file, digest, f"{digest}-{ended}", self._ended)
-        self._recorder.remember({"event": "started", "digest": digest, "batch": started.batch})
-        self._supply.hold(started)
-        self._running.append(started)
-
     def _look(self, started: Started) -> bool:
         """Fetch the state of a batch; if it has ended, record its answers, and return True."""
-        batch = self._api.look(started.batch or "")
+        batch = self._api.state(started.batch or "")
         if batch is not None and batch.status not in _OVER:
             self._progress(batch)
             return False
-        self._supply.find(lambda: started.found_all)
+        self._supply.read_ahead(lambda: len(started.found) == sum(map(len, started.requests.values())))
         reason: str = "vanished" if batch is None else "missing" if batch.status == "completed" else batch.status
         missing = dict.fromkeys(started.requests, reason)
         hopeless, failed = self._keep_lines(started, batch, missing) if batch is not None else (None, set())
@@ -428,7 +402,7 @@ class BatchPass:
         self._queue_full = False
         excused = batch is not None and batch.status == "failed" and self._is_excused(started, batch)
         for name, reason in missing.items():
-            if request := started.open_request(name):
+            if request := started.request(name):
                 if name not in failed:
                     self._recorder.failure(request, reason)
                 self._tries[name] += not (excused or reason == _NO_FORMAT)
@@ -455,19 +429,21 @@ class BatchPass:
                 continue
             if isinstance(result, dict):
                 del missing[name]
-                if request := started.request(name):
+                request = started.request(name)
+                # An answer cannot be parsed for a part of its questions: their IDs depend on the other questions.
+                if request and len(request.keys) == len(started.requests[name]):
                     self._recorder.answer(request, result)
-                elif request := started.open_request(name):
+                elif request:
                     self._supply.ask_again(request)
                 continue
-            if isinstance(result, NoResponseFormatError):
+            if isinstance(result, errors.NoResponseFormatError):
                 missing[name] = _NO_FORMAT
                 self._structured = False
             else:
-                missing[name] = result.kind if isinstance(result, Transient) else "error"
+                missing[name] = result.kind if isinstance(result, errors.Transient) else "error"
                 hopeless = hopeless or (result if isinstance(result, ShoeError) else None)
-            if request := started.open_request(name):
-                usage = result.usage if isinstance(result, Transient) else None
+            if request := started.request(name):
+                usage = result.usage if isinstance(result, errors.Transient) else None
                 self._recorder.failure(request, missing[name], usage=usage)
                 failed.add(name)
         return hopeless, failed
@@ -479,10 +455,9 @@ class BatchPass:
             # The queue of the endpoint is full until another batch ends.
             self._queue_full = bool(self._running)
             return True
-        failed = http_error(
-            self._place, self._chat.model, 400, {}, msgspec.json.encode({"error": {"message": message}})
-        )
-        if not isinstance(failed, NoResponseFormatError) or not self._structured:
+        body = msgspec.json.encode({"error": {"message": message}})
+        failed = errors.http_error(self._place, self._chat.model, 400, {}, body)
+        if not isinstance(failed, errors.NoResponseFormatError) or not self._structured:
             reason = self._place.shown(message)
             raise ShoeError(
                 f"{self._place}: batch {batch.id} failed: {reason} (if it is too large, set requests_per_batch lower)"

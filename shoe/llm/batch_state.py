@@ -1,4 +1,4 @@
-"""State of batches, which may continue over several runs of the process, and the parser of their results.
+"""State of batches, which may take longer than one run of the command, and the parser of their results.
 
 The ledger contains these events per batch, in this order: ``{"event": "prepared", "digest", "requests": [[custom_id,
 attempt, keys], ...]}`` before anything is sent; ``{"event": "uploaded", "digest", "file"}``; ``{"event": "started",
@@ -22,20 +22,18 @@ Name = tuple[bytes, int]
 """Key of a question, and number of the attempt (1 or 2)."""
 
 
-def names_of(request: Request) -> list[Name]:
-    """Return (key, attempt) of each question of a request."""
+def attempts_in(request: Request) -> list[Name]:
+    """Return (key, attempt) for each question of a request; the attempt (1 or 2) is the same for all."""
     return [(key, request.attempt) for key in request.keys]
+
+
+_Number = Annotated[int, msgspec.Meta(ge=1, le=2)]
+_Keys = Annotated[str, msgspec.Meta(pattern=rf"^([0-9a-f]{{{2 * KEY_BYTES}}})+\Z")]
 
 
 class _Prepared(msgspec.Struct, tag_field="event", tag="prepared"):
     digest: str
-    requests: list[
-        tuple[
-            str,
-            Annotated[int, msgspec.Meta(ge=1, le=2)],
-            Annotated[str, msgspec.Meta(pattern=rf"^([0-9a-f]{{{2 * KEY_BYTES}}})+\Z")],
-        ]
-    ]
+    requests: list[tuple[str, _Number, _Keys]]
 
 
 class _Uploaded(msgspec.Struct, tag_field="event", tag="uploaded"):
@@ -58,16 +56,16 @@ Event = _Prepared | _Uploaded | _Begun | _Ended
 
 @dataclass(slots=True)
 class Started:
-    """A batch that was started or may have been started, and has not ended.
+    """A batch that has not ended, or whose start is uncertain because an earlier run was killed.
 
     Attributes:
         digest: hash of the batch's requests.
         requests: (key, attempt) of each question, by custom ID of the request.
-        file: ID of the uploaded file, if known.
-        batch: ID of the batch, if known.
-        found: by (key, attempt), a request with this question alone, for each question of the batch that was also found
-            among the requests of this run.
-        overlapped: whether another batch was running at any time during this batch.
+        file: ID of the uploaded file; None before the upload.
+        batch: ID of the batch; None if it is not known.
+        found: single-question requests of the present run whose (key, attempt), the key of this mapping, is in the
+            batch. An earlier run's batch may also have questions that this run does not need.
+        overlapped: whether another batch ran at the same time.
     """
 
     digest: str
@@ -77,25 +75,13 @@ class Started:
     found: dict[Name, Request] = field(default_factory=dict)
     overlapped: bool = False
 
-    @property
-    def found_all(self) -> bool:
-        """Whether all questions of the batch were found among the requests of this run that were read so far."""
-        return len(self.found) == sum(map(len, self.requests.values()))
-
-    def open_request(self, custom_id: str) -> Request | None:
-        """Return a request with those questions under ``custom_id`` that belong to this run; None if there are none."""
-        return _together([self.found[name] for name in self.requests[custom_id] if name in self.found])
-
     def request(self, custom_id: str) -> Request | None:
-        """Return the request with a custom ID; None unless all its questions belong to this run.
-
-        An answer cannot be parsed for only some of its questions, because their IDs depend on the other questions.
-        """
-        return self.open_request(custom_id) if all(name in self.found for name in self.requests[custom_id]) else None
+        """Return the request with a custom ID, reduced to its questions in ``found``; None if no question is left."""
+        return _together([self.found[name] for name in self.requests[custom_id] if name in self.found])
 
 
 class Supply:
-    """Queue of the requests that are still to be sent, without the questions that are already in a running batch."""
+    """Queue of the requests to be sent; questions that are already in a running batch are left out."""
 
     def __init__(self, requests: Iterator[Request]) -> None:
         self._requests = requests
@@ -104,40 +90,40 @@ class Supply:
         self._batch_of: dict[Name, Started] = {}
 
     def take(self, *, again: bool) -> Request | None:
-        """Return the next request, or None; with ``again``, also requests to be repeated, after all new requests."""
+        """Return the next request; after the last one None or, if ``again``, a request queued by :meth:`ask_again`."""
         request = self._waiting.popleft() if self._waiting else self._next()
         return self._again.popleft() if request is None and again and self._again else request
 
     def put_back(self, request: Request) -> None:
-        """Put a request back to the front of the queue."""
+        """Put a request, taken but not sent, at the front of the queue."""
         self._waiting.appendleft(request)
 
     def ask_again(self, request: Request) -> None:
-        """Queue a request to be sent again."""
+        """Queue a request whose answer is missing, to be sent after all other requests."""
         self._again.append(request)
 
-    def hold(self, started: Started) -> None:
-        """Leave the questions of a batch out of the queue, and store them in ``started.found`` when they are read."""
+    def exclude(self, started: Started) -> None:
+        """From now on, leave out the questions of a batch, and collect them in ``started.found``."""
         self._batch_of.update((name, started) for names in started.requests.values() for name in names)
 
-    def release(self, started: Started) -> None:
-        """Stop leaving the questions of a batch out of the queue."""
+    def include(self, started: Started) -> None:
+        """End :meth:`exclude` for a batch; questions that were left out until now are not added."""
         for names in started.requests.values():
             for name in names:
                 self._batch_of.pop(name, None)
 
-    def find(self, enough: Callable[[], bool]) -> None:
-        """Read requests ahead, which fills ``found`` of held batches, until ``enough()`` is True or none is left."""
+    def read_ahead(self, enough: Callable[[], bool]) -> None:
+        """Read more requests into the queue until ``enough()`` is True, to fill ``found`` of excluded batches."""
         while not enough() and (request := self._next()):
             self._waiting.append(request)
 
     def _next(self) -> Request | None:
         for request in self._requests:
-            if self._batch_of.keys().isdisjoint(names_of(request)):
+            if self._batch_of.keys().isdisjoint(attempts_in(request)):
                 return request
             rest: list[Request] = []
             for part in request.parts():
-                (name,) = names_of(part)
+                (name,) = attempts_in(part)
                 if started := self._batch_of.get(name):
                     started.found[name] = part
                 else:
@@ -147,15 +133,15 @@ class Supply:
         return None
 
 
-def past(events: Iterable[Mapping[str, Any]]) -> tuple[dict[str, Started], set[str]]:
-    """Return, from events of earlier runs, the batches that have not ended, by digest, and the IDs of ended batches."""
+def batches_in(events: Iterable[Mapping[str, Any]]) -> tuple[dict[str, Started], set[str]]:
+    """Return ({digest: batch} of the batches that have not ended, IDs of ended batches) from events in a ledger."""
     running: dict[str, Started] = {}
     ended: set[str] = set()
     for event in events:
         match event:
             case {"event": "prepared", "digest": digest, "requests": requests}:
                 made = ((name, Request(bytes.fromhex(keys), {}, attempt=attempt)) for name, attempt, keys in requests)
-                running[digest] = Started(digest, {name: names_of(request) for name, request in made})
+                running[digest] = Started(digest, {name: attempts_in(request) for name, request in made})
             case {"event": "uploaded", "digest": digest, "file": file} if digest in running:
                 running[digest].file = file
             case {"event": "started", "digest": digest, "batch": batch} if digest in running:
@@ -184,9 +170,10 @@ Result = dict[str, Any] | Transient | NoResponseFormatError | ShoeError
 
 
 def result_of(place: Endpoint, model: str, text: bytes) -> tuple[str, Result]:
-    """Parse a line of an output or error file; return the custom ID ("" if the line is invalid) and the result.
+    """Parse a line of an output or error file of a batch; return (custom ID, result).
 
-    The result is the answer as JSON, or the exception that describes the failure (returned, not raised).
+    The result is the answer as JSON, or the exception that describes the failure (returned, not raised). If the line is
+    invalid, the custom ID is "".
     """
     try:
         line = msgspec.json.decode(text, type=_Line, strict=False)

@@ -39,7 +39,7 @@ class Price(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Usage(NamedTuple):
-    """Number of input and output tokens of a request; ``cached`` of the input tokens were cached at the endpoint."""
+    """Number of input and output tokens of a request; ``cached`` is the part of ``input`` billed as cached."""
 
     input: int
     output: int
@@ -53,7 +53,7 @@ class Usage(NamedTuple):
 
 
 def usage_of(raw: Mapping[str, Any]) -> Usage | None:
-    """Return the token counts in a raw answer, missing output as 0; None if input is missing or a count is invalid."""
+    """Return the token counts in a raw answer (output 0 if missing); None without input or with an invalid count."""
     usage = raw.get("usage")
     if not isinstance(usage, dict):
         return None
@@ -67,15 +67,15 @@ def usage_of(raw: Mapping[str, Any]) -> Usage | None:
 
 
 def bound_of(sampling: Mapping[str, Any]) -> int | None:
-    """Return the token limit per answer in sampling parameters; None if they set no limit."""
+    """Return the largest number of tokens of an answer that sampling parameters allow; None if they set no limit."""
     return next((n for name in BOUNDS if isinstance(n := sampling.get(name), int)), None)
 
 
 def most_usage(sampling: Mapping[str, Any], size: int, questions: int) -> Usage:
-    """Return an upper bound of the tokens of a request with some questions, whose texts have ``size`` bytes.
+    """Return an upper bound of the tokens of a request with ``size`` bytes of text and this number of questions.
 
-    A text has at most as many tokens as bytes. If the sampling parameters do not limit answers, the tokens of the
-    answer are only estimated; a reasoning model may exceed the estimate.
+    A text has at most as many tokens as bytes. The output is bounded by ``sampling``, the sampling parameters; if they
+    set no limit, it is only estimated (64 tokens plus 16 per question), and a reasoning model may use more.
     """
     bound = bound_of(sampling)
     answer = ANSWER_TOKENS + ANSWER_TOKENS_PER_QUESTION * questions if bound is None else bound
@@ -83,7 +83,7 @@ def most_usage(sampling: Mapping[str, Any], size: int, questions: int) -> Usage:
 
 
 def likely_usage(characters: int, questions: int) -> Usage:
-    """Estimate the tokens of a request whose answer reports none: 0.25 per character, 8 output tokens per question."""
+    """Estimate the tokens of an answered request: 0.25 input tokens per character, 8 output tokens per question."""
     return Usage(ceil(characters * LIKELY_TOKENS_PER_CHAR), LIKELY_ANSWER_TOKENS * questions)
 
 
@@ -91,16 +91,16 @@ def likely_usage(characters: int, questions: int) -> Usage:
 class Budget:
     """Budget of a run, shared by threads.
 
-    The largest expected cost of each request in flight is reserved. So ``max_cost`` is exceeded only if requests in
-    flight cost more than their reserved cost.
+    For each request in flight, the largest expected cost is reserved. So ``max_cost`` is exceeded only if a request
+    costs more than was reserved for it.
 
     Attributes:
         max_cost: largest cost, in the currency of the prices; None for no limit.
         max_requests: largest number of attempts, retries included; None for no limit.
         requests: number of attempts so far.
         spent: cost so far, estimated for answers that report no tokens.
-        cached: number of answers in the result of the run that came from the user's cache.
-        reason: reason for the early end of the run; None while further requests are allowed.
+        cached: number of answers used by the run that were copied from the user's cache, now or by an earlier run.
+        reason: reason why no further request is allowed; None while requests are allowed.
     """
 
     max_cost: float | None = None
@@ -114,10 +114,10 @@ class Budget:
     _lock: Lock = field(default_factory=Lock, repr=False)
 
     def reserve(self, cost: float) -> bool | None:
-        """Reserve one request with its largest possible cost; return True if the budget suffices.
+        """Reserve one request of at most this cost; return whether it may be sent.
 
-        Return None if the budget may suffice after a request in flight is answered. Return False if it does not
-        suffice, which ends the run, or if the run is ending already.
+        Return None if it may be sent later, provided that requests in flight cost less than was reserved for them.
+        False means that the budget is used up, which ends the run, or that the run is already ending.
         """
         with self._lock:
             if self.reason is not None:
@@ -135,18 +135,17 @@ class Budget:
             return self.reason is None
 
     def settle(self, reserved: float, cost: float) -> None:
-        """Replace the reserved cost of a request by its actual cost."""
+        """Replace the cost that :meth:`reserve` reserved for a request by its actual cost."""
         with self._lock:
             self._in_flight -= reserved > 0
             self._reserved = self._reserved - reserved if self._in_flight else 0.0
             self.spent += cost
 
     def lease(self, requests: int, cost: float) -> "Budget | None":
-        """Reserve a part of the budget, for at most ``requests`` attempts and ``cost``, until :meth:`take_back`.
+        """Reserve ``requests`` attempts and ``cost``, or what is left, until :meth:`take_back`; return a new budget.
 
-        Returns:
-            A new budget with at most these limits; a limit that this budget does not have is None. Return None if the
-            run is ending, or if nothing is left, which ends the run unless requests are in flight.
+        The new budget has no limit of attempts or cost if this budget has none, and no limit of cost if ``cost`` is 0.
+        Return None if the run is ending or if nothing is left; the latter ends the run unless requests are in flight.
         """
         with self._lock:
             left = None if self.max_requests is None else self.max_requests - self.requests
@@ -165,7 +164,7 @@ class Budget:
             return part
 
     def take_back(self, part: "Budget") -> None:
-        """End a lease: add the requests and the cost of ``part`` to this budget, and free its unused rest."""
+        """Add the attempts and cost of ``part``, made by :meth:`lease`, to this budget; free what it has not used."""
         with self._lock:
             self._in_flight -= 1
             self.requests += part.requests - (part.max_requests or 0)
@@ -173,13 +172,13 @@ class Budget:
             self.spent += part.spent
 
     def stop(self, reason: Reason) -> None:
-        """End the run: no further requests are allowed. The reason "interrupted" replaces an earlier reason."""
+        """Allow no further requests. An earlier reason is kept, unless the new reason is "interrupted"."""
         with self._lock:
             self.reason = reason if reason == "interrupted" else self.reason or reason
 
     @property
     def stopping(self) -> bool:
-        """Whether the run is ending, so that no further requests are allowed."""
+        """Whether no further requests are allowed."""
         return self.reason is not None
 
 

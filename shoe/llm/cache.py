@@ -1,15 +1,15 @@
 """Cache of one user's answers, so that another map, folder or command does not request and pay for an answer again.
 
 The cache is a copy: an answer is in a ledger before it is in the cache, and an answer from the cache is written into
-the ledger of the run. The names of the entries are::
+the ledger of the run. The entries of the database are, by name::
 
-    RATER                 identity of a model, whose hash is RATER
-    RATER/KEY             line of a ledger with the answer to the question KEY, or the name of an entry with this line
+    RATER                 identity of a model; RATER is the hash of this identity
+    RATER/KEY             ledger line with the answer to the question KEY, or "RATER+HASH" if that entry has the line
     RATER/KEY-2           the same for the second attempt
-    RATER+HASH            line of a ledger with the answers to several questions
-    RATER:INODE:PATH      number of bytes of a ledger whose answers are in the cache
+    RATER+HASH            ledger line with the answers to several questions
+    RATER:INODE:PATH      number of bytes at the start of a ledger whose answers are in the cache
 
-All values are JSON. Nothing is ever unpickled, whatever the database contains, and there are no files of values.
+All values are JSON, stored in the database itself. Nothing is ever unpickled, whatever the database contains.
 """
 
 import os
@@ -35,16 +35,16 @@ _ALWAYS = {"eviction_policy": "none", "cull_limit": 0, "statistics": 0, "tag_ind
 
 
 def cache_folder(given: str | None) -> Path | None:
-    """Return the folder of the cache in a given folder, or in the user's cache folder for None; None for "off"."""
+    """Return the folder of the cache, in ``given`` or, if that is None, in ~/.cache; return None for "off"."""
     if given == "off":
         return None
     return Path(given or os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache").absolute() / "shoe-answers"
 
 
 def open_cache(given: str | None, say: Callable[[str], None], *, create: bool = True) -> "AnswerStore | None":
-    """Open the user's cache of answers; None if it is off or cannot be used, or is missing and not to be created.
+    """Open the user's cache of answers; return None if it is off, cannot be used, or is missing and not ``create``.
 
-    ``given`` is as for :func:`cache_folder`; ``say`` takes a line for the user if the cache cannot be used.
+    ``given`` is as for :func:`cache_folder`. ``say`` is a callback that gets a message if the cache cannot be used.
     """
     folder = cache_folder(given)
     if folder and (create or folder.is_dir()):
@@ -56,15 +56,14 @@ def open_cache(given: str | None, say: Callable[[str], None], *, create: bool = 
 
 
 class AnswerStore:
-    """The cache of all models, for several threads and processes. After its first error, it is not used any more.
+    """The cache of all models, for several threads and processes; after its first error, it is not used any more.
 
     Attributes:
-        folder: folder of the database, which only the user can read.
-        cache: the database.
+        folder: folder of the database ``cache``, which only the user can read.
     """
 
     def __init__(self, folder: Path, say: Callable[[str], None]) -> None:
-        """Open or create the database in a folder; ``say`` takes a line for the user at the first error later on.
+        """Open or create the database in a folder; ``say`` is a callback for a message at the first error later on.
 
         Raise InputError if the database cannot be opened, and MissingExtraError without diskcache.
         """
@@ -101,7 +100,7 @@ class AnswerStore:
             raise InputError(folder, found=found, expected="a folder for the cache of answers") from None
 
     def guarded(self, use: Callable[[], _T]) -> _T | None:
-        """Return the result of a function that uses the cache; after an error, say so once, and return None."""
+        """Return ``use()``; None if it fails, which is reported, or if an earlier use of the cache has failed."""
         if not self._is_broken:
             try:
                 return use()
@@ -111,17 +110,17 @@ class AnswerStore:
         return None
 
     def get(self, name: str) -> Any:
-        """Return the parsed value of an entry; None if there is none."""
+        """Return the parsed value of the entry with this name; None if it is missing."""
         value = self.cache.get(name)
         return None if value is None else msgspec.json.decode(value)
 
     def summary(self) -> dict[str, tuple[dict[str, Any], int]]:
-        """Return the identity of each model, and the number of its answers, by the hash of the identity."""
+        """Return {hash of the identity: (identity, number of answers)}, one item per model."""
         counts: Counter[str] = Counter(name.partition("/")[0] for name in self.cache if "/" in name)
         return {rater: (self.get(rater), count) for rater, count in counts.items()}
 
     def export(self, folder: Path) -> Iterator[tuple[Path, int]]:
-        """Write all answers as one ledger per model into a folder; yield the path and number of lines of each ledger.
+        """Write one ledger per model, with all its answers, into a folder; yield (path, number of answer lines).
 
         Raise InputError if a file exists or cannot be written.
         """
@@ -141,7 +140,7 @@ class AnswerStore:
 
 
 class AnswerCache:
-    """Cached answers of the model of a ledger."""
+    """Cached answers of one model: the model whose ledger is given."""
 
     def __init__(self, store: AnswerStore, ledger: Ledger) -> None:
         self._store, self._ledger, self._has_identity = store, ledger, False
@@ -152,9 +151,10 @@ class AnswerCache:
         return bool(self._store.guarded(lambda: self._rater in self._store.cache))
 
     def answer(self, key: bytes, attempt: int = 1) -> tuple[dict[str, Any], dict[str, int]] | None:
-        """Return the content of the ledger line that answers a question, and the state of each key in this line.
+        """Return (parsed ledger line, {key in hex: state}) with the answer to a question; None if it is not cached.
 
-        ``key`` is the question's 16-byte key, ``attempt`` is 1 or 2. Return None if there is no cached answer.
+        ``key`` is the question's 16-byte key. The states (see :data:`~shoe.llm.ledger.States`) are those of all
+        questions that the line answers.
         """
 
         def read() -> Any:
@@ -166,7 +166,7 @@ class AnswerCache:
         return self._store.guarded(read)
 
     def add(self, entry: Mapping[str, Any], *, replace: bool = True) -> None:
-        """Add the content of a ledger line with an answer; without ``replace``, only if its question has no answer."""
+        """Add a parsed ledger line with an answer; unless ``replace``, only if a question in it is not cached yet."""
         names = [self._name(key, entry.get("attempt", 1)) for key in entry["keys"]]
         content = {name: value for name, value in entry.items() if name not in ("origin", "checksum")}
 
@@ -188,7 +188,7 @@ class AnswerCache:
         self._store.guarded(write)
 
     def add_ledger(self) -> None:
-        """Add the answers of the ledger that are not in the cache, such as those of runs without it."""
+        """Add the ledger's answers that are not in the cache, for example because a run did not use the cache."""
 
         def write() -> None:
             with self._ledger.path.open("rb") as stream:
@@ -219,7 +219,7 @@ def _checked(value: Any, kind: type[_T]) -> _T:
 
 
 def clear(folder: Path) -> None:
-    """Delete the database in the folder of a cache, without reading it."""
+    """Delete the database in the folder of a cache; this works even if the database is damaged."""
     for path in folder.glob("cache.db*"):
         path.unlink()
     with suppress(OSError):  # it does not exist, or has other files

@@ -1,4 +1,4 @@
-"""Send concurrent requests to a chat endpoint. To limit memory, a request is created only when it can be sent."""
+"""Send concurrent requests to a chat endpoint. To save memory, a request is created only when it can be sent."""
 
 import asyncio
 import re
@@ -20,10 +20,6 @@ GIVEN_UP_IN_A_ROW = 20
 _LOOK_FOR_A_STOP, _LOOK_FOR_ROOM = 0.1, 0.02
 
 
-class _NoMoreError(Exception):
-    """Signal that the pass ends, so that the present request is not sent."""
-
-
 @dataclass(eq=False, slots=True)
 class _Pending:
     """A request that is being sent.
@@ -41,7 +37,7 @@ class _Pending:
 
 
 class Pass:
-    """One pass over the requests to one model at an endpoint, with concurrent requests."""
+    """Sends all requests of a run to one model at an endpoint, several of them concurrently."""
 
     def __init__(self, place: Endpoint, chat: Chat, limits: Limits, recorder: Recorder) -> None:
         self._place, self._chat, self._limits, self._recorder = place, chat, limits, recorder
@@ -54,8 +50,8 @@ class Pass:
     def run(self, requests: Iterator[Request]) -> None:
         """Send all requests, repeat failed requests, and record answers and failures.
 
-        If the pass ends early, wait for the requests in flight and record their answers. Raise ShoeError if no further
-        request can succeed.
+        Raise ShoeError if the endpoint does not answer or rejects the requests. Whether the recorder or an error ends
+        the run early, requests in flight are awaited and their answers recorded.
         """
         asyncio.run(self._run(requests))
         if self._failure is not None:
@@ -81,14 +77,13 @@ class Pass:
                     self._gate.leave()
                     return
                 await self._ask(request)
-            except _NoMoreError:
+            except errors.StoppedError:
                 self._gate.stop()
             except Exception as error:  # ends the pass; answers to other requests in flight are still recorded
                 self._failure = self._failure or error
                 self._gate.stop()
 
     async def _ask(self, request: Request) -> None:
-        """Send an admitted request, with repetitions until it is answered or finally fails; record the result."""
         pending = _Pending(request)
         try:
             raw = await self._until_answered(pending)
@@ -131,7 +126,7 @@ class Pass:
     async def _attempt(self, pending: _Pending) -> dict[str, Any]:
         pending.inside = pending.inside or await self._gate.enter()
         if not pending.inside:
-            raise _NoMoreError
+            raise errors.StoppedError
         try:
             raw = await self._answer(pending)
         except errors.RejectedError as error:
@@ -191,14 +186,15 @@ class Pass:
         body = self._chat.body(request, structured)
         expected = self._chat.most_tokens(request, body)
         if not await self._gate.start(expected) or self._recorder.stopping:
-            raise _NoMoreError
+            raise errors.StoppedError
         while (may := self._recorder.may_ask(request)) is None and not self._gate.stopped:
             await self._gate.sleep(_LOOK_FOR_ROOM)
         if not may:
-            raise _NoMoreError
+            raise errors.StoppedError
         sent_at = monotonic()
         try:
-            status, headers, content = await self._post(body, self._chat.once(request, structured, pending.hollow))
+            key = self._chat.idempotency_key(request, structured, pending.hollow)
+            status, headers, content = await self._post(body, key)
             self._gate.apply_headers(headers)
             raw = errors.answer(self._place, self._chat.model, status, headers, content)
         except errors.Transient as failed:
@@ -216,15 +212,14 @@ class Pass:
         raw["seconds"] = round(monotonic() - sent_at, 2)
         usage = raw.get("usage")
         if isinstance(usage, dict) and isinstance(usage.get("total_tokens"), int):
-            self._gate.used(expected, usage["total_tokens"])
+            self._gate.tokens.give_back(expected - usage["total_tokens"])
         return raw
 
-    async def _post(self, body: bytes, once: str) -> tuple[int, Mapping[str, str], bytes]:
-        """Send JSON with an ``Idempotency-Key``; return status, headers and body of the response."""
+    async def _post(self, body: bytes, idempotency_key: str) -> tuple[int, Mapping[str, str], bytes]:
         import httpx2
         import openai
 
-        headers = {"Content-Type": "application/json", "Idempotency-Key": once}
+        headers = {"Content-Type": "application/json", "Idempotency-Key": idempotency_key}
         try:
             async with asyncio.timeout(self._limits.timeout):  # the timeout of the SDK is per step of a response
                 reply = await self._client.post(

@@ -20,7 +20,7 @@ _BETWEEN = r"(?:\\+[nrt]|[\s\\\"'+,.…-]){0,16}"
 
 
 class Secrets:
-    """Secrets to be removed from texts, also if they are split, reversed, escaped, in hexadecimal or in base64."""
+    """Removes secrets from texts, even if a text contains them split, reversed, escaped, in hexadecimal or base64."""
 
     def __init__(self, *keys: str) -> None:
         """Collect keys, and credentials of proxies in environment variables, if they have at least 8 characters."""
@@ -38,7 +38,7 @@ class Secrets:
         return _IN_ADDRESS.sub(f"{_SHOWN}@", self.hidden(text))
 
     def cleaned(self, value: Any) -> Any:
-        """Return parsed JSON with all secrets in its strings and names replaced by "[key]"."""
+        """Return parsed JSON with all secrets in its strings and in names of fields replaced by "[key]"."""
         match value:
             case str():
                 return self.hidden(value)
@@ -92,13 +92,13 @@ class Endpoint:
     """An OpenAI-compatible endpoint.
 
     Attributes:
-        who: prefix of error messages, which names the user of the endpoint ("rater 'qwen'").
+        who: prefix of error messages: what the endpoint is used for ("rater 'qwen'").
         base_url: URL of the endpoint, without a slash at the end; its query is part of every request.
-        key_variable: name of the environment variable with the API key; empty if no key is needed.
+        key_variable: name of the environment variable with the API key; "" if no key is needed.
         key: API key; "" before :meth:`open`.
-        header_variables: names of the environment variables with the values of further headers, by name of the header.
-        headers: values of the further headers by name; {} before :meth:`open`.
-        secrets: the key, the values of headers and other secrets, which are removed from messages and ledgers.
+        header_variables: {name of a further HTTP header: name of the environment variable with its value}.
+        headers: {name of a further HTTP header: value}; {} before :meth:`open`.
+        secrets: removes the key, the values of ``headers`` and passwords of proxies from messages and ledgers.
     """
 
     who: str
@@ -110,7 +110,6 @@ class Endpoint:
     secrets: Secrets = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Set ``secrets``."""
         object.__setattr__(self, "secrets", Secrets(self.key, *self.headers.values()))
 
     @property
@@ -135,7 +134,7 @@ class Endpoint:
         return replace(self, key=values.get(self.key_variable, ""), headers=headers)
 
     def shown(self, text: str) -> str:
-        """Return a text from the endpoint, without secrets, as one line of at most 300 characters for a message."""
+        """Return a text from the endpoint as part of a message: one line of at most 300 characters, without secrets."""
         return printable(self.secrets.shown(text), longest=_LONGEST_MESSAGE)
 
     def __str__(self) -> str:
@@ -145,8 +144,10 @@ class Endpoint:
 def address(context: str, base_url: str, api_key_env: str, headers: Mapping[str, str]) -> Endpoint:
     """Return the endpoint at a URL, without reading secrets; raise OptionError if the URL or a header is invalid.
 
-    A key is sent only if ``api_key_env`` names its environment variable, or if the endpoint is OpenAI's, for which
-    OPENAI_API_KEY is the default. ``context`` is the prefix of messages; ``headers`` are ``header_variables``.
+    Args:
+        context: prefix of messages.
+        api_key_env: name of the environment variable with the API key; "" for no key (OPENAI_API_KEY for OpenAI).
+        headers: {name of a further HTTP header: name of the environment variable with its value}.
     """
     url = base_url.rstrip("/")
     if problem := _problem(url):
@@ -161,7 +162,7 @@ def address(context: str, base_url: str, api_key_env: str, headers: Mapping[str,
 
 
 def named(variable: str) -> str:
-    """Return "environment variable NAME" for a message; the name is left out if it is not in capitals.
+    """Return "environment variable NAME" for a message; without NAME if it is not in capitals.
 
     A name that is not in capitals may be the API key itself, entered in the wrong field.
     """
@@ -169,7 +170,6 @@ def named(variable: str) -> str:
 
 
 def _problem(url: str) -> str | None:
-    """Describe why a URL is invalid, without showing a password; return None if the URL is valid."""
     if "@" in unquote(url):
         return "a user name or password in it"
     if any(character.isspace() for character in unquote(url)):

@@ -16,7 +16,7 @@ from shoe.llm.endpoint import Endpoint, named
 REFUSALS = frozenset({"content_filter", "content_policy_violation", "invalid_prompt"})
 """Error codes by which an endpoint refuses one question; "invalid_prompt" is OpenAI's code for a flagged prompt."""
 DENIED_IN_A_ROW = 3
-"""Number of rejected requests in a row after which an endpoint that has answered before gets no further request."""
+"""Number of rejections in a row after which an endpoint that has answered before gets no further request."""
 LONGEST_PAUSE = 300.0
 """Longest pause, in seconds, that an endpoint can request with the Retry-After header."""
 HOLLOW = ("empty", "cut", "hollow")
@@ -37,9 +37,9 @@ class Transient(Exception):  # noqa: N818 (it is handled, not shown)
     Attributes:
         kind: HTTP status or name of the failure: "429", "500", "timeout", "dropped", "empty", ...
         detail: the endpoint's error message, without secrets.
-        retry_after: seconds to wait, as requested by the endpoint.
-        overload: whether fewer concurrent requests may avoid the failure.
-        reached: whether the endpoint itself responded; False if, for example, the response is a web page.
+        retry_after: seconds to wait, as requested by the endpoint; None if it requests nothing.
+        overload: whether the endpoint may be overloaded, so that fewer concurrent requests should be sent.
+        reached: whether the endpoint itself responded; False for a timeout or a web page, for example.
         usage: tokens reported in the failed response, or None.
     """
 
@@ -54,20 +54,22 @@ class Transient(Exception):  # noqa: N818 (it is handled, not shown)
         return f"{self.kind}: {self.detail}" if self.detail else self.kind
 
 
-class _StatusError(ShoeError):
-    """Error for a response with an HTTP status after which the same request is not repeated."""
+class StoppedError(Exception):
+    """Raised instead of sending or repeating a request, because the run is ending."""
 
+
+class _StatusError(ShoeError):
     def __init__(self, message: str, status: int) -> None:
         super().__init__(message)
         self.kind = str(status)
 
 
 class RejectedError(_StatusError):
-    """Error for a request that the endpoint always rejects, although it may accept other requests."""
+    """Error for a request that the endpoint rejects; repeating it is useless, but other requests may be accepted."""
 
 
 class HopelessError(_StatusError):
-    """Error for an endpoint that rejects all requests; may be temporary if it has accepted requests before."""
+    """Error for an endpoint that rejects all requests, such as for a wrong key; temporary if it answered before."""
 
 
 class NoResponseFormatError(Exception):
@@ -80,17 +82,17 @@ def answer(place: Endpoint, model: str, status: int, headers: Mapping[str, str],
     ``model`` is the name of the model, for messages; ``headers`` is a mapping with case-insensitive names.
 
     Returns:
-        JSON, without secrets, of a chat completion or of an error by which a content filter refuses the question.
+        Parsed JSON, without secrets: a chat completion, or an error by which a content filter refuses the question.
 
     Raises:
-        Transient: if the same request may succeed later, also after a successful response without any text, unless it
-            was cut off at the token limit or by a content filter.
+        Transient: if the same request may succeed later. This includes a chat completion without text, except one that
+            reached its token limit or was stopped by a content filter, which is an answer.
         NoResponseFormatError: if the request may succeed without ``response_format``.
-        ShoeError: if the request can never succeed.
+        ShoeError: if repeating the request is useless.
     """
     raw = _content(body)
     if not 200 <= status < 300:
-        message, code = words_of(body)
+        message, code = message_and_code(body)
         is_refusal = code in REFUSALS and (code != "invalid_prompt" or _FLAGGED in message.lower())
         if not (is_refusal and status in (400, 403) and isinstance(raw, dict)):
             raise http_error(place, model, status, headers, body)
@@ -127,15 +129,14 @@ def _is_hollow(raw: Mapping[str, Any]) -> bool:
 
 def _content(body: bytes) -> Any:
     """Return the parsed JSON of a response; None if it is invalid, or nested too deeply for a line of the ledger."""
-    try:
-        content = msgspec.json.decode(body)
-    except (ValueError, RecursionError):
-        return None
-    return content if is_shallow(content) else None
+    with suppress(ValueError, RecursionError):
+        if is_shallow(content := msgspec.json.decode(body)):
+            return content
+    return None
 
 
 def is_shallow(value: Any, levels: int = 250) -> bool:
-    """Return whether parsed JSON has at most ``levels`` nested levels; more could exceed Python's recursion limit."""
+    """Return whether parsed JSON is nested at most ``levels`` deep; deeper JSON could exceed the recursion limit."""
     items = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     return levels >= 0 and all(is_shallow(item, levels - 1) for item in items)
 
@@ -144,7 +145,7 @@ def http_error(
     place: Endpoint, model: str, status: int, headers: Mapping[str, str], body: bytes
 ) -> Transient | ShoeError | NoResponseFormatError:
     """Return (not raise) the exception for an error response; arguments are as for :func:`answer`."""
-    message, code = words_of(body)
+    message, code = message_and_code(body)
     words = place.shown(message)
     reason = f": {words}" if words else ""
     if status == 429 and code in _NO_MONEY:
@@ -170,8 +171,8 @@ def http_error(
     return RejectedError(line, status) if status in _REJECTED else HopelessError(line, status)
 
 
-def words_of(body: bytes) -> tuple[str, str]:
-    """Return (message, code) from the JSON of an error response, or (body, "") if the body is not JSON."""
+def message_and_code(body: bytes) -> tuple[str, str]:
+    """Return (message, code) in the JSON of an error response, "" for no code; (body, "") if the body is not JSON."""
     try:
         content = msgspec.json.decode(body)
     except RecursionError:
@@ -192,12 +193,11 @@ def _text(value: Any) -> str:
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds to wait, at most ``LONGEST_PAUSE``; None if the headers contain no valid time.
+    """Return the seconds that a response's headers request to wait, at most 300; None without a valid time.
 
     The time is in the header ``retry-after-ms``, or in ``Retry-After`` (seconds or date).
     """
-    milliseconds = _number(headers.get("retry-after-ms"))
-    if milliseconds is not None:
+    if (milliseconds := _number(headers.get("retry-after-ms"))) is not None:
         return min(milliseconds / 1000, LONGEST_PAUSE)
     text = headers.get("Retry-After")
     seconds = _number(text)
@@ -213,8 +213,7 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 
 
 def _number(text: str | None) -> float | None:
-    try:
-        number = float(text or "")
-    except ValueError:
-        return None
-    return number if 0 <= number < float("inf") else None
+    with suppress(ValueError):
+        if 0 <= (number := float(text or "")) < float("inf"):
+            return number
+    return None

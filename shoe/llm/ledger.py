@@ -8,10 +8,10 @@ There is one ledger per ``identity``: the model and all settings that its answer
     {"event":{...}}
 
 Between ``keys`` and ``answer`` are the fields of ``Request.about``, ``attempt`` for a second attempt, the endpoint's
-``address``, and ``origin`` for an answer from the user's cache (:mod:`shoe.llm.cache`). ``answer`` is the answer as
-received; a single request adds ``seconds``, its duration. The states of questions are computed by parsing the answers.
-A killed process leaves at most one incomplete line, at the end of the file; readers skip this line, and the next writer
-cuts it off. The event ``ask again`` discards earlier answers without a rating.
+``address``, and ``origin`` for an answer from the user's cache (:mod:`shoe.llm.cache`). ``answer`` is the JSON as
+received, plus ``seconds``, the duration of the request, unless it was sent in a batch. The states of questions are
+computed by parsing the answers. A killed process leaves at most one incomplete line, at the end of the file; readers
+skip this line, and the next writer cuts it off. The event ``ask again`` discards earlier answers with given states.
 """
 
 import os
@@ -29,7 +29,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from shoe.core.arrays import Mask
+from shoe.core.arrays import Mask, runs
 from shoe.core.errors import InputError, quote
 from shoe.core.io.files import is_stream
 from shoe.llm.batch_state import Event
@@ -58,7 +58,7 @@ class State(IntEnum):
 
 
 def pending(states: States) -> Mask:
-    """Return (n,) whether each question must still be sent, for the first or the second time."""
+    """Return an (n,) mask of the questions that must still be sent, for the first or the second time."""
     return np.isin(states, [State.UNRATED, State.UNPARSED_ONCE, State.REFUSED_TOGETHER])
 
 
@@ -70,7 +70,7 @@ def as_keys(joined: bytes) -> Keys:
 class Index:
     """Table of the state of each question, by key, computed from the answers in order of arrival.
 
-    The first answer counts if it could be parsed, or if it is the refusal of a request with only this question.
+    The first answer to a question counts if it could be parsed, or if it refuses a request with this question alone.
     Otherwise the second answer counts. Later answers are ignored. A question needs 25 bytes of memory.
     """
 
@@ -80,11 +80,11 @@ class Index:
         self._added: list[tuple[Keys, States]] = []
 
     def add(self, keys: Keys, states: States) -> None:
-        """Add n answers, in order of arrival; ``states`` are the values 0 to 127 or negative :class:`State` of each."""
+        """Add n answers, in order of arrival: the keys of their questions, and the state of each."""
         self._added.append((keys, states))
 
     def forget(self, states: Sequence[State]) -> None:
-        """Remove all questions in some states, as if they had no answer."""
+        """Remove all questions whose state is in ``states``, as if they had no answer."""
         self._settle()
         keep = ~np.isin(self._states, states)
         self._keys, self._states, self._heads = self._keys[keep], self._states[keep], self._heads[keep]
@@ -130,8 +130,7 @@ class Index:
         has_second &= np.diff(np.append(starts, len(states))) > 1
         self._keys, self._states = keys[starts], np.where(has_second, later, first).astype(np.int8)
         self._heads = self._keys[:, 0].copy()
-        runs = np.flatnonzero(np.concatenate([[True], self._heads[1:] != self._heads[:-1], [True]]))
-        self._longest = int(np.diff(runs).max())
+        self._longest = int(runs(self._heads)[1].max())
 
 
 FORMAT = "shoe ledger"
@@ -158,14 +157,13 @@ class _AskedAgain(msgspec.Struct, tag_field="event", tag=ASKED_AGAIN):
 
 @dataclass(eq=False)
 class Ledger:
-    """Reader of a model's ledger, for use by one thread at a time. :meth:`refresh` reads the lines.
+    """Reader of a model's ledger, for use by one thread at a time. Only :meth:`refresh` reads the file.
 
     Attributes:
         path: path of the file, which need not exist.
         identity: JSON with ``model`` and all other settings that the answers depend on.
-        parse: parser of answers.
-        base: path of another ledger, whose lines count as if they stood before the lines of this ledger; it is read
-            only once. None for no other ledger.
+        base: path of another ledger, which is read once and counts as the beginning of this ledger; None for no other.
+            The ledger of a shard has the ledger of the whole run as its base.
         events: all events read so far, oldest first.
     """
 
@@ -190,7 +188,7 @@ class Ledger:
         return self._index.states(keys)
 
     def is_cached(self, keys: Keys) -> Mask:
-        """Return (n,) whether each question has an answer from the user's cache, in the lines read so far."""
+        """Return an (n,) mask of the questions with an answer from the user's cache, in the lines read so far."""
         cached = Index()
         if self._cached:
             cached.add(as_keys(bytes(self._cached)), np.zeros(len(self._cached) // KEY_BYTES, np.int8))
@@ -199,14 +197,14 @@ class Ledger:
 
     @property
     def asking_again(self) -> list[str]:
-        """States ("unparsable", "refused") whose questions an unfinished command is sending again; [] without one."""
+        """States in the latest "ask again" event ("unparsable", "refused"); [] if "asked again" has ended it."""
         events = [event for event in self.events if event["event"] in (ASK_AGAIN, ASKED_AGAIN)]
         return events[-1].get("states", []) if events else []
 
     def refresh(self, end: int | None = None) -> None:
-        """Read the lines added since the last call, up to byte ``end`` if given; a missing file has no lines.
+        """Read the lines added since the last call, up to byte ``end`` if given; do nothing if the file is missing.
 
-        Raise InputError if a line is damaged, the ledger is of another model, or the file is shorter than before.
+        Raise InputError if a line is damaged, the file is the ledger of another model, or it is shorter than before.
         """
         if is_stream(self.path):  # reading would wait for a writer
             raise InputError(self.path, found="a pipe or device", expected="a ledger")
@@ -225,7 +223,6 @@ class Ledger:
             self._read(stream, status.st_size if end is None else min(end, status.st_size))
 
     def _reset(self, file: int) -> None:
-        """Discard all lines except those of the base; ``file`` is the inode number of the ledger's file."""
         if self.base is None:
             self._index, self._cached, self.events = Index(), bytearray(), []
         elif self._file is None:
@@ -259,7 +256,17 @@ class Ledger:
             try:
                 event = self._parse_line(line, keys, states)
             except (ValueError, TypeError, KeyError, AttributeError, IndexError, RecursionError) as error:
-                raise self._damaged(number, line, error) from None
+                with self.path.open("rb") as stream:
+                    while stream.tell() < self._offset and stream.readline():
+                        number += 1
+                found = f"{quote(line[:40].decode('utf-8', 'replace'))} ({type(error).__name__}: {error})"
+                raise InputError(
+                    self.path,
+                    record=f"line {number + 1}",
+                    found=found,
+                    expected="a complete line of a ledger",
+                    hint="remove the line to have its questions asked again",
+                ) from None
             if event is not None:
                 self.events.append(event)
                 if event["event"] == ASK_AGAIN:
@@ -296,7 +303,7 @@ class Ledger:
         return None
 
     def parsed(self, entry: Mapping[str, Any]) -> tuple[bytes, Sequence[int]]:
-        """Return the joined keys in a parsed line with an answer, and their states; raise ValueError for a bad line."""
+        """Return (concatenated keys, states) of the questions in a line with an answer; raise ValueError if invalid."""
         keys, states = bytes.fromhex("".join(entry["keys"])), self.parse(entry)
         if not len(states) == len(entry["keys"]) == len(keys) / KEY_BYTES:
             raise ValueError("the answer does not match the questions")
@@ -304,35 +311,19 @@ class Ledger:
             raise ValueError("an invalid state")
         return keys, states
 
-    def _damaged(self, number: int, line: bytes, error: Exception) -> InputError:
-        with self.path.open("rb") as stream:
-            while stream.tell() < self._offset and stream.readline():
-                number += 1
-        found = f"{quote(line[:40].decode('utf-8', 'replace'))} ({type(error).__name__}: {error})"
-        return InputError(
-            self.path,
-            record=f"line {number + 1}",
-            found=found,
-            expected="a complete line of a ledger",
-            hint="remove the line to have its questions asked again",
-        )
-
 
 def answers(path: Path, latest: int | None = None) -> Iterator[dict[str, Any]]:
-    """Yield the parsed answer lines of a ledger, or of its last ``latest`` bytes; nothing if there is no ledger."""
-    try:
-        with path.open("rb") as stream:
-            stream.seek(0 if latest is None else max(os.fstat(stream.fileno()).st_size - latest, 0))
-            next(stream, None)  # the header, or an incomplete line
-            for line in stream:
-                if line.endswith(b"\n") and "answer" in (entry := msgspec.json.decode(line)):
-                    yield entry
-    except FileNotFoundError:
-        return
+    """Yield the parsed answer lines in a ledger, or in its last ``latest`` bytes; nothing if the file is missing."""
+    with suppress(FileNotFoundError), path.open("rb") as stream:
+        stream.seek(0 if latest is None else max(os.fstat(stream.fileno()).st_size - latest, 0))
+        next(stream, None)  # the header, or an incomplete line
+        for line in stream:
+            if line.endswith(b"\n") and "answer" in (entry := msgspec.json.decode(line)):
+                yield entry
 
 
 def canonical(value: Any) -> bytes:
-    """Return a value as canonical JSON, for hashing: sorted names, no spaces, paths as text, 1e+16 instead of 1e16."""
+    """Return a value as JSON for hashing: names sorted, no spaces, paths as text, floats as Python shows them."""
     return msgspec.json.encode(_with_exponent_signs(value), order="sorted", enc_hook=str)
 
 
@@ -348,7 +339,7 @@ def _with_exponent_signs(value: Any) -> Any:
 
 
 def comparable(identity: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an identity without settings that cannot change a usable answer: URL, use of batches, token limits."""
+    """Return an identity without the settings that cannot change a usable answer: URL, batch mode, token limits."""
     found = {name: value for name, value in identity.items() if name != "base_url"}
     for name, left_out in (("settings", ("base_url",)), ("sampling", BOUNDS)):
         if name in found:
@@ -357,12 +348,12 @@ def comparable(identity: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def address_in(identity: Mapping[str, Any]) -> str:
-    """Return the URL of the endpoint in ``identity``, where earlier versions of shoe stored it; "" without a URL."""
+    """Return the endpoint's URL in an identity; "" if there is none: only earlier versions of shoe stored it there."""
     return str(identity.get("base_url") or dict(identity.get("settings") or {}).get("base_url") or "")
 
 
 def ledgers_of(paths: Iterable[Path], identity: Mapping[str, Any]) -> list[tuple[Path, dict[str, Any]]]:
-    """Return the files that are ledgers of the rater with this identity, with their identities, largest file first."""
+    """Return (path, its identity) of the ledgers in ``paths`` with an equal :func:`comparable`, largest first."""
     found = []
     for path in paths:
         with suppress(OSError, ValueError, KeyError, TypeError, AttributeError), path.open("rb") as stream:
@@ -373,7 +364,7 @@ def ledgers_of(paths: Iterable[Path], identity: Mapping[str, Any]) -> list[tuple
 
 
 def name_of(identity: Mapping[str, Any]) -> str:
-    """Return the usual file name of the ledger of a model with this identity."""
+    """Return the file name that shoe gives to the ledger of a model with this identity."""
     slug = re.sub("[^a-z0-9]+", "-", f"{identity['kind']} {identity['model']}".lower()).strip("-")[:60]
     return f"{slug}-{blake2b(canonical(identity), digest_size=4).hexdigest()}.jsonl"
 
@@ -397,7 +388,6 @@ def check_header(path: Path, line: bytes, identity: Mapping[str, Any]) -> None:
 
 
 def _differences(line: bytes, identity: Mapping[str, Any]) -> str:
-    """Describe the settings in which a header differs from this model's header; "" if the line is no header."""
     if line.endswith(b"\r\n"):
         return "line ends of Windows (CRLF)"
     try:
@@ -410,17 +400,15 @@ def _differences(line: bytes, identity: Mapping[str, Any]) -> str:
 
 
 def answer_entry(request: Request, raw: Mapping[str, Any], address: str = "") -> dict[str, Any]:
-    """Return the content of the ledger line of an answer; ``address`` is the URL of the endpoint, "" if local.
-
-    The line of a second attempt contains the attempt's number, because a merge of ledgers removes duplicate lines.
-    """
+    """Return the ledger line of an answer as a dict; ``address`` is the endpoint's URL, "" for a local model."""
+    # The line of a second attempt contains the attempt's number, because a merge of ledgers removes duplicate lines.
     more = {"attempt": request.attempt if request.attempt > 1 else 0, "address": address}
     keys = [key.hex() for key in request.keys]
     return {"keys": keys, **request.about(), **{name: value for name, value in more.items() if value}, "answer": raw}
 
 
 def answer_line(entry: Mapping[str, Any]) -> bytes:
-    """Return the ledger line with some content and its checksum; raise TypeError if it cannot be written as JSON."""
+    """Return the ledger line of :func:`answer_entry` with its checksum; raise TypeError if it is not valid JSON."""
     line = msgspec.json.encode(entry)[:-1]
     return b"%b%b%d}\n" % (line, _CHECKSUM, crc32(line))
 

@@ -32,7 +32,7 @@ class Writer:
     is killed. A thread syncs the appended lines to the disk.
 
     Attributes:
-        synced: size of the synced part of the ledger in bytes, a number of complete lines.
+        synced: size in bytes of the part of the ledger that is on the disk; it ends with a complete line.
     """
 
     def __init__(self, path: Path, handle: int) -> None:
@@ -46,9 +46,10 @@ class Writer:
         self._thread.start()
 
     def append(self, line: bytes) -> None:
-        """Append a line; raise InputError if the line cannot be written. The ledger is then unchanged.
+        """Append a line; raise InputError, and leave the ledger unchanged, if the line cannot be written.
 
-        When the disk becomes full, the line is written into reserved space, and the error is raised once nevertheless.
+        Exception: when the disk becomes full, the line is written into space reserved for this purpose before
+        InputError is raised. Lines appended afterwards, such as answers in flight, use this space, too.
         """
         with self._changed:
             if self._error is not None:
@@ -78,7 +79,7 @@ class Writer:
             raise
 
     def flush(self) -> None:
-        """Wait until all appended lines are on the disk; raise InputError if they cannot be written."""
+        """Wait until all appended lines are on the disk; raise InputError if that fails."""
         with self._changed:
             wanted = self._size
             self._changed.wait_for(lambda: self.synced >= wanted or self._error is not None)
@@ -86,7 +87,7 @@ class Writer:
                 raise self._error
 
     def close(self) -> None:
-        """Sync all lines to the disk, and end the thread; no error is raised. The file stays open and locked."""
+        """Sync all lines to the disk, without raising errors, and end the thread; the file stays open and locked."""
         with self._changed:
             self._closing = True
             self._changed.notify_all()
@@ -125,13 +126,13 @@ class Writer:
 def writing(
     path: Path, identity: Mapping[str, Any], stopping: Callable[[], bool], say: Callable[[str], None]
 ) -> Iterator[Writer | None]:
-    """Yield a writer of a ledger as soon as no other process writes it; yield None if ``stopping`` returns True before.
+    """Wait until no other process writes a ledger, and yield a writer; yield None if ``stopping`` ends the wait.
 
     Args:
         path: path of the ledger, which is created if absent, with its folder.
         identity: settings in the ledger's header, see :class:`~shoe.llm.ledger.Ledger`.
         stopping: callback that returns whether to stop waiting.
-        say: callback that takes one line for the user if another process writes the ledger.
+        say: callback that is called with a message, once, if another process writes the ledger.
 
     Raises:
         InputError: if the file cannot be written, or is the ledger of another model.
@@ -143,7 +144,7 @@ def writing(
 def locked(
     path: Path, identity: Mapping[str, Any], stopping: Callable[[], bool], say: Callable[[str], None]
 ) -> AbstractContextManager[int | None]:
-    """Return the context of :func:`locked_lines` for a ledger; arguments and errors are as for :func:`writing`."""
+    """Return the context manager :func:`locked_lines` for a ledger; arguments and errors as for :func:`writing`."""
     return locked_lines(path, header(identity), lambda line: check_header(path, line, identity), stopping, say)
 
 
@@ -151,10 +152,11 @@ def locked(
 def locked_lines(
     path: Path, first: bytes, check: Callable[[bytes], object], stopping: Callable[[], bool], say: Callable[[str], None]
 ) -> Iterator[int | None]:
-    """Lock a file of lines, cut off an incomplete last line, and yield its file descriptor; None if stopped before.
+    """Lock a file of lines, and yield its file descriptor; yield None if ``stopping`` ends the wait for the lock.
 
-    ``first`` is the first line of a new or empty file; ``check`` raises if the first line of an existing file is
-    invalid. Other arguments and errors are as for :func:`writing`.
+    An incomplete last line is cut off, and the line ``first`` is written into a new or empty file. ``check`` is a
+    callback that raises an exception if it rejects the first line of an existing file. Other arguments and errors are
+    as for :func:`writing`.
     """
     while True:
         try:
@@ -182,7 +184,6 @@ def _is_at(path: Path, handle: int) -> bool:
 
 
 def _lock(path: Path, handle: int, stopping: Callable[[], bool], say: Callable[[str], None]) -> bool:
-    """Wait for the lock of a file, which ends with the process; return False if stopped before it is locked."""
     from filelock import lock_descriptor
 
     notified = False
@@ -213,9 +214,11 @@ def _reserve(path: Path) -> int | None:
 
 
 def _repair(path: Path, handle: int, first: bytes, check: Callable[[bytes], object]) -> None:
-    """Cut off an incomplete last line, and write the first line if the file has no lines; see :func:`locked_lines`."""
     try:
-        end = _end_of_lines(handle)
+        end = 0
+        if os.fstat(handle).st_size:  # an empty file cannot be mapped
+            with mmap.mmap(handle, 0, prot=mmap.PROT_READ) as content:
+                end = content.rfind(b"\n") + 1
         with open(handle, "rb", closefd=False) as stream:
             stream.seek(0)
             line = stream.readline()
@@ -232,7 +235,7 @@ def _repair(path: Path, handle: int, first: bytes, check: Callable[[bytes], obje
 
 
 def sync_folder(folder: Path) -> None:
-    """Sync a folder's list of files to the disk, after files were created, renamed or deleted."""
+    """Sync a folder to the disk, so that created, renamed or deleted files stay so if the machine crashes."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -241,16 +244,9 @@ def sync_folder(folder: Path) -> None:
 
 
 def write_all(handle: int, data: bytes) -> None:
-    """Write all bytes to a file descriptor."""
+    """Write all bytes to a file descriptor, in several calls if needed."""
     while data:
         data = data[os.write(handle, data) :]
-
-
-def _end_of_lines(handle: int) -> int:
-    if not os.fstat(handle).st_size:
-        return 0  # an empty file cannot be mapped
-    with mmap.mmap(handle, 0, prot=mmap.PROT_READ) as content:
-        return content.rfind(b"\n") + 1
 
 
 def _unwritable(path: Path, error: OSError, more: str = "") -> InputError:
@@ -268,7 +264,7 @@ _EVENT, _KEYS = b'{"event"', b'{"keys":["'
 
 
 def parts_of(path: Path) -> list[Path]:
-    """Return the paths of files in subfolders of a ledger's folder that have the ledger's name, the deepest first.
+    """Return the paths of the files with a ledger's name in all subfolders of its folder, deepest first.
 
     These are the ledgers of shards and workers. Links to folders are followed, and each folder is visited once. Raise
     InputError if a folder cannot be read.
@@ -293,16 +289,16 @@ def parts_of(path: Path) -> list[Path]:
 def merge(
     path: Path, identity: Mapping[str, Any], parse: Parse, say: Callable[[str], None], beside: Path | None = None
 ) -> int:
-    """Merge the ledgers in subfolders into a ledger, and return the number of lines added to it.
+    """Merge the ledgers of shards and workers into one ledger, and return the number of lines added to it.
 
-    The merged ledgers that no process writes any more are deleted.
+    Afterwards, the merged ledgers are deleted, except those that another process still writes.
 
     Args:
-        path: path of the ledger, which is created if absent.
+        path: path of the resulting ledger, which is created if absent.
         identity: settings in the header of all these ledgers.
         parse: parser of the answers, by which the lines are checked.
-        say: callback that takes one line for the user if another process must be waited for.
-        beside: path of the ledger in whose folder's subfolders the others are (:func:`parts_of`); ``path`` by default.
+        say: callback that is called with a message if another process must be waited for.
+        beside: merge the ledgers ``parts_of(beside)``; by default, ``parts_of(path)``.
 
     Raises:
         InputError: if a ledger is damaged, is of another model or contains events; or if the disk is full.
@@ -337,7 +333,7 @@ def merge(
 
 
 def _await_workers(parts: Iterable[Path], say: Callable[[str], None]) -> None:
-    """Wait until the workers of a finished run have ended, because they may still write answers."""
+    # Workers of a finished run may still write answers.
     end, notified = monotonic() + SILENCE, False
     while monotonic() < end and (busy := [p for p in parts if p.parent.name.startswith(WORKER) and is_locked(p)]):
         if not notified:
@@ -381,9 +377,7 @@ def _lines(path: Path, start: int | None = None) -> Iterator[bytes]:
             stream.readline()
         else:
             stream.seek(start)
-        for line in stream:
-            if line.endswith(b"\n"):
-                yield line
+        yield from (line for line in stream if line.endswith(b"\n"))
 
 
 def _sorted_lines(lines: Iterable[bytes], size: int, folder: Path) -> Iterator[bytes]:
@@ -400,7 +394,7 @@ def _sorted_lines(lines: Iterable[bytes], size: int, folder: Path) -> Iterator[b
 
 
 def remove(part: Path) -> None:
-    """Delete a merged ledger unless a process writes it, and delete its folder if the folder is then empty."""
+    """Delete a merged ledger and, if empty, its folder; do nothing if another process writes the ledger."""
     from filelock import lock_descriptor
 
     with suppress(OSError), part.open("r+b") as stream:  # some systems lock only files that are open for writing

@@ -1,8 +1,8 @@
 """Limit the number and rate of requests, adapted to the load that the endpoint accepts.
 
 Additive increase, multiplicative decrease (Chiu and Jain 1989; TCP's slow start at the beginning): the number of
-requests in flight doubles per round trip until the endpoint is overloaded, is halved, and then grows by one per round
-trip.
+requests allowed in flight doubles per round trip until the endpoint is overloaded. It is then halved, and grows by one
+per round trip.
 """
 
 import asyncio
@@ -41,7 +41,7 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     outage: Annotated[float, msgspec.Meta(ge=0)] = 600.0
 
     def divided(self, workers: int) -> Self:
-        """Return the limits of each of ``workers`` workers: an equal part of rates and (rounded down) concurrency."""
+        """Return the limits of one of ``workers`` equal workers: rates and (rounded down) concurrency are divided."""
         return msgspec.structs.replace(
             self,
             concurrency=self.concurrency // workers,
@@ -51,14 +51,17 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Bucket:
-    """Rate limit per minute. The caller spends an amount (of requests or tokens), and waits until it is available."""
+    """Rate limiter for requests or tokens; without a limit if ``per_minute`` is None."""
 
     def __init__(self, per_minute: float | None) -> None:
         self._per_second = None if per_minute is None else per_minute / 60
         self._paid_until = 0.0
 
     def spend(self, amount: float) -> float:
-        """Spend an amount; return the seconds to wait before it may be used (0 up to the rate of one second)."""
+        """Book an amount; return the seconds to wait before it may be used, until all earlier amounts are covered.
+
+        The amount of one second is saved up while nothing is booked.
+        """
         if self._per_second is None:
             return 0.0
         now = monotonic()
@@ -67,13 +70,13 @@ class Bucket:
         return max(start - now, 0.0)
 
     def give_back(self, amount: float) -> None:
-        """Correct an amount that was spent: give back ``amount``, or spend more if it is negative."""
+        """Correct a booked amount: take back ``amount``, which was not used, or book more if it is negative."""
         if self._per_second is not None:
             self._paid_until -= amount / self._per_second
 
 
 class Gate:
-    """Gate that admits requests of one asyncio event loop within the limits of an endpoint."""
+    """Delays the requests of one asyncio event loop so that they keep within the limits of an endpoint."""
 
     def __init__(self, limits: Limits) -> None:
         self.window, self.in_flight, self.answered = 1.0, 0, False
@@ -83,7 +86,7 @@ class Gate:
         self._out_since: float | None = None
         self._waiting: deque[asyncio.Future[bool]] = deque()
         self._stop = asyncio.Event()
-        self._requests, self._tokens = Bucket(limits.requests_per_minute), Bucket(limits.tokens_per_minute)
+        self._requests, self.tokens = Bucket(limits.requests_per_minute), Bucket(limits.tokens_per_minute)
 
     @property
     def stopped(self) -> bool:
@@ -107,17 +110,13 @@ class Gate:
         self._admit()
 
     async def start(self, tokens: float) -> bool:
-        """Wait until an admitted request of ``tokens`` tokens may be sent; return False if the gate was stopped."""
-        wait = max(self._requests.spend(1), self._tokens.spend(tokens))
+        """Wait until rate limits and pauses allow an admitted request of ``tokens`` tokens; return False if stopped."""
+        wait = max(self._requests.spend(1), self.tokens.spend(tokens))
         if wait:
             await self.sleep(wait)
         while not self.stopped and self._paused_until > monotonic():
             await self.sleep(self._paused_until - monotonic())
         return not self.stopped
-
-    def used(self, expected: float, tokens: float) -> None:
-        """Replace the expected number of tokens of a request by the actual number."""
-        self._tokens.give_back(expected - tokens)
 
     @property
     def is_out(self) -> bool:
@@ -126,11 +125,11 @@ class Gate:
 
     @property
     def is_out_for_long(self) -> bool:
-        """Whether there is an outage that has lasted at least as long as the limit ``outage``."""
+        """Whether there is an outage that has lasted at least ``Limits.outage`` seconds."""
         return self._out_since is not None and monotonic() - self._out_since >= self._longest_outage
 
     def failed(self) -> None:
-        """Record a failed attempt; in an outage (:attr:`is_out`), admit only single requests, with growing pauses."""
+        """Record a failed attempt; in an outage (:attr:`is_out`), admit one request at a time, with growing pauses."""
         self._failed_in_a_row += 1
         if not (self.answered and self._failed_in_a_row >= _OUTAGE):
             return
@@ -141,7 +140,7 @@ class Gate:
         self.back_off()
 
     def record_answer(self) -> None:
-        """Record an answer, and raise the allowed number of concurrent requests if all of them were in use."""
+        """Record an answer; if as many requests as allowed are in flight, raise their allowed number."""
         self.answered = True
         self._failed_in_a_row = 0
         self._doubling = self._doubling or self.is_out
@@ -152,7 +151,7 @@ class Gate:
             self._admit()
 
     def halve_window(self, sent_at: float) -> None:
-        """Halve the allowed number of concurrent requests, unless it was already halved after ``sent_at``."""
+        """Halve the allowed number of concurrent requests, unless this was done after ``sent_at`` (monotonic time)."""
         if sent_at < self._cut_at:
             return
         self._doubling = False
@@ -160,17 +159,17 @@ class Gate:
         self.window = max(min(self.window, self.in_flight) / 2, 1.0)
 
     def back_off(self) -> None:
-        """Start a pause if only single requests are allowed: 0.5 s, doubled per call up to 30 s until an answer."""
+        """Pause if only one request at a time is allowed: 0.5 s, doubled at each call up to 30 s, until an answer."""
         if self.window == 1.0:
             self.pause(self._breath)
             self._breath = min(2 * self._breath, _LONGEST_BREATH)
 
     def pause(self, seconds: float) -> None:
-        """Send no request for some seconds, at most ``LONGEST_PAUSE``."""
+        """Send no request for some seconds, at most 300."""
         self._paused_until = max(self._paused_until, monotonic() + min(seconds, LONGEST_PAUSE))
 
     def apply_headers(self, headers: Mapping[str, str]) -> None:
-        """Pause if rate-limit headers report that no requests or tokens are left, for the duration in the headers."""
+        """Pause until the time in ``x-ratelimit-...`` headers if they report that no requests or tokens are left."""
         for unit in ("requests", "tokens"):
             if headers.get(f"x-ratelimit-remaining-{unit}") == "0":
                 self.pause(duration(headers.get(f"x-ratelimit-reset-{unit}", "")))
@@ -199,7 +198,7 @@ _SECONDS = {"ms": 0.001, "": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
 def duration(text: str) -> float:
-    """Return a duration such as "6m0s", "20ms" or "1.5" in seconds; 0 for other texts and for more than one hour."""
+    """Parse a duration such as "6m0s", "20ms" or "1.5" into seconds; 0 if it is invalid or longer than one hour."""
     parts = _PART.findall(text)
     if "".join(number + unit for number, unit in parts) != text.strip():
         return 0.0

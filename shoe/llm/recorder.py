@@ -1,4 +1,4 @@
-"""Recorder that writes answers and failures to the ledger and the budget, and the progress display of a run."""
+"""Recorder that writes answers and failures to a ledger and their cost to the budget; progress display of a run."""
 
 from __future__ import annotations
 
@@ -32,16 +32,13 @@ _LOOK = 0.25
 
 
 class Progress:
-    """Progress display, a context manager: bars on a terminal, otherwise lines every ``SECONDS_BETWEEN_LINES``.
+    """Progress display, a context manager: bars on a terminal, otherwise lines every 30 seconds.
 
-    A KeyboardInterrupt that leaves the context ends the process at once, even if threads of libraries still run.
+    If KeyboardInterrupt is raised in the ``with`` block, the process exits at once, without waiting for threads.
     """
 
     def __init__(self, currency: str, unit: str = "pairs", console: Console | None = None) -> None:
-        """Create a display on standard error or ``console``.
-
-        ``currency`` and ``unit`` are shown with the cost and the counts; ``unit`` is a plural noun.
-        """
+        """Create a display on standard error or ``console``; ``unit`` is a plural noun, shown after the counts."""
         from rich.console import Console
         from rich.progress import BarColumn, TextColumn
         from rich.progress import Progress as Bars
@@ -71,12 +68,11 @@ class Progress:
             os._exit(130)
 
     def say(self, line: str) -> None:
-        """Print a line above the bars, after the prefix "shoe: "."""
-        line = printable(f"shoe: {line}", longest=1000)
-        self._console.print(line, markup=False, highlight=False, soft_wrap=True)
+        """Print a line, prefixed with "shoe: ", above the bars."""
+        self._console.print(printable(f"shoe: {line}", longest=1000), markup=False, highlight=False, soft_wrap=True)
 
     def show(self, tallies: Sequence[Tally]) -> None:
-        """Update the bars; without bars, print a line per model that has questions every ``SECONDS_BETWEEN_LINES``."""
+        """Update the bars; without bars, print a line per model with questions if the last lines are 30 s old."""
         for tally in tallies:
             if tally.name not in self._task:
                 self._task[tally.name] = self._bars.add_task(printable(tally.name), total=None, facts="")
@@ -109,12 +105,12 @@ class Progress:
 def wait_with_progress(
     ended: Event, tallies: Sequence[Tally], budget: Budget, display: Progress | None = None, *, quiet: bool = False
 ) -> None:
-    """Wait for the threads of a run, and show its progress; Ctrl-C ends the run like a used-up budget.
+    """Wait until a run ends, and show its progress; after Ctrl-C, no further requests are sent (``Budget.stop``).
 
-    The last thread sets the event ``ended``; threads are not joined, because after Ctrl-C, Thread.join may return too
-    early (in Python 3.11). A second Ctrl-C raises KeyboardInterrupt. If the run is ``quiet``, which means that it sends
-    no requests, the first Ctrl-C does.
+    The run's last thread sets the event ``ended``. A second Ctrl-C raises KeyboardInterrupt. In a ``quiet`` run, which
+    sends no requests, already the first Ctrl-C does.
     """
+    # Threads are not joined, because after Ctrl-C, Thread.join may return too early (in Python 3.11).
     interrupted = quiet
     while not ended.is_set():
         try:
@@ -133,7 +129,7 @@ def wait_with_progress(
 
 _MAYBE_CHARGED = ("timeout", "dropped", "too long", "packed", *HOLLOW)
 """Kinds of failures after which an endpoint may have generated an answer, and charged for it."""
-_WORDLESS, _WORDLESS_AT_FIRST = 50, 20
+_UNUSABLE, _UNUSABLE_AT_FIRST = 50, 20
 """Numbers of attempts in a row without a usable answer after which a run stops: after, and before, the first usable
 answer of the run."""
 
@@ -144,14 +140,14 @@ class Tally:
 
     Attributes:
         name: name of the model in messages.
-        total: number of questions to send; each repeat and each second attempt counts.
+        total: number of questions to send; a question that is sent twice counts twice.
         done: number of questions answered in this run.
         known: number of questions answered in earlier runs.
-        cached: number of questions with an answer that this run found in the user's cache.
+        cached: number of questions whose answer this run found in the user's cache.
         requests: number of attempts, retries included.
         retries: number of attempts that repeat a failed attempt.
         failures: number of attempts without an answer, by kind of failure.
-        input_tokens, output_tokens, cost: sums over all attempts, as reported in answers or estimated.
+        input_tokens, output_tokens, cost: sums over all attempts; estimated for answers that report no tokens.
         waiting: whether the model waits for another process to end.
     """
 
@@ -171,14 +167,13 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """Conditions of the requests to one model.
+    """Settings of one model that a recorder needs: price, longest answers, expected name, endpoint.
 
     Attributes:
-        price: price of tokens.
-        sampling: parameters of the requests, which may limit the length of answers.
+        sampling: sampling parameters of the requests, which may limit the tokens of answers.
         asks: whether requests are sent to an endpoint; False for a local model, which costs nothing.
         hint: advice at the end of the error message about unusable answers.
-        model: name of the model in requests, with which the name in answers is compared; "" for no comparison.
+        model: name of the model in requests; answers should have the same name. "" for no comparison.
         address: URL of the endpoint, which is stored with each answer; "" for a local model.
     """
 
@@ -189,8 +184,8 @@ class Terms:
     model: str = ""
     address: str = ""
 
-    def most(self, request: Request) -> float:
-        """Return an upper bound of the cost of one attempt, from the request's size and the longest possible answer."""
+    def max_cost(self, request: Request) -> float:
+        """Return an upper bound of the cost of one attempt (see :func:`~shoe.llm.budget.most_usage`)."""
         return most_usage(self.sampling, request.size(), len(request.keys)).cost(self.price)
 
 
@@ -199,13 +194,11 @@ class LedgerRecorder:
     """Implementation of :class:`~shoe.llm.request.Recorder` for one model, with a ledger and a budget.
 
     Attributes:
-        ledger: reader of the ledger, with the events of earlier runs.
-        writer: writer of this ledger.
-        budget: budget of the run.
-        tally: counts of the model, which are updated.
-        wordless: number of attempts without a usable answer since the latest usable answer.
+        ledger: reader of the ledger of ``writer``, with the events of earlier runs.
+        tally: counts of the model, updated by the recorder.
+        unusable: number of attempts without a usable answer since the latest usable answer.
         answered: whether there has been a usable answer.
-        say: callback that takes a line for the user.
+        say: callback that is called with messages for the user.
         cache: cache to which each answer is added once it is in the ledger; None for no cache.
     """
 
@@ -214,7 +207,7 @@ class LedgerRecorder:
     budget: Budget
     tally: Tally
     terms: Terms = field(default_factory=Terms)
-    wordless: int = field(default=0, init=False)
+    unusable: int = field(default=0, init=False)
     answered: bool = field(default=False, init=False)
     say: Callable[[str], None] = field(default=lambda _: None)
     cache: AnswerCache | None = None
@@ -227,34 +220,34 @@ class LedgerRecorder:
 
     @property
     def stopping(self) -> bool:
-        """Whether the run is ending, because of the budget or many unusable answers."""
-        return self.budget.stopping or self._is_wordless
+        """Whether the run is ending, because of the budget or too many unusable answers in a row."""
+        return self.budget.stopping or self._is_failing
 
     @property
-    def _is_wordless(self) -> bool:
-        return self.wordless >= (_WORDLESS if self.answered else _WORDLESS_AT_FIRST)
+    def _is_failing(self) -> bool:
+        return self.unusable >= (_UNUSABLE if self.answered else _UNUSABLE_AT_FIRST)
 
     def check(self) -> None:
-        """Raise ShoeError if the model's name in answers changed, or too many attempts in a row had no usable answer.
+        """Raise ShoeError if answers named different models, or if too many attempts in a row had no usable answer.
 
-        These are 50 attempts, or 20 before the run's first usable answer.
+        The limit is 50 attempts in a row, or 20 at the start of the run.
         """
         if len(self._names) > 1:
             raise ShoeError(
                 f"{self.tally.name}: the endpoint answered as model {quote(self._names[0])}, then as "
                 f"{quote(self._names[1])}: give the models different names, and run again"
             )
-        if self._is_wordless:
+        if self._is_failing:
             raise ShoeError(
-                f"{self.tally.name}: {self.wordless} attempts in a row had no usable answer; "
+                f"{self.tally.name}: {self.unusable} attempts in a row had no usable answer; "
                 f"see the last lines of {self.ledger.path}{self.terms.hint}"
             )
 
     def may_ask(self, request: Request) -> bool | None:
-        """Reserve one request; return True if it may be sent, False if the run is ending, None if it must wait."""
+        """Reserve the cost of a request; return True: it may be sent; False: the run is ending; None: it must wait."""
         if not self.terms.asks or self.stopping:
             return not self.stopping
-        most = 0.0 if self.terms.price.is_free else self.terms.most(request) * self._dearest
+        most = 0.0 if self.terms.price.is_free else self.terms.max_cost(request) * self._dearest
         may = self.budget.reserve(most)
         if may:
             with self._lock:
@@ -264,7 +257,7 @@ class LedgerRecorder:
         return may
 
     def answer(self, request: Request, raw: Mapping[str, Any]) -> None:
-        """Write a raw answer to the ledger, and book its cost; raise InputError if it cannot be written."""
+        """Write a raw answer to the ledger, and count its cost; raise InputError if it cannot be written."""
         entry = answer_entry(request, raw, self.terms.address)
         self.writer.append(answer_line(entry))
         if self.cache:
@@ -276,9 +269,10 @@ class LedgerRecorder:
             self._count(is_usable=request.attempt > 1 or max(self.ledger.parse(entry)) >= 0)
 
     def failure(self, request: Request, kind: str, detail: str = "", usage: Usage | None = None) -> None:
-        """Write an attempt without an answer to the ledger, and book its cost; raise InputError if this fails.
+        """Write an attempt without an answer to the ledger, and count its cost; raise InputError if this fails.
 
-        Without ``usage``, the cost is the reserved cost if the endpoint may charge for this kind of failure, else 0.
+        Arguments are as for ``Recorder.failure``. Without ``usage``, the cost is the reserved cost for kinds of
+        failures that the endpoint may charge for, such as "timeout", and 0 for all others.
         """
         self.writer.append(failure_line(request, kind, detail))
         self._settle(request, usage or (None if kind in _MAYBE_CHARGED else Usage(0, 0)), answered=False)
@@ -289,7 +283,7 @@ class LedgerRecorder:
             self._count(is_usable=False)
 
     def remember(self, event: Mapping[str, Any]) -> None:
-        """Write an event to the ledger, and wait until it is on the disk; raise InputError if it cannot be written."""
+        """Write an event to the ledger, and wait until it is on the disk; raise InputError if this fails."""
         self.writer.append(event_line(event))
         self.writer.flush()
         with self._lock:
@@ -315,21 +309,18 @@ class LedgerRecorder:
 
     def _count(self, *, is_usable: bool) -> None:
         with self._lock:
-            self.wordless = 0 if is_usable else self.wordless + 1
+            self.unusable = 0 if is_usable else self.unusable + 1
             self.answered |= is_usable
 
     def _settle(self, request: Request, usage: Usage | None, *, answered: bool) -> None:
-        """Book the cost of an attempt in the tally and the budget; if ``usage`` is None, the reserved cost.
-
-        If the cost exceeds its upper bound, all later bounds are multiplied by the same factor. Requests of a batch
-        that an earlier run started are not booked in this run's budget.
-        """
+        # If the cost exceeds its upper bound, all later bounds are multiplied by the same factor. Requests of a batch
+        # that an earlier run started are not booked in this run's budget.
         usage = usage if self.terms.asks else Usage(0, 0)
         with self._lock:
             reserved = self._in_flight.pop(request.key, None)
             cost = (reserved or 0.0) if usage is None else usage.cost(self.terms.price)
             if reserved and cost > reserved:
-                self._dearest = max(self._dearest, cost / self.terms.most(request))
+                self._dearest = max(self._dearest, cost / self.terms.max_cost(request))
             if usage is not None:
                 self.tally.input_tokens += usage.input
                 self.tally.output_tokens += usage.output

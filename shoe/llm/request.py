@@ -1,4 +1,4 @@
-"""Requests to an endpoint, and the interface of the recorder of their answers."""
+"""Requests to an endpoint, the settings that they share, and the interface of a recorder of answers."""
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
@@ -17,10 +17,9 @@ _CHARACTERS_OF_IMAGE = 12_000
 
 
 class Request:
-    """One request to an endpoint, with one or more questions.
+    """One request to an endpoint, with one question; requests of a subclass may have several questions.
 
     A subclass may compute ``payload`` and ``about`` on demand, so that a million queued requests need little memory.
-    It may also have several questions (see :meth:`parts`, :meth:`joined`).
 
     Attributes:
         key: 16-byte hash of everything that affects the answer; for several questions, the concatenation of their keys.
@@ -32,25 +31,19 @@ class Request:
     def __init__(
         self, key: bytes, payload: Mapping[str, Any], about: Mapping[str, Any] | None = None, attempt: int = 1
     ) -> None:
-        """Create a request.
-
-        Args:
-            payload: JSON of the request, ``{"messages": [...]}``, without the fields that all requests of a run share.
-            about: JSON that the ledger stores together with the answer.
-        """
         self.key, self.attempt, self._payload, self._about = key, attempt, payload, about or {}
 
     @property
     def keys(self) -> list[bytes]:
-        """16-byte key of each question."""
+        """The 16-byte key of each question."""
         return [self.key[start : start + KEY_BYTES] for start in range(0, len(self.key), KEY_BYTES)]
 
     def payload(self) -> Mapping[str, Any]:
-        """Return the JSON of the request, without the fields that all requests of a run share."""
+        """Return the JSON of the request, ``{"messages": [...]}``, without the fields that all requests share."""
         return self._payload
 
     def about(self) -> Mapping[str, Any]:
-        """Return JSON that the ledger stores with the answer, such as the image and the pair; {} if there is none."""
+        """Return JSON that the ledger stores with the answer, such as the image and the pair; {} for nothing."""
         return self._about
 
     def characters(self) -> int:
@@ -66,9 +59,9 @@ class Request:
         return [self]
 
     def joined(self, requests: "Sequence[Request]") -> "Request":
-        """Return one request with the questions of this request, then of ``requests``, which are of the same class.
+        """Return one request with the questions of this request, followed by those of ``requests`` (same class).
 
-        This base class raises TypeError if there are ``requests``.
+        This base class, whose requests cannot be joined, raises TypeError unless ``requests`` is empty.
         """
         if requests:
             raise TypeError("requests of this class cannot be joined")
@@ -83,8 +76,8 @@ class Chat:
         sampling: parameters that are passed to the endpoint unchanged; fields in ``OURS`` are not allowed.
         response_format: JSON schema of answers, if the endpoint supports it; None for plain text. It is the same for
             all requests, because endpoints compile each new schema.
-        rounds: number of times that unusable answers were discarded; it is part of idempotency keys, so that the keys
-            of repeated requests differ.
+        rounds: number of times that the user discarded unusable answers to have their questions sent again. As a part
+            of idempotency keys, it prevents that the endpoint returns the old answers.
     """
 
     model: str
@@ -93,19 +86,19 @@ class Chat:
     rounds: int = 0
 
     def body(self, request: Request, structured: bool) -> bytes:
-        """Return the complete JSON of a request; with ``response_format`` if ``structured``."""
+        """Return the complete JSON of a request, which includes ``response_format`` only if ``structured``."""
         ours = {"response_format": self.response_format} if structured else {}
         return msgspec.json.encode({"model": self.model, **request.payload(), **ours, **self.sampling})
 
-    def once(self, request: Request, structured: bool, hollow: int = 0) -> str:
+    def idempotency_key(self, request: Request, structured: bool, empty_responses: int = 0) -> str:
         """Return the idempotency key of a request, 32 hex digits.
 
-        The key depends on ``hollow``, the number of responses without content so far, because an endpoint may return
-        the same response again for the same key.
+        An endpoint may answer the same key with the same response. So the key changes after each response without
+        content; ``empty_responses`` is their number so far. ``structured`` is as for :meth:`body`.
         """
         data = request.key + bytes([request.attempt, structured])
-        if self.rounds or hollow:
-            data += f"{self.rounds} {hollow}".encode()
+        if self.rounds or empty_responses:
+            data += f"{self.rounds} {empty_responses}".encode()
         return hashlib.blake2b(data, digest_size=16).hexdigest()
 
     def most_tokens(self, request: Request, body: bytes) -> float:
@@ -121,24 +114,24 @@ class Recorder(Protocol):
         """Store a raw answer, JSON as received, so that it outlives the process; raise InputError if this fails."""
 
     def failure(self, request: Request, kind: str, detail: str = "", usage: Usage | None = None) -> None:
-        """Store a failed attempt: kind of the failure ("429", "timeout", ...), error message, and reported tokens."""
+        """Store a failed attempt: kind of failure ("429", "timeout", ...), error message, tokens if reported."""
 
     def may_ask(self, request: Request) -> bool | None:
         """Reserve one request in the budget; return True if the request may be sent.
 
-        Return None if the budget may suffice after a request in flight is answered, and False if it is used up, so that
-        no further request may be sent.
+        Return False if no further request may be sent, and None if the caller should ask again later, because the
+        budget may suffice once requests in flight are answered.
         """
 
     def remember(self, event: Mapping[str, Any]) -> None:
-        """Store an event that a later run needs, such as the ID of a started batch; return once it is on the disk."""
+        """Store an event that a later run needs, such as the start of a batch; return once it is on the disk."""
 
     def remembered(self) -> list[Mapping[str, Any]]:
         """Return all events, of this and earlier runs, oldest first."""
 
     @property
     def stopping(self) -> bool:
-        """Whether the run is ending: requests in flight are finished, but no further request is sent."""
+        """Whether the run is ending: answers to requests in flight are recorded, but no further request is sent."""
 
 
 def _characters(value: Any, length: Callable[[str], int] = len) -> int:

@@ -31,21 +31,21 @@ _FIRST_WAIT, _LONGEST_WAIT = 0.5, 60.0
 def client(place: Endpoint, timeout: float) -> openai.OpenAI:
     """Return a client of the openai SDK for one thread; it does not repeat failed requests.
 
-    ``timeout`` is the time limit in seconds for each read, and for a whole response except that of a file. Raise
-    MissingExtraError if the SDK is not installed, and OptionError if environment variables name an invalid proxy or
-    certificate file.
+    ``timeout`` is in seconds, for each read from the network and for a whole response; a downloaded file may take one
+    hour. Raise MissingExtraError if the SDK is not installed, and OptionError if an environment variable (HTTPS_PROXY,
+    SSL_CERT_FILE, ...) names an invalid proxy or certificate file.
     """
-    sdk = _sdk()
+    library = sdk()
     hooks = {"request": [partial(_set_headers, place)], "response": [_bounds(timeout)]}
     with _checked_environment(place):
-        http = sdk.DefaultHttpxClient(follow_redirects=False, event_hooks=hooks)
-    sdk_client: openai.OpenAI = sdk.OpenAI(http_client=http, **_options(place, timeout))
+        http = library.DefaultHttpxClient(follow_redirects=False, event_hooks=hooks)
+    sdk_client: openai.OpenAI = library.OpenAI(http_client=http, **_options(place, timeout))
     return sdk_client
 
 
 def async_client(place: Endpoint, timeout: float) -> openai.AsyncOpenAI:
-    """Return a client of the openai SDK for one event loop; arguments and errors are as for :func:`client`."""
-    sdk = _sdk()
+    """Return an asynchronous client for one event loop; arguments and errors are as for :func:`client`."""
+    library = sdk()
     import httpx2
 
     bounds = _bounds(timeout)
@@ -57,12 +57,12 @@ def async_client(place: Endpoint, timeout: float) -> openai.AsyncOpenAI:
         bounds(response)
 
     with _checked_environment(place):
-        http = sdk.DefaultAsyncHttpxClient(
+        http = library.DefaultAsyncHttpxClient(
             follow_redirects=False,
             event_hooks={"request": [set_headers], "response": [bound]},
             limits=httpx2.Limits(max_connections=None, max_keepalive_connections=None),
         )
-    sdk_client: openai.AsyncOpenAI = sdk.AsyncOpenAI(http_client=http, **_options(place, timeout))
+    sdk_client: openai.AsyncOpenAI = library.AsyncOpenAI(http_client=http, **_options(place, timeout))
     return sdk_client
 
 
@@ -96,7 +96,8 @@ def _checked_environment(place: Endpoint) -> Iterator[None]:
 def connection_error(place: Endpoint, error: Exception, timeout: float) -> Transient | ShoeError:
     """Return (not raise) the exception for a request without a complete response.
 
-    ``error`` is the exception of the SDK or of its libraries; ``timeout`` is the time limit of the request in seconds.
+    It is ShoeError for an invalid certificate of the endpoint, otherwise Transient. ``error`` is the exception raised
+    by the SDK or its libraries; ``timeout``, in seconds, is only shown in the message.
     """
     import httpx2
     import openai
@@ -120,14 +121,15 @@ def connection_error(place: Endpoint, error: Exception, timeout: float) -> Trans
 def backoff(attempt: int, failed: Transient) -> float:
     """Return the seconds to wait after a failed attempt: random from 0 to min(0.5 * 2^(attempt-1), 60).
 
-    With this "full jitter", requests that failed together are not repeated together. If the endpoint requested a longer
-    pause, ``failed.retry_after``, this pause is returned.
+    Because of the random time ("full jitter"), requests that failed together are not repeated together. If the endpoint
+    requested a longer pause (``failed.retry_after``), return that pause. ``attempt`` starts at 1.
     """
     longest = min(_FIRST_WAIT * 2 ** min(attempt - 1, 10), _LONGEST_WAIT)
     return max(random.uniform(0, longest), failed.retry_after or 0.0)  # noqa: S311 - no secret
 
 
-def _sdk() -> Any:
+def sdk() -> Any:
+    """Return the module ``openai``; raise MissingExtraError if it is not installed."""
     try:
         import openai
     except ImportError:
@@ -136,10 +138,9 @@ def _sdk() -> Any:
 
 
 def _options(place: Endpoint, timeout: float) -> dict[str, Any]:
-    headers = {"Accept-Encoding": "identity"}
     url, _, query = place.base_url.partition("?")
     address = {"api_key": place.key or "none", "base_url": url, "default_query": dict(parse_qsl(query))}
-    return {**address, "max_retries": 0, "timeout": timeout, "default_headers": headers}
+    return {**address, "max_retries": 0, "timeout": timeout, "default_headers": {"Accept-Encoding": "identity"}}
 
 
 def _bounds(timeout: float) -> Callable[[Any], None]:

@@ -32,10 +32,9 @@ class Job:
 
     Attributes:
         name: name of the model in messages.
-        make: callback that creates a worker's client or model, and the parser of its answers.
-        in_flight: largest number of requests of a worker whose answers are not yet in its ledger.
+        make: callback, called once per worker, that returns (callback that sends requests, parser of answers).
+        in_flight: largest number of requests that a worker has sent without having written their answers to its ledger.
         identity: settings in the header of the ledgers.
-        terms: conditions of the requests.
         events: events in the run's ledger.
         is_local: whether the model runs in the worker process.
     """
@@ -51,15 +50,15 @@ class Job:
 
 @dataclass(slots=True)
 class BatchResult:
-    """Result of a batch of requests.
+    """Result of a batch of requests that a worker has sent.
 
     Attributes:
         answers: (key of the request, raw answer) per answer.
         failures: (key of the request, kind, detail, usage) per attempt without an answer; see ``Recorder.failure``.
         requests, spent: number of attempts, and their cost.
-        reason: reason for an early end: the budget of the batch or a cancellation; None if there was no such reason.
-        is_complete: whether the worker itself returned the result, and did not end early; False for a dead worker.
-        error: error after which no further request can succeed, or None.
+        reason: reason for an early end: the batch's budget was used up or the run was interrupted; None if neither.
+        is_complete: whether the worker tried all requests; False after an early end or if the worker died.
+        error: error that ended the batch, because the endpoint rejects all requests, for example; None without error.
         end: size of the worker's ledger after the batch, in bytes.
     """
 
@@ -74,17 +73,14 @@ class BatchResult:
 
 
 class Worker:
-    """Worker process of a Ray cluster that sends batches of requests; each batch has a part of the run's budget."""
+    """Worker process of a Ray cluster: sends batches of requests, each with its own part of the run's budget."""
 
     def __init__(self, job: Job, path: Path) -> None:
-        """Create a worker for a job; ``path`` is the path of the worker's ledger."""
+        """Create a worker; ``path`` is the path of its ledger."""
         self._job, self._path, self._budget, self._open = job, path, Budget(), ExitStack()
 
     def ready(self) -> float:
-        """Create the ledger and the client, and return the worker's time (see :meth:`renew`).
-
-        Raise ShoeError if the ledger or the client cannot be created.
-        """
+        """Create the ledger and the client, or raise ShoeError; return the worker's clock time (:meth:`renew`)."""
         job = self._job
         self._ask, parse = job.make()
         ledger = Ledger(self._path, job.identity, parse)
@@ -97,21 +93,22 @@ class Worker:
         return self.renew(0.0)
 
     def renew(self, time: float) -> float:
-        """Extend the worker's lease, without which the worker exits, and return the worker's present time.
+        """Receive a heartbeat, and return the present time of the worker's own clock, in seconds.
 
-        ``time`` is the time that the worker returned last. Times are in seconds of the worker's own clock; see
-        :meth:`shoe.engines.ray_cluster.Lease.renew`.
+        Unless its model is local, the worker exits ``SILENCE`` seconds after ``time``, the time that it returned last,
+        if it receives no other heartbeat; see :meth:`shoe.engines.ray_cluster.Lease.renew`.
         """
         return self._lease.renew(time)
 
     def stop(self) -> None:
-        """Allow no further requests in the present batch, without waiting for the requests in flight."""
+        """Send no further requests of the present batch; return at once, although requests are in flight."""
         self._budget.stop("interrupted")
 
     def ask(self, requests: Sequence[Request], max_cost: float | None, max_requests: int | None) -> BatchResult:
-        """Send requests within a budget, and return the result; a ShoeError is stored in the result, not raised.
+        """Send a batch of requests within a budget (None: no limit), and return the result.
 
-        Answers are on the disk, in the worker's ledger, before they are returned.
+        Answers are on the disk, in the worker's ledger, before they are returned. A ShoeError is returned as
+        ``BatchResult.error``, not raised.
         """
         recorder, budget = self._recorder, Budget(max_cost, max_requests)
         self._budget = recorder.budget = budget
@@ -148,11 +145,12 @@ class _BatchRecorder(LedgerRecorder):
 
 
 def result_of_dead_worker(job: Job, path: Path, start: int, requests: Sequence[Request], lease: Budget) -> BatchResult:
-    """Return the result of a dead worker's batch: the answers in its ledger, and an upper bound of its cost.
+    """Return the result of a batch whose worker died: the answers in its ledger, and an upper bound of its cost.
 
     Args:
-        path: path of the worker's ledger. If the file is on the disk of another machine, there are no answers.
+        path: path of the worker's ledger; without answers if this machine cannot read the file.
         start: size of the ledger before the batch, in bytes.
+        requests: requests of the batch.
         lease: budget of the batch.
     """
     result, pending = BatchResult(), {request.key: request for request in requests}
@@ -169,7 +167,7 @@ def result_of_dead_worker(job: Job, path: Path, start: int, requests: Sequence[R
             result.spent += usage.cost(job.terms.price)
         elif key in pending:
             result.failures.append((key, entry["failure"], entry["detail"], None))
-    in_flight = max(map(job.terms.most, requests), default=0.0)
+    in_flight = max(map(job.terms.max_cost, requests), default=0.0)
     result.spent += in_flight * (job.in_flight + len(result.failures))
     result.requests = len(result.answers) + len(result.failures) + job.in_flight
     if lease.max_cost is not None:
@@ -195,7 +193,7 @@ _TRIES = 2
 
 @dataclass(eq=False, slots=True)
 class WorkerHandle:
-    """Data of the main process about one worker.
+    """State of one worker, as the main process knows it.
 
     Attributes:
         actor: Ray handle of the worker.
@@ -203,10 +201,10 @@ class WorkerHandle:
         offset: size of the ledger after the latest result, in bytes.
         requests: current batch of the worker; empty if the worker is idle.
         lease: budget of the batch.
-        since: time at which the worker got the batch.
-        alive: time of the worker's latest reply.
-        heartbeat: Ray reference to the reply to the latest heartbeat.
-        is_seen: whether this machine sees the lock of the worker's ledger, and so when the worker has exited.
+        since: time at which the batch was sent to the worker.
+        alive: time at which the latest heartbeat was sent, after the reply to the one before.
+        heartbeat: Ray reference to the worker's reply to the latest heartbeat.
+        is_seen: whether this machine can see the lock of the worker's ledger, and so when the worker exits.
     """
 
     actor: Any
@@ -220,18 +218,18 @@ class WorkerHandle:
     is_seen: bool = False
 
     def send_heartbeat(self, time: float) -> None:
-        """Send a heartbeat; ``time`` is the time that the worker returned last, see :meth:`Worker.renew`."""
+        """Send a heartbeat; ``time`` is the worker's reply to the previous heartbeat (see :meth:`Worker.renew`)."""
         self.alive, self.heartbeat = monotonic(), self.actor.renew.remote(time)
 
 
 @dataclass(eq=False)
 class Spread:
-    """One pass over the requests to one model by several workers of a Ray cluster.
+    """Sends all requests of a run to one model by several workers of a Ray cluster.
 
     Attributes:
         count: number of workers.
         recorder: recorder of the run's ledger, with the run's budget.
-        beside: path of the run's ledger; the workers' ledgers are in subfolders of its folder.
+        beside: path in whose folder each worker gets a subfolder for its ledger, of the same file name.
     """
 
     cluster: Cluster
@@ -249,10 +247,10 @@ class Spread:
     _error: ShoeError | None = field(default=None, init=False)
 
     def run(self, requests: Iterator[Request]) -> None:
-        """Send all requests; raise ShoeError if no further request can succeed, or too many workers die in a row.
+        """Send all requests, and record answers and failures in the run's ledger.
 
-        If the run ends early, wait for the requests in flight and record their answers. The workers' ledgers are
-        deleted at the end, unless an error is raised.
+        If the run ends early, requests in flight are awaited and their answers recorded. Raise ShoeError if the
+        endpoint rejects the requests, or if too many workers die in a row; otherwise, delete the workers' ledgers.
         """
         self._ray, self._size, is_stopped = self.cluster.connection.ray, _FIRST * self.job.in_flight, False
         for _ in range(self.count):
@@ -324,7 +322,7 @@ class Spread:
             if not batch:
                 return
             terms = self.job.terms
-            most = 0.0 if terms.price.is_free else _TRIES * sum(map(terms.most, batch))
+            most = 0.0 if terms.price.is_free else _TRIES * sum(map(terms.max_cost, batch))
             lease = self.recorder.budget.lease(_TRIES * len(batch), most)
             if lease is None:
                 self._again.extendleft(reversed(batch))
@@ -378,7 +376,6 @@ class Spread:
                 self._start()
 
     def _record(self, handle: WorkerHandle, result: BatchResult) -> None:
-        """Record the result of a worker's batch, and queue its unfinished requests for another batch."""
         if not handle.requests:
             return
         pending = {request.key: request for request in handle.requests}

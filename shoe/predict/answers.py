@@ -77,7 +77,7 @@ class AnswerRecorder(LedgerRecorder):
 
     def end(self) -> None:
         """Raise ShoeError if probabilities were missing, all questions were rejected, or the last answers unusable."""
-        if not self._is_wordless:
+        if not self._is_failing:
             self.check()
         model = f"model {quote(self.ledger.identity['model'])}"
         if self._lacks:
@@ -89,7 +89,7 @@ class AnswerRecorder(LedgerRecorder):
             raise ShoeError(f"{model}: the endpoint rejected all questions: {self._rejected}")
         if self.stopping and not self.budget.stopping:
             raise ShoeError(
-                f"{model}: the last {self.wordless} answers were refusals or empty; see the end of {self.ledger.path}"
+                f"{model}: the last {self.unusable} answers were refusals or empty; see the end of {self.ledger.path}"
             )
 
 

@@ -16,8 +16,8 @@ from shoe.llm.errors import (
     Transient,
     answer,
     http_error,
+    message_and_code,
     retry_after,
-    words_of,
 )
 from shoe.llm.ledger import State
 from shoe.maps.rating_answers import read_chat
@@ -200,4 +200,4 @@ def test_retry_after_may_be_a_date() -> None:
     ],
 )
 def test_words_of_any_error(body: bytes, words: tuple[str, str]) -> None:
-    assert words_of(body) == words
+    assert message_and_code(body) == words

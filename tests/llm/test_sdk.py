@@ -40,7 +40,7 @@ def asked(said: Says, ask: Callable[[Endpoint], object]) -> list[str]:
 def in_batches(place: Endpoint, *, file: bool = False) -> None:
     api = BatchApi(place, "m", Limits(tries=1, timeout=0.3), lambda seconds: None, lambda: False)
     try:
-        assert len([*api.lines("f")]) if file else api.look("b")
+        assert len([*api.lines("f")]) if file else api.state("b")
     finally:
         api.close()
 
