@@ -1,5 +1,6 @@
 """Scoring of predictions under exact-label, person and semantic protocols, with signatures of the results."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -16,7 +17,7 @@ from shoe.benchmarks.truth import GroundTruth
 from shoe.core.arrays import Indices
 from shoe.core.boxes import CommonCoordinates, Coordinates, Overlap, iou
 from shoe.core.documents import Count, Document, as_base_class, flat_numbers
-from shoe.core.errors import flag, pluralize, printable
+from shoe.core.errors import flag, pluralize, printable, quote
 from shoe.core.interactions import Interactions, image_index
 from shoe.core.public import Drawn, Rows, as_drawing, as_lines, as_table
 from shoe.core.statistics import middle_ranks
@@ -35,7 +36,8 @@ from shoe.similarity import Similarity, similarity_for
 # Warnings about the input, one line each, the most urgent first.
 
 NOTHING = "the file contains no predictions: all scores are those of a model that predicts nothing"
-_NAMES_SHOWN = 3
+_NAMES_SHOWN, _ENOUGH = 3, 20
+_TOKEN, _SIGN = re.compile(r"[^\W_]+"), re.compile(r"\s*[(\[{<（:=#@/|.;,]")
 
 
 def warnings(task: Task, boxes: BoxReport, numbering: Sequence[str]) -> list[str]:
@@ -46,7 +48,7 @@ def warnings(task: Task, boxes: BoxReport, numbering: Sequence[str]) -> list[str
     cut = task.truth.cut
     lines = [f"truth: the file has {cut}: scores are not comparable with scores on the whole split"] if cut else []
     read = [*_bad(task), *boxes.lines(), *numbering]
-    return [*read, *filter(None, [coverage(task)]), *exchanged(task), *left_out(task), *lines]
+    return [*read, *filter(None, [coverage(task)]), *exchanged(task), *foreign_words(task), *left_out(task), *lines]
 
 
 _BAD = {"drop": "left out", "count": "kept: an invalid box matches nothing, an invalid score ranks last"}
@@ -99,6 +101,34 @@ def exchanged(task: Task) -> list[str]:
     if 2 * verbs <= len(table.objects) or 2 * objects <= len(table.verbs):
         return []
     return [f"words: verb and object seem exchanged: {objects:,} of {len(table.verbs):,} verbs are object names"]
+
+
+def foreign_words(task: Task) -> list[str]:
+    """Return warnings about words that seem to contain more than a label, and a verb without a label in most predictions.
+
+    A word contains more if it is no label, but is one without its first or last token, or before a bracket or sign.
+    """
+    table, classes, lines = task.predictions, task.truth.classes, list[str]()
+    parts = (("verb", table.verbs, classes.verbs), ("object", table.objects, classes.objects))
+    for part, words, labels in parts:
+        unknown = [word for word, label in zip(words, match_labels(words, labels, part), strict=True) if label < 0]
+        tokens = [_TOKEN.findall(word) for word in unknown]
+        cuts = [[" ".join(each[1:]) for each in tokens], [" ".join(each[:-1]) for each in tokens]]
+        cuts.append([_SIGN.split(word.strip("([{<"))[0] for word in unknown])
+        are_labels = np.max([match_labels(cut, labels, part) for cut in cuts], axis=0, initial=-1) >= 0
+        if len(unknown) * 2 > len(words) and 2 * are_labels.sum() > len(unknown):
+            first = quote(unknown[int(are_labels.argmax())])
+            lines.append(
+                f"words: {int(are_labels.sum()):,} of {len(words):,} {part}s ({first}, ...) match no label, because they "
+                "contain more than a label: remove numbers, confidences and other markup"
+            )
+    count = np.bincount(table.verb, minlength=len(table.verbs)) * (task.verb_label < 0) if len(table) else np.zeros(1)
+    if len(table) >= _ENOUGH and 2 * count.max() > len(table) and (verb := table.verbs[int(count.argmax())]).strip():
+        lines.append(
+            f"words: {int(count.max()):,} of {len(table):,} predictions have the verb {quote(verb)}, which is no label of "
+            "the dataset: perhaps a word of the sentence around the answer"
+        )
+    return lines
 
 
 def empty_words(task: Task, unparsed: int = 0) -> list[str]:

@@ -25,7 +25,9 @@ from shoe.predictions.vlm.boxes import Box, box_of, corners_in
 from shoe.predictions.vlm.fields import Fields, Verb
 from shoe.predictions.vlm.items import interactions_in
 from shoe.predictions.vlm.keys import is_verdict, meaning
+from shoe.predictions.vlm.labels import labels_of_reply, stated_labels, take_confidence
 from shoe.predictions.vlm.parsed_reply import Pair, Problem, Reading
+from shoe.predictions.vlm.replies import BOX_LIKE
 from shoe.predictions.vlm.verdicts import split_denied
 from shoe.predictions.vlm.words import parse_pair_words
 
@@ -103,8 +105,10 @@ def numbered_list(sentence: str, count: int) -> dict[str, int]:
     return names if len(names) == count and are_names else {}
 
 
-_LINE = re.compile(r"\n+|(?<=[.!?])\s+(?=[A-Z*\-\ue000]|[a-z]+[ _]\d)|(?<=[.!?;])\s*(?=\d+[.)]\s)|;\s*(?=\ue000)")
-LEAD = re.compile(r"^[\s>#]*(?:[-*•+]\s+|\(?\d{1,3}[.):]\s*|#\d+\s*)*\s*")  # bullets and list numbers
+_LINE = re.compile(
+    r"\n+|(?<=[.!?])\s+(?=[A-Z*\-\ue000]|[a-z]+[ _]\d)|(?<=[.!?;])(?:\s+|(?<!\d\.))(?=\d+[.)]\s)|;\s*(?=\ue000)"
+)
+LEAD = re.compile(r"^(?:[\s>]|#(?!\d))*(?:[-*•+]\s+|\(?\d{1,3}[.):](?!\d)\s*|#\d+\s*)*\s*")  # bullets and list numbers
 _PRED = re.compile(r"<(?:pred|rel)>(.{1,80}?)</(?:pred|rel)>\s*\ue000(\d+)\ue001[\s,]*\ue000(\d+)\ue001")
 _REF = re.compile(r"<ref>(.{1,80}?)</ref>\s*\ue000(\d+)\ue001")
 _SCORE = re.compile(
@@ -231,12 +235,12 @@ def _relations(sentence: str, has_human: bool) -> _Relations:
 
     ``has_human``: whether an earlier sentence has people, to whom "he" or "holding a cup" can refer.
     """
+    sentence = sentence.replace("**", "")
     score = _SCORE.search(sentence) if _MAY_SCORE.search(sentence) else None
-    value = score[1] if score else None
-    plain = _SCORE.sub(" ", sentence) if score else sentence
+    plain, value = (_SCORE.sub(" ", sentence), score[1]) if score else take_confidence(sentence)
     if _MAY_LABEL.search(plain):
         plain = (LEADING_LABEL if plain.lstrip().startswith(_MARKED) else FIELD_LABEL).sub(" ", plain)
-    plain = plain.replace("**", " ").replace("`", " ")
+    plain = plain.replace("`", " ")
     parts = [" ".join(part.split()).strip(" :") for part in plain.split(_MARKED)]
     count = len(parts) - 1
     boxes_first = not parts[0]  # the boxes stand before their nouns
@@ -260,7 +264,8 @@ def _relations(sentence: str, has_human: bool) -> _Relations:
     if head and len(head[1].split()) > 1 and count == 2 and not is_person(parts[1].split(" ")[0]):
         return _Relations(((subjects, objects[:1], head[1], ""),), subjects, value)
     if len(objects) == 1 or boxes_first:
-        text = " ".join(part for part in parts if part)
+        unmarked = re.sub(rf"\s*{_MARKED}\s*(?=[:;,.])|{_MARKED}", "", plain)
+        text = unmarked if stated_labels(unmarked) else " ".join(part for part in parts if part)
         has_separate_noun = boxes_first and bool(labels[subjects[0]]) and not _is_only_person(labels[subjects[0]])
         nouns = [labels[i] if has_separate_noun and len(labels[i].split()) < LONG_NOUN else "" for i in objects]
         relations = tuple((subjects, (i,), text, noun) for i, noun in zip(objects, nouns, strict=True))
@@ -459,6 +464,11 @@ _PAIR = re.compile(
     r"(?P<value>(?:[^\n,;|\[\](){}<>:=]{1,40})?[\[({<]+[^\n]{0,160}?[\])}>]+"
     r"(?=\s*(?:[,;|\n]|\Z|[^\W\d][\w ]{0,30}[:=]))|[^\n,;|\[\]=]+(?=\s\w{1,30}=)|[^\n,;|\[\]]+)"
 )
+_ROLE = re.compile(
+    r"(?:(?<!\S)(?:[(\[{](?:\d|[a-d])[)\]}]|(?:\d|[a-d])[).])\s*)?[\[({<]?\b(human|person|subject|verb|action|predicate|relation(?:ship)?|interaction"
+    r"|object|target|thing)\b(?:[\])}>]\s*[:=]?|\s*[:=]|(?=\s[\[(]))\s*",
+    re.I,
+)
 _TITLE = re.compile(r"(?:#+|\*\*|\d{1,3}[.)])\s*(?:\*\*)?(?:\d{1,3}[.):]\s*)?((?:[^\W\d][\w'-]*[ *]*){1,8}):?\**\s*")
 _OPENS = re.compile(r"[\s-]*[\"'*]{0,3}([A-Za-z][\w ]{0,30})[\"'*]{0,3}\s*:\s*")
 _BLOCK = re.compile(r":[ \t]*\n" + r"[ \t]*-[ \t]+(\d{1,5}(?:\.\d{1,9})?)[ \t]*(?:\n|\Z)" * 4)  # YAML's list of lines
@@ -474,7 +484,9 @@ def interactions_of_text(text: str, context: Fields) -> Reading:
         text = _GAP.sub(lambda gap: "\n" if "\n" in gap[0] else " " * _WIDEST, text)
     if "\n" in text and "- " in text:
         text = _BLOCK.sub(r": [\1, \2, \3, \4]\n", text)
-    text, denied = split_denied(text)
+    if len(context.entities) == 2 and not BOX_LIKE.search(text):
+        text = labels_of_reply(text)
+    text, denied = split_denied("\n".join(map(_with_keys, text.split("\n"))))
     if denied:
         pairs = [pair._replace(verdicts=(("", False),)) for pair in interactions_of_text(denied, context).pairs]
         return Reading([*interactions_of_text(text, context).items, *pairs])
@@ -492,6 +504,14 @@ def interactions_of_text(text: str, context: Fields) -> Reading:
         pairs = [_bare_pair(context.entities, context, line) for line in lines]
         return Reading([pair for pair in pairs if not context.has_words or _is_clear(pair)])
     return interactions_of_sentences(marked)
+
+
+def _with_keys(line: str) -> str:
+    """Return a line with the headings of three boxes or words as keys: "(1) Human: [b] (2) Verb: ride (3) Object: ..."."""
+    headings = [match[1] for match in _ROLE.finditer(line)]
+    are_all = len(headings) == 3 and {meaning(each).side or meaning(each).part for each in headings} >= {"object"}
+    has_verb = any(meaning(each).part in ("verb", "phrase") for each in headings)
+    return _ROLE.sub(r"; \1: ", line).strip("; ") if are_all and has_verb and '="' not in line else line
 
 
 def _is_statement(line: str) -> bool:

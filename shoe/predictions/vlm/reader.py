@@ -20,6 +20,7 @@ from shoe.predictions.vlm.fields import Fields
 from shoe.predictions.vlm.images import contains_file_name, has_own_image, image_of, is_file_name, is_image_key, plain
 from shoe.predictions.vlm.items import interactions_in, pair_of
 from shoe.predictions.vlm.keys import ANSWERS, ANSWERS_WITH_BOXES, CHATS, REFUSALS, is_prompt, is_truth, meaning
+from shoe.predictions.vlm.labels import split_label
 from shoe.predictions.vlm.parsed_reply import Problem, Reading, UnreadableError
 from shoe.predictions.vlm.replies import (
     Reply,
@@ -363,8 +364,9 @@ class Reader:
             plain = msgspec.convert(record, _StandardRecord)
         except msgspec.ValidationError:
             return False
-        is_judged = split_verdict(plain.verb)[1] is not None or split_verdict(plain.object)[1] is not None
-        if " and " in plain.verb or plain.score != plain.score or is_judged:  # a NaN is counted as unread
+        words = (plain.verb, plain.object)
+        is_marked = any(split_verdict(word)[1] is not None or split_label(word)[0] != word for word in words)
+        if " and " in plain.verb or plain.score != plain.score or is_marked:  # a NaN is counted as unread
             return False
         image = self._columns.image(number, plain.image, record)
         self._columns.add_plain(image, plain.verb, plain.object, plain.score, plain.human_box, plain.object_box, number)
@@ -394,6 +396,7 @@ class Reader:
     def _add_reply(
         self, place: str, image: int, wrapper: Wrapper, context: Fields, number: int, record: dict[Any, Any]
     ) -> None:
+        self._notes.replies += 1
         verdicts = [*verdicts_in(wrapper.answers[-1])] if wrapper.answers and context.has_words else []
         if len(verdicts) == 1 and len(context.entities) > 1:  # the answer to a yes/no question
             pair = pair_of(context)._replace(verdicts=(("", verdicts[0]),))
@@ -405,7 +408,6 @@ class Reader:
         self._notes.add("cut_off", count=wrapper.is_cut)
         self._notes.add("several_answers", count=wrapper.choices > 0)
         self._images_with_reply.append(image)
-        self._notes.replies += 1
         if not wrapper.answers:
             self._tally.add_failed(place, wrapper.error)
             return

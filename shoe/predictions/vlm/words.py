@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from shoe.lexicon import text
 from shoe.lexicon.expressions import bases
 from shoe.predictions.vlm.box_marks import can_be_verb, is_person
+from shoe.predictions.vlm.labels import scored_labels, split_label, stated_labels, thing_of
 from shoe.predictions.vlm.parsed_reply import Pair
 from shoe.predictions.vlm.verdicts import split_verdict
 
@@ -59,11 +60,19 @@ def parse_pair_words(pair: Pair) -> Words | None:
     """Return the interactions in the words of a pair; None if the pair has no words."""
     (phrase, *said), (target, *of_target) = split_verdict(pair.phrase), split_verdict(pair.target)
     judged = [(verb.score, *split_verdict(verb.text)) for verb in pair.verbs]
-    stated = [(words, score) for score, words, verdict in judged if words and verdict is not False]
+    confirmed = [(words, score) for score, words, verdict in judged if words and verdict is not False]
     denied = len([verdict for *_, verdict in judged if verdict is False])
-    if False in (*said, *of_target) or (denied and not stated):
+    if False in (*said, *of_target) or (denied and not confirmed):
         return Words(denied=max(denied, 1))
-    subject, verbs = pair.subject, [words for words, _ in stated]
+    target, score_of_target = split_label(target)
+    if not confirmed and phrase and (labels := stated_labels(phrase)):
+        target, phrase, confirmed = target or thing_of(phrase), "", [(label, None) for label in labels]
+    elif not confirmed and len(scored_labels(phrase)) > 1:
+        phrase, confirmed = "", [(phrase, None)]
+    lists = [(scored_labels(label), score) for words, score in confirmed for label in stated_labels(words) or (words,)]
+    stated = [(words, score if len(each) == 1 else own, own) for each, score in lists for words, own in each]
+    subject, verbs = pair.subject, [words for words, *_ in stated]
+    phrase, own_score = split_label(phrase) if phrase else ("", None)
     if not verbs and not phrase:
         subject, verbs, target, phrase = _from_texts(subject, target, pair.texts)
     if not verbs and not phrase:
@@ -72,13 +81,15 @@ def parse_pair_words(pair: Pair) -> Words | None:
         return _reverse_relation(pair, subject, target, verbs or [phrase])
     found: list[Interaction] = []
     doubtful: list[str] = []
-    scores = [score for _, score in stated] or [None]
+    scores = [score for _, score, _ in stated] or [None]
+    written = [own for *_, own in stated] or [own_score]
     listed = pair.score if isinstance(pair.score, list) and len(pair.score) == len(verbs) > 1 else None
     for i, verb in enumerate(verbs or [""]):
         passive = _passive_of_person(subject, verb or phrase, target)
         parsed = passive or _parse_words(verb, phrase, target)
-        own_score = scores[i] if i < len(scores) else None
-        score = own_score if own_score is not None else listed[i] if listed else pair.score
+        score = scores[i] if i < len(scores) else None
+        score = score if score is not None else listed[i] if listed else pair.score
+        score = score if score is not None else (written[i] if i < len(written) else None) or score_of_target
         source = verb or phrase
         turned = passive is not None
         found += [Interaction(*words, score, "" if source == words[0] else source, turned) for words in parsed.readings]
