@@ -4,6 +4,7 @@ A reply may have any structure. Values are visited from the outside in. Inner le
 inherit the boxes or words of the outer level.
 """
 
+import re
 from dataclasses import replace
 from functools import lru_cache
 from itertools import chain
@@ -149,6 +150,7 @@ def _assign_sides(entities: list[Entity]) -> tuple[Entity, Entity, bool]:
 _DEEPEST = 12
 _REFERENCE, _TWO_BOXES = "the index, ID or name of a box in the reply", "a box for the human and a box for the object"
 _FINAL = {"final", "last", "revised", "refined"}  # of {"draft": [...], "final": []}
+_VERSION = re.compile(r"(?:step|stage|draft|attempt|version|round|iteration|pass|try|model|turn)[\W_]?\w{1,12}", re.I)
 _SIDED = ("human", "subject", "object")
 
 
@@ -232,6 +234,10 @@ class _Walker:
         if not (fields.entities or fields.has_words) and any(_FINAL & {*meaning(k).words} for k in fields.empty_lists):
             self.reading.says_none = True
             return
+        # {"step1": [...], "step2": [...]}: versions of one list
+        versions = [key for key, child in fields.children if _VERSION.fullmatch(str(key)) and _has_own_words(child)]
+        fields.children = [each for each in fields.children if each[0] not in versions[:-1]]
+        self.reading.replaced += len(versions) > 1
         # {"subject_id": 0, "predicate": "ride", "object_id": 1}, beside a list of boxes with these ids
         count = len(fields.entities)
         self._resolve_references(fields, context)
@@ -407,7 +413,11 @@ def _pointer_numbers(value: Any, depth: int) -> Any:
 
 def _lists_interactions(key: object, value: Any) -> bool:
     """Return whether a value is a list whose items have their own verb and object, under a key that is no ID."""
-    first = value[0] if isinstance(value, list) and value and numberless(str(key)) == str(key) else None
+    return numberless(str(key)) == str(key) and _has_own_words(value)
+
+
+def _has_own_words(value: Any) -> bool:
+    first = value[0] if isinstance(value, list) and value else None
     roles = set(map(role, first)) if isinstance(first, dict) else set()
     return "phrase" in roles or roles >= {"verb", "object"}
 

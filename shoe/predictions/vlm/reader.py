@@ -324,6 +324,7 @@ class Reader:
         self._columns = Columns(source)
         self._tally = Tally(source.notes)
         self._images_with_reply: list[int] = []
+        self._earlier: list[tuple[Answer, Answer, str, int, int, dict[Any, Any], str]] = []  # of chats
         self._outer = ReadNotes()  # of keys beside replies: most are metadata, but a verdict has two values
 
     def add(self, number: int, record: Any) -> None:
@@ -351,6 +352,7 @@ class Reader:
 
     def rows(self) -> Rows:
         """Return the collected rows. Raises InputError if most replies or all phrases are unreadable."""
+        self._add_chats()
         for error in self._columns.add_deferred():
             self._tally.leave_out(error)
         self._tally.check(self._source, len(self._columns))
@@ -421,14 +423,27 @@ class Reader:
         if not any((words := parse_pair_words(pair)) and words.interactions for pair in answer.reading.pairs):
             from_caption = caption_interactions(answer.raw, record)
             answer = answer._replace(reading=from_caption) if from_caption.pairs else answer
-        self._add_answer(place, image, answer, number, record, wrapper.error)
+        if wrapper.earlier and (earlier := best_answer(wrapper.earlier, context)).reading.pairs:
+            self._earlier.append((answer, earlier, place, image, number, record, wrapper.error))
+        else:
+            self._add_answer(place, image, answer, number, record, wrapper.error)
+
+    def _add_chats(self) -> None:
+        """Add the last turn with interactions of each chat; turns that several images share are examples of the prompt."""
+        images = Counter(text for text, _ in {(str(earlier.raw), image) for _, earlier, _, image, *_ in self._earlier})
+        for answer, earlier, place, image, *rest in self._earlier:
+            is_example = images[str(earlier.raw)] > 1
+            is_last = is_example or bool(answer.reading.pairs)
+            others = earlier.others > 0 or (is_last and earlier.reading.pairs != answer.reading.pairs)
+            self._notes.add("earlier_turns", count=others and not is_example)
+            self._add_answer(place, image, answer if is_last else earlier._replace(others=0), *rest)
 
     def _add_answer(
         self, place: str, image: int, answer: Answer, number: int, record: dict[Any, Any], error: str = ""
     ) -> None:
         """Add the interactions of an answer; leave out and count unreadable items."""
         left_out, denied, has_pair = self._notes.count("left_out"), self._notes.count("denied"), False
-        self._notes.add("several_answers", count=answer.others > 0)
+        self._notes.add("several_answers", count=answer.others > 0 or answer.reading.replaced > 0)
         self._notes.add("fixed", count=answer.reply.damaged)
         self._notes.add("drafts", count=answer.reply.drafts > 0)
         for key, value in answer.reading.unread:

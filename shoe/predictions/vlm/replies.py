@@ -257,6 +257,7 @@ class Wrapper:
 
     Attributes:
         answers: texts and structures that may be the answer, the most likely last.
+        earlier: answers of the model in earlier turns of the chat.
         choices: number of further choices of the response after the first; they are ignored.
         is_cut: whether the model stopped at its length limit.
         error: name of the error that the record has instead of an answer; "" if there is none.
@@ -264,6 +265,7 @@ class Wrapper:
     """
 
     answers: list[Any] = field(default_factory=list)
+    earlier: list[Any] = field(default_factory=list)
     choices: int = 0
     is_cut: bool = False
     error: str = ""
@@ -285,7 +287,10 @@ def open_other_keys(record: dict[Any, Any], excluded: Iterable[object]) -> Wrapp
     wrapper = Wrapper()
     _note_ending(record, wrapper)
     for key, value in record.items():
-        if key in excluded or meaning(key).part == "image" or is_metadata(key) or is_truth(key, value):
+        is_reply = meaning(key).words[:1] == ("model",) and isinstance(value, str) and holds_data(value)  # "model_b"
+        if key in excluded or meaning(key).part == "image" or is_truth(key, value):
+            continue
+        if is_metadata(key) and not is_reply:
             continue
         if holds_box(value) or _holds_text(value):
             _open(value, wrapper, 1)
@@ -368,8 +373,11 @@ def _open_list(node: list[Any], wrapper: Wrapper, depth: int) -> None:
     elif len(node) == 1 and isinstance(node[0], list) and box_of(node[0]) is None:
         _open(node[0], wrapper, depth)
     elif is_chat(node):
-        for turn in _last_turns(node):
-            _open(turn, wrapper, depth)
+        last, earlier = _last_turns(node), Wrapper()
+        for turn in node:
+            if turn in last or _speaker(turn) in MODEL:
+                _open(turn, wrapper if turn in last else earlier, depth)
+        wrapper.earlier += earlier.answers
     elif node and all(isinstance(part, dict) and (_type(part) in BLOCKS or _is_wrapper(part)) for part in node):
         # Each part is a complete answer if a part has an index, or no key of a block of one answer.
         if any("index" in part or _BLOCK_KEYS.isdisjoint(part) for part in node):
