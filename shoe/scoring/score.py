@@ -21,6 +21,7 @@ from shoe.core.errors import flag, pluralize, printable, quote
 from shoe.core.interactions import Interactions, image_index
 from shoe.core.public import Drawn, Rows, as_drawing, as_lines, as_table
 from shoe.core.statistics import middle_ranks
+from shoe.lexicon.expressions import Part
 from shoe.lexicon.resolve import lexicon_metadata, match_labels
 from shoe.predictions.boxes.check import BoxReport, check_box_convention
 from shoe.predictions.notes import ReadNotes
@@ -36,8 +37,8 @@ from shoe.similarity import Similarity, similarity_for
 # Warnings about the input, one line each, the most urgent first.
 
 NOTHING = "the file contains no predictions: all scores are those of a model that predicts nothing"
-_NAMES_SHOWN, _ENOUGH = 3, 20
-_TOKEN, _SIGN = re.compile(r"[^\W_]+"), re.compile(r"\s*[(\[{<（:=#@/|.;,]")
+_NAMES_SHOWN, _ENOUGH, _NEARLY = 3, 20, 0.8
+_TOKEN = re.compile(r"[^\W_]+")
 
 
 def warnings(task: Task, boxes: BoxReport, numbering: Sequence[str]) -> list[str]:
@@ -104,30 +105,22 @@ def exchanged(task: Task) -> list[str]:
 
 
 def foreign_words(task: Task) -> list[str]:
-    """Return warnings about words that seem to contain more than a label, and a verb without a label in most predictions.
-
-    A word contains more if it is no label, but is one without its first or last token, or before a bracket or sign.
-    """
+    """Return warnings if most words are labels only without their first or last token, or most have one other verb."""
     table, classes, lines = task.predictions, task.truth.classes, list[str]()
-    parts = (("verb", table.verbs, classes.verbs), ("object", table.objects, classes.objects))
-    for part, words, labels in parts:
+    words_of: dict[Part, tuple[Sequence[str], Sequence[str]]]
+    words_of = {"verb": (table.verbs, classes.verbs), "object": (table.objects, classes.objects)}
+    for part, (words, labels) in words_of.items():
         unknown = [word for word, label in zip(words, match_labels(words, labels, part), strict=True) if label < 0]
-        tokens = [_TOKEN.findall(word) for word in unknown]
-        cuts = [[" ".join(each[1:]) for each in tokens], [" ".join(each[:-1]) for each in tokens]]
-        cuts.append([_SIGN.split(word.strip("([{<"))[0] for word in unknown])
-        are_labels = np.max([match_labels(cut, labels, part) for cut in cuts], axis=0, initial=-1) >= 0
-        if len(unknown) * 2 > len(words) and 2 * are_labels.sum() > len(unknown):
-            first = quote(unknown[int(are_labels.argmax())])
-            lines.append(
-                f"words: {int(are_labels.sum()):,} of {len(words):,} {part}s ({first}, ...) match no label, because they "
-                "contain more than a label: remove numbers, confidences and other markup"
-            )
-    count = np.bincount(table.verb, minlength=len(table.verbs)) * (task.verb_label < 0) if len(table) else np.zeros(1)
-    if len(table) >= _ENOUGH and 2 * count.max() > len(table) and (verb := table.verbs[int(count.argmax())]).strip():
-        lines.append(
-            f"words: {int(count.max()):,} of {len(table):,} predictions have the verb {quote(verb)}, which is no label of "
-            "the dataset: perhaps a word of the sentence around the answer"
-        )
+        tokens = map(_TOKEN.findall, unknown)
+        cuts = [" ".join(cut) for each in tokens for cut in (each[1:], each[:-1], each[:-2])]
+        are_labels = (match_labels(cuts, labels, part) >= 0).reshape(-1, 3).any(axis=1)
+        if 2 * len(unknown) > len(words) and (count := int(are_labels.sum())) > _NEARLY * len(unknown):
+            found = f"{count:,} of {len(words):,} {part}s ({quote(unknown[int(are_labels.argmax())])}, ...)"
+            lines.append(f"words: {found} match no label because of another word, number or mark: remove it")
+    counts = np.bincount(table.verb[task.verb_label[table.verb] < 0], minlength=1)
+    if 2 * counts.max() > len(table) >= _ENOUGH and (verb := table.verbs[int(counts.argmax())]).strip():
+        found = f"{counts.max():,} of {len(table):,} predictions have the verb {quote(verb)}"
+        lines.append(f"words: {found}, which is no label: perhaps a word of the sentence around the answer")
     return lines
 
 

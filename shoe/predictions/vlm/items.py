@@ -235,7 +235,9 @@ class _Walker:
             self.reading.says_none = True
             return
         # {"step1": [...], "step2": [...]}: versions of one list
-        versions = [key for key, child in fields.children if _VERSION.fullmatch(str(key)) and _has_own_words(child)]
+        versions = [
+            key for key, child in fields.children if _VERSION.fullmatch(str(key)) and _lists_interactions(child)
+        ]
         fields.children = [each for each in fields.children if each[0] not in versions[:-1]]
         self.reading.replaced += len(versions) > 1
         # {"subject_id": 0, "predicate": "ride", "object_id": 1}, beside a list of boxes with these ids
@@ -281,7 +283,8 @@ class _Walker:
                 # {"o1": {"bbox": ...}, "o2": {"bbox": ..., "actions": [...]}}: no entity inherits another's box.
                 outer = context.entities if _is_other_entity(key, child, own) else fields.entities
                 self.visit(child, replace(fields, entities=outer, outer_key=names, list_key=str(key)), depth + 1)
-            if len(joined := [str(key) for key, child in fields.children if _lists_interactions(key, child)]) > 1:
+            joined = [str(key) for key, child in fields.children if _lists_interactions(child)]
+            if len(joined := [key for key in joined if numberless(key) == key]) > 1:  # other keys are IDs
                 self.reading.joined += joined
             if len(self.reading.items) != before:
                 return
@@ -411,12 +414,8 @@ def _pointer_numbers(value: Any, depth: int) -> Any:
                 yield from _pointer_numbers(inner, depth + 1)
 
 
-def _lists_interactions(key: object, value: Any) -> bool:
-    """Return whether a value is a list whose items have their own verb and object, under a key that is no ID."""
-    return numberless(str(key)) == str(key) and _has_own_words(value)
-
-
-def _has_own_words(value: Any) -> bool:
+def _lists_interactions(value: Any) -> bool:
+    """Return whether a value is a list whose items have their own verb and object."""
     first = value[0] if isinstance(value, list) and value else None
     roles = set(map(role, first)) if isinstance(first, dict) else set()
     return "phrase" in roles or roles >= {"verb", "object"}

@@ -111,12 +111,6 @@ _LINE = re.compile(
 LEAD = re.compile(r"^(?:[\s>]|#(?!\d))*(?:[-*•+]\s+|\(?\d{1,3}[.):](?!\d)\s*|#\d+\s*)*\s*")  # bullets and list numbers
 _PRED = re.compile(r"<(?:pred|rel)>(.{1,80}?)</(?:pred|rel)>\s*\ue000(\d+)\ue001[\s,]*\ue000(\d+)\ue001")
 _REF = re.compile(r"<ref>(.{1,80}?)</ref>\s*\ue000(\d+)\ue001")
-_SCORE = re.compile(
-    r"[(\[,;|]?\s*(?:confidence|score|probability|conf|prob)(?:\s+score)?\s*(?:of|is|[:=])?\s*"
-    r"(\d*\.?\d+\s*%?|very high|high|medium|moderate|low)\s*[)\]]?",
-    re.I,
-)
-_MAY_SCORE = re.compile(r"conf|scor|prob", re.I)
 _MAY_LABEL = re.compile(r"[:=]|box|\bat\b|locat|coord|posit", re.I)
 _PRONOUNS = frozenset(("he", "she", "they", "his", "her"))
 _AFTER_VERBS = text.DETERMINERS | text.PREPOSITIONS | text.PARTICLES | {"→", "->"}
@@ -236,8 +230,7 @@ def _relations(sentence: str, has_human: bool) -> _Relations:
     ``has_human``: whether an earlier sentence has people, to whom "he" or "holding a cup" can refer.
     """
     sentence = sentence.replace("**", "")
-    score = _SCORE.search(sentence) if _MAY_SCORE.search(sentence) else None
-    plain, value = (_SCORE.sub(" ", sentence), score[1]) if score else take_confidence(sentence)
+    plain, value = take_confidence(sentence)
     if _MAY_LABEL.search(plain):
         plain = (LEADING_LABEL if plain.lstrip().startswith(_MARKED) else FIELD_LABEL).sub(" ", plain)
     plain = plain.replace("`", " ")
@@ -264,8 +257,10 @@ def _relations(sentence: str, has_human: bool) -> _Relations:
     if head and len(head[1].split()) > 1 and count == 2 and not is_person(parts[1].split(" ")[0]):
         return _Relations(((subjects, objects[:1], head[1], ""),), subjects, value)
     if len(objects) == 1 or boxes_first:
-        unmarked = re.sub(rf"\s*{_MARKED}\s*(?=[:;,.])|{_MARKED}", "", plain)
-        text = unmarked if stated_labels(unmarked) else " ".join(part for part in parts if part)
+        if stated_labels(unmarked := re.sub(rf"\s*{_MARKED}\s*(?=[:;,.])|{_MARKED}", "", plain)):
+            noun = re.sub(r"(?i).*\b(?:the|an?|his|her|and|with|to|on|of)\s", "", labels[objects[0]])
+            return _Relations(((subjects, objects[:1], unmarked, noun),), subjects, value)
+        text = " ".join(part for part in parts if part)
         has_separate_noun = boxes_first and bool(labels[subjects[0]]) and not _is_only_person(labels[subjects[0]])
         nouns = [labels[i] if has_separate_noun and len(labels[i].split()) < LONG_NOUN else "" for i in objects]
         relations = tuple((subjects, (i,), text, noun) for i, noun in zip(objects, nouns, strict=True))
@@ -360,7 +355,10 @@ _INLINE = frozenset(("ref", "box", "quad"))  # the words of an interaction are b
 _OPENED = re.compile(r"</?(?!(?:ref|box|quad)\b[^-])[A-Za-z]")
 _ATTRIBUTE = re.compile(r"([\w-]{1,40})\s*=\s*(\"[^\"<>]{0,300}\"|'[^'<>]{0,300}')")
 _ASSIGNED = re.compile(r"^[\s>*-]*([A-Za-z]\w{0,40})\s*[=:]\s*(?=[\[({])", re.MULTILINE)
-_NUMBER, _UNSURE = re.compile(r"(?<!\w)\d"), re.compile(rf"{patterns('refusal')}|\A\W*un(?:clear|known|certain)\b")
+_NUMBER, _UNSURE = (
+    re.compile(r"(?<!\w)\d"),
+    re.compile(rf"{patterns('refusal')}|\A\W*(?:un(?:clear|known|certain)|(?:hard|difficult) to)\b"),
+)
 _DEEPEST = 8
 
 
@@ -464,10 +462,10 @@ _PAIR = re.compile(
     r"(?P<value>(?:[^\n,;|\[\](){}<>:=]{1,40})?[\[({<]+[^\n]{0,160}?[\])}>]+"
     r"(?=\s*(?:[,;|\n]|\Z|[^\W\d][\w ]{0,30}[:=]))|[^\n,;|\[\]=]+(?=\s\w{1,30}=)|[^\n,;|\[\]]+)"
 )
-_ROLE = re.compile(
-    r"(?:(?<!\S)(?:[(\[{](?:\d|[a-d])[)\]}]|(?:\d|[a-d])[).])\s*)?[\[({<]?\b(human|person|subject|verb|action|predicate|relation(?:ship)?|interaction"
-    r"|object|target|thing)\b(?:[\])}>]\s*[:=]?|\s*[:=]|(?=\s[\[(]))\s*",
-    re.I,
+_HEAD_OF, _END_OF = r"(?:(?<!\S)[(\[{]?[a-d\d][)\]}.]\s*)?[\[({<]?\b", r"\b(?:[\])}>]\s*[:=]?|\s*[:=]|(?=\s[\[(]))\s*"
+_HEADINGS = re.compile(  # "(1) Human: [b] (2) Verb: ride (3) Object: horse [b]"
+    rf"(?im)^.*?{_HEAD_OF}(?:human|person|subject){_END_OF}([^=\n]*?){_HEAD_OF}(?:verb|action|predicate|relation(?:ship)?"
+    rf"|interaction){_END_OF}([^=\n]*?){_HEAD_OF}(?:object|target|thing){_END_OF}([^=\n]*)$"
 )
 _TITLE = re.compile(r"(?:#+|\*\*|\d{1,3}[.)])\s*(?:\*\*)?(?:\d{1,3}[.):]\s*)?((?:[^\W\d][\w'-]*[ *]*){1,8}):?\**\s*")
 _OPENS = re.compile(r"[\s-]*[\"'*]{0,3}([A-Za-z][\w ]{0,30})[\"'*]{0,3}\s*:\s*")
@@ -486,7 +484,7 @@ def interactions_of_text(text: str, context: Fields) -> Reading:
         text = _BLOCK.sub(r": [\1, \2, \3, \4]\n", text)
     if len(context.entities) == 2 and not BOX_LIKE.search(text):
         text = labels_of_reply(text)
-    text, denied = split_denied("\n".join(map(_with_keys, text.split("\n"))))
+    text, denied = split_denied(_HEADINGS.sub(r"Human: \1; Verb: \2; Object: \3", text))
     if denied:
         pairs = [pair._replace(verdicts=(("", False),)) for pair in interactions_of_text(denied, context).pairs]
         return Reading([*interactions_of_text(text, context).items, *pairs])
@@ -504,14 +502,6 @@ def interactions_of_text(text: str, context: Fields) -> Reading:
         pairs = [_bare_pair(context.entities, context, line) for line in lines]
         return Reading([pair for pair in pairs if not context.has_words or _is_clear(pair)])
     return interactions_of_sentences(marked)
-
-
-def _with_keys(line: str) -> str:
-    """Return a line with the headings of three boxes or words as keys: "(1) Human: [b] (2) Verb: ride (3) Object: ..."."""
-    headings = [match[1] for match in _ROLE.finditer(line)]
-    are_all = len(headings) == 3 and {meaning(each).side or meaning(each).part for each in headings} >= {"object"}
-    has_verb = any(meaning(each).part in ("verb", "phrase") for each in headings)
-    return _ROLE.sub(r"; \1: ", line).strip("; ") if are_all and has_verb and '="' not in line else line
 
 
 def _is_statement(line: str) -> bool:

@@ -429,14 +429,14 @@ class Reader:
             self._add_answer(place, image, answer, number, record, wrapper.error)
 
     def _add_chats(self) -> None:
-        """Add the last turn with interactions of each chat; turns that several images share are examples of the prompt."""
+        """Add the last turn with interactions of each chat; turns in chats on several images are examples."""
         images = Counter(text for text, _ in {(str(earlier.raw), image) for _, earlier, _, image, *_ in self._earlier})
-        for answer, earlier, place, image, *rest in self._earlier:
-            is_example = images[str(earlier.raw)] > 1
-            is_last = is_example or bool(answer.reading.pairs)
-            others = earlier.others > 0 or (is_last and earlier.reading.pairs != answer.reading.pairs)
-            self._notes.add("earlier_turns", count=others and not is_example)
-            self._add_answer(place, image, answer if is_last else earlier._replace(others=0), *rest)
+        for answer, earlier, place, image, number, record, error in self._earlier:
+            is_example, pairs = images[str(earlier.raw)] > 1, answer.reading.pairs
+            is_unread = earlier.others > 0 or (bool(pairs) and earlier.reading.pairs != pairs)
+            self._notes.add("earlier_turns", count=is_unread and not is_example)
+            used = answer if pairs or is_example else earlier._replace(others=0)
+            self._add_answer(place, image, used, number, record, error)
 
     def _add_answer(
         self, place: str, image: int, answer: Answer, number: int, record: dict[Any, Any], error: str = ""

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from shoe.lexicon import text
 from shoe.lexicon.expressions import bases
 from shoe.predictions.vlm.box_marks import can_be_verb, is_person
-from shoe.predictions.vlm.labels import scored_labels, split_label, stated_labels, thing_of
+from shoe.predictions.vlm.labels import scored_labels, split_label, stated_labels
 from shoe.predictions.vlm.parsed_reply import Pair
 from shoe.predictions.vlm.verdicts import split_verdict
 
@@ -65,14 +65,15 @@ def parse_pair_words(pair: Pair) -> Words | None:
     if False in (*said, *of_target) or (denied and not confirmed):
         return Words(denied=max(denied, 1))
     target, score_of_target = split_label(target)
-    if not confirmed and phrase and (labels := stated_labels(phrase)):
-        target, phrase, confirmed = target or thing_of(phrase), "", [(label, None) for label in labels]
-    elif not confirmed and len(scored_labels(phrase)) > 1:
+    if not confirmed and phrase and (stated_labels(phrase) or len(scored_labels(phrase)) > 1):
         phrase, confirmed = "", [(phrase, None)]
     lists = [(scored_labels(label), score) for words, score in confirmed for label in stated_labels(words) or (words,)]
-    stated = [(words, score if len(each) == 1 else own, own) for each, score in lists for words, own in each]
-    subject, verbs = pair.subject, [words for words, *_ in stated]
     phrase, own_score = split_label(phrase) if phrase else ("", None)
+    if pair.score is None:
+        lists = [(each, each[0][1] if score is None else score) for each, score in lists]
+        pair = pair._replace(score=own_score or score_of_target)
+    stated = [(words, score if len(each) == 1 else own) for each, score in lists for words, own in each]
+    subject, verbs = pair.subject, [words for words, _ in stated]
     if not verbs and not phrase:
         subject, verbs, target, phrase = _from_texts(subject, target, pair.texts)
     if not verbs and not phrase:
@@ -81,15 +82,13 @@ def parse_pair_words(pair: Pair) -> Words | None:
         return _reverse_relation(pair, subject, target, verbs or [phrase])
     found: list[Interaction] = []
     doubtful: list[str] = []
-    scores = [score for _, score, _ in stated] or [None]
-    written = [own for *_, own in stated] or [own_score]
+    scores = [score for _, score in stated] or [None]
     listed = pair.score if isinstance(pair.score, list) and len(pair.score) == len(verbs) > 1 else None
     for i, verb in enumerate(verbs or [""]):
         passive = _passive_of_person(subject, verb or phrase, target)
         parsed = passive or _parse_words(verb, phrase, target)
-        score = scores[i] if i < len(scores) else None
-        score = score if score is not None else listed[i] if listed else pair.score
-        score = score if score is not None else (written[i] if i < len(written) else None) or score_of_target
+        own_score = scores[i] if i < len(scores) else None
+        score = own_score if own_score is not None else listed[i] if listed else pair.score
         source = verb or phrase
         turned = passive is not None
         found += [Interaction(*words, score, "" if source == words[0] else source, turned) for words in parsed.readings]
