@@ -6,10 +6,11 @@ from functools import lru_cache
 from shoe.lexicon.phrases.words import patterns
 from shoe.predictions.vlm.box_marks import can_be_verb, is_person
 from shoe.predictions.vlm.keys import meaning
+from shoe.predictions.vlm.replies import REPLY
 from shoe.predictions.vlm.verdicts import split_verdict
 
 _KINDS = ("score", "value", "role", "noun", "clause", "lead", "aside")
-_SCORE, _VALUE, _ROLE, _NOUN, _CLAUSE, _LEADS, _ASIDES = (f"(?:{patterns(f'label_{kind}')})" for kind in _KINDS)
+_SCORE, _VALUE, _ROLE, _NOUN, _CLAUSE, _LEADS, _ASIDES = (f"(?:{patterns(kind, REPLY)})" for kind in _KINDS)
 CONFIDENCE = rf"(?:{_SCORE}\W{{0,3}})?{_VALUE}(?:\s+{_SCORE})?"
 _CONFIDENCE = re.compile(
     rf"(?i)\s{{0,3}}[(\[{{<（]\s*{CONFIDENCE}\s*[)\]}}>）]|[(\[,;|]?\s*{_SCORE}\s*(?:of|is|[:=])\s*(?:{_VALUE}|\d+)[)\]]?"
@@ -59,8 +60,8 @@ _HAS_NOUN = re.compile(_NOUN, re.I)
 _COLON = re.compile(rf"(?is)\A(?!.*\b(?:object|target)\W*[:=])[^:=→\n]*?{_NOUN}[^:=→]{{0,80}}?[:=→]\s*(?=\S)(.+)\Z")
 _COPULA = re.compile(r"\b(?:is|are|was|were|be|being|appears?|seems?)\b(?:\s+to\s+be\b)?\W*", re.I)
 _QUOTED = re.compile(r"(not |than |of )?(?:[\"“«]|\*\*|(?<!\w)['‘`])([^\"“”«»*'‘’`]{2,40})(?:[\"”»]|\*\*|['’`](?!\w))")
-_INTRO = re.compile(rf"(?i)\A\W*{patterns('label_intro')}(?:(?:the|an?)\s+{_NOUN}\s*(?:of\s+)?)?(?:to\s+(?=\w))?")
-_REASON = re.compile(rf"(?is){patterns('label_reason')}|\s{{0,3}}[-–—(]\s*(?:not\b|{_CLAUSE}).*")
+_INTRO = re.compile(rf"(?i)\A\W*{patterns('intro', REPLY)}(?:(?:the|an?)\s+{_NOUN}\s*(?:of\s+)?)?(?:to\s+(?=\w))?")
+_REASON = re.compile(rf"(?is){patterns('reason', REPLY)}|\s{{0,3}}[-–—(]\s*(?:not\b|{_CLAUSE}).*")
 _ASIDE, _STARTS = re.compile(rf"\W*{_ASIDES}\b", re.I), re.compile(rf"\W*{_CLAUSE}", re.I)
 _SENTENCE, _KEY = re.compile(r"\n+|(?<=[.!?;])\s+"), re.compile(r"(?:\A|[,;|\n])\W*([A-Za-z][\w ]{0,20}?)\W*[:=]")
 

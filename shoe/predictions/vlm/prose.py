@@ -464,8 +464,8 @@ _PAIR = re.compile(
 )
 _HEAD_OF, _END_OF = r"(?:(?<!\S)[(\[{]?[a-d\d][)\]}.]\s*)?[\[({<]?\b", r"\b(?:[\])}>]\s*[:=]?|\s*[:=]|(?=\s[\[(]))\s*"
 _HEADINGS = re.compile(  # "(1) Human: [b] (2) Verb: ride (3) Object: horse [b]"
-    rf"(?im)^.*?{_HEAD_OF}(?:human|person|subject){_END_OF}([^=\n]*?){_HEAD_OF}(?:verb|action|predicate|relation(?:ship)?"
-    rf"|interaction){_END_OF}([^=\n]*?){_HEAD_OF}(?:object|target|thing){_END_OF}([^=\n]*)$"
+    rf"(?im)^.*?{_HEAD_OF}(?:human|person|subject){_END_OF}([^=/\n]*?){_HEAD_OF}(?:verb|action|predicate|relation(?:ship)?"
+    rf"|interaction){_END_OF}([^=/\n]*?){_HEAD_OF}(?:object|target|thing){_END_OF}([^=/\n]*)$"
 )
 _TITLE = re.compile(r"(?:#+|\*\*|\d{1,3}[.)])\s*(?:\*\*)?(?:\d{1,3}[.):]\s*)?((?:[^\W\d][\w'-]*[ *]*){1,8}):?\**\s*")
 _OPENS = re.compile(r"[\s-]*[\"'*]{0,3}([A-Za-z][\w ]{0,30})[\"'*]{0,3}\s*:\s*")

@@ -35,24 +35,25 @@ from shoe.predictions.vlm.keys import (
     meaning,
 )
 
+REPLY = "reply_patterns.txt"
 _THINKING = re.compile(r"<(/?)(?:think|thinking|reasoning|analysis|thought|scratchpad|reflection)>|◁(/?)think▷", re.I)
 _ANSWER = re.compile(
     r"<(answer|final_answer|final|output|result|response)>(.*?)(?:</\1>|\Z)|<\|begin_of_box\|>(.*?)(?:<\|end_of_box\|>|\Z)",
     re.DOTALL | re.I,
 )
 # Separators of prompt and answer in text that holds both.
-_TURN = re.compile(patterns("reply_turn"))
+_TURN = re.compile(patterns("turn", REPLY))
 _MAY_TURN = re.compile(r"ssistant|ASSISTANT|model|INST|final")
 # Special tokens of chat templates, except those around words and boxes.
-_END = re.compile(patterns("reply_token"))
+_END = re.compile(patterns("token", REPLY))
 _CHECKBOX = re.compile(r"^([ \t]*+(?:(?:[-*+]|\d+[.)])[ \t]*+)?)\[([ xX]?)\](?=[ \t]+[^\s,\]}])", re.MULTILINE)
 _NUMBERED = re.compile(r"\bno\.[ \t]*(?=\d+\s*[:.)])", re.I)  # "Interaction No. 1:" denies nothing
 _FENCE = re.compile(r"```[ \t]*[\w+-]*[ \t]*\n?(.*?)(?:```|\Z)", re.DOTALL)
-_DRAFT = re.compile(patterns("reply_draft"), re.I)
+_DRAFT = re.compile(patterns("draft", REPLY), re.I)
 _LAST = re.compile(r"\b(?:answer|output|result|boxed)\b|\A(?:```\w*|\W)*\Z", re.I)
-_NONE = re.compile(patterns("reply_none"), re.I)
+_NONE = re.compile(patterns("none", REPLY), re.I)
 _DENIES = re.compile(r"\b(?:no|none|nothing|n/?a|null|empty|not|don't|cannot|can't)\b|\[\s*\]", re.I)
-_REFUSES = re.compile(patterns("reply_refuses"), re.I)
+_REFUSES = re.compile(patterns("refuses", REPLY), re.I)
 BOX_LIKE = re.compile(r"(?:\d[\s,.]+){3}\d|[{\[]")
 _LONGEST_REFUSAL = 1000
 _ESCAPED = re.compile(r"&(?:quot|#34|#x22);")
