@@ -105,11 +105,10 @@ def exchanged(task: Task) -> list[str]:
 
 
 def foreign_words(task: Task) -> list[str]:
-    """Return warnings if most words are labels only without their first or last token, or most have one other verb."""
+    """Return warnings if most words are labels only without their first or last token, or if one non-label prevails."""
     table, classes, lines = task.predictions, task.truth.classes, list[str]()
-    words_of: dict[Part, tuple[Sequence[str], Sequence[str]]]
-    words_of = {"verb": (table.verbs, classes.verbs), "object": (table.objects, classes.objects)}
-    for part, (words, labels) in words_of.items():
+    parts: tuple[tuple[Part, str], ...] = (("verb", "verbs"), ("object", "objects"))
+    for part, words, labels in ((part, getattr(table, name), getattr(classes, name)) for part, name in parts):
         unknown = [word for word, label in zip(words, match_labels(words, labels, part), strict=True) if label < 0]
         tokens = map(_TOKEN.findall, unknown)
         cuts = [" ".join(cut) for each in tokens for cut in (each[1:], each[:-1], each[:-2])]

@@ -13,17 +13,17 @@ _KINDS = ("score", "value", "role", "noun", "clause", "lead", "aside")
 _SCORE, _VALUE, _ROLE, _NOUN, _CLAUSE, _LEADS, _ASIDES = (f"(?:{patterns(kind, REPLY)})" for kind in _KINDS)
 CONFIDENCE = rf"(?:{_SCORE}\W{{0,3}})?{_VALUE}(?:\s+{_SCORE})?"
 _CONFIDENCE = re.compile(
-    rf"(?i)\s{{0,3}}[(\[{{<（]\s*{CONFIDENCE}\s*[)\]}}>）]|[(\[,;|]?\s*{_SCORE}\s*(?:of|is|[:=])\s*(?:{_VALUE}|\d+)[)\]]?"
+    rf"(?i)\s{{0,3}}[(\[{{<（]\s?{CONFIDENCE}\s?[)\]}}>）]|[(\[,;|]?\s?{_SCORE}\s?(?:of|is|[:=])\s?(?:{_VALUE}|\d+)[)\]]?"
     rf"|[\s,;:=@|/~→–—-]{{1,8}}(?:(?=[\d.]){_VALUE}(?:\s+{_SCORE})?|{_SCORE}\W{{0,3}}{_VALUE}|{_VALUE}\s+{_SCORE})[\W_]*\Z"
     rf"|\A\s*(?=[\d.]){_VALUE}[\s:–—-]+(?=[^\W\d])"
 )
 _FIRST_VALUE, _SCORE_NAME = re.compile(rf"{_VALUE}|\d+", re.I), re.compile(_SCORE, re.I)
-_SCORE_LINE = re.compile(rf"\s*\n\W*({_SCORE}\W{{0,3}}{_VALUE})\W*?(?=\n|\Z)", re.I)
+_SCORE_LINE = re.compile(rf"\s{{0,9}}\n\W{{0,9}}({_SCORE}\W{{0,3}}{_VALUE})\W*?(?=\n|\Z)", re.I)
 _LEAD = re.compile(rf"\A\s*(?:{_LEADS}|[(\[{{<]?{_ROLE}(?:[)\]}}>]\s*[:=]?|\s*[:=→])\s*)", re.I)
 _TAIL = re.compile(r"\s*(?:[(\[{<（]([^()\[\]{}<>（）]*)[)\]}>）]|(?:\s*[#~]|_|\s_)\s*\d+)\s*\Z")
 _ECHO, _LETTER = re.compile(rf"{_ROLE}\W*\d*|[a-z]{{0,5}}\W*\d+|[^a-zA-Z]*", re.I), re.compile("[a-zA-Z]")
 _WRAPPED = re.compile(r"\A(?:[\[{<](\w[^\[\]{}<>]*)[\]}>]|(\w+(?: \w+)?) (?:it|them))\Z")
-_LIST, _AND = re.compile(r"\A\s*\[[^\[\]]*,[^\[\]]*\]\s*\Z"), re.compile(r"\s*(?:[,;|\n]|\s/\s|\band\b)\s*")
+_LIST, _AND = re.compile(r"\A\s*\[[^\[\]]*,[^\[\]]*\]\s*\Z"), re.compile(r"\s{0,9}(?:[,;|\n]|\s/\s|\band\b)\s{0,9}")
 _LONGEST, _MARKS = 300, " .\t\n\"'`*_~«»“”‘’„…;,!"
 
 
@@ -38,7 +38,7 @@ def take_confidence(phrase: str) -> tuple[str, str | None]:
 @lru_cache(1 << 14)
 def split_label(label: str) -> tuple[str, str | None]:
     """Return the words of a label without markup ("2. riding (92%)", "ride (骑)"), and its confidence or None."""
-    (words, score), before = take_confidence(label) if len(label) <= _LONGEST else (label, None), ""
+    (words, score), before = take_confidence(label[:_LONGEST]), ""
     while words != before:
         before, words = words, _LEAD.sub("", words)
         if tail := _TAIL.search(words):
@@ -47,12 +47,13 @@ def split_label(label: str) -> tuple[str, str | None]:
             is_first = not _LETTER.search(rest) and _LETTER.search(inner)
             words = inner if is_first else rest if is_same or _ECHO.fullmatch(inner) else words
         words = _WRAPPED.sub(r"\1\2", words.strip(_MARKS))
-    return (words, score) if words and not _SCORE_NAME.fullmatch(words) else (label, None)
+    is_label = words and len(label) <= _LONGEST and not _SCORE_NAME.fullmatch(words)
+    return (words, score) if is_label else (label, None)
 
 
 def scored_labels(phrase: str) -> list[tuple[str, str | None]]:
     """Return the labels of a list with their confidences, "ride (0.9), wash (0.1)"; for other phrases, one label."""
-    parts = [split_label(part) for part in _AND.split(phrase)]
+    parts = [split_label(part) for part in _AND.split(phrase[:_LONGEST])]
     return parts if len(parts) > 1 and (_LIST.match(phrase) or all(map(all, parts))) else [split_label(phrase)]
 
 
@@ -69,6 +70,7 @@ _SENTENCE, _KEY = re.compile(r"\n+|(?<=[.!?;])\s+"), re.compile(r"(?:\A|[,;|\n])
 @lru_cache(1 << 14)
 def stated_labels(sentence: str) -> tuple[str, ...]:
     """Return the labels that a sentence states ("The action is best described as 'riding'."); () for other phrases."""
+    sentence = sentence[:_LONGEST]
     if (match := _COLON.match(sentence)) and not _QUOTED.search(match[1]):
         return stated_labels(match[1]) or tuple(filter(None, [_REASON.sub("", match[1]).strip(" .")]))
     quotes = [q for q in _QUOTED.finditer(sentence) if not q[1] and (can_be_verb(q[2]) or len(sentence) < q.end() + 3)]

@@ -27,20 +27,18 @@ from shoe.predictions.vlm.items import interactions_in
 from shoe.predictions.vlm.keys import is_verdict, meaning
 from shoe.predictions.vlm.labels import labels_of_reply, stated_labels, take_confidence
 from shoe.predictions.vlm.parsed_reply import Pair, Problem, Reading
-from shoe.predictions.vlm.replies import BOX_LIKE
+from shoe.predictions.vlm.replies import BOX_LIKE, REPLY
 from shoe.predictions.vlm.verdicts import split_denied
 from shoe.predictions.vlm.words import parse_pair_words
 
 # Sentences with marks in place of boxes: "A man [1] rides a horse [2] and holds a rope [3]".
 
-_LABELS = (
-    r"(?:\b(?:,?\s*whose\s+)?(?:the\s+)?(?:human|person|people|subject|object|target|obj|sub|hum)?[\s_'s-]*"
-    r"(?:bounding\s*box|bbox|box|location|coordinates|position)(?:es)?\b"
-    r"|\b(?:human|person|subject|object|target)\b(?=\s*[:=])|\b(?:%s)\b)"
-    r"[\s_]*(?:(?:is|are|at|in|of|from|goes|spans|extends|ranges|given by|defined by|:|=|\()\s*)*(?=\ue000)"
-)
-FIELD_LABEL = re.compile(_LABELS % "located|at", re.I)  # words before a box that only announce it or name its side
-LEADING_LABEL = re.compile(_LABELS % "located", re.I)  # if nouns follow their boxes, "at" belongs to the verb
+FIELD_LABEL = re.compile(
+    patterns("box_label", REPLY) % "located|at", re.I
+)  # words that announce a box or name its side
+LEADING_LABEL = re.compile(
+    patterns("box_label", REPLY) % "located", re.I
+)  # "at" of a noun after its box is of the verb
 NUMBERED = re.compile(r"[\[(<#]\w{1,6}[\])>]?[:.]?\s+\w")
 LONG_NOUN = 4
 _COPULA = re.compile(r"\s+(?:is|are|was)\Z")
@@ -462,17 +460,13 @@ _PAIR = re.compile(
     r"(?P<value>(?:[^\n,;|\[\](){}<>:=]{1,40})?[\[({<]+[^\n]{0,160}?[\])}>]+"
     r"(?=\s*(?:[,;|\n]|\Z|[^\W\d][\w ]{0,30}[:=]))|[^\n,;|\[\]=]+(?=\s\w{1,30}=)|[^\n,;|\[\]]+)"
 )
-_HEAD_OF, _END_OF = r"(?:(?<!\S)[(\[{]?[a-d\d][)\]}.]\s*)?[\[({<]?\b", r"\b(?:[\])}>]\s*[:=]?|\s*[:=]|(?=\s[\[(]))\s*"
-_HEADINGS = re.compile(  # "(1) Human: [b] (2) Verb: ride (3) Object: horse [b]"
-    rf"(?im)^.*?{_HEAD_OF}(?:human|person|subject){_END_OF}([^=/\n]*?){_HEAD_OF}(?:verb|action|predicate|relation(?:ship)?"
-    rf"|interaction){_END_OF}([^=/\n]*?){_HEAD_OF}(?:object|target|thing){_END_OF}([^=/\n]*)$"
-)
+_HEADINGS = re.compile(patterns("headings", REPLY), re.I | re.M)  # "[Human] [b] [Verb] ride [Object] horse [b]"
 _TITLE = re.compile(r"(?:#+|\*\*|\d{1,3}[.)])\s*(?:\*\*)?(?:\d{1,3}[.):]\s*)?((?:[^\W\d][\w'-]*[ *]*){1,8}):?\**\s*")
 _OPENS = re.compile(r"[\s-]*[\"'*]{0,3}([A-Za-z][\w ]{0,30})[\"'*]{0,3}\s*:\s*")
 _BLOCK = re.compile(r":[ \t]*\n" + r"[ \t]*-[ \t]+(\d{1,5}(?:\.\d{1,9})?)[ \t]*(?:\n|\Z)" * 4)  # YAML's list of lines
 _WIDEST = 20
 _GAP = re.compile(rf"\s{{{_WIDEST},}}")  # wider gaps are shortened, because they are slow to match
-LONGEST = 20_000  # characters of a text that are read
+LONGEST, _LONGEST_REPLY = 20_000, 2000  # characters of a text, and of a reply about one pair, that are read
 
 
 def interactions_of_text(text: str, context: Fields) -> Reading:
@@ -482,7 +476,7 @@ def interactions_of_text(text: str, context: Fields) -> Reading:
         text = _GAP.sub(lambda gap: "\n" if "\n" in gap[0] else " " * _WIDEST, text)
     if "\n" in text and "- " in text:
         text = _BLOCK.sub(r": [\1, \2, \3, \4]\n", text)
-    if len(context.entities) == 2 and not BOX_LIKE.search(text):
+    if len(context.entities) == 2 and len(text) <= _LONGEST_REPLY and not BOX_LIKE.search(text):
         text = labels_of_reply(text)
     text, denied = split_denied(_HEADINGS.sub(r"Human: \1; Verb: \2; Object: \3", text))
     if denied:

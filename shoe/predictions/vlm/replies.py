@@ -37,10 +37,7 @@ from shoe.predictions.vlm.keys import (
 
 REPLY = "reply_patterns.txt"
 _THINKING = re.compile(r"<(/?)(?:think|thinking|reasoning|analysis|thought|scratchpad|reflection)>|◁(/?)think▷", re.I)
-_ANSWER = re.compile(
-    r"<(answer|final_answer|final|output|result|response)>(.*?)(?:</\1>|\Z)|<\|begin_of_box\|>(.*?)(?:<\|end_of_box\|>|\Z)",
-    re.DOTALL | re.I,
-)
+_ANSWER = re.compile(patterns("answer", REPLY), re.DOTALL | re.I)
 # Separators of prompt and answer in text that holds both.
 _TURN = re.compile(patterns("turn", REPLY))
 _MAY_TURN = re.compile(r"ssistant|ASSISTANT|model|INST|final")
