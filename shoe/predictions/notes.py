@@ -48,6 +48,8 @@ SENTENCES = {
     "cut_off": "{of_replies} [was|were] cut off at the length limit",
     "several_answers": "{of_records} [contains|contain] several answers: the first choice was read, else the last "
     "answer with interactions",
+    "earlier_turns": "{of_replies} [has|have] other interactions in earlier turns of the chat: only the last turn with "
+    "interactions was read",
     "joined": "predictions under several keys were joined: {examples:quoted}; delete lists that are no predictions",
     "drafts": "{of_replies} [contains|contain] several lists or drafts: the last was read",
     "reversed": "all boxes start with their lower right corner: read as x1, y1, x2, y2",
@@ -341,9 +343,9 @@ class ReadNotes:
         return details
 
     def urgent(self) -> list[str]:
-        """Return notes on problems that distort all metrics: two score scales, invalid boxes, mostly unread text."""
+        """Return notes on problems that distort all metrics: two score scales, invalid boxes, unread text or turns."""
         codes = ["two_scales", "bad_fit", *["unparsed"] * (2 * self.count("unparsed") > self.triplets)]
-        codes += ["left_out"] * (self.count("left_out") > self.triplets)
+        codes += ["earlier_turns"] + ["left_out"] * (self.count("left_out") > self.triplets)
         return [line for line in map(self.sentence, codes) if line]
 
     def lines(self) -> list[str]:

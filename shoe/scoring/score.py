@@ -1,5 +1,6 @@
 """Scoring of predictions under exact-label, person and semantic protocols, with signatures of the results."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -16,10 +17,11 @@ from shoe.benchmarks.truth import GroundTruth
 from shoe.core.arrays import Floats, Indices
 from shoe.core.boxes import CommonCoordinates, Coordinates, Overlap, iou
 from shoe.core.documents import Count, Document, as_base_class, flat_numbers
-from shoe.core.errors import flag, pluralize, printable
+from shoe.core.errors import flag, pluralize, printable, quote
 from shoe.core.interactions import Interactions, image_index
 from shoe.core.public import Drawn, Rows, as_drawing, as_lines, as_table
 from shoe.core.statistics import middle_ranks
+from shoe.lexicon.expressions import Part
 from shoe.lexicon.resolve import lexicon_metadata, match_labels
 from shoe.predictions.boxes.check import BoxReport, check_box_convention
 from shoe.predictions.notes import ReadNotes
@@ -35,7 +37,8 @@ from shoe.similarity import Similarity, similarity_for
 # Warnings about the input, one line each, the most urgent first.
 
 NOTHING = "the file contains no predictions: all scores are those of a model that predicts nothing"
-_NAMES_SHOWN = 3
+_NAMES_SHOWN, _ENOUGH, _NEARLY = 3, 20, 0.8
+_TOKEN = re.compile(r"[^\W_]+")
 
 
 def warnings(task: Task, boxes: BoxReport, numbering: Sequence[str]) -> list[str]:
@@ -46,7 +49,7 @@ def warnings(task: Task, boxes: BoxReport, numbering: Sequence[str]) -> list[str
     cut = task.truth.cut
     lines = [f"truth: the file has {cut}: scores are not comparable with scores on the whole split"] if cut else []
     read = [*_bad(task), *boxes.lines(), *numbering]
-    return [*read, *filter(None, [coverage(task)]), *exchanged(task), *left_out(task), *lines]
+    return [*read, *filter(None, [coverage(task)]), *exchanged(task), *foreign_words(task), *left_out(task), *lines]
 
 
 _BAD = {"drop": "left out", "count": "kept: an invalid box matches nothing, an invalid score ranks last"}
@@ -99,6 +102,25 @@ def exchanged(task: Task) -> list[str]:
     if 2 * verbs <= len(table.objects) or 2 * objects <= len(table.verbs):
         return []
     return [f"words: verb and object seem exchanged: {objects:,} of {len(table.verbs):,} verbs are object names"]
+
+
+def foreign_words(task: Task) -> list[str]:
+    """Return warnings if most words are labels only without their first or last token, or if one non-label prevails."""
+    table, classes, lines = task.predictions, task.truth.classes, list[str]()
+    parts: tuple[tuple[Part, str], ...] = (("verb", "verbs"), ("object", "objects"))
+    for part, words, labels in ((part, getattr(table, name), getattr(classes, name)) for part, name in parts):
+        unknown = [word for word, label in zip(words, match_labels(words, labels, part), strict=True) if label < 0]
+        tokens = map(_TOKEN.findall, unknown)
+        cuts = [" ".join(cut) for each in tokens for cut in (each[1:], each[:-1], each[:-2])]
+        are_labels = (match_labels(cuts, labels, part) >= 0).reshape(-1, 3).any(axis=1)
+        if 2 * len(unknown) > len(words) and (count := int(are_labels.sum())) > _NEARLY * len(unknown):
+            found = f"{count:,} of {len(words):,} {part}s ({quote(unknown[int(are_labels.argmax())])}, ...)"
+            lines.append(f"words: {found} match no label because of another word, number or mark: remove it")
+    counts = np.bincount(table.verb[task.verb_label[table.verb] < 0], minlength=1)
+    if 2 * counts.max() > len(table) >= _ENOUGH and (verb := table.verbs[int(counts.argmax())]).strip():
+        found = f"{counts.max():,} of {len(table):,} predictions have the verb {quote(verb)}"
+        lines.append(f"words: {found}, which is no label: perhaps a word of the sentence around the answer")
+    return lines
 
 
 def empty_words(task: Task, unparsed: int = 0) -> list[str]:

@@ -18,9 +18,9 @@ def table(kind: str) -> dict[str, str]:
 
 
 @cache
-def patterns(kind: str) -> str:
-    """Return one regular expression of all patterns in ``phrase_words.tsv`` whose first column is ``kind``."""
-    return "|".join(words for where, words, _ in text.table_rows("phrase_words.tsv") if where == kind)
+def patterns(kind: str, table: str = "phrase_words.tsv") -> str:
+    """Return one regular expression of all patterns in a table in ``data/`` whose first column is ``kind``."""
+    return "|".join(words for where, words, _ in text.table_rows(table) if where == kind)
 
 
 class Word(NamedTuple):

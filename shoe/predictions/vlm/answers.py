@@ -9,6 +9,7 @@ from shoe.predictions.vlm.boxes import Box
 from shoe.predictions.vlm.fields import Fields, fields_of, rows_of
 from shoe.predictions.vlm.items import interactions_in
 from shoe.predictions.vlm.keys import is_metadata, is_truth, meaning
+from shoe.predictions.vlm.labels import CONFIDENCE
 from shoe.predictions.vlm.parsed_reply import Pair, Reading
 from shoe.predictions.vlm.prose import interactions_of_sentences, interactions_of_text
 from shoe.predictions.vlm.replies import Reply, answer_of, open_wrapper, reply_of
@@ -21,6 +22,7 @@ _DATA = re.compile(r"[{}(=\"'\\&]|\[\s*\]|\[(?![^\]A-Za-z]{0,300}\])")  # any da
 _KEYED = re.compile(r"[\"']\s*:\s*[\[{\"']")
 _TASK = re.compile(r"<[A-Z_]+>")
 _SENTENCE = re.compile(r"\n+|(?<=[.!?;])\s+")
+_BRACKETED = re.compile(rf"(?<=[\w\])] )[\[{{]({CONFIDENCE})[\]}}]", re.I)
 _PIECE = 12  # characters: texts with a shorter mean length are tokens of one text, not lines
 
 
@@ -93,6 +95,7 @@ def read_answer(answer: Any, context: Fields) -> tuple[Reading, Reply]:
         answer = ("\n" if sum(map(len, answer)) > _PIECE * len(answer) else "").join(answer)
     if not isinstance(answer, str):
         return _with_detections(interactions_in([answer], context), [answer], context), Reply([answer], [answer])
+    answer = _BRACKETED.sub(r"(\1)", answer)
     if context == Fields() and answer.isascii() and not _DATA.search(answer):
         text = answer_of(answer)
         if (prose := interactions_of_text(text, context)).items:

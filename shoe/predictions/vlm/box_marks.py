@@ -250,7 +250,7 @@ def verb_likeness(phrase: str) -> float:
     return -0.5 if len(words) > 1 else 0.0 if _lexname(words[0]) else 1.0
 
 
-_NUMBERING = re.compile(r"[\s_.#-]*\(?\d+\)?$")
+_NUMBERING = re.compile(r"(?<![\d.])[\s_.#-]*(?:\(\d+\)|\d+)$")
 _ARTICLE = re.compile(r"^(?:an?|the)\s+(?=\w)", re.I)
 _REF = re.compile(r"</?ref>|<\|/?(?:object_)?ref(?:_start|_end)?\|>")
 _LABELLED_BOX = re.compile(r"\s*([^\W\d][^\[\](){}<>:=]{0,80}?)\s*[:=]?\s*([\[(<{].*)", re.DOTALL)

@@ -4,6 +4,7 @@ A reply may have any structure. Its values are visited from the outermost level 
 words of their own inherit those of the enclosing level.
 """
 
+import re
 from dataclasses import replace
 from functools import lru_cache
 from itertools import chain
@@ -149,6 +150,7 @@ def _assign_sides(entities: list[Entity]) -> tuple[Entity, Entity, bool]:
 _DEEPEST = 12
 _REFERENCE, _TWO_BOXES = "the index, ID or name of a box in the reply", "a box for the human and a box for the object"
 _FINAL = {"final", "last", "revised", "refined"}  # of {"draft": [...], "final": []}
+_VERSION = re.compile(r"(?:step|stage|draft|attempt|version|round|iteration|pass|try|model|turn)[\W_]?\w{1,12}", re.I)
 _SIDED = ("human", "subject", "object")
 
 
@@ -232,6 +234,12 @@ class _Walker:
         if not (fields.entities or fields.has_words) and any(_FINAL & {*meaning(k).words} for k in fields.empty_lists):
             self.reading.says_none = True
             return
+        # {"step1": [...], "step2": [...]}: versions of one list
+        versions = [
+            key for key, child in fields.children if _VERSION.fullmatch(str(key)) and _lists_interactions(child)
+        ]
+        fields.children = [each for each in fields.children if each[0] not in versions[:-1]]
+        self.reading.replaced += len(versions) > 1
         # {"subject_id": 0, "predicate": "ride", "object_id": 1}, beside a list of boxes with these ids
         count = len(fields.entities)
         self._resolve_references(fields, context)
@@ -275,7 +283,8 @@ class _Walker:
                 # {"o1": {"bbox": ...}, "o2": {"bbox": ..., "actions": [...]}}: no entity inherits another's box.
                 outer = context.entities if _is_other_entity(key, child, own) else fields.entities
                 self.visit(child, replace(fields, entities=outer, outer_key=names, list_key=str(key)), depth + 1)
-            if len(joined := [str(key) for key, child in fields.children if _lists_interactions(key, child)]) > 1:
+            joined = [str(key) for key, child in fields.children if _lists_interactions(child)]
+            if len(joined := [key for key in joined if numberless(key) == key]) > 1:  # other keys are IDs
                 self.reading.joined += joined
             if len(self.reading.items) != before:
                 return
@@ -405,9 +414,9 @@ def _pointer_numbers(value: Any, depth: int) -> Any:
                 yield from _pointer_numbers(inner, depth + 1)
 
 
-def _lists_interactions(key: object, value: Any) -> bool:
-    """Return whether a value is a list whose items have their own verb and object, under a key that is no ID."""
-    first = value[0] if isinstance(value, list) and value and numberless(str(key)) == str(key) else None
+def _lists_interactions(value: Any) -> bool:
+    """Return whether a value is a list whose items have their own verb and object."""
+    first = value[0] if isinstance(value, list) and value else None
     roles = set(map(role, first)) if isinstance(first, dict) else set()
     return "phrase" in roles or roles >= {"verb", "object"}
 

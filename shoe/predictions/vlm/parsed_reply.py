@@ -85,6 +85,7 @@ class Reading:
         single: number of items with only one box.
         unread: keys and plain values that are not read.
         joined: keys of lists of interactions that were joined because one object contains several of them.
+        replaced: number of objects with several versions of one list, of which the last is used.
     """
 
     items: list[Pair | Problem] = field(default_factory=list)
@@ -94,6 +95,7 @@ class Reading:
     single: int = 0
     unread: list[tuple[str, Any]] = field(default_factory=list)
     joined: list[str] = field(default_factory=list)
+    replaced: int = 0
 
     @property
     def pairs(self) -> list[Pair]:
@@ -114,3 +116,4 @@ class Reading:
         self.single += other.single
         self.unread += other.unread
         self.joined += other.joined
+        self.replaced += other.replaced

@@ -25,20 +25,20 @@ from shoe.predictions.vlm.boxes import Box, box_of, corners_in
 from shoe.predictions.vlm.fields import Fields, Verb
 from shoe.predictions.vlm.items import interactions_in
 from shoe.predictions.vlm.keys import is_verdict, meaning
+from shoe.predictions.vlm.labels import labels_of_reply, stated_labels, take_confidence
 from shoe.predictions.vlm.parsed_reply import Pair, Problem, Reading
+from shoe.predictions.vlm.replies import BOX_LIKE, REPLY
 from shoe.predictions.vlm.verdicts import split_denied
 from shoe.predictions.vlm.words import parse_pair_words
 
 # Sentences with marks in place of boxes: "A man [1] rides a horse [2] and holds a rope [3]".
 
-_LABELS = (
-    r"(?:\b(?:,?\s*whose\s+)?(?:the\s+)?(?:human|person|people|subject|object|target|obj|sub|hum)?[\s_'s-]*"
-    r"(?:bounding\s*box|bbox|box|location|coordinates|position)(?:es)?\b"
-    r"|\b(?:human|person|subject|object|target)\b(?=\s*[:=])|\b(?:%s)\b)"
-    r"[\s_]*(?:(?:is|are|at|in|of|from|goes|spans|extends|ranges|given by|defined by|:|=|\()\s*)*(?=\ue000)"
-)
-FIELD_LABEL = re.compile(_LABELS % "located|at", re.I)  # words before a box that only announce it or name its side
-LEADING_LABEL = re.compile(_LABELS % "located", re.I)  # if nouns follow their boxes, "at" belongs to the verb
+FIELD_LABEL = re.compile(
+    patterns("box_label", REPLY) % "located|at", re.I
+)  # words that announce a box or name its side
+LEADING_LABEL = re.compile(
+    patterns("box_label", REPLY) % "located", re.I
+)  # "at" of a noun after its box is of the verb
 NUMBERED = re.compile(r"[\[(<#]\w{1,6}[\])>]?[:.]?\s+\w")
 LONG_NOUN = 4
 _COPULA = re.compile(r"\s+(?:is|are|was)\Z")
@@ -103,16 +103,12 @@ def numbered_list(sentence: str, count: int) -> dict[str, int]:
     return names if len(names) == count and are_names else {}
 
 
-_LINE = re.compile(r"\n+|(?<=[.!?])\s+(?=[A-Z*\-\ue000]|[a-z]+[ _]\d)|(?<=[.!?;])\s*(?=\d+[.)]\s)|;\s*(?=\ue000)")
-LEAD = re.compile(r"^[\s>#]*(?:[-*•+]\s+|\(?\d{1,3}[.):]\s*|#\d+\s*)*\s*")  # bullets and list numbers
+_LINE = re.compile(
+    r"\n+|(?<=[.!?])\s+(?=[A-Z*\-\ue000]|[a-z]+[ _]\d)|(?<=[.!?;])(?:\s+|(?<!\d\.))(?=\d+[.)]\s)|;\s*(?=\ue000)"
+)
+LEAD = re.compile(r"^(?:[\s>]|#(?!\d))*(?:[-*•+]\s+|\(?\d{1,3}[.):](?!\d)\s*|#\d+\s*)*\s*")  # bullets and list numbers
 _PRED = re.compile(r"<(?:pred|rel)>(.{1,80}?)</(?:pred|rel)>\s*\ue000(\d+)\ue001[\s,]*\ue000(\d+)\ue001")
 _REF = re.compile(r"<ref>(.{1,80}?)</ref>\s*\ue000(\d+)\ue001")
-_SCORE = re.compile(
-    r"[(\[,;|]?\s*(?:confidence|score|probability|conf|prob)(?:\s+score)?\s*(?:of|is|[:=])?\s*"
-    r"(\d*\.?\d+\s*%?|very high|high|medium|moderate|low)\s*[)\]]?",
-    re.I,
-)
-_MAY_SCORE = re.compile(r"conf|scor|prob", re.I)
 _MAY_LABEL = re.compile(r"[:=]|box|\bat\b|locat|coord|posit", re.I)
 _PRONOUNS = frozenset(("he", "she", "they", "his", "her"))
 _AFTER_VERBS = text.DETERMINERS | text.PREPOSITIONS | text.PARTICLES | {"→", "->"}
@@ -231,12 +227,11 @@ def _relations(sentence: str, has_human: bool) -> _Relations:
 
     ``has_human``: whether an earlier sentence has people, to whom "he" or "holding a cup" can refer.
     """
-    score = _SCORE.search(sentence) if _MAY_SCORE.search(sentence) else None
-    value = score[1] if score else None
-    plain = _SCORE.sub(" ", sentence) if score else sentence
+    sentence = sentence.replace("**", "")
+    plain, value = take_confidence(sentence)
     if _MAY_LABEL.search(plain):
         plain = (LEADING_LABEL if plain.lstrip().startswith(_MARKED) else FIELD_LABEL).sub(" ", plain)
-    plain = plain.replace("**", " ").replace("`", " ")
+    plain = plain.replace("`", " ")
     parts = [" ".join(part.split()).strip(" :") for part in plain.split(_MARKED)]
     count = len(parts) - 1
     boxes_first = not parts[0]  # the boxes stand before their nouns
@@ -260,6 +255,9 @@ def _relations(sentence: str, has_human: bool) -> _Relations:
     if head and len(head[1].split()) > 1 and count == 2 and not is_person(parts[1].split(" ")[0]):
         return _Relations(((subjects, objects[:1], head[1], ""),), subjects, value)
     if len(objects) == 1 or boxes_first:
+        if stated_labels(unmarked := re.sub(rf"\s*{_MARKED}\s*(?=[:;,.])|{_MARKED}", "", plain)):
+            noun = re.sub(r"(?i).*\b(?:the|an?|his|her|and|with|to|on|of)\s", "", labels[objects[0]])
+            return _Relations(((subjects, objects[:1], unmarked, noun),), subjects, value)
         text = " ".join(part for part in parts if part)
         has_separate_noun = boxes_first and bool(labels[subjects[0]]) and not _is_only_person(labels[subjects[0]])
         nouns = [labels[i] if has_separate_noun and len(labels[i].split()) < LONG_NOUN else "" for i in objects]
@@ -355,7 +353,10 @@ _INLINE = frozenset(("ref", "box", "quad"))  # the words of an interaction are b
 _OPENED = re.compile(r"</?(?!(?:ref|box|quad)\b[^-])[A-Za-z]")
 _ATTRIBUTE = re.compile(r"([\w-]{1,40})\s*=\s*(\"[^\"<>]{0,300}\"|'[^'<>]{0,300}')")
 _ASSIGNED = re.compile(r"^[\s>*-]*([A-Za-z]\w{0,40})\s*[=:]\s*(?=[\[({])", re.MULTILINE)
-_NUMBER, _UNSURE = re.compile(r"(?<!\w)\d"), re.compile(rf"{patterns('refusal')}|\A\W*un(?:clear|known|certain)\b")
+_NUMBER, _UNSURE = (
+    re.compile(r"(?<!\w)\d"),
+    re.compile(rf"{patterns('refusal')}|\A\W*(?:un(?:clear|known|certain)|(?:hard|difficult) to)\b"),
+)
 _DEEPEST = 8
 
 
@@ -459,12 +460,13 @@ _PAIR = re.compile(
     r"(?P<value>(?:[^\n,;|\[\](){}<>:=]{1,40})?[\[({<]+[^\n]{0,160}?[\])}>]+"
     r"(?=\s*(?:[,;|\n]|\Z|[^\W\d][\w ]{0,30}[:=]))|[^\n,;|\[\]=]+(?=\s\w{1,30}=)|[^\n,;|\[\]]+)"
 )
+_HEADINGS = re.compile(patterns("headings", REPLY), re.I | re.M)  # "[Human] [b] [Verb] ride [Object] horse [b]"
 _TITLE = re.compile(r"(?:#+|\*\*|\d{1,3}[.)])\s*(?:\*\*)?(?:\d{1,3}[.):]\s*)?((?:[^\W\d][\w'-]*[ *]*){1,8}):?\**\s*")
 _OPENS = re.compile(r"[\s-]*[\"'*]{0,3}([A-Za-z][\w ]{0,30})[\"'*]{0,3}\s*:\s*")
 _BLOCK = re.compile(r":[ \t]*\n" + r"[ \t]*-[ \t]+(\d{1,5}(?:\.\d{1,9})?)[ \t]*(?:\n|\Z)" * 4)  # YAML's list of lines
 _WIDEST = 20
 _GAP = re.compile(rf"\s{{{_WIDEST},}}")  # wider gaps are shortened, because they are slow to match
-LONGEST = 20_000  # characters of a text that are read
+LONGEST, _LONGEST_REPLY = 20_000, 2000  # characters of a text, and of a reply about one pair, that are read
 
 
 def interactions_of_text(text: str, context: Fields) -> Reading:
@@ -474,7 +476,9 @@ def interactions_of_text(text: str, context: Fields) -> Reading:
         text = _GAP.sub(lambda gap: "\n" if "\n" in gap[0] else " " * _WIDEST, text)
     if "\n" in text and "- " in text:
         text = _BLOCK.sub(r": [\1, \2, \3, \4]\n", text)
-    text, denied = split_denied(text)
+    if len(context.entities) == 2 and len(text) <= _LONGEST_REPLY and not BOX_LIKE.search(text):
+        text = labels_of_reply(text)
+    text, denied = split_denied(_HEADINGS.sub(r"Human: \1; Verb: \2; Object: \3", text))
     if denied:
         pairs = [pair._replace(verdicts=(("", False),)) for pair in interactions_of_text(denied, context).pairs]
         return Reading([*interactions_of_text(text, context).items, *pairs])

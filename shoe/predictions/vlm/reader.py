@@ -20,6 +20,7 @@ from shoe.predictions.vlm.fields import Fields
 from shoe.predictions.vlm.images import contains_file_name, has_own_image, image_of, is_file_name, is_image_key, plain
 from shoe.predictions.vlm.items import interactions_in, pair_of
 from shoe.predictions.vlm.keys import ANSWERS, ANSWERS_WITH_BOXES, CHATS, REFUSALS, is_prompt, is_truth, meaning
+from shoe.predictions.vlm.labels import split_label
 from shoe.predictions.vlm.parsed_reply import Problem, Reading, UnreadableError
 from shoe.predictions.vlm.replies import (
     Reply,
@@ -325,6 +326,7 @@ class Reader:
         self._columns = Columns(source)
         self._tally = Tally(source.notes)
         self._images_with_reply: list[int] = []
+        self._earlier: list[tuple[Answer, Answer, str, int, int, dict[Any, Any], str]] = []  # of chats
         self._outer = ReadNotes()  # of keys beside replies: most are metadata, but a verdict has two values
 
     def add(self, number: int, record: Any) -> None:
@@ -349,6 +351,7 @@ class Reader:
 
     def rows(self) -> Rows:
         """Return the collected rows. Raises InputError if most replies or all phrases are unreadable."""
+        self._add_chats()
         for error in self._columns.add_deferred():
             self._tally.leave_out(error)
         self._tally.check(self._source, len(self._columns))
@@ -362,8 +365,9 @@ class Reader:
             plain = msgspec.convert(record, _StandardRecord)
         except msgspec.ValidationError:
             return False
-        is_judged = split_verdict(plain.verb)[1] is not None or split_verdict(plain.object)[1] is not None
-        if " and " in plain.verb or plain.score != plain.score or is_judged:  # a NaN is counted as unread
+        words = (plain.verb, plain.object)
+        is_marked = any(split_verdict(word)[1] is not None or split_label(word)[0] != word for word in words)
+        if " and " in plain.verb or plain.score != plain.score or is_marked:  # a NaN is counted as unread
             return False
         image = self._columns.image(number, plain.image, record)
         self._columns.add_plain(image, plain.verb, plain.object, plain.score, plain.human_box, plain.object_box, number)
@@ -393,6 +397,7 @@ class Reader:
     def _add_reply(
         self, place: str, image: int, wrapper: Wrapper, context: Fields, number: int, record: dict[Any, Any]
     ) -> None:
+        self._notes.replies += 1
         verdicts = [*verdicts_in(wrapper.answers[-1])] if wrapper.answers and context.has_words else []
         if len(verdicts) == 1 and len(context.entities) > 1:  # the answer to a yes/no question
             pair = pair_of(context)._replace(verdicts=(("", verdicts[0]),))
@@ -404,7 +409,6 @@ class Reader:
         self._notes.add("cut_off", count=wrapper.is_cut)
         self._notes.add("several_answers", count=wrapper.choices > 0)
         self._images_with_reply.append(image)
-        self._notes.replies += 1
         if not wrapper.answers:
             self._tally.add_failed(place, wrapper.error)
             return
@@ -418,14 +422,27 @@ class Reader:
         if not any((words := parse_pair_words(pair)) and words.interactions for pair in answer.reading.pairs):
             from_caption = caption_interactions(answer.raw, record)
             answer = answer._replace(reading=from_caption) if from_caption.pairs else answer
-        self._add_answer(place, image, answer, number, record, wrapper.error)
+        if wrapper.earlier and (earlier := best_answer(wrapper.earlier, context)).reading.pairs:
+            self._earlier.append((answer, earlier, place, image, number, record, wrapper.error))
+        else:
+            self._add_answer(place, image, answer, number, record, wrapper.error)
+
+    def _add_chats(self) -> None:
+        """Add the last turn with interactions of each chat; turns in chats on several images are examples."""
+        images = Counter(text for text, _ in {(str(earlier.raw), image) for _, earlier, _, image, *_ in self._earlier})
+        for answer, earlier, place, image, number, record, error in self._earlier:
+            is_example, pairs = images[str(earlier.raw)] > 1, answer.reading.pairs
+            is_unread = earlier.others > 0 or (bool(pairs) and earlier.reading.pairs != pairs)
+            self._notes.add("earlier_turns", count=is_unread and not is_example)
+            used = answer if pairs or is_example else earlier._replace(others=0)
+            self._add_answer(place, image, used, number, record, error)
 
     def _add_answer(
         self, place: str, image: int, answer: Answer, number: int, record: dict[Any, Any], error: str = ""
     ) -> None:
         """Add the interactions of an answer; leave out and count unreadable items."""
         left_out, denied, has_pair = self._notes.count("left_out"), self._notes.count("denied"), False
-        self._notes.add("several_answers", count=answer.others > 0)
+        self._notes.add("several_answers", count=answer.others > 0 or answer.reading.replaced > 0)
         self._notes.add("fixed", count=answer.reply.damaged)
         self._notes.add("drafts", count=answer.reply.drafts > 0)
         for key, value in answer.reading.unread:

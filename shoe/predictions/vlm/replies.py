@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 from shoe.core.io.tolerant import FoundObject, values_in
+from shoe.lexicon.phrases.words import patterns
 from shoe.predictions.vlm.boxes import box_of
 from shoe.predictions.vlm.images import plain
 from shoe.predictions.vlm.keys import (
@@ -34,47 +35,22 @@ from shoe.predictions.vlm.keys import (
     meaning,
 )
 
+REPLY = "reply_patterns.txt"
 _THINKING = re.compile(r"<(/?)(?:think|thinking|reasoning|analysis|thought|scratchpad|reflection)>|◁(/?)think▷", re.I)
-_ANSWER = re.compile(
-    r"<(answer|final_answer|final|output|result|response)>(.*?)(?:</\1>|\Z)|<\|begin_of_box\|>(.*?)(?:<\|end_of_box\|>|\Z)",
-    re.DOTALL | re.I,
-)
+_ANSWER = re.compile(patterns("answer", REPLY), re.DOTALL | re.I)
 # Separators of prompt and answer in text that holds both.
-_TURN = re.compile(
-    r"<\|im_start\|>assistant|<\|start_header_id\|>assistant<\|end_header_id\|>|<start_of_turn>model|<\|assistant\|>"
-    r"|\[/INST\]|(?:\A|\n|\s)ASSISTANT:|\n(?:assistant|model)\n|\n?Assistant:|<\|channel\|>final<\|message\|>"
-)
+_TURN = re.compile(patterns("turn", REPLY))
 _MAY_TURN = re.compile(r"ssistant|ASSISTANT|model|INST|final")
 # Special tokens of chat templates, except those around words and boxes.
-_END = re.compile(
-    r"<｜[^<>]{1,40}｜>|<\|(?!/?(?:ref|det|object_ref|box|quad|point|grounding)\b|(?:object_ref|box|quad|point)_)[^<>|]{1,40}\|>"
-    r"|</?s>|<(?:eos|bos|pad|unk|(?:start|end)_of_(?:turn|text))>"
-)
+_END = re.compile(patterns("token", REPLY))
 _CHECKBOX = re.compile(r"^([ \t]*+(?:(?:[-*+]|\d+[.)])[ \t]*+)?)\[([ xX]?)\](?=[ \t]+[^\s,\]}])", re.MULTILINE)
 _NUMBERED = re.compile(r"\bno\.[ \t]*(?=\d+\s*[:.)])", re.I)  # "Interaction No. 1:" denies nothing
 _FENCE = re.compile(r"```[ \t]*[\w+-]*[ \t]*\n?(.*?)(?:```|\Z)", re.DOTALL)
-_DRAFT = re.compile(
-    r"\b(?:final|correct(?:ed|ion)|revis(?:ed|ion|ing)|refined|updated?|actually|wait|instead|improved|draft"
-    r"|double[- ]check\w*|on second thought|let me (?:re|fix|check))\b",
-    re.I,
-)
+_DRAFT = re.compile(patterns("draft", REPLY), re.I)
 _LAST = re.compile(r"\b(?:answer|output|result|boxed)\b|\A(?:```\w*|\W)*\Z", re.I)
-_NONE = re.compile(
-    r"(?:none|nothing|n/?a|null|empty|\[\s*\]"
-    r"|(?:(?:there|i) (?:is|are|was|were|see|can see|found) |i (?:do not|don't|cannot|can't) see any )?"
-    r"(?:no |any )?(?:\w+[ -]){0,4}?"
-    r"(?:interactions?|relations?|relationships?|triplets?|hois?|people|persons?|humans?|objects?)"
-    r"(?: (?:\w+)){0,8})",
-    re.I,
-)
+_NONE = re.compile(patterns("none", REPLY), re.I)
 _DENIES = re.compile(r"\b(?:no|none|nothing|n/?a|null|empty|not|don't|cannot|can't)\b|\[\s*\]", re.I)
-_REFUSES = re.compile(
-    r"\b(?:sorry|apologi[sz]e|as an ai|against (?:my|our) (?:policy|policies|guidelines)"
-    r"|(?:can(?:no|['’])?t|can not|won['’]t|will not|unable to|not able to|not comfortable) "
-    r"(?:help|assist|identify|provide|comply|fulfill?|answer|do (?:that|this)|process|view|analy[sz]e|generate|describe"
-    r"|determine|detect|identifying|providing))\b",
-    re.I,
-)
+_REFUSES = re.compile(patterns("refuses", REPLY), re.I)
 BOX_LIKE = re.compile(r"(?:\d[\s,.]+){3}\d|[{\[]")
 _LONGEST_REFUSAL = 1000
 _ESCAPED = re.compile(r"&(?:quot|#34|#x22);")
@@ -257,6 +233,7 @@ class Wrapper:
 
     Attributes:
         answers: texts and structures that may be the answer, the most likely last.
+        earlier: answers of the model in earlier turns of the chat.
         choices: number of further choices (sampled answers) in the response, which are ignored.
         is_cut: whether the model stopped at its length limit.
         error: name of the error that the record has instead of an answer; "" if there is none.
@@ -264,6 +241,7 @@ class Wrapper:
     """
 
     answers: list[Any] = field(default_factory=list)
+    earlier: list[Any] = field(default_factory=list)
     choices: int = 0
     is_cut: bool = False
     error: str = ""
@@ -285,7 +263,9 @@ def open_other_keys(record: dict[Any, Any], excluded: Iterable[object]) -> Wrapp
     wrapper = Wrapper()
     _note_ending(record, wrapper)
     for key, value in record.items():
-        if key in excluded or meaning(key).part == "image" or is_metadata(key) or is_truth(key, value):
+        is_reply = meaning(key).words[:1] == ("model",) and isinstance(value, str) and holds_data(value)  # "model_b"
+        is_other = meaning(key).part == "image" or (is_metadata(key) and not is_reply) or is_truth(key, value)
+        if key in excluded or is_other:
             continue
         if holds_box(value) or _holds_text(value):
             _open(value, wrapper, 1)
@@ -368,8 +348,10 @@ def _open_list(node: list[Any], wrapper: Wrapper, depth: int) -> None:
     elif len(node) == 1 and isinstance(node[0], list) and box_of(node[0]) is None:
         _open(node[0], wrapper, depth)
     elif is_chat(node):
-        for turn in _last_turns(node):
-            _open(turn, wrapper, depth)
+        last, earlier = _last_turns(node), Wrapper()
+        for turn in (turn for turn in node if turn in last or _speaker(turn) in MODEL):
+            _open(turn, wrapper if turn in last else earlier, depth)
+        wrapper.earlier += earlier.answers
     elif node and all(isinstance(part, dict) and (_type(part) in BLOCKS or _is_wrapper(part)) for part in node):
         # Each part is a complete answer if a part has an index, or no key of a block of one answer.
         if any("index" in part or _BLOCK_KEYS.isdisjoint(part) for part in node):

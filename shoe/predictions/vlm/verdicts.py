@@ -9,20 +9,15 @@ from functools import lru_cache
 from typing import Any
 
 from shoe.core.io.tolerant import values_in
+from shoe.lexicon.phrases.words import patterns
 from shoe.predictions.vlm.boxes import AGAINST, stance, verdict_of
 from shoe.predictions.vlm.images import plain
 from shoe.predictions.vlm.keys import ANSWERS, holds_data, is_verdict, meaning
-from shoe.predictions.vlm.replies import BOX_LIKE, answer_of
+from shoe.predictions.vlm.replies import BOX_LIKE, REPLY, answer_of
 
 # Yes and no in English, German, French, Spanish, Portuguese, Russian, Chinese, Japanese and Korean, and as marks.
 _NO_MARK, _YES_MARK = "[✗✘❌✖❎☐☒🚫👎]", "[✓✔✅☑👍]"
-_NO_WORD = rf"no|nope|false|nein|non|n[ãa]o|нет|否|不是?|不对|[没沒]有?|いいえ|아니[오요]|{_NO_MARK}"
-_YES_WORD = rf"yes|yeah|yep|true|ja|oui|s[ií]|sim|да|是的?|对|有|はい|네|예|{_YES_MARK}"
-_SEEN = "present|visible|observed|detected|found"
-_NO, _YES = (
-    rf"not?(?: (?:{_SEEN}))?|incorrect|absent|rejected|negative|{_NO_WORD}",
-    rf"correct|positive|{_SEEN}|{_YES_WORD}",
-)
+_NO_WORD, _YES_WORD, _NO, _YES = (patterns(kind, REPLY) for kind in ("no_word", "yes_word", "no", "yes"))
 _CLAUSE = re.compile(
     rf"\W*?(?:is )?(?:({_YES})(?!\w).*|(?:{_NO})(?: (?:he|she|it|they|there|this|that|the|i)\b.*)?)\W*", re.I
 )

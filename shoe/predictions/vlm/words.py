@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from shoe.lexicon import text
 from shoe.lexicon.expressions import bases
 from shoe.predictions.vlm.box_marks import can_be_verb, is_person
+from shoe.predictions.vlm.labels import scored_labels, split_label, stated_labels
 from shoe.predictions.vlm.parsed_reply import Pair
 from shoe.predictions.vlm.verdicts import split_verdict
 
@@ -59,10 +60,19 @@ def parse_pair_words(pair: Pair) -> Words | None:
     """Parse the words of a pair into interactions; None if the pair has no words."""
     (phrase, *said), (target, *of_target) = split_verdict(pair.phrase), split_verdict(pair.target)
     judged = [(verb.score, *split_verdict(verb.text)) for verb in pair.verbs]
-    stated = [(words, score) for score, words, verdict in judged if words and verdict is not False]
+    confirmed = [(words, score) for score, words, verdict in judged if words and verdict is not False]
     denied = len([verdict for *_, verdict in judged if verdict is False])
-    if False in (*said, *of_target) or (denied and not stated):
+    if False in (*said, *of_target) or (denied and not confirmed):
         return Words(denied=max(denied, 1))
+    target, score_of_target = split_label(target)
+    if not confirmed and phrase and (stated_labels(phrase) or len(scored_labels(phrase)) > 1):
+        phrase, confirmed = "", [(phrase, None)]
+    lists = [(scored_labels(label), score) for words, score in confirmed for label in stated_labels(words) or (words,)]
+    phrase, own_score = split_label(phrase) if phrase else ("", None)
+    if pair.score is None:
+        lists = [(each, each[0][1] if score is None else score) for each, score in lists]
+        pair = pair._replace(score=own_score or score_of_target)
+    stated = [(words, score if len(each) == 1 else own) for each, score in lists for words, own in each]
     subject, verbs = pair.subject, [words for words, _ in stated]
     if not verbs and not phrase:
         subject, verbs, target, phrase = _from_texts(subject, target, pair.texts)
