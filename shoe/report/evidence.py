@@ -45,11 +45,6 @@ def essential_notes(report: Report, evidence: Evidence) -> list[str]:
     lines += [f"{part}: not measured: {why}" for part, why in report.absent.items()]
     lines += [line for line in (report.notes.lines() if report.notes else []) if line not in lines]
     facts = evidence.profile
-    if facts.repeats:
-        verb = "repeats" if facts.repeats == 1 else "repeat"
-        is_charged = report.semantic is not None and report.semantic.options.repeats != "matched"
-        charged = "; SHOE counts repeats as false positives: remove them" if is_charged else ""
-        lines.append(f"repeats    {pluralize(facts.repeats, 'prediction')} {verb} another prediction exactly{charged}")
     if facts.outside_share:
         share = percent(facts.outside_share)
         lines.append(f"boxes      {share} % of predictions have a box that extends beyond its image")
@@ -59,12 +54,7 @@ def essential_notes(report: Report, evidence: Evidence) -> list[str]:
     if report.semantic and report.semantic.prediction_miss_rate is None:
         tau = report.semantic.options.tau
         lines.append(f"unmatched predictions: not measured: no prediction is confident (tau = {tau:g})")
-    if facts.constant_scores:
-        equal = ["SHOE-mAP does not depend on their order"] if report.semantic else []
-        if any(result.ties_matter for result in report.strict_results):
-            equal.append("strict mAP depends on their order in the file")
-        lines += [f"scores     all predictions have the same score: {', and '.join(equal)}"] if equal else []
-    return lines
+    return [*lines, *report.doubts]
 
 
 def detail_notes(report: Report, evidence: Evidence) -> list[str]:

@@ -28,6 +28,7 @@ from shoe.predictions.notes import ReadNotes
 from shoe.predictions.numbering import check_numbering
 from shoe.predictions.roles import best_triplets
 from shoe.scoring.hoi_similarity import HoiSimilarity
+from shoe.scoring.matching.repeats import repeated
 from shoe.scoring.matching.task import Boxes, Task
 from shoe.scoring.roles import ByPerson, RoleResult, person_matches, role_entries, role_scores
 from shoe.scoring.semantic import Semantic, SemanticResult, semantic_score
@@ -158,15 +159,17 @@ _INVERTED, _INVERTED_IN_CLASS, _DEVIATIONS = 0.4, 0.45, 3.5
 
 
 def inverted(task: Task, strict: StrictResult | None, by_person: Sequence[RoleResult]) -> list[str]:
-    """Return one warning if true positives mostly have lower scores than false positives, else an empty list.
+    """Return one warning if right predictions mostly have lower scores than wrong ones, else an empty list.
 
-    ``strict``, or else the first result ``by_person``, decides which predictions are true positives.
+    ``strict``, or else the first result ``by_person``, decides which predictions are right. Under ``strict``, repeated
+    predictions of one ground truth are right, too: the one that counts depends on the scores.
     """
     table, roles = task.predictions, task.predictions.roles
     auc = name = found = None
     if strict is not None:
-        rows, credit = strict_credits(task, strict.options)
-        auc, name, found = low_auc(task.hoi[rows], table.score[rows], credit), "strict", strict.map
+        rows, right = strict_credits(task, strict.options)[0], np.zeros(len(table))
+        right[task.exact_overlaps(strict.options.coordinates, strict.options.rule).prediction] = 1
+        auc, name, found = low_auc(task.hoi[rows], table.score[rows], right[rows]), "strict", strict.map
     elif by_person and task.truth.roles is not None:
         options, found = by_person[0].options, by_person[0].map
         entries = role_entries(task, person_matches(task, task.truth.roles, [options])[options.overlap], options)
@@ -177,22 +180,22 @@ def inverted(task: Task, strict: StrictResult | None, by_person: Sequence[RoleRe
     other = Task(replace(table, score=-table.score, roles=roles), task.truth)
     better = strict_score(other, strict.options).map if strict else role_scores(other, [by_person[0].options])[0].map
     return [
-        f"scores: true positives have lower scores than false positives (AUC {auc:.2f} instead of 0.5 or more): if low "
+        f"scores: right predictions have lower scores than wrong ones (AUC {auc:.2f} instead of 0.5 or more): if low "
         f"scores are good scores in the file, replace each score by 1 - score ({name} mAP {100 * (better or 0):.2f} "
         f"instead of {100 * (found or 0):.2f})"
     ]
 
 
 def low_auc(category: NDArray[np.integer], score: Floats, credit: Floats) -> float | None:
-    """Return the area under the ROC curve (AUC) if true positives have clearly lower scores, otherwise None.
+    """Return the area under the ROC curve (AUC) if right predictions have clearly lower scores, otherwise None.
 
-    The AUC counts pairs of a true and a false positive: all pairs, and pairs of the same class. It is about 0.5 for a
-    model that scores at random; its variance is then that of van Elteren's test (1960).
+    The AUC counts pairs of a right and a wrong prediction: all pairs, and pairs of one class. It is about 0.5 for
+    random scores; its variance is then that of van Elteren's test (1960).
 
     Args:
         category: (n,) class of each prediction, from 0.
         score: (n,) confidence.
-        credit: (n,) 1 for a true positive, else 0.
+        credit: (n,) 1 for a right prediction, else 0.
 
     >>> import numpy as np
     >>> low_auc(np.zeros(60, int), np.arange(60.0), np.arange(60) < 30)
@@ -341,15 +344,45 @@ class Report:
             *warnings(self.task, self.box_check, self.numbering_check),
         ]
 
+    @cached_property
+    def repeats(self) -> int:
+        """Number of predictions with the image, boxes and words of another prediction."""
+        table = self.task.predictions
+        return table.by_person.repeats if table.by_person else len(repeated(table, np.arange(len(table))))
+
+    @property
+    def has_equal_scores(self) -> bool:
+        """Whether there are several predictions, all with the same score."""
+        score = self.task.predictions.score
+        return len(score) > 1 and bool((score == score[0]).all())
+
+    @cached_property
+    def doubts(self) -> list[str]:
+        """Notes on exact repeats of predictions, and on scores that are all equal."""
+        lines = []
+        if self.repeats:
+            verb = "repeats" if self.repeats == 1 else "repeat"
+            is_charged = self.semantic is not None and self.semantic.options.repeats != "matched"
+            charged = "; SHOE counts repeats as false positives: remove them" if is_charged else ""
+            lines.append(
+                f"repeats    {pluralize(self.repeats, 'prediction')} {verb} another prediction exactly{charged}"
+            )
+        if self.has_equal_scores:
+            equal = ["SHOE-mAP does not depend on their order"] if self.semantic else []
+            if any(result.ties_matter for result in self.strict_results):
+                equal.append("strict mAP depends on their order in the file")
+            lines += [f"scores     all predictions have the same score: {', and '.join(equal)}"] if equal else []
+        return lines
+
     @property
     def input_warnings(self) -> list[str]:
-        """Lines that ``shoe.score`` and ``shoe.Metric`` issue as Python warnings: ``absent``, then ``warnings``."""
-        return [*self.absent.values(), *self.warnings]
+        """Lines that ``shoe.score`` and ``shoe.Metric`` issue as Python warnings: reasons in ``absent``, and others."""
+        return [*self.absent.values(), *self.warnings, *self.doubts]
 
     @property
     def _notes(self) -> list[str]:
         absent = [f"{part}: not measured: {why}" for part, why in self.absent.items()]
-        lines = [*self.warnings, *absent]
+        lines = [*self.warnings, *absent, *self.doubts]
         return lines + [line for line in self.notes.lines() if line not in lines] if self.notes else lines
 
     def figures(self) -> Figures:

@@ -30,7 +30,7 @@ def test_inverted_scores_are_reported(annotated: GroundTruth) -> None:
         table = weak.detector(truth.interactions, rng, jitter=0.02, wrong_object=0, extra=1, knows=knows)
         assert lines(table, truth) == []
         (line,) = lines(replace(table, score=1 - table.score), truth)
-        assert "true positives have lower scores than false positives (AUC 0." in line
+        assert "right predictions have lower scores than wrong ones (AUC 0." in line
         same = replace(table, score=np.full(len(table), 0.3))
         assert lines(same, truth) == []
 

@@ -109,7 +109,7 @@ def test_inverted_scores_are_reported(tmp_path: Path, truth: GroundTruth, record
     (line,) = (line for line in report.warnings if line.startswith("scores:"))
     name = report.role_results[0].options.protocol
     right, found = (100 * (each.role_results[0].map or 0) for each in (scored(tmp_path, records, truth), report))
-    assert line.startswith("scores: true positives have lower scores than false positives (AUC 0.0")
+    assert line.startswith("scores: right predictions have lower scores than wrong ones (AUC 0.0")
     assert line.endswith(f"({name} mAP {right:.2f} instead of {found:.2f})")
 
 

@@ -3,6 +3,7 @@
 import warnings
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 import shoe
@@ -20,7 +21,7 @@ def test_python_warnings_are_those_of_the_report() -> None:
             report = shoe.score(table, truth)
         lines = [str(each.message) for each in found]
         assert all(each.category is InputWarning and each.filename == __file__ for each in found)
-        assert lines == [*report.absent.values(), *report.warnings]
+        assert lines == [*report.absent.values(), *report.warnings, *report.doubts]
         metric = shoe.Metric(truth)
         metric.update(table)
         with warnings.catch_warnings(record=True) as found:
@@ -36,3 +37,15 @@ def test_python_warnings_are_those_of_the_report() -> None:
     assert "--boxes swapped" in line
     logits = issued(replace(table, score=table.score * 9 - 4))
     assert len([line for line in logits if "SHOE needs scores in 0..1" in line]) == 1
+
+
+def test_repeats_and_equal_scores_are_warned_of_as_by_the_command() -> None:
+    truth = shoe.read_ground_truth(shoe.demo.TRUTH)
+    table = shoe.read_predictions(shoe.demo.PREDICTIONS["detector"])
+    metric = shoe.Metric(truth)
+    for _ in range(2):  # as with a sampler that pads
+        metric.update(table)
+    with pytest.warns(InputWarning, match="4,000 predictions repeat another prediction exactly"):
+        metric.compute()
+    with pytest.warns(InputWarning, match="all predictions have the same score"):
+        shoe.score(replace(table, score=np.ones(len(table))), truth)

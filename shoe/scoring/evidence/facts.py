@@ -22,7 +22,6 @@ from shoe.lexicon.resolve import resolve
 from shoe.lexicon.store import names_of
 from shoe.scoring.entries import F1Figures
 from shoe.scoring.hoi_similarity import HoiSimilarity, class_similarity
-from shoe.scoring.matching.repeats import repeated
 from shoe.scoring.matching.task import Boxes, Task
 from shoe.scoring.score import Report
 from shoe.scoring.scorer import Scorer
@@ -211,14 +210,13 @@ def profile(report: Report) -> Profile:
         for corners in (boxes.human(known), boxes.object(known)):
             outside |= (corners[:, :2] < -1).any(axis=1) | (corners[:, 2:] > limit).any(axis=1)
         outside_share = float(outside.mean())
-    score, by_person = predictions.score, predictions.by_person
     return Profile(
         images=int((np.diff(predictions.offsets) > 0).sum()),
         covered=int((task.image_rows[1] > 0).sum()),
         named=int((task.truth_image >= 0).sum()),
         unknown_images=len(task.unknown_images),
-        constant_scores=len(score) > 1 and bool((score == score[0]).all()),
-        repeats=by_person.repeats if by_person else len(repeated(predictions, np.arange(len(predictions)))),
+        constant_scores=report.has_equal_scores,
+        repeats=report.repeats,
         outside_share=outside_share,
     )
 
