@@ -29,8 +29,7 @@ from shoe.maps.config import own_settings
 from shoe.maps.raters import KINDS, kind_of
 from shoe.predict.backends import BACKENDS, BackendConfig, backend_of
 from shoe.predict.detector import DetectorConfig
-from shoe.predict.pairs import ABOUT as PAIR_RULES
-from shoe.predict.pairs import PairRule
+from shoe.predict.pairs import ABOUT as PAIR_RULES, PairRule
 from shoe.predict.settings import AskSettings
 from shoe.predict.visual import MARKS, Visual
 from shoe.predictions.boxes.conventions import LAYOUTS, ORDERS, PICTURES, SCALES

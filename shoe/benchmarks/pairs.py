@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoe.core.arrays import Indices, Mask, as_bits, blocks, expand, first_equal
-from shoe.core.boxes import CommonCoordinates, Overlap, convert_boxes
-from shoe.core.boxes import iou as overlap_of
+from shoe.core.boxes import CommonCoordinates, Overlap, convert_boxes, iou as overlap_of
 from shoe.core.interactions import Interactions
 
 CANDIDATES_AT_ONCE = 1 << 19

@@ -6,8 +6,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal
-from urllib.parse import quote as escape
-from urllib.parse import unquote
+from urllib.parse import quote as escape, unquote
 
 from shoe.benchmarks.protocol_options import (
     STRICT_PREFIX,

@@ -21,8 +21,7 @@ def average(
 
     Example: shoe average sg1.json sg2.json sg3.json --beside original.json
     """
-    from shoe.report.average import average as averaged
-    from shoe.report.average import print_average
+    from shoe.report.average import average as averaged, print_average
 
     refuse_overwrite((*reports, beside), json)
     made = averaged(reports, beside)

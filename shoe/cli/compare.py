@@ -71,10 +71,8 @@ def compare(
     Example: shoe compare a.json b.json c.json -g instances_test2015.json -p qpic -p shoe --latex table.tex
     """
     from shoe.cli.models import load_runs, refuse_for_runs
-    from shoe.comparison.compare import check_number, class_differences
-    from shoe.comparison.compare import compare as compared
-    from shoe.comparison.sweeps import FIGURES, rank_stability
-    from shoe.comparison.sweeps import sweep as swept
+    from shoe.comparison.compare import check_number, class_differences, compare as compared
+    from shoe.comparison.sweeps import FIGURES, rank_stability, sweep as swept
     from shoe.core.errors import MissingExtraError, OptionError
     from shoe.core.io.files import write_text
     from shoe.engines import engine_of

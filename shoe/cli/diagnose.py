@@ -56,8 +56,7 @@ def diagnose(
     """
     from shoe.cli.output import check_folder, put_json, refuse_overwrite
     from shoe.core.errors import OptionError
-    from shoe.diagnosis.diagnose import Diagnosis
-    from shoe.diagnosis.diagnose import diagnose as diagnose_triplets
+    from shoe.diagnosis.diagnose import Diagnosis, diagnose as diagnose_triplets
     from shoe.diagnosis.pairs import PairDiagnosis, diagnose_pairs
     from shoe.predictions.formats.qpic import read_action_scores
     from shoe.predictions.pair_predictions import Pairs, holds_pairs, read_pairs

@@ -39,8 +39,7 @@ def explain(
     """
     from shoe.benchmarks.protocols import SEMANTIC
     from shoe.core.errors import OptionError
-    from shoe.diagnosis.protocol_differences import explain as explained
-    from shoe.diagnosis.protocol_differences import scorings
+    from shoe.diagnosis.protocol_differences import explain as explained, scorings
     from shoe.report.evidence import print_explained
     from shoe.scoring.file_options import ScoringOptions
 

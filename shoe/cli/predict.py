@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from shoe.predict.images import Picture
     from shoe.predict.pairs import Pairs
     from shoe.predict.parts import Files
-    from shoe.predict.scored import Questions as RunSize
-    from shoe.predict.scored import WrittenCounts
+    from shoe.predict.scored import Questions as RunSize, WrittenCounts
     from shoe.predict.settings import PredictionSettings
 
 _PRICE = '--set vlm.price=\'{"input": 2.5, "output": 10}\''

@@ -34,8 +34,7 @@ def verify(
     from shoe.benchmarks.truth import PART
     from shoe.comparison.run import Run
     from shoe.comparison.run_file import read_run
-    from shoe.comparison.verify import protocol_options
-    from shoe.comparison.verify import verify as verified
+    from shoe.comparison.verify import protocol_options, verify as verified
     from shoe.core.errors import InputError, quote
     from shoe.predictions.table import SCORES
     from shoe.report.evidence import print_verdict

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from shoe.benchmarks.classes import NO_INTERACTION
 from shoe.core.arrays import Floats, Indices, Ints, Mask, blocks, descending_order, expand, index_in_group
 from shoe.core.boxes import CommonCoordinates, OverlapRule, iou
-from shoe.scoring.matching.task import Boxes, Task
-from shoe.scoring.matching.task import Overlaps as Compared
+from shoe.scoring.matching.task import Boxes, Overlaps as Compared, Task
 
 _PAIRS_AT_ONCE = 1 << 16  # block size that keeps work arrays in the processor's cache
 _PERSON = "person"  # label of every human box; objects may have the same label

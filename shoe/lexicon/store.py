@@ -17,9 +17,7 @@ from numpy.typing import NDArray
 from shoe.core.arrays import Indices, Ints
 from shoe.core.errors import InputError, OptionError, quote
 from shoe.lexicon import ENVIRONMENT
-from shoe.lexicon.compiled import Lexicon as Lexicon
-from shoe.lexicon.compiled import Pos as Pos
-from shoe.lexicon.compiled import keys_in, keys_of
+from shoe.lexicon.compiled import Lexicon as Lexicon, Pos as Pos, keys_in, keys_of
 
 _FILE = Path(__file__).parent / "data" / "wordnet.bin"
 _TEXTS = _FILE.with_name("wordnet_texts.npz")

@@ -40,8 +40,7 @@ class Progress:
     def __init__(self, currency: str, unit: str = "pairs", console: Console | None = None) -> None:
         """Create a display on standard error or ``console``; ``unit`` is a plural noun, shown after the counts."""
         from rich.console import Console
-        from rich.progress import BarColumn, TextColumn
-        from rich.progress import Progress as Bars
+        from rich.progress import BarColumn, Progress as Bars, TextColumn
 
         self._currency, self._unit = currency, unit
         self._console = console or Console(stderr=True)

@@ -22,8 +22,7 @@ from shoe.llm.ledger import pending
 from shoe.maps.config import RaterConfig, RatersFile
 from shoe.maps.job import Outcome
 from shoe.maps.planning import Plan, Plans
-from shoe.maps.prompts import Prompts, Question, SenseText, Subject
-from shoe.maps.prompts import describe as describe_names
+from shoe.maps.prompts import Prompts, Question, SenseText, Subject, describe as describe_names
 from shoe.maps.session import Raters
 
 SAMPLE = 200

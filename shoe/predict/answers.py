@@ -26,8 +26,7 @@ from shoe.llm.ledger import Keys, Ledger, Parse, State, answer_line, answers, as
 from shoe.llm.ledger_writer import merge, writing
 from shoe.llm.recorder import LedgerRecorder, Progress, Tally, Terms, wait_with_progress
 from shoe.llm.request import Request
-from shoe.llm.workers import Ask as Asking
-from shoe.llm.workers import Job, Spread
+from shoe.llm.workers import Ask as Asking, Job, Spread
 from shoe.predict.backends import Backend, BackendConfig
 from shoe.predict.confidence import REFUSED, read_completion
 from shoe.predict.questions import Ask, Question

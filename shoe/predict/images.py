@@ -159,8 +159,7 @@ def _content(path: Path) -> tuple[bytes, str]:
 def _opened(path: Path, data: bytes) -> Iterator[Any]:
     """Yield an image opened by Pillow; exceptions of Pillow, also in the ``with`` block, are raised as InputError."""
     try:
-        from PIL import Image as Images
-        from PIL import UnidentifiedImageError
+        from PIL import Image as Images, UnidentifiedImageError
     except ImportError:
         raise MissingExtraError("reading images", "predict") from None
     expected = "an image"

@@ -24,8 +24,7 @@ from shoe.llm.ledger import canonical
 from shoe.predict.detection_files import PERSON, Detections, Names, check_same, inside, objects_of
 from shoe.predict.images import Picture
 from shoe.predict.records import Detected, Pair, Paired, Score, write_lines
-from shoe.predictions.pair_predictions import NO_VERB
-from shoe.predictions.pair_predictions import Pairs as PairTable
+from shoe.predictions.pair_predictions import NO_VERB, Pairs as PairTable
 from shoe.predictions.record_fields import image_names
 from shoe.predictions.source import open_source
 from shoe.scoring.matching.repeats import greedily_kept

@@ -10,8 +10,7 @@ from shoe.core.errors import printable
 from shoe.lexicon.phrases.parse import LONGEST_PHRASE, Reading, interactions, parse_phrase
 from shoe.lexicon.text import ALTERNATIVES
 from shoe.report.text import aligned
-from shoe.similarity import Similarity, SimilarityMap
-from shoe.similarity import combine as combined
+from shoe.similarity import Similarity, SimilarityMap, combine as combined
 from shoe.similarity.explain import Explanation, explanations
 
 

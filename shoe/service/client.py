@@ -15,8 +15,7 @@ from collections.abc import Awaitable, Callable, Generator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Concatenate, ParamSpec, Self, TypeVar, cast
-from urllib.parse import quote as escaped
-from urllib.parse import urlsplit
+from urllib.parse import quote as escaped, urlsplit
 
 import msgspec
 from msgspec.structs import replace

@@ -27,8 +27,7 @@ import numpy as np
 
 from shoe.core.errors import ShoeError, printable
 from shoe.core.io.files import atomic_write
-from shoe.engines.ray_cluster import Cluster, Lease, connect, is_locked
-from shoe.engines.ray_cluster import Connection as RayConnection
+from shoe.engines.ray_cluster import Cluster, Connection as RayConnection, Lease, connect, is_locked
 from shoe.service.jobs import files_of, map_of
 from shoe.service.process import DONE, Child, Done, End, Failed, Task
 from shoe.version import __version__

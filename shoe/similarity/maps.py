@@ -31,12 +31,10 @@ from shoe.core.io.json import encode, explain_error, parse_json
 from shoe.lexicon.expressions import Part
 from shoe.lexicon.store import Lexicon, ids_of, lexicon, wordnet
 from shoe.similarity.ensemble import HIGHEST, MISSING, RaterWeights, check_ensemble, ensemble_values
-from shoe.similarity.learned import FILE as LEARNED
-from shoe.similarity.learned import Learned, LearnedFile
+from shoe.similarity.learned import FILE as LEARNED, Learned, LearnedFile
 from shoe.similarity.pairs import RatedPairs, format_table, read_table
 from shoe.similarity.table import Similarity, known_senses
-from shoe.similarity.whole_interactions import FILE as WHOLE
-from shoe.similarity.whole_interactions import WholeFile, WholeRatings, format_whole
+from shoe.similarity.whole_interactions import FILE as WHOLE, WholeFile, WholeRatings, format_whole
 
 # map.json: the fields of every map, which are checked; other fields are free text.
 

@@ -5,11 +5,9 @@ from enum import StrEnum
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from shoe.benchmarks.hico_det import ABOUT as STRICT_ABOUT
-from shoe.benchmarks.hico_det import PROTOCOLS as STRICT
+from shoe.benchmarks.hico_det import ABOUT as STRICT_ABOUT, PROTOCOLS as STRICT
 from shoe.benchmarks.protocol_options import SemanticOptions, StrictOptions, changed, describe, settings
 from shoe.benchmarks.protocols import ABOUT, SEMANTIC, Signature, sign
 from shoe.benchmarks.truth import GroundTruth

@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 
-from shoe.demo import PREDICTIONS
-from shoe.demo import TRUTH as DEMO
+from shoe.demo import PREDICTIONS, TRUTH as DEMO
 from tests.cli.run import COMMAND, refused, run
 from tests.service.client.serving import FILES, TRUTH, served, worked_on
 

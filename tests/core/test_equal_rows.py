@@ -1,8 +1,7 @@
 """Equal rows, found by mixing their columns to one number, are those that are equal."""
 
 import numpy as np
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from shoe.core.arrays import as_bits, first_equal, group_equal_rows
 

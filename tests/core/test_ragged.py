@@ -1,8 +1,7 @@
 """Groups of different sizes."""
 
 import numpy as np
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from shoe.core.arrays import (
     argmax_per_run,

@@ -3,8 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from shoe.benchmarks.classes import ClassSplit
 from shoe.benchmarks.hico_det import PROTOCOLS as STRICT

@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy as np
 import orjson
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import shoe
 from shoe.core.boxes import Coordinates
@@ -24,10 +23,13 @@ from tests.diagnosis.test_localisation import CLASSES, moved_copies, tables
 from tests.oracles.crowds import crowds
 from tests.oracles.diagnosis import Diagnosed, Variant, diagnosed
 from tests.oracles.diagnosis_map import variant_ap
-from tests.oracles.diagnosis_pairs import InteractionFigures, Pair
-from tests.oracles.diagnosis_pairs import interaction_map as slow_interaction_map
-from tests.oracles.diagnosis_pairs import negative_ap as slow_negative_ap
-from tests.oracles.diagnosis_pairs import pairs_of as slow_pairs_of
+from tests.oracles.diagnosis_pairs import (
+    InteractionFigures,
+    Pair,
+    interaction_map as slow_interaction_map,
+    negative_ap as slow_negative_ap,
+    pairs_of as slow_pairs_of,
+)
 from tests.oracles.model import ImageScene, Triplet, from_tables
 from tests.oracles.scenes import random_scenes
 from tests.oracles.test_diagnosis import H1, H2, NOWHERE, NOWHERE_ELSE, O1, O2, image

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from msgspec import structs
 
 import shoe
@@ -18,8 +17,7 @@ from shoe.core.interactions import Interactions
 from shoe.diagnosis.localisation import CHOICES, PairFigures, PairRules, localise, pair_figures
 from shoe.predictions.pair_predictions import Pairs, pairs_of
 from tests.oracles.crowds import crowds
-from tests.oracles.diagnosis_pairs import pair_localisation
-from tests.oracles.diagnosis_pairs import pairs_of as slow_pairs_of
+from tests.oracles.diagnosis_pairs import pair_localisation, pairs_of as slow_pairs_of
 from tests.oracles.model import ImageScene, Triplet, class_words, from_tables, to_tables
 from tests.oracles.scenes import random_scenes, small_classes
 from tests.oracles.test_diagnosis import H1, H2, NOWHERE, O1, O2, image

@@ -5,8 +5,7 @@ from statistics import mean, stdev
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from shoe.core.errors import OptionError
 from shoe.diagnosis.diagnose import Diagnosis

@@ -6,8 +6,7 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from shoe.benchmarks.hico_det import PROTOCOLS
 from shoe.benchmarks.protocol_options import StrictOptions

@@ -1,8 +1,7 @@
 """Keys of synset names."""
 
 import numpy as np
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from shoe.lexicon.compiled import KeyTable, keys_in, keys_of
 from shoe.lexicon.store import lexicon

@@ -1,8 +1,7 @@
 """Names of senses and their ids, one by one and thousands at once."""
 
 import numpy as np
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from shoe.lexicon.store import ids_in, ids_of, lexicon, name_ranks, names_of
 

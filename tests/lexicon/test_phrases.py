@@ -1,8 +1,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from shoe.benchmarks import benchmark
 from shoe.lexicon.phrases.parse import Reading, best_reading, interactions, parse_phrase

@@ -5,8 +5,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from shoe.llm.budget import Budget, Price, Usage, likely_usage, most_usage, usage_of
 from shoe.llm.client import Pass

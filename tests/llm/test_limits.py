@@ -5,8 +5,7 @@ from collections.abc import Awaitable, Callable
 from time import monotonic
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from shoe.llm.limits import Bucket, Gate, Limits, duration
 

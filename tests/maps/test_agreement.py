@@ -2,8 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from shoe.core.statistics import pearson, quadratic_weighted_kappa, spearman
 from shoe.maps.info import rater_agreements

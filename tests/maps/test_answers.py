@@ -4,8 +4,7 @@ from typing import Any
 
 import orjson
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from shoe.llm.ledger import State
 from shoe.maps.rating_answers import read_chat, read_text

@@ -3,8 +3,7 @@ from io import StringIO
 from math import ceil
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from msgspec.structs import asdict, replace
 from rich.console import Console
 

@@ -9,8 +9,7 @@ import pytest
 from shoe.core.errors import InputError, OptionError
 from shoe.maps.sources import import_tables
 from shoe.similarity import SimilarityMap
-from tests.maps.samples import Pairs
-from tests.maps.samples import content as content_of
+from tests.maps.samples import Pairs, content as content_of
 
 HEADER = "class_synset,synset,gpt,people\n"
 VERBS = HEADER + "ride.v.01,straddle.v.01,3,2\nride.v.01,eat.v.01,0,\n"

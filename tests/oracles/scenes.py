@@ -12,8 +12,7 @@ from typing import TypeVar
 from zlib import crc32
 
 import numpy as np
-from hypothesis import reject
-from hypothesis import strategies as st
+from hypothesis import reject, strategies as st
 from numpy.typing import NDArray
 
 from shoe.benchmarks import benchmark

@@ -4,8 +4,7 @@ from dataclasses import replace
 from random import Random
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from tests.oracles.crowds import crowds
 from tests.oracles.diagnosis import ERROR_TYPES, VARIANTS, Variant, diagnosed, matches

@@ -10,8 +10,7 @@ import orjson
 import pyarrow
 import pyarrow.parquet
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from shoe.core.boxes import Coordinates
 from shoe.core.errors import InputError, OptionError

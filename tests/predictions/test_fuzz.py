@@ -6,8 +6,7 @@ from pathlib import Path
 from time import process_time
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from shoe.core.errors import ShoeError
 from shoe.predictions import read_predictions

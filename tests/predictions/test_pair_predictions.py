@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 import orjson
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from shoe.benchmarks import benchmark
 from shoe.benchmarks.classes import coco_categories

@@ -4,15 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from shoe.core.boxes import Coordinates
 from shoe.core.interactions import Interactions
 from shoe.predictions.pair_predictions import NO_VERB, Pairs, find_pairs, pairs_of, triplet_scores
 from tests.oracles.crowds import crowds
-from tests.oracles.diagnosis_pairs import Pair, action_scores
-from tests.oracles.diagnosis_pairs import pairs_of as slow_pairs_of
+from tests.oracles.diagnosis_pairs import Pair, action_scores, pairs_of as slow_pairs_of
 from tests.oracles.model import ImageScene, to_tables
 from tests.oracles.scenes import VERBS, small_classes
 from tests.predictions.paired import as_pairs

@@ -5,8 +5,7 @@ from pathlib import Path
 import numpy as np
 import orjson
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import shoe
 from shoe.benchmarks.truth import read_truth_file

@@ -21,9 +21,7 @@ from shoe.scoring.entries import Means
 from tests.diagnosis.by_hand import AWAY, O1, O2, P1, P2, diagnosed, image
 from tests.diagnosis.meanings import write_hand_map
 from tests.oracles.model import Triplet
-from tests.report.figures.models import NAMES as MODEL_NAMES
-from tests.report.figures.models import altered, some
-from tests.report.figures.models import diagnosed as demo
+from tests.report.figures.models import NAMES as MODEL_NAMES, altered, diagnosed as demo, some
 
 TRUTH = demo("free text").task.truth
 

@@ -5,8 +5,7 @@ from statistics import harmonic_mean as harmonic
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from shoe.benchmarks.hico_det import PROTOCOLS as STRICT
 from shoe.scoring.entries import harmonic_mean

@@ -4,8 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from shoe.benchmarks.protocol_options import Interpolation, Ties
 from shoe.scoring.average_precision import GRID_TOLERANCE, RankedLists, TiedList, average_precision, ranked_lists

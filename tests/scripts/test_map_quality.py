@@ -10,8 +10,7 @@ import gloss_similarity
 import map_quality as quality
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from shoe.core.errors import InputError
 from shoe.lexicon.expressions import Part

@@ -3,8 +3,7 @@
 from posixpath import dirname, join, normpath
 from urllib.parse import unquote
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from shoe.service.pages.rendering import file_of, server_link, site_link
 from tests.examples import examples

@@ -4,8 +4,7 @@ import json
 from pathlib import Path
 
 import numpy as np
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from shoe.lexicon.store import ids_of
 from shoe.similarity import RatedPairs, Rater, write_map

@@ -295,8 +295,14 @@ def complete(
     from shoe.llm.budget import Budget
     from shoe.llm.cache import open_cache
     from shoe.llm.recorder import Progress
-    from shoe.maps.complete import CompletedPairs, CompleteEstimate, CompletionSpent, MapCompleted, first_round
-    from shoe.maps.complete import complete as complete_map
+    from shoe.maps.complete import (
+        CompletedPairs,
+        CompleteEstimate,
+        CompletionSpent,
+        MapCompleted,
+        complete as complete_map,
+        first_round,
+    )
     from shoe.maps.estimate import estimate, measured_progress
     from shoe.maps.growing_map import map_to_continue
     from shoe.maps.job import known, rate, rate_pairs

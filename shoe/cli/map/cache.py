@@ -28,8 +28,7 @@ def cache(
     map build, map complete and predict take answers from the cache before they send requests, and add the answers that
     they paid for. The cache is in the folder shoe-answers of --cache, which only you can read.
     """
-    from shoe.llm.cache import AnswerStore, cache_folder
-    from shoe.llm.cache import clear as clear_cache
+    from shoe.llm.cache import AnswerStore, cache_folder, clear as clear_cache
 
     if export and clear:
         raise OptionError("--export and --clear are mutually exclusive: export first, then clear")

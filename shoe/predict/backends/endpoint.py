@@ -12,8 +12,7 @@ import msgspec
 
 from shoe.core.errors import OptionError, quote
 from shoe.llm.client import Pass
-from shoe.llm.endpoint import OFFICIAL, address
-from shoe.llm.endpoint import Endpoint as Address
+from shoe.llm.endpoint import OFFICIAL, Endpoint as Address, address
 from shoe.llm.limits import Limits
 from shoe.llm.request import OURS, Chat
 from shoe.predict.backends import Backend, BackendConfig

@@ -10,8 +10,7 @@ import zlib
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from shoe.core.errors import InputError
 from shoe.core.io.files import atomic_write, decompress_zlib, read_bytes

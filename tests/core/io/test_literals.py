@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import orjson
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 
 from shoe.core.errors import InputError
 from shoe.core.io.tolerant import parse_literal

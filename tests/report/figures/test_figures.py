@@ -8,8 +8,7 @@ from pathlib import Path
 
 import matplotlib as mpl
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from msgspec import structs
 
 from shoe.core.errors import InputError

@@ -2,8 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from shoe.benchmarks.protocol_options import Assign
 from shoe.scoring.evidence.bounds import Outcomes, any_maximal, best_pairs_first

@@ -1,8 +1,7 @@
 """Best pairs first, in rounds and pair by pair: taking the best pair of all again and again."""
 
 import numpy as np
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from shoe.scoring.matching.assignment import best_first
 from tests.examples import examples

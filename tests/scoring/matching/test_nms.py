@@ -3,8 +3,7 @@
 from math import sqrt
 
 import numpy as np
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from shoe.core.interactions import Interactions
 from shoe.scoring.matching.repeats import pair_nms

@@ -1,8 +1,7 @@
 """Exact repeats, found by hash and proven in full."""
 
 import numpy as np
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from shoe.core.interactions import Interactions
 from shoe.scoring.matching.repeats import repeated
