@@ -346,7 +346,7 @@ def _predicates(marked: MarkedText) -> Iterator[Pair | Problem]:
             yield Pair(Entity(human), Entity(thing), subject, target, (Verb(match[1]),), "", is_relation=True)
 
 
-_RULE = re.compile(r"[ \t]*\|?[ \t]*:?-{2,}:?[ \t]*(?:\|[ \t:-]*)*")
+_RULE = re.compile(r"[ \t]*(?:\|[ \t]*:?-+:?|:?-{2,}:?|:-:?|-:)[ \t]*(?:\|[ \t:-]*)*")
 _CELL = re.compile(r"<t[hd]\b[^<>]{0,200}>([^<>]{0,500})</t[hd]>")
 _TAG = re.compile(
     r"<(/?)([A-Za-z][\w-]{0,40})((?:\s+[\w-]{1,40}\s*=\s*(?:\"[^\"<>]{0,300}\"|'[^'<>]{0,300}'))*)\s*(/?)>"
