@@ -259,6 +259,11 @@ _UNITS = _RELATIVE | {"abs", "absolute", "px", "pixel", "pixels", "raw", "orig",
 _INTERACTION_WORDS = {"interaction", "interactions", "hoi", "hois", "triplet", "triplets"}
 
 
+def is_label(words: str) -> bool:
+    """Return whether words can name a thing, and do not describe a box: "dog"; not "normalized coordinates"."""
+    return not meaning(words).part and _UNITS.isdisjoint(meaning(words).words)
+
+
 class Entity(NamedTuple):
     """A box with its label.
 

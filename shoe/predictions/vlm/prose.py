@@ -17,6 +17,7 @@ from shoe.predictions.vlm.box_marks import (
     MarkedText,
     can_be_verb,
     insert_marks,
+    is_label,
     is_person,
     mark_boxes,
     numberless,
@@ -116,7 +117,7 @@ _PRONOUNS = frozenset(("he", "she", "they", "his", "her"))
 _AFTER_VERBS = text.DETERMINERS | text.PREPOSITIONS | text.PARTICLES | {"→", "->"}
 _BRACKETS = re.compile(r"[\[\]{}]+|\([\s,;]*\)")
 _WORD = re.compile(r"\w")
-_LABELLED = re.compile(r"\A(?:interaction|hoi|relation(?:ship)?|triplet|pair)\s*#?\d{1,3}\s*[.:)]\s*", re.I)
+_LABELLED = re.compile(r"\A\**(?:human[\s-]object\s)?(?:interaction|hoi|relation(?:ship)?|triplet|pair)\s*#?\d{1,3}\s*[.:)]\s*", re.I)
 _DATA = re.compile(r"[{}]|</|/>|\w[\"']\s*:")
 _LONGEST = 300
 _END = re.compile(r"[.;!?]\s+")
@@ -203,8 +204,9 @@ def _split_at_last_end(text: str) -> tuple[str, str, str]:
 
 
 def _is_only_person(words: str) -> bool:
-    """Return whether words name a person and say nothing else: "and a young woman"; not "hugs a man"."""
-    *modifiers, head = numberless(_clause(words.strip(" ,"))).split() or [""]
+    """Return whether words before a mark only name a person: "and a young woman at"; not "hugs a man"."""
+    words = FIELD_LABEL.sub(" ", words.strip(" ,;().") + _MARKED).strip(f" ({_MARKED}")
+    *modifiers, head = numberless(_clause(words)).split() or [""]
     return is_person(head) and len(modifiers) < LONG_NOUN and not any(is_person(w) or can_be_verb(w) for w in modifiers)
 
 
@@ -471,6 +473,12 @@ _TITLE = re.compile(r"(?:#+|\*\*|\d{1,3}[.)])\s*(?:\*\*)?(?:\d{1,3}[.):]\s*)?((?
 _OPENS = re.compile(r"[\s-]*[\"'*]{0,3}([A-Za-z][\w ]{0,30})[\"'*]{0,3}\s*:\s*")
 _BLOCK = re.compile(r":[ \t]*\n" + r"[ \t]*-[ \t]+(\d{1,5}(?:\.\d{1,9})?)[ \t]*(?:\n|\Z)" * 4)  # YAML's list of lines
 _WIDEST = 20
+_SIDE_BOX = re.compile(  # "Object (horse): [b]", "Object: horse, bounding box = [b]", "Human: (box: [b])"
+    r"(?i)\b(?P<key>[a-z][\w ]{0,30}?)\s?(?:\((?P<noun>[a-z][a-z '-]{1,40})\))?\s?[:=]\s*"
+    r"[\"']?(?P<words>[a-z][a-z '-]{0,40}?)??[\"']?[\s,;—–-]{0,4}(?:\bat\s+)?"
+    r"[\[({]?(?:\b(?:the\s+)?(?:bounding[\s_]?box|bbox|box|coordinates|location|position)(?:\s+is)?[\s:=→—–-]{0,4})?"
+    r"(?P<box>[\[({<]\s*-?\d[^\[\](){}<>\n]{5,80}[\])}>])[\])}]?\.?"
+)
 _GAP = re.compile(rf"\s{{{_WIDEST},}}")  # wider gaps are shortened, because they are slow to match
 LONGEST = 20_000  # characters of a text that are read
 
@@ -538,18 +546,20 @@ def _key_value_items(text: str) -> list[dict[str, Any]]:
         return []
     fields: list[tuple[str, Any]] = []
     outer: list[tuple[int, str]] = []  # indent and key of lines that only open a level
-    for line in text.split("\n"):
+    lines = text.split("\n")
+    for line, following in zip(lines, [*lines[1:], ""], strict=True):
         indent = len(line) - len(line.lstrip(" -"))
         while outer and outer[-1][0] >= indent:
             outer.pop()
         if (level := _OPENS.fullmatch(line)) and meaning(level[1]).side and not meaning(level[1]).part:
             outer.append((indent, level[1]))
         prefix = f"{outer[-1][1]} " if outer else ""
-        body = LEAD.sub("", line).replace("**", "").replace("`", "")
+        body = _SIDE_BOX.sub(_side_and_box, _plain_line(line)[:1000])
         first = len(fields)
-        if (title := _TITLE.fullmatch(line)) and not meaning(title[1]).part:
+        is_title = line[:1].isalpha() and line.split()[0].endswith("ing") and _SIDE_BOX.match(_plain_line(following))
+        if (title := _TITLE.fullmatch(f"# {line}" if is_title else line)) and not meaning(title[1]).part:
             fields.append(("title", title[1].strip(" *:")))
-        for match in _PAIR.finditer(body[:1000]):
+        for match in _PAIR.finditer(body):
             info = meaning(match["key"])
             if info.part or info.side or is_verdict(match["key"]) or box_of(match["value"]) is not None:
                 lead = body[: match.start()].strip(" -–—:;,.(")
@@ -557,6 +567,18 @@ def _key_value_items(text: str) -> list[dict[str, Any]]:
                     fields.append(("phrase", lead))
                 fields.append((prefix + match["key"].strip(), match["value"].strip().strip("\"'*` .")))
     return [_drop_ambiguous_keys(item) for item in _group_items(fields)]
+
+
+def _plain_line(line: str) -> str:
+    return LEAD.sub("", line).replace("*", "").replace("`", "")
+
+
+def _side_and_box(match: re.Match[str]) -> str:
+    """Return "Object: horse [b];" for the words of a side and its box; the unchanged text if they are not certain."""
+    words = match["words"] or match["noun"] or ""
+    is_side = bool(meaning(match["key"]).side) and not (match["noun"] and (match["words"] or match["key"][-1].isdigit()))
+    is_certain = is_side or not words
+    return f"{match['key']}: {words} {match['box']};" if is_certain and is_label(words) else match[0]
 
 
 def _drop_ambiguous_keys(item: dict[str, Any]) -> dict[str, Any]:
