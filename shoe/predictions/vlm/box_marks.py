@@ -184,7 +184,8 @@ def insert_marks(text: str, marks: dict[str, int], words: dict[int, str] | None 
     names = sorted((name for name in marks if name), key=len, reverse=True)
     if not names:
         return text
-    pattern = re.compile(rf"(?<![\w])(?:{'|'.join(map(re.escape, names))})(?![\w])", re.I)
+    ordered = (f"(?-i:{name})" if name.isalpha() and len(name) == 1 else re.escape(name) for name in names)  # "A"
+    pattern = re.compile(rf"(?<![\w])(?:{'|'.join(ordered)})(?![\w])", re.I)
     lower: dict[str, Any] = {name.lower(): number for name, number in marks.items()}
 
     def mention(match: re.Match[str]) -> str:

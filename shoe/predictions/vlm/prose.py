@@ -65,6 +65,45 @@ def names_in(sentences: list[str]) -> dict[str, int]:
     return names
 
 
+def legend_of(lines: list[str]) -> tuple[dict[str, int], dict[int, str], set[str]]:
+    """Return {ID: mark number} and {mark number: noun} of lines such as "O1 (horse): [m]", and IDs without a noun.
+
+    A person needs no noun if the ID ("Person 1", "P1") or the last line without a box ("People:") names a person.
+    """
+    marks: dict[str, int] = {}
+    words: dict[int, str] = {}
+    unknown: set[str] = set()
+    heading = ""
+    for line in lines:
+        heading = heading if MARK.search(line) else line.strip(" *_:#")
+        entry = _ENTRY.fullmatch(FIELD_LABEL.sub(" ", line)) or _ENTRY.fullmatch(line)
+        kind = entry["id"].rstrip(" _#0123456789") if entry else ""
+        if not entry or not (len(kind) == 1 or meaning(kind).side):
+            continue  # "horse 2 [m]" is no ID
+        noun = numberless((entry["noun"] or entry["words"] or "").strip())
+        is_of_person = is_person(kind) or is_person(heading) or kind in ("P", "H")
+        if is_of_person and not (noun and is_label(noun)):
+            noun = "person"
+        if noun and is_label(noun) and marks.get(entry["id"], int(entry["mark"])) == int(entry["mark"]):
+            marks[entry["id"]], words[int(entry["mark"])] = int(entry["mark"]), noun
+        else:
+            unknown.add(entry["id"])
+    return {name: mark for name, mark in marks.items() if name not in unknown}, words, unknown
+
+
+def listed_names(sentence: str) -> list[tuple[str, int]]:
+    """Return (name, mark number) pairs if a sentence only states what is there, "There is a man [m] and a cup [m]"."""
+    start, names = _THERE.match(sentence), list[tuple[str, int]]()
+    plain = FIELD_LABEL.sub(" ", sentence[start.end() :]).translate(_BLANKS).strip(" .") if start else ""
+    for words, mark, rest, *more in map(MARK.split, _LISTED.split(plain) if _MARKED in plain else ()):
+        name = numberless(words.lower()).split()
+        is_clause = words.split()[:1] == name[:1] and "".join(name[:1]).endswith("ing")  # not "a parking meter"
+        if more or rest.strip() or is_clause or not 0 < len(name) < LONG_NOUN or not _AFTER_VERBS.isdisjoint(name):
+            return []
+        names.append((" ".join(name), int(mark)))
+    return names
+
+
 def adjacent_names(sentences: list[str]) -> dict[int, dict[str, int]]:
     """Return {sentence index: {name: mark number}} for each sentence without boxes, from the adjacent lines with boxes.
 
@@ -117,7 +156,18 @@ _PRONOUNS = frozenset(("he", "she", "they", "his", "her"))
 _AFTER_VERBS = text.DETERMINERS | text.PREPOSITIONS | text.PARTICLES | {"→", "->"}
 _BRACKETS = re.compile(r"[\[\]{}]+|\([\s,;]*\)")
 _WORD = re.compile(r"\w")
-_LABELLED = re.compile(r"\A\**(?:human[\s-]object\s)?(?:interaction|hoi|relation(?:ship)?|triplet|pair)\s*#?\d{1,3}\s*[.:)]\s*", re.I)
+_ENTRY = re.compile(
+    r"\W{0,3}(?P<id>[A-Za-z]{1,8}[ _]?#?\d{1,3}|[A-Z])\b\W{0,3}(?:\((?P<noun>[A-Za-z][A-Za-z '-]{1,40})\))?"
+    r"[^\w\ue000]{0,5}(?P<words>[A-Za-z][A-Za-z '-]{1,40}?)??[^\w\ue000]{0,5}\ue000(?P<mark>\d+)\ue001\W*"
+)
+_BLANKS = str.maketrans("()*", "   ")
+_THERE = re.compile(
+    r"(?i)\W*(?:there(?:'s|\s+is|\s+are)|(?:the|this)\s+(?:image|photo|picture|scene)\s+(?:shows|contains|depicts|has|includes)"
+    r"|(?:i|we|you)\s+(?:can\s+)?see)\s+"
+)
+_LABELLED = re.compile(
+    r"\A\**(?:human[\s-]object\s)?(?:interaction|hoi|relation(?:ship)?|triplet|pair)\s*#?\d{1,3}\s*[.:)]\s*", re.I
+)
 _DATA = re.compile(r"[{}]|</|/>|\w[\"']\s*:")
 _LONGEST = 300
 _END = re.compile(r"[.;!?]\s+")
@@ -140,13 +190,25 @@ def interactions_of_sentences(marked: MarkedText) -> Reading:
     names, adjacent = names_in(sentences), adjacent_names(sentences)
     words = {mark: name.split(None, 1)[-1] for name, mark in names.items() if NUMBERED.match(name)}
     names |= {name.split(None, 1)[0]: mark for name, mark in names.items() if mark in words}
+    ids, nouns, unknown = legend_of(sentences)
+    adjacent = {i: {k: mark for k, mark in found.items() if k not in unknown} for i, found in adjacent.items()}
+    names = {name: mark for name, mark in names.items() if mark not in nouns and name not in unknown} | ids
+    words |= nouns
     people: list[int] = []
+    listed, listed_at, entries = dict[str, int](), -2, list[tuple[str, int]]()
     for i, sentence in enumerate(" ".join(line.split()) for line in sentences):
         marks = [int(mark[1]) for mark in MARK.finditer(sentence)]
+        if stated := listed_names(sentence):
+            entries, listed_at = [*(entries if i == listed_at + 1 else ()), *stated], i
+            counts = [name for name, _ in entries]
+            listed = {name: mark for name, mark in entries if counts.count(name) == 1}
+            people = [mark for name, mark in listed.items() if is_person(name)]
+            people = people if len(people) == 1 else []
+            continue
         if len(marks) > 1 and numbered_list(sentence, len(marks)):
             continue
-        if not marks and len(names) > 1:
-            own_names = adjacent.get(i, {})
+        if not marks and len(names | listed) > 1:
+            own_names = adjacent.get(i, {}) | listed
             sentence = insert_marks(add_person(sentence, own_names), names | own_names, words)
         people = _read_sentence(marked, sentence, people, reading)
     if not reading.items:
@@ -576,7 +638,9 @@ def _plain_line(line: str) -> str:
 def _side_and_box(match: re.Match[str]) -> str:
     """Return "Object: horse [b];" for the words of a side and its box; the unchanged text if they are not certain."""
     words = match["words"] or match["noun"] or ""
-    is_side = bool(meaning(match["key"]).side) and not (match["noun"] and (match["words"] or match["key"][-1].isdigit()))
+    is_side = bool(meaning(match["key"]).side) and not (
+        match["noun"] and (match["words"] or match["key"][-1].isdigit())
+    )
     is_certain = is_side or not words
     return f"{match['key']}: {words} {match['box']};" if is_certain and is_label(words) else match[0]
 
