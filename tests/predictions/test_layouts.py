@@ -19,10 +19,8 @@ def read(folder: Path, reply: str) -> list[str]:
     path.write_text(json.dumps({"image": "a.jpg", "response": reply}))
     table = read_predictions(path, boxes="xyxy")
     names = {tuple(box): name for name, box in BOXES.items()}
-    sides = [
-        (names[*map(round, h)], names[*map(round, o)])
-        for h, o in zip(table.human_boxes, table.object_boxes, strict=True)
-    ]
+    people = [names[*map(round, box)] for box in table.human_boxes]
+    things = [names[*map(round, box)] for box in table.object_boxes]
     words = [(table.verbs[v], table.objects[o]) for v, o in zip(table.verb, table.object, strict=True)]
     return sorted(f"{h} {v} {n} {o}" for h, o, (v, n) in zip(people, things, words, strict=True))
 
