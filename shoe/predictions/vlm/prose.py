@@ -210,6 +210,10 @@ def interactions_of_sentences(marked: MarkedText) -> Reading:
         if not marks and len(names | listed) > 1:
             own_names = adjacent.get(i, {}) | listed
             sentence = insert_marks(add_person(sentence, own_names), names | own_names, words)
+            found = [*map(int, MARK.findall(sentence))]
+            noun = (nouns | {mark: name for name, mark in listed.items()}).get(found[0], "") if len(found) > 1 else ""
+            if noun and not is_person(noun) and " by " not in sentence:
+                continue  # a relation between things, or an act of a thing: "The horse carries the man"
         people = _read_sentence(marked, sentence, people, reading)
     if not reading.items:
         found = f"{len(marked.boxes)} boxes without words for an interaction"
