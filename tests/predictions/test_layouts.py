@@ -108,6 +108,8 @@ LEGENDS = (
     ("There is a man <h> and a horse <o>. The horse is carrying the man.", None),
     ("There is a horse <o> and a man <h>. The horse is being ridden by the man.", ["h ridden horse o"]),
     ("P1: man <h>\nO1: horse <o>\nO2: dog <p>\nO1 is next to O2\nP1 is riding O1", HORSE),
+    ("There is a man <h>, and he is happy. There is a horse <o>.", None),
+    ("Persons\nP1: <h>\nO1: <o>\nO2: dog <p>\nP1 is riding O1", None),
     ("There is a man <h> riding a horse <o>.", HORSE),
     ("P1: man <h>\nP2: man <i>\nO1: horse <o>\nP1 and P2 are riding O1", ["h riding horse o", "i riding horse o"]),
     ("P1: man <h>\nO1: horse <o>\nP1 is not riding O1", []),

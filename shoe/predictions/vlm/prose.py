@@ -80,8 +80,8 @@ def legend_of(lines: list[str]) -> tuple[dict[str, int], dict[int, str], set[str
         kind = entry["id"].rstrip(" _#0123456789") if entry else ""
         if not entry or not (len(kind) == 1 or meaning(kind).side):
             continue  # "horse 2 [m]" is no ID
-        noun = numberless((entry["noun"] or entry["words"] or "").strip())
-        is_of_person = is_person(kind) or is_person(heading) or kind in ("P", "H")
+        noun = numberless(_COPULA.sub("", f" {entry['noun'] or entry['words'] or ''}"))  # "Person 1 is at [m]"
+        is_of_person = is_person(kind) or kind in ("P", "H") or (is_person(heading) and meaning(kind).side != "object")
         if is_of_person and not (noun and is_label(noun)):
             noun = "person"
         if noun and is_label(noun) and marks.get(entry["id"], int(entry["mark"])) == int(entry["mark"]):
@@ -95,12 +95,14 @@ def listed_names(sentence: str) -> list[tuple[str, int]]:
     """Return (name, mark number) pairs if a sentence only states what is there, "There is a man [m] and a cup [m]"."""
     start, names = _THERE.match(sentence), list[tuple[str, int]]()
     plain = FIELD_LABEL.sub(" ", sentence[start.end() :]).translate(_BLANKS).strip(" .") if start else ""
-    for words, mark, rest, *more in map(MARK.split, _LISTED.split(plain) if _MARKED in plain else ()):
+    for part in _LISTED.split(plain) if _MARKED in plain else ():
+        words, *rest = MARK.split(part)
         name = numberless(words.lower()).split()
         is_clause = words.split()[:1] == name[:1] and "".join(name[:1]).endswith("ing")  # not "a parking meter"
-        if more or rest.strip() or is_clause or not 0 < len(name) < LONG_NOUN or not _AFTER_VERBS.isdisjoint(name):
+        is_name = 0 < len(name) < LONG_NOUN and _AFTER_VERBS.isdisjoint(name)
+        if len(rest) != 2 or rest[1].strip() or is_clause or not is_name:
             return []
-        names.append((" ".join(name), int(mark)))
+        names.append((" ".join(name), int(rest[0])))
     return names
 
 
@@ -642,10 +644,9 @@ def _plain_line(line: str) -> str:
 def _side_and_box(match: re.Match[str]) -> str:
     """Return "Object: horse [b];" for the words of a side and its box; the unchanged text if they are not certain."""
     words = match["words"] or match["noun"] or ""
-    is_side = bool(meaning(match["key"]).side) and not (
-        match["noun"] and (match["words"] or match["key"][-1].isdigit())
-    )
-    is_certain = is_side or not words
+    is_legend = match["noun"] and (match["words"] or match["key"][-1].isdigit())  # "Object 1 (horse): [b]"
+    side, part, _ = meaning(match["key"])
+    is_certain = not part and (not words or (bool(side) and not is_legend))
     return f"{match['key']}: {words} {match['box']};" if is_certain and is_label(words) else match[0]
 
 
