@@ -544,8 +544,8 @@ _WIDEST = 20
 _SIDE_BOX = re.compile(  # "Object (horse): [b]", "Object: horse, bounding box = [b]", "Human: (box: [b])"
     r"(?i)\b(?P<key>[a-z][\w ]{0,30}?)\s?(?:\((?P<noun>[a-z][a-z '-]{1,40})\))?\s?[:=]\s*"
     r"[\"']?(?P<words>[a-z][a-z '-]{0,40}?)??[\"']?[\s,;—–-]{0,4}(?:\bat\s+)?"
-    r"[\[({]?(?:\b(?:the\s+)?(?:bounding[\s_]?box|bbox|box|coordinates|location|position)(?:\s+is)?[\s:=→—–-]{0,4})?"
-    r"(?P<box>[\[({<]\s*-?\d[^\[\](){}<>\n]{5,80}[\])}>])[\])}]?\.?"
+    r"(?P<open>[\[({])?(?:\b(?:the\s+)?(?:bounding[\s_]?box|bbox|box|coordinates|location|position)(?:\s+is)?[\s:=→—–-]{0,4})?"
+    r"(?P<box>[\[({<]\s*-?\d[^\[\](){}<>\n]{5,80}[\])}>])(?(open)[\])}]?)(?P<end>\.(?=\s))?"
 )
 _GAP = re.compile(rf"\s{{{_WIDEST},}}")  # wider gaps are shortened, because they are slow to match
 LONGEST = 20_000  # characters of a text that are read
@@ -642,12 +642,16 @@ def _plain_line(line: str) -> str:
 
 
 def _side_and_box(match: re.Match[str]) -> str:
-    """Return "Object: horse [b];" for the words of a side and its box; the unchanged text if they are not certain."""
+    """Return "Object: horse [b]" for the words of a side and its box; the unchanged text if they are not certain."""
     words = match["words"] or match["noun"] or ""
     is_legend = match["noun"] and (match["words"] or match["key"][-1].isdigit())  # "Object 1 (horse): [b]"
     side, part, _ = meaning(match["key"])
     is_certain = not part and (not words or (bool(side) and not is_legend))
-    return f"{match['key']}: {words} {match['box']};" if is_certain and is_label(words) else match[0]
+    return (
+        f"{match['key']}: {words} {match['box']}{match['end'] and ';' or ''}"
+        if is_certain and is_label(words)
+        else match[0]
+    )
 
 
 def _drop_ambiguous_keys(item: dict[str, Any]) -> dict[str, Any]:
