@@ -212,8 +212,12 @@ def interactions_of_sentences(marked: MarkedText) -> Reading:
         if not marks and len(names | listed) > 1:
             own_names = adjacent.get(i, {}) | listed
             sentence = insert_marks(add_person(sentence, own_names), names | own_names, words)
-            found = [*map(int, MARK.findall(sentence))]
-            noun = (nouns | {mark: name for name, mark in listed.items()}).get(found[0], "") if len(found) > 1 else ""
+            mentions = [*map(int, MARK.findall(sentence))]
+            noun = (
+                (nouns | {mark: name for name, mark in listed.items()}).get(mentions[0], "")
+                if len(mentions) > 1
+                else ""
+            )
             if noun and not is_person(noun) and " by " not in sentence:
                 continue  # a relation between things, or an act of a thing: "The horse carries the man"
         people = _read_sentence(marked, sentence, people, reading)
@@ -647,11 +651,8 @@ def _side_and_box(match: re.Match[str]) -> str:
     is_legend = match["noun"] and (match["words"] or match["key"][-1].isdigit())  # "Object 1 (horse): [b]"
     side, part, _ = meaning(match["key"])
     is_certain = not part and (not words or (bool(side) and not is_legend))
-    return (
-        f"{match['key']}: {words} {match['box']}{match['end'] and ';' or ''}"
-        if is_certain and is_label(words)
-        else match[0]
-    )
+    end = ";" if match["end"] else ""
+    return f"{match['key']}: {words} {match['box']}{end}" if is_certain and is_label(words) else match[0]
 
 
 def _drop_ambiguous_keys(item: dict[str, Any]) -> dict[str, Any]:
