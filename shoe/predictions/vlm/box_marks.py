@@ -184,7 +184,8 @@ def insert_marks(text: str, marks: dict[str, int], words: dict[int, str] | None 
     names = sorted((name for name in marks if name), key=len, reverse=True)
     if not names:
         return text
-    pattern = re.compile(rf"(?<![\w])(?:{'|'.join(map(re.escape, names))})(?![\w])", re.I)
+    ordered = (f"(?-i:{name})" if name.isalpha() and len(name) == 1 else re.escape(name) for name in names)  # "A"
+    pattern = re.compile(rf"(?<![\w])(?:{'|'.join(ordered)})(?![\w])", re.I)
     lower: dict[str, Any] = {name.lower(): number for name, number in marks.items()}
 
     def mention(match: re.Match[str]) -> str:
@@ -257,6 +258,11 @@ _LABELLED_BOX = re.compile(r"\s*([^\W\d][^\[\](){}<>:=]{0,80}?)\s*[:=]?\s*([\[(<
 _RELATIVE = frozenset(("norm", "normalized", "normalised", "rel", "relative", "n", "ratio", "percent", "1000"))
 _UNITS = _RELATIVE | {"abs", "absolute", "px", "pixel", "pixels", "raw", "orig", "original"}
 _INTERACTION_WORDS = {"interaction", "interactions", "hoi", "hois", "triplet", "triplets"}
+
+
+def is_label(words: str) -> bool:
+    """Return whether words can name a thing, and do not describe a box: "dog"; not "normalized coordinates"."""
+    return not meaning(words).part and _UNITS.isdisjoint(meaning(words).words)
 
 
 class Entity(NamedTuple):

@@ -17,6 +17,7 @@ from shoe.predictions.vlm.box_marks import (
     MarkedText,
     can_be_verb,
     insert_marks,
+    is_label,
     is_person,
     mark_boxes,
     numberless,
@@ -59,6 +60,47 @@ def names_in(sentences: list[str]) -> dict[str, int]:
         words = _COPULA.sub("", words)
         if 0 < len(words.split()) <= LONG_NOUN:
             names.setdefault(words, int(marks[0]))
+    return names
+
+
+def legend_of(lines: list[str]) -> tuple[dict[str, int], dict[int, str], set[str]]:
+    """Return {ID: mark number} and {mark number: noun} of lines such as "O1 (horse): [m]", and IDs without a noun.
+
+    A person needs no noun if the ID ("Person 1", "P1") or the last line without a box ("People:") names a person.
+    """
+    marks: dict[str, int] = {}
+    words: dict[int, str] = {}
+    unknown: set[str] = set()
+    heading = ""
+    for line in lines:
+        heading = heading if MARK.search(line) else line.strip(" *_:#")
+        entry = _ENTRY.fullmatch(FIELD_LABEL.sub(" ", line)) or _ENTRY.fullmatch(line)
+        kind = entry["id"].rstrip(" _#0123456789") if entry else ""
+        if not entry or not (len(kind) == 1 or meaning(kind).side):
+            continue  # "horse 2 [m]" is no ID
+        noun = numberless(_COPULA.sub("", f" {entry['noun'] or entry['words'] or ''}"))  # "Person 1 is at [m]"
+        is_of_person = is_person(kind) or kind in ("P", "H") or (is_person(heading) and meaning(kind).side != "object")
+        if is_of_person and not (noun and is_label(noun)):
+            noun = "person"
+        if noun and is_label(noun) and marks.get(entry["id"], int(entry["mark"])) == int(entry["mark"]):
+            marks[entry["id"]], words[int(entry["mark"])] = int(entry["mark"]), noun
+        else:
+            unknown.add(entry["id"])
+    return {name: mark for name, mark in marks.items() if name not in unknown}, words, unknown
+
+
+def listed_names(sentence: str) -> list[tuple[str, int]]:
+    """Return (name, mark number) pairs if a sentence only states what is there, "There is a man [m] and a cup [m]"."""
+    start, names = _THERE.match(sentence), list[tuple[str, int]]()
+    plain = FIELD_LABEL.sub(" ", sentence[start.end() :]).translate(_BLANKS).strip(" .") if start else ""
+    for part in _LISTED.split(plain) if _MARKED in plain else ():
+        words, *rest = MARK.split(part)
+        name = numberless(words.lower()).split()
+        is_clause = words.split()[:1] == name[:1] and "".join(name[:1]).endswith("ing")  # not "a parking meter"
+        is_name = 0 < len(name) < LONG_NOUN and _AFTER_VERBS.isdisjoint(name)
+        if len(rest) != 2 or rest[1].strip() or is_clause or not is_name:
+            return []
+        names.append((" ".join(name), int(rest[0])))
     return names
 
 
@@ -114,7 +156,18 @@ _PRONOUNS = frozenset(("he", "she", "they", "his", "her"))
 _AFTER_VERBS = text.DETERMINERS | text.PREPOSITIONS | text.PARTICLES | {"→", "->"}
 _BRACKETS = re.compile(r"[\[\]{}]+|\([\s,;]*\)")
 _WORD = re.compile(r"\w")
-_LABELLED = re.compile(r"\A(?:interaction|hoi|relation(?:ship)?|triplet|pair)\s*#?\d{1,3}\s*[.:)]\s*", re.I)
+_ENTRY = re.compile(
+    r"\W{0,3}(?P<id>[A-Za-z]{1,8}[ _]?#?\d{1,3}|[A-Z])\b\W{0,3}(?:\((?P<noun>[A-Za-z][A-Za-z '-]{1,40})\))?"
+    r"[^\w\ue000]{0,5}(?P<words>[A-Za-z][A-Za-z '-]{1,40}?)??[^\w\ue000]{0,5}\ue000(?P<mark>\d+)\ue001\W*"
+)
+_BLANKS = str.maketrans("()*", "   ")
+_THERE = re.compile(
+    r"(?i)\W*(?:there(?:'s|\s+is|\s+are)|(?:the|this)\s+(?:image|photo|picture|scene)\s+(?:shows|contains|depicts|has|includes)"
+    r"|(?:i|we|you)\s+(?:can\s+)?see)\s+"
+)
+_LABELLED = re.compile(
+    r"\A\**(?:human[\s-]object\s)?(?:interaction|hoi|relation(?:ship)?|triplet|pair)\s*#?\d{1,3}\s*[.:)]\s*", re.I
+)
 _DATA = re.compile(r"[{}]|</|/>|\w[\"']\s*:")
 _LONGEST = 300
 _END = re.compile(r"[.;!?]\s+")
@@ -137,14 +190,34 @@ def interactions_of_sentences(marked: MarkedText) -> Reading:
     names, adjacent = names_in(sentences), adjacent_names(sentences)
     words = {mark: name.split(None, 1)[-1] for name, mark in names.items() if NUMBERED.match(name)}
     names |= {name.split(None, 1)[0]: mark for name, mark in names.items() if mark in words}
+    ids, nouns, unknown = legend_of(sentences)
+    adjacent = {i: {k: mark for k, mark in found.items() if k not in unknown} for i, found in adjacent.items()}
+    names = {name: mark for name, mark in names.items() if mark not in nouns and name not in unknown} | ids
+    words |= nouns
     people: list[int] = []
+    listed, listed_at, entries = dict[str, int](), -2, list[tuple[str, int]]()
     for i, sentence in enumerate(" ".join(line.split()) for line in sentences):
         marks = [int(mark[1]) for mark in MARK.finditer(sentence)]
+        if stated := listed_names(sentence):
+            entries, listed_at = [*(entries if i == listed_at + 1 else ()), *stated], i
+            counts = [name for name, _ in entries]
+            listed = {name: mark for name, mark in entries if counts.count(name) == 1}
+            people = [mark for name, mark in listed.items() if is_person(name)]
+            people = people if len(people) == 1 else []
+            continue
         if len(marks) > 1 and numbered_list(sentence, len(marks)):
             continue
-        if not marks and len(names) > 1:
-            own_names = adjacent.get(i, {})
+        if not marks and len(names | listed) > 1:
+            own_names = adjacent.get(i, {}) | listed
             sentence = insert_marks(add_person(sentence, own_names), names | own_names, words)
+            mentions = [*map(int, MARK.findall(sentence))]
+            noun = (
+                (nouns | {mark: name for name, mark in listed.items()}).get(mentions[0], "")
+                if len(mentions) > 1
+                else ""
+            )
+            if noun and not is_person(noun) and " by " not in sentence:
+                continue  # a relation between things, or an act of a thing: "The horse carries the man"
         people = _read_sentence(marked, sentence, people, reading)
     if not reading.items:
         found = f"{len(marked.boxes)} boxes without words for an interaction"
@@ -201,8 +274,9 @@ def _split_at_last_end(text: str) -> tuple[str, str, str]:
 
 
 def _is_only_person(words: str) -> bool:
-    """Return whether words name a person and say nothing else: "and a young woman"; not "hugs a man"."""
-    *modifiers, head = numberless(_clause(words.strip(" ,"))).split() or [""]
+    """Return whether words before a mark only name a person: "and a young woman at"; not "hugs a man"."""
+    words = FIELD_LABEL.sub(" ", words.strip(" ,;().") + _MARKED).strip(f" ({_MARKED}")
+    *modifiers, head = numberless(_clause(words)).split() or [""]
     return is_person(head) and len(modifiers) < LONG_NOUN and not any(is_person(w) or can_be_verb(w) for w in modifiers)
 
 
@@ -344,7 +418,7 @@ def _predicates(marked: MarkedText) -> Iterator[Pair | Problem]:
             yield Pair(Entity(human), Entity(thing), subject, target, (Verb(match[1]),), "", is_relation=True)
 
 
-_RULE = re.compile(r"[ \t]*\|?[ \t]*:?-{2,}:?[ \t]*(?:\|[ \t:-]*)*")
+_RULE = re.compile(r"[ \t]*(?:\|[ \t]*:?-+:?|:?-{2,}:?|:-:?|-:)[ \t]*(?:\|[ \t:-]*)*")
 _CELL = re.compile(r"<t[hd]\b[^<>]{0,200}>([^<>]{0,500})</t[hd]>")
 _TAG = re.compile(
     r"<(/?)([A-Za-z][\w-]{0,40})((?:\s+[\w-]{1,40}\s*=\s*(?:\"[^\"<>]{0,300}\"|'[^'<>]{0,300}'))*)\s*(/?)>"
@@ -465,6 +539,12 @@ _TITLE = re.compile(r"(?:#+|\*\*|\d{1,3}[.)])\s*(?:\*\*)?(?:\d{1,3}[.):]\s*)?((?
 _OPENS = re.compile(r"[\s-]*[\"'*]{0,3}([A-Za-z][\w ]{0,30})[\"'*]{0,3}\s*:\s*")
 _BLOCK = re.compile(r":[ \t]*\n" + r"[ \t]*-[ \t]+(\d{1,5}(?:\.\d{1,9})?)[ \t]*(?:\n|\Z)" * 4)  # YAML's list of lines
 _WIDEST = 20
+_SIDE_BOX = re.compile(  # "Object (horse): [b]", "Object: horse, bounding box = [b]", "Human: (box: [b])"
+    r"(?i)\b(?P<key>[a-z][\w ]{0,30}?)\s?(?:\((?P<noun>[a-z][a-z '-]{1,40})\))?\s?[:=]\s*"
+    r"[\"']?(?P<words>[a-z][a-z '-]{0,40}?)??[\"']?[\s,;—–-]{0,4}(?:\bat\s+)?"
+    r"(?P<open>[\[({])?(?:\b(?:the\s+)?(?:bounding[\s_]?box|bbox|box|coordinates|location|position)(?:\s+is)?[\s:=→—–-]{0,4})?"
+    r"(?P<box>[\[({<]\s*-?\d[^\[\](){}<>\n]{5,80}[\])}>])(?(open)[\])}]?)(?P<end>\.(?=\s))?"
+)
 _GAP = re.compile(rf"\s{{{_WIDEST},}}")  # wider gaps are shortened, because they are slow to match
 LONGEST, _LONGEST_REPLY = 20_000, 2000  # characters of a text, and of a reply about one pair, that are read
 
@@ -532,18 +612,20 @@ def _key_value_items(text: str) -> list[dict[str, Any]]:
         return []
     fields: list[tuple[str, Any]] = []
     outer: list[tuple[int, str]] = []  # indent and key of lines that only open a level
-    for line in text.split("\n"):
+    lines = text.split("\n")
+    for line, following in zip(lines, [*lines[1:], ""], strict=True):
         indent = len(line) - len(line.lstrip(" -"))
         while outer and outer[-1][0] >= indent:
             outer.pop()
         if (level := _OPENS.fullmatch(line)) and meaning(level[1]).side and not meaning(level[1]).part:
             outer.append((indent, level[1]))
         prefix = f"{outer[-1][1]} " if outer else ""
-        body = LEAD.sub("", line).replace("**", "").replace("`", "")
+        body = _SIDE_BOX.sub(_side_and_box, _plain_line(line)[:1000])
         first = len(fields)
-        if (title := _TITLE.fullmatch(line)) and not meaning(title[1]).part:
+        is_title = line[:1].isalpha() and line.split()[0].endswith("ing") and _SIDE_BOX.match(_plain_line(following))
+        if (title := _TITLE.fullmatch(f"# {line}" if is_title else line)) and not meaning(title[1]).part:
             fields.append(("title", title[1].strip(" *:")))
-        for match in _PAIR.finditer(body[:1000]):
+        for match in _PAIR.finditer(body):
             info = meaning(match["key"])
             if info.part or info.side or is_verdict(match["key"]) or box_of(match["value"]) is not None:
                 lead = body[: match.start()].strip(" -–—:;,.(")
@@ -551,6 +633,20 @@ def _key_value_items(text: str) -> list[dict[str, Any]]:
                     fields.append(("phrase", lead))
                 fields.append((prefix + match["key"].strip(), match["value"].strip().strip("\"'*` .")))
     return [_drop_ambiguous_keys(item) for item in _group_items(fields)]
+
+
+def _plain_line(line: str) -> str:
+    return LEAD.sub("", line).replace("*", "").replace("`", "")
+
+
+def _side_and_box(match: re.Match[str]) -> str:
+    """Return "Object: horse [b]" for the words of a side and its box; the unchanged text if they are not certain."""
+    words = match["words"] or match["noun"] or ""
+    is_legend = match["noun"] and (match["words"] or match["key"][-1].isdigit())  # "Object 1 (horse): [b]"
+    side, part, _ = meaning(match["key"])
+    is_certain = not part and (not words or (bool(side) and not is_legend))
+    end = ";" if match["end"] else ""
+    return f"{match['key']}: {words} {match['box']}{end}" if is_certain and is_label(words) else match[0]
 
 
 def _drop_ambiguous_keys(item: dict[str, Any]) -> dict[str, Any]:
