@@ -299,7 +299,7 @@ class Benchmark:
 
     @cached_property
     def object_order(self) -> Indices:
-        """(objects,) index into ``objects`` of object 0, 1, ... in files that use indices instead of object IDs."""
+        """(objects,) for files that number objects from 0 without gaps: element i is the index into ``objects`` of object i."""
         return positions(self.object_ids.values(), self.objects)
 
     @cached_property

@@ -56,7 +56,7 @@ def _published(dataset: str, ratio: float, seed: int, number: int) -> ClassSplit
 
 
 def file_order(data: Benchmark) -> Indices:
-    """Return (V, O) sort keys that order the pairs of V verbs and O objects by object ID, then verb ID, in files."""
+    """Return (V, O) sort keys of (verb, object) pairs: files list the pairs by object ID, and then by verb ID."""
     object_number = np.empty(len(data.objects), np.int64)
     object_number[data.object_order] = np.arange(len(data.object_order))
     object_number = object_number[: len(data.classes.objects)]

@@ -338,8 +338,8 @@ def diagnose(
         seeds: number of seeds over which results are averaged, 1 to 1000.
         no_interaction: whether the no_interaction classes take part: ``exclude`` or ``keep`` (IJCV
             paper 2.4 and 6.6).
-        similarity: name of a shipped map or baseline, a map's folder, or "dataset": the benchmark's own map, for the
-            semantic part. None omits this part.
+        similarity: map for the semantic part: name of a shipped map or baseline, a map's folder, or "dataset" (the
+            benchmark's own map). None omits the semantic part.
         protocol: the semantic protocol: ``shoe``, ``shoe-robust`` or ``shoe-literal``.
         by: ``class`` if classes are those of the class table, or ``role`` if a class is an action with a role, as in
             the scoring of V-COCO (without the semantic part and ``action_scores``). By default ``role`` for predictions
@@ -347,7 +347,7 @@ def diagnose(
         pairs: pairs of the model from a separate file (``read_pairs``), by default the pairs of the triplets.
         action_scores: (n,) interaction scores of the triplets (``read_action_scores``), by default those of ``pairs``.
         rules: rules for counting pairs, by default those of the papers' toolbox.
-        notes: notes on reading the predictions, for signature and ``notes``; by default those of ``predictions``.
+        notes: notes on reading the predictions, shown in signature and report; by default those of ``predictions``.
 
     Returns:
         A diagnosis whose parts are computed on first use.

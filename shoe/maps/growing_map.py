@@ -72,8 +72,8 @@ class Draft:
     ) -> Self:
         """Create a draft from a map; the arguments are as for :func:`shoe.maps.complete.complete`.
 
-        If the map's last completion was for the same ``purpose`` by the same raters, it is continued. Raise OptionError
-        if a rater has the same name as a rater of the map, and another model.
+        If the last completion of the map had the same ``purpose`` and raters, the draft continues this completion.
+        Raise OptionError if a rater has the name of a rater of the map, but a different model.
         """
         columns = all_columns(similarity, raters)
         active, old = [rater.name for rater in raters], range(len(similarity.raters))

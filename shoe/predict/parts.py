@@ -72,9 +72,9 @@ class Files:
         return records
 
     def clear(self, *, boxes: bool) -> None:
-        """Remove the files of pairs, and empty folders, of all shards; ``boxes``: also the files of detections.
+        """Remove the pair files of all shards, and with ``boxes`` their detection files, then folders that are empty.
 
-        Files that are being written stay. A shard removes nothing.
+        In a process that runs only one shard, nothing is removed. Files that are being written are kept.
         """
         if self.whole is None:
             for path in [*self._parts(_PAIRS), *(self._parts(_DETECTIONS) if boxes else ())]:

@@ -140,8 +140,9 @@ class ReadNotes:
         native_lines: for a native table, the report lines about the original file, which the table stores.
         numbering: name of the applied numbering by part, such as {"objects": "coco-0"}; empty if the file has words.
         chosen_numbering: numberings chosen by the user, such as "verbs=hico-det-1"; "" if the format decides.
-        verbs_with_roles: verbs of the file and each triplet's (n,) index, if verbs state roles ("hold obj"); else None.
-        unread: by ignored key or column, the number of cases of each value; values after the fifth count as "...".
+        verbs_with_roles: if verbs state roles ("hold obj"), the verbs of the file, and the (n,) index of the verb of
+            each triplet; else None.
+        unread: for each ignored key or column, how often each value occurs; after five values, the others as "...".
         predictor: description of the model and settings in the first line of a file of ``shoe predict``.
         predictor_digest: first 8 hex digits of the SHA-256 of this first line; "" for other files.
         remarks: the notes by their code.
@@ -192,7 +193,7 @@ class ReadNotes:
             example: text to be counted in the examples of the note; "" for none.
             count: number of cases.
             first: text about the first case; ignored if the note already has a text about its first case.
-            second: number to be added to the second number of the note.
+            second: number to be added to the number at ``{second}`` in the sentence of the note.
         """
         if count:
             examples = Examples({example: count} if example else {})

@@ -408,7 +408,7 @@ class Candidate(ResponseBody, frozen=True):
 
 
 class Resolution(ResponseBody, frozen=True):
-    """Candidate senses of a word as one part of speech, the senses used for scoring first."""
+    """Candidate senses of a word as one part of speech; the senses that scoring uses are listed first."""
 
     word: str
     part: Literal["verb", "object"]

@@ -292,12 +292,12 @@ def numberless(label: str) -> str:
 
 
 def entity_of(value: Any, key: object, side: str, *, holds_more: bool = False) -> Entity | None:
-    """Parse a box, or an object with one box and its label; return None for other values.
+    """Parse a box, or a JSON object with one box and its label; return None for other values.
 
     Args:
         key: key of the value.
         side: "human", "subject" or "object"; "" if unknown.
-        holds_more: whether an object that also contains a list, such as the interactions of a person, is accepted.
+        holds_more: whether a JSON object that also contains a list, such as the interactions of a person, is accepted.
     """
     if type(value) not in (str, list, dict):
         return None

@@ -152,7 +152,7 @@ class Curation:
     """Options of :func:`curate`, which selects regions that show exactly one concept.
 
     Attributes:
-        merge_at: similarity from which two actions of an object are merged.
+        merge_at: two actions of an object are merged if their similarity is at least this value.
         part_share: concept b implies a more frequent concept a if at least this fraction of the regions of b shows a.
         smallest: smallest area of a human or object box, in square pixels; 32 x 32 is COCO's limit for small objects.
     """
@@ -456,7 +456,7 @@ class Built:
 
     Attributes:
         merged: (action, object) of each merged concept.
-        too_few: number of concepts with regions, but without problems, as a side has fewer than seven images.
+        too_few: number of concepts without problems, because fewer than seven images show, or do not show, them.
     """
 
     problems: Problems

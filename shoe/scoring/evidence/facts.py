@@ -403,7 +403,7 @@ class Nearest:
     def by_similarity(self, ap: Mapping[str, Floats]) -> list[Range]:
         """Return the mean AP of the unseen classes in each range of similarity to the nearest seen class.
 
-        ``ap`` contains the (K,) AP per class by the name of the protocol; NaN is left out of the mean.
+        ``ap`` contains the (K,) AP of the classes for each protocol, by its name; NaN is left out of the mean.
         """
         ranges = []
         for low, high in pairwise(EDGES):
