@@ -299,7 +299,7 @@ class Benchmark:
 
     @cached_property
     def object_order(self) -> Indices:
-        """(objects,) for files that number objects from 0 without gaps: element i is the index into ``objects`` of object i."""
+        """(objects,) index into ``objects`` of each index 0, 1, ... that some files use instead of object IDs."""
         return positions(self.object_ids.values(), self.objects)
 
     @cached_property

@@ -30,7 +30,7 @@ def build(
     ] = None,
     similarity: options.Similarity = "dataset",
     name: Annotated[str | None, Option(help="Prefix of the file names. Default: CLASS-TABLE_SPLIT.")] = None,
-    images: Annotated[str, Option(help="Folder to put before the image names in the problem files.")] = "",
+    images: Annotated[str, Option(help="Path to write before the image names in the problem files.")] = "",
     seen: Annotated[
         list[Path] | None,
         Option(help="Problem file of a training set, whose actions and objects count as seen. May be repeated."),

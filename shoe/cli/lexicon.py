@@ -47,9 +47,9 @@ def build(
     Example: shoe lexicon build surgery.lexicon --from surgery.tsv
 
     FILE is WN-LMF (Open English WordNet, Open Multilingual Wordnet), a table of Open Multilingual Wordnet (.tab), OBO,
-    OWL, SKOS (needs `pip install 'shoe-eval[lexicon]'`), UMLS RRF files, or a table with the columns id and names (required), gloss,
-    parents, pos, kind, links. The words of a .tab file always refer to the concepts of WordNet 3.0. To use the lexicon,
-    run `shoe --lexicon OUT COMMAND`.
+    OWL, SKOS (needs `pip install 'shoe-eval[lexicon]'`), UMLS RRF files, or a table with the columns id and names
+    (required), gloss, parents, pos, kind, links. The words of a .tab file always refer to the concepts of WordNet 3.0.
+    To use the lexicon, run `shoe --lexicon OUT COMMAND`.
     """
     from shoe.core.io.files import atomic_write
     from shoe.lexicon.building import build as building

@@ -409,7 +409,7 @@ class Cluster:
         gpus = [machine.get("GPU", 0.0) for machine in machines]
         if self.gpus > max(gpus, default=0.0):
             found = f"a cluster with {max(gpus, default=0.0):g} GPUs per machine"
-            raise OptionError(f"--gpus {self.gpus:g}: found {found}, expected a machine with at least that many")
+            raise OptionError(f"--gpus {self.gpus:g}: found {found}, expected a machine with {self.gpus:g} GPUs")
         slots: float = sum(machine.get("CPU", 0.0) for machine in machines)
         if is_local and self.gpus:
             slots = sum(int(each / self.gpus + 1e-9) for each in gpus)

@@ -164,7 +164,7 @@ class Budget:
             return part
 
     def take_back(self, part: "Budget") -> None:
-        """Add attempts and cost of ``part``, a budget from :meth:`lease`, to this budget; release the unused rest of ``part``."""
+        """Add attempts and cost of ``part``, from :meth:`lease`, to this budget, and release the rest of ``part``."""
         with self._lock:
             self._in_flight -= 1
             self.requests += part.requests - (part.max_requests or 0)

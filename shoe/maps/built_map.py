@@ -172,7 +172,7 @@ class BuildRun(Document, frozen=True):
 
 
 class MapBuilt(Account, frozen=True, kw_only=True):
-    """Result of ``shoe map build``: plan, numbers of questions by state for each rater's column, and counts of this run."""
+    """Result of ``shoe map build``: plan, number of questions of each rater by state, and counts of this run."""
 
     columns: list[Column]
     run: BuildRun

@@ -179,7 +179,7 @@ def test_what_problems_cannot_be_asked_from(lab: Path, tmp_path: Path) -> None:
     new = "study", "bongard", tmp_path / "study"
     given = *files_of(lab), "--images", lab / "images"
     refused(
-        run(*new, *given, "--raters", "2"), "--raters: found 2, expected at least 3, the number of testers per problem"
+        run(*new, *given, "--raters", "2"), "--raters: found 2, expected at least 3, as each problem has 3 testers"
     )
     refused(run(*new, *files_of(lab), "--images", tmp_path), "000.jpg: found no such image")
     refused(run(*new, *given, "--images", tmp_path / "none"), "none: found no such folder")

@@ -30,7 +30,7 @@ _PADDING = b"\x35\xd9"  # ID of the extra field for padding that Android's zipal
 
 
 def write_native(table: Interactions, path: str | Path, notes: bytes = b"") -> None:
-    """Write a table, except its ``roles`` and ``bad``, and notes as JSON (b"" for none) to a native file, atomically."""
+    """Write a table, except ``roles`` and ``bad``, and notes as JSON (b"" for none) to a native file, atomically."""
     arrays: dict[str, NDArray[Any]] = {name: np.ascontiguousarray(getattr(table, name)) for name in _ARRAYS}
     header = {
         "shoe": _VERSION,
