@@ -313,7 +313,7 @@ def new_problem_study(
     problem, or two files have the same name.
     """
     if raters < testers:
-        raise OptionError(f"--raters: found {raters}, expected at least {testers}, as each problem has {testers} testers")
+        raise OptionError(f"--raters: found {raters}, expected at least {testers} ({testers} testers per problem)")
     if len(set(names := [path.name for path in files])) < len(files):
         raise OptionError(f"problem files: found the same name twice in {', '.join(names)}, expected different names")
     first = random_numbers(_SIDES_STREAM + (1 << 18) + (seed << 8), (len(problems),)) % np.uint64(2)
