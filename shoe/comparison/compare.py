@@ -345,7 +345,9 @@ class GroupDifference(Document, frozen=True):
 def mean_differences(
     names: Sequence[str], group: NDArray[np.integer], truths: Indices, before: Floats, after: Floats
 ) -> list[GroupDifference]:
-    """Return the mean AP of two models for groups of classes, sorted by descending gain of the second model.
+    """Return the mean AP of two models over the classes of each group, by descending gain of the second model.
+
+    Only classes with an AP in both models count; groups without such a class are left out.
 
     Args:
         group: (K,) index into ``names`` of each class.

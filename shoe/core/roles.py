@@ -124,9 +124,12 @@ class RolePredictions:
     def repeats(self) -> int:
         """Number of person boxes whose image, boxes and scores all equal those of an earlier person box."""
         first = first_equal(as_bits(np.column_stack([self.image, self.person_boxes, self.agent, self.score])))
-        later = np.flatnonzero(first != np.arange(len(first)))
-        pairs = (np.nan_to_num(self.boxes[self.role[rows]]) for rows in (later, first[later]))
-        return int(np.equal(*pairs).all(axis=(1, 2)).sum())
+        rows = np.flatnonzero(np.bincount(first)[first] > 1)
+        if not len(rows):
+            return 0
+        boxes = np.nan_to_num(self.boxes[self.role[rows]]).reshape(len(rows), -1)
+        first = first_equal(as_bits(np.column_stack([first[rows], boxes])))
+        return int((first != np.arange(len(rows))).sum())
 
     def select(self, rows: Mask) -> RolePredictions:
         """Return only the person boxes marked in the (n,) mask ``rows``; ``images`` and ``boxes`` stay unchanged."""

@@ -51,7 +51,7 @@ class Connection:
             raise _lost(f"{missing} does not answer any more")
 
     def missing(self) -> str:
-        """Return the part of the cluster (head, raylet or server) that refuses a connection; "" if all parts accept."""
+        """Return the first part of the cluster that accepts no connection, as text ("its head at ..."); "" for none."""
         for name, address in self._addresses.items():
             host, _, port = address.rpartition(":")
             try:

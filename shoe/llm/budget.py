@@ -67,7 +67,7 @@ def usage_of(raw: Mapping[str, Any]) -> Usage | None:
 
 
 def bound_of(sampling: Mapping[str, Any]) -> int | None:
-    """Return the largest number of tokens of an answer that sampling parameters allow; None if they set no limit."""
+    """Return the token limit of an answer in sampling parameters: the first of ``BOUNDS`` that is set; None without."""
     return next((n for name in BOUNDS if isinstance(n := sampling.get(name), int)), None)
 
 

@@ -303,7 +303,7 @@ class Ledger:
         return None
 
     def parsed(self, entry: Mapping[str, Any]) -> tuple[bytes, Sequence[int]]:
-        """Return (concatenated keys, states) of the questions in a line with an answer; raise ValueError if invalid."""
+        """Return (concatenated keys, states) of an answer line's questions; invalid lines raise various errors."""
         keys, states = bytes.fromhex("".join(entry["keys"])), self.parse(entry)
         if not len(states) == len(entry["keys"]) == len(keys) / KEY_BYTES:
             raise ValueError("the answer does not match the questions")

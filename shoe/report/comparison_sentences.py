@@ -45,7 +45,7 @@ def legend(found: Comparison) -> str:
 
 
 def model_notes(found: Comparison) -> list[str]:
-    """Return each distinct note on how predictions were read, after the names of the models that have this note."""
+    """Return each distinct warning or note of the runs, after the names of its models, or "all models"."""
     models: dict[str, list[str]] = {}
     for run in found.runs:
         for note in run.notes:

@@ -454,7 +454,7 @@ class Client:
         return self._do(_get(_path(run), Run))
 
     def runs(self, *, state: str | None = None, after: str | None = None, limit: int = 50) -> list[Run]:
-        """Return a page of the team's runs and public runs, the latest first.
+        """Return a page of the team's runs and public runs (for administrators: all runs), the latest first.
 
         Args:
             state: return only runs in this state, for example "done" (default: all states).

@@ -119,6 +119,11 @@ def test_shifted_actions_repeats_and_unread_keys(tmp_path: Path, truth: GroundTr
     assert "of the verbs agree" in line
     twice = scored(tmp_path, [*records, *records[:50]], truth)
     assert profile(twice).repeats == 50
+    moved = next(record for record in records if any(record["hold_obj"][:4]))
+    moved = moved | {"hold_obj": [0.0, 0.0, 9.0, 9.0, moved["hold_obj"][4]]}
+    assert (
+        scored(tmp_path, [*records, moved, moved], truth).repeats == 1
+    )  # the role box differs from the first record's
     extra = scored(tmp_path, [record | {"hold_object": record["hold_obj"]} for record in records], truth)
     assert extra.notes is not None
     assert list(extra.notes.unread) == ["hold_object"]

@@ -178,9 +178,7 @@ def test_problems_are_answered_by_keyboard_collected_and_kept(lab: Path, browser
 def test_what_problems_cannot_be_asked_from(lab: Path, tmp_path: Path) -> None:
     new = "study", "bongard", tmp_path / "study"
     given = *files_of(lab), "--images", lab / "images"
-    refused(
-        run(*new, *given, "--raters", "2"), "--raters: found 2, expected at least 3 (3 testers per problem)"
-    )
+    refused(run(*new, *given, "--raters", "2"), "--raters: found 2, expected at least 3 (3 testers per problem)")
     refused(run(*new, *files_of(lab), "--images", tmp_path), "000.jpg: found no such image")
     refused(run(*new, *given, "--images", tmp_path / "none"), "none: found no such folder")
     assert not (tmp_path / "study").exists()

@@ -37,7 +37,7 @@ def accompanies(main: Clause, other: Clause) -> bool:
 
 
 def is_fronted(clause: Clause) -> bool:
-    """Return whether a clause is subordinate and precedes its subject: "while eating" in "while eating, she ..."."""
+    """Return whether a clause begins with "while" or similar words, without a subject: "while eating"."""
     return clause.kind == "subordinate" and clause.apart and clause.subject is None
 
 

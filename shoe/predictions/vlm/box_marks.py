@@ -225,7 +225,10 @@ def _lexname(*nouns: str) -> str:
 
 @lru_cache(8192)
 def is_thing(label: str) -> bool:
-    """Return whether the first sense of a label is something visible and tangible: "wine glass"; not "data"."""
+    """Return whether the first sense of a label, or else of its last word, is an animal, artifact, plant or the like.
+
+    True for "bottle" and "red umbrella"; False for "data", "man" and "water".
+    """
     words = text.tokens(text.plain(label[:200]))
     return bool(words) and _lexname("_".join(words), words[-1]) in _THINGS
 

@@ -88,7 +88,10 @@ STANDARD_KEYS = ("image", "human_box", "object_box", "verb", "object", "phrase",
 
 
 def role(key: str) -> str | None:
-    """Return "human_box", "object_box" or "box" for a box key; else its part, its side or the standard key, or None."""
+    """Return "human_box", "object_box" or "box" for a box key; else its kind of value ("verb", "score") or its side.
+
+    For other keys, return the key itself if it is a standard key, else None.
+    """
     info = meaning(key)
     if info.part == "box":
         return "object_box" if info.side == "object" else "human_box" if info.side else "box"
@@ -169,7 +172,7 @@ def is_prompt(key: object) -> bool:
 
 @lru_cache(8192)
 def is_metadata(key: object) -> bool:
-    """Return whether a key is for a prompt, ground truth or metadata, so that its value is no part of an answer."""
+    """Return whether a word of a key stands for a prompt, ground truth or metadata: "gt_box", also "model_output"."""
     words = meaning(key).words
     return not (_PROMPT.isdisjoint(words) and _TRUTH.isdisjoint(words) and _METADATA.isdisjoint(words))
 

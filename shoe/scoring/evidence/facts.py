@@ -404,6 +404,7 @@ class Nearest:
         """Return the mean AP of the unseen classes in each range of similarity to the nearest seen class.
 
         ``ap`` contains the (K,) AP of the classes for each protocol, by its name; NaN is left out of the mean.
+        A protocol without a value in a range is missing in the ``map`` of this range.
         """
         ranges = []
         for low, high in pairwise(EDGES):

@@ -69,7 +69,10 @@ class Level(Document, frozen=True):
 
     @classmethod
     def from_rankings(cls, number: int, rows: Mapping[str, Mapping[str, Ranking]]) -> Self:
-        """Return a level with the differences of all measures; ``rows`` are statistics by measure, then by name."""
+        """Return a level of ``number`` ranked units, with the differences between every two measures.
+
+        ``rows`` are statistics by measure, then by name of the statistic ("accuracy").
+        """
 
         def summary(ranking: Ranking, figure: str) -> Figure:
             share = figure in ("accuracy", "soft")  # the interval is clipped to the possible values
