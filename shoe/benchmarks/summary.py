@@ -215,8 +215,8 @@ def summary(file: str, truth: GroundTruth) -> DatasetInfo:
 
     ``pairs``: annotated box pairs, before and after merging pairs of the same object with IoUs of at least 0.5.
     ``overlapping_triplets``: likely duplicate annotations, with IoUs of at least 0.5 to an earlier triplet of the same
-    class and image. ``rare_recounted``: only for a training set, if the class table has rare classes. ``published``:
-    only for a known split.
+    class and image. ``rare_recounted``: number of classes that are rare by the counts of this file; only for a
+    training set, if the class table has rare classes. ``published``: published counts; only for a known split.
     """
     table, classes = truth.interactions, truth.classes
     present = truth.triplets_per_class > 0

@@ -42,7 +42,7 @@ def build(
     seed: Annotated[int, Option(min=0, max=2**20, help="Random seed of hold-out and sampling.")] = 0,
     overlap: Annotated[
         int | None,
-        Option(min=1, help="Reject a problem that shares this many images with another. Default: 2; with --train 3."),
+        Option(min=1, help="Reject a problem that shares this many images with another. Default: 2, or 3 for --train."),
     ] = None,
     most: Annotated[int, Option(min=1, help="Maximum number of problems per concept.")] = 100,
     rejections: Annotated[

@@ -133,8 +133,8 @@ def predict(
     confidence: Annotated[
         str | None,
         Option(
-            help="Score of an answer: mean, first, product or minimum (of token probabilities; --way phrase), yes or "
-            "letter (probability of the answer; --way yes-no, letters), or none."
+            help="Score of an answer. --way phrase: mean, first, product or minimum of the token probabilities. --way "
+            "yes-no: yes; --way letters: letter (its probability). For all: none."
         ),
     ] = None,
     detector_power: Annotated[

@@ -52,8 +52,8 @@ class Point:
     """Metrics of M models under one setting.
 
     Attributes:
-        figures: one value per model for each metric: "map", "mf1" and, for the option "threshold", "strict". None if
-            the value cannot be measured. Metrics that the option cannot change are absent.
+        figures: one value per model for "map" (SHOE-mAP), "mf1" (SHOE-mF1) and, if the option is "threshold",
+            "strict" (mAP). None if the value cannot be measured. Metrics that the option cannot change are absent.
     """
 
     setting: Setting

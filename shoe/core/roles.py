@@ -141,7 +141,7 @@ class RolePredictions:
 
         A person is bad if the person box is invalid; a role of a valid person is bad if it has a score and an invalid
         box. "drop" leaves both out; under "count", they match nothing. Placeholders (:meth:`is_placeholder`) are valid
-        role boxes. Infinite scores, which are not counted, become NaN under "drop", and rank last under "count".
+        role boxes. Infinite scores become NaN under "drop", and rank last under "count"; they are not in the number.
         """
         person, box = (
             np.asarray(np.isfinite(boxes).all(axis=1) & (boxes[:, :2] < boxes[:, 2:]).all(axis=1))

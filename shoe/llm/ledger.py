@@ -197,7 +197,7 @@ class Ledger:
 
     @property
     def asking_again(self) -> list[str]:
-        """States in the latest "ask again" event ("unparsable", "refused"); [] if "asked again" has ended it."""
+        """States ("unparsable", "refused") whose questions are being asked again, by the latest event; [] for none."""
         events = [event for event in self.events if event["event"] in (ASK_AGAIN, ASKED_AGAIN)]
         return events[-1].get("states", []) if events else []
 

@@ -58,9 +58,9 @@ class Bucket:
         self._paid_until = 0.0
 
     def spend(self, amount: float) -> float:
-        """Book an amount; return the seconds to wait before it may be used, until all earlier amounts are covered.
+        """Reserve an amount; return the seconds to wait until the rate covers it and all earlier reservations.
 
-        The amount of one second is saved up while nothing is booked.
+        While nothing is reserved, at most the amount of one second accumulates.
         """
         if self._per_second is None:
             return 0.0
@@ -110,7 +110,7 @@ class Gate:
         self._admit()
 
     async def start(self, tokens: float) -> bool:
-        """Wait until rate limits and pauses allow an admitted request of ``tokens`` tokens; return False if stopped."""
+        """Wait until rate limits and pauses allow a request of ``tokens`` tokens; return False if stopped."""
         wait = max(self._requests.spend(1), self.tokens.spend(tokens))
         if wait:
             await self.sleep(wait)

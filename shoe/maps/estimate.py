@@ -38,7 +38,7 @@ class Range(Document, frozen=True):
 
     @classmethod
     def exactly(cls, value: float) -> Range:
-        """Return the range whose three values are all ``value``."""
+        """Return the range whose low, likely and high value are all ``value``."""
         return cls(value, value, value)
 
     def each(self, change: Callable[..., float], *others: Range) -> Range:

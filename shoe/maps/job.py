@@ -117,11 +117,11 @@ def known(raters: Raters, plans: Plans, *, sample: int | None = None) -> Outcome
 def rate_pairs(
     raters: Raters, pairs: Mapping[Part, Sequence[tuple[str, str]]], budget: Budget, display: Progress | None = None
 ) -> dict[Part, RatedPairs]:
-    """Rate pairs of synsets with all raters; the prefilter of raters.toml applies, without its sample.
+    """Rate pairs of synsets; return them with one column of ratings per name in ``raters.columns``.
 
-    ``pairs`` are (class synset, synset) names, by part of speech; pairs of a synset with itself are ignored, and an
-    unknown name raises OptionError. Return the pairs, by part of speech, with one column of ratings per name in
-    ``raters.columns``. A pair without any rating is omitted, unless all raters finally failed to rate it.
+    ``pairs`` are (class synset, synset) names, by part of speech, as is the result. Pairs of a synset with itself are
+    ignored, and an unknown name raises OptionError. With a prefilter in raters.toml, only the first rater rates a pair
+    that it rates 0. A pair without any rating is omitted; it is included if all raters have tried it and failed.
     """
     plans = {part: plan_pairs(part, names) for part, names in pairs.items()}
     outcome = rate(raters, plans, budget, display, sample=0)

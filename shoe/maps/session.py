@@ -176,11 +176,11 @@ class RaterSession:
     def rate(
         self, wanted: Sequence[tuple[Plan, Indices]], budget: Budget, tally: Tally, say: Callable[[str], None]
     ) -> list[Answered]:
-        """Copy answers from the user's cache, send the other questions to the rater, and return all its answers.
+        """Copy cached answers into the ledger, send the other questions to the rater, and return all its answers.
 
         ``wanted`` are plans, each with the indices of n of its questions. Return two (n, repeats) arrays per plan: the
         rating 0 to 4, or a negative :class:`~shoe.llm.ledger.State`, of each question; and whether its answer came from
-        the cache. If ``budget.reason`` is "known", no question is sent, and cached answers are used without a copy.
+        the cache. If ``budget.reason`` is "known", no question is sent, and cached answers are not copied.
         Raise ShoeError if the rater cannot continue, or the ledger cannot be read or written.
         """
         for ledger in self._earlier:

@@ -324,7 +324,7 @@ _COUNTS = ("images", "triplets", "combinations")
 
 
 def print_split(folder: str, card: DatasetSplit, to: Console) -> None:
-    """Print the sizes of training and test set before and after a split by combinations, and what both sets share."""
+    """Print the sizes of training and test set before and after a split, and the combinations that both sets share."""
     print_line(to, f"{folder}: {card.dataset}, split by combinations with seed {card.seed}", "bold")
     made = table("", *(f"{name}, {part}" for name in _COUNTS for part in PARTS))
     for title, parts in (("original", card.original), ("split", card.statistics)):

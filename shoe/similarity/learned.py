@@ -48,8 +48,8 @@ class LearnedPart:
         levels: (S, ceil(C / 2)) level 0 to 15 of the predicted rating of each pair, two per byte: column k has class
             2 k in its lower four bits and class 2 k + 1 in its upper four bits (:func:`pack_levels`).
         ratings: (16, 5) fraction of each rating 0 to 4 per level; the mean rating increases with the level.
-        shared: (2,) fraction of the variance of prediction errors, as normal deviates, that all pairs of a class have
-            in common, and fraction that all pairs of a sense have in common.
+        shared: (2,) parts of the variance of prediction errors, which are given as normal deviates: the fraction common
+            to all pairs of one class, and the fraction common to all pairs of one sense.
     """
 
     classes: Ints

@@ -18,6 +18,7 @@ from shoe.lexicon import text
 from shoe.predictions import read_predictions, read_predictions_with_notes, write_predictions
 from shoe.predictions.formats.registry import FORMATS, NATIVE
 from shoe.predictions.vlm.columns import are_percent
+from shoe.predictions.vlm.labels import split_label
 from shoe.predictions.vlm.verdicts import split_verdict
 from tests.predictions import samples
 from tests.predictions.samples import rows
@@ -61,12 +62,13 @@ def in_classes(table: Interactions, seed: int) -> Interactions:
 @pytest.mark.parametrize("form", WORDS)
 @given(table=tables())
 def test_words_come_back_exactly(tmp_path: Path, form: str, table: Interactions) -> None:
-    """Words that mean no action, yes or no, numbers in place of words, and scores in percent are read as such."""
+    """Words for no action, yes or no, numbers in place of words, markup and scores in percent are read as such."""
     spoken = [text.tokens(text.plain(verb)) for verb in table.verbs]
     assume(not any(text.denies(words) or text.names_no_action(words) for words in spoken))
     words = (*table.verbs, *table.objects)
     assume(not any(word.strip().lstrip("+-").replace(".", "").isdecimal() for word in words))
     assume(not any(split_verdict(word)[1] is not None for word in words))
+    assume(all(split_label(word)[0] == word and (not word or any(map(str.isalnum, word))) for word in words))
     assume(not are_percent(table.score))
     table = with_names(table, ["a b.png", 'c"d.jpg', "HICO_test2015_00000002.jpg", "é,\n.jpg", "e"])
     if not len(table) and form in ("jsonl", "vlm") and not (form == "vlm" and table.images):

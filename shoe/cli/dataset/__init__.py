@@ -120,7 +120,7 @@ def split(
         ),
     ] = "possible",
     draw: Annotated[
-        str, Option(help="If a sampled combination must stay in training: skip it, or uniform (try the next seed).")
+        str, Option(help="If a sampled combination must stay in training: skip it, or uniform (draw all anew).")
     ] = "skip",
     mixed: Annotated[
         str, Option(help="Images with both training and test combinations: drop, or cut (to their test triplets).")

@@ -99,7 +99,7 @@ def read_mllms(source: Source) -> Rows:
     """Read predictions of mllms-zs-hoi, with or without scores. Raises InputError naming the image and field."""
     path = source.path
     if not isinstance(source.document, dict):
-        raise InputError(path, found=describe_value(source.document), expected="an object with one list per image")
+        raise InputError(path, found=describe_value(source.document), expected="a JSON object with one list per image")
     images: list[str] = []
     items: list[_Item] = []
     image: list[int] = []

@@ -90,7 +90,7 @@ def legend_of(lines: list[str]) -> tuple[dict[str, int], dict[int, str], set[str
 
 
 def listed_names(sentence: str) -> list[tuple[str, int]]:
-    """Return (name, mark number) pairs if a sentence only states what is there, "There is a man [m] and a cup [m]"."""
+    """Return (name, number of its box) pairs of a sentence that only lists things, "There is a man [1]"; else []."""
     start, names = _THERE.match(sentence), list[tuple[str, int]]()
     plain = FIELD_LABEL.sub(" ", sentence[start.end() :]).translate(_BLANKS).strip(" .") if start else ""
     for part in _LISTED.split(plain) if _MARKED in plain else ():
