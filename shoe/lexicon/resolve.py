@@ -245,7 +245,7 @@ def without_auxiliaries(words: list[str]) -> list[str]:
 
 
 def is_adverb(word: str) -> bool:
-    """Return whether a word is an adverb of manner: "slowly", unlike "rely"."""
+    """Return whether a word ends in -ly and is no verb form: "slowly", also "family" and "early"; not "rely"."""
     return word.endswith("ly") and not bases(word, "verb")
 
 

@@ -75,8 +75,8 @@ def by_credit(open_score: OpenScore, bounds: tuple[Floats, Floats], askable: Wan
         most: number of pairs to select; it may be exceeded slightly.
 
     Returns:
-        (C, S) mask of the selected pairs, by part of speech: those with the most influence, which cause half of the
-        interval's width together, and at least ``LEAST`` pairs if so many are available.
+        (C, S) mask of the selected pairs, by part of speech: those with the most influence, until they have half of the
+        influence of all askable pairs, and at least ``LEAST`` pairs if so many are available.
     """
     sides = _sides(open_score, askable)
     truth, prediction, share = width_per_match(open_score, bounds)

@@ -101,7 +101,7 @@ def parsed(entry: Mapping[str, Any]) -> list[int]:
 
 
 def answer_of(entry: Mapping[str, Any]) -> Answer:
-    """Return the answer in a ledger line; raise ValueError if the line contains no message of a model."""
+    """Return the answer or refusal in a ledger line; ValueError if it has neither a message nor an error object."""
     (key,), raw = entry["keys"], entry["answer"]
     choices = raw.get("choices")
     message = choices[0].get("message") if choices else raw.get("error")

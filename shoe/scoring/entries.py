@@ -134,7 +134,7 @@ class ClassScores(RankedLists):
         return cls(**{f.name: getattr(lists, f.name) for f in fields(lists)}, in_mean=in_mean, in_parts=in_parts)
 
     def part_means(self, parts: Mapping[str, Mask]) -> dict[str, PartMean]:
-        """Return the mean AP over each of the ``parts`` by name; a part is given as a (K,) mask of classes."""
+        """Return {part: mean AP} over the classes in (K,) masks, without the classes that ``in_parts`` leaves out."""
         masks = {part: self.in_parts & mask for part, mask in parts.items()}
         return {part: PartMean(map=mean_over(self.ap, mask), classes=int(mask.sum())) for part, mask in masks.items()}
 

@@ -51,9 +51,9 @@ class RaterModel:
 
 
 def rater_model(values: Floats, anchors: int, weight: Floats | None = None) -> RaterModel:
-    """Fit the rater model by maximum likelihood (EM), with normally distributed items.
+    """Estimate true ratings of items (NaN without a person's rating), and bias and noise of each rater, by EM.
 
-    True ratings are estimated from people only, because raters of one map make similar errors.
+    Items are normally distributed. True ratings are estimated from people only, because raters of one map make similar errors.
 
     Args:
         values: (N, R) ratings 0..4, NaN if missing. Every rater rated at least one item that people rated.

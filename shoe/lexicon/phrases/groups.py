@@ -235,7 +235,7 @@ def _heads(clause: Clause) -> str:
 
 
 def is_bare(clause: Clause) -> bool:
-    """Return whether a clause has no object and states only a posture, a look or a movement: "walks away"."""
+    """Return whether a clause without object has only a verb like "sit", "look", "talk" or "play" (+ "away")."""
     alone = clause.object is None and not clause.passive and _AWAY.issuperset(clause.verb[1:])
     return alone and base_of(clause.verb[0]) in table("posture")
 

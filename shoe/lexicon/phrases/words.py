@@ -215,7 +215,7 @@ def is_modifier(word: str) -> bool:
 
 
 def tag_alone(words: list[str], i: int) -> str:
-    """Return the usual tag of word ``i``, before its context is considered; "" if ``i`` is after the last word."""
+    """Return the tag of word ``i``, judged only with the next word; "" if ``i`` is after the last word."""
     return _tag_alone(words[i], words[i + 1] if i + 1 < len(words) else "") if i < len(words) else ""
 
 

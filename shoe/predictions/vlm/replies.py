@@ -145,7 +145,7 @@ def _without_thinking(text: str) -> str:
 
 @lru_cache(4096)
 def says_none(text: str) -> bool:
-    """Return whether a text states that there are no interactions."""
+    """Return whether a whole text (below 150 characters) is a phrase like "none", "no interactions" or "[]"."""
     plain = text.strip().strip(".!*\"'` ") if len(text) < 150 else ""
     return _NONE.fullmatch(plain) is not None and _DENIES.search(plain) is not None
 

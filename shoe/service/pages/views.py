@@ -127,9 +127,9 @@ def rows(viewer: Viewer, folder: Folder, found: Iterable[Run]) -> list[dict[str,
 
 
 def front(folder: Folder, viewer: Viewer) -> View:
-    """Return the front page: leaderboards, hidden ones only for viewers with a token, and the latest 8 runs.
+    """Return the front page: leaderboards, hidden ones only for members of a team, and the latest 8 visible runs.
 
-    Viewers without the permission to read see only the latest public runs on leaderboards.
+    Viewers without the permission to read see only finished runs, public or of their team, on these leaderboards.
     """
     known = open_boards(folder, viewer)
     names = {each["board"].name for each in known}
