@@ -53,7 +53,8 @@ class RaterModel:
 def rater_model(values: Floats, anchors: int, weight: Floats | None = None) -> RaterModel:
     """Estimate true ratings of items (NaN without a person's rating), and bias and noise of each rater, by EM.
 
-    Items are normally distributed. True ratings are estimated from people only, because raters of one map make similar errors.
+    Items are normally distributed. True ratings are estimated from people only, because raters of a map make similar
+    errors.
 
     Args:
         values: (N, R) ratings 0..4, NaN if missing. Every rater rated at least one item that people rated.
