@@ -398,12 +398,12 @@ class Shared(Document, frozen=True):
 
 
 class Partners(Document, frozen=True):
-    """Number of objects that occur with only one verb; or the same counts for verbs that occur with only one object.
+    """Counts of objects that occur with only one verb, or of verbs that occur with only one object.
 
     Attributes:
-        all: number of such objects, counted in all images.
-        train: number of such objects, counted in training images.
-        absent: number of objects without any training image.
+        all: number of such objects (or verbs) in all images.
+        train: number of such objects (or verbs) in training images.
+        absent: number of all objects (or verbs) without a training image.
     """
 
     all: Count

@@ -237,7 +237,7 @@ class Estimate:
 
     @classmethod
     def from_resamples(cls, value: float, resamples: Floats) -> Estimate:
-        """Return the value with an interval: the value plus percentiles of the deviations of (R,) resamples."""
+        """Return the value with an interval: the value plus percentiles of resamples minus their mean."""
         apart = deviations(resamples)
         return cls(value, *(interval_around(value, apart, COVERAGE) if len(apart) else (value, value)))
 

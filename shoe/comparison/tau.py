@@ -55,7 +55,10 @@ class TauLevels:
 
     @classmethod
     def from_scorer(cls, scorer: Scorer) -> TauLevels | None:
-        """Return the matches at thresholds around that of a scorer; None if all resamples keep the same predictions."""
+        """Return matches at thresholds near that of a scorer, one of which each resample uses.
+
+        None if the predictions above the threshold are the same in all resamples.
+        """
         rows, options = scorer.rows, scorer.options
         if options.tau_by != "dataset":
             return None

@@ -96,7 +96,7 @@ class ErrorAnalysis:
 
     @property
     def choices(self) -> dict[str, str]:
-        """Signature entries for the variant, the rule for fix targets and the seeds, by name."""
+        """Entries for the signature, by name: variant, rule that selects the ground truth of a fix, and seeds."""
         of_variant = {"diagnosis": self.variant.name} | ({"by": "role"} if self.variant.by == "role" else {})
         if self.variant.shared_map:
             return of_variant

@@ -184,7 +184,7 @@ NO_INTERACTION_CHOICES = ("exclude", "keep")
 
 
 class PairResults:
-    """Metrics of predicted pairs, regardless of their verbs (IJCV paper 4); each is computed on first use."""
+    """Metrics of predicted pairs, regardless of their verbs (section 4 of the IJCV paper), computed on first use."""
 
     localised: Localised
 

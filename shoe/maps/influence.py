@@ -127,7 +127,7 @@ def by_false_positives(open_score: OpenScore, askable: Wanted, most: int) -> dic
 def width_per_match(open_score: OpenScore, bounds: tuple[Floats, Floats]) -> tuple[Indices, Indices, Floats]:
     """Return how much each of p possible matches contributes to the width of the interval of SHOE-mAP.
 
-    Each ground truth with an uncertain match, and each uncertain false positive, causes a part of the width. The part
+    Each ground truth and each false positive whose similarity is uncertain causes a part of the width. The part
     of a ground truth is divided among its open matches: those whose similarity a rating could change. The part of a
     false positive, or of a ground truth without open matches, is divided among all open matches in the image.
 

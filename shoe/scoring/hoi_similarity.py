@@ -174,7 +174,7 @@ class HoiSimilarity:
 
     @cached_property
     def meanings(self) -> tuple[Ints, Ints]:
-        """(verb words,) and (object words,) group ID per word; words of a group have the same similarities."""
+        """Group ID of each verb word (V,) and object word (O,); words of one group have the same similarities."""
         verbs, objects = self.verbs.values.T, self.objects.values.T
         if self.whole is not None:  # words in rated whole interactions are in groups of their own
             verbs = np.column_stack([verbs, self.whole.verb])

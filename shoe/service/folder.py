@@ -234,7 +234,9 @@ def has_files(root: Path) -> bool:
 def empty_database(root: Path) -> InputError:
     """Return the error for a data folder with stored files, but an empty database."""
     hint = "restore shoe.sqlite from a backup; to start anew, use a new folder"
-    return InputError(root / "shoe.sqlite", found="an empty database", expected="the database of the files", hint=hint)
+    return InputError(
+        root / "shoe.sqlite", found="an empty database", expected="the database that lists the stored files", hint=hint
+    )
 
 
 def refuse_empty_database(root: Path) -> None:

@@ -235,7 +235,7 @@ def finish(
 
 
 def fail(folder: Folder, job: Job, reason: str, lines: Sequence[str] = ()) -> bool:
-    """Record the failure of a job; return False, and record nothing, if the job was given to another attempt."""
+    """Record the failure of a job; return False, and record nothing, if a newer attempt at the job has started."""
     return _end(folder, job, "failed", [*lines, f"failed: {reason}"], reason=reason)
 
 
@@ -251,7 +251,7 @@ def give_up(folder: Folder, job: Job, why: str, lines: Sequence[str] = ()) -> bo
 
 
 def release(folder: Folder, job: Job, why: str = "the server stops", lines: Sequence[str] = ()) -> bool:
-    """Queue an interrupted job again; return False, and record nothing, if the job was given to another attempt."""
+    """Queue an interrupted job again; return False, and record nothing, if a newer attempt at the job has started."""
     return _end(folder, job, "queued", [*lines, f"{why}; queued again"])
 
 

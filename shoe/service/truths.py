@@ -96,7 +96,7 @@ def add_truth(
 
     Args:
         shown: whether boxes and labels may leave the server, for example in reports with examples.
-        split: name of a class split, or of one of the splits in a file with several splits.
+        split: name of a split of the classes (rf-uc), or of the image split to use if a file has several (test2015).
         classes: file of a class table that replaces the packaged class table.
 
     Raises:

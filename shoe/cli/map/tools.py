@@ -34,7 +34,9 @@ def import_(
     ] = None,
     provenance: Annotated[str | None, Option(help="Origin of the ratings, recorded in map.json.")] = None,
     licence: Annotated[str | None, Option(help="Licence of the ratings, recorded in map.json.")] = None,
-    extends: Annotated[str | None, Option(metavar="MAP", help="Shipped map that OUT extends with new ratings.")] = None,
+    extends: Annotated[
+        str | None, Option(metavar="MAP", help="Shipped map to start from; OUT has its ratings and the new ones.")
+    ] = None,
 ) -> None:
     """Create a map from tables of ratings with the columns class_synset, synset, and one column per rater.
 

@@ -245,8 +245,8 @@ def candidate_without_inner(clause: Clause, inner: Noun) -> Candidate | None:
     """Return the candidate (doing tricks on, skateboard) of "doing tricks on a skateboard"; None for other clauses.
 
     ``inner`` is the direct object ("tricks"). It must be part of the action (:func:`is_inner`), and a preposition with
-    a thing ("skateboard") must follow; the thing becomes the object. A direct object without shape ("money", "mud")
-    stays the first alternative.
+    a thing ("skateboard") must follow; the thing becomes the object. If the direct object is a mass noun ("money",
+    "mud"), the reading with the direct object as object is preferred to this candidate.
     """
     brought = [Attached("of", inner.of)] if inner.of is not None else clause.attached
     brought = [a for a in brought if "_".join(a.preposition.split()) not in table("nearby").keys() | table("at_time")]

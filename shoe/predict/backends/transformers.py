@@ -159,7 +159,7 @@ class Encoder:
         self._encodings = {digest: self._encodings[digest] for digest in dict.fromkeys(layout.order)}
 
     def inputs_of(self, order: Sequence[str]) -> dict[str, Any]:
-        """Return the model inputs for images, given by digest, of the latest encoded batch."""
+        """Return the model inputs for the images with these digests, which must be in the batch encoded last."""
         images = [self._encodings[digest] for digest in order]
         features = {"pooler_output": [image.features for image in images]}
         if images[0].layers:

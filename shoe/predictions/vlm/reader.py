@@ -46,7 +46,7 @@ _REPLIES = ANSWERS[: ANSWERS.index("answer")]
 
 
 class Tally:
-    """Counter of unreadable records and items by cause; the counts are notes, the first error of each cause is kept."""
+    """Counts of unreadable records and items by cause, which become notes, and the first error of each cause."""
 
     def __init__(self, notes: ReadNotes) -> None:
         self._notes = notes
