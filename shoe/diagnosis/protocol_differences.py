@@ -357,7 +357,7 @@ class Explained(Document, frozen=True):
         protocols: mAP under each protocol, by name.
         differences: differences between the first protocol and each other protocol.
         near_duplicates: near duplicates in the ground truth, for each IoU threshold.
-        false_positives: counts of false positives under each protocol, by the label of the image for the class (positive,
+        false_positives: counts of false positives under each protocol, by the label of the image for a class (positive,
             negative, ...); empty if the ground truth has no image labels.
     """
 
