@@ -199,7 +199,7 @@ def ranked_lists(
     ties: Ties,
     epsilon: float = 0.0,
 ) -> RankedLists:
-    """Rank the entries of each class by descending score; return average precision, recall and number of ties.
+    """Rank the entries of each class by score; return AP and recall per class, and the total number of tied entries.
 
     Classes without ground truth have AP 0.
 

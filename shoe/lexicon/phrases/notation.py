@@ -14,7 +14,7 @@ _CAMEL_AMONG_WORDS = re.compile(r"(?<=[a-z]{2})(?=[A-Z][a-z])|(?<=\b[A-Z][a-z])(
 _CAMEL_WORD = re.compile(r"\b[A-Za-z]*[a-z][A-Z][a-z]\w*")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}\b)")
 _COMMAND = re.compile(r"\\[a-z]+\{|\$")
-_BOX = re.compile(r"<(\w*box|quad)>[^<]*</\1>")
+_BOX = re.compile(r"<(\w*box|quad)>[^<]*</\1>|[\[(](?:\s*-?\d+(?:\.\d+)?\s*,?){4}[\])]")
 _IN_BRACKETS = re.compile(r"[(\[{<]([\w ]+)[)\]}>] ([\w ]+) [(\[{<]([\w ]+)[)\]}>]")
 _ITEM = re.compile(r"\s+\d{1,2}[.)]\s+")
 _LETTER = re.compile(r"(?<=[a-z]) [A-H](?=[\s.,;:]|$)")

@@ -205,7 +205,7 @@ def read_thid(source: Source) -> Rows:
 
 
 def is_thid_images(source: Source) -> bool:
-    """Return whether a document is an object with one list per image whose items are lists of ten numbers."""
+    """Return whether a document has one list per image, and the first item of a list has ten entries."""
     document = source.document if source.kind == "document" and not source.is_list else None
     if not isinstance(document, dict) or not all(isinstance(rows, list) for rows in document.values()):
         return False

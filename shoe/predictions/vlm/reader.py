@@ -192,7 +192,7 @@ def _is_reply(name: str, value: Any) -> bool:
 
 
 def records_by_image(opened_record: Record) -> list[dict[Any, Any]]:
-    """Return one record per image named in the answer; [] if none, or only one beside the record's own image."""
+    """Return the records of an answer in which every record names its image; [] for other answers."""
     answers = opened_record.answer.answers if opened_record.answer else []
     answer = answers[-1] if answers else None
     if isinstance(answer, str):

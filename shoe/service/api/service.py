@@ -129,7 +129,7 @@ Name = Annotated[str, Path(max_length=80, description="Name of the leaderboard."
 
 @boards_router.get("/v1/boards", **contract(types.Boards, open_to="all"))
 async def list_boards(identity: Anybody, app: App) -> Response:
-    """List leaderboards, without tables; hidden leaderboards are listed only for callers with a token."""
+    """List leaderboards, without tables; hidden ones only for callers with the permission to read."""
     known = boards.boards(app.folder)
     return json_response(types.Boards(boards=[each for each in known if identity.allows("read") or not each.hidden]))
 

@@ -170,8 +170,9 @@ def scores_of(judged: Judged, models: int, weights: Counts) -> tuple[Scores, Sco
     """Return models' scores by people, by people with draws that also vary the raters, and by each of K measures.
 
     The score of a model is the mean over images of its mean rating (or credit) on the judged predictions of the image.
-    With a single rater, the first two results are equal. ``models`` is the number of models; ``weights`` (images, B) is
-    how often each judged image is in each bootstrap sample.
+    The variation of raters is estimated by a jackknife over groups of raters; with a single rater, or a model that one
+    group judged alone, it is left out, and the first two results are equal. ``models`` is the number of models;
+    ``weights`` (images, B) is how often each judged image is in each bootstrap sample.
     """
 
     def table(chosen: Mask) -> Floats:
