@@ -9,7 +9,7 @@ from typer import Argument, Option
 
 from shoe.benchmarks import DEFAULT
 from shoe.cli import options
-from shoe.cli.output import refuse_overwrite, write_json
+from shoe.cli.output import refuse_overwrite, say, write_json
 
 app = typer.Typer(help="Write tasks and labels for other tools: lmms-eval, FiftyOne.")
 
@@ -62,4 +62,9 @@ def fiftyone(
     table, notes = scoring.read(predictions, truth)
     truth = scoring.part(truth, [table])
     diagnosis = diagnose(table, truth, similarity=None, notes=notes, by="class")
-    write_json(encode(coco_labels(diagnosis, scoring.score(table, truth, notes))), str(out))
+    report = scoring.score(table, truth, notes)
+    labels = coco_labels(diagnosis, report)
+    write_json(encode(labels), str(out))
+    for line in dict.fromkeys((*report.warnings, *notes.lines())):
+        say(line)
+    say(f"{out}: {len(labels['annotations']):,} boxes on {len(labels['images']):,} images")

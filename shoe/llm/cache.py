@@ -117,7 +117,7 @@ class AnswerStore:
     def summary(self) -> dict[str, tuple[dict[str, Any], int]]:
         """Return {hash of the identity: (identity, number of answers)}, one item per model."""
         counts: Counter[str] = Counter(name.partition("/")[0] for name in self.cache if "/" in name)
-        return {rater: (self.get(rater), count) for rater, count in counts.items()}
+        return {rater: (self.get(rater), count) for rater, count in counts.items() if ":" not in rater}  # no ledgers
 
     def export(self, folder: Path) -> Iterator[tuple[Path, int]]:
         """Write one ledger per model, with all its answers, into a folder; yield (path, number of answer lines).

@@ -171,6 +171,8 @@ def test_the_answers_of_a_ledger_are_added_once_and_what_came_later_too(tmp_path
     opened(tmp_path).add_ledger()
     assert cache.answer(request(3).key)
     assert cache.answer(request(4).key) is None
+    ((_, count),) = cache._store.summary().values()  # the entry about the ledger is no answer
+    assert count == 3
 
 
 def test_an_export_is_a_ledger_with_every_answer(tmp_path: Path) -> None:
