@@ -16,7 +16,7 @@ from tests.examples import examples
 from tests.predictions import samples
 from tests.predictions.damage import damaged, options, predictions
 
-CASES = 2 * settings().max_examples  # of each sample: 20, or 100 with SHOE_TESTS=many
+CASES = 2 * settings().max_examples  # of each sample: 20, or 60 with SHOE_TESTS=many
 KEYS = [
     *("filename", "file_name", "predictions", "hoi_prediction", "bbox", "category_id", "subject_id", "object_id"),
     *("preds", "image_id", "boxes", "h_idx", "o_idx", "hoi_score", "hoi_class", "scores", "keys", "hoi_id"),
