@@ -138,7 +138,7 @@ def test_protocols_are_the_evaluators(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@examples(1)
+@examples(0.5)
 @given(st.integers(0, 1 << 32))
 def test_protocols_are_the_evaluators_for_any_scene(tmp_path_factory: pytest.TempPathFactory, seed: int) -> None:
     check(tmp_path_factory.mktemp("swig"), seed)

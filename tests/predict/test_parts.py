@@ -4,6 +4,7 @@ import json
 import multiprocessing
 import os
 import random
+import re
 import shlex
 import shutil
 import signal
@@ -54,10 +55,10 @@ def asking(url: str, *more: object) -> list[object]:
 
 
 def made(folder: Path, out: str) -> dict[str, bytes]:
-    """The files of a run, but for the answers' order."""
+    """The files of a run, but for the order of the answers, and their durations."""
     name = Path(out).stem
     files = {path.name.removeprefix(name): path.read_bytes() for path in folder.glob(f"{name}.*") if path.is_file()}
-    answers = files.pop(".answers.jsonl").splitlines()
+    answers = re.sub(rb',"(?:seconds|checksum)":[^,}]*', b"", files.pop(".answers.jsonl")).splitlines()
     return {**files, ".answers.jsonl": b"\n".join(sorted(answers))}
 
 

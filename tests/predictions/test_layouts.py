@@ -68,7 +68,7 @@ FIELDS = (
     ("Human: <h>\nHuman: <i>\nInteraction: riding", None),
     ("A quiet street\nHuman: <h>\nObject: <o>", None),
 )  # fmt: skip
-LEGENDS = (
+LEGENDS: tuple[tuple[str, list[str] | None], ...] = (
     ("Humans:\nH1: <h>\nH2: <i>\n\nThings:\nT1: horse <o>\nT2: dog <p>\n\nRelations:\n"
      "H1 riding T1\nH2 walking T2", TWO),
     ("People\n1. Human 1: <h>\nObjects\n1. Object 1 - horse: <o>\nInteractions\n1. Human 1 is riding Object 1", HORSE),
