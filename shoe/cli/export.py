@@ -65,6 +65,6 @@ def fiftyone(
     report = scoring.score(table, truth, notes)
     labels = coco_labels(diagnosis, report)
     write_json(encode(labels), str(out))
-    for line in dict.fromkeys((*report.warnings, *notes.lines())):
+    for line in report.remarks:
         say(line)
     say(f"{out}: {len(labels['annotations']):,} boxes on {len(labels['images']):,} images")

@@ -130,7 +130,6 @@ class Run:
         """Return the run of a report, with ``spread`` and ``interval`` if they were measured."""
         facts = {"shoe": __version__, **report.truth.signature_fields(), **report.facts}
         facts |= {"predictions": str(report.predicted), "predictions-sha": digest_of(report.predictions)}
-        read = report.notes.lines() if report.notes else []
         return cls(
             name=name,
             signature=report.signature,
@@ -142,7 +141,7 @@ class Run:
                 for each in report.strict_results
             ),
             semantic=_semantic(report),
-            notes=tuple(dict.fromkeys([*report.warnings, *read, *report.doubts])),
+            notes=tuple(report.remarks),
             absent=report.absent or None,
             spread=spread,
             interval=interval,

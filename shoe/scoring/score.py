@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from shoe.benchmarks.protocols import Options, Signature, choose, sign
 from shoe.benchmarks.truth import GroundTruth
-from shoe.core.arrays import Floats, Indices
+from shoe.core.arrays import Floats, Indices, mask_of
 from shoe.core.boxes import CommonCoordinates, Coordinates, Overlap, iou
 from shoe.core.documents import Count, Document, as_base_class, flat_numbers
 from shoe.core.errors import flag, pluralize, printable, quote
@@ -32,7 +32,7 @@ from shoe.scoring.matching.repeats import repeated
 from shoe.scoring.matching.task import Boxes, Task
 from shoe.scoring.roles import ByPerson, RoleResult, person_matches, role_entries, role_scores
 from shoe.scoring.semantic import Semantic, SemanticResult, semantic_score
-from shoe.scoring.strict import Strict, StrictResult, strict_credits, strict_score
+from shoe.scoring.strict import Strict, StrictResult, ranked_rows, strict_credits, strict_score
 from shoe.similarity import Similarity, similarity_for
 
 # Warnings about the input, one line each, the most urgent first.
@@ -167,9 +167,12 @@ def inverted(task: Task, strict: StrictResult | None, by_person: Sequence[RoleRe
     table, roles = task.predictions, task.predictions.roles
     auc = name = found = None
     if strict is not None:
-        rows, right = strict_credits(task, strict.options)[0], np.zeros(len(table))
-        right[task.exact_overlaps(strict.options.coordinates, strict.options.rule).prediction] = 1
-        auc, name, found = low_auc(task.hoi[rows], table.score[rows], right[rows]), "strict", strict.map
+        rows, pairs = (
+            ranked_rows(task, strict.options),
+            task.exact_overlaps(strict.options.coordinates, strict.options.rule),
+        )
+        right = mask_of(pairs.prediction, len(table))[rows].astype(np.float64)
+        auc, name, found = low_auc(task.hoi[rows], table.score[rows], right), "strict", strict.map
     elif by_person and task.truth.roles is not None:
         options, found = by_person[0].options, by_person[0].map
         entries = role_entries(task, person_matches(task, task.truth.roles, [options])[options.overlap], options)
@@ -373,6 +376,12 @@ class Report:
                 equal.append("strict mAP depends on their order in the file")
             lines += [f"scores     all predictions have the same score: {', and '.join(equal)}"] if equal else []
         return lines
+
+    @property
+    def remarks(self) -> list[str]:
+        """Warnings, notes on reading the file, and doubts, each once."""
+        read = self.notes.lines() if self.notes else []
+        return list(dict.fromkeys([*self.warnings, *read, *self.doubts]))
 
     @property
     def input_warnings(self) -> list[str]:

@@ -106,14 +106,15 @@ def strict_entries(task: Task, options: StrictOptions) -> Entries:
 
 def strict_credits(task: Task, options: StrictOptions) -> tuple[Indices, Floats]:
     """Return the (r,) rows of the ranked predictions, and the (r,) credit of each: 1 for a true positive, else 0."""
-    counted = task.truth.classes.evaluated(options.no_interaction)
-    rows = _rows(task, options, np.where(counted, task.truth.triplets_per_class, 0))
+    rows = ranked_rows(task, options)
     credit = np.zeros(len(rows))
     credit[true_positives(task, rows, options)] = 1.0
     return rows, credit
 
 
-def _rows(task: Task, options: StrictOptions, truths: Indices) -> Indices:
+def ranked_rows(task: Task, options: StrictOptions) -> Indices:
+    """Return the (r,) rows of the predictions that a protocol ranks, images in the order of the ground truth."""
+    truths = np.where(task.truth.classes.evaluated(options.no_interaction), task.truth.triplets_per_class, 0)
     image = task.image
     rows = np.flatnonzero(image >= 0)
     if (np.diff(image[rows]) < 0).any():

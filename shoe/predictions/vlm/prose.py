@@ -34,12 +34,8 @@ from shoe.predictions.vlm.words import parse_pair_words
 
 # Sentences with marks in place of boxes: "A man [1] rides a horse [2] and holds a rope [3]".
 
-FIELD_LABEL = re.compile(
-    patterns("box_label", REPLY) % "located|at", re.I
-)  # words that announce a box or name its side
-LEADING_LABEL = re.compile(
-    patterns("box_label", REPLY) % "located", re.I
-)  # "at" of a noun after its box is of the verb
+# Words that announce a box or name its side. If nouns follow their boxes, "at" belongs to the verb.
+FIELD_LABEL, LEADING_LABEL = (re.compile(patterns("box_label", REPLY) % at, re.I) for at in ("located|at", "located"))
 NUMBERED = re.compile(r"[\[(<#]\w{1,6}[\])>]?[:.]?\s+\w")
 LONG_NOUN = 4
 _COPULA = re.compile(r"\s+(?:is|are|was)\Z")
@@ -210,13 +206,9 @@ def interactions_of_sentences(marked: MarkedText) -> Reading:
         if not marks and len(names | listed) > 1:
             own_names = adjacent.get(i, {}) | listed
             sentence = insert_marks(add_person(sentence, own_names), names | own_names, words)
-            mentions = [*map(int, MARK.findall(sentence))]
-            noun = (
-                (nouns | {mark: name for name, mark in listed.items()}).get(mentions[0], "")
-                if len(mentions) > 1
-                else ""
-            )
-            if noun and not is_person(noun) and " by " not in sentence:
+            first, *others = *map(int, MARK.findall(sentence)), -1
+            noun = (nouns | {mark: name for name, mark in listed.items()}).get(first, "")
+            if len(others) > 1 and noun and not is_person(noun) and " by " not in sentence:
                 continue  # a relation between things, or an act of a thing: "The horse carries the man"
         people = _read_sentence(marked, sentence, people, reading)
     if not reading.items:
@@ -427,10 +419,8 @@ _INLINE = frozenset(("ref", "box", "quad"))  # the words of an interaction are b
 _OPENED = re.compile(r"</?(?!(?:ref|box|quad)\b[^-])[A-Za-z]")
 _ATTRIBUTE = re.compile(r"([\w-]{1,40})\s*=\s*(\"[^\"<>]{0,300}\"|'[^'<>]{0,300}')")
 _ASSIGNED = re.compile(r"^[\s>*-]*([A-Za-z]\w{0,40})\s*[=:]\s*(?=[\[({])", re.MULTILINE)
-_NUMBER, _UNSURE = (
-    re.compile(r"(?<!\w)\d"),
-    re.compile(rf"{patterns('refusal')}|\A\W*(?:un(?:clear|known|certain)|(?:hard|difficult) to)\b"),
-)
+_NUMBER = re.compile(r"(?<!\w)\d")
+_UNSURE = re.compile(rf"{patterns('refusal')}|\A\W*(?:un(?:clear|known|certain)|(?:hard|difficult) to)\b")
 _DEEPEST = 8
 
 
