@@ -80,8 +80,7 @@ Cache = Annotated[
     Option(
         "--cache",
         metavar="FOLDER",
-        envvar="SHOE_CACHE",
-        help="Folder of your cache of paid answers, or off. Default: the user's cache folder (~/.cache).",
+        help="Folder of your cache of paid answers, or off. Default: $SHOE_CACHE, or the cache folder ~/.cache.",
     ),
 ]
 ShardText = Annotated[

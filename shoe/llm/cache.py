@@ -35,7 +35,8 @@ _ALWAYS = {"eviction_policy": "none", "cull_limit": 0, "statistics": 0, "tag_ind
 
 
 def cache_folder(given: str | None) -> Path | None:
-    """Return the folder of the cache, in ``given`` or, if that is None, in ~/.cache; return None for "off"."""
+    """Return the folder of the cache, in ``given``, else $SHOE_CACHE, else ~/.cache; return None for "off"."""
+    given = given or os.environ.get("SHOE_CACHE")
     if given == "off":
         return None
     return Path(given or os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache").absolute() / "shoe-answers"
