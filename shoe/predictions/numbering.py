@@ -245,11 +245,14 @@ def _exchanged(rows: Indices, size: int) -> list[tuple[int, int, float]]:
     label, pairs = distinct[1], np.unique(np.stack([index.ravel(), rows[2]]), axis=1)
     own = np.bincount(pairs[0], pairs[1] == label[pairs[0]], len(label)) > 0
     at, other = pairs[:, (pairs[1] >= 0) & ~own[pairs[0]]]
-    counts, number = np.zeros((size, size)), np.maximum(np.bincount(label, minlength=size), 1)
-    np.add.at(counts, (label[at], other), 1)
-    sure = (counts.T - np.bincount(label, own, size)) / number - _DEVIATIONS * 0.5 / np.sqrt(number)
-    both = np.argwhere(np.triu(np.minimum(sure, sure.T)) >= _EXCHANGED).tolist()
-    return [(a, b, (counts[a, b] + counts[b, a]) / (number[a] + number[b])) for a, b in both]
+    number = np.bincount(label, minlength=size)
+    code, count = np.unique(label[at] * size + other, return_counts=True)
+    a, b = np.divmod(code, size)
+    sure = (count - np.bincount(label, own, size)[a]) / number[a] - _DEVIATIONS * 0.5 / np.sqrt(number[a])
+    back = np.searchsorted(code, b * size + a).clip(max=len(code) - 1)
+    both = (a < b) & (code[back] == b * size + a) & (np.minimum(sure, sure[back]) >= _EXCHANGED)
+    shares = (count + count[back]) / (number[a] + number[b])
+    return list(zip(a[both].tolist(), b[both].tolist(), shares[both].tolist(), strict=True))
 
 
 class _Finding(NamedTuple):
@@ -315,14 +318,18 @@ def _learned_order(image: Ints, predicted: Indices, expected: Indices) -> Indice
     from scipy.optimize import linear_sum_assignment
 
     label = np.full(len(image), -1)
-    part = np.unique(image, return_inverse=True)[1] % _PARTS
-    for number in range(_PARTS):
-        counts = np.zeros((predicted.max() + 1, expected.max() + 1), np.int64)
-        np.add.at(counts, (predicted[part != number], expected[part != number]), 1)
+    # Nothing is learned of a label that occurs once, as most of the 14,130 interactions of SWIG-HOI in a file do.
+    often = np.flatnonzero((np.bincount(predicted) > 1)[predicted] & (np.bincount(expected + 1) > 1)[expected + 1])
+    _, row = np.unique(predicted[often], return_inverse=True)
+    labels_of, column = np.unique(expected[often], return_inverse=True)
+    part = np.unique(image, return_inverse=True)[1][often] % _PARTS
+    for number in range(_PARTS if len(often) else 0):
+        counts = np.zeros((row.max() + 1, len(labels_of)), np.int64)
+        np.add.at(counts, (row[part != number], column[part != number]), 1)
         order = np.full(len(counts), -1)
         id_of, best = linear_sum_assignment(counts, maximize=True)
-        order[id_of] = best
-        label[part == number] = order[predicted[part == number]]
+        order[id_of] = np.where(counts[id_of, best] > 0, labels_of[best], -1)
+        label[often[part == number]] = order[row[part == number]]
     return label
 
 
