@@ -50,7 +50,7 @@ def write_lmms_eval_task(folder: Path, images: Path, ground_truth: Path, dataset
 
 
 def score_replies(replies: Mapping[str, str], truth: GroundTruth, boxes: str) -> tuple[dict[str, float], str]:
-    """Score replies by image name against the ground truth of these images.
+    """Score a model's replies, given by image name, against the ground truth of these images only.
 
     Return the metrics of :data:`METRICS` that can be computed, and the error if most replies cannot be parsed, else "".
     Replies that cannot be parsed count as replies without interactions.

@@ -64,7 +64,7 @@ class Card:
 
     @property
     def holdings(self) -> dict[str, list[CardFile]]:
-        """{``CardFile.holds``: files with this content}, in the order of the dataset card."""
+        """Files of the card by their value of ``holds``, in the order of the card."""
         files: dict[str, list[CardFile]] = {}
         for file in self.files:
             files.setdefault(file.holds, []).append(file)
@@ -132,7 +132,7 @@ class Actions:
         )
 
     def entry_of(self, action: int, object_: str) -> int:
-        """Return the index into ``entries`` of an action on an object category; -1 for an action without roles."""
+        """Return the index into ``entries`` of an action; -1 without roles. The object chooses between two roles."""
         roles = self.all[action].roles
         if len(roles) > 1:
             roles = ("instr" if object_ in self.all[action].instruments else "obj",)
@@ -157,7 +157,7 @@ SUBSETS: dict[str, Callable[[Interactions], Mask]] = {"single-pair": single_pair
 
 
 class ImageLabel(IntEnum):
-    """Image-level label: the annotators' answer to the question whether an image shows an HOI class."""
+    """Annotators' answer to whether an image shows an HOI class: UNKNOWN (not annotated), NO, PERHAPS or YES."""
 
     UNKNOWN = -2
     """Not annotated."""
@@ -299,7 +299,7 @@ class Benchmark:
 
     @cached_property
     def object_order(self) -> Indices:
-        """(objects,) index into ``objects`` of each index 0, 1, ... that some files use instead of object IDs."""
+        """(n,) index into ``objects`` of each of the n names in ``object_ids``, in the order of ``object_ids``."""
         return positions(self.object_ids.values(), self.objects)
 
     @cached_property

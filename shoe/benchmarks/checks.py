@@ -23,7 +23,7 @@ PlaceOf = tuple[Sequence[str], Indices]
 
 
 def triplet_name(place_of: PlaceOf, row: int) -> str:
-    """Return the name of triplet ``row`` for messages: the image name, and the index within the image, from 0."""
+    """Return a name of triplet ``row`` for messages, such as 'image "a.jpg": triplet 0', the first in its image."""
     images, image = place_of
     return f"image {quote(images[image[row]])}: triplet {row - int(np.searchsorted(image, image[row]))}"
 
@@ -62,14 +62,14 @@ def list_lengths(path: str | Path, names: Sequence[str], records: Sequence[objec
 
 
 def joined_boxes(lists: Iterable[list[Box]], count: int) -> Floats:
-    """Join the box lists of all images, ``count`` boxes together, to a (count, 4) array in the same order."""
+    """Return the boxes of all images as a (count, 4) array, image by image; ``count`` is their total number."""
     return np.fromiter(chain.from_iterable(chain.from_iterable(lists)), np.float64, 4 * count).reshape(-1, 4)
 
 
 def check_range(
     path: str | Path, place_of: PlaceOf, field: str, index: Indices, size: int, first: int = 0, meaning: str = ""
 ) -> None:
-    """Raise InputError, whose text ends with ``meaning``, unless indices are ``first`` to ``first + size - 1``."""
+    """Raise InputError for the first index outside ``first`` to ``first + size - 1``; ``meaning`` ends its message."""
     if (row := first_true((index < first) | (index >= first + size))) is not None:
         record, expected = triplet_name(place_of, row), f"{first} to {first + size - 1}{meaning}"
         raise InputError(path, record=record, field=field, found=str(index[row]), expected=expected)

@@ -67,6 +67,6 @@ def distinct_pairs(table: Interactions) -> int:
 
 
 def exact_duplicates(table: Interactions) -> Mask:
-    """Return an (n,) mask of triplets with the words and exactly the boxes of an earlier triplet of the image."""
+    """Return an (n,) mask of triplets that repeat verb, object and exact boxes of an earlier triplet in their image."""
     first = first_equal(as_bits(table.image, table.verb, table.object, table.human_boxes, table.object_boxes))
     return np.asarray(first != np.arange(len(table)))

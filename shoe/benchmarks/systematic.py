@@ -56,7 +56,7 @@ def _published(dataset: str, ratio: float, seed: int, number: int) -> ClassSplit
 
 
 def file_order(data: Benchmark) -> Indices:
-    """Return (V, O) sort keys of (verb, object) pairs: files list the pairs by object ID, and then by verb ID."""
+    """Return (V, O) keys that sort (verb, object) pairs as in the files: by object ID, then by verb ID."""
     object_number = np.empty(len(data.objects), np.int64)
     object_number[data.object_order] = np.arange(len(data.object_order))
     object_number = object_number[: len(data.classes.objects)]
@@ -128,7 +128,7 @@ class SplitRules(Document, frozen=True, omit_defaults=False):
 
     @property
     def by_similarity(self) -> bool:
-        """Whether ``min_similarity`` or ``max_similarity`` excludes anything."""
+        """Whether ``min_similarity`` or ``max_similarity`` differs from its default and so limits similarity."""
         return self.min_similarity > 0 or self.max_similarity < 1
 
 

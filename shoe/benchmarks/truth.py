@@ -30,7 +30,7 @@ PART = "part"
 
 
 def read_class_split(path: str | Path, classes: HoiClasses) -> ClassSplit:
-    """Read a class split from a file that lists the unseen classes; the split is named like the file.
+    """Read a class split from a file of the unseen classes; its name is the file name without extension.
 
     The file has one class per line, such as "ride horse", or is JSON with a list ``held_out`` of classes, as written by
     ``shoe dataset split``.
@@ -88,7 +88,8 @@ class GroundTruth:
         class_split: parts of the classes with separate scores; None if no class split is used.
         image_numbers: (m,) IDs by which prediction files refer to images; None if they use names.
         excluded: {image name: reason} of the images of the file that are not scored; empty if all are scored.
-        cut: text that compares the counts with those of the published split if less is present; otherwise "".
+        cut: text such as "9,000 of 9,658 images of test2015" if images or triplets of the published split are missing;
+            otherwise "".
     """
 
     interactions: Interactions
@@ -212,10 +213,10 @@ def read_truth_file(
     image_labels: str | Path | None = None,
     split: str | None = None,
 ) -> GroundTruth:
-    """Read ground truth; ``shoe.read_ground_truth`` is the same with a hint in the error for a file of another kind.
+    """Read ground truth. ``shoe.read_ground_truth`` also explains what a file of another kind is.
 
-    The split of the result is the image split that contains all images, else the name of the file; "/part" is appended
-    if images or triplets of the published split are missing.
+    ``split`` is an image split, a class split or a file of unseen classes. The result's split is the image split with
+    all its images, else the file name; "/part" is appended if images or triplets of the published split are missing.
 
     Raises:
         InputError: naming file, image, field, what was found and what was expected.

@@ -68,8 +68,8 @@ def _id(place: Endpoint, response: Any) -> str:
 class BatchApi:
     """Client of the Batch API of one endpoint, based on the openai SDK.
 
-    Methods repeat a failed call to the endpoint. They raise StoppedError instead if the run is ending, and ShoeError if
-    the endpoint rejects the call for good or the limit of attempts is reached. ``folder`` is for temporary files.
+    Methods repeat a call that failed for a temporary reason. They raise StoppedError instead if the run is ending, and
+    ShoeError if the endpoint rejects the call or the limit of attempts is reached. ``folder`` is for temporary files.
     """
 
     def __init__(
@@ -132,7 +132,7 @@ class BatchApi:
         return self._call(create)
 
     def newest(self, ignored: Collection[str], wanted: Collection[str]) -> dict[str, str]:
-        """Return {digest: ID} of batches that shoe started; {} if the endpoint cannot list batches.
+        """Return {digest of the requests: ID} of batches started by shoe; {} if the endpoint cannot list batches.
 
         Only the 1,000 newest batches at the endpoint are searched, except those whose ID is in ``ignored``. If several
         have the same digest, the newest counts. As a new batch may not be listed at once, the list is fetched

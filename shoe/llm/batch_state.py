@@ -63,8 +63,7 @@ class Started:
         requests: (key, attempt) of each question, by custom ID of the request.
         file: ID of the uploaded file; None before the upload.
         batch: ID of the batch; None if it is not known.
-        found: single-question requests of the present run whose (key, attempt), the key of this mapping, is in the
-            batch. An earlier run's batch may also have questions that this run does not need.
+        found: {(key, attempt): single-question request} for those questions of the batch that the present run needs.
         overlapped: whether another batch ran at the same time.
     """
 
@@ -90,12 +89,12 @@ class Supply:
         self._batch_of: dict[Name, Started] = {}
 
     def take(self, *, again: bool) -> Request | None:
-        """Return the next request; after the last one None or, if ``again``, a request queued by :meth:`ask_again`."""
+        """Return the next request, or None after the last; with ``again``, requests of :meth:`ask_again` come last."""
         request = self._waiting.popleft() if self._waiting else self._next()
         return self._again.popleft() if request is None and again and self._again else request
 
     def put_back(self, request: Request) -> None:
-        """Put a request, taken but not sent, at the front of the queue."""
+        """Put a request that was taken but not sent at the front of the queue."""
         self._waiting.appendleft(request)
 
     def ask_again(self, request: Request) -> None:
@@ -103,17 +102,17 @@ class Supply:
         self._again.append(request)
 
     def exclude(self, started: Started) -> None:
-        """From now on, leave out the questions of a batch, and collect them in ``started.found``."""
+        """Leave out a batch's questions from now on; requests for them are collected in ``started.found``."""
         self._batch_of.update((name, started) for names in started.requests.values() for name in names)
 
     def include(self, started: Started) -> None:
-        """End :meth:`exclude` for a batch; questions that were left out until now are not added."""
+        """Stop leaving out a batch's questions (:meth:`exclude`); questions already left out are not queued."""
         for names in started.requests.values():
             for name in names:
                 self._batch_of.pop(name, None)
 
     def read_ahead(self, enough: Callable[[], bool]) -> None:
-        """Read more requests into the queue until ``enough()`` is True, to fill ``found`` of excluded batches."""
+        """Read requests into the queue until ``enough()`` or the end, to fill ``found`` of excluded batches."""
         while not enough() and (request := self._next()):
             self._waiting.append(request)
 

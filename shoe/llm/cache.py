@@ -35,7 +35,7 @@ _ALWAYS = {"eviction_policy": "none", "cull_limit": 0, "statistics": 0, "tag_ind
 
 
 def cache_folder(given: str | None) -> Path | None:
-    """Return the folder of the cache, in ``given``, else $SHOE_CACHE, else ~/.cache; return None for "off"."""
+    """Return the cache's folder: shoe-answers in ``given``, else in $SHOE_CACHE, else in ~/.cache; None for "off"."""
     given = given or os.environ.get("SHOE_CACHE")
     if given == "off":
         return None
@@ -101,7 +101,7 @@ class AnswerStore:
             raise InputError(folder, found=found, expected="a folder for the cache of answers") from None
 
     def guarded(self, use: Callable[[], _T]) -> _T | None:
-        """Return ``use()``; None if it fails, which is reported, or if an earlier use of the cache has failed."""
+        """Return the result of ``use()``; None if it fails, which is reported, or if an earlier use failed."""
         if not self._is_broken:
             try:
                 return use()
@@ -220,7 +220,7 @@ def _checked(value: Any, kind: type[_T]) -> _T:
 
 
 def clear(folder: Path) -> None:
-    """Delete the database in the folder of a cache; this works even if the database is damaged."""
+    """Delete the database in the folder of a cache, even a damaged one, and the folder if it is then empty."""
     for path in folder.glob("cache.db*"):
         path.unlink()
     with suppress(OSError):  # it does not exist, or has other files

@@ -69,7 +69,7 @@ class RejectedError(_StatusError):
 
 
 class HopelessError(_StatusError):
-    """Error for an endpoint that rejects all requests, such as for a wrong key; temporary if it answered before."""
+    """Error for an endpoint that rejects all requests, such as for a wrong key; retried if it has answered before."""
 
 
 class NoResponseFormatError(Exception):

@@ -303,7 +303,7 @@ class Ledger:
         return None
 
     def parsed(self, entry: Mapping[str, Any]) -> tuple[bytes, Sequence[int]]:
-        """Return (concatenated keys, states) of an answer line's questions; invalid lines raise various errors."""
+        """Return (concatenated keys, states) of an answer line's questions; invalid lines raise various exceptions."""
         keys, states = bytes.fromhex("".join(entry["keys"])), self.parse(entry)
         if not len(states) == len(entry["keys"]) == len(keys) / KEY_BYTES:
             raise ValueError("the answer does not match the questions")
@@ -353,7 +353,7 @@ def address_in(identity: Mapping[str, Any]) -> str:
 
 
 def ledgers_of(paths: Iterable[Path], identity: Mapping[str, Any]) -> list[tuple[Path, dict[str, Any]]]:
-    """Return (path, its identity) of the ledgers in ``paths`` with an equal :func:`comparable`, largest first."""
+    """Return (path, identity) of the ledgers whose :func:`comparable` equals that of ``identity``, largest first."""
     found = []
     for path in paths:
         with suppress(OSError, ValueError, KeyError, TypeError, AttributeError), path.open("rb") as stream:

@@ -291,7 +291,7 @@ def merge(
 ) -> int:
     """Merge the ledgers of shards and workers into one ledger, and return the number of lines added to it.
 
-    Afterwards, the merged ledgers are deleted, except those that another process still writes.
+    Equal lines are kept once. Then the merged ledgers are deleted, except those that another process still writes.
 
     Args:
         path: path of the resulting ledger, which is created if absent.

@@ -106,8 +106,8 @@ def wait_with_progress(
 ) -> None:
     """Wait until a run ends, and show its progress; after Ctrl-C, no further requests are sent (``Budget.stop``).
 
-    The run's last thread sets the event ``ended``. A second Ctrl-C raises KeyboardInterrupt. In a ``quiet`` run, which
-    sends no requests, already the first Ctrl-C does.
+    The run's last thread sets the event ``ended``. A second Ctrl-C raises KeyboardInterrupt; in a ``quiet`` run, which
+    sends no requests, the first Ctrl-C raises it.
     """
     # Threads are not joined, because after Ctrl-C, Thread.join may return too early (in Python 3.11).
     interrupted = quiet
@@ -166,7 +166,7 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """Settings of one model that a recorder needs: price, longest answers, expected name, endpoint.
+    """Settings of one model that a recorder needs to compute costs and to check answers.
 
     Attributes:
         sampling: sampling parameters of the requests, which may limit the tokens of answers.

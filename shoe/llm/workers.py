@@ -202,7 +202,7 @@ class WorkerHandle:
         requests: current batch of the worker; empty if the worker is idle.
         lease: budget of the batch.
         since: time at which the batch was sent to the worker.
-        alive: time at which the latest heartbeat was sent, after the reply to the one before.
+        alive: time at which the latest heartbeat was sent; the worker had replied to all earlier ones.
         heartbeat: Ray reference to the worker's reply to the latest heartbeat.
         is_seen: whether this machine can see the lock of the worker's ledger, and so when the worker exits.
     """
@@ -229,7 +229,7 @@ class Spread:
     Attributes:
         count: number of workers.
         recorder: recorder of the run's ledger, with the run's budget.
-        beside: path in whose folder each worker gets a subfolder for its ledger, of the same file name.
+        beside: path whose folder gets a subfolder per worker; the worker's ledger in it has the file name of this path.
     """
 
     cluster: Cluster

@@ -184,13 +184,13 @@ class Answers:
         return self._config.open()
 
     def merge(self, say: Callable[[str], None]) -> int:
-        """Merge and delete the answer files of other processes; return the number of lines added to this file."""
+        """Merge and delete the answer files of shards and workers; return the number of lines added to this file."""
         return merge(self.path, self._identity, parsed, say, self._beside)
 
     def plan(self, questions: Questions, *, probabilities: bool = True) -> RunSize:
-        """Return the number of questions, and upper bounds for tokens and cost; send no question.
+        """Return the number of questions, and bounds on tokens and cost of those without an answer; send nothing.
 
-        A model on this machine, or without a price, has no cost. ``probabilities`` is as in :meth:`ask`.
+        The cost is None for a model on this machine or without a price. ``probabilities`` is as in :meth:`ask`.
         """
         self._ledger.refresh()
         cached = {entry["keys"][0] for entry in self._cached(questions, probabilities)}
@@ -221,8 +221,8 @@ class Answers:
         """Copy answers from the user's cache, and send the other questions to the model, which is loaded if needed.
 
         If ``probabilities``, the first answer without token probabilities ends the run. ``budget.reason`` tells why a
-        run ended early. Returns the number of questions by state: "probabilities" and "text" for answers with and
-        without token probabilities, "refused", and "unasked" for questions without an answer.
+        run ended early. Returns the number of distinct questions by state: "probabilities" and "text" for answers with
+        and without token probabilities, "refused", and "unasked" for questions without an answer.
 
         Raises:
             ShoeError: if all further questions would fail.

@@ -81,7 +81,7 @@ class Ask(Request):
         return {"messages": messages_of(self.question, urls)}
 
     def characters(self) -> int:
-        """Return :meth:`size`, used as an upper bound on the characters of the request."""
+        """Return :meth:`size`, an upper bound on the characters of the request."""
         return self.size()
 
     def size(self) -> int:
@@ -230,7 +230,7 @@ def verbs_of(object_: str, benchmark: Benchmark) -> dict[str, str]:
 
 
 def orders(options: Sequence[str], rounds: int, seed: int) -> list[list[str]]:
-    """Return ``rounds`` orders of the options, at most as many as options: a random order, rotated by equal steps."""
+    """Return ``rounds`` orders of the options, at most one per option: a random order and rotations of this order."""
     order = list(options)
     Random(f"{seed} {' '.join(options)}").shuffle(order)  # noqa: S311 - nothing secret
     rounds = min(rounds, len(order))

@@ -112,7 +112,7 @@ class View:
 def shown(picture: Picture, pair: Pair, others: Sequence[Pair], visual: Visual) -> Shown:
     """Return the visual prompt of a pair: the images to be shown, and descriptions of person and object.
 
-    ``others`` are all pairs of the image, whose other boxes the mark "others-black" covers with black.
+    ``others`` are all pairs of the image; the mark "others-black" paints their boxes black, except those of ``pair``.
     """
     marks = visual.marks
     human, thing = _pixels(pair.human_box, picture), _pixels(pair.object_box, picture)

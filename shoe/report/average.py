@@ -67,7 +67,7 @@ class Scored:
 
 
 def read_report(path: Path) -> Scored:
-    """Read a report of ``shoe score --json``; raise InputError if the file is not such a report."""
+    """Return metrics and signatures in a report of ``shoe score --json``; raise InputError for other files."""
     report = read_typed(path, read_bytes(path), Score, lambda *_: "the report")
     values: dict[str, float | None] = {}
     strict: Sequence[Strict] = report.protocols or [*filter(None, [report.strict])]

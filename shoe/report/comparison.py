@@ -48,10 +48,10 @@ def largest_differences(
 ) -> Iterator[tuple[str, Sequence[str], list[tuple[str, str, str, str, str, str]]]]:
     """Yield, per metric, its name, the two best models, and rows with the largest AP gains and losses between them.
 
-    ``made``: as in :func:`print_largest_differences`. A row has the kind ("class", "verb" or "object"), name, number of
-    ground truths, AP of both models in percent, and the difference in points. There are at most three gains and three
-    losses of each kind. Classes with fewer than 5 ground truths, and verbs and objects with fewer than 10, are left out
-    unless all have fewer. Metrics without rows are left out.
+    ``made``: see :func:`print_largest_differences`. The models rank best by the first metric. A row has the kind
+    ("class", "verb" or "object"), name, number of ground truths, AP of both models in percent, and the difference in
+    points. There are at most three gains and three losses of each kind. Classes with fewer than 5 ground truths, and
+    verbs and objects with fewer than 10, are left out unless all have fewer. Metrics without rows are left out.
     """
     pair = _two_best(found)
     for each in made:
@@ -81,7 +81,7 @@ def _two_best(found: Comparison) -> set[str]:
 def classes_csv(found: Comparison) -> str:
     """Return a CSV table with a line per class: name, rare or not, ground truths, and AP (0..1) by metric and model.
 
-    The AP is empty if the class is not in the mean.
+    The AP is empty for a class that the metric leaves out of its mean.
     """
     figures = dict.fromkeys(c.figure for c in found.columns if c.figure.endswith((":full", ":map")))
     headings = [f"{name} {figure}" for figure in figures for name in found.names]
@@ -112,7 +112,7 @@ def print_sweep(
 
 
 def sweep_tables(points: Sequence[Point]) -> Iterator[tuple[str, list[list[str]]]]:
-    """Yield, per metric, its name and a row per setting: option, value (* if requested), % of each model."""
+    """Yield, per metric, its name and a row per setting: option, value (* if requested), each model's percentage."""
     for figure in FIGURES:
         rows = [
             [point.setting.option, _value(point.setting), *map(percent, point.figures[figure])]

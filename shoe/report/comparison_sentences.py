@@ -13,10 +13,10 @@ _MOST_NAMED = 3
 
 
 def sentences(found: Comparison, *, brief: bool = False) -> list[str]:
-    """Return the results, one line each: too few resamples, ranking, tests, and parts that were not measured.
+    """Return the results as lines: too few resamples, equal predictions, ranking, significance tests, unmeasured parts.
 
-    Unless ``brief``, add the sources of uncertainty, and test up to six pairs of models one by one, not only one pair.
-    For a single model, return only the sources of uncertainty and the parts that were not measured.
+    Unless ``brief``, add the sources of uncertainty. Tests are summarised per metric for more than six pairs of models,
+    or one pair if ``brief``. A single model has only unmeasured parts and sources of uncertainty.
     """
     last = _not_measured(found) if brief else _uncertainty(found)
     if len(found.runs) == 1:
@@ -54,7 +54,7 @@ def model_notes(found: Comparison) -> list[str]:
 
 
 def named(names: Sequence[str], found: Comparison) -> str:
-    """Return names of models joined by "; ", or "all models" if these are all of several compared models."""
+    """Return names of models joined by "; ", or "all models" if they are all models of a comparison of several."""
     return "all models" if len(names) == len(found.runs) > 1 else "; ".join(names)
 
 

@@ -308,7 +308,7 @@ def _money(amount: float) -> str:
 
 
 def print_outcome(raters: Raters, outcome: Outcome, to: Console) -> None:
-    """Print pairs by state, how often others rate pairs above 0 that the first rater rated 0, and requests by rater."""
+    """Print pairs and requests by rater, and how often other raters rate pairs above 0 that the first rater rated 0."""
     made = table("rater", "part", "rated", "refused", "unparsable", "unrated", "not asked", names=2)
     for column, rater in enumerate(raters.columns):
         for part, rated in outcome.parts.items():
@@ -369,7 +369,7 @@ def rounds_table(completion: Completion, currency: str) -> Table:
 
 
 def closing_lines(completion: Completion, pairs: CompletedPairs, tolerance: float) -> Iterator[str]:
-    """Yield lines on why the completion of a map ended, and how many pairs other plans would have rated."""
+    """Yield lines on why the completion of a map ended, and on how many pairs larger plans would have rated."""
     yield f"{completion.why} ({percent(tolerance)} points)" if completion.why is Why.TOLERANCE else str(completion.why)
     if completion.why is not Why.DECIDED:
         yield "the interval does not cover false positives of unlikely classes: docs/protocols.md, 10.7"

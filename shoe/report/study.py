@@ -21,7 +21,7 @@ from shoe.study.testers import Result, TestersReport
 
 
 def print_study(study: StudyRatings, found: StudyReport, to: Console, *, as_drawn: bool = False) -> None:
-    """Print the agreement of raters with intervals, results per rater and rater of a map, and excluded raters.
+    """Print the agreement of raters with intervals, results per person and per rater of a map, and excluded raters.
 
     ``study`` contains no gold items. ``as_drawn`` adds a note that sampling weights were not used.
     """
@@ -68,7 +68,7 @@ def print_study(study: StudyRatings, found: StudyReport, to: Console, *, as_draw
 
 
 def print_plan(folder: Path, study: Study, drawn: Drawn, to: Console) -> None:
-    """Print the number of items by differing word (verb, object or both) and similarity, and expected precision."""
+    """Print the number of items by differing word (verb, object or both) and similarity, and expected intervals."""
     gold = sum(item.gold is not None for item in study.items)
     counts = [(len(study.items) - gold, "item"), (gold, "gold item"), (len(study.training), "practice item")]
     if seen := sum(bool(item.picture) for item in study.items):
@@ -229,7 +229,7 @@ _MOST_PAIRS = 5
 
 
 def print_against(found: MeasureComparison, models: int, to: Console) -> None:
-    """Print how far each measure ranks predictions, models on each image, and models in the order of human ratings."""
+    """Print how well each measure agrees with people on the order of predictions, of models per image and of models."""
     sizes = [pluralize(found.images, "image"), pluralize(models, "model"), pluralize(found.raters, "rater")]
     judged = count(found.levels["prediction"].number)
     holes = f", {pluralize(found.holes, 'line')} without a rating" if found.holes else ""

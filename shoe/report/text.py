@@ -152,7 +152,7 @@ def count(value: int) -> str:
 
 
 def model_names(paths: Sequence[Path]) -> list[str]:
-    """Return unique names of models: file stems; if some are equal, file names, then with folders, then numbered."""
+    """Return unique names of models: file stems or, if some are equal, file names, longer paths, or numbered names."""
     paths = [Path(os.fsencode(path).decode("utf-8", "replace")) for path in paths]  # JSON text must be valid Unicode
     names = [path.stem for path in paths]
     for parts in range(1, max((len(path.parts) for path in paths), default=0) + 1):

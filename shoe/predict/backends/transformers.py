@@ -338,7 +338,7 @@ def _answer_all(model: "VisionModel", batch_size: int, asks: Iterator[Ask], reco
 
 
 def batched_by_images(asks: Iterator[Ask], size: int) -> Iterator[list[Ask]]:
-    """Yield batches of at most ``size`` questions; all are on equal images if these fill at least half a batch."""
+    """Yield batches of at most ``size`` questions, on the same images if enough to fill half a batch."""
     waiting: list[Ask] = []
     while waiting := [*waiting, *islice(asks, size - len(waiting))]:
         alike = len(next(list(group) for _, group in groupby(waiting, lambda ask: ask.digests)))

@@ -121,7 +121,7 @@ def draw_against(found: MeasureComparison, folder: Path) -> list[Path]:
 
 
 def ranking_lines(found: MeasureComparison) -> Figure:
-    """Draw each measure's agreement with people and interval; one panel per level, with the best measures in orange."""
+    """Draw the agreement of measures with people, with intervals: one panel each for predictions, images and models."""
     levels = {name: level for name, level in found.levels.items() if level.figures}
     rows = [max(1, len(level.figures)) for level in levels.values()]
     figure = new_figure(0.7 * len(levels) + 0.24 * sum(rows))

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def portable_command(words: Sequence[str], folder: Path) -> str:
-    """Return a command line without absolute paths: relative paths below ``folder``, file names elsewhere.
+    """Return a command line without absolute paths: paths in ``folder`` become relative, others only file names.
 
     >>> portable_command(["shoe", "compare", "/data/a.json", "--html=/data/out/p.html", "../b c.json"], Path("/data"))
     "shoe compare a.json --html=out/p.html 'b c.json'"

@@ -207,7 +207,7 @@ def crop(size: tuple[float, float], image: tuple[str, Edges] | None, boxes: Mapp
 
     Args:
         size: width and height of the crop.
-        image: URL of an image, and the edges of its place in the drawing; None for a blank crop.
+        image: URL of an image, and edges of the image in pixels of the crop; None for a blank crop.
         boxes: edges of the "human" and the "object" box, in pixels of the crop.
     """
     width, height = (f"{each:g}" for each in size)
