@@ -74,7 +74,7 @@ def usual_names(benchmark: Benchmark) -> Names:
 
 
 def read_names(path: str | Path, benchmark: Benchmark) -> Names:
-    """Read the names for a detector's labels and IDs from a file; raise InputError for formats other than these:
+    """Read the names for a detector's labels and IDs from a file; raise InputError for formats not listed here.
 
     - JSON in the format of COCO: ``categories`` and ``images`` are read.
     - ``data.yaml`` of a YOLO dataset: ``names`` is read.
