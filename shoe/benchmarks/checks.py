@@ -23,7 +23,7 @@ PlaceOf = tuple[Sequence[str], Indices]
 
 
 def triplet_name(place_of: PlaceOf, row: int) -> str:
-    """Return a name of triplet ``row`` for messages, such as 'image "a.jpg": triplet 0', the first in its image."""
+    """Return a name of triplet ``row`` for messages: 'image "a.jpg": triplet 0' for the first triplet of the image."""
     images, image = place_of
     return f"image {quote(images[image[row]])}: triplet {row - int(np.searchsorted(image, image[row]))}"
 
@@ -78,9 +78,9 @@ def check_range(
 def check_boxes(
     path: str | Path, place_of: PlaceOf, field: str, index: Indices, counts: Indices, wrong: Mask | None = None
 ) -> None:
-    """Raise InputError unless each of n triplets has a box index from 0 and below the number of boxes of its image.
+    """Raise InputError for the first of n triplets whose box index is below 0 or not below the number of boxes.
 
-    If ``wrong``, an (n,) mask, is given, the indices that it marks are invalid, and all others are valid.
+    ``wrong`` is an (n,) mask of invalid indices, which replaces this rule.
     """
     limit = counts[place_of[1]]
     if (row := first_true((index < 0) | (index >= limit) if wrong is None else wrong)) is not None:

@@ -85,7 +85,7 @@ class DatasetCard(Document, frozen=True):
 
 
 def dataset_list() -> DatasetList:
-    """Return all datasets, with the class counts of those on which shoe can score predictions."""
+    """Return all datasets, with class counts for each dataset on which shoe can score predictions."""
     datasets = []
     for name, card in cards().items():
         sizes: tuple[Any, ...] = ()
@@ -147,7 +147,7 @@ class Published(Document, frozen=True):
 
 
 class Recounted(Document, frozen=True):
-    """Number of classes with fewer than 10 triplets in a training file, and whether the class table lists the same."""
+    """Number of classes with fewer than 10 triplets in a training file; whether exactly these are rare in the table."""
 
     classes: Count
     as_listed: bool

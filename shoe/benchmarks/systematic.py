@@ -183,8 +183,8 @@ class _Sample:
 class CombinationSampler:
     """Sampler of test combinations from the combinations of a table.
 
-    Combinations are shuffled by NumPy's ``RandomState``, which is the same in all versions. Combinations that are more
-    similar to each other than ``max_similarity`` form a group, which is sampled when its first member would be sampled.
+    NumPy's ``RandomState``, the same in all versions, shuffles the combinations. Combinations that are more similar to
+    each other than ``max_similarity`` are only sampled together.
     """
 
     def __init__(
@@ -333,7 +333,7 @@ def split_systematically(
 def held_out_images(table: Interactions, held_out: Mask) -> tuple[Mask, Mask]:
     """Return (m,) masks of test images and of mixed images, given the (n,) mask of held-out triplets.
 
-    Test images have only held-out triplets, or no triplets, as in Algorithm 1; mixed images have held-out and others.
+    Test images have only held-out triplets, or no triplets (Algorithm 1); mixed images have held-out and other ones.
     """
     number = np.bincount(table.image[held_out], minlength=len(table.images))
     test = number == np.diff(table.offsets)
@@ -427,7 +427,13 @@ class Nearest(Document, frozen=True):
 
 
 class DatasetSplit(Document, frozen=True, kw_only=True):
-    """Card of a systematic generalisation split: how it was made, and counts of the written files."""
+    """Card of a systematic generalisation split: how it was made, and counts of the written files.
+
+    Attributes:
+        original, statistics: counts of the input files, and of the written files, by "train" and "test".
+        held_out: labels of the classes that only the test file contains.
+        nearest: similarity of these classes to their nearest class in training.
+    """
 
     shoe: str
     dataset: str

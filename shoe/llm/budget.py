@@ -135,7 +135,7 @@ class Budget:
             return self.reason is None
 
     def settle(self, reserved: float, cost: float) -> None:
-        """Replace the cost that :meth:`reserve` reserved for a request by its actual cost."""
+        """Replace the reserved cost of a request by its actual cost."""
         with self._lock:
             self._in_flight -= reserved > 0
             self._reserved = self._reserved - reserved if self._in_flight else 0.0

@@ -57,7 +57,7 @@ def open_cache(given: str | None, say: Callable[[str], None], *, create: bool = 
 
 
 class AnswerStore:
-    """The cache of all models, for several threads and processes; after its first error, it is not used any more.
+    """The cache of all models, for several threads and processes; unused after its first error.
 
     Attributes:
         folder: folder of the database ``cache``, which only the user can read.

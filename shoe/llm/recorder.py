@@ -256,7 +256,7 @@ class LedgerRecorder:
         return may
 
     def answer(self, request: Request, raw: Mapping[str, Any]) -> None:
-        """Write a raw answer to the ledger, and count its cost; raise InputError if it cannot be written."""
+        """Write a raw answer to ledger and cache, and count its cost; InputError if the ledger is not writable."""
         entry = answer_entry(request, raw, self.terms.address)
         self.writer.append(answer_line(entry))
         if self.cache:

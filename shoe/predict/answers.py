@@ -119,8 +119,8 @@ def spread(
 ) -> None:
     """Let the workers of a cluster answer ``count`` questions; see :class:`~shoe.llm.workers.Spread`.
 
-    Workers open the image files under the same paths as this process, and check that they have not changed. Their
-    answers are written to files beside the path ``beside``.
+    Workers open the image files under the same paths as this process, and check that they have not changed. Workers
+    write their answers into subfolders of the folder that contains ``beside``.
     """
     is_local = not config.asks
     workers = cluster.workers(ceil(count / config.at_once) if is_local else config.at_once, is_local=is_local)

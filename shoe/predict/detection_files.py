@@ -281,7 +281,7 @@ def _is_dataset(data: bytes) -> bool:
 def check_same(path: Path, record: Detected, picture: Picture | None) -> None:
     """Raise InputError if digest or size in ``record``, from the file ``path``, differ from those of the image file.
 
-    An unknown digest ("") or size (0) is not compared. ``picture`` is None if no image file has the name: no error.
+    An unknown digest ("") or size (0) is not compared, and nothing if ``picture`` is None (no file with this name).
     """
     if picture is not None:
         size = f"{record.width} x {record.height}" if record.width or record.height else ""

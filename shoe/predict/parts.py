@@ -58,7 +58,7 @@ class Files:
         return self.folder / _ANSWERS
 
     def detections_of_other_runs(self, by: Mapping[str, Any], pictures: Iterable[Picture]) -> list[Detected]:
-        """Return detections already on disk: those of all shards, or, for a shard, those of the complete run.
+        """Return detections from files of other runs: of all shards or, for a shard, of the complete run.
 
         For a shard, only detections in its images, ``pictures``, are returned. Raise InputError if a file has other
         detector settings than ``by``, or another image of the same name.

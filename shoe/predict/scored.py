@@ -58,7 +58,7 @@ class WrittenCounts:
     """Counts of predictions and answers when a prediction file is written.
 
     Attributes:
-        unread: number of answers about pairs without text, or without any of the expected words or letters.
+        unread: number of empty answers, and answers with no expected word or letter; only for questions about pairs.
         scores: number of predictions for each score.
     """
 

@@ -59,7 +59,7 @@ class Average(Document, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """A report, the digest of its ground truth, and its signatures by protocol; the key "" means the whole report."""
+    """A report, the digest of its ground truth, and {protocol: signature}, with the key "" for the whole report."""
 
     report: AveragedReport
     truth: str

@@ -101,7 +101,7 @@ NAMES = {"strict": "mAP", "map": "SHOE-mAP", "mf1": "SHOE-mF1"}
 def print_sweep(
     models: Sequence[str], points: Sequence[Point], survivals: Sequence[RankStability], to: Console
 ) -> None:
-    """Print a table per metric, with a row per setting and a column per model, and whether rankings stay the same."""
+    """Print a table per metric, a row per setting and a column per model, and whether settings change the ranking."""
     for name, rows in sweep_tables(points):
         to.print(table(name, "value", *short_names(models, 24), names=2, rows=rows))
     if points:
@@ -124,7 +124,7 @@ def sweep_tables(points: Sequence[Point]) -> Iterator[tuple[str, list[list[str]]
 
 
 def stability_sentence(survival: RankStability) -> str:
-    """Return a sentence on the settings that change the ranking of models, if any, and the lowest Kendall's tau-b."""
+    """Return a sentence that lists the settings that change the ranking of models, or says that no setting does."""
     figure, changed = NAMES[survival.figure], survival.changed
     if not changed:
         return f"ranking    by {figure} no two models change places under any of {survival.settings} other settings"
@@ -191,7 +191,7 @@ class SweptSetting(OptionValue, frozen=True):
     """Metrics of all models with one option set to one value.
 
     Attributes:
-        asked: whether this is the value that the comparison itself uses.
+        asked: whether the comparison itself uses this value.
         figures: metrics in the form {metric: {model: value}}.
     """
 
@@ -200,7 +200,7 @@ class SweptSetting(OptionValue, frozen=True):
 
 
 class Sweep(Document, frozen=True):
-    """Metrics with each option varied alone, and whether the ranking of models stays the same."""
+    """Metrics under changed options, one option at a time, and whether the ranking of models stays the same."""
 
     points: list[SweptSetting]
     rankings: list[RankStability]

@@ -226,7 +226,7 @@ def _print_table(header: Sequence[str], rows: Sequence[Sequence[str | int]], to:
 
 
 class WantedFile(Document, frozen=True):
-    """A missing file, and where to get it."""
+    """A missing file: its name, its use, and where to get it."""
 
     name: str
     purpose: str

@@ -199,7 +199,7 @@ def print_diagnoses(
 
 
 def verdict(found: ErrorAnalysis) -> str:
-    """Return a sentence about the error whose fix adds most mAP, or "" if no fix adds any."""
+    """Return a sentence about the kind of error whose fix adds most mAP, or "" if no fix adds mAP."""
     for error in (each for each in ERRORS if each.name == found.worst):
         gain = points(found.deltas[error.name].map)
         return f"costs most: {error.label} ({error.meaning}): {gain} mAP if only this kind of error were fixed"

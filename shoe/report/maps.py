@@ -131,7 +131,7 @@ _MOST_ROWS = 64  # maximum number of rows in a table of subsets of raters
 def print_diff(
     maps: tuple[SimilarityMap, SimilarityMap], found: MapDiff, reports: tuple[Report, Report] | None, to: Console
 ) -> None:
-    """Print the differences of two similarity maps, and of the two reports scored with them."""
+    """Print the differences of two similarity maps and, if given, of the two reports scored with them."""
     for side, similarity in zip("AB", maps, strict=True):
         print_line(to, f"{side}  {heading(similarity)}", style="bold")
     print_line(to, f"value of a pair: {found.ensemble} of its ratings, scaled to 0..1")

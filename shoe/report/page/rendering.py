@@ -134,7 +134,7 @@ def render(template: str, /, **values: Any) -> Markup:
 def document(
     template: str, title: str, styles: Sequence[str], modules: Sequence[str] = (), connect: str = "", **values: Any
 ) -> tuple[str, str]:
-    """Render a page that works from disk and requests nothing from any network.
+    """Return (HTML page without external files or network requests, its Content-Security-Policy).
 
     Args:
         template: template that extends ``document.html``.
@@ -142,9 +142,6 @@ def document(
         modules: names of the script's modules in ``static``, each after the modules that it imports.
         connect: end of the Content-Security-Policy, such as "; connect-src 'self'".
         values: variables of the template.
-
-    Returns:
-        The page, and its Content-Security-Policy.
     """
     style = Markup("".join((_FOLDER / "static" / name).read_text("utf-8") for name in styles))  # noqa: S704 - ours
     script = bundle(modules)

@@ -131,7 +131,7 @@ def shown_to_all(study: AnyStudy, texts: Mapping[str, str]) -> dict[str, Any]:
 def write_rater_page(
     path: Path, shown: Mapping[str, Any], rater: str, order: Sequence[Question], pictures: Mapping[str, str]
 ) -> None:
-    """Write the page of one rater, which works from disk.
+    """Write the page of one rater as a self-contained HTML file.
 
     ``shown`` is the data from :func:`shown_to_all`, ``order`` the questions in the order in which the rater sees them,
     and ``pictures`` the ``data:`` URLs of the images by file name.
