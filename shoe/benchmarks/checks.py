@@ -95,7 +95,7 @@ def check_boxes(
 
 
 def box_name(images: Sequence[str], counts: Indices, box: int) -> str:
-    """Return the name of a box for messages; ``box`` is its index in the joined boxes of all images."""
+    """Return a name such as 'image "a.jpg": box 0' for messages; ``box`` is an index into the boxes of all images."""
     image = int(np.searchsorted(np.cumsum(counts), box, side="right"))
     return f"image {quote(images[image])}: box {box - int(counts[:image].sum())}"
 

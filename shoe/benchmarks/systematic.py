@@ -401,9 +401,9 @@ class Partners(Document, frozen=True):
     """Counts of objects that occur with only one verb, or of verbs that occur with only one object.
 
     Attributes:
-        all: number of such objects (or verbs) in all images.
-        train: number of such objects (or verbs) in training images.
-        absent: number of all objects (or verbs) without a training image.
+        all: number of these objects (or verbs) over all images.
+        train: the same number, if only combinations in training images are counted.
+        absent: number of objects (or verbs), with one or more partners, without a training image.
     """
 
     all: Count

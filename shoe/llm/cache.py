@@ -43,7 +43,7 @@ def cache_folder(given: str | None) -> Path | None:
 
 
 def open_cache(given: str | None, say: Callable[[str], None], *, create: bool = True) -> "AnswerStore | None":
-    """Open the user's cache of answers; return None if it is off, cannot be used, or is missing and not ``create``.
+    """Open the user's cache of answers; return None if it is off, unusable, or missing while ``create`` is False.
 
     ``given`` is as for :func:`cache_folder`. ``say`` is a callback that gets a message if the cache cannot be used.
     """
@@ -141,7 +141,7 @@ class AnswerStore:
 
 
 class AnswerCache:
-    """Cached answers of one model: the model whose ledger is given."""
+    """Cached answers of the model whose ledger is given."""
 
     def __init__(self, store: AnswerStore, ledger: Ledger) -> None:
         self._store, self._ledger, self._has_identity = store, ledger, False
@@ -167,7 +167,7 @@ class AnswerCache:
         return self._store.guarded(read)
 
     def add(self, entry: Mapping[str, Any], *, replace: bool = True) -> None:
-        """Add a parsed ledger line with an answer; unless ``replace``, only if a question in it is not cached yet."""
+        """Add a parsed ledger line with an answer; if not ``replace``, only if one of its questions is not cached."""
         names = [self._name(key, entry.get("attempt", 1)) for key in entry["keys"]]
         content = {name: value for name, value in entry.items() if name not in ("origin", "checksum")}
 

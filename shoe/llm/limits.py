@@ -140,7 +140,7 @@ class Gate:
         self.back_off()
 
     def record_answer(self) -> None:
-        """Record an answer; if as many requests as allowed are in flight, raise their allowed number."""
+        """Record an answer; if the allowed number of requests is in flight, raise this number."""
         self.answered = True
         self._failed_in_a_row = 0
         self._doubling = self._doubling or self.is_out

@@ -71,7 +71,7 @@ class Progress:
         self._console.print(printable(f"shoe: {line}", longest=1000), markup=False, highlight=False, soft_wrap=True)
 
     def show(self, tallies: Sequence[Tally]) -> None:
-        """Update the bars; without bars, print a line per model with questions if the last lines are 30 s old."""
+        """Update the bars; without bars, print a line per model that has questions, every 30 seconds."""
         for tally in tallies:
             if tally.name not in self._task:
                 self._task[tally.name] = self._bars.add_task(printable(tally.name), total=None, facts="")
@@ -243,7 +243,7 @@ class LedgerRecorder:
             )
 
     def may_ask(self, request: Request) -> bool | None:
-        """Reserve the cost of a request; return True: it may be sent; False: the run is ending; None: it must wait."""
+        """Reserve the cost of a request; return True if it may be sent, None if not yet, False if the run ends."""
         if not self.terms.asks or self.stopping:
             return not self.stopping
         most = 0.0 if self.terms.price.is_free else self.terms.max_cost(request) * self._dearest

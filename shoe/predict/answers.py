@@ -39,7 +39,7 @@ _REJECTED = ("400", "403", "413", "422")
 
 
 class AnswerState(IntEnum):
-    """State of an answered question in the ledger."""
+    """State of an answered question: text with token probabilities (PROBABILITIES) or without (TEXT)."""
 
     PROBABILITIES = 0
     """Text with token probabilities."""
@@ -188,7 +188,7 @@ class Answers:
         return merge(self.path, self._identity, parsed, say, self._beside)
 
     def plan(self, questions: Questions, *, probabilities: bool = True) -> RunSize:
-        """Return the number of questions, and bounds on tokens and cost of those without an answer; send nothing.
+        """Return the number of questions, and upper bounds on tokens and cost of the unanswered; send nothing.
 
         The cost is None for a model on this machine or without a price. ``probabilities`` is as in :meth:`ask`.
         """

@@ -150,7 +150,7 @@ def letter_confidences(answers: Iterable[Answer]) -> dict[str, float] | None:
 
 
 def word_shares(answer: Answer, words: Sequence[str]) -> list[float] | None:
-    """Return the probability of each word at the start of an answer, scaled to sum 1; None if no token matches."""
+    """Return the probability that an answer starts with each word, scaled to sum 1; None if no token fits a word."""
     token = first_token(answer)
     if token is None:
         return None

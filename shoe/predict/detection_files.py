@@ -351,7 +351,7 @@ def _yolo_line(path: Path, place: str, fields: Sequence[str], picture: Picture, 
 
 
 def detected(picture: Picture, detections: Iterable[Detection]) -> Detected:
-    """Return the record of an image with its detections."""
+    """Return a record with the name, digest, size and detections of an image."""
     name, digest, width, height = picture.name, picture.digest, picture.width, picture.height
     return Detected(image=name, digest=digest, width=width, height=height, detections=tuple(detections))
 
@@ -359,7 +359,7 @@ def detected(picture: Picture, detections: Iterable[Detection]) -> Detected:
 def inside(
     path: Path, place: str, box: tuple[float, float, float, float], picture: Picture
 ) -> tuple[float, float, float, float]:
-    """Return a box clipped to its image; raise InputError if it is empty or over 2 pixels outside the image."""
+    """Return a box clipped to its image; raise InputError if it is empty, or more than 2 pixels outside."""
     x1, y1, x2, y2 = box
     width, height = picture.width, picture.height
     if not (-_OUTSIDE <= x1 < x2 <= width + _OUTSIDE and -_OUTSIDE <= y1 < y2 <= height + _OUTSIDE):

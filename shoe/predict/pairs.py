@@ -110,9 +110,9 @@ def paired(detected: Detected, rule: PairRule) -> Paired:
 
 
 def pair_recall(paired: Iterable[Paired], truth: GroundTruth) -> PairFigures:
-    """Return the recall of ground-truth pairs by selected pairs, the maximum recall of predictions on these pairs.
+    """Return recall and precision of selected pairs; the recall is the maximum recall of predictions on these pairs.
 
-    ``paired`` are the pairs of each image that counts. Annotations with equal boxes and object count as one pair.
+    ``paired`` are the pairs by image; other images are ignored. Annotations with equal boxes and object count once.
     """
     records = list(paired)
     rows = [(number, pair) for number, record in enumerate(records) for pair in record.pairs]

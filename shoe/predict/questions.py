@@ -183,8 +183,8 @@ class Way:
     def about_pair(self, image: str, pair: Pair, visual_prompt: Shown, benchmark: Benchmark) -> Iterator[Question]:
         """Yield the questions about a pair: one (phrase), one per verb (yes-no) or one per order of verbs (letters).
 
-        ``image`` is the file name. No yes-no question is on no_interaction. Raises OptionError for more verbs than
-        letters.
+        ``image`` is the file name. There is no yes-no question about no_interaction. Raises OptionError for more verbs
+        than letters.
         """
         about = {"image": image, "pair": pair, "way": self.name}
         words = {"person": visual_prompt.person, "thing": visual_prompt.thing}

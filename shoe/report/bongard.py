@@ -25,7 +25,7 @@ def group_name(name: str) -> str:
 
 
 def print_built(built: Built, files: list[str], to: Console) -> None:
-    """Print what was built: counts after each curation step, counts of the sampled problems, and written ``files``."""
+    """Print counts after each curation step, counts of the sampled problems, and the names of written ``files``."""
     rows = ((step.step, count(step.concepts), count(step.regions), count(step.labels)) for step in built.steps)
     to.print(table("curation", "concepts", "regions", "labels", rows=rows))
     if built.merged:

@@ -112,7 +112,7 @@ def print_sweep(
 
 
 def sweep_tables(points: Sequence[Point]) -> Iterator[tuple[str, list[list[str]]]]:
-    """Yield, per metric, its name and a row per setting: option, value (* if requested), each model's percentage."""
+    """Yield, per metric, its name and rows [option, value, percentage of each model]; "*" marks requested values."""
     for figure in FIGURES:
         rows = [
             [point.setting.option, _value(point.setting), *map(percent, point.figures[figure])]

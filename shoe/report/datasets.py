@@ -242,7 +242,7 @@ class Missing(Document, frozen=True):
 
 
 class DatasetCheck(Document, frozen=True):
-    """Files of a folder (images only as a number), missing dataset files, and commands that score the files."""
+    """Files in a folder (images are only counted), missing dataset files, and commands that score with the files."""
 
     folder: str
     pictures: Count

@@ -184,7 +184,7 @@ def print_audit(found: Audit, to: Console) -> None:
 
 
 def calibrated(run: Run, bins: int) -> ModelCalibration:
-    """Return the calibration of a run's scores by each strict protocol and by SHOE, in ``bins`` bins of scores."""
+    """Return the calibration of the scores of a run, per strict protocol and for SHOE, with ``bins`` bins of scores."""
     results = [calibration(each.entries, bins, each.options.protocol, str(each.signature)) for each in run.strict]
     if run.semantic is not None:
         results.append(calibration(run.semantic.entries, bins, run.semantic.options.protocol, str(run.signature)))
@@ -293,7 +293,7 @@ def _print_false_positives(found: Explained, to: Console) -> None:
 
 
 def print_verdict(name: str, verdict: Verdict, to: Console) -> None:
-    """Print that scoring the run ``name`` again gives equal results, or the differences and their reasons."""
+    """Print whether scoring the run ``name`` again gave equal results; if not, the differences and their reasons."""
     if verdict.equal:
         figures = pluralize(len(verdict.figures), "figure")
         print_line(to, f"{name}: equal: {figures}, options, version and hashes", "bold")

@@ -350,7 +350,7 @@ def unanswered_questions(outcome: Outcome) -> int:
 
 
 def round_line(state: CompletionRound, currency: str) -> str:
-    """Return SHOE-mAP, its interval, number of rated pairs and cost after a round of rating in one line."""
+    """Return one line with SHOE-mAP, its interval, number of rated pairs and cost after a round of rating."""
     low, high = state.map_interval
     rated = f"{state.rated:,} pairs rated" if state.rated else "no pair rated yet"
     cost = f", {state.cost:,.4g} {currency}" if state.cost else ""

@@ -90,13 +90,13 @@ def print_plan(folder: Path, study: Study, drawn: Drawn, to: Console) -> None:
 
 
 def columns_of(found: StudyReport) -> dict[str, Agreement]:
-    """Return agreement by title: of all raters, of all but excluded raters if there are any, and per stratum."""
+    """Return {title: agreement}: of all raters, without excluded raters if any are excluded, and per stratum."""
     without = {"without excluded": found.without_excluded} if found.without_excluded else {}
     return {"all": found.all, **without, **found.parts}
 
 
 def figure_rows(agreement: Agreement) -> dict[str, str]:
-    """Return measures of agreement with intervals, and numbers of items and ratings, as text by name.
+    """Return {name: text} of measures of agreement with intervals, and of numbers of items and ratings.
 
     The text of a measure without a value is "undefined".
     """

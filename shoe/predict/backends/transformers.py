@@ -87,7 +87,7 @@ class Encoder:
     ) -> tuple[dict[str, Any], Layout | None]:
         """Tokenize n prompts, with a placeholder for each image, and preprocess the images of each prompt.
 
-        Returns the inputs of ``generate``, and the images for :meth:`encode`, or None if the inputs contain them.
+        Returns (inputs of ``generate``, images for :meth:`encode`); the images are None if the inputs contain them.
         """
         if self.shares:
             return self._prepare_shared(texts, pictures)
@@ -441,7 +441,7 @@ class VisionModel(LocalModel):
         return Prepared(questions, inputs, inputs["attention_mask"].sum(1).tolist(), layout, split)
 
     def answer(self, batch: Prepared) -> list[tuple[GeneratedText, int]]:
-        """Return the answer to each question of a batch, with the length of the prompt in tokens."""
+        """Return (answer, length of the prompt in tokens) for each question of a batch."""
         torch = self.torch
         try:
             with torch.inference_mode():

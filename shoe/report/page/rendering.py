@@ -59,7 +59,7 @@ def crop_url(name: str, folder: Path | None, crop: Edges) -> tuple[str, Edges] |
 
 
 def cut_out(image: Image, crop: Edges) -> tuple[Image, Edges] | None:
-    """Return the part of an image in a crop, and the crop clipped to the image; None if it lies outside."""
+    """Return (part of an image inside a crop, crop clipped to the image); None if the crop lies outside."""
     low, high = (max(round(edge), 0) for edge in crop[:2]), map(min, map(round, crop[2:]), image.size)
     left, top, right, bottom = *low, *high
     if left >= right or top >= bottom:

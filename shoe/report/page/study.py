@@ -142,7 +142,7 @@ def write_rater_page(
 
 
 def served_page() -> tuple[str, str]:
-    """Return the rater page of a service, which requests data from the server, and its Content-Security-Policy."""
+    """Return (rater page of a service, its Content-Security-Policy); the page requests its data from the server."""
     return _page(connect="; connect-src 'self'", data=None)
 
 

@@ -26,7 +26,7 @@ _OPTIONS = {"weight": "weight of the verb", "delta": "delta", "threshold": "IoU 
 def element(name: str, /, *content: object, **attributes: object) -> Markup:
     """Return an HTML or SVG element with texts and child elements; all are escaped, and values of None are left out.
 
-    ``attributes`` have ``_`` for ``-``, and ``class_`` for "class".
+    In names of ``attributes``, ``_`` stands for ``-``, and ``class_`` for "class".
 
     >>> str(element("text", "1 < 2", class_="end"))
     '<text class="end">1 &lt; 2</text>'
