@@ -51,7 +51,7 @@ def named_record(kind: str = "image", key: str = "file_name") -> Callable[[objec
 
 
 def list_lengths(path: str | Path, names: Sequence[str], records: Sequence[object], *fields: str) -> Indices:
-    """Return the (m,) number of triplets per image; raise InputError unless all ``fields`` are lists of this length."""
+    """Return the (m,) number of triplets per image, the length of the lists ``fields``; InputError if lengths differ."""
     counts, *others = (np.array([len(getattr(record, field)) for record in records], np.int64) for field in fields)
     for field, lengths in zip(fields[1:], others, strict=True):
         if (number := first_true(lengths != counts)) is not None:
@@ -78,7 +78,7 @@ def check_range(
 def check_boxes(
     path: str | Path, place_of: PlaceOf, field: str, index: Indices, counts: Indices, wrong: Mask | None = None
 ) -> None:
-    """Raise InputError for the first of n triplets whose box index is below 0 or not below the number of boxes.
+    """Raise InputError for the first of n triplets whose ``index`` is not the index, from 0, of a box of its image.
 
     ``wrong`` is an (n,) mask of invalid indices, which replaces this rule.
     """

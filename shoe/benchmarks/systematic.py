@@ -333,7 +333,7 @@ def split_systematically(
 def held_out_images(table: Interactions, held_out: Mask) -> tuple[Mask, Mask]:
     """Return (m,) masks of test images and of mixed images, given the (n,) mask of held-out triplets.
 
-    Test images have only held-out triplets, or no triplets (Algorithm 1); mixed images have held-out and other ones.
+    Test images have only held-out or no triplets (Algorithm 1); mixed images have held-out and other triplets.
     """
     number = np.bincount(table.image[held_out], minlength=len(table.images))
     test = number == np.diff(table.offsets)

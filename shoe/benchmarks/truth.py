@@ -30,7 +30,7 @@ PART = "part"
 
 
 def read_class_split(path: str | Path, classes: HoiClasses) -> ClassSplit:
-    """Read a class split from a file of the unseen classes; its name is the file name without extension.
+    """Read a class split from a file of the unseen classes; the split's name is the file name without extension.
 
     The file has one class per line, such as "ride horse", or is JSON with a list ``held_out`` of classes, as written by
     ``shoe dataset split``.
@@ -171,7 +171,7 @@ class GroundTruth:
     def within(self, *predicted: Sequence[str]) -> GroundTruth:
         """Return the ground truth of the images that occur in all prediction files, with or without predictions.
 
-        Each argument is the image names of one file. Scores on these images are not comparable with scores on the
+        Each argument contains the image names of one file. Scores on these images are not comparable with scores on the
         split, so the split name and the signature change.
 
         Raises:
@@ -213,7 +213,7 @@ def read_truth_file(
     image_labels: str | Path | None = None,
     split: str | None = None,
 ) -> GroundTruth:
-    """Read ground truth. ``shoe.read_ground_truth`` also explains what a file of another kind is.
+    """Read a ground truth file. ``shoe.read_ground_truth`` also names the kind of other files in its error.
 
     ``split`` is an image split, a class split or a file of unseen classes. The result's split is the image split with
     all its images, else the file name; "/part" is appended if images or triplets of the published split are missing.

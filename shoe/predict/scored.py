@@ -228,8 +228,7 @@ def _size(sizes: Sizes, image: str) -> dict[str, int]:
 class Ceiling(Document, frozen=True, kw_only=True):
     """Recall of ground-truth pairs, persons and objects by the selected pairs: the maximum recall of predictions.
 
-    A value is absent if the ground truth has no such pairs, persons or objects. ``truths`` is the number of
-    ground-truth pairs.
+    A value is absent if the ground truth has no pairs, persons or objects. ``truths`` is the number of pairs in it.
     """
 
     recall: Fraction | None = None
