@@ -51,7 +51,7 @@ def named_record(kind: str = "image", key: str = "file_name") -> Callable[[objec
 
 
 def list_lengths(path: str | Path, names: Sequence[str], records: Sequence[object], *fields: str) -> Indices:
-    """Return the (m,) number of triplets per image, the length of the lists ``fields``; InputError if lengths differ."""
+    """Return the (m,) number of triplets per image: the length of its lists ``fields``; InputError if unequal."""
     counts, *others = (np.array([len(getattr(record, field)) for record in records], np.int64) for field in fields)
     for field, lengths in zip(fields[1:], others, strict=True):
         if (number := first_true(lengths != counts)) is not None:

@@ -138,7 +138,7 @@ def parse_classes(text: str, name: str, source: str | Path = "class table") -> H
     The fields are verb, object, gerund, WordNet 3.0 names of the verb's and the object's sense ("" for none), and
     "rare", "unseen" (not in the training set), "unscored" (not in the test set either) or "".
 
-    Raises InputError naming the first line with another format; or for a class twice, or no classes.
+    Raises InputError, with ``source`` as the file, for the first line in another format, a class twice, or no classes.
     """
     lines = text.splitlines()
     if not lines or lines[0].split("\t") != _COLUMNS:

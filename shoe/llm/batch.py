@@ -280,7 +280,7 @@ class BatchPass:
         """Send all requests, wait for their results, and record answers and failures.
 
         If the run is stopped, running batches continue at the endpoint, and the next run fetches their answers. Raise
-        ShoeError if the endpoint rejects all requests, or if somebody cancelled a batch.
+        ShoeError if the endpoint rejects all requests, a batch was cancelled, or the disk is full.
         """
         self._supply = Supply(requests)
         try:

@@ -117,7 +117,7 @@ _WORKER_BATCHES = 2
 def spread(
     cluster: Cluster, config: BackendConfig, asks: Iterator[Ask], count: int, recorder: LedgerRecorder, beside: Path
 ) -> None:
-    """Let the workers of a cluster answer ``count`` questions; see :class:`~shoe.llm.workers.Spread`.
+    """Let the workers of a cluster answer ``asks``, ``count`` questions; see :class:`~shoe.llm.workers.Spread`.
 
     Workers open the image files under the same paths as this process, and check that they have not changed. Workers
     write their answers into subfolders of the folder that contains ``beside``.

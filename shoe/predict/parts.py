@@ -44,7 +44,7 @@ class Files:
         return cls(detections or boxes, pairs, answers or raw_answers, folder)
 
     def of_part(self, shard: Shard) -> "Files":
-        """Return the paths for one shard, after creating the folder of the shard."""
+        """Return the paths for one shard, after creating its folder; raise InputError if that is impossible."""
         folder = self.folder / shard.folder
         try:
             folder.mkdir(parents=True, exist_ok=True)

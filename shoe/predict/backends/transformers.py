@@ -424,7 +424,7 @@ class VisionModel(LocalModel):
         return str(self._processor.apply_chat_template(messages, **settings))
 
     def prepare(self, questions: Sequence[Question]) -> Prepared:
-        """Open the images and tokenize the prompts of a batch; may run in parallel with :meth:`answer`."""
+        """Open images and tokenize prompts of a batch, also in parallel with :meth:`answer`; may raise OptionError."""
         texts = [self._conversation(question) for question in questions]
         for word in (word for question in questions for word in question.words):
             if word not in self._spelt:
