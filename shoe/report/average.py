@@ -58,7 +58,7 @@ class Average(Document, frozen=True):
 
 
 @dataclass(frozen=True, slots=True)
-class Scored:
+class ReportFile:
     """A report, the digest of its ground truth, and {protocol: signature}, with the key "" for the whole report."""
 
     report: AveragedReport
@@ -66,7 +66,7 @@ class Scored:
     signatures: Mapping[str, str]
 
 
-def read_report(path: Path) -> Scored:
+def read_report(path: Path) -> ReportFile:
     """Return metrics and signatures in a report of ``shoe score --json``; raise InputError for other files."""
     report = read_typed(path, read_bytes(path), Score, lambda *_: "the report")
     values: dict[str, float | None] = {}
@@ -83,7 +83,7 @@ def read_report(path: Path) -> Scored:
     signatures = {"": report.signature} | {result.protocol: result.signature for result in report.protocols}
     signatures |= {result.protocol: result.signature for result in report.roles}
     truth = dict(Signature.parse(report.signature).items).get("truth-sha", "")
-    return Scored(AveragedReport(path.name, report.split, report.signature, figures), truth, signatures)
+    return ReportFile(AveragedReport(path.name, report.split, report.signature, figures), truth, signatures)
 
 
 def average(paths: Sequence[Path], beside: Path | None) -> Average:
@@ -124,7 +124,7 @@ def average(paths: Sequence[Path], beside: Path | None) -> Average:
     return Average(made, means, spread, other.report, apart)
 
 
-def _check_signatures(path: Path, report: Scored, first: Scored) -> None:
+def _check_signatures(path: Path, report: ReportFile, first: ReportFile) -> None:
     for protocol in {**first.signatures, **report.signatures}:
         own, wanted = (
             dict(Signature.parse(each.signatures[protocol]).items if each.signatures.get(protocol) else ())
