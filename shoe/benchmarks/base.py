@@ -123,7 +123,7 @@ class Actions:
 
     @cached_property
     def by_verb_id(self) -> tuple[tuple[int, int], ...]:
-        """(action index, index into ``entries``) of verb IDs 0, 1, ... in files; -1 for an action without roles."""
+        """(action index, index into ``entries``) of each verb ID 0, 1, ... in files; the entry is -1 without roles."""
         entry_of = {pair: entry for entry, pair in enumerate(self.entries)}
         return tuple(
             (number, entry_of.get((number, role), -1))

@@ -215,8 +215,9 @@ def read_truth_file(
 ) -> GroundTruth:
     """Read a ground truth file. ``shoe.read_ground_truth`` also names the kind of other files in its error.
 
-    ``split`` is an image split, a class split or a file of unseen classes. The result's split is the image split with
-    all its images, else the file name; "/part" is appended if images or triplets of the published split are missing.
+    ``split`` is an image split, a class split or a file of unseen classes. The result is named after the image split
+    that contains all images, else after the file; "/part" is appended if images or triplets of the published split are
+    missing.
 
     Raises:
         InputError: naming file, image, field, what was found and what was expected.

@@ -284,7 +284,7 @@ class Compare(Document, frozen=True, kw_only=True):
 
 
 def comparison_csv(found: Comparison) -> bytes:
-    """Return CSV in UTF-8 with a line per model and metric with a value: model, metric key, value, rank, interval."""
+    """Return a UTF-8 CSV table with a line per measured metric of a model: model, metric key, value, rank, interval."""
     rows: list[list[object]] = [["model", "figure", "value", "rank", "low", "high"]]
     for column in found.columns:
         for name, cell in zip(found.names, found.cells(column.figure), strict=True):

@@ -337,7 +337,7 @@ def print_outcome(raters: Raters, outcome: Outcome, to: Console) -> None:
 
 
 def failure_lines(outcome: Outcome) -> Iterator[str]:
-    """Yield a line per rater that has failed requests, with their number by kind."""
+    """Yield a line per rater with failed attempts: their number by kind."""
     for tally in outcome.tallies:
         if tally.failures:
             kinds = ", ".join(f"{number:,} {kind}" for kind, number in tally.failures.most_common())
