@@ -81,7 +81,7 @@ class Action:
     """An action of a benchmark that scores the actions of each person, such as V-COCO.
 
     Attributes:
-        name: name as in the official files.
+        name, gerund: name as in the official files, and its -ing form.
         roles: "instr" and "obj" in the official order; empty for an action without an object.
         instruments: for an action with both roles, the object categories with the role "instr"; others are "obj".
     """
