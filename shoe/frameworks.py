@@ -50,10 +50,10 @@ def write_lmms_eval_task(folder: Path, images: Path, ground_truth: Path, dataset
 
 
 def score_replies(replies: Mapping[str, str], truth: GroundTruth, boxes: str) -> tuple[dict[str, float], str]:
-    """Score replies by image name against the ground truth of these images.
+    """Score a model's replies, given by image name, against the ground truth of these images only.
 
-    Return the metrics of :data:`METRICS` that can be computed, and the error if most replies cannot be parsed, else "".
-    Replies that cannot be parsed count as replies without interactions.
+    Return ({name: value} of the :data:`METRICS` that can be computed, the error if most replies are invalid, else "").
+    Replies that cannot be parsed count as replies without interactions. ``boxes`` is the box convention of the replies.
     """
     problem = ""
     try:

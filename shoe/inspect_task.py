@@ -39,7 +39,7 @@ def hico_det(
 
 @scorer(metrics=[])
 def interactions(ground_truth: str, dataset: str, boxes: str) -> Scorer:
-    """Score each image alone: the metrics over the classes of its ground truth."""
+    """Return a scorer that computes the metrics of each image alone, over the classes of its ground truth."""
 
     async def score(state: TaskState, target: Target) -> Score:
         reply = state.output.completion
@@ -51,7 +51,7 @@ def interactions(ground_truth: str, dataset: str, boxes: str) -> Scorer:
 
 @metric(scores="unreduced")
 def shoe_metrics(ground_truth: str, dataset: str, boxes: str) -> Metric:
-    """Compute the metrics over all images; with several epochs, the mean over the epochs."""
+    """Return a metric that scores all images together; with several epochs, the mean over the epochs."""
 
     def compute(scores: list[SampleScore]) -> dict[str, float]:
         epochs: dict[int, dict[str, str]] = {}

@@ -64,7 +64,7 @@ class Card:
 
     @property
     def holdings(self) -> dict[str, list[CardFile]]:
-        """{``CardFile.holds``: files with this content}, in the order of the dataset card."""
+        """Files of the card by their value of ``holds``, in the order of the card."""
         files: dict[str, list[CardFile]] = {}
         for file in self.files:
             files.setdefault(file.holds, []).append(file)
@@ -81,7 +81,7 @@ class Action:
     """An action of a benchmark that scores the actions of each person, such as V-COCO.
 
     Attributes:
-        name: name as in the official files.
+        name, gerund: name as in the official files, and its -ing form.
         roles: "instr" and "obj" in the official order; empty for an action without an object.
         instruments: for an action with both roles, the object categories with the role "instr"; others are "obj".
     """
@@ -123,7 +123,7 @@ class Actions:
 
     @cached_property
     def by_verb_id(self) -> tuple[tuple[int, int], ...]:
-        """(action index, index into ``entries``) of verb IDs 0, 1, ... in files; -1 for an action without roles."""
+        """(action index, index into ``entries``) of each verb ID 0, 1, ... in files; the entry is -1 without roles."""
         entry_of = {pair: entry for entry, pair in enumerate(self.entries)}
         return tuple(
             (number, entry_of.get((number, role), -1))
@@ -132,7 +132,7 @@ class Actions:
         )
 
     def entry_of(self, action: int, object_: str) -> int:
-        """Return the index into ``entries`` of an action on an object category; -1 for an action without roles."""
+        """Return the index into ``entries`` of an action; -1 without roles. The object chooses between two roles."""
         roles = self.all[action].roles
         if len(roles) > 1:
             roles = ("instr" if object_ in self.all[action].instruments else "obj",)
@@ -157,7 +157,7 @@ SUBSETS: dict[str, Callable[[Interactions], Mask]] = {"single-pair": single_pair
 
 
 class ImageLabel(IntEnum):
-    """Image-level label: the annotators' answer to the question whether an image shows an HOI class."""
+    """Annotators' answer to whether an image shows an HOI class: UNKNOWN (not annotated), NO, PERHAPS or YES."""
 
     UNKNOWN = -2
     """Not annotated."""
@@ -299,7 +299,7 @@ class Benchmark:
 
     @cached_property
     def object_order(self) -> Indices:
-        """(objects,) index into ``objects`` of each index 0, 1, ... that some files use instead of object IDs."""
+        """(n,) index into ``objects`` of each of the n names in ``object_ids``, in the order of ``object_ids``."""
         return positions(self.object_ids.values(), self.objects)
 
     @cached_property

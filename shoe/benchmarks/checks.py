@@ -23,7 +23,7 @@ PlaceOf = tuple[Sequence[str], Indices]
 
 
 def triplet_name(place_of: PlaceOf, row: int) -> str:
-    """Return the name of triplet ``row`` for messages: the image name, and the index within the image, from 0."""
+    """Return a name of triplet ``row`` for messages: 'image "a.jpg": triplet 0' for the first triplet of the image."""
     images, image = place_of
     return f"image {quote(images[image[row]])}: triplet {row - int(np.searchsorted(image, image[row]))}"
 
@@ -51,7 +51,7 @@ def named_record(kind: str = "image", key: str = "file_name") -> Callable[[objec
 
 
 def list_lengths(path: str | Path, names: Sequence[str], records: Sequence[object], *fields: str) -> Indices:
-    """Return the (m,) number of triplets per image; raise InputError unless all ``fields`` are lists of this length."""
+    """Return the (m,) number of triplets per image: the length of its lists ``fields``; InputError if unequal."""
     counts, *others = (np.array([len(getattr(record, field)) for record in records], np.int64) for field in fields)
     for field, lengths in zip(fields[1:], others, strict=True):
         if (number := first_true(lengths != counts)) is not None:
@@ -62,14 +62,14 @@ def list_lengths(path: str | Path, names: Sequence[str], records: Sequence[objec
 
 
 def joined_boxes(lists: Iterable[list[Box]], count: int) -> Floats:
-    """Join the box lists of all images, ``count`` boxes together, to a (count, 4) array in the same order."""
+    """Return the boxes of all images as a (count, 4) array, image by image; ``count`` is their total number."""
     return np.fromiter(chain.from_iterable(chain.from_iterable(lists)), np.float64, 4 * count).reshape(-1, 4)
 
 
 def check_range(
     path: str | Path, place_of: PlaceOf, field: str, index: Indices, size: int, first: int = 0, meaning: str = ""
 ) -> None:
-    """Raise InputError, whose text ends with ``meaning``, unless indices are ``first`` to ``first + size - 1``."""
+    """Raise InputError for the first index outside ``first`` to ``first + size - 1``; ``meaning`` ends its message."""
     if (row := first_true((index < first) | (index >= first + size))) is not None:
         record, expected = triplet_name(place_of, row), f"{first} to {first + size - 1}{meaning}"
         raise InputError(path, record=record, field=field, found=str(index[row]), expected=expected)
@@ -78,9 +78,9 @@ def check_range(
 def check_boxes(
     path: str | Path, place_of: PlaceOf, field: str, index: Indices, counts: Indices, wrong: Mask | None = None
 ) -> None:
-    """Raise InputError unless each of n triplets has a box index from 0 and below the number of boxes of its image.
+    """Raise InputError for the first of n triplets whose ``index`` is not the index, from 0, of a box of its image.
 
-    If ``wrong``, an (n,) mask, is given, the indices that it marks are invalid, and all others are valid.
+    ``wrong`` is an (n,) mask of invalid indices, which replaces this rule.
     """
     limit = counts[place_of[1]]
     if (row := first_true((index < 0) | (index >= limit) if wrong is None else wrong)) is not None:
@@ -95,7 +95,7 @@ def check_boxes(
 
 
 def box_name(images: Sequence[str], counts: Indices, box: int) -> str:
-    """Return the name of a box for messages; ``box`` is its index in the joined boxes of all images."""
+    """Return a name such as 'image "a.jpg": box 0' for messages; ``box`` is an index into the boxes of all images."""
     image = int(np.searchsorted(np.cumsum(counts), box, side="right"))
     return f"image {quote(images[image])}: box {box - int(counts[:image].sum())}"
 

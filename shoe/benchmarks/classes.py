@@ -37,8 +37,8 @@ class HoiClasses:
         scored: (K,) whether predictions for the test set are scored on the class.
         of: (verbs, objects) class index of each (verb, object) pair; -1 for a pair that is not a class.
         digest: 8 hex digits of the SHA-256 of the table.
-        study_senses: {("verb" or "object", name): synset name} of the words to which the SHOE authors' study of human
-            ratings (as in their published application) gives other synsets than the class table; empty without a study.
+        study_senses: {("verb" or "object", name): synset name} of each word that has another synset in the rating study
+            of the SHOE authors (in their published application) than in the class table.
     """
 
     name: str
@@ -75,7 +75,7 @@ class HoiClasses:
         return [f"{self.verbs[v]} {self.objects[o]}" for v, o in zip(self.verb, self.object, strict=True)]
 
     def columns_of(self, hoi: Indices) -> dict[str, Any]:
-        """Return the arguments verbs, objects, verb, object of ``Rows`` for n triplets with class indices ``hoi``."""
+        """Return {field of ``Rows``: value} for verbs, objects, verb, object, given the (n,) class of each triplet."""
         verb, object_ = self.verb[hoi].astype(np.int64), self.object[hoi].astype(np.int64)
         return {"verbs": self.verbs, "objects": self.objects, "verb": verb, "object": object_}
 
@@ -103,7 +103,7 @@ class HoiClasses:
 
 
 def read_classes(path: str | Path, usual: HoiClasses) -> HoiClasses:
-    """Read a class table that replaces ``usual``, the class table of a benchmark, and takes its name.
+    """Read a class table to use instead of ``usual``, a benchmark's class table, whose name and study senses it gets.
 
     Raises:
         InputError: if the file cannot be read, a line has another format, two labels differ only in case or separators,
@@ -138,7 +138,7 @@ def parse_classes(text: str, name: str, source: str | Path = "class table") -> H
     The fields are verb, object, gerund, WordNet 3.0 names of the verb's and the object's sense ("" for none), and
     "rare", "unseen" (not in the training set), "unscored" (not in the test set either) or "".
 
-    Raises InputError naming the first line with another format; or for a class twice, or no classes.
+    Raises InputError, with ``source`` as the file, for the first line in another format, a class twice, or no classes.
     """
     lines = text.splitlines()
     if not lines or lines[0].split("\t") != _COLUMNS:
@@ -267,9 +267,9 @@ class ClassSplit:
         return digest.hexdigest()[:8]
 
     def within(self, own: HoiClasses, classes: HoiClasses) -> ClassSplit:
-        """Return the split for another class table, ``classes``; the present masks are for the class table ``own``.
+        """Return this split of the class table ``own`` as a split of another class table, ``classes``.
 
-        Classes are matched by label. A class that is only in ``classes`` is in no part.
+        Classes are matched by label. A class that is not in ``own`` is in no part.
         """
         if own is classes:
             return self

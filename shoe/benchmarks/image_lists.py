@@ -46,9 +46,9 @@ class ListedImage(Struct, gc=False):
 def columns_of_lists(
     boxes: Sequence[Sequence[Any]], triplets: Sequence[Sequence[Any]], *fields: str
 ) -> tuple[Indices, Floats, Indices, Indices, list[Indices]]:
-    """Return arrays of the b boxes and n triplets in the lists of m images; ``fields`` are attributes of triplets.
+    """Return the boxes and triplets of m images as arrays, image by image; ``fields`` are attributes of triplets.
 
-    These are (m,) number of boxes; (b, 4) boxes; (b,) category IDs; (n,) image of each triplet; (n,) values per field.
+    Arrays: (m,) boxes per image; (b, 4) boxes; (b,) category IDs; (n,) image index per triplet; (n,) per field.
     """
     counts, size = (np.array([len(each) for each in lists], np.int64) for lists in (boxes, triplets))
     every, hois = list(chain.from_iterable(boxes)), list(chain.from_iterable(triplets))

@@ -38,7 +38,7 @@ def overlapping_triplets(table: Interactions, label: NDArray[np.integer], iou: f
 
 
 def merge_pairs(table: Interactions, iou: float) -> Indices:
-    """Merge n triplets into human-object pairs; return, for each triplet, the row of the first triplet in its pair.
+    """Merge n triplets into human-object pairs; return the (n,) row of the first triplet in each triplet's pair.
 
     Triplets are processed in file order. A triplet joins the first pair of its image with the same object word whose
     first triplet it overlaps: IoU of human boxes and of object boxes at least ``iou``. Else it starts a new pair.
@@ -67,6 +67,6 @@ def distinct_pairs(table: Interactions) -> int:
 
 
 def exact_duplicates(table: Interactions) -> Mask:
-    """Return an (n,) mask of triplets with the words and exactly the boxes of an earlier triplet of the image."""
+    """Return an (n,) mask of triplets that repeat verb, object and exact boxes of an earlier triplet in their image."""
     first = first_equal(as_bits(table.image, table.verb, table.object, table.human_boxes, table.object_boxes))
     return np.asarray(first != np.arange(len(table)))

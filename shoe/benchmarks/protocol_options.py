@@ -64,7 +64,7 @@ def option(
 
     Args:
         what: description of the option.
-        values: allowed values of an enumeration; by default, all its members.
+        values: allowed members of an enumeration type; by default, all members.
         range: lowest and highest allowed number.
         quiet: whether signatures omit the option at its default value; for options that older signatures do not have.
     """

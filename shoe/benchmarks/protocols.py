@@ -175,7 +175,7 @@ def shortest(
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the fewest protocol names and settings with which :func:`choose` returns the same options.
 
-    Default values are left out; of repeated settings, the last counts. Arguments and errors are as for :func:`choose`.
+    Settings are sorted, without defaults; the last of repeated settings counts. Arguments, errors: see :func:`choose`.
 
     >>> shortest(["shoe"], ["tau=0.40", "sense=max", "delta=0.5", "tau=0.3"], {})
     (('shoe',), ('sense=max', 'tau=0.3'))
@@ -222,7 +222,7 @@ class Signature:
         >>> str(Signature.parse("shoe:1.0|data:hico-det"))
         'shoe:1.0|data:hico-det'
 
-        Raises OptionError if a field has no colon.
+        Raises OptionError if a part between bars has no colon.
         """
         items = []
         for part in text.split("|"):

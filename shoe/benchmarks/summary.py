@@ -19,7 +19,7 @@ _OTHERS = Path(__file__).with_name("cards")
 
 
 def cards() -> dict[str, Card]:
-    """Return the cards of all datasets by name."""
+    """Return the cards of all datasets by name, including datasets that shoe cannot score."""
     others = {path.stem: read_card(path) for path in sorted(_OTHERS.glob("*.json"))}
     return {name: benchmark(name).card for name in benchmark_names()} | others
 
@@ -53,7 +53,7 @@ class ClassCounts(Document, frozen=True):
 
 
 class PublishedSize(Document, frozen=True, kw_only=True):
-    """Published size of a split."""
+    """Published size of a split; None for counts that are not published."""
 
     images: Count | None = None
     empty_images: Count | None = None
@@ -85,7 +85,7 @@ class DatasetCard(Document, frozen=True):
 
 
 def dataset_list() -> DatasetList:
-    """Return all datasets, with the class counts of those on which shoe can score predictions."""
+    """Return all datasets, with class counts for each dataset on which shoe can score predictions."""
     datasets = []
     for name, card in cards().items():
         sizes: tuple[Any, ...] = ()
@@ -147,14 +147,14 @@ class Published(Document, frozen=True):
 
 
 class Recounted(Document, frozen=True):
-    """Number of rare classes counted anew in the training set, and whether they are the rare classes of the table."""
+    """Number of classes with fewer than 10 triplets in a training file; whether exactly these are rare in the table."""
 
     classes: Count
     as_listed: bool
 
 
 class DatasetInfo(Document, frozen=True, kw_only=True):
-    """Contents of a ground truth file."""
+    """Counts of a ground truth file; see :func:`summary`."""
 
     file: str
     format: str

@@ -56,7 +56,7 @@ def _published(dataset: str, ratio: float, seed: int, number: int) -> ClassSplit
 
 
 def file_order(data: Benchmark) -> Indices:
-    """Return (V, O) sort keys of (verb, object) pairs: files list the pairs by object ID, and then by verb ID."""
+    """Return (V, O) keys that sort (verb, object) pairs as in the files: by object ID, then by verb ID."""
     object_number = np.empty(len(data.objects), np.int64)
     object_number[data.object_order] = np.arange(len(data.object_order))
     object_number = object_number[: len(data.classes.objects)]
@@ -128,7 +128,7 @@ class SplitRules(Document, frozen=True, omit_defaults=False):
 
     @property
     def by_similarity(self) -> bool:
-        """Whether ``min_similarity`` or ``max_similarity`` excludes anything."""
+        """Whether ``min_similarity`` or ``max_similarity`` differs from its default and so limits similarity."""
         return self.min_similarity > 0 or self.max_similarity < 1
 
 
@@ -183,8 +183,8 @@ class _Sample:
 class CombinationSampler:
     """Sampler of test combinations from the combinations of a table.
 
-    Combinations are shuffled by NumPy's ``RandomState``, which is the same in all versions. Combinations that are more
-    similar to each other than ``max_similarity`` form a group, which is sampled when its first member would be sampled.
+    NumPy's ``RandomState``, the same in all versions, shuffles the combinations. Combinations that are more similar to
+    each other than ``max_similarity`` are only sampled together.
     """
 
     def __init__(
@@ -333,7 +333,7 @@ def split_systematically(
 def held_out_images(table: Interactions, held_out: Mask) -> tuple[Mask, Mask]:
     """Return (m,) masks of test images and of mixed images, given the (n,) mask of held-out triplets.
 
-    Test images have only held-out triplets, or no triplets, as in Algorithm 1; mixed images have held-out and others.
+    Test images have only held-out or no triplets (Algorithm 1); mixed images have held-out and other triplets.
     """
     number = np.bincount(table.image[held_out], minlength=len(table.images))
     test = number == np.diff(table.offsets)
@@ -401,9 +401,9 @@ class Partners(Document, frozen=True):
     """Counts of objects that occur with only one verb, or of verbs that occur with only one object.
 
     Attributes:
-        all: number of such objects (or verbs) in all images.
-        train: number of such objects (or verbs) in training images.
-        absent: number of all objects (or verbs) without a training image.
+        all: number of these objects (or verbs) over all images.
+        train: the same number, if only combinations in training images are counted.
+        absent: number of objects (or verbs), with one or more partners, without a training image.
     """
 
     all: Count
@@ -427,7 +427,13 @@ class Nearest(Document, frozen=True):
 
 
 class DatasetSplit(Document, frozen=True, kw_only=True):
-    """Card of a systematic generalisation split: how it was made, and counts of the written files."""
+    """Card of a systematic generalisation split: how it was made, and counts of the written files.
+
+    Attributes:
+        original, statistics: counts of the input files, and of the written files, by "train" and "test".
+        held_out: labels of the classes that only the test file contains.
+        nearest: similarity of these classes to their nearest class in training.
+    """
 
     shoe: str
     dataset: str

@@ -30,7 +30,7 @@ PART = "part"
 
 
 def read_class_split(path: str | Path, classes: HoiClasses) -> ClassSplit:
-    """Read a class split from a file that lists the unseen classes; the split is named like the file.
+    """Read a class split from a file of the unseen classes; the split's name is the file name without extension.
 
     The file has one class per line, such as "ride horse", or is JSON with a list ``held_out`` of classes, as written by
     ``shoe dataset split``.
@@ -88,7 +88,8 @@ class GroundTruth:
         class_split: parts of the classes with separate scores; None if no class split is used.
         image_numbers: (m,) IDs by which prediction files refer to images; None if they use names.
         excluded: {image name: reason} of the images of the file that are not scored; empty if all are scored.
-        cut: text that compares the counts with those of the published split if less is present; otherwise "".
+        cut: text such as "9,000 of 9,658 images of test2015" if images or triplets of the published split are missing;
+            otherwise "".
     """
 
     interactions: Interactions
@@ -170,7 +171,7 @@ class GroundTruth:
     def within(self, *predicted: Sequence[str]) -> GroundTruth:
         """Return the ground truth of the images that occur in all prediction files, with or without predictions.
 
-        Each argument is the image names of one file. Scores on these images are not comparable with scores on the
+        Each argument contains the image names of one file. Scores on these images are not comparable with scores on the
         split, so the split name and the signature change.
 
         Raises:
@@ -212,10 +213,11 @@ def read_truth_file(
     image_labels: str | Path | None = None,
     split: str | None = None,
 ) -> GroundTruth:
-    """Read ground truth; ``shoe.read_ground_truth`` is the same with a hint in the error for a file of another kind.
+    """Read a ground truth file. ``shoe.read_ground_truth`` also names the kind of other files in its error.
 
-    The split of the result is the image split that contains all images, else the name of the file; "/part" is appended
-    if images or triplets of the published split are missing.
+    ``split`` is an image split, a class split or a file of unseen classes. The result is named after the image split
+    that contains all images, else after the file; "/part" is appended if images or triplets of the published split are
+    missing.
 
     Raises:
         InputError: naming file, image, field, what was found and what was expected.

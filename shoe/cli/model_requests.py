@@ -24,7 +24,7 @@ _STATES = ("unparsable", "refused")
 def treat_sigterm_as_interrupt() -> None:
     """Treat SIGTERM (from a cluster) and SIGHUP (closed terminal) like Ctrl-C, so that pending answers are saved.
 
-    Outside the main thread, nothing is changed. SIGHUP stays ignored if it is ignored, as under ``nohup``.
+    Outside the main thread, nothing is changed. An ignored SIGHUP, as under ``nohup``, stays ignored.
     """
     if threading.current_thread() is not threading.main_thread():
         return

@@ -102,7 +102,7 @@ def _check_truth(path: Path, run: Run, truth: GroundTruth) -> None:
 
 
 def refuse_for_runs(paths: Sequence[Path], given: Container[str], *, ground_truth: bool) -> None:
-    """Raise an OptionError if a ``given`` option (name of a parameter) cannot be applied, because of saved runs.
+    """Raise an OptionError if an option in ``given`` (parameter names) cannot be used with saved runs in ``paths``.
 
     If all ``paths`` are saved runs, options for scoring are refused and, without ``ground_truth``, options for reading
     the ground truth. If any path is a saved run, --sweep and --no-confidence are refused.

@@ -42,7 +42,7 @@ def _obstacle(path: Path) -> str | None:
 
 
 def check_folder(folder: Path | None, expected: str) -> None:
-    """Raise an InputError if ``folder`` is given but does not exist."""
+    """Raise an InputError, which names what is ``expected``, if ``folder`` is given but does not exist."""
     if folder is not None and not folder.is_dir():
         raise InputError(folder, found="no such folder", expected=expected)
 

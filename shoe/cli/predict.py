@@ -39,10 +39,10 @@ def find_pairs(
 ) -> Pairs | None:
     """Return the human-object pairs to ask the model about; None if the questions are about whole images.
 
-    The pairs are read from the file ``pairs`` if given, or else formed from the boxes in the file ``files.detections``,
-    to which a detector, if given, first adds the boxes of missing images. ``pictures`` are the images of this run
-    or shard, and ``every`` those of all shards, which may occur in files of boxes and pairs. ``say`` prints remarks.
-    Raise OptionError if there are no pairs, except for a shard.
+    The pairs are read from the file ``pairs`` if given, or else selected from the boxes in ``files.detections``, after
+    a detector, if given, has added boxes of missing images. ``pictures`` are the images of this run or shard; files of
+    boxes and pairs may contain ``every`` image of all shards. ``say`` prints remarks. Raise OptionError if there are no
+    pairs, except for a shard.
     """
     from shoe.predict.detection_files import read_detections_with_notes
     from shoe.predict.pairs import Pairs, read_paired

@@ -26,7 +26,7 @@ from shoe.lexicon import ENVIRONMENT
 
 
 def declarations(command: Callable[..., None]) -> dict[str, tuple[Any, ArgumentInfo | OptionInfo]]:
-    """Return the type and the typer declaration of each parameter, by parameter name."""
+    """Return {parameter name: (type, typer declaration)} of a command."""
     hints = get_type_hints(command, include_extras=True)
     return {name: (hint.__origin__, hint.__metadata__[0]) for name, hint in hints.items() if name != "return"}
 
@@ -39,7 +39,7 @@ def option_names(name: str, option: OptionInfo) -> list[str]:
 
 
 def parse_arguments(command: Callable[..., None], words: Sequence[str]) -> dict[str, Any] | None:
-    """Return the keyword arguments in a simple command line; None for other lines, which typer has to parse."""
+    """Return the arguments of ``command`` in a command line, by name; None for forms that only typer can parse."""
     parameters = declarations(command)
     options = {
         written: name

@@ -15,7 +15,7 @@ import msgspec
 
 from shoe.core.errors import InputError, ShoeError
 from shoe.llm import errors
-from shoe.llm.batch_state import Started, Supply, attempts_in, batches_in, result_of
+from shoe.llm.batch_state import OpenBatch, Supply, attempts_in, batches_in, result_of
 from shoe.llm.endpoint import Endpoint
 from shoe.llm.limits import Limits
 from shoe.llm.request import Chat, Recorder, Request
@@ -68,8 +68,8 @@ def _id(place: Endpoint, response: Any) -> str:
 class BatchApi:
     """Client of the Batch API of one endpoint, based on the openai SDK.
 
-    Methods repeat a failed call to the endpoint. They raise StoppedError instead if the run is ending, and ShoeError if
-    the endpoint rejects the call for good or the limit of attempts is reached. ``folder`` is for temporary files.
+    Methods repeat a call that failed for a temporary reason. They raise StoppedError instead if the run is ending, and
+    ShoeError if the endpoint rejects the call or the limit of attempts is reached. ``folder`` is for temporary files.
     """
 
     def __init__(
@@ -132,7 +132,7 @@ class BatchApi:
         return self._call(create)
 
     def newest(self, ignored: Collection[str], wanted: Collection[str]) -> dict[str, str]:
-        """Return {digest: ID} of batches that shoe started; {} if the endpoint cannot list batches.
+        """Return {digest of the requests: ID} of batches started by shoe; {} if the endpoint cannot list batches.
 
         Only the 1,000 newest batches at the endpoint are searched, except those whose ID is in ``ignored``. If several
         have the same digest, the newest counts. As a new batch may not be listed at once, the list is fetched
@@ -270,7 +270,7 @@ class BatchPass:
         self._structured = chat.response_format is not None
         self._api = BatchApi(place, chat.model, limits, self._sleep, self._is_over)
         self._open, self._ended = batches_in(recorder.remembered())
-        self._running: list[Started] = []
+        self._running: list[OpenBatch] = []
         self._tries: Counter[str] = Counter()
         self._shown: dict[str, str] = {}
         self._budget_left = True
@@ -280,7 +280,7 @@ class BatchPass:
         """Send all requests, wait for their results, and record answers and failures.
 
         If the run is stopped, running batches continue at the endpoint, and the next run fetches their answers. Raise
-        ShoeError if the endpoint rejects all requests, or if somebody cancelled a batch.
+        ShoeError if the endpoint rejects all requests, a batch was cancelled, or the disk is full.
         """
         self._supply = Supply(requests)
         try:
@@ -327,7 +327,7 @@ class BatchPass:
         for started in [batch for batch in self._running if not batch.found]:  # answered meanwhile, or of another run
             self._forget(started)
 
-    def _forget(self, started: Started) -> None:
+    def _forget(self, started: OpenBatch) -> None:
         self._running.remove(started)
         self._supply.include(started)
 
@@ -344,7 +344,7 @@ class BatchPass:
             return False
         self._sends_last = not self._budget_left
         digest = content.hexdigest()
-        started = Started(digest, {name: attempts_in(request) for name, request in requests.items()})
+        started = OpenBatch(digest, {name: attempts_in(request) for name, request in requests.items()})
         parts = (part for request in requests.values() for part in request.parts())
         started.found = {name: part for part in parts for name in attempts_in(part)}
         earlier = self._open.get(digest)
@@ -385,7 +385,7 @@ class BatchPass:
             if may:
                 yield name, request, text
 
-    def _look(self, started: Started) -> bool:
+    def _look(self, started: OpenBatch) -> bool:
         """Fetch the state of a batch; if it has ended, record its answers, and return True."""
         batch = self._api.state(started.batch or "")
         if batch is not None and batch.status not in _OVER:
@@ -415,7 +415,7 @@ class BatchPass:
         return True
 
     def _keep_lines(
-        self, started: Started, batch: BatchState, missing: dict[str, str]
+        self, started: OpenBatch, batch: BatchState, missing: dict[str, str]
     ) -> tuple[ShoeError | None, set[str]]:
         """Record the answers and failures of an ended batch that are for questions of this run.
 
@@ -448,7 +448,7 @@ class BatchPass:
                 failed.add(name)
         return hopeless, failed
 
-    def _is_excused(self, started: Started, batch: BatchState) -> bool:
+    def _is_excused(self, started: OpenBatch, batch: BatchState) -> bool:
         """Return True if a failed batch may be sent again without counting as a try; otherwise raise ShoeError."""
         message = next((message for _, message in batch.problems if message), "no reason given")
         if any(code in _QUEUE_FULL for code, _ in batch.problems) and started.overlapped:

@@ -55,7 +55,7 @@ Event = _Prepared | _Uploaded | _Begun | _Ended
 
 
 @dataclass(slots=True)
-class Started:
+class OpenBatch:
     """A batch that has not ended, or whose start is uncertain because an earlier run was killed.
 
     Attributes:
@@ -63,8 +63,7 @@ class Started:
         requests: (key, attempt) of each question, by custom ID of the request.
         file: ID of the uploaded file; None before the upload.
         batch: ID of the batch; None if it is not known.
-        found: single-question requests of the present run whose (key, attempt), the key of this mapping, is in the
-            batch. An earlier run's batch may also have questions that this run does not need.
+        found: {(key, attempt): single-question request} for those questions of the batch that the present run needs.
         overlapped: whether another batch ran at the same time.
     """
 
@@ -87,33 +86,33 @@ class Supply:
         self._requests = requests
         self._waiting: deque[Request] = deque()
         self._again: deque[Request] = deque()
-        self._batch_of: dict[Name, Started] = {}
+        self._batch_of: dict[Name, OpenBatch] = {}
 
     def take(self, *, again: bool) -> Request | None:
-        """Return the next request; after the last one None or, if ``again``, a request queued by :meth:`ask_again`."""
+        """Return the next request, or None after the last; with ``again``, requests of :meth:`ask_again` come last."""
         request = self._waiting.popleft() if self._waiting else self._next()
         return self._again.popleft() if request is None and again and self._again else request
 
     def put_back(self, request: Request) -> None:
-        """Put a request, taken but not sent, at the front of the queue."""
+        """Put a request that was taken but not sent at the front of the queue."""
         self._waiting.appendleft(request)
 
     def ask_again(self, request: Request) -> None:
         """Queue a request whose answer is missing, to be sent after all other requests."""
         self._again.append(request)
 
-    def exclude(self, started: Started) -> None:
-        """From now on, leave out the questions of a batch, and collect them in ``started.found``."""
-        self._batch_of.update((name, started) for names in started.requests.values() for name in names)
+    def exclude(self, batch: OpenBatch) -> None:
+        """Leave out a batch's questions from now on; requests for them are collected in ``batch.found``."""
+        self._batch_of.update((name, batch) for names in batch.requests.values() for name in names)
 
-    def include(self, started: Started) -> None:
-        """End :meth:`exclude` for a batch; questions that were left out until now are not added."""
-        for names in started.requests.values():
+    def include(self, batch: OpenBatch) -> None:
+        """Stop leaving out a batch's questions (:meth:`exclude`); questions already left out are not queued."""
+        for names in batch.requests.values():
             for name in names:
                 self._batch_of.pop(name, None)
 
     def read_ahead(self, enough: Callable[[], bool]) -> None:
-        """Read more requests into the queue until ``enough()`` is True, to fill ``found`` of excluded batches."""
+        """Read requests into the queue until ``enough()`` or the end, to fill ``found`` of excluded batches."""
         while not enough() and (request := self._next()):
             self._waiting.append(request)
 
@@ -124,8 +123,8 @@ class Supply:
             rest: list[Request] = []
             for part in request.parts():
                 (name,) = attempts_in(part)
-                if started := self._batch_of.get(name):
-                    started.found[name] = part
+                if batch := self._batch_of.get(name):
+                    batch.found[name] = part
                 else:
                     rest.append(part)
             if rest:
@@ -133,15 +132,15 @@ class Supply:
         return None
 
 
-def batches_in(events: Iterable[Mapping[str, Any]]) -> tuple[dict[str, Started], set[str]]:
+def batches_in(events: Iterable[Mapping[str, Any]]) -> tuple[dict[str, OpenBatch], set[str]]:
     """Return ({digest: batch} of the batches that have not ended, IDs of ended batches) from events in a ledger."""
-    running: dict[str, Started] = {}
+    running: dict[str, OpenBatch] = {}
     ended: set[str] = set()
     for event in events:
         match event:
             case {"event": "prepared", "digest": digest, "requests": requests}:
                 made = ((name, Request(bytes.fromhex(keys), {}, attempt=attempt)) for name, attempt, keys in requests)
-                running[digest] = Started(digest, {name: attempts_in(request) for name, request in made})
+                running[digest] = OpenBatch(digest, {name: attempts_in(request) for name, request in made})
             case {"event": "uploaded", "digest": digest, "file": file} if digest in running:
                 running[digest].file = file
             case {"event": "started", "digest": digest, "batch": batch} if digest in running:

@@ -53,7 +53,7 @@ class Usage(NamedTuple):
 
 
 def usage_of(raw: Mapping[str, Any]) -> Usage | None:
-    """Return the token counts in a raw answer (output 0 if missing); None without input or with an invalid count."""
+    """Return the token counts in a raw answer (default output 0); None for a missing input count or invalid count."""
     usage = raw.get("usage")
     if not isinstance(usage, dict):
         return None
@@ -67,7 +67,7 @@ def usage_of(raw: Mapping[str, Any]) -> Usage | None:
 
 
 def bound_of(sampling: Mapping[str, Any]) -> int | None:
-    """Return the token limit of an answer in sampling parameters: the first of ``BOUNDS`` that is set; None without."""
+    """Return the limit on output tokens in sampling parameters: the first of ``BOUNDS`` that is set; None if unset."""
     return next((n for name in BOUNDS if isinstance(n := sampling.get(name), int)), None)
 
 
@@ -114,10 +114,10 @@ class Budget:
     _lock: Lock = field(default_factory=Lock, repr=False)
 
     def reserve(self, cost: float) -> bool | None:
-        """Reserve one request of at most this cost; return whether it may be sent.
+        """Reserve one request of at most this cost; return True if it may be sent, None if not yet, else False.
 
-        Return None if it may be sent later, provided that requests in flight cost less than was reserved for them.
-        False means that the budget is used up, which ends the run, or that the run is already ending.
+        None: it may be sent later if requests in flight cost less than was reserved for them. False: the budget is used
+        up, which ends the run, or the run is already ending.
         """
         with self._lock:
             if self.reason is not None:
@@ -135,7 +135,7 @@ class Budget:
             return self.reason is None
 
     def settle(self, reserved: float, cost: float) -> None:
-        """Replace the cost that :meth:`reserve` reserved for a request by its actual cost."""
+        """Replace the reserved cost of a request by its actual cost."""
         with self._lock:
             self._in_flight -= reserved > 0
             self._reserved = self._reserved - reserved if self._in_flight else 0.0

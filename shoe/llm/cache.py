@@ -35,7 +35,7 @@ _ALWAYS = {"eviction_policy": "none", "cull_limit": 0, "statistics": 0, "tag_ind
 
 
 def cache_folder(given: str | None) -> Path | None:
-    """Return the folder of the cache, in ``given``, else $SHOE_CACHE, else ~/.cache; return None for "off"."""
+    """Return the cache's folder: shoe-answers in ``given``, else in $SHOE_CACHE, else in ~/.cache; None for "off"."""
     given = given or os.environ.get("SHOE_CACHE")
     if given == "off":
         return None
@@ -43,7 +43,7 @@ def cache_folder(given: str | None) -> Path | None:
 
 
 def open_cache(given: str | None, say: Callable[[str], None], *, create: bool = True) -> "AnswerStore | None":
-    """Open the user's cache of answers; return None if it is off, cannot be used, or is missing and not ``create``.
+    """Open the user's cache of answers; return None if it is off, unusable, or missing while ``create`` is False.
 
     ``given`` is as for :func:`cache_folder`. ``say`` is a callback that gets a message if the cache cannot be used.
     """
@@ -57,7 +57,7 @@ def open_cache(given: str | None, say: Callable[[str], None], *, create: bool = 
 
 
 class AnswerStore:
-    """The cache of all models, for several threads and processes; after its first error, it is not used any more.
+    """The cache of all models, for several threads and processes; unused after its first error.
 
     Attributes:
         folder: folder of the database ``cache``, which only the user can read.
@@ -101,7 +101,7 @@ class AnswerStore:
             raise InputError(folder, found=found, expected="a folder for the cache of answers") from None
 
     def guarded(self, use: Callable[[], _T]) -> _T | None:
-        """Return ``use()``; None if it fails, which is reported, or if an earlier use of the cache has failed."""
+        """Return the result of ``use()``; None if it fails, which is reported, or if an earlier use failed."""
         if not self._is_broken:
             try:
                 return use()
@@ -141,7 +141,7 @@ class AnswerStore:
 
 
 class AnswerCache:
-    """Cached answers of one model: the model whose ledger is given."""
+    """Cached answers of the model whose ledger is given."""
 
     def __init__(self, store: AnswerStore, ledger: Ledger) -> None:
         self._store, self._ledger, self._has_identity = store, ledger, False
@@ -167,7 +167,7 @@ class AnswerCache:
         return self._store.guarded(read)
 
     def add(self, entry: Mapping[str, Any], *, replace: bool = True) -> None:
-        """Add a parsed ledger line with an answer; unless ``replace``, only if a question in it is not cached yet."""
+        """Add a parsed ledger line with an answer; if not ``replace``, only if one of its questions is not cached."""
         names = [self._name(key, entry.get("attempt", 1)) for key in entry["keys"]]
         content = {name: value for name, value in entry.items() if name not in ("origin", "checksum")}
 
@@ -220,7 +220,7 @@ def _checked(value: Any, kind: type[_T]) -> _T:
 
 
 def clear(folder: Path) -> None:
-    """Delete the database in the folder of a cache; this works even if the database is damaged."""
+    """Delete the database in the folder of a cache, even a damaged one, and the folder if it is then empty."""
     for path in folder.glob("cache.db*"):
         path.unlink()
     with suppress(OSError):  # it does not exist, or has other files

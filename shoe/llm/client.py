@@ -50,8 +50,8 @@ class Pass:
     def run(self, requests: Iterator[Request]) -> None:
         """Send all requests, repeat failed requests, and record answers and failures.
 
-        Raise ShoeError if the endpoint does not answer or rejects the requests. Whether the recorder or an error ends
-        the run early, requests in flight are awaited and their answers recorded.
+        Raise ShoeError if the endpoint does not answer or rejects the requests. If the recorder or an error ends the
+        run early, requests in flight are awaited and their answers recorded.
         """
         asyncio.run(self._run(requests))
         if self._failure is not None:

@@ -119,7 +119,7 @@ class Endpoint:
 
     @property
     def may_charge(self) -> bool:
-        """Whether requests may cost money: the endpoint requires a key, and is not on this machine."""
+        """Whether requests may cost money: they need a key or secret header, and the endpoint is on another machine."""
         return bool(self.variables) and urlsplit(self.base_url).hostname not in ("localhost", "127.0.0.1", "::1")
 
     def open(self) -> Self:

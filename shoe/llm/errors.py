@@ -69,11 +69,11 @@ class RejectedError(_StatusError):
 
 
 class HopelessError(_StatusError):
-    """Error for an endpoint that rejects all requests, such as for a wrong key; temporary if it answered before."""
+    """Error for an endpoint that rejects all requests (wrong key, ...); they are repeated if it has answered before."""
 
 
 class NoResponseFormatError(Exception):
-    """Error for an endpoint that does not support ``response_format``, or does not support its JSON schema."""
+    """Error for an endpoint that does not support ``response_format``, or not the JSON schema in this field."""
 
 
 def answer(place: Endpoint, model: str, status: int, headers: Mapping[str, str], body: bytes) -> dict[str, Any]:
@@ -85,8 +85,8 @@ def answer(place: Endpoint, model: str, status: int, headers: Mapping[str, str],
         Parsed JSON, without secrets: a chat completion, or an error by which a content filter refuses the question.
 
     Raises:
-        Transient: if the same request may succeed later. This includes a chat completion without text, except one that
-            reached its token limit or was stopped by a content filter, which is an answer.
+        Transient: if the same request may succeed later. A chat completion without text is such a failure, unless it
+            reached its token limit or was stopped by a content filter.
         NoResponseFormatError: if the request may succeed without ``response_format``.
         ShoeError: if repeating the request is useless.
     """
@@ -172,7 +172,7 @@ def http_error(
 
 
 def message_and_code(body: bytes) -> tuple[str, str]:
-    """Return (message, code) in the JSON of an error response, "" for no code; (body, "") if the body is not JSON."""
+    """Return (message, code) in the JSON of an error response; code "" if missing. Without JSON, return (body, "")."""
     try:
         content = msgspec.json.decode(body)
     except RecursionError:

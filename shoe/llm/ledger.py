@@ -43,7 +43,7 @@ States = NDArray[np.int8]
 
 
 class State(IntEnum):
-    """Reason why a question has no usable answer."""
+    """Reason why a question has no usable answer: no answer yet, a refusal, or an answer that cannot be parsed."""
 
     UNRATED = -1
     """The question has no answer yet; it is asked when the job runs again."""
@@ -303,7 +303,7 @@ class Ledger:
         return None
 
     def parsed(self, entry: Mapping[str, Any]) -> tuple[bytes, Sequence[int]]:
-        """Return (concatenated keys, states) of an answer line's questions; invalid lines raise various errors."""
+        """Return (concatenated keys, states) of an answer line's questions; invalid lines raise various exceptions."""
         keys, states = bytes.fromhex("".join(entry["keys"])), self.parse(entry)
         if not len(states) == len(entry["keys"]) == len(keys) / KEY_BYTES:
             raise ValueError("the answer does not match the questions")
@@ -323,7 +323,7 @@ def answers(path: Path, latest: int | None = None) -> Iterator[dict[str, Any]]:
 
 
 def canonical(value: Any) -> bytes:
-    """Return a value as JSON for hashing: names sorted, no spaces, paths as text, floats as Python shows them."""
+    """Return a value as JSON for hashing: names sorted, no spaces, paths as text, floats as in Python's repr."""
     return msgspec.json.encode(_with_exponent_signs(value), order="sorted", enc_hook=str)
 
 
@@ -348,12 +348,12 @@ def comparable(identity: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def address_in(identity: Mapping[str, Any]) -> str:
-    """Return the endpoint's URL in an identity; "" if there is none: only earlier versions of shoe stored it there."""
+    """Return the endpoint's URL in an identity, where earlier versions of shoe stored it; "" if there is no URL."""
     return str(identity.get("base_url") or dict(identity.get("settings") or {}).get("base_url") or "")
 
 
 def ledgers_of(paths: Iterable[Path], identity: Mapping[str, Any]) -> list[tuple[Path, dict[str, Any]]]:
-    """Return (path, its identity) of the ledgers in ``paths`` with an equal :func:`comparable`, largest first."""
+    """Return (path, identity) of the ledgers whose :func:`comparable` equals that of ``identity``, largest first."""
     found = []
     for path in paths:
         with suppress(OSError, ValueError, KeyError, TypeError, AttributeError), path.open("rb") as stream:

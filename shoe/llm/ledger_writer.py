@@ -264,7 +264,7 @@ _EVENT, _KEYS = b'{"event"', b'{"keys":["'
 
 
 def parts_of(path: Path) -> list[Path]:
-    """Return the paths of the files with a ledger's name in all subfolders of its folder, deepest first.
+    """Return all files with the name of the ledger ``path`` in subfolders of its folder, deepest folders first.
 
     These are the ledgers of shards and workers. Links to folders are followed, and each folder is visited once. Raise
     InputError if a folder cannot be read.
@@ -291,7 +291,7 @@ def merge(
 ) -> int:
     """Merge the ledgers of shards and workers into one ledger, and return the number of lines added to it.
 
-    Afterwards, the merged ledgers are deleted, except those that another process still writes.
+    Equal lines are kept once. Then the merged ledgers are deleted, except those that another process still writes.
 
     Args:
         path: path of the resulting ledger, which is created if absent.

@@ -58,9 +58,9 @@ class Bucket:
         self._paid_until = 0.0
 
     def spend(self, amount: float) -> float:
-        """Reserve an amount; return the seconds to wait until the rate covers it and all earlier reservations.
+        """Reserve an amount; return the seconds to wait before using it, until the rate covers all earlier amounts.
 
-        While nothing is reserved, at most the amount of one second accumulates.
+        After a break, at most the amount of one second may be used without waiting.
         """
         if self._per_second is None:
             return 0.0
@@ -70,7 +70,7 @@ class Bucket:
         return max(start - now, 0.0)
 
     def give_back(self, amount: float) -> None:
-        """Correct a booked amount: take back ``amount``, which was not used, or book more if it is negative."""
+        """Cancel ``amount`` of a reservation, because it was not used; if it is negative, reserve more."""
         if self._per_second is not None:
             self._paid_until -= amount / self._per_second
 
@@ -140,7 +140,7 @@ class Gate:
         self.back_off()
 
     def record_answer(self) -> None:
-        """Record an answer; if as many requests as allowed are in flight, raise their allowed number."""
+        """Record an answer; if the allowed number of requests is in flight, raise this number."""
         self.answered = True
         self._failed_in_a_row = 0
         self._doubling = self._doubling or self.is_out

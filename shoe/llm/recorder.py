@@ -71,7 +71,7 @@ class Progress:
         self._console.print(printable(f"shoe: {line}", longest=1000), markup=False, highlight=False, soft_wrap=True)
 
     def show(self, tallies: Sequence[Tally]) -> None:
-        """Update the bars; without bars, print a line per model with questions if the last lines are 30 s old."""
+        """Update the bars; without bars, print a line per model that has questions, every 30 seconds."""
         for tally in tallies:
             if tally.name not in self._task:
                 self._task[tally.name] = self._bars.add_task(printable(tally.name), total=None, facts="")
@@ -106,8 +106,8 @@ def wait_with_progress(
 ) -> None:
     """Wait until a run ends, and show its progress; after Ctrl-C, no further requests are sent (``Budget.stop``).
 
-    The run's last thread sets the event ``ended``. A second Ctrl-C raises KeyboardInterrupt. In a ``quiet`` run, which
-    sends no requests, already the first Ctrl-C does.
+    The run's last thread sets the event ``ended``. A second Ctrl-C raises KeyboardInterrupt; in a ``quiet`` run, which
+    sends no requests, the first Ctrl-C raises it.
     """
     # Threads are not joined, because after Ctrl-C, Thread.join may return too early (in Python 3.11).
     interrupted = quiet
@@ -166,7 +166,7 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """Settings of one model that a recorder needs: price, longest answers, expected name, endpoint.
+    """Settings of one model that a recorder needs to compute costs and to check answers.
 
     Attributes:
         sampling: sampling parameters of the requests, which may limit the tokens of answers.
@@ -243,7 +243,7 @@ class LedgerRecorder:
             )
 
     def may_ask(self, request: Request) -> bool | None:
-        """Reserve the cost of a request; return True: it may be sent; False: the run is ending; None: it must wait."""
+        """Reserve the cost of a request; return True if it may be sent, None if not yet, False if the run ends."""
         if not self.terms.asks or self.stopping:
             return not self.stopping
         most = 0.0 if self.terms.price.is_free else self.terms.max_cost(request) * self._dearest
@@ -256,7 +256,7 @@ class LedgerRecorder:
         return may
 
     def answer(self, request: Request, raw: Mapping[str, Any]) -> None:
-        """Write a raw answer to the ledger, and count its cost; raise InputError if it cannot be written."""
+        """Write a raw answer to ledger and cache, and count its cost; InputError if the ledger is not writable."""
         entry = answer_entry(request, raw, self.terms.address)
         self.writer.append(answer_line(entry))
         if self.cache:

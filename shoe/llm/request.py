@@ -76,8 +76,8 @@ class Chat:
         sampling: parameters that are passed to the endpoint unchanged; fields in ``OURS`` are not allowed.
         response_format: JSON schema of answers, if the endpoint supports it; None for plain text. It is the same for
             all requests, because endpoints compile each new schema.
-        rounds: number of times that the user discarded unusable answers to have their questions sent again. As a part
-            of idempotency keys, it prevents that the endpoint returns the old answers.
+        rounds: number of times that the user discarded unusable answers to have their questions sent again. A part of
+            idempotency keys, so that the endpoint does not return the old answers.
     """
 
     model: str

@@ -33,7 +33,7 @@ class Job:
     Attributes:
         name: name of the model in messages.
         make: callback, called once per worker, that returns (callback that sends requests, parser of answers).
-        in_flight: largest number of requests that a worker has sent without having written their answers to its ledger.
+        in_flight: largest number of requests that a worker has sent and not yet recorded in its ledger.
         identity: settings in the header of the ledgers.
         events: events in the run's ledger.
         is_local: whether the model runs in the worker process.
@@ -95,8 +95,8 @@ class Worker:
     def renew(self, time: float) -> float:
         """Receive a heartbeat, and return the present time of the worker's own clock, in seconds.
 
-        Unless its model is local, the worker exits ``SILENCE`` seconds after ``time``, the time that it returned last,
-        if it receives no other heartbeat; see :meth:`shoe.engines.ray_cluster.Lease.renew`.
+        ``time`` is the time that the worker returned last. Unless its model is local, the worker exits ``SILENCE``
+        seconds after ``time`` if no other heartbeat arrives; see :meth:`shoe.engines.ray_cluster.Lease.renew`.
         """
         return self._lease.renew(time)
 
@@ -126,8 +126,6 @@ class Worker:
 
 @dataclass(eq=False, slots=True)
 class _BatchRecorder(LedgerRecorder):
-    """Recorder that writes to the worker's ledger, and collects answers and failures for the run."""
-
     result: BatchResult = field(default_factory=BatchResult, init=False)
     lease: Lease = field(init=False)
 
@@ -148,7 +146,7 @@ def result_of_dead_worker(job: Job, path: Path, start: int, requests: Sequence[R
     """Return the result of a batch whose worker died: the answers in its ledger, and an upper bound of its cost.
 
     Args:
-        path: path of the worker's ledger; without answers if this machine cannot read the file.
+        path: path of the worker's ledger; if this machine cannot read the file, the result has no answers.
         start: size of the ledger before the batch, in bytes.
         requests: requests of the batch.
         lease: budget of the batch.
@@ -202,7 +200,7 @@ class WorkerHandle:
         requests: current batch of the worker; empty if the worker is idle.
         lease: budget of the batch.
         since: time at which the batch was sent to the worker.
-        alive: time at which the latest heartbeat was sent, after the reply to the one before.
+        alive: time at which the latest heartbeat was sent; the worker had replied to all earlier ones.
         heartbeat: Ray reference to the worker's reply to the latest heartbeat.
         is_seen: whether this machine can see the lock of the worker's ledger, and so when the worker exits.
     """
@@ -229,7 +227,7 @@ class Spread:
     Attributes:
         count: number of workers.
         recorder: recorder of the run's ledger, with the run's budget.
-        beside: path in whose folder each worker gets a subfolder for its ledger, of the same file name.
+        beside: path whose folder gets a subfolder per worker; the worker's ledger in it has the file name of this path.
     """
 
     cluster: Cluster

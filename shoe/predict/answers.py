@@ -39,7 +39,7 @@ _REJECTED = ("400", "403", "413", "422")
 
 
 class AnswerState(IntEnum):
-    """State of an answered question in the ledger."""
+    """State of an answered question: text with token probabilities (PROBABILITIES) or without (TEXT)."""
 
     PROBABILITIES = 0
     """Text with token probabilities."""
@@ -117,10 +117,10 @@ _WORKER_BATCHES = 2
 def spread(
     cluster: Cluster, config: BackendConfig, asks: Iterator[Ask], count: int, recorder: LedgerRecorder, beside: Path
 ) -> None:
-    """Let the workers of a cluster answer ``count`` questions; see :class:`~shoe.llm.workers.Spread`.
+    """Let the workers of a cluster answer ``asks``, ``count`` questions; see :class:`~shoe.llm.workers.Spread`.
 
-    Workers open the image files under the same paths as this process, and check that they have not changed. Their
-    answers are written to files beside the path ``beside``.
+    Workers open the image files under the same paths as this process, and check that they have not changed. Workers
+    write their answers into subfolders of the folder that contains ``beside``.
     """
     is_local = not config.asks
     workers = cluster.workers(ceil(count / config.at_once) if is_local else config.at_once, is_local=is_local)
@@ -184,13 +184,13 @@ class Answers:
         return self._config.open()
 
     def merge(self, say: Callable[[str], None]) -> int:
-        """Merge and delete the answer files of other processes; return the number of lines added to this file."""
+        """Merge and delete the answer files of shards and workers; return the number of lines added to this file."""
         return merge(self.path, self._identity, parsed, say, self._beside)
 
     def plan(self, questions: Questions, *, probabilities: bool = True) -> RunSize:
-        """Return the number of questions, and upper bounds for tokens and cost; send no question.
+        """Return the number of questions, and upper bounds on tokens and cost of the unanswered; send nothing.
 
-        A model on this machine, or without a price, has no cost. ``probabilities`` is as in :meth:`ask`.
+        The cost is None for a model on this machine or without a price. ``probabilities`` is as in :meth:`ask`.
         """
         self._ledger.refresh()
         cached = {entry["keys"][0] for entry in self._cached(questions, probabilities)}
@@ -221,8 +221,8 @@ class Answers:
         """Copy answers from the user's cache, and send the other questions to the model, which is loaded if needed.
 
         If ``probabilities``, the first answer without token probabilities ends the run. ``budget.reason`` tells why a
-        run ended early. Returns the number of questions by state: "probabilities" and "text" for answers with and
-        without token probabilities, "refused", and "unasked" for questions without an answer.
+        run ended early. Returns the number of distinct questions by state: "probabilities" and "text" for answers with
+        and without token probabilities, "refused", and "unasked" for questions without an answer.
 
         Raises:
             ShoeError: if all further questions would fail.

@@ -150,7 +150,7 @@ def letter_confidences(answers: Iterable[Answer]) -> dict[str, float] | None:
 
 
 def word_shares(answer: Answer, words: Sequence[str]) -> list[float] | None:
-    """Return the probability of each word at the start of an answer, scaled to sum 1; None if no token matches."""
+    """Return the probability that an answer starts with each word, scaled to sum 1; None if no token fits a word."""
     token = first_token(answer)
     if token is None:
         return None
@@ -164,7 +164,7 @@ def word_shares(answer: Answer, words: Sequence[str]) -> list[float] | None:
 
 
 def first_token(answer: Answer) -> Token | None:
-    """Return the first token with other characters than blanks, quotes, "(", "[", "*"; else the first, or None."""
+    """Return the first token that is not only blanks, quotes, "(", "[" or "*"; else the first; None without tokens."""
     tokens = answer.tokens or (None,)
     return next((token for token in tokens if token and token.text.strip(_OPENING)), tokens[0])
 

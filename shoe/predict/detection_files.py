@@ -74,7 +74,7 @@ def usual_names(benchmark: Benchmark) -> Names:
 
 
 def read_names(path: str | Path, benchmark: Benchmark) -> Names:
-    """Read the names for a detector's labels and IDs from a file in one of four formats; raise InputError otherwise.
+    """Read the names for a detector's labels and IDs from a file; raise InputError for formats not listed here.
 
     - JSON in the format of COCO: ``categories`` and ``images`` are read.
     - ``data.yaml`` of a YOLO dataset: ``names`` is read.
@@ -254,7 +254,7 @@ def _boxes(
 def read_detections_with_notes(
     pictures: Sequence[Picture], path: Path, names: Names, benchmark: Benchmark, say: Callable[[str], object]
 ) -> Detections:
-    """Read detections as :func:`read_detections` does; pass lines on excluded and missing ones to ``say``."""
+    """Read detections as :func:`read_detections`; pass remarks on excluded boxes and empty images to ``say``."""
     boxes = read_detections(path, pictures, names, benchmark)
     if boxes.unknown:
         named = ", ".join(f"{label} ({count:,})" for label, count in boxes.unknown.most_common(_MOST_NAMED))
@@ -281,7 +281,7 @@ def _is_dataset(data: bytes) -> bool:
 def check_same(path: Path, record: Detected, picture: Picture | None) -> None:
     """Raise InputError if digest or size in ``record``, from the file ``path``, differ from those of the image file.
 
-    An unknown digest ("") or size (0) is not compared, and nothing is if no image file has the name (``picture`` None).
+    An unknown digest ("") or size (0) is not compared, and nothing if ``picture`` is None (no file with this name).
     """
     if picture is not None:
         size = f"{record.width} x {record.height}" if record.width or record.height else ""
@@ -351,7 +351,7 @@ def _yolo_line(path: Path, place: str, fields: Sequence[str], picture: Picture, 
 
 
 def detected(picture: Picture, detections: Iterable[Detection]) -> Detected:
-    """Return the record of an image with its detections."""
+    """Return a record with the name, digest, size and detections of an image."""
     name, digest, width, height = picture.name, picture.digest, picture.width, picture.height
     return Detected(image=name, digest=digest, width=width, height=height, detections=tuple(detections))
 
@@ -359,7 +359,7 @@ def detected(picture: Picture, detections: Iterable[Detection]) -> Detected:
 def inside(
     path: Path, place: str, box: tuple[float, float, float, float], picture: Picture
 ) -> tuple[float, float, float, float]:
-    """Return a box clipped to its image; raise InputError if the box extends more than 2 pixels beyond the image."""
+    """Return a box clipped to its image; raise InputError if it is empty, or more than 2 pixels outside."""
     x1, y1, x2, y2 = box
     width, height = picture.width, picture.height
     if not (-_OUTSIDE <= x1 < x2 <= width + _OUTSIDE and -_OUTSIDE <= y1 < y2 <= height + _OUTSIDE):

@@ -40,7 +40,7 @@ class PairRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     Attributes:
         nms: IoU threshold of non-maximum suppression between boxes with equal labels, highest score first.
         min_score: minimum score of a detection.
-        at_least: number of persons, and of other objects, that are selected per image if fewer reach min_score.
+        at_least: number of persons, and of other objects, to select per image by score if fewer reach min_score.
         persons: maximum number of persons per image.
         persons_by: criterion for the selection of persons: highest score, or largest box area.
         objects: maximum number of other objects per image, selected by score.
@@ -110,9 +110,9 @@ def paired(detected: Detected, rule: PairRule) -> Paired:
 
 
 def pair_recall(paired: Iterable[Paired], truth: GroundTruth) -> PairFigures:
-    """Return the recall of ground-truth pairs by selected pairs, which bounds the recall of predictions on them.
+    """Return recall and precision of selected pairs; the recall is the maximum recall of predictions on these pairs.
 
-    ``paired`` are the selected pairs per image. Annotations with equal boxes and object count as one pair.
+    ``paired`` are the pairs by image; other images are ignored. Annotations with equal boxes and object count once.
     """
     records = list(paired)
     rows = [(number, pair) for number, record in enumerate(records) for pair in record.pairs]

@@ -44,7 +44,7 @@ class Files:
         return cls(detections or boxes, pairs, answers or raw_answers, folder)
 
     def of_part(self, shard: Shard) -> "Files":
-        """Return the paths for one shard, after creating the folder of the shard."""
+        """Return the paths for one shard, after creating its folder; raise InputError if that is impossible."""
         folder = self.folder / shard.folder
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -58,10 +58,10 @@ class Files:
         return self.folder / _ANSWERS
 
     def detections_of_other_runs(self, by: Mapping[str, Any], pictures: Iterable[Picture]) -> list[Detected]:
-        """Return the detections that other runs have written: a complete run reads those of all its shards.
+        """Return detections from files of other runs: of all shards or, for a shard, of the complete run.
 
-        A shard reads those of the complete run in ``pictures``, the images of the shard. Raise InputError if a file has
-        other detector settings than ``by``, or another image of the same name.
+        For a shard, only detections in its images, ``pictures``, are returned. Raise InputError if a file has other
+        detector settings than ``by``, or another image of the same name.
         """
         known, records = {picture.name: picture for picture in pictures}, []
         for path in self._parts(_DETECTIONS) if self.whole is None else [self.whole.detections]:
@@ -74,7 +74,7 @@ class Files:
     def clear(self, *, boxes: bool) -> None:
         """Remove the pair files of all shards, and with ``boxes`` their detection files, then folders that are empty.
 
-        In a process that runs only one shard, nothing is removed. Files that are being written are kept.
+        For a shard, nothing is removed. Files that another process is writing are kept.
         """
         if self.whole is None:
             for path in [*self._parts(_PAIRS), *(self._parts(_DETECTIONS) if boxes else ())]:

@@ -81,7 +81,7 @@ class Ask(Request):
         return {"messages": messages_of(self.question, urls)}
 
     def characters(self) -> int:
-        """Return :meth:`size`, used as an upper bound on the characters of the request."""
+        """Return :meth:`size`, an upper bound on the characters of the request."""
         return self.size()
 
     def size(self) -> int:
@@ -104,7 +104,7 @@ def data_url(image: Image) -> str:
 
 
 # A prompt file has the sections ``[instructions]`` and ``[question]``. The question may contain these fields:
-# ``$person`` and ``$thing``, the descriptions in ``Shown``; ``$action``, the -ing form of the verb (yes-no);
+# ``$person`` and ``$thing``, the descriptions in ``VisualPrompt``; ``$action``, the -ing form of the verb (yes-no);
 # ``$options``, one line per verb (letters). ``$$`` is a dollar sign. For whole images, the file contains only the
 # question (``shoe prompt``).
 
@@ -125,7 +125,7 @@ TOKENS = {"phrase": 24, "yes-no": 1, "letters": 1, "image": 2048}
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class VisualPrompt:
     """Visual prompt of one pair.
 
     Attributes:
@@ -180,18 +180,18 @@ class Way:
         about = {"image": image, "way": self.name}
         return Question([picture], self.question.substitute(), self.instructions, (), self.digest, about)
 
-    def about_pair(self, image: str, pair: Pair, visual_prompt: Shown, benchmark: Benchmark) -> Iterator[Question]:
+    def about_pair(self, image: str, pair: Pair, prompt: VisualPrompt, benchmark: Benchmark) -> Iterator[Question]:
         """Yield the questions about a pair: one (phrase), one per verb (yes-no) or one per order of verbs (letters).
 
-        ``image`` is the file name. No yes-no question is on no_interaction. Raises OptionError for more verbs than
-        letters.
+        ``image`` is the file name. There is no yes-no question about no_interaction. Raises OptionError for more verbs
+        than letters.
         """
         about = {"image": image, "pair": pair, "way": self.name}
-        words = {"person": visual_prompt.person, "thing": visual_prompt.thing}
+        words = {"person": prompt.person, "thing": prompt.thing}
 
         def question(fields: Mapping[str, str], expected: tuple[str, ...], **more: Any) -> Question:
             text = self.question.substitute(words, **fields)
-            return Question(visual_prompt.pictures, text, self.instructions, expected, self.digest, {**about, **more})
+            return Question(prompt.pictures, text, self.instructions, expected, self.digest, {**about, **more})
 
         if self.name == "phrase":
             yield question({}, ())
@@ -230,7 +230,7 @@ def verbs_of(object_: str, benchmark: Benchmark) -> dict[str, str]:
 
 
 def orders(options: Sequence[str], rounds: int, seed: int) -> list[list[str]]:
-    """Return ``rounds`` orders of the options, at most as many as options: a random order, rotated by equal steps."""
+    """Return ``rounds`` orders of the options, at most one per option: a random order and rotations of this order."""
     order = list(options)
     Random(f"{seed} {' '.join(options)}").shuffle(order)  # noqa: S311 - nothing secret
     rounds = min(rounds, len(order))

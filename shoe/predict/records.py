@@ -32,7 +32,7 @@ def first_line(form: str, by: Mapping[str, Any], **more: Any) -> bytes:
 def read_lines(path: str | Path, kind: type[T], form: str) -> tuple[dict[str, Any], list[T]]:
     """Read a JSON Lines file with records of type ``kind``. An incomplete last line is skipped.
 
-    Return the settings with which the records were made ({} if the first line is a record), and the records. Raise
+    Return (settings with which the records were made, records); without such a first line, the settings are {}. Raise
     InputError if the file has another format, or a line is not a valid record.
     """
     lines = read_bytes(path).split(b"\n")

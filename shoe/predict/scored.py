@@ -58,7 +58,7 @@ class WrittenCounts:
     """Counts of predictions and answers when a prediction file is written.
 
     Attributes:
-        unread: number of answers on pairs that are empty, or that have none of the expected words or letters.
+        unread: number of empty answers, and answers with no expected word or letter; only for questions about pairs.
         scores: number of predictions for each score.
     """
 
@@ -226,9 +226,9 @@ def _size(sizes: Sizes, image: str) -> dict[str, int]:
 
 
 class Ceiling(Document, frozen=True, kw_only=True):
-    """Fraction of the ground-truth pairs, persons and objects that match a selected pair: the maximum recall.
+    """Recall of ground-truth pairs, persons and objects by the selected pairs: the maximum recall of predictions.
 
-    A value is absent if the ground truth has no such pairs, persons or objects. ``truths`` counts the true pairs.
+    A value is absent if the ground truth has no pairs, persons or objects. ``truths`` is the number of pairs in it.
     """
 
     recall: Fraction | None = None

@@ -21,7 +21,7 @@ from shoe.predict.pairs import RULES, PairRule
 from shoe.predict.questions import TOKENS, WHOLE, Question, Way
 from shoe.predict.records import Paired
 from shoe.predict.scored import Scoring
-from shoe.predict.visual import Visual, marks_named, shown, whole
+from shoe.predict.visual import Visual, marks_named, visual_prompt, whole
 
 GROUPS = ("detector", "pairs", "visual", "ask", "vlm")
 _Settings = TypeVar("_Settings", bound=msgspec.Struct)
@@ -82,7 +82,7 @@ class PredictionSettings:
                 continue
             pairs = paired[picture.name].pairs
             for pair in pairs:
-                prompt = shown(picture, pair, pairs, self.visual)
+                prompt = visual_prompt(picture, pair, pairs, self.visual)
                 yield from self.way.about_pair(picture.name, pair, prompt, self.benchmark)
 
 

@@ -22,7 +22,7 @@ from shoe.core.errors import OptionError, quote, unknown_name
 from shoe.llm.ledger import canonical
 from shoe.predict.detection_files import PERSON
 from shoe.predict.images import Picture, opened
-from shoe.predict.questions import Shown
+from shoe.predict.questions import VisualPrompt
 from shoe.predict.records import Pair
 
 if TYPE_CHECKING:
@@ -109,10 +109,10 @@ class View:
         return image
 
 
-def shown(picture: Picture, pair: Pair, others: Sequence[Pair], visual: Visual) -> Shown:
+def visual_prompt(picture: Picture, pair: Pair, others: Sequence[Pair], visual: Visual) -> VisualPrompt:
     """Return the visual prompt of a pair: the images to be shown, and descriptions of person and object.
 
-    ``others`` are all pairs of the image, whose other boxes the mark "others-black" covers with black.
+    ``others`` are all pairs of the image; the mark "others-black" paints their boxes black, except those of ``pair``.
     """
     marks = visual.marks
     human, thing = _pixels(pair.human_box, picture), _pixels(pair.object_box, picture)
@@ -146,7 +146,7 @@ def shown(picture: Picture, pair: Pair, others: Sequence[Pair], visual: Visual) 
     ):
         if name in marks:
             person, object_ = f"{person} {words[0]}", f"{object_} {words[1]}"
-    return Shown((View(picture, tuple(steps)), *extra), person, object_)
+    return VisualPrompt((View(picture, tuple(steps)), *extra), person, object_)
 
 
 def whole(picture: Picture, visual: Visual) -> View:

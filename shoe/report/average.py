@@ -58,16 +58,16 @@ class Average(Document, frozen=True):
 
 
 @dataclass(frozen=True, slots=True)
-class Scored:
-    """A report, the digest of its ground truth, and its signatures by protocol; the key "" means the whole report."""
+class ReportFile:
+    """A report, the digest of its ground truth, and {protocol: signature}, with the key "" for the whole report."""
 
     report: AveragedReport
     truth: str
     signatures: Mapping[str, str]
 
 
-def read_report(path: Path) -> Scored:
-    """Read a report of ``shoe score --json``; raise InputError if the file is not such a report."""
+def read_report(path: Path) -> ReportFile:
+    """Return metrics and signatures in a report of ``shoe score --json``; raise InputError for other files."""
     report = read_typed(path, read_bytes(path), Score, lambda *_: "the report")
     values: dict[str, float | None] = {}
     strict: Sequence[Strict] = report.protocols or [*filter(None, [report.strict])]
@@ -83,7 +83,7 @@ def read_report(path: Path) -> Scored:
     signatures = {"": report.signature} | {result.protocol: result.signature for result in report.protocols}
     signatures |= {result.protocol: result.signature for result in report.roles}
     truth = dict(Signature.parse(report.signature).items).get("truth-sha", "")
-    return Scored(AveragedReport(path.name, report.split, report.signature, figures), truth, signatures)
+    return ReportFile(AveragedReport(path.name, report.split, report.signature, figures), truth, signatures)
 
 
 def average(paths: Sequence[Path], beside: Path | None) -> Average:
@@ -124,7 +124,7 @@ def average(paths: Sequence[Path], beside: Path | None) -> Average:
     return Average(made, means, spread, other.report, apart)
 
 
-def _check_signatures(path: Path, report: Scored, first: Scored) -> None:
+def _check_signatures(path: Path, report: ReportFile, first: ReportFile) -> None:
     for protocol in {**first.signatures, **report.signatures}:
         own, wanted = (
             dict(Signature.parse(each.signatures[protocol]).items if each.signatures.get(protocol) else ())

@@ -25,7 +25,7 @@ def group_name(name: str) -> str:
 
 
 def print_built(built: Built, files: list[str], to: Console) -> None:
-    """Print what was built: counts after each curation step, counts of the sampled problems, and written ``files``."""
+    """Print counts after each curation step, counts of the sampled problems, and the names of written ``files``."""
     rows = ((step.step, count(step.concepts), count(step.regions), count(step.labels)) for step in built.steps)
     to.print(table("curation", "concepts", "regions", "labels", rows=rows))
     if built.merged:
@@ -43,7 +43,7 @@ def print_counts(problems: Problems, to: Console) -> None:
 
 
 def print_score(report: BongardReport, to: Console) -> None:
-    """Print accuracy by group and number of questions by outcome, for both kinds of oracle, notes and signature."""
+    """Print accuracy by group and questions by outcome, of the oracle and the soft oracle; then notes and signature."""
     sizes = (report.problems, "problem"), (report.concepts, "concept"), (report.images, "image")
     print_line(to, " · ".join(pluralize(*size) for size in sizes), "bold")
     if report.named_images < report.images:
@@ -78,7 +78,7 @@ _STREAM = (1 << 27) + (1 << 26)
 
 
 def problem_page(problems: Problems, images: Path | None, count: int, seed: int) -> str:
-    """Return at most ``count`` random problems of each group as an HTML page that works from disk.
+    """Return a self-contained HTML page with at most ``count`` random problems of each group.
 
     Small copies of the crops from the folder ``images`` become part of the page. Without the folder, or if an image is
     missing, boxes are drawn on a blank crop.

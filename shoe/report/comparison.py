@@ -48,10 +48,10 @@ def largest_differences(
 ) -> Iterator[tuple[str, Sequence[str], list[tuple[str, str, str, str, str, str]]]]:
     """Yield, per metric, its name, the two best models, and rows with the largest AP gains and losses between them.
 
-    ``made``: as in :func:`print_largest_differences`. A row has the kind ("class", "verb" or "object"), name, number of
-    ground truths, AP of both models in percent, and the difference in points. There are at most three gains and three
-    losses of each kind. Classes with fewer than 5 ground truths, and verbs and objects with fewer than 10, are left out
-    unless all have fewer. Metrics without rows are left out.
+    ``made``: see :func:`print_largest_differences`. The models rank best by the first metric. A row has the kind
+    ("class", "verb" or "object"), name, number of ground truths, AP of both models in percent, and the difference in
+    points. There are at most three gains and three losses of each kind. Classes with fewer than 5 ground truths, and
+    verbs and objects with fewer than 10, are left out unless all have fewer. Metrics without rows are left out.
     """
     pair = _two_best(found)
     for each in made:
@@ -81,7 +81,7 @@ def _two_best(found: Comparison) -> set[str]:
 def classes_csv(found: Comparison) -> str:
     """Return a CSV table with a line per class: name, rare or not, ground truths, and AP (0..1) by metric and model.
 
-    The AP is empty if the class is not in the mean.
+    The AP is empty for a class that the metric leaves out of its mean.
     """
     figures = dict.fromkeys(c.figure for c in found.columns if c.figure.endswith((":full", ":map")))
     headings = [f"{name} {figure}" for figure in figures for name in found.names]
@@ -101,7 +101,7 @@ NAMES = {"strict": "mAP", "map": "SHOE-mAP", "mf1": "SHOE-mF1"}
 def print_sweep(
     models: Sequence[str], points: Sequence[Point], survivals: Sequence[RankStability], to: Console
 ) -> None:
-    """Print a table per metric, with a row per setting and a column per model, and whether rankings stay the same."""
+    """Print a table per metric, a row per setting and a column per model, and whether settings change the ranking."""
     for name, rows in sweep_tables(points):
         to.print(table(name, "value", *short_names(models, 24), names=2, rows=rows))
     if points:
@@ -112,7 +112,7 @@ def print_sweep(
 
 
 def sweep_tables(points: Sequence[Point]) -> Iterator[tuple[str, list[list[str]]]]:
-    """Yield, per metric, its name and a row per setting: option, value (* if requested), % of each model."""
+    """Yield, per metric, its name and rows [option, value, percentage of each model]; "*" marks requested values."""
     for figure in FIGURES:
         rows = [
             [point.setting.option, _value(point.setting), *map(percent, point.figures[figure])]
@@ -124,7 +124,7 @@ def sweep_tables(points: Sequence[Point]) -> Iterator[tuple[str, list[list[str]]
 
 
 def stability_sentence(survival: RankStability) -> str:
-    """Return a sentence on the settings that change the ranking of models, if any, and the lowest Kendall's tau-b."""
+    """Return a sentence that lists the settings that change the ranking of models, or says that no setting does."""
     figure, changed = NAMES[survival.figure], survival.changed
     if not changed:
         return f"ranking    by {figure} no two models change places under any of {survival.settings} other settings"
@@ -191,7 +191,7 @@ class SweptSetting(OptionValue, frozen=True):
     """Metrics of all models with one option set to one value.
 
     Attributes:
-        asked: whether this is the value that the comparison itself uses.
+        asked: whether the comparison itself uses this value.
         figures: metrics in the form {metric: {model: value}}.
     """
 
@@ -200,7 +200,7 @@ class SweptSetting(OptionValue, frozen=True):
 
 
 class Sweep(Document, frozen=True):
-    """Metrics with each option varied alone, and whether the ranking of models stays the same."""
+    """Metrics under changed options, one option at a time, and whether the ranking of models stays the same."""
 
     points: list[SweptSetting]
     rankings: list[RankStability]
@@ -284,7 +284,7 @@ class Compare(Document, frozen=True, kw_only=True):
 
 
 def comparison_csv(found: Comparison) -> bytes:
-    """Return CSV in UTF-8 with a line per model and metric with a value: model, metric key, value, rank, interval."""
+    """Return a UTF-8 CSV table with a line per measured metric of a model: model, metric key, value, rank, interval."""
     rows: list[list[object]] = [["model", "figure", "value", "rank", "low", "high"]]
     for column in found.columns:
         for name, cell in zip(found.names, found.cells(column.figure), strict=True):

@@ -13,10 +13,10 @@ _MOST_NAMED = 3
 
 
 def sentences(found: Comparison, *, brief: bool = False) -> list[str]:
-    """Return the results, one line each: too few resamples, ranking, tests, and parts that were not measured.
+    """Return the results as lines: too few resamples, equal predictions, ranking, significance tests, unmeasured parts.
 
-    Unless ``brief``, add the sources of uncertainty, and test up to six pairs of models one by one, not only one pair.
-    For a single model, return only the sources of uncertainty and the parts that were not measured.
+    Unless ``brief``, add the sources of uncertainty. With more than six pairs of models (``brief``: more than one),
+    tests are summarised per metric. For a single model, return only uncertainty and unmeasured parts.
     """
     last = _not_measured(found) if brief else _uncertainty(found)
     if len(found.runs) == 1:
@@ -45,7 +45,7 @@ def legend(found: Comparison) -> str:
 
 
 def model_notes(found: Comparison) -> list[str]:
-    """Return each distinct warning or note of the runs, after the names of its models, or "all models"."""
+    """Return "MODELS: NOTE" for each distinct warning or note of the runs; MODELS are names, or "all models"."""
     models: dict[str, list[str]] = {}
     for run in found.runs:
         for note in run.notes:
@@ -54,7 +54,7 @@ def model_notes(found: Comparison) -> list[str]:
 
 
 def named(names: Sequence[str], found: Comparison) -> str:
-    """Return names of models joined by "; ", or "all models" if these are all of several compared models."""
+    """Return names of models joined by "; ", or "all models" if they are all (at least two) models of ``found``."""
     return "all models" if len(names) == len(found.runs) > 1 else "; ".join(names)
 
 

@@ -226,7 +226,7 @@ def _print_table(header: Sequence[str], rows: Sequence[Sequence[str | int]], to:
 
 
 class WantedFile(Document, frozen=True):
-    """A missing file, and where to get it."""
+    """A missing file: its name, its use, and where to get it."""
 
     name: str
     purpose: str
@@ -234,7 +234,7 @@ class WantedFile(Document, frozen=True):
 
 
 class Missing(Document, frozen=True):
-    """A part of a dataset that is missing in the folder, and the published files that contain this part."""
+    """A part of a dataset, such as a split (``holds``), that a folder lacks; each of ``files`` contains this part."""
 
     dataset: str
     holds: str
@@ -242,7 +242,7 @@ class Missing(Document, frozen=True):
 
 
 class DatasetCheck(Document, frozen=True):
-    """Files of a folder (images only as a number), missing dataset files, and commands that score the files."""
+    """Files in a folder (images are only counted), missing dataset files, and commands that score with the files."""
 
     folder: str
     pictures: Count
@@ -324,7 +324,7 @@ _COUNTS = ("images", "triplets", "combinations")
 
 
 def print_split(folder: str, card: DatasetSplit, to: Console) -> None:
-    """Print the sizes of training and test set before and after a split, and the combinations that both sets share."""
+    """Print a split by combinations of verb and object: sizes before and after it, and what both parts share."""
     print_line(to, f"{folder}: {card.dataset}, split by combinations with seed {card.seed}", "bold")
     made = table("", *(f"{name}, {part}" for name in _COUNTS for part in PARTS))
     for title, parts in (("original", card.original), ("split", card.statistics)):

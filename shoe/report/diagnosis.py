@@ -31,7 +31,7 @@ _NO_WORD = "(nothing)"
 
 
 def print_semantics(found: SemanticDiagnosis, to: Console, *, verbose: bool = True) -> None:
-    """Print SHOE-mAP as a sum of its parts, if measured; ``verbose`` adds tables of wrong words and of confusions."""
+    """Print SHOE-mAP, if measured, as exact matches plus further gains; ``verbose`` adds tables of wrong words."""
     wide, gap = to.width >= 140, found.vocabulary_gap
     if gap is not None:
         sentence = (
@@ -199,7 +199,7 @@ def print_diagnoses(
 
 
 def verdict(found: ErrorAnalysis) -> str:
-    """Return a sentence about the error whose fix adds most mAP, or "" if no fix adds any."""
+    """Return a sentence about the kind of error whose fix adds most mAP, or "" if no fix adds mAP."""
     for error in (each for each in ERRORS if each.name == found.worst):
         gain = points(found.deltas[error.name].map)
         return f"costs most: {error.label} ({error.meaning}): {gain} mAP if only this kind of error were fixed"

@@ -23,7 +23,7 @@ THRESHOLD_NOTE = (
 
 
 def threshold_names(tau: float) -> dict[str, str]:
-    """Return, by value of the option ``tau-by``, which predictions count as confident with the threshold ``tau``."""
+    """Return {value of option ``tau-by``: text that says which predictions are confident at the threshold ``tau``}."""
     best, score = f"best {1 - tau:.0%}", f"score of {tau:g} or more"
     return {"dataset": f"{best} of all", "image": f"{best} per image", "score": score, "best": "highest SHOE-mF1"}
 
@@ -121,7 +121,7 @@ def _tie_line(protocol: str, share: float, *, order_free: bool) -> str:
 
 
 def bounds_notes(evidence: Evidence) -> list[str]:
-    """Return the results of ``--bounds``: score ranges over line orders, ratings of unrated pairs, and raters."""
+    """Return lines on the results of ``--bounds``: effects of line order, of unrated pairs and of single raters."""
     lines = []
     if evidence.orders:
         ranges = (f"{name} {percent(low)} to {percent(high)}" for name, (low, high) in evidence.orders.items())
@@ -184,7 +184,7 @@ def print_audit(found: Audit, to: Console) -> None:
 
 
 def calibrated(run: Run, bins: int) -> ModelCalibration:
-    """Return the calibration of a run's scores by each strict protocol and by SHOE, in ``bins`` bins of scores."""
+    """Return the calibration of the scores of a run, per strict protocol and for SHOE, with ``bins`` bins of scores."""
     results = [calibration(each.entries, bins, each.options.protocol, str(each.signature)) for each in run.strict]
     if run.semantic is not None:
         results.append(calibration(run.semantic.entries, bins, run.semantic.options.protocol, str(run.signature)))
@@ -214,7 +214,7 @@ _FIGURES = ("mAP", "rare", "non-rare")
 
 
 def print_explained(report: Report, found: Explained, to: Console, *, verbose: bool = False) -> None:
-    """Print mAP by protocol, the effect of each differing rule and, with image labels, verified false positives.
+    """Print mAP by protocol, the effect of each differing rule and, with image labels, counts of verified errors.
 
     With ``verbose``, also print rare and non-rare mAP, rules without effect, classes that changed most, and the effect
     of duplicate annotations.
@@ -293,7 +293,7 @@ def _print_false_positives(found: Explained, to: Console) -> None:
 
 
 def print_verdict(name: str, verdict: Verdict, to: Console) -> None:
-    """Print that scoring the run ``name`` again gives equal results, or the differences and their reasons."""
+    """Print whether scoring the run ``name`` again gave equal results; if not, the differences and their reasons."""
     if verdict.equal:
         figures = pluralize(len(verdict.figures), "figure")
         print_line(to, f"{name}: equal: {figures}, options, version and hashes", "bold")

@@ -10,12 +10,12 @@ from shoe.scoring.score import Report
 
 
 def coco_labels(diagnosis: Diagnosis, report: Report) -> dict[str, Any]:
-    """Return labels as a COCO document: a box of a person and a box of an object for each triplet.
+    """Return the labels of a diagnosis as a COCO document: a box of a person and a box of an object per triplet.
 
     Each box has the attributes "source" ("prediction" or "ground_truth"), "pair" (number of the triplet), "interaction"
-    and "error": the error type of a prediction, or the :class:`TruthStatus` of a ground truth. Boxes of predictions
-    also have "score", "similarity" to the ground truth that SHOE matches (0 without a match) and "iou", the best pair
-    IoU with a ground truth (0 below the threshold of SHOE).
+    and "error": the error type or "true_positive" of a prediction, or the :class:`TruthStatus` of a ground truth.
+    Predictions on unknown images are left out. Boxes of predictions also have "score", "similarity" to the matched
+    ground truth (0 without a match) and "iou", the best pair IoU with a ground truth (0 below the threshold).
     """
     table, truth = diagnosis.table, diagnosis.task.truth.interactions
     semantic: Any = report.semantic

@@ -47,8 +47,6 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class _Common:
-    """Settings and data that all workers share."""
-
     options: ScoringOptions
     truth: GroundTruth
     similarity: Similarity

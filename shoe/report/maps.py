@@ -131,7 +131,7 @@ _MOST_ROWS = 64  # maximum number of rows in a table of subsets of raters
 def print_diff(
     maps: tuple[SimilarityMap, SimilarityMap], found: MapDiff, reports: tuple[Report, Report] | None, to: Console
 ) -> None:
-    """Print the differences of two similarity maps, and of the two reports scored with them."""
+    """Print the differences of two similarity maps and, if given, of the two reports scored with them."""
     for side, similarity in zip("AB", maps, strict=True):
         print_line(to, f"{side}  {heading(similarity)}", style="bold")
     print_line(to, f"value of a pair: {found.ensemble} of its ratings, scaled to 0..1")
@@ -308,7 +308,7 @@ def _money(amount: float) -> str:
 
 
 def print_outcome(raters: Raters, outcome: Outcome, to: Console) -> None:
-    """Print pairs by state, how often others rate pairs above 0 that the first rater rated 0, and requests by rater."""
+    """Print pairs and requests by rater, and how often other raters rate pairs above 0 that the first rater rated 0."""
     made = table("rater", "part", "rated", "refused", "unparsable", "unrated", "not asked", names=2)
     for column, rater in enumerate(raters.columns):
         for part, rated in outcome.parts.items():
@@ -337,7 +337,7 @@ def print_outcome(raters: Raters, outcome: Outcome, to: Console) -> None:
 
 
 def failure_lines(outcome: Outcome) -> Iterator[str]:
-    """Yield a line per rater that has failed requests, with their number by kind."""
+    """Yield a line per rater with failed attempts: their number by kind."""
     for tally in outcome.tallies:
         if tally.failures:
             kinds = ", ".join(f"{number:,} {kind}" for kind, number in tally.failures.most_common())
@@ -350,7 +350,7 @@ def unanswered_questions(outcome: Outcome) -> int:
 
 
 def round_line(state: CompletionRound, currency: str) -> str:
-    """Return SHOE-mAP, its interval, number of rated pairs and cost after a round of rating in one line."""
+    """Return one line with SHOE-mAP, its interval, number of rated pairs and cost after a round of rating."""
     low, high = state.map_interval
     rated = f"{state.rated:,} pairs rated" if state.rated else "no pair rated yet"
     cost = f", {state.cost:,.4g} {currency}" if state.cost else ""
@@ -369,7 +369,7 @@ def rounds_table(completion: Completion, currency: str) -> Table:
 
 
 def closing_lines(completion: Completion, pairs: CompletedPairs, tolerance: float) -> Iterator[str]:
-    """Yield lines on why the completion of a map ended, and how many pairs other plans would have rated."""
+    """Yield lines on why the completion of a map ended, and on how many pairs larger plans would have rated."""
     yield f"{completion.why} ({percent(tolerance)} points)" if completion.why is Why.TOLERANCE else str(completion.why)
     if completion.why is not Why.DECIDED:
         yield "the interval does not cover false positives of unlikely classes: docs/protocols.md, 10.7"

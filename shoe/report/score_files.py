@@ -96,7 +96,7 @@ def write_wordings(wordings: Sequence[Wording], unread: Mapping[str, int], path:
 
     Columns are the fields of :class:`~shoe.scoring.evidence.facts.Wording`; fields of verb and object have the prefixes
     ``verb_`` and ``object_``. Phrases are separated by " | ". ``unread`` counts the phrases in which no verb and object
-    were found: each phrase has a line with only its count, in place of the wordings without verb and object.
+    were found: each of these phrases gets a line with its count, instead of the wordings without verb and object.
     """
     rows: list[dict[str, Any]] = []
     for wording in wordings:

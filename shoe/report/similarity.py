@@ -15,7 +15,7 @@ from shoe.similarity.explain import Explanation, explanations
 
 
 def explain_phrase(phrase: str) -> tuple[list[str], list[Reading]]:
-    """Return lines that explain how a phrase is split into verb and object, and the (verb, object) that were found.
+    """Return (lines that explain how a phrase is split, the interactions (verb, object) found in the phrase).
 
     >>> explain_phrase("a man wearing a helmet rides a brown horse")[0]
     ['  read as   rides · brown horse', '  could be  wearing · helmet']

@@ -21,7 +21,7 @@ from shoe.study.testers import Result, TestersReport
 
 
 def print_study(study: StudyRatings, found: StudyReport, to: Console, *, as_drawn: bool = False) -> None:
-    """Print the agreement of raters with intervals, results per rater and rater of a map, and excluded raters.
+    """Print the agreement of raters with intervals, results per person and per rater of a map, and excluded raters.
 
     ``study`` contains no gold items. ``as_drawn`` adds a note that sampling weights were not used.
     """
@@ -68,7 +68,7 @@ def print_study(study: StudyRatings, found: StudyReport, to: Console, *, as_draw
 
 
 def print_plan(folder: Path, study: Study, drawn: Drawn, to: Console) -> None:
-    """Print the number of items by differing word (verb, object or both) and similarity, and expected precision."""
+    """Print the number of items by differing word (verb, object or both) and similarity, and expected intervals."""
     gold = sum(item.gold is not None for item in study.items)
     counts = [(len(study.items) - gold, "item"), (gold, "gold item"), (len(study.training), "practice item")]
     if seen := sum(bool(item.picture) for item in study.items):
@@ -90,13 +90,13 @@ def print_plan(folder: Path, study: Study, drawn: Drawn, to: Console) -> None:
 
 
 def columns_of(found: StudyReport) -> dict[str, Agreement]:
-    """Return agreement by title: of all raters, of all but excluded raters if there are any, and per stratum."""
+    """Return {title: agreement}: of all raters, without excluded raters if any are excluded, and per stratum."""
     without = {"without excluded": found.without_excluded} if found.without_excluded else {}
     return {"all": found.all, **without, **found.parts}
 
 
 def figure_rows(agreement: Agreement) -> dict[str, str]:
-    """Return measures of agreement with intervals, and numbers of items and ratings, as text by name.
+    """Return {name: text} of measures of agreement with intervals, and of numbers of items and ratings.
 
     The text of a measure without a value is "undefined".
     """
@@ -229,7 +229,7 @@ _MOST_PAIRS = 5
 
 
 def print_against(found: MeasureComparison, models: int, to: Console) -> None:
-    """Print how far each measure ranks predictions, models on each image, and models in the order of human ratings."""
+    """Print how well each measure agrees with people on the order of predictions, of models per image and of models."""
     sizes = [pluralize(found.images, "image"), pluralize(models, "model"), pluralize(found.raters, "rater")]
     judged = count(found.levels["prediction"].number)
     holes = f", {pluralize(found.holes, 'line')} without a rating" if found.holes else ""

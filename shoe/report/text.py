@@ -115,7 +115,7 @@ def table(*columns: str, names: int = 1, rows: Iterable[Iterable[str | Text]] = 
 
 
 def table_of_models(first: str, *columns: str) -> Table:
-    """Return a table with a row per model, in which columns are close together and long names wrap."""
+    """Return a table with a row per model, headed ``first``, with columns close together; long names wrap."""
     made = table(first, *columns)
     made.padding = (0, 0, 0, 0)
     made.columns[0].no_wrap, made.columns[0].overflow = False, "fold"
@@ -152,7 +152,7 @@ def count(value: int) -> str:
 
 
 def model_names(paths: Sequence[Path]) -> list[str]:
-    """Return unique names of models: file stems; if some are equal, file names, then with folders, then numbered."""
+    """Return unique names of models: file stems or, if some are equal, file names, longer paths, or numbered names."""
     paths = [Path(os.fsencode(path).decode("utf-8", "replace")) for path in paths]  # JSON text must be valid Unicode
     names = [path.stem for path in paths]
     for parts in range(1, max((len(path.parts) for path in paths), default=0) + 1):

@@ -21,7 +21,7 @@ from shoe.predict.confidence import (
     read_completion,
     word_shares,
 )
-from shoe.predict.questions import LETTERS, WAYS, YES_NO, Question, Shown, Way, orders, verbs_of
+from shoe.predict.questions import LETTERS, WAYS, YES_NO, Question, VisualPrompt, Way, orders, verbs_of
 from shoe.predict.records import Alternative, Answer, Pair, Token
 from shoe.predict.scored import Scoring, write_scored
 from tests.predict.asking import Noise
@@ -83,8 +83,8 @@ def test_orders_hold_each_option_once_at_places_far_apart(options: int, rounds: 
 
 
 def test_each_way_asks_for_what_it_is_to_be_told() -> None:
-    shown = Shown([], "the man in red", "the horse")
-    asked = {name: list(Way.read(name).about_pair("a.jpg", PAIR, shown, HICO)) for name in WAYS[:3]}
+    prompt = VisualPrompt([], "the man in red", "the horse")
+    asked = {name: list(Way.read(name).about_pair("a.jpg", PAIR, prompt, HICO)) for name in WAYS[:3]}
     verbs = verbs_of("horse", HICO)
     assert [len(some) for some in asked.values()] == [1, len(verbs) - 1, 2]
     for some in asked.values():

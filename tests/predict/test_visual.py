@@ -10,7 +10,7 @@ from PIL import Image
 from shoe.core.errors import OptionError
 from shoe.predict.images import Picture, check_images
 from shoe.predict.records import Pair
-from shoe.predict.visual import MARKS, Visual, fitted, marks_named, shown, whole
+from shoe.predict.visual import MARKS, Visual, fitted, marks_named, visual_prompt, whole
 from tests.predict.made import made_pictures
 
 PERSON, HORSE, DOG = (4.0, 2.0, 24.0, 40.0), (20.5, 20.5, 50.0, 44.0), (52.0, 4.0, 62.0, 10.0)
@@ -30,7 +30,7 @@ def picture(tmp_path: Path) -> Picture:
 
 def pixels(picture: Picture, marks: str, **settings: Any) -> list[np.ndarray[Any, Any]]:
     visual = Visual(marks=marks_named(marks), **settings)
-    return [np.asarray(view.open()).astype(int) for view in shown(picture, PAIR, OTHERS, visual).pictures]
+    return [np.asarray(view.open()).astype(int) for view in visual_prompt(picture, PAIR, OTHERS, visual).pictures]
 
 
 def places_of(values: np.ndarray[Any, Any], colour: tuple[int, int, int]) -> np.ndarray[Any, Any]:
@@ -93,7 +93,7 @@ def test_crops_show_the_two_and_marks_move_with_them(picture: Picture) -> None:
 
 def test_texts_say_where(picture: Picture) -> None:
     def told(marks: str, **settings: Any) -> tuple[str, str]:
-        said = shown(picture, PAIR, OTHERS, Visual(marks=marks_named(marks), **settings))
+        said = visual_prompt(picture, PAIR, OTHERS, Visual(marks=marks_named(marks), **settings))
         return said.person, said.thing
 
     assert told("none") == ("the person", "the horse")
@@ -105,14 +105,14 @@ def test_texts_say_where(picture: Picture) -> None:
     assert told("text+crop", margin=0)[0] == "the person at [0, 0, 20, 38]"
     assert told("text+boxes")[0] == "the person in the blue box at [4, 2, 24, 40]"
     with_person = Pair(PERSON, DOG, "person")
-    assert shown(picture, with_person, (), Visual(marks=())).thing == "the other person"
+    assert visual_prompt(picture, with_person, (), Visual(marks=())).thing == "the other person"
 
 
 def test_the_digest_is_of_what_is_shown(picture: Picture, tmp_path: Path) -> None:
     other = Pair(PERSON, DOG, "dog")
 
     def digest(pair: Pair, marks: str, **settings: Any) -> str:
-        return shown(picture, pair, OTHERS, Visual(marks=marks_named(marks), **settings)).pictures[0].digest
+        return visual_prompt(picture, pair, OTHERS, Visual(marks=marks_named(marks), **settings)).pictures[0].digest
 
     assert digest(PAIR, "text") == digest(other, "text") == digest(PAIR, "none") == picture.digest
     scaled = digest(PAIR, "text", max_pixels=999)
@@ -120,7 +120,7 @@ def test_the_digest_is_of_what_is_shown(picture: Picture, tmp_path: Path) -> Non
     different = {digest(pair, marks) for pair in (PAIR, other) for marks in MARKS if marks not in ("text", "crops")}
     assert len(different) == 2 * (len(MARKS) - 2)
     [again] = made_pictures(tmp_path / "b", ["a.png"])
-    assert shown(again, PAIR, OTHERS, Visual()).pictures[0].digest != digest(PAIR, "boxes")
+    assert visual_prompt(again, PAIR, OTHERS, Visual()).pictures[0].digest != digest(PAIR, "boxes")
 
 
 def test_sizes_are_those_that_a_processor_would_make() -> None:

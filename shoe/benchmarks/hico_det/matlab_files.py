@@ -27,7 +27,7 @@ _DAMAGE = (KeyError, IndexError, TypeError, ValueError, AttributeError, Overflow
 
 
 def read_bbox_mat(path: str | Path, data: bytes, benchmark: Benchmark, split: str | None) -> Rows:
-    """Return the triplets of the requested split; by default, of the test split, or of the training split without it.
+    """Return the triplets of ``split``; for None, of the test split if the file has one, else of the training split.
 
     HOIs marked as invisible are ignored. A training image with a triplet that refers to a missing box is left out, as
     in QPIC, and its name is listed in ``left_out``.

@@ -39,7 +39,7 @@ class AnnotatedPersons:
         counts: (m,) number of boxes of each image; boxes are sorted by image.
         boxes: (b, 4) x1, y1, x1 + width, y1 + height.
         object: (b,) category, an index into the benchmark's objects.
-        left_out: (b,) mask of the boxes that the official evaluation ignores, apart from boxes without area.
+        left_out: (b,) mask of boxes that are not used for agent AP and role AP, as in the official evaluation.
         listed: box indices of all annotated persons, including persons that do no action.
         person: (q,) box index of the person.
         action: (q,) index of the action.
@@ -60,7 +60,7 @@ class AnnotatedPersons:
     target: Indices
 
     def rows(self, benchmark: Benchmark) -> Rows:
-        """Return one triplet per annotation with an object box; ``annotated`` has the annotations of each person."""
+        """Return one triplet per annotation with an object box, and in ``annotated`` the annotations of each person."""
         actions = benchmark.actions
         pair = np.flatnonzero(self.target >= 0)
         image = np.repeat(np.arange(len(self.images)), self.counts)

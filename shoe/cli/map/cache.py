@@ -21,7 +21,7 @@ def cache(
         bool, Option("--clear", help="Delete all answers from the cache; ledgers are not changed.")
     ] = False,
 ) -> None:
-    """Show the size of your cache of paid answers, and the number of answers of each model.
+    """Show the size of your cache of models' answers, and the number of answers of each model.
 
     Example: shoe map cache --export for-a-colleague
 

@@ -77,7 +77,7 @@ class BackendConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         return {}
 
     def sampling(self) -> Mapping[str, Any]:
-        """Return the request parameters, of which the limit on the tokens of an answer is used to estimate the cost."""
+        """Return the parameters of each request. Their limit on answer tokens, ``max_tokens``, bounds the cost."""
         return {"max_tokens": self.most_tokens}
 
     @property

@@ -87,7 +87,7 @@ class Encoder:
     ) -> tuple[dict[str, Any], Layout | None]:
         """Tokenize n prompts, with a placeholder for each image, and preprocess the images of each prompt.
 
-        Returns the inputs of ``generate``, and the images for :meth:`encode`, or None if the inputs contain them.
+        Returns (inputs of ``generate``, images for :meth:`encode`); the images are None if the inputs contain them.
         """
         if self.shares:
             return self._prepare_shared(texts, pictures)
@@ -338,7 +338,7 @@ def _answer_all(model: "VisionModel", batch_size: int, asks: Iterator[Ask], reco
 
 
 def batched_by_images(asks: Iterator[Ask], size: int) -> Iterator[list[Ask]]:
-    """Yield batches of at most ``size`` questions; all are on equal images if these fill at least half a batch."""
+    """Yield batches of at most ``size`` questions; ``size / 2`` or more on equal images form a batch of their own."""
     waiting: list[Ask] = []
     while waiting := [*waiting, *islice(asks, size - len(waiting))]:
         alike = len(next(list(group) for _, group in groupby(waiting, lambda ask: ask.digests)))
@@ -424,7 +424,7 @@ class VisionModel(LocalModel):
         return str(self._processor.apply_chat_template(messages, **settings))
 
     def prepare(self, questions: Sequence[Question]) -> Prepared:
-        """Open the images and tokenize the prompts of a batch; may run in parallel with :meth:`answer`."""
+        """Open images and tokenize prompts of a batch, also in parallel with :meth:`answer`; may raise OptionError."""
         texts = [self._conversation(question) for question in questions]
         for word in (word for question in questions for word in question.words):
             if word not in self._spelt:
@@ -441,7 +441,7 @@ class VisionModel(LocalModel):
         return Prepared(questions, inputs, inputs["attention_mask"].sum(1).tolist(), layout, split)
 
     def answer(self, batch: Prepared) -> list[tuple[GeneratedText, int]]:
-        """Return the answer to each question of a batch, with the length of the prompt in tokens."""
+        """Return (answer, length of the prompt in tokens) for each question of a batch."""
         torch = self.torch
         try:
             with torch.inference_mode():

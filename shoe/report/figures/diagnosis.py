@@ -50,7 +50,7 @@ _SHARES: dict[str, Callable[[Diagnosis | PairDiagnosis], float | None]] = {
 
 
 class Bar(NamedTuple):
-    """One bar: its length, its value as text, its colour, and (marker, value) of further points in its row."""
+    """One bar: its length, the text beside it, its colour, and further points in its row as (marker, value)."""
 
     value: float | None
     text: str
@@ -96,7 +96,7 @@ def _delta_bar(found: ErrorAnalysis, name: str) -> Bar:
 
 
 def pair_bars(models: Mapping[str, Diagnosis | PairDiagnosis]) -> Figure:
-    """Draw the metrics of pair detection and of interaction classification in percent, if any model has the metric."""
+    """Draw pairs per image, and metrics of pairs and interactions in percent, except metrics that no model has."""
     numbers = ["–" if (n := model.pairs.per_image) is None else f"{n:.1f}" for model in models.values()]
     by_title = {title: [share(model) for model in models.values()] for title, share in _SHARES.items()}
     shares = {

@@ -219,7 +219,7 @@ def _key(draw: ImageDraw, right: float) -> float:
 
 
 def cut(text: str, font: FreeTypeFont, width: float) -> str:
-    """Return a text cut to a width in pixels, with "□" for each character that the font does not contain."""
+    """Return a text cut to a width in pixels, with "…" if it is cut, and "□" for characters that the font lacks."""
     text = in_font(text)
     if font.getlength(text) <= width:
         return text

@@ -27,7 +27,7 @@ _SHADES = ("#DCE9F2", "#A9CBE2", "#6BA6CD", "#2F7FB5", "#0B4F82")
 
 
 def draw_study(study: StudyRatings, found: StudyReport, folder: Path) -> list[Path]:
-    """Write the figures of a study as PDF and PNG; return all paths, or raise InputError if that is impossible."""
+    """Write the figures of a study as PDF and PNG; return all paths. InputError if ``folder`` is not writable."""
     made: dict[str, Callable[[], Figure]] = {"study_levels": partial(levels, found)}
     if found.all.reference is not None:
         made["study_reference"] = partial(reference, study, found.all.reference)
@@ -70,7 +70,7 @@ def reference(study: StudyRatings, fit: Reference) -> Figure:
 
 
 def ceilings(found: StudyReport) -> Figure:
-    """Draw the rank correlation of at most 40 people, and of raters of a map, with the mean of the (other) people."""
+    """Draw the rank correlation of people (at most 40) and raters of a map with the mean rating of the other people."""
     if found.beside is None:
         rows = [(name, True, rater.ceiling) for name, rater in found.raters.items()]
     else:
@@ -116,12 +116,12 @@ def _names(axes: Axes, names: Sequence[str]) -> None:
 
 
 def draw_against(found: MeasureComparison, folder: Path) -> list[Path]:
-    """Write :func:`ranking_lines` as PDF and PNG; return the paths, or raise InputError if that is impossible."""
+    """Write :func:`ranking_lines` as PDF and PNG; return both paths. InputError if ``folder`` is not writable."""
     return save(partial(ranking_lines, found), folder, "metric_against_people")
 
 
 def ranking_lines(found: MeasureComparison) -> Figure:
-    """Draw each measure's agreement with people and interval; one panel per level, with the best measures in orange."""
+    """Draw the agreement of measures with people, with intervals: one panel each for predictions, images and models."""
     levels = {name: level for name, level in found.levels.items() if level.figures}
     rows = [max(1, len(level.figures)) for level in levels.values()]
     figure = new_figure(0.7 * len(levels) + 0.24 * sum(rows))

@@ -82,13 +82,13 @@ def new_figure(height: float, width: float = WIDTH) -> Figure:
 
 
 def write_beside(axes: Axes, y: float, text: str, x: float = 1, **look: Any) -> None:
-    """Write text at the height of ``y``, to the right of ``x``: 0 is the left edge of the axes, 1 the right edge."""
+    """Write text to the right of ``x``, a fraction of the width of the axes, at the data coordinate ``y``."""
     coordinates = axes.get_yaxis_transform()
     axes.annotate(text, (x, y), (4, 0), xycoords=coordinates, textcoords="offset points", va="center", size=7, **look)
 
 
 def file_name(name: str) -> str:
-    """Return a file name for a model: its name, with "_" for unsafe characters, cut to 100 characters, or "model"."""
+    """Return a file name for a model: its name with "_" for unsafe characters, cut to 100; "model" if empty."""
     return re.sub(r"[^\w.-]+", "_", name).strip("._")[:100] or "model"
 
 
@@ -108,7 +108,7 @@ def label(text: str, inches: float, lines: int = 3, *, bold: bool = False) -> st
 
 
 def in_font(text: str) -> str:
-    """Return a text in one line of at most 1,000 characters, with "□" for characters that the font does not contain."""
+    """Return a text in one line of at most 1,000 characters, with "□" for characters that the font lacks."""
     return "".join(c if ord(c) in _characters() else "□" for c in printable(text, longest=1000))
 
 

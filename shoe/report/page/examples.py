@@ -26,7 +26,7 @@ from shoe.similarity.explain import reason_of
 
 
 class Words:
-    """Collector of explanations of the similarities between class labels and one model's words, each only once.
+    """Collector of explanations of similarities between class labels and one model's words; no pair is repeated.
 
     Attributes:
         listed: explanations of all models, with the keys that ``static/examples.js`` reads.

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def portable_command(words: Sequence[str], folder: Path) -> str:
-    """Return a command line without absolute paths: relative paths below ``folder``, file names elsewhere.
+    """Return a command line without absolute paths: paths in ``folder`` become relative, others only file names.
 
     >>> portable_command(["shoe", "compare", "/data/a.json", "--html=/data/out/p.html", "../b c.json"], Path("/data"))
     "shoe compare a.json --html=out/p.html 'b c.json'"
@@ -59,7 +59,7 @@ def crop_url(name: str, folder: Path | None, crop: Edges) -> tuple[str, Edges] |
 
 
 def cut_out(image: Image, crop: Edges) -> tuple[Image, Edges] | None:
-    """Return the part of an image in a crop, and the crop clipped to the image; None if it lies outside."""
+    """Return (part of an image inside a crop, crop clipped to the image); None if the crop lies outside."""
     low, high = (max(round(edge), 0) for edge in crop[:2]), map(min, map(round, crop[2:]), image.size)
     left, top, right, bottom = *low, *high
     if left >= right or top >= bottom:
@@ -134,7 +134,7 @@ def render(template: str, /, **values: Any) -> Markup:
 def document(
     template: str, title: str, styles: Sequence[str], modules: Sequence[str] = (), connect: str = "", **values: Any
 ) -> tuple[str, str]:
-    """Render a page that works from disk and requests nothing from any network.
+    """Return (HTML page without external files or network requests, its Content-Security-Policy).
 
     Args:
         template: template that extends ``document.html``.
@@ -142,9 +142,6 @@ def document(
         modules: names of the script's modules in ``static``, each after the modules that it imports.
         connect: end of the Content-Security-Policy, such as "; connect-src 'self'".
         values: variables of the template.
-
-    Returns:
-        The page, and its Content-Security-Policy.
     """
     style = Markup("".join((_FOLDER / "static" / name).read_text("utf-8") for name in styles))  # noqa: S704 - ours
     script = bundle(modules)

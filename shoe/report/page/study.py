@@ -36,7 +36,7 @@ def write_people_page(path: Path, study: StudyRatings, found: StudyReport, comma
 
 
 def people_part(study: StudyRatings, found: StudyReport) -> Markup:
-    """Render the results of a study: agreement with intervals, each rater, and ensembles of the raters of a map.
+    """Render the results of a study: agreement with intervals, each rater, and subsets of the raters of a map.
 
     ``study`` contains no gold items.
     """
@@ -131,7 +131,7 @@ def shown_to_all(study: AnyStudy, texts: Mapping[str, str]) -> dict[str, Any]:
 def write_rater_page(
     path: Path, shown: Mapping[str, Any], rater: str, order: Sequence[Question], pictures: Mapping[str, str]
 ) -> None:
-    """Write the page of one rater, which works from disk.
+    """Write the page of one rater as a self-contained HTML file.
 
     ``shown`` is the data from :func:`shown_to_all`, ``order`` the questions in the order in which the rater sees them,
     and ``pictures`` the ``data:`` URLs of the images by file name.
@@ -142,7 +142,7 @@ def write_rater_page(
 
 
 def served_page() -> tuple[str, str]:
-    """Return the rater page of a service, which requests data from the server, and its Content-Security-Policy."""
+    """Return (rater page of a service, its Content-Security-Policy); the page requests its data from the server."""
     return _page(connect="; connect-src 'self'", data=None)
 
 
@@ -157,7 +157,7 @@ _STREAM = (7 << 28) + (5 << 20)
 
 
 def with_pictures(study: Study, truth: GroundTruth, images: Path) -> tuple[Study, dict[str, bytes]]:
-    """Return a copy of a study whose items have images of their first class, and these images as JPEG by file name.
+    """Return a copy of a study with an image of the first class of each item, and these images as JPEG by file name.
 
     Images are chosen at random by the seed of the study. Gold items, and items without an image, are unchanged. Raise
     InputError if no item has an image.

@@ -26,7 +26,7 @@ _OPTIONS = {"weight": "weight of the verb", "delta": "delta", "threshold": "IoU 
 def element(name: str, /, *content: object, **attributes: object) -> Markup:
     """Return an HTML or SVG element with texts and child elements; all are escaped, and values of None are left out.
 
-    ``attributes`` have ``_`` for ``-``, and ``class_`` for "class".
+    In names of ``attributes``, ``_`` stands for ``-``, and ``class_`` for "class".
 
     >>> str(element("text", "1 < 2", class_="end"))
     '<text class="end">1 &lt; 2</text>'
@@ -207,7 +207,7 @@ def crop(size: tuple[float, float], image: tuple[str, Edges] | None, boxes: Mapp
 
     Args:
         size: width and height of the crop.
-        image: URL of an image, and the edges of its place in the drawing; None for a blank crop.
+        image: URL of an image, and edges of the image in pixels of the crop; None for a blank crop.
         boxes: edges of the "human" and the "object" box, in pixels of the crop.
     """
     width, height = (f"{each:g}" for each in size)
