@@ -50,7 +50,7 @@ from shoe.scoring.matching.task import Boxes, Task
 
 
 class Step(NamedTuple):
-    """Error type (name) fixed in one step of the progression, mAP after this step, and gain over the previous step."""
+    """Step of the progression: error type fixed in it (name), mAP after it, and gain over the previous step (delta)."""
 
     name: str
     means: Means
@@ -159,7 +159,7 @@ class ErrorAnalysis:
 
     @property
     def states(self) -> dict[str, State]:
-        """State of predictions and ground truths after each oracle is applied alone, by error name."""
+        """State of predictions and ground truths after each oracle is applied alone, by error name (types, groups)."""
         return self._fixed.alone
 
     @cached_property
@@ -190,7 +190,7 @@ class ErrorAnalysis:
 
     @cached_property
     def found_by(self) -> Indices:
-        """(t,) prediction row of each ground truth's true positive, or -1."""
+        """(t,) prediction row of each ground truth's true positive before any fix, or -1."""
         return self._finder(self.assigned.found_by)
 
     @cached_property
@@ -204,7 +204,7 @@ class ErrorAnalysis:
 
     @cached_property
     def counts(self) -> dict[str, int]:
-        """Number of true positives, of errors per type (missed_gt: rounded mean over seeds) and per group, by name."""
+        """Number of true positives, and of errors by type and group; "missed_gt" is a rounded mean over seeds."""
         of_type = np.bincount(self.assigned.types, minlength=len(ErrorType)).tolist()
         right, drawn = of_type[ErrorType.TRUE_POSITIVE], self._by_seed
         missed = self._fixed.missed.sum() if drawn is None else drawn.missed.sum(axis=1).mean()
@@ -292,7 +292,7 @@ class ErrorAnalysis:
 
     @cached_property
     def deltas(self) -> dict[str, Means]:
-        """Gain in mAP over all, rare and non-rare classes from each oracle alone, by error name (IJCV paper, Eq. 2)."""
+        """Gain in mAP over all, rare and non-rare classes from each oracle alone, by name of error type or group."""
         return {name: after.minus(self.means) for name, (after, _) in self._after.items()}
 
     @property
@@ -314,7 +314,7 @@ class ErrorAnalysis:
 
     @property
     def ranked(self) -> list[str]:
-        """Names of the seven error types, sorted by descending mAP gain of the fix."""
+        """Names of the seven error types by descending mAP gain of the fix; ties are in the order of the papers."""
         return sorted((error.name for error in ERRORS), key=lambda name: -(self.deltas[name].map or 0.0))
 
     @property
@@ -344,7 +344,7 @@ class ErrorExample:
         score: confidence of the prediction; None for missed ground truth.
         truth: ground truth that the prediction refers to. If it refers to none, the ground truth of the image with the
             largest sum of human IoU and object IoU; None if the image has no ground truth.
-        about: whether the prediction refers to ``truth``, which is otherwise the nearest; True for missed ground truth.
+        about: whether the prediction refers to a ground truth, which is then ``truth``; True for missed ground truth.
         found: score of the true positive of ``truth``; None without a true positive.
         overlap: human IoU and object IoU of ``predicted`` and ``truth``; None if either is missing.
     """

@@ -83,7 +83,7 @@ class TruePairs:
 
 
 def targets_of_each(scope: Scope, lists: dict[ErrorType, Fixes], pairs: TruePairs, seed: int | None) -> FixTargets:
-    """Return a function that chooses a fix target for each error with possible targets, as in the papers.
+    """Return a function that maps a state and an error type to (errors, fix target of each), chosen as in the papers.
 
     Targets are chosen in order of descending score of the errors. Targets with the predicted verb are preferred. For
     association errors, "each pair is fixed only once" (IJCV paper 3.2.1): ground truths in the pair of an earlier
@@ -137,9 +137,9 @@ def targets_of_each(scope: Scope, lists: dict[ErrorType, Fixes], pairs: TruePair
 
 
 def turns(scope: Scope, prediction: Indices) -> Iterator[Indices]:
-    """Yield the row indices of the best-scored prediction of each image, then of each second-best, and so on.
+    """Yield indices into ``prediction``: of the best-scored prediction of each image, then of the second-best, ...
 
-    ``prediction`` is the prediction that each row belongs to, ascending; a prediction may have several rows.
+    ``prediction`` is ascending, and may contain a prediction several times.
     """
     chooser = prediction[first_of_each(prediction)]
     image, rank = scope.image, scope.rank
@@ -155,9 +155,8 @@ def turns(scope: Scope, prediction: Indices) -> Iterator[Indices]:
 
 
 def least_changed(prediction: Indices, same_verb: Mask) -> Mask:
-    """Return the (m,) mask of the targets for which a fix changes least.
+    """Return the (m,) mask of the targets with the verb of their prediction; all its targets if none has this verb.
 
-    For each prediction, these are the targets with its verb, or all its targets if no target has its verb.
     ``prediction`` is the (m,) prediction of each target, ascending; ``same_verb`` is whether their verbs are equal.
     """
     start, size = runs(prediction)
@@ -191,7 +190,7 @@ def shared_map(scope: Scope, overlaps: Overlaps, types: NDArray[np.int8], found_
 
 
 def targets_by_map(best: Indices, types: NDArray[np.int8]) -> FixTargets:
-    """Return a function that looks up the fix targets of an error type in the map of the toolbox (protocols.md 8.4).
+    """Return a function that looks up (errors of a type, fix targets) in the map of the toolbox (protocols.md 8.4).
 
     Errors that are not in the map have no target. ``best`` is the map from :func:`shared_map`, and ``types`` the (p,)
     ``ErrorType`` of each prediction.
@@ -228,6 +227,7 @@ class OverSeeds:
         types: (p,) ``ErrorType`` of each prediction.
         found_by: (t,) true positive of each ground truth before any fix, or -1.
         ranking: ranked lists of the predictions of all classes.
+        seeds: s random seeds.
     """
 
     scope: Scope
@@ -267,7 +267,7 @@ class OverSeeds:
 
     @cached_property
     def missed(self) -> Mask:
-        """(s, t) mask of ground truths without a true positive after all fixes."""
+        """(s, t) mask of ground truths, sorted by class, without a true positive after all fixes."""
         last = [self._alone[type_] for type_ in (*BOXES, ErrorType.INTERACTION)]
         return np.asarray(reduce(np.minimum, last, self._after_boxes) == self._nowhere)
 

@@ -100,7 +100,7 @@ def groups(table: Interactions, label: Indices | Ints, threshold: float) -> Indi
 def merged(truth: GroundTruth, group: Indices) -> GroundTruth:
     """Return the ground truth in which each group of triplets is replaced by its first triplet, with mean boxes.
 
-    ``group`` is the (n,) group index of each triplet.
+    ``group`` is the (n,) group index of each triplet, from :func:`groups`.
     """
     order = np.argsort(group, kind="stable")
     first = np.sort(order[first_of_each(group[order])])
@@ -120,7 +120,7 @@ def merged(truth: GroundTruth, group: Indices) -> GroundTruth:
 
 
 class Verdicts(Document, frozen=True):
-    """Number of false positives by verdict: the label that annotators gave to their class in the image."""
+    """Number of false positives by the image label of their class: yes, no, ambiguous, or not labelled."""
 
     in_image: Count
     verified_wrong: Count
@@ -239,15 +239,15 @@ class Difference(Document, frozen=True, kw_only=True):
 
 
 def scorings(protocols: Sequence[StrictOptions]) -> int:
-    """Return the number of distinct mixtures of rules for which :func:`differences` computes scores."""
+    """Return how many distinct sets of options :func:`differences` scores: the length of what ``watch`` wraps."""
     return len({options for other in protocols[1:] for options in _mixtures(protocols[0], other)[1]})
 
 
 def differences(task: Task, protocols: Sequence[StrictOptions], watch: Watch = iter) -> list[Difference]:
     """Return the differences in mAP between the first protocol and each other protocol, with the shares of the rules.
 
-    Scores are computed under all 2^d mixtures of the rules of two protocols that differ in d rules. The function
-    ``watch`` wraps the iterable of these mixtures, to show progress.
+    If two protocols differ in d options, all 2^d sets of options with values from either are scored. The function
+    ``watch`` (like ``tqdm``) wraps the sequence of these sets, to show progress.
     """
     plans = [(other, *_mixtures(protocols[0], other)) for other in protocols[1:]]
     wanted = dict.fromkeys(options for _, _, mixtures in plans for options in mixtures)

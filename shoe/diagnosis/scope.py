@@ -74,8 +74,8 @@ class Scope:
     def best_of(self, prediction: Indices, truth: Indices, present: Indices | None = None) -> Indices:
         """Return the best-scored candidate of each ground truth, shape (t,), or -1.
 
-        The candidates are the (c,) predictions ``prediction``, each for the ground truth in ``truth``, and one further
-        prediction per ground truth, or -1, in ``present``, shape (t,).
+        ``prediction`` and ``truth``, both (c,), are pairs of a candidate and its ground truth. If given, the (t,) array
+        ``present`` has one more candidate per ground truth, or -1.
         """
         rank = self.rank_or_last[np.full(len(self.truth), -1) if present is None else present]
         np.minimum.at(rank, truth, self.rank[prediction])

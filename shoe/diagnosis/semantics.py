@@ -193,12 +193,12 @@ class SemanticDiagnosis:
 
     @property
     def interaction(self) -> WrongWords:
-        """Interaction errors, by the relation of the predicted verb to the right verb."""
+        """Interaction errors with the right object, by the relation of the predicted verb to the right verb."""
         return self._wrong[0]
 
     @property
     def object_class(self) -> WrongWords:
-        """Object-class errors, by the relation of the predicted object to the right object."""
+        """Predictions with right boxes and a wrong object, by the relation of this object to the right object."""
         return self._wrong[1]
 
     @cached_property

@@ -193,8 +193,8 @@ def shares_of(scorer: Scorer, matches: Matches, start: Floats) -> Floats:
         start: (t,) initial similarities of the matches, at most the final similarities.
 
     Returns:
-        (t,) gain per match. The sum of the gains equals the increase in SHOE-mAP, except for errors of numerical
-        integration and of sampling the orders of ties.
+        (t,) gain per match, 0 for a ground truth without a match. The sum equals the increase in SHOE-mAP, except for
+        errors of numerical integration and of sampling the orders of ties.
     """
     gains = np.zeros(len(start))
     truth, false = np.flatnonzero(matches.prediction >= 0), np.flatnonzero(matches.false_positive_of >= 0)
@@ -240,7 +240,7 @@ def _ranks(scorer: Scorer, truth: Indices, matches: Matches, false: Indices, num
 
 
 def gradients(rank: Floats, start: Floats, end: Floats, truths: int, interpolation: Interpolation) -> Floats:
-    """Return the (m,) mean derivatives of the average precision (AP) of a class with respect to the credit per match.
+    """Return the (m,) mean derivatives of the average precision (AP) of a class by the credit of each of m matches.
 
     Derivatives are averaged over the rankings in ``rank``, and over the straight line from ``start`` to ``end``.
 

@@ -106,7 +106,7 @@ def exchanged(task: Task) -> list[str]:
 
 
 def foreign_words(task: Task) -> list[str]:
-    """Return warnings if most words are labels only without their first or last token, or if one non-label prevails."""
+    """Return warnings if an extra token keeps most words from being labels, or if most rows have one unknown verb."""
     table, classes, lines = task.predictions, task.truth.classes, list[str]()
     parts: tuple[tuple[Part, str], ...] = (("verb", "verbs"), ("object", "objects"))
     for part, words, labels in ((part, getattr(table, name), getattr(classes, name)) for part, name in parts):
@@ -192,8 +192,9 @@ def inverted(task: Task, strict: StrictResult | None, by_person: Sequence[RoleRe
 def low_auc(category: NDArray[np.integer], score: Floats, credit: Floats) -> float | None:
     """Return the area under the ROC curve (AUC) if right predictions have clearly lower scores, otherwise None.
 
-    The AUC counts pairs of a right and a wrong prediction: all pairs, and pairs of one class. It is about 0.5 for
-    random scores; its variance is then that of van Elteren's test (1960).
+    The AUC is the fraction of pairs (right, wrong) in which the right prediction has the higher score; ties count half.
+    It must be 3.5 standard deviations of van Elteren's test (1960) below 0.5, and below 0.4 over all pairs; otherwise,
+    the AUC over pairs of one class is tested, which must be below 0.45.
 
     Args:
         category: (n,) class of each prediction, from 0.
