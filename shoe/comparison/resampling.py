@@ -40,7 +40,7 @@ def drawn_images(images: int, draws: range, seed: int) -> Counts:
 
 
 def random_swaps(images: int, draws: range, seed: int, resamples: int) -> Counts:
-    """Return (M, R) random swaps: 0 if two models swap their predictions for an image, 1 if not.
+    """Return (M, R) random swaps: 0 if two models swap their predictions for an image, 1 if not, equally likely.
 
     ``images`` is M, ``draws`` are the indices of the R resamples, and ``resamples`` is the total number of resamples.
     """
@@ -256,7 +256,7 @@ class Resampler:
 
 
 def differences_when_swapped(both: Resampler, unswapped: Counts, batch: int = 0) -> Resampled:
-    """Return the (R,) differences of every metric between two models after swaps of their predictions.
+    """Return the (R,) differences of every metric, first minus second model, after swaps of their predictions.
 
     ``unswapped`` is (M, R): 0 if the models swap their predictions for an image in a resample, else 1. ``batch`` is as
     for :meth:`Resampler.under`.

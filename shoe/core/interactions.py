@@ -76,7 +76,7 @@ def check_integers(
 
 
 def check_numbers(source: str | Path, field: str, values: ArrayLike, shape: tuple[int, ...]) -> Floats:
-    """Return numbers (also NaN) as float64; InputError for another shape, but any empty array is valid for 0 rows."""
+    """Return numbers (NaN is valid) as float64; InputError for another shape, except any empty array for 0 rows."""
     try:
         array = np.asarray(plain_array(values))
     except ValueError:
@@ -414,7 +414,7 @@ def _renumbered(names: Sequence[str], index: dict[str, int]) -> Ints:
 def image_index(names: Sequence[str], known: Sequence[str]) -> Ints:
     """Return the (n,) index in ``known`` of each image name; -1 if no known name matches, or several match.
 
-    Names match if they are equal; otherwise, if they are equal without folder and extension, at last in lower case.
+    Names match if they are equal; else if they are equal without folder and extension; else if also without case.
 
     >>> image_index(["images/a.png", "B.JPEG"], ["a.jpg", "b.jpg"]).tolist()
     [0, 1]

@@ -384,10 +384,7 @@ def examples(analysis: ErrorAnalysis, error: str, most: int = 6) -> list[ErrorEx
 def _spread(
     rows: Indices, score: Floats, table: Interactions, kind: NDArray[np.integer], seed: int, most: int
 ) -> list[int]:
-    """Return at most ``most`` rows, chosen and ordered as in :func:`examples`.
-
-    ``kind`` is the (n,) combination of verb and object of each row. Equal scores are in random order by ``seed``.
-    """
+    """Return at most ``most`` rows, chosen as in :func:`examples`; ``kind`` is the verb and object of each row."""
     order = np.lexsort((random_numbers(seed, (len(table), 1))[rows, 0], -score))
     rows, kind = rows[order], kind[order]
     image = table.image[rows]

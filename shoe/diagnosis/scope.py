@@ -183,10 +183,7 @@ def _correct(
 def _pairs(
     people: Indices, image: NDArray[np.integer], others: NDArray[np.integer]
 ) -> Iterator[tuple[Indices, Indices]]:
-    """Yield, in blocks, index pairs of the rows ``people`` of a table and all rows of another table in the same image.
-
-    ``image`` and ``others`` are the ascending images of all rows of the first and of the other table.
-    """
+    """Yield, in blocks, pairs (row in ``people``, row) of one image; all rows have images ``image`` and ``others``."""
     count = np.bincount(others, minlength=image.max(initial=-1) + 1)
     first, image = np.cumsum(count) - count, image[people]
     for start, end in blocks(count[image], _PAIRS_AT_ONCE):

@@ -260,7 +260,7 @@ def candidate_without_inner(clause: Clause, inner: Noun) -> Candidate | None:
 
 
 def verbs_with(clause: Clause, attached: Attached) -> list[str]:
-    """Return verb phrases whose object is the noun in ``attached``: "cutting with", "cutting cake with" (a knife)."""
+    """Return verb phrases for the object in ``attached``, best first: "cutting with", "cutting cake with" (a knife)."""
     if clause.object is None:
         return [f"{clause.verb[0]} {attached.preposition}"]
     whole = " ".join([*clause.verb, *clause.object.words, attached.preposition])

@@ -19,7 +19,7 @@ def table(kind: str) -> dict[str, str]:
 
 @cache
 def patterns(kind: str, table: str = "phrase_words.tsv") -> str:
-    """Return one regular expression of all patterns in a table in ``data/`` whose first column is ``kind``."""
+    """Return the patterns whose first column is ``kind``, in a table in ``data/``, joined by "|" to one pattern."""
     return "|".join(words for where, words, _ in text.table_rows(table) if where == kind)
 
 
