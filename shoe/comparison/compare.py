@@ -61,7 +61,7 @@ _OF_TRUTH = ("data", "split", "images", "truths", "truth-sha", "class-list-sha",
 
 
 def signature_differences(a: Run, b: Run) -> list[str]:
-    """Return one line per difference between two signatures, except in how predictions were read; [] without any."""
+    """Return one line per difference between two signatures, apart from how predictions were read; [] if none."""
     of_a, of_b = (  # items of a run's signature, and of the signature of each protocol by person
         dict(run.signature.items)
         | {
@@ -137,7 +137,7 @@ class Cell:
         rank: rank of the value, 1 for the best; None without a value.
         best, second: whether the value is the best, and whether it is the second best after a single best value. Both
             are False if all values are equal.
-        above: positions, from 1, of the models that are significantly worse, in the list of models.
+        above: positions in the list of models, from 1, of the models that are significantly worse.
     """
 
     value: float | None
@@ -382,7 +382,10 @@ class ClassDifference(Document, frozen=True):
 
 
 def class_differences(found: Comparison) -> list[ClassDifference]:
-    """Return the differences of each pair of models by strict mAP, then by SHOE-mAP, or else by the first column."""
+    """Return the differences by class, verb and object, for each metric in ``compared``, then for each pair of models.
+
+    If ``compared`` is None, only the metric in the first column is used.
+    """
     classes, truths, differences = found.runs[0].classes, truths_of(found.runs[0]), []
     labels = (classes.labels, np.arange(len(classes)))
     groups = labels, (classes.verbs, classes.verb), (classes.objects, classes.object)
@@ -395,7 +398,7 @@ def class_differences(found: Comparison) -> list[ClassDifference]:
 
 
 def class_ap(run: Run, figure: str) -> Floats:
-    """Return the (K,) AP of each class for the metric with key ``figure``; NaN outside its mean, or if it is no mAP."""
+    """Return the (K,) AP of each class for the mAP with key ``figure``; NaN outside its mean, or for another key."""
     entries = {f"strict:{each.options.protocol}:full": each.entries for each in run.strict}
     if run.semantic is not None:
         entries["semantic:map"] = run.semantic.entries

@@ -40,7 +40,7 @@ def drawn_images(images: int, draws: range, seed: int) -> Counts:
 
 
 def random_swaps(images: int, draws: range, seed: int, resamples: int) -> Counts:
-    """Return (M, R) random swaps: 0 if two models swap their predictions for an image, 1 if not, equally likely.
+    """Return (M, R) random swaps: 0 if two models swap their predictions for an image, else 1, with equal probability.
 
     ``images`` is M, ``draws`` are the indices of the R resamples, and ``resamples`` is the total number of resamples.
     """

@@ -304,7 +304,7 @@ class Statistics:
     differences: tuple[Difference, ...]
 
     def between(self, first: str, second: str, figure: str) -> Difference | None:
-        """Return the metric's difference in the direction of its ``models``, in any order here; None without values."""
+        """Return the stored difference of a metric for two models, given in any order; None if a model has no value."""
         return next((d for d in self.differences if {*d.models} == {first, second} and d.figure == figure), None)
 
     @property

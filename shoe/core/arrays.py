@@ -22,13 +22,13 @@ T = TypeVar("T")
 
 
 def expand(first: Indices, count: Indices) -> tuple[Indices, Indices]:
-    """Concatenate n ranges, of ``count[i]`` integers from ``first[i]``; return (total,) indices i, and integers."""
+    """Join n ranges of ``count[i]`` integers from ``first[i]`` on; return (total,) index i, and (total,) integers."""
     owner = np.repeat(np.arange(len(count)), count)
     return owner, np.arange(len(owner)) + (first - (np.cumsum(count) - count))[owner]
 
 
 def blocks(count: Indices, most: int) -> Iterator[tuple[int, int]]:
-    """Split groups of sizes ``count`` into blocks of about ``most`` elements; yield (first group, end) of each block.
+    """Split groups of sizes ``count`` into blocks of about ``most`` elements; yield (first, last + 1) group of each.
 
     Groups are not divided. Empty groups at the start are left out, so nothing is yielded if all groups are empty.
     """
@@ -148,7 +148,7 @@ def runs(sorted_groups: NDArray[np.integer]) -> tuple[Indices, Indices]:
 
 
 def argmax_per_run(sorted_groups: NDArray[np.integer], *values: NDArray[np.floating]) -> Indices:
-    """Return the index of the largest value per run of equal groups; further ``values``, then the order, break ties."""
+    """Return the index of the largest value in each run of equal groups; further ``values``, then order, break ties."""
     if not values or len(sorted_groups) == 0:
         return np.flatnonzero(first_of_each(sorted_groups))
     value, *others = values

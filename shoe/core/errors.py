@@ -138,7 +138,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str | None:
 
 
 def unknown_name(noun: str, name: str, known: Iterable[str]) -> OptionError:
-    """Return the error "unknown NOUN NAME" with a similar name and all ``known`` names; only 3 similar if over 20."""
+    """Return the error "unknown NOUN NAME"; its message lists all ``known`` names, or 3 similar names if over 20."""
     names = sorted(known)
     is_long = len(names) > _MOST_NAMES_LISTED
     nearest = closest_names(name.lower(), names, most=3, likeness=0.0 if is_long else 0.6)

@@ -414,7 +414,7 @@ def _renumbered(names: Sequence[str], index: dict[str, int]) -> Ints:
 def image_index(names: Sequence[str], known: Sequence[str]) -> Ints:
     """Return the (n,) index in ``known`` of each image name; -1 if no known name matches, or several match.
 
-    Names match if they are equal; else if they are equal without folder and extension; else if also without case.
+    Names match if they are equal; else if they are equal without folder and extension, at last also ignoring case.
 
     >>> image_index(["images/a.png", "B.JPEG"], ["a.jpg", "b.jpg"]).tolist()
     [0, 1]

@@ -168,7 +168,7 @@ def alpha(ratings: NDArray[np.integer], level: MeasurementLevel, weight: Floats 
 
 
 def counts_of_levels(ratings: NDArray[np.integer], levels: int) -> Floats:
-    """Return the (N, levels) number of raters that gave item i the rating j, 0 to ``levels`` - 1, and no other."""
+    """Return (N, levels): number of raters that gave item i the rating j, 0 to ``levels`` - 1; others are ignored."""
     return np.stack([np.count_nonzero(ratings == level, axis=1) for level in range(levels)], axis=1) * 1.0
 
 

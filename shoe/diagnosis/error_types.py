@@ -129,7 +129,7 @@ ROLE_FLOW: Flow = (
 
 
 def decide(facts: Mapping[str, Mask], flow: Flow) -> NDArray[np.int8]:
-    """Return the (n,) ``ErrorType`` of each prediction, by the first rule in ``flow`` whose conditions all hold, or -1.
+    """Return the (n,) ``ErrorType`` of each prediction by the first rule in ``flow`` whose conditions all hold, or -1.
 
     ``facts`` are the conditions by name, each as an (n,) mask of the predictions that meet it.
     """

@@ -137,7 +137,7 @@ def targets_of_each(scope: Scope, lists: dict[ErrorType, Fixes], pairs: TruePair
 
 
 def turns(scope: Scope, prediction: Indices) -> Iterator[Indices]:
-    """Yield indices into ``prediction``: of the best-scored prediction of each image, then of the second-best, ...
+    """Yield indices into ``prediction``: of the best-scored prediction of each image, the second-best, and so on.
 
     ``prediction`` is ascending, and may contain a prediction several times.
     """
@@ -190,7 +190,7 @@ def shared_map(scope: Scope, overlaps: Overlaps, types: NDArray[np.int8], found_
 
 
 def targets_by_map(best: Indices, types: NDArray[np.int8]) -> FixTargets:
-    """Return a function that looks up (errors of a type, fix targets) in the map of the toolbox (protocols.md 8.4).
+    """Return a function that maps a state and an error type to (errors, fix targets) by the map of the toolbox (8.4).
 
     Errors that are not in the map have no target. ``best`` is the map from :func:`shared_map`, and ``types`` the (p,)
     ``ErrorType`` of each prediction.

@@ -239,15 +239,15 @@ class Difference(Document, frozen=True, kw_only=True):
 
 
 def scorings(protocols: Sequence[StrictOptions]) -> int:
-    """Return how many distinct sets of options :func:`differences` scores: the length of what ``watch`` wraps."""
+    """Return the number of sets of options that :func:`differences` scores, the length of its ``watch`` sequence."""
     return len({options for other in protocols[1:] for options in _mixtures(protocols[0], other)[1]})
 
 
 def differences(task: Task, protocols: Sequence[StrictOptions], watch: Watch = iter) -> list[Difference]:
     """Return the differences in mAP between the first protocol and each other protocol, with the shares of the rules.
 
-    If two protocols differ in d options, all 2^d sets of options with values from either are scored. The function
-    ``watch`` (like ``tqdm``) wraps the sequence of these sets, to show progress.
+    If two protocols differ in d options, all 2^d mixtures of their options are scored. The function ``watch`` (like
+    ``tqdm``) wraps the sequence of these mixtures, to show progress.
     """
     plans = [(other, *_mixtures(protocols[0], other)) for other in protocols[1:]]
     wanted = dict.fromkeys(options for _, _, mixtures in plans for options in mixtures)

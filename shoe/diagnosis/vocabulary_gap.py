@@ -240,7 +240,7 @@ def _ranks(scorer: Scorer, truth: Indices, matches: Matches, false: Indices, num
 
 
 def gradients(rank: Floats, start: Floats, end: Floats, truths: int, interpolation: Interpolation) -> Floats:
-    """Return the (m,) mean derivatives of the average precision (AP) of a class by the credit of each of m matches.
+    """Return the (m,) mean derivatives of the average precision (AP) of a class with respect to each match's credit.
 
     Derivatives are averaged over the rankings in ``rank``, and over the straight line from ``start`` to ``end``.
 
@@ -491,8 +491,8 @@ def _gains_by_word(
 ) -> list[_GainsByWord]:
     """Return the gains of matches due to verbs and due to objects.
 
-    The gain of a match is divided in proportion to the contributions of verb and object to its similarity. ``exact``
-    are the similarities for exact matches of words, and ``gains`` the (t,) gains of the matches of the ground truths.
+    The gain of a match, in the (t,) ``gains``, is divided in proportion to the contributions of verb and object to its
+    similarity; ``exact`` are the similarities for exact matches of words.
     """
     truth = np.flatnonzero(gains)
     hoi, rows = scorer.hoi[truth], matches.prediction[truth]

@@ -185,7 +185,7 @@ class Lexicon:
         return self._sense[slice(0) if number < 0 else self._group(number, pos)]
 
     def tag_count(self, lemma: str, pos: Pos) -> NDArray[np.int32]:
-        """Return how often a lemma has each of its :meth:`senses` in WordNet's tagged texts; 0s in other lexicons."""
+        """Return how often a lemma has each of its :meth:`senses` in WordNet's tagged texts; 0 in other lexicons."""
         number = self._find(lemma)
         return self._tag_count[slice(0) if number < 0 else self._group(number, pos)].astype(np.int32)
 
@@ -213,7 +213,7 @@ class Lexicon:
         return [self._lemma(self._doing_verb[place]) for place in found]
 
     def defined(self, phrase: str) -> list[int]:
-        """Return the IDs of the verb synsets whose definition is ``phrase``, or contains the noun ``phrase``; or [].
+        """Return the IDs of verb synsets whose definition is ``phrase`` or contains the noun ``phrase``; [] if none.
 
         ``phrase`` must be in the form of :func:`shoe.lexicon.resolve.canonical`.
         """

@@ -95,7 +95,7 @@ class AveragingRule:
         )
 
     def in_mean(self, truths: Indices, counted: Mask) -> Mask:
-        """Return (K,) whether each class is evaluated (``counted``) and, unless ``truthless_count``, has truths."""
+        """Return (K,) whether a class is evaluated (``counted``) and, unless ``truthless_count``, has ground truth."""
         return counted if self.truthless_count else counted & (truths > 0)
 
 

@@ -25,9 +25,9 @@ _ROUNDING = 1e-9
 def confident(task: Task, rows: Indices, ranked: Mask, options: SemanticOptions) -> Indices:
     """Return the ``rows`` whose predictions pass the threshold tau (Algorithm 2, line 2; docs/protocols.md A22).
 
-    With ``tau-by=score``, predictions with a score of at least tau pass. Otherwise, a score threshold is set for the
-    data set or for each image, which at least the fraction 1 - tau of the rows in the (r,) mask ``ranked`` pass (at
-    least one row, and all ties). It applies to all rows; without ranked rows, all rows pass.
+    With ``tau-by=score``, predictions with a score of at least tau pass. Otherwise, the threshold is the highest score
+    that at least the fraction 1 - tau of the predictions in the (r,) mask ``ranked`` reach, in the data set or on each
+    image. It applies to all rows; without such predictions, all rows pass.
     """
     tau, score = options.tau, task.predictions.score[rows]
     if options.tau_by == "score":
@@ -302,7 +302,7 @@ class Scorer:
         return sigma > (0 if self.options.min_sigma == "positive" else self.options.delta)
 
     def reaches_delta(self, sigma: Floats, at: At) -> Mask:
-        """Return whether each similarity suffices for a false positive: ``at`` ">=" or ">" the option delta (A8)."""
+        """Return whether each similarity suffices for a false positive: it is >= or > delta, as ``at`` says (A8)."""
         return sigma >= self.options.delta if at == ">=" else sigma > self.options.delta
 
     def match(self, rows: Indices) -> Matches:

@@ -191,9 +191,9 @@ class Curated:
 def curate(truth: GroundTruth, similarity: Similarity, how: Curation) -> Curated:
     """Return the regions of an annotated dataset (human and object box) that show exactly one concept.
 
-    Annotations of one pair of boxes form a region, and similar actions one concept (``how``: the thresholds). Dropped
-    are no_interaction, concepts implied by the region's other concepts, and regions with small boxes or several
-    remaining concepts.
+    Annotations of one pair of boxes form one region, and similar actions one concept. Dropped are no_interaction,
+    concepts implied by the region's other concepts, and regions with small boxes or several remaining concepts. The
+    thresholds are those in ``how``.
     """
     table, classes = truth.interactions, truth.classes
     first, region = np.unique(merge_pairs(table, _SAME_PAIR), return_inverse=True)
@@ -428,7 +428,7 @@ class Seen:
 
     @classmethod
     def holding_out(cls, classes: HoiClasses, share: float, seed: int) -> Seen:
-        """Return the words of a dataset except a random fraction ``share`` of verbs and of objects, in any pairs."""
+        """Return the words of a dataset except a random fraction ``share`` of the verbs and of the objects."""
         return cls(_kept(classes.verbs, share, _VERBS + seed), _kept(classes.objects, share, _OBJECTS + seed))
 
     def groups(self, concepts: Concepts, objects: tuple[str, ...]) -> Indices:

@@ -107,7 +107,7 @@ class Problems:
         return Problems(self.regions, self.positives[keep], self.negatives[keep], self.groups, self.group[keep])
 
     def counts(self) -> dict[str, tuple[int, int, int]]:
-        """Return (concepts, problems, images): the number of each per group, by group name, empty groups included."""
+        """Return {group: number of (concepts, problems, images)}; groups without problems are included."""
         counts = {}
         for number, name in enumerate(self.groups):
             in_group = self.group == number

@@ -380,7 +380,7 @@ class OracleScore(Document, frozen=True, kw_only=True):
 
     @classmethod
     def from_accuracy(cls, found: Accuracy) -> OracleScore:
-        """Return the fields of an accuracy in the form of the JSON output."""
+        """Return an accuracy in the form of the JSON output."""
         return cls(average=found.average, interval=found.interval, groups=[*found.groups.values()])
 
 
@@ -398,7 +398,7 @@ class BongardScore(Document, frozen=True):
 
     @classmethod
     def from_report(cls, report: BongardReport) -> BongardScore:
-        """Return the fields of a report in the form of the JSON output."""
+        """Return a report in the form of the JSON output."""
         counts = report.problems, report.concepts, report.images, report.named_images
         oracle, soft = map(OracleScore.from_accuracy, (report.oracle, report.soft_oracle))
         return cls(str(report.signature), *counts, oracle, soft, list(report.notes))

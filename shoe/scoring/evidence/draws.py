@@ -196,7 +196,7 @@ class SensePairs:
         )
 
     def kind_and_word(self, class_senses: Ints, senses: Ints) -> tuple[Indices, Indices]:
-        """Return the (n,) kind and (n,) word of n pairs of sense IDs; for other pairs 0, and a new index per sense."""
+        """Return (n,) kind and (n,) word of n pairs of sense IDs; other pairs have kind 0, and a new word per sense."""
         row, column = np.full((2, len(lexicon())), -1)
         row[self.class_senses], column[self.synsets] = np.arange(len(self.class_senses)), np.arange(len(self.synsets))
         at = row[class_senses], column[senses]
