@@ -252,7 +252,7 @@ class Comparison:
         return [names for names in by_digest.values() if len(names) > 1]
 
 
-def check_number(models: int) -> None:
+def check_number_of_models(models: int) -> None:
     """Raise OptionError for fewer than two models."""
     if models < 2:
         raise OptionError(f"compare: found {pluralize(models, 'model')}, expected two or more")
@@ -281,7 +281,7 @@ def compare(
         InputError: if images, ground truths or classes of the runs differ, or if their signatures differ.
         OptionError: if there are fewer than two runs, or if two runs have the same name.
     """
-    check_number(len(runs))
+    check_number_of_models(len(runs))
     names = [run.name for run in runs]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:

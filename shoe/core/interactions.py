@@ -60,7 +60,7 @@ def check_integers(
 ) -> NDArray[np.integer]:
     """Return ``values`` as a one-dimensional integer array; InputError unless all are 0 to ``limit`` - 1.
 
-    If ``rows`` is given, the array must have this length.
+    If ``rows`` is given, the array must have this length. ``name`` returns the name of a row for the message.
     """
     array = np.asarray(plain_array(values))
     if array.size and array.dtype.kind not in "iu":
@@ -101,7 +101,7 @@ def check_sizes(source: str | Path, values: ArrayLike, images: int) -> Ints:
 
 
 def check_scores(source: str | Path, scores: Floats, name: Callable[[int], str]) -> None:
-    """Raise InputError unless (n,) scores are finite."""
+    """Raise InputError unless (n,) scores are finite; ``name`` returns the name of a row for the message."""
     if (row := first_true(~np.isfinite(scores))) is not None:
         raise InputError(source, record=name(row), field="score", found=str(scores[row]), expected="a finite number")
 
@@ -149,7 +149,8 @@ def valid_boxes(boxes: Floats, pixels: Mask) -> Mask:
 def check_boxes(source: str | Path, field: str, boxes: Floats, pixels: Mask, name: Callable[[int], str]) -> None:
     """Raise InputError unless (n, 4) boxes are within -1e9..1e9 with x1 < x2 and y1 < y2.
 
-    ``pixels`` is the (n,) or (1,) mask of boxes in pixel indices, for which x1 = x2 and y1 = y2 are also valid.
+    ``pixels`` is the (n,) or (1,) mask of boxes in pixel indices, for which x1 = x2 and y1 = y2 are also valid. The
+    callback ``name`` returns the name of a row for the message.
     """
     if (row := first_true(~valid_boxes(boxes, pixels))) is not None:
         numbers = ", ".join(f"{x:g}" for x in boxes[row])

@@ -140,7 +140,7 @@ def kendall_of_differences(x: Floats, y: Floats) -> Floats:
 
 
 def alpha(ratings: NDArray[np.integer], level: MeasurementLevel, weight: Floats | None = None) -> float | None:
-    """Return Krippendorff's alpha of (N, R) ratings, 0 or more, of N items by R raters, with (N,) weights of items.
+    """Return Krippendorff's alpha of (N, R) ratings of N items by R raters, with (N,) weights of items.
 
     Negative ratings are missing; items with a single rating do not count. Level "ordinal" is Krippendorff's ordinal
     metric (2018, 12.3.4), which depends on how many ratings lie between two values. The SHOE supplement calls its alpha

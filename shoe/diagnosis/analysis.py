@@ -43,7 +43,7 @@ from shoe.diagnosis.fixes import (
     targets_by_map,
     targets_of_each,
 )
-from shoe.diagnosis.scope import Overlaps, Scope, overlaps, scattered
+from shoe.diagnosis.scope import Overlaps, Scope, overlaps, scatter
 from shoe.scoring.average_precision import FixedRanking
 from shoe.scoring.entries import AveragingRule, ClassScores, Means, PartMean, minus
 from shoe.scoring.matching.task import Boxes, Task
@@ -165,7 +165,7 @@ class ErrorAnalysis:
     @cached_property
     def types(self) -> NDArray[np.int8]:
         """(n,) ``ErrorType`` of each prediction, or -1 for excluded rows."""
-        return scattered(self.assigned.types, self.scope.prediction, len(self.task.predictions)).astype(np.int8)
+        return scatter(self.assigned.types, self.scope.prediction, len(self.task.predictions)).astype(np.int8)
 
     @cached_property
     def target(self) -> Indices:
@@ -179,14 +179,14 @@ class ErrorAnalysis:
         for type_ in FIXABLE:
             for prediction, truth in self.states[type_.label].fixes:
                 target[prediction] = truth
-        return scattered(np.append(scope.truth, NO_PART)[target], scope.prediction, len(self.task.predictions))
+        return scatter(np.append(scope.truth, NO_PART)[target], scope.prediction, len(self.task.predictions))
 
     @cached_property
     def truth_status(self) -> NDArray[np.int8]:
         """(t,) ``TruthStatus`` of each ground truth, or -1 for excluded rows."""
         found = self.assigned.found_by >= 0
         status = np.select([found, self._fixed.missed], [TruthStatus.FOUND, TruthStatus.MISSED], TruthStatus.COVERED)
-        return scattered(status, self.scope.truth, len(self.task.truth.interactions)).astype(np.int8)
+        return scatter(status, self.scope.truth, len(self.task.truth.interactions)).astype(np.int8)
 
     @cached_property
     def found_by(self) -> Indices:
@@ -200,11 +200,11 @@ class ErrorAnalysis:
 
     def _finder(self, found_by: Indices) -> Indices:
         rows = np.append(self.scope.prediction, NO_PART)[found_by]
-        return scattered(rows, self.scope.truth, len(self.task.truth.interactions))
+        return scatter(rows, self.scope.truth, len(self.task.truth.interactions))
 
     @cached_property
     def counts(self) -> dict[str, int]:
-        """Number of true positives, and of errors by type and group; "missed_gt" is a rounded mean over seeds."""
+        """Counts by name: true positives, each error type, each group; "missed_gt" is a rounded mean over seeds."""
         of_type = np.bincount(self.assigned.types, minlength=len(ErrorType)).tolist()
         right, drawn = of_type[ErrorType.TRUE_POSITIVE], self._by_seed
         missed = self._fixed.missed.sum() if drawn is None else drawn.missed.sum(axis=1).mean()

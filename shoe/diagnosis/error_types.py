@@ -27,7 +27,7 @@ from shoe.benchmarks.protocols import DIAG
 from shoe.core.arrays import Floats, Indices, Ints, Mask, argmax_per_run, blocks, expand
 from shoe.core.boxes import OverlapRule, iou
 from shoe.core.roles import RoleTruth, no_boxes
-from shoe.diagnosis.scope import Overlaps, Scope, scattered
+from shoe.diagnosis.scope import Overlaps, Scope, scatter
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +166,7 @@ def assign_types(scope: Scope, overlaps: Overlaps, flow: Flow = FLOW) -> Assigne
     same = np.flatnonzero(overlaps.pair & (scope.hoi[overlaps.prediction] == scope.truth_hoi[overlaps.truth]))
     prediction, truth, pair_iou = overlaps.prediction[same], overlaps.truth[same], overlaps.iou(same)
     best = argmax_per_run(prediction, pair_iou)
-    target = scattered(truth[best], prediction[best], len(scope.prediction))
+    target = scatter(truth[best], prediction[best], len(scope.prediction))
     in_pair = np.zeros(len(target), bool)
     in_pair[overlaps.prediction[overlaps.pair]] = True
     boxes = {"human": overlaps.human_correct, "object": overlaps.object_correct}

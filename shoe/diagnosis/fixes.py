@@ -24,7 +24,7 @@ from shoe.core.arrays import (
     stable_order,
 )
 from shoe.diagnosis.error_types import ERRORS, FIXABLE, MISSED_GT, ErrorType, Fixes, FixTargets, State
-from shoe.diagnosis.scope import Overlaps, Scope, near_in_image, scattered
+from shoe.diagnosis.scope import Overlaps, Scope, near_in_image, scatter
 from shoe.scoring.average_precision import FixedRanking
 from shoe.scoring.entries import Means
 from shoe.scoring.matching.assignment import assign
@@ -97,7 +97,7 @@ def targets_of_each(scope: Scope, lists: dict[ErrorType, Fixes], pairs: TruePair
             file order.
     """
     in_turn = {
-        type_: list(turns(scope, prediction))
+        type_: list(ranks_by_image(scope, prediction))
         for type_, (prediction, _) in lists.items()
         if seed is None or type_ is ErrorType.ASSOCIATION
     }
@@ -136,7 +136,7 @@ def targets_of_each(scope: Scope, lists: dict[ErrorType, Fixes], pairs: TruePair
     return targets
 
 
-def turns(scope: Scope, prediction: Indices) -> Iterator[Indices]:
+def ranks_by_image(scope: Scope, prediction: Indices) -> Iterator[Indices]:
     """Yield indices into ``prediction``: of the best-scored prediction of each image, the second-best, and so on.
 
     ``prediction`` is ascending, and may contain a prediction several times.
@@ -186,7 +186,7 @@ def shared_map(scope: Scope, overlaps: Overlaps, types: NDArray[np.int8], found_
     turn = np.arange(len(found_by)) - np.searchsorted(scope.truth_image, scope.truth_image)
     equal, preference = np.zeros(len(free)), -rank[prediction].astype(np.float64)
     won = assign(truth, prediction, equal, preference, scope.truth_image, turn, equal, "greedy-gt")
-    return scattered(prediction[won], truth[won], len(found_by))
+    return scatter(prediction[won], truth[won], len(found_by))
 
 
 def targets_by_map(best: Indices, types: NDArray[np.int8]) -> FixTargets:
@@ -349,7 +349,7 @@ class OverSeeds:
         scope, (prediction, truth) = self.scope, self.lists[ErrorType.ASSOCIATION]
         same_verb = scope.verb[prediction] == scope.truth_verb[truth]
         position, found, seeds = self._position(prediction, truth), self._before.copy(), np.array(self.seeds)
-        for now in turns(scope, prediction):
+        for now in ranks_by_image(scope, prediction):
             seed, place = np.nonzero(~used[:, truth[now]])
             cell = now[place]
             asking = seed * np.int64(len(self.types)) + prediction[cell]

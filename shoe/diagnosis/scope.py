@@ -141,8 +141,8 @@ class Overlaps:
 def overlaps(scope: Scope, coordinates: CommonCoordinates, rule: OverlapRule) -> Overlaps:
     """Return the pairs of a prediction and a truth in scope that match in at least one box, by an IoU rule."""
     compared, human, object_ = scope.task.either_overlaps(coordinates, rule)
-    index_of_truth = scattered(np.arange(len(scope.truth)), scope.truth, len(scope.task.truth.interactions))
-    index = scattered(np.arange(len(scope.prediction)), scope.prediction, len(scope.task.predictions))
+    index_of_truth = scatter(np.arange(len(scope.truth)), scope.truth, len(scope.task.truth.interactions))
+    index = scatter(np.arange(len(scope.prediction)), scope.prediction, len(scope.task.predictions))
     part = human | object_
     part &= (index_of_truth >= 0)[compared.truth]
     part &= (index >= 0)[compared.prediction]
@@ -191,7 +191,7 @@ def _pairs(
         yield people[start:end][owner], other
 
 
-def scattered(values: NDArray[np.integer], rows: Indices, size: int) -> Indices:
+def scatter(values: NDArray[np.integer], rows: Indices, size: int) -> Indices:
     """Return a (size,) array with ``values`` at the indices ``rows``, and -1 elsewhere."""
     spread = np.full(size, -1, np.int64)
     spread[rows] = values

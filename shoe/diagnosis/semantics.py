@@ -141,6 +141,7 @@ class SemanticDiagnosis:
 
     Attributes:
         analysis: error analysis with exact labels, which defines the errors.
+        source: similarity map.
         options: options of the semantic protocol. ``no_interaction`` must be that of the analysis.
         most: maximum number of confusions (right word, predicted word) listed in the vocabulary gap.
     """

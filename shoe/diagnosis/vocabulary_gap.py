@@ -30,7 +30,7 @@ from shoe.core.interactions import Interactions
 from shoe.diagnosis.analysis import ErrorAnalysis
 from shoe.diagnosis.error_types import State
 from shoe.diagnosis.relations import PredictedWords, WordPair
-from shoe.diagnosis.scope import scattered
+from shoe.diagnosis.scope import scatter
 from shoe.lexicon.expressions import Part
 from shoe.scoring.average_precision import EPSILON
 from shoe.scoring.entries import Entries, Means, mean_over
@@ -79,7 +79,7 @@ class Tables:
         """Return the predictions and ground truths that take part in an error analysis."""
         scope, whole = analysis.scope, analysis.task
         order = np.argsort(scope.prediction, kind="stable")
-        row = scattered(np.arange(len(order)), order, len(order))
+        row = scatter(np.arange(len(order)), order, len(order))
         prediction = scope.prediction[order]
         predictions = _edges(whole.predictions.select(prediction))
         truths = _edges(whole.truth.interactions.select(scope.truth))

@@ -49,8 +49,8 @@ def warnings(task: Task, boxes: BoxReport, numbering: Sequence[str]) -> list[str
     """
     cut = task.truth.cut
     lines = [f"truth: the file has {cut}: scores are not comparable with scores on the whole split"] if cut else []
-    read = [*_bad(task), *boxes.lines(), *numbering]
-    return [*read, *filter(None, [coverage(task)]), *exchanged(task), *foreign_words(task), *left_out(task), *lines]
+    lines = [*exchanged_words(task), *foreign_words(task), *unscored_images(task), *lines]
+    return [*_bad(task), *boxes.lines(), *numbering, *filter(None, [coverage(task)]), *lines]
 
 
 _BAD = {"drop": "left out", "count": "kept: an invalid box matches nothing, an invalid score ranks last"}
@@ -93,7 +93,7 @@ def coverage(task: Task) -> str | None:
     return line
 
 
-def exchanged(task: Task) -> list[str]:
+def exchanged_words(task: Task) -> list[str]:
     """Return one warning if most predicted verbs are object names and most objects are verbs, else an empty list."""
     table, classes = task.predictions, task.truth.classes
     if 2 * int((task.verb_label >= 0).sum()) >= len(table.verbs):
@@ -136,7 +136,7 @@ def empty_words(task: Task, unparsed: int = 0) -> list[str]:
     return [f"words: {pluralize(count, 'prediction')} with an empty verb or object match no class"] if count > 0 else []
 
 
-def left_out(task: Task) -> list[str]:
+def unscored_images(task: Task) -> list[str]:
     """Return one warning per reason why images of the predictions are not scored; empty if all are scored."""
     names, excluded = task.unknown_images, task.truth.excluded
     reasons = [*excluded.values(), "not in the ground truth"]
@@ -158,7 +158,7 @@ def left_out(task: Task) -> list[str]:
 _INVERTED, _INVERTED_IN_CLASS, _DEVIATIONS = 0.4, 0.45, 3.5
 
 
-def inverted(task: Task, strict: StrictResult | None, by_person: Sequence[RoleResult]) -> list[str]:
+def inverted_scores(task: Task, strict: StrictResult | None, by_person: Sequence[RoleResult]) -> list[str]:
     """Return one warning if right predictions mostly have lower scores than wrong ones, else an empty list.
 
     ``strict``, or else the first result ``by_person``, decides which predictions are right. Under ``strict``, repeated
@@ -340,10 +340,10 @@ class Report:
 
     @cached_property
     def warnings(self) -> list[str]:
-        """Warnings to read before the metrics, about boxes that do not fit, images without predictions and the like."""
+        """Warnings to read before the metrics, such as boxes that do not fit, or images without predictions; or []."""
         return [
             *(self.notes.urgent() if self.notes else []),
-            *inverted(self.task, self.strict, self.role_results),
+            *inverted_scores(self.task, self.strict, self.role_results),
             *empty_words(self.task, sum(self.notes.examples("unparsed").values()) if self.notes else 0),
             *warnings(self.task, self.box_check, self.numbering_check),
         ]

@@ -191,9 +191,8 @@ class Curated:
 def curate(truth: GroundTruth, similarity: Similarity, how: Curation) -> Curated:
     """Return the regions of an annotated dataset (human and object box) that show exactly one concept.
 
-    Annotations of one pair of boxes form one region, and similar actions one concept. Dropped are no_interaction,
-    concepts implied by the region's other concepts, and regions with small boxes or several remaining concepts. The
-    thresholds are those in ``how``.
+    Annotations of one pair of boxes form one region, similar actions form one concept. Dropped are no_interaction,
+    concepts implied by the region's other concepts, and regions with small boxes or several concepts (see ``how``).
     """
     table, classes = truth.interactions, truth.classes
     first, region = np.unique(merge_pairs(table, _SAME_PAIR), return_inverse=True)
@@ -245,7 +244,7 @@ def curate(truth: GroundTruth, similarity: Similarity, how: Curation) -> Curated
     return Curated(regions, concept.astype(np.int32), concepts, shows, tuple(steps))
 
 
-def without(found: Curated, concepts: Mask, name: str) -> Curated:
+def drop_concepts(found: Curated, concepts: Mask, name: str) -> Curated:
     """Return a copy without the regions whose concept is True in the (C,) mask; ``name`` is the new step's name."""
     keep = ~concepts[found.concept]
     columns: dict[str, Any] = {
@@ -517,9 +516,9 @@ def build_problems(
     concepts, objects = found.concepts, truth.classes.objects
     group = np.zeros(len(concepts), np.int64) if seen is None else seen.groups(concepts, objects)
     if seen is not None:
-        found = without(found, group < 0, "merged concepts with seen and unseen actions dropped")
+        found = drop_concepts(found, group < 0, "merged concepts with seen and unseen actions dropped")
         if part == "train":
-            found = without(found, ~seen.trains(concepts, objects), "concepts outside the training words dropped")
+            found = drop_concepts(found, ~seen.trains(concepts, objects), "concepts outside the training words dropped")
     image = found.regions.image.astype(np.int64)
     of_object = [np.flatnonzero(found.regions.object == o) for o in range(len(objects))]
     sampled = []

@@ -323,7 +323,7 @@ class Accuracy:
 def accuracy(problems: Problems, answers: Answers) -> Accuracy:
     """Return the accuracy of the answers to ``problems``, which must not be empty.
 
-    Intervals are percentiles of the accuracy over random samples, with replacement, of the concepts of each group.
+    Intervals are 95 % percentile intervals over random samples, with replacement, of the concepts of each group.
     """
     groups, drawn = {}, []
     for number, name in enumerate(problems.groups):
