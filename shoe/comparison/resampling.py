@@ -158,7 +158,7 @@ Resampled = dict[str, Floats]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Measured:
-    """Values per class under R resamples, whose means over classes are metrics, and miss rates.
+    """Values per class and miss rates under R resamples; metrics are the means of the values over classes.
 
     Attributes:
         lists: names of the means over classes, and average precision of the classes, by prefix of the metric keys (such

@@ -89,7 +89,7 @@ ColumnIndex = Annotated[int, msgspec.Meta(ge=0)]
 
 
 class StoredColumn(msgspec.Struct):
-    """Format of a column in a file, which contains numbers, or codes: indices into a table of numbers.
+    """Format of a column in a file: the column has numbers, or codes, which are indices into a table of numbers.
 
     Attributes:
         type: NumPy name of the type of the numbers or codes.

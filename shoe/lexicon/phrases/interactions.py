@@ -280,7 +280,7 @@ def verbs_with(clause: Clause, attached: Attached) -> list[str]:
 
 
 def may_be_object(attached: Attached) -> bool:
-    """Return whether the noun after a preposition can be an object: "hits a ball with a bat", "gives tea to a boy"."""
+    """Return whether the noun after a preposition can be an object: some things ("with a bat"), a person after "to"."""
     preposition, noun = attached
     if noun.none or is_scenery(noun) or is_body_part(noun) or noun.person:
         return noun.person and preposition == "to" and not noun.none and noun.head not in table("pronoun")
