@@ -137,7 +137,7 @@ def _versions(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Versions:
-    """Versions of the images of one or more models; in a resample, one fraction sets the thresholds of all models.
+    """Versions of the images of one or more models; a resample has one fraction of kept predictions for all models.
 
     Attributes:
         levels: thresholds of each model; empty if the threshold is the same under all weights.

@@ -292,7 +292,7 @@ class ErrorAnalysis:
 
     @cached_property
     def deltas(self) -> dict[str, Means]:
-        """Gain in mAP over all, rare and non-rare classes from each oracle alone, by name of error type or group."""
+        """Gain in mAP over all, rare and non-rare classes from each oracle alone, by error name (IJCV paper, Eq. 2)."""
         return {name: after.minus(self.means) for name, (after, _) in self._after.items()}
 
     @property

@@ -68,7 +68,7 @@ class TruePairs:
 
     @classmethod
     def from_scope(cls, scope: Scope, strict: StrictOptions) -> Self:
-        """Return the groups of ground truths with equal object labels whose human and object boxes overlap enough."""
+        """Return the groups of ground truths with equal object labels whose boxes both overlap by the IoU rule."""
         boxes = Boxes(scope.task.truth.interactions, strict.coordinates)
         sides = boxes.human(scope.truth), boxes.object(scope.truth)
         later, earlier = near_in_image(scope.truth_image, scope.truth_object, sides, strict.rule)
@@ -190,7 +190,7 @@ def shared_map(scope: Scope, overlaps: Overlaps, types: NDArray[np.int8], found_
 
 
 def targets_by_map(best: Indices, types: NDArray[np.int8]) -> FixTargets:
-    """Return a function that maps a state and an error type to (errors, fix targets) by the map of the toolbox (8.4).
+    """Return a function from a state and an error type to (errors, targets) in the toolbox's map (protocols.md 8.4).
 
     Errors that are not in the map have no target. ``best`` is the map from :func:`shared_map`, and ``types`` the (p,)
     ``ErrorType`` of each prediction.

@@ -89,7 +89,7 @@ class Localised:
     Attributes:
         no_interaction: ``exclude`` or ``keep``, for true pairs whose only class is no_interaction.
         scope: predicted pairs on images with ground truth, and the triplets of the ground truth.
-        overlaps: predicted pairs and triplets of the ground truth that share a box.
+        overlaps: predicted pairs and triplets of the ground truth that match in at least one box.
         classes: (K,) mask of the classes whose true pairs are counted (first version of the paper, Table 4).
     """
 

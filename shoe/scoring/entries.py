@@ -266,10 +266,9 @@ class F1Rule(NamedTuple):
         return cls(options.recall, options.f1_classes, options.prediction_misses)
 
     def f1(self, true: Amounts, false: Amounts, found: Amounts, truths: Amounts, counted: Mask) -> tuple[Floats, Mask]:
-        """Return the F1 of each class, 0 without a match, and whether the class is in the mean (Algorithm 2).
+        """Return the F1 of each class, 0 without a match, and whether it is in the mean (Algorithm 2, lines 9-36).
 
-        In the mean are classes with ground truth; with ``f1-classes=counted``, evaluated classes with ground truth or
-        false positives.
+        The mean has classes with ground truth and, with ``f1-classes=counted``, evaluated classes with false positives.
 
         Args:
             true: (..., K) sum of the similarities of the matches of each class.

@@ -362,7 +362,7 @@ class Report:
 
     @cached_property
     def doubts(self) -> list[str]:
-        """Notes on exact repeats of predictions, and on scores that are all equal."""
+        """Notes on exact repeats of predictions, and on scores that are all equal; [] if there are neither."""
         lines = []
         if self.repeats:
             verb = "repeats" if self.repeats == 1 else "repeat"
@@ -386,7 +386,7 @@ class Report:
 
     @property
     def input_warnings(self) -> list[str]:
-        """Lines that ``shoe.score`` and ``shoe.Metric`` issue as Python warnings: reasons in ``absent``, and others."""
+        """Lines that ``shoe.score`` issues as Python warnings: reasons in ``absent``, then ``warnings``, ``doubts``."""
         return [*self.absent.values(), *self.warnings, *self.doubts]
 
     @property

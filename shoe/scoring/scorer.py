@@ -362,7 +362,8 @@ class Scorer:
     def entries(self, matches: Matches) -> Entries:
         """Return the ranked entries for SHOE-mAP (Algorithm 1, lines 32-40).
 
-        A match has its score and credit sigma. A false positive has credit 0, a missed ground truth score and credit 0.
+        A match has its score and credit sigma, a false positive credit 0, and a missed ground truth score and credit 0.
+        False positives and missed ground truths that cannot change AP are left out.
         """
         score, matched = self.task.predictions.score, np.flatnonzero(matches.prediction >= 0)
         # False positives of a class without ground truth change nothing: its AP is 0 or not in the mean.

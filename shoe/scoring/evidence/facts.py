@@ -37,8 +37,8 @@ _ORDERS = 10
 def order_spans(report: Report) -> dict[str, tuple[float, float]]:
     """Return {protocol: (lowest, highest) mAP} over the order of the files and ten random orders.
 
-    Images, predictions and ground truths are shuffled. mAP is SHOE-mAP for SHOE. Protocols whose mAP is the same in all
-    orders are left out. Takes ten times as long as scoring.
+    Images, predictions and ground truths are shuffled. Protocols whose mAP (SHOE: SHOE-mAP) is the same in all orders
+    are left out. Takes ten times as long as scoring.
     """
     strict = [r.options for r in report.strict_results if r.tied_share and r.options.ties is not Ties.EXPECTED]
     semantic = report.semantic.options if report.semantic and not report.semantic.options.order_free else None
@@ -304,7 +304,7 @@ def wordings(report: Report, most: int | None = None) -> tuple[Wording, ...]:
     """Return the distinct (verb, object) words of predictions, by descending credit (lost or gained); () without SHOE.
 
     With ``most``, return at most this number, without words that name a class, and without lost or gained credit under
-    0.05: at most half are the words that lost most credit, then follow the words that gained most.
+    0.05: at most half (rounded up) are the words that lost most credit, then follow the words that gained most.
 
     Example:
         >>> import shoe, shoe.demo
