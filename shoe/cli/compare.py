@@ -71,7 +71,7 @@ def compare(
     Example: shoe compare a.json b.json c.json -g instances_test2015.json -p qpic -p shoe --latex table.tex
     """
     from shoe.cli.models import load_runs, refuse_for_runs
-    from shoe.comparison.compare import check_number, class_differences, compare as compared
+    from shoe.comparison.compare import check_number_of_models, class_differences, compare as compared
     from shoe.comparison.sweeps import FIGURES, rank_stability, sweep as swept
     from shoe.core.errors import MissingExtraError, OptionError
     from shoe.core.io.files import write_text
@@ -85,7 +85,7 @@ def compare(
     by = engine_of(engine)
     refuse_overwrite((*models, ground_truth, classes, image_labels, study), latex, markdown, csv, html, per_class, json)
     if not no_confidence:
-        check_number(len(models))
+        check_number_of_models(len(models))
     sources = {name: context.get_parameter_source(name) for name in context.params}
     given = {name for name, source in sources.items() if source is not None and source.name != "DEFAULT"}
     refuse_for_runs(models, given, ground_truth=ground_truth is not None)

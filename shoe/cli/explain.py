@@ -39,7 +39,7 @@ def explain(
     """
     from shoe.benchmarks.protocols import SEMANTIC
     from shoe.core.errors import OptionError
-    from shoe.diagnosis.protocol_differences import explain as explained, scorings
+    from shoe.diagnosis.protocol_differences import count_mixtures, explain as explained
     from shoe.report.evidence import print_explained
     from shoe.scoring.file_options import ScoringOptions
 
@@ -56,6 +56,6 @@ def explain(
         boxes=boxes, format=format, protocols=names, options=option or (),
     )  # fmt: skip
     report, _ = scoring.report(predictions)
-    number = scorings([result.options for result in report.strict_results])
+    number = count_mixtures([result.options for result in report.strict_results])
     found = explained(report, progress_bar(f"{number} sets of rules"))
     put_report(found, json, lambda to: print_explained(report, found, to, verbose=verbose))

@@ -61,7 +61,7 @@ _OF_TRUTH = ("data", "split", "images", "truths", "truth-sha", "class-list-sha",
 
 
 def signature_differences(a: Run, b: Run) -> list[str]:
-    """Return one line per difference between two signatures; the reading of the predictions is not compared."""
+    """Return one line per difference between two signatures, apart from how predictions were read; [] if none."""
     of_a, of_b = (  # items of a run's signature, and of the signature of each protocol by person
         dict(run.signature.items)
         | {
@@ -137,7 +137,7 @@ class Cell:
         rank: rank of the value, 1 for the best; None without a value.
         best, second: whether the value is the best, and whether it is the second best after a single best value. Both
             are False if all values are equal.
-        above: numbers, from 1, of the models that are significantly worse.
+        above: positions in the list of models, from 1, of the models that are significantly worse.
     """
 
     value: float | None
@@ -173,7 +173,7 @@ class Comparison:
 
     @property
     def columns(self) -> list[Column]:
-        """Columns of the comparison table, exact-label (strict) metrics first."""
+        """Columns of the comparison table: exact-label (strict) metrics, metrics by person, then SHOE metrics."""
         semantic, columns = next((run.semantic for run in self.runs if run.semantic is not None), None), []
         for figure in dict.fromkeys(figure for values in self.figures for figure in values):
             kind, *protocol, _ = figure.split(":")
@@ -182,7 +182,7 @@ class Comparison:
         return columns
 
     def cells(self, figure: str) -> list[Cell]:
-        """Return one cell per model for the metric with key ``figure``, with ranks and significant differences."""
+        """Return one cell per model, in the order of ``names``, for the metric with key ``figure``."""
         values = [figures.get(figure) for figures in self.figures]
         all_ranks = ranks(figure, values)
         places = sorted({rank for rank in all_ranks if rank is not None})
@@ -245,14 +245,14 @@ class Comparison:
 
     @property
     def same(self) -> list[list[str]]:
-        """Groups of names of models that have the same predictions."""
+        """Names of the models that have the same predictions, in groups of two or more; [] if all differ."""
         by_digest: dict[str, list[str]] = {}
         for run in self.runs:
             by_digest.setdefault(run.facts.get("predictions-sha", run.name), []).append(run.name)
         return [names for names in by_digest.values() if len(names) > 1]
 
 
-def check_number(models: int) -> None:
+def check_number_of_models(models: int) -> None:
     """Raise OptionError for fewer than two models."""
     if models < 2:
         raise OptionError(f"compare: found {pluralize(models, 'model')}, expected two or more")
@@ -281,7 +281,7 @@ def compare(
         InputError: if images, ground truths or classes of the runs differ, or if their signatures differ.
         OptionError: if there are fewer than two runs, or if two runs have the same name.
     """
-    check_number(len(runs))
+    check_number_of_models(len(runs))
     names = [run.name for run in runs]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
@@ -382,7 +382,10 @@ class ClassDifference(Document, frozen=True):
 
 
 def class_differences(found: Comparison) -> list[ClassDifference]:
-    """Return the differences by class, verb and object, for each pair of models and each metric that ranks them."""
+    """Return the differences by class, verb and object, for each metric in ``compared``, then for each pair of models.
+
+    If ``compared`` is None, only the metric in the first column is used.
+    """
     classes, truths, differences = found.runs[0].classes, truths_of(found.runs[0]), []
     labels = (classes.labels, np.arange(len(classes)))
     groups = labels, (classes.verbs, classes.verb), (classes.objects, classes.object)
@@ -395,7 +398,7 @@ def class_differences(found: Comparison) -> list[ClassDifference]:
 
 
 def class_ap(run: Run, figure: str) -> Floats:
-    """Return the (K,) average precision of each class for the metric with key ``figure``; NaN outside its mean."""
+    """Return the (K,) AP of each class for the mAP with key ``figure``; NaN outside its mean, or for another key."""
     entries = {f"strict:{each.options.protocol}:full": each.entries for each in run.strict}
     if run.semantic is not None:
         entries["semantic:map"] = run.semantic.entries
@@ -406,6 +409,6 @@ def class_ap(run: Run, figure: str) -> Floats:
 
 
 def truths_of(run: Run) -> Indices:
-    """Return the (K,) number of ground truths of each class in a run."""
+    """Return the (K,) number of ground truths of each class in a run; 0 if it only has protocols by person."""
     entries = run.strict[0].entries if run.strict else run.semantic.entries if run.semantic else None
     return np.zeros(len(run.classes), np.int64) if entries is None else entries.truths

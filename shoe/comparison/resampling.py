@@ -40,7 +40,7 @@ def drawn_images(images: int, draws: range, seed: int) -> Counts:
 
 
 def random_swaps(images: int, draws: range, seed: int, resamples: int) -> Counts:
-    """Return (M, R) random swaps: 0 if two models swap their predictions for an image, 1 if not.
+    """Return (M, R) random swaps: 0 if two models swap their predictions for an image, else 1, with equal probability.
 
     ``images`` is M, ``draws`` are the indices of the R resamples, and ``resamples`` is the total number of resamples.
     """
@@ -158,7 +158,7 @@ Resampled = dict[str, Floats]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Measured:
-    """Values per class under R resamples, whose means over classes are metrics, and miss rates.
+    """Values per class and miss rates under R resamples; metrics are the means of the values over classes.
 
     Attributes:
         lists: names of the means over classes, and average precision of the classes, by prefix of the metric keys (such
@@ -256,7 +256,7 @@ class Resampler:
 
 
 def differences_when_swapped(both: Resampler, unswapped: Counts, batch: int = 0) -> Resampled:
-    """Return the (R,) differences of every metric between two models after swaps of their predictions.
+    """Return the (R,) differences of every metric, first minus second model, after swaps of their predictions.
 
     ``unswapped`` is (M, R): 0 if the models swap their predictions for an image in a resample, else 1. ``batch`` is as
     for :meth:`Resampler.under`.

@@ -151,7 +151,7 @@ class Run:
 
     @property
     def parts(self) -> dict[str, Entries | F1Entries]:
-        """Entries and matches of all protocols except protocols by person, by name."""
+        """Entries and matches of all protocols except those by person, by name, such as "strict:PROTOCOL"."""
         parts: dict[str, Entries | F1Entries] = {f"strict:{r.options.protocol}": r.entries for r in self.strict}
         if (semantic := self.semantic) is not None:
             parts |= {"semantic:map": semantic.entries, "semantic:mf1": semantic.f1}
@@ -160,7 +160,7 @@ class Run:
 
     @property
     def all_parts(self) -> dict[str, Entries | F1Entries]:
-        """Entries and matches of all protocols, including protocols by person, by name."""
+        """Entries and matches as in :attr:`parts`, then of the protocols by person, as "roles:PROTOCOL"."""
         return {**self.parts, **{f"roles:{each.options.protocol}": each.entries for each in self.by_person}}
 
     @property
@@ -172,9 +172,9 @@ class Run:
     def other_truth(
         self, images: Sequence[str], classes: HoiClasses, truth: tuple[NDArray[np.integer], NDArray[np.integer]] | None
     ) -> str | None:
-        """Return which part of the given ground truth differs from the run: "images", "classes", "truths" or None.
+        """Return the first part that differs from the run, "images", "classes" or "truths"; None if all are equal.
 
-        ``truth`` is as in :attr:`truth`.
+        ``truth`` is as in :attr:`truth`; it is not compared if it is None here or in the run.
         """
         if tuple(images) != self.images:
             return "images"

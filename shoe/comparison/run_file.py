@@ -41,10 +41,10 @@ _OF_ANY, _RATIO = 200_000_000, 32
 
 @contextmanager
 def open_archive(path: str | Path, head: str) -> Iterator[zipfile.ZipFile]:
-    """Yield the archive of a run, after checking its first bytes and its list of members.
+    """Yield the archive of a run; raise InputError unless it is a zip file with the member ``head``, its header.
 
-    A run is recognised by the member ``head``, its header. Raise InputError for other files, and ValueError if the
-    archive contains anything except stored or deflated members.
+    Raise ValueError for bytes before or after the archive, and for members that are encrypted or neither stored nor
+    deflated.
     """
     with _stream(path) as stream:
         if stream.read(len(_START)) != _START:
@@ -89,7 +89,7 @@ ColumnIndex = Annotated[int, msgspec.Meta(ge=0)]
 
 
 class StoredColumn(msgspec.Struct):
-    """Format of a column in a file, which contains numbers, or codes: indices into a table of numbers.
+    """Format of a column in a file: the column has numbers, or codes, which are indices into a table of numbers.
 
     Attributes:
         type: NumPy name of the type of the numbers or codes.

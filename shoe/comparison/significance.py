@@ -74,7 +74,7 @@ class DrawBatch(NamedTuple):
 
 
 class Draws:
-    """Runs and random numbers that all batches share; those of the latest batches are cached."""
+    """Runs and random numbers that all batches share; the random numbers of the latest batches are cached."""
 
     def __init__(self, runs: Sequence[Run], resamples: int, seed: int) -> None:
         self._runs, self._resamples, self._seed = runs, resamples, seed
@@ -82,7 +82,7 @@ class Draws:
         self._random: dict[tuple[bool, int], Counts] = {}
 
     def pieces(self) -> list[DrawBatch]:
-        """Return all batches; batches of the same models are consecutive."""
+        """Return all batches: those of each single model, then those of each pair of models."""
         groups = [group for size in (1, 2) for group in combinations(range(len(self._runs)), size)]
         return [DrawBatch(group, first) for group in groups for first in range(0, self._resamples, BATCH)]
 
@@ -118,8 +118,8 @@ def resampled(
     of swaps for each pair of models.
 
     Returns:
-        List with the (R,) values of each metric under draws for each model, with deviations as expected on new images;
-        and dict with the (R,) differences of each metric under swaps, for each pair of model indices.
+        List with the (R,) values of each metric under draws for each model, their deviations rescaled to those expected
+        on new images; and dict with the (R,) differences of each metric under swaps, for each pair of model indices.
     """
     draws = Draws(runs, resamples, seed)
     pieces = draws.pieces()
@@ -157,10 +157,12 @@ def _joined(parts: Sequence[Measured | Resampled]) -> Resampled:
 def rank_intervals(figure: str, values: Sequence[float], resamples: Floats) -> list[tuple[int, int]]:
     """Return the interval of possible ranks of each of n models, as (best rank, worst rank), from 1.
 
-    A model is ranked below all significantly better models and above all significantly worse models.
+    A model is ranked below all significantly better models and above all significantly worse models. With 95 %
+    confidence, the intervals of all models hold at once.
 
     Args:
         figure: key of the metric, which decides whether high or low values are better.
+        values: n values of the metric.
         resamples: (n, R) values under the same R draws of images; NaN if there was nothing to measure.
 
     >>> draws = np.array([[0.5, 0.6, 0.7], [0.1, 0.2, 0.3], [0.1, 0.2, 0.3]])
@@ -192,7 +194,7 @@ LOWER_IS_BETTER = ("gt_miss_rate", "prediction_miss_rate", "no_overlap_rate")
 
 
 def better(figure: str, a: float, b: float) -> bool:
-    """Return whether value ``a`` of the metric with key ``figure`` is better than value ``b``."""
+    """Return whether ``a`` is a better value of the metric ``figure`` than ``b``, by more than rounding errors."""
     return (b - a if figure.endswith(LOWER_IS_BETTER) else a - b) > ROUNDING
 
 
@@ -237,7 +239,7 @@ class Estimate:
 
     @classmethod
     def from_resamples(cls, value: float, resamples: Floats) -> Estimate:
-        """Return the value with an interval: the value plus percentiles of resamples minus their mean."""
+        """Return the value with its 95 % interval: value + percentiles of (resamples - their mean), without NaN."""
         apart = deviations(resamples)
         return cls(value, *(interval_around(value, apart, COVERAGE) if len(apart) else (value, value)))
 
@@ -302,7 +304,7 @@ class Statistics:
     differences: tuple[Difference, ...]
 
     def between(self, first: str, second: str, figure: str) -> Difference | None:
-        """Return the difference of a metric between two models (in any order); None if a model has no value."""
+        """Return the stored difference of a metric for two models, given in any order; None if a model has no value."""
         return next((d for d in self.differences if {*d.models} == {first, second} and d.figure == figure), None)
 
     @property

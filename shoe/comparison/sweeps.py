@@ -79,7 +79,7 @@ class RankStability(Document, frozen=True):
 def settings_of(report: Report) -> list[Setting]:
     """Return the settings to try: for each option, the values in ``VALUES`` and the requested value, ascending.
 
-    For a similarity map with raters, the ensembles and the single raters are settings, too.
+    For a similarity map with raters, the ensembles and the single raters are settings, too. [] without SHOE.
     """
     if report.semantic is None or report.similarities is None:
         return []
@@ -119,7 +119,7 @@ def sweep(
 
 
 def rank_stability(reports: Sequence[Report], points: Sequence[Point], figure: str) -> RankStability | None:
-    """Return the stability of the ranking by the metric ``figure`` ("strict", "map" or "mf1") over all settings.
+    """Return how stable the ranking by ``figure`` ("strict", "map" or "mf1") is over the ``points`` of :func:`sweep`.
 
     Return None for a single model, without settings that can change the metric, or if a value cannot be measured.
     """

@@ -34,10 +34,10 @@ LEVELS = 2 * _STEPS + 1
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TauLevels:
-    """Matches of M images at L thresholds, in order of predictions kept, stored as v versions of the images.
+    """Matches of M images at L thresholds, stored as v versions: matches of one image at a range of thresholds.
 
     Attributes:
-        fraction: (L,) fraction of the predictions that each threshold keeps; the run's own has index ``OWN``.
+        fraction: (L,) fraction of the predictions that each threshold keeps, ascending; ``OWN`` is the run's own.
         kept: (L, M) number of predictions of each image that each threshold keeps, of those that count for tau.
         total: (M,) number of predictions of each image that count for tau.
         image: (v,) image of each version; the versions exclude matches at the run's own threshold.
@@ -57,7 +57,7 @@ class TauLevels:
     def from_scorer(cls, scorer: Scorer) -> TauLevels | None:
         """Return matches at thresholds near that of a scorer, one of which each resample uses.
 
-        None if the predictions above the threshold are the same in all resamples.
+        None for another ``tau-by`` than "dataset", or if all these thresholds keep the same predictions.
         """
         rows, options = scorer.rows, scorer.options
         if options.tau_by != "dataset":
@@ -137,7 +137,7 @@ def _versions(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Versions:
-    """Versions of the images of one or more models; in a resample, one fraction sets the thresholds of all models.
+    """Versions of the images of one or more models; a resample has one fraction of kept predictions for all models.
 
     Attributes:
         levels: thresholds of each model; empty if the threshold is the same under all weights.

@@ -22,19 +22,15 @@ T = TypeVar("T")
 
 
 def expand(first: Indices, count: Indices) -> tuple[Indices, Indices]:
-    """Concatenate n integer ranges: range i has ``count[i]`` integers, from ``first[i]``.
-
-    The result is (total,) index i of each integer's range, and (total,) integers.
-    """
+    """Join n ranges of ``count[i]`` integers from ``first[i]`` on; return (total,) index i, and (total,) integers."""
     owner = np.repeat(np.arange(len(count)), count)
     return owner, np.arange(len(owner)) + (first - (np.cumsum(count) - count))[owner]
 
 
 def blocks(count: Indices, most: int) -> Iterator[tuple[int, int]]:
-    """Split groups into blocks of about ``most`` elements; yield (first group, group after the last) of each block.
+    """Split groups of sizes ``count`` into blocks of about ``most`` elements; yield (first, last + 1) group of each.
 
-    ``count`` is the size of each group; groups are not divided. Empty groups at the start are left out, so nothing is
-    yielded if all groups are empty.
+    Groups are not divided. Empty groups at the start are left out, so nothing is yielded if all groups are empty.
     """
     total = np.cumsum(count)
     if len(total) == 0 or total[-1] == 0:
@@ -152,7 +148,7 @@ def runs(sorted_groups: NDArray[np.integer]) -> tuple[Indices, Indices]:
 
 
 def argmax_per_run(sorted_groups: NDArray[np.integer], *values: NDArray[np.floating]) -> Indices:
-    """Return the index of the largest value per run of equal groups; ties: by further ``values``, then the first."""
+    """Return the index of the largest value in each run of equal groups; further ``values``, then order, break ties."""
     if not values or len(sorted_groups) == 0:
         return np.flatnonzero(first_of_each(sorted_groups))
     value, *others = values

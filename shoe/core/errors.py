@@ -111,7 +111,7 @@ def quote(value: object) -> str:
 
 
 def printable(text: str, longest: int = _LONGEST_QUOTE) -> str:
-    """Return text as one line of at most ``longest`` characters, with U+FFFD for control and bidi characters."""
+    """Return text as one line, cut with "…" after ``longest`` characters; control and bidi characters are U+FFFD."""
     clean = visible(text[: longest + 1].replace("\n", " "))
     return clean if len(clean) <= longest else clean[: longest - 1] + "…"
 
@@ -138,7 +138,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str | None:
 
 
 def unknown_name(noun: str, name: str, known: Iterable[str]) -> OptionError:
-    """Return the error "unknown NOUN NAME", which suggests similar ``known`` names, and lists all if at most 20."""
+    """Return the error "unknown NOUN NAME"; its message lists all ``known`` names, or 3 similar names if over 20."""
     names = sorted(known)
     is_long = len(names) > _MOST_NAMES_LISTED
     nearest = closest_names(name.lower(), names, most=3, likeness=0.0 if is_long else 0.6)

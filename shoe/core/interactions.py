@@ -60,7 +60,7 @@ def check_integers(
 ) -> NDArray[np.integer]:
     """Return ``values`` as a one-dimensional integer array; InputError unless all are 0 to ``limit`` - 1.
 
-    If ``rows`` is given, the array must have this length.
+    If ``rows`` is given, the array must have this length. ``name`` returns the name of a row for the message.
     """
     array = np.asarray(plain_array(values))
     if array.size and array.dtype.kind not in "iu":
@@ -76,7 +76,7 @@ def check_integers(
 
 
 def check_numbers(source: str | Path, field: str, values: ArrayLike, shape: tuple[int, ...]) -> Floats:
-    """Return numbers (also NaN) as float64; InputError for another shape, but any empty array is valid for 0 rows."""
+    """Return numbers (NaN is valid) as float64; InputError for another shape, except any empty array for 0 rows."""
     try:
         array = np.asarray(plain_array(values))
     except ValueError:
@@ -101,7 +101,7 @@ def check_sizes(source: str | Path, values: ArrayLike, images: int) -> Ints:
 
 
 def check_scores(source: str | Path, scores: Floats, name: Callable[[int], str]) -> None:
-    """Raise InputError unless (n,) scores are finite."""
+    """Raise InputError unless (n,) scores are finite; ``name`` returns the name of a row for the message."""
     if (row := first_true(~np.isfinite(scores))) is not None:
         raise InputError(source, record=name(row), field="score", found=str(scores[row]), expected="a finite number")
 
@@ -149,7 +149,8 @@ def valid_boxes(boxes: Floats, pixels: Mask) -> Mask:
 def check_boxes(source: str | Path, field: str, boxes: Floats, pixels: Mask, name: Callable[[int], str]) -> None:
     """Raise InputError unless (n, 4) boxes are within -1e9..1e9 with x1 < x2 and y1 < y2.
 
-    ``pixels`` is the (n,) or (1,) mask of boxes in pixel indices, for which x1 = x2 and y1 = y2 are also valid.
+    ``pixels`` is the (n,) or (1,) mask of boxes in pixel indices, for which x1 = x2 and y1 = y2 are also valid. The
+    callback ``name`` returns the name of a row for the message.
     """
     if (row := first_true(~valid_boxes(boxes, pixels))) is not None:
         numbers = ", ".join(f"{x:g}" for x in boxes[row])
@@ -414,7 +415,7 @@ def _renumbered(names: Sequence[str], index: dict[str, int]) -> Ints:
 def image_index(names: Sequence[str], known: Sequence[str]) -> Ints:
     """Return the (n,) index in ``known`` of each image name; -1 if no known name matches, or several match.
 
-    Names match if they are equal; otherwise, if they are equal without folder and extension, at last in lower case.
+    Names match if they are equal; else if they are equal without folder and extension, at last also ignoring case.
 
     >>> image_index(["images/a.png", "B.JPEG"], ["a.jpg", "b.jpg"]).tolist()
     [0, 1]

@@ -142,9 +142,9 @@ def kendall_of_differences(x: Floats, y: Floats) -> Floats:
 def alpha(ratings: NDArray[np.integer], level: MeasurementLevel, weight: Floats | None = None) -> float | None:
     """Return Krippendorff's alpha of (N, R) ratings of N items by R raters, with (N,) weights of items.
 
-    Items with a single rating do not count. Level "ordinal" is Krippendorff's ordinal metric (2018, 12.3.4), which
-    depends on how many ratings lie between two values. The SHOE supplement calls its alpha "ordinal", but its distance
-    ((i - j) / (k - 1))^2 is that of level "interval": the constant k - 1 cancels.
+    Negative ratings are missing; items with a single rating do not count. Level "ordinal" is Krippendorff's ordinal
+    metric (2018, 12.3.4), which depends on how many ratings lie between two values. The SHOE supplement calls its alpha
+    "ordinal", but its distance ((i - j) / (k - 1))^2 is that of level "interval": the constant k - 1 cancels.
 
     Returns:
         Alpha, at most 1; None if all ratings are equal, or if fewer than two items have two ratings (alpha would be 0).
@@ -168,7 +168,7 @@ def alpha(ratings: NDArray[np.integer], level: MeasurementLevel, weight: Floats 
 
 
 def counts_of_levels(ratings: NDArray[np.integer], levels: int) -> Floats:
-    """Return the (N, levels) number of raters that gave item i the rating j, 0 to ``levels`` - 1."""
+    """Return (N, levels): number of raters that gave item i the rating j, 0 to ``levels`` - 1; others are ignored."""
     return np.stack([np.count_nonzero(ratings == level, axis=1) for level in range(levels)], axis=1) * 1.0
 
 
@@ -191,7 +191,7 @@ class PairSums(NamedTuple):
 
     @classmethod
     def from_ratings(cls, ratings: NDArray[np.integer], weight: Floats | None = None) -> PairSums:
-        """Return the sums of (N, R) ratings of N items by R raters, with (N,) weights of items."""
+        """Return the sums of (N, R) ratings of N items by R raters (negative: missing), with (N,) weights of items."""
         rated = (ratings >= 0).astype(np.float64)
         value = np.where(rated > 0, ratings, 0).astype(np.float64)
         items = rated.T @ rated
@@ -221,7 +221,8 @@ class PairSums(NamedTuple):
 def quadratic_weighted_kappa(a: NDArray[Any], b: NDArray[Any], weight: Floats | None = None) -> float | None:
     """Return Cohen's quadratically weighted kappa of two raters of n items, with (n,) weights (SHOE supplement 5.3).
 
-    The result is at most 1; None if all ratings are equal, or for fewer than two items (kappa of one item is always 0).
+    Items with a negative (missing) rating are left out. The result is at most 1; None if all ratings are equal, or for
+    fewer than two items (kappa of one item is always 0).
 
     >>> quadratic_weighted_kappa(np.array([0, 4], np.int8), np.array([0, 4], np.int8))
     1.0
@@ -233,7 +234,7 @@ def quadratic_weighted_kappa(a: NDArray[Any], b: NDArray[Any], weight: Floats | 
 
 
 def holm(p: Sequence[float]) -> list[float]:
-    """Return p-values adjusted by Holm's step-down procedure (1979).
+    """Return p-values adjusted by Holm's step-down procedure (1979), at most 1, in the given order.
 
     >>> holm([0.01, 0.04, 0.03])
     [0.03, 0.06, 0.06]
@@ -262,7 +263,7 @@ def deviations(draws: Floats) -> Floats:
 
 
 def percentiles(draws: Floats, level: float = 0.95) -> tuple[float, float]:
-    """Return the two percentiles of ``draws`` between which its central fraction ``level`` lies."""
+    """Return the lower and upper percentile of ``draws`` that enclose the central fraction ``level`` of the values."""
     low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2]).tolist()
     return low, high
 

@@ -43,14 +43,14 @@ from shoe.diagnosis.fixes import (
     targets_by_map,
     targets_of_each,
 )
-from shoe.diagnosis.scope import Overlaps, Scope, overlaps, scattered
+from shoe.diagnosis.scope import Overlaps, Scope, overlaps, scatter
 from shoe.scoring.average_precision import FixedRanking
 from shoe.scoring.entries import AveragingRule, ClassScores, Means, PartMean, minus
 from shoe.scoring.matching.task import Boxes, Task
 
 
 class Step(NamedTuple):
-    """Error type (name) fixed in one step of the progression, mAP after this step, and gain over the previous step."""
+    """Step of the progression: error type fixed in it (name), mAP after it, and gain over the previous step (delta)."""
 
     name: str
     means: Means
@@ -159,13 +159,13 @@ class ErrorAnalysis:
 
     @property
     def states(self) -> dict[str, State]:
-        """State of predictions and ground truths after each oracle is applied alone, by error name."""
+        """State of predictions and ground truths after each oracle is applied alone, by error name (types, groups)."""
         return self._fixed.alone
 
     @cached_property
     def types(self) -> NDArray[np.int8]:
         """(n,) ``ErrorType`` of each prediction, or -1 for excluded rows."""
-        return scattered(self.assigned.types, self.scope.prediction, len(self.task.predictions)).astype(np.int8)
+        return scatter(self.assigned.types, self.scope.prediction, len(self.task.predictions)).astype(np.int8)
 
     @cached_property
     def target(self) -> Indices:
@@ -179,18 +179,18 @@ class ErrorAnalysis:
         for type_ in FIXABLE:
             for prediction, truth in self.states[type_.label].fixes:
                 target[prediction] = truth
-        return scattered(np.append(scope.truth, NO_PART)[target], scope.prediction, len(self.task.predictions))
+        return scatter(np.append(scope.truth, NO_PART)[target], scope.prediction, len(self.task.predictions))
 
     @cached_property
     def truth_status(self) -> NDArray[np.int8]:
         """(t,) ``TruthStatus`` of each ground truth, or -1 for excluded rows."""
         found = self.assigned.found_by >= 0
         status = np.select([found, self._fixed.missed], [TruthStatus.FOUND, TruthStatus.MISSED], TruthStatus.COVERED)
-        return scattered(status, self.scope.truth, len(self.task.truth.interactions)).astype(np.int8)
+        return scatter(status, self.scope.truth, len(self.task.truth.interactions)).astype(np.int8)
 
     @cached_property
     def found_by(self) -> Indices:
-        """(t,) prediction row of each ground truth's true positive, or -1."""
+        """(t,) prediction row of each ground truth's true positive before any fix, or -1."""
         return self._finder(self.assigned.found_by)
 
     @cached_property
@@ -200,11 +200,11 @@ class ErrorAnalysis:
 
     def _finder(self, found_by: Indices) -> Indices:
         rows = np.append(self.scope.prediction, NO_PART)[found_by]
-        return scattered(rows, self.scope.truth, len(self.task.truth.interactions))
+        return scatter(rows, self.scope.truth, len(self.task.truth.interactions))
 
     @cached_property
     def counts(self) -> dict[str, int]:
-        """Number of true positives, of errors per type (missed_gt: rounded mean over seeds) and per group, by name."""
+        """Counts by name: true positives, each error type, each group; "missed_gt" is a rounded mean over seeds."""
         of_type = np.bincount(self.assigned.types, minlength=len(ErrorType)).tolist()
         right, drawn = of_type[ErrorType.TRUE_POSITIVE], self._by_seed
         missed = self._fixed.missed.sum() if drawn is None else drawn.missed.sum(axis=1).mean()
@@ -314,7 +314,7 @@ class ErrorAnalysis:
 
     @property
     def ranked(self) -> list[str]:
-        """Names of the seven error types, sorted by descending mAP gain of the fix."""
+        """Names of the seven error types by descending mAP gain of the fix; ties are in the order of the papers."""
         return sorted((error.name for error in ERRORS), key=lambda name: -(self.deltas[name].map or 0.0))
 
     @property
@@ -344,7 +344,7 @@ class ErrorExample:
         score: confidence of the prediction; None for missed ground truth.
         truth: ground truth that the prediction refers to. If it refers to none, the ground truth of the image with the
             largest sum of human IoU and object IoU; None if the image has no ground truth.
-        about: whether the prediction refers to ``truth``, which is otherwise the nearest; True for missed ground truth.
+        about: whether the prediction refers to a ground truth, which is then ``truth``; True for missed ground truth.
         found: score of the true positive of ``truth``; None without a true positive.
         overlap: human IoU and object IoU of ``predicted`` and ``truth``; None if either is missing.
     """
@@ -384,10 +384,7 @@ def examples(analysis: ErrorAnalysis, error: str, most: int = 6) -> list[ErrorEx
 def _spread(
     rows: Indices, score: Floats, table: Interactions, kind: NDArray[np.integer], seed: int, most: int
 ) -> list[int]:
-    """Return at most ``most`` rows, chosen and ordered as in :func:`examples`.
-
-    ``kind`` is the (n,) combination of verb and object of each row. Equal scores are in random order by ``seed``.
-    """
+    """Return at most ``most`` rows, chosen as in :func:`examples`; ``kind`` is the verb and object of each row."""
     order = np.lexsort((random_numbers(seed, (len(table), 1))[rows, 0], -score))
     rows, kind = rows[order], kind[order]
     image = table.image[rows]

@@ -27,7 +27,7 @@ from shoe.benchmarks.protocols import DIAG
 from shoe.core.arrays import Floats, Indices, Ints, Mask, argmax_per_run, blocks, expand
 from shoe.core.boxes import OverlapRule, iou
 from shoe.core.roles import RoleTruth, no_boxes
-from shoe.diagnosis.scope import Overlaps, Scope, scattered
+from shoe.diagnosis.scope import Overlaps, Scope, scatter
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +129,7 @@ ROLE_FLOW: Flow = (
 
 
 def decide(facts: Mapping[str, Mask], flow: Flow) -> NDArray[np.int8]:
-    """Return the (n,) ``ErrorType`` of each prediction, by the first rule in ``flow`` whose conditions all hold.
+    """Return the (n,) ``ErrorType`` of each prediction by the first rule in ``flow`` whose conditions all hold, or -1.
 
     ``facts`` are the conditions by name, each as an (n,) mask of the predictions that meet it.
     """
@@ -166,7 +166,7 @@ def assign_types(scope: Scope, overlaps: Overlaps, flow: Flow = FLOW) -> Assigne
     same = np.flatnonzero(overlaps.pair & (scope.hoi[overlaps.prediction] == scope.truth_hoi[overlaps.truth]))
     prediction, truth, pair_iou = overlaps.prediction[same], overlaps.truth[same], overlaps.iou(same)
     best = argmax_per_run(prediction, pair_iou)
-    target = scattered(truth[best], prediction[best], len(scope.prediction))
+    target = scatter(truth[best], prediction[best], len(scope.prediction))
     in_pair = np.zeros(len(target), bool)
     in_pair[overlaps.prediction[overlaps.pair]] = True
     boxes = {"human": overlaps.human_correct, "object": overlaps.object_correct}
@@ -253,7 +253,7 @@ class State:
         kept: (p,) mask of the predictions that have not been removed.
         found_by: (t,) true positive of each ground truth, original or fixed, or -1.
         counted: (t,) mask of the ground truths that have not been removed.
-        fixes: (predictions, targets) per oracle applied so far, including fixes that gave no new true positive.
+        fixes: arrays (predictions, targets) per oracle applied so far, including fixes that gave no new true positive.
     """
 
     kept: Mask
@@ -299,8 +299,8 @@ class Error:
     """Error type, or group of error types, with its oracle.
 
     Attributes:
-        name: name in files, such as "human_box".
-        label: name for readers, such as "human box".
+        name, label: name in files, such as "human_box", and for readers, such as "human box".
+        meaning: description, such as "both boxes right, verb wrong".
         fix: oracle, which returns the state after the errors are fixed or removed.
     """
 

@@ -24,7 +24,7 @@ from shoe.core.arrays import (
     stable_order,
 )
 from shoe.diagnosis.error_types import ERRORS, FIXABLE, MISSED_GT, ErrorType, Fixes, FixTargets, State
-from shoe.diagnosis.scope import Overlaps, Scope, near_in_image, scattered
+from shoe.diagnosis.scope import Overlaps, Scope, near_in_image, scatter
 from shoe.scoring.average_precision import FixedRanking
 from shoe.scoring.entries import Means
 from shoe.scoring.matching.assignment import assign
@@ -68,7 +68,7 @@ class TruePairs:
 
     @classmethod
     def from_scope(cls, scope: Scope, strict: StrictOptions) -> Self:
-        """Return the groups of ground truths with equal object labels whose human and object boxes overlap enough."""
+        """Return the groups of ground truths with equal object labels whose boxes both overlap by the IoU rule."""
         boxes = Boxes(scope.task.truth.interactions, strict.coordinates)
         sides = boxes.human(scope.truth), boxes.object(scope.truth)
         later, earlier = near_in_image(scope.truth_image, scope.truth_object, sides, strict.rule)
@@ -83,7 +83,7 @@ class TruePairs:
 
 
 def targets_of_each(scope: Scope, lists: dict[ErrorType, Fixes], pairs: TruePairs, seed: int | None) -> FixTargets:
-    """Return a function that chooses a fix target for each error with possible targets, as in the papers.
+    """Return a function that maps a state and an error type to (errors, fix target of each), chosen as in the papers.
 
     Targets are chosen in order of descending score of the errors. Targets with the predicted verb are preferred. For
     association errors, "each pair is fixed only once" (IJCV paper 3.2.1): ground truths in the pair of an earlier
@@ -97,7 +97,7 @@ def targets_of_each(scope: Scope, lists: dict[ErrorType, Fixes], pairs: TruePair
             file order.
     """
     in_turn = {
-        type_: list(turns(scope, prediction))
+        type_: list(ranks_by_image(scope, prediction))
         for type_, (prediction, _) in lists.items()
         if seed is None or type_ is ErrorType.ASSOCIATION
     }
@@ -136,10 +136,10 @@ def targets_of_each(scope: Scope, lists: dict[ErrorType, Fixes], pairs: TruePair
     return targets
 
 
-def turns(scope: Scope, prediction: Indices) -> Iterator[Indices]:
-    """Yield the row indices of the best-scored prediction of each image, then of each second-best, and so on.
+def ranks_by_image(scope: Scope, prediction: Indices) -> Iterator[Indices]:
+    """Yield indices into ``prediction``: of the best-scored prediction of each image, the second-best, and so on.
 
-    ``prediction`` is the prediction that each row belongs to, ascending; a prediction may have several rows.
+    ``prediction`` is ascending, and may contain a prediction several times.
     """
     chooser = prediction[first_of_each(prediction)]
     image, rank = scope.image, scope.rank
@@ -155,9 +155,8 @@ def turns(scope: Scope, prediction: Indices) -> Iterator[Indices]:
 
 
 def least_changed(prediction: Indices, same_verb: Mask) -> Mask:
-    """Return the (m,) mask of the targets for which a fix changes least.
+    """Return the (m,) mask of the targets with the verb of their prediction; all its targets if none has this verb.
 
-    For each prediction, these are the targets with its verb, or all its targets if no target has its verb.
     ``prediction`` is the (m,) prediction of each target, ascending; ``same_verb`` is whether their verbs are equal.
     """
     start, size = runs(prediction)
@@ -187,11 +186,11 @@ def shared_map(scope: Scope, overlaps: Overlaps, types: NDArray[np.int8], found_
     turn = np.arange(len(found_by)) - np.searchsorted(scope.truth_image, scope.truth_image)
     equal, preference = np.zeros(len(free)), -rank[prediction].astype(np.float64)
     won = assign(truth, prediction, equal, preference, scope.truth_image, turn, equal, "greedy-gt")
-    return scattered(prediction[won], truth[won], len(found_by))
+    return scatter(prediction[won], truth[won], len(found_by))
 
 
 def targets_by_map(best: Indices, types: NDArray[np.int8]) -> FixTargets:
-    """Return a function that looks up the fix targets of an error type in the map of the toolbox (protocols.md 8.4).
+    """Return a function from a state and an error type to (errors, targets) in the toolbox's map (protocols.md 8.4).
 
     Errors that are not in the map have no target. ``best`` is the map from :func:`shared_map`, and ``types`` the (p,)
     ``ErrorType`` of each prediction.
@@ -228,6 +227,7 @@ class OverSeeds:
         types: (p,) ``ErrorType`` of each prediction.
         found_by: (t,) true positive of each ground truth before any fix, or -1.
         ranking: ranked lists of the predictions of all classes.
+        seeds: s random seeds.
     """
 
     scope: Scope
@@ -267,7 +267,7 @@ class OverSeeds:
 
     @cached_property
     def missed(self) -> Mask:
-        """(s, t) mask of ground truths without a true positive after all fixes."""
+        """(s, t) mask of ground truths, sorted by class, without a true positive after all fixes."""
         last = [self._alone[type_] for type_ in (*BOXES, ErrorType.INTERACTION)]
         return np.asarray(reduce(np.minimum, last, self._after_boxes) == self._nowhere)
 
@@ -349,7 +349,7 @@ class OverSeeds:
         scope, (prediction, truth) = self.scope, self.lists[ErrorType.ASSOCIATION]
         same_verb = scope.verb[prediction] == scope.truth_verb[truth]
         position, found, seeds = self._position(prediction, truth), self._before.copy(), np.array(self.seeds)
-        for now in turns(scope, prediction):
+        for now in ranks_by_image(scope, prediction):
             seed, place = np.nonzero(~used[:, truth[now]])
             cell = now[place]
             asking = seed * np.int64(len(self.types)) + prediction[cell]

@@ -89,7 +89,7 @@ class Localised:
     Attributes:
         no_interaction: ``exclude`` or ``keep``, for true pairs whose only class is no_interaction.
         scope: predicted pairs on images with ground truth, and the triplets of the ground truth.
-        overlaps: predicted pairs and triplets of the ground truth that share a box.
+        overlaps: predicted pairs and triplets of the ground truth that match in at least one box.
         classes: (K,) mask of the classes whose true pairs are counted (first version of the paper, Table 4).
     """
 
@@ -146,8 +146,8 @@ def localise(
 def pair_figures(localised: Localised, index: Indices | None = None) -> PairFigures:
     """Return recall, precision and counts of pair localisation (IJCV paper 4.1, 6.7; protocols.md 8.7).
 
-    If some of the n predicted pairs are removed, ``index`` is the (n,) position of each pair, or -1 for a removed pair.
-    The first match of a true pair is the match with the lowest position.
+    ``index`` is the (n,) rank of each predicted pair, -1 for a pair that is removed; by default, the order of the file.
+    The first match of a true pair is the match with the lowest rank.
     """
     scope, hits, row = localised.scope, localised.overlaps, localised.scope.prediction
     true_pairs, true_humans, true_objects = localised.distinct
@@ -243,7 +243,7 @@ class SweepPoint(PairFigures, frozen=True):
     """Threshold of a sweep, and metrics of the pairs that remain.
 
     Attributes:
-        map, map_rare, map_non_rare: mAP of the triplets that remain, as in the error analysis; None without one.
+        map, map_rare, map_non_rare: mAP of the triplets that remain, as in the error analysis; None without analysis.
     """
 
     threshold: float
@@ -266,7 +266,7 @@ class Sweep(Document, frozen=True):
 
 
 def sweeps(localised: Localised, analysis: ErrorAnalysis | None) -> tuple[Sweep, ...]:
-    """Return the sweeps by NMS and, if pairs have scores, by score; with mAP if ``analysis`` is given."""
+    """Return the sweep by NMS and, if pairs or triplets have scores, by score; with mAP if ``analysis`` is given."""
     made = [nms_sweep(localised, analysis=analysis)]
     if localised.pairs.triplets is not None or localised.pairs.detected:
         made.append(score_sweep(localised, analysis=analysis))

@@ -55,6 +55,7 @@ class NegativeAp:
     Attributes:
         all_points: area under the envelope of the precision-recall curve; None without negative pairs.
         diag: AP as in the toolbox, whose recall grid ends above 1, so that AP is at most 101/110 (protocols.md 8.8).
+        pairs, negatives: number of predicted pairs, and of negative pairs among them.
     """
 
     all_points: float | None
@@ -164,19 +165,20 @@ def interaction_map(analysis: ErrorAnalysis, scores: Floats) -> InteractionMap:
     return InteractionMap(mean, of_classes.map_rare, of_classes.map_non_rare, ap, verbs)
 
 
-def why_absent(negative: NegativeAp | None, named: InteractionMap | None, needs: Mapping[str, str]) -> dict[str, str]:
-    """Return the reason why each missing metric is missing, by name ("negative_ap", "interaction_map").
+def why_absent(
+    negative: NegativeAp | None, interaction: InteractionMap | None, needs: Mapping[str, str]
+) -> dict[str, str]:
+    """Return why "negative_ap" and "interaction_map" are missing, by these names; {} if both are measured.
 
-    ``negative`` and ``named`` are the results of the two metrics, None if a metric lacks its scores; ``needs`` are the
-    reasons in this case: ``NEEDS`` for triplets, ``PAIRS_NEED`` for pairs.
+    A result is None without the scores that it needs; ``needs`` has the reasons for this case, by name.
     """
     absent = {}
     if negative is None or negative.all_points is None:
         nothing = "every predicted pair is in the ground truth"
         absent["negative_ap"] = needs["negative_ap"] if negative is None else nothing
-    if named is None or named.map is None:
+    if interaction is None or interaction.map is None:
         nothing = "no predicted pair matches a pair of the ground truth"
-        absent["interaction_map"] = needs["interaction_map"] if named is None else nothing
+        absent["interaction_map"] = needs["interaction_map"] if interaction is None else nothing
     return absent
 
 

@@ -63,7 +63,7 @@ def near_duplicates(task: Task, protocols: Sequence[StrictOptions]) -> list[Near
         group = groups(table, truth.hoi, threshold)
         size = np.bincount(group)
         several = np.flatnonzero(size[group] > 1)
-        changed = Task(task.predictions, merged(truth, group)) if len(several) else task
+        changed = Task(task.predictions, merge_groups(truth, group)) if len(several) else task
         gone = _that_go(*humans, threshold), _that_go(*objects, threshold), len(group) - len(size)
         touched = len(np.unique(table.image[several])), len(np.unique(truth.hoi[several]))
         means = {each.protocol: MeanFields(**strict_entries(changed, each).means()._asdict()) for each in protocols}
@@ -97,10 +97,10 @@ def groups(table: Interactions, label: Indices | Ints, threshold: float) -> Indi
     return np.asarray(connected_components(links, directed=False)[1])
 
 
-def merged(truth: GroundTruth, group: Indices) -> GroundTruth:
+def merge_groups(truth: GroundTruth, group: Indices) -> GroundTruth:
     """Return the ground truth in which each group of triplets is replaced by its first triplet, with mean boxes.
 
-    ``group`` is the (n,) group index of each triplet.
+    ``group`` is the (n,) group index of each triplet, from :func:`groups`.
     """
     order = np.argsort(group, kind="stable")
     first = np.sort(order[first_of_each(group[order])])
@@ -120,7 +120,7 @@ def merged(truth: GroundTruth, group: Indices) -> GroundTruth:
 
 
 class Verdicts(Document, frozen=True):
-    """Number of false positives by verdict: the label that annotators gave to their class in the image."""
+    """Number of false positives by the image label of their class: yes, no, ambiguous, or not labelled."""
 
     in_image: Count
     verified_wrong: Count
@@ -238,16 +238,16 @@ class Difference(Document, frozen=True, kw_only=True):
     entered_mean: Count
 
 
-def scorings(protocols: Sequence[StrictOptions]) -> int:
-    """Return the number of distinct mixtures of rules for which :func:`differences` computes scores."""
+def count_mixtures(protocols: Sequence[StrictOptions]) -> int:
+    """Return the number of sets of options that :func:`differences` scores, the length of its ``watch`` sequence."""
     return len({options for other in protocols[1:] for options in _mixtures(protocols[0], other)[1]})
 
 
 def differences(task: Task, protocols: Sequence[StrictOptions], watch: Watch = iter) -> list[Difference]:
     """Return the differences in mAP between the first protocol and each other protocol, with the shares of the rules.
 
-    Scores are computed under all 2^d mixtures of the rules of two protocols that differ in d rules. The function
-    ``watch`` wraps the iterable of these mixtures, to show progress.
+    If two protocols differ in d options, all 2^d mixtures of their options are scored. The function ``watch`` (like
+    ``tqdm``) wraps the sequence of these mixtures, to show progress.
     """
     plans = [(other, *_mixtures(protocols[0], other)) for other in protocols[1:]]
     wanted = dict.fromkeys(options for _, _, mixtures in plans for options in mixtures)
@@ -370,7 +370,7 @@ class Explained(Document, frozen=True):
 def explain(report: Report, watch: Watch = iter) -> Explained:
     """Return an explanation of the different mAP values of the same predictions under exact-label protocols.
 
-    ``watch`` is as for :func:`differences`; :func:`scorings` returns the length of its iterable.
+    ``watch`` is as for :func:`differences`; :func:`count_mixtures` returns the length of its iterable.
     """
     task, protocols = report.task, [result.options for result in report.strict_results]
     signed = {

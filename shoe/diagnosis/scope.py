@@ -74,8 +74,8 @@ class Scope:
     def best_of(self, prediction: Indices, truth: Indices, present: Indices | None = None) -> Indices:
         """Return the best-scored candidate of each ground truth, shape (t,), or -1.
 
-        The candidates are the (c,) predictions ``prediction``, each for the ground truth in ``truth``, and one further
-        prediction per ground truth, or -1, in ``present``, shape (t,).
+        ``prediction`` and ``truth``, both (c,), are pairs of a candidate and its ground truth. If given, the (t,) array
+        ``present`` has one more candidate per ground truth, or -1.
         """
         rank = self.rank_or_last[np.full(len(self.truth), -1) if present is None else present]
         np.minimum.at(rank, truth, self.rank[prediction])
@@ -141,8 +141,8 @@ class Overlaps:
 def overlaps(scope: Scope, coordinates: CommonCoordinates, rule: OverlapRule) -> Overlaps:
     """Return the pairs of a prediction and a truth in scope that match in at least one box, by an IoU rule."""
     compared, human, object_ = scope.task.either_overlaps(coordinates, rule)
-    index_of_truth = scattered(np.arange(len(scope.truth)), scope.truth, len(scope.task.truth.interactions))
-    index = scattered(np.arange(len(scope.prediction)), scope.prediction, len(scope.task.predictions))
+    index_of_truth = scatter(np.arange(len(scope.truth)), scope.truth, len(scope.task.truth.interactions))
+    index = scatter(np.arange(len(scope.prediction)), scope.prediction, len(scope.task.predictions))
     part = human | object_
     part &= (index_of_truth >= 0)[compared.truth]
     part &= (index >= 0)[compared.prediction]
@@ -183,10 +183,7 @@ def _correct(
 def _pairs(
     people: Indices, image: NDArray[np.integer], others: NDArray[np.integer]
 ) -> Iterator[tuple[Indices, Indices]]:
-    """Yield, in blocks, index pairs of the rows ``people`` of a table and all rows of another table in the same image.
-
-    ``image`` and ``others`` are the ascending images of all rows of the first and of the other table.
-    """
+    """Yield, in blocks, pairs (row in ``people``, row) of one image; all rows have images ``image`` and ``others``."""
     count = np.bincount(others, minlength=image.max(initial=-1) + 1)
     first, image = np.cumsum(count) - count, image[people]
     for start, end in blocks(count[image], _PAIRS_AT_ONCE):
@@ -194,7 +191,7 @@ def _pairs(
         yield people[start:end][owner], other
 
 
-def scattered(values: NDArray[np.integer], rows: Indices, size: int) -> Indices:
+def scatter(values: NDArray[np.integer], rows: Indices, size: int) -> Indices:
     """Return a (size,) array with ``values`` at the indices ``rows``, and -1 elsewhere."""
     spread = np.full(size, -1, np.int64)
     spread[rows] = values

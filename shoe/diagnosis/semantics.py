@@ -141,6 +141,7 @@ class SemanticDiagnosis:
 
     Attributes:
         analysis: error analysis with exact labels, which defines the errors.
+        source: similarity map.
         options: options of the semantic protocol. ``no_interaction`` must be that of the analysis.
         most: maximum number of confusions (right word, predicted word) listed in the vocabulary gap.
     """
@@ -193,12 +194,12 @@ class SemanticDiagnosis:
 
     @property
     def interaction(self) -> WrongWords:
-        """Interaction errors, by the relation of the predicted verb to the right verb."""
+        """Interaction errors with the right object, by the relation of the predicted verb to the right verb."""
         return self._wrong[0]
 
     @property
     def object_class(self) -> WrongWords:
-        """Object-class errors, by the relation of the predicted object to the right object."""
+        """Predictions with right boxes and a wrong object, by the relation of this object to the right object."""
         return self._wrong[1]
 
     @cached_property

@@ -30,7 +30,7 @@ from shoe.core.interactions import Interactions
 from shoe.diagnosis.analysis import ErrorAnalysis
 from shoe.diagnosis.error_types import State
 from shoe.diagnosis.relations import PredictedWords, WordPair
-from shoe.diagnosis.scope import scattered
+from shoe.diagnosis.scope import scatter
 from shoe.lexicon.expressions import Part
 from shoe.scoring.average_precision import EPSILON
 from shoe.scoring.entries import Entries, Means, mean_over
@@ -79,7 +79,7 @@ class Tables:
         """Return the predictions and ground truths that take part in an error analysis."""
         scope, whole = analysis.scope, analysis.task
         order = np.argsort(scope.prediction, kind="stable")
-        row = scattered(np.arange(len(order)), order, len(order))
+        row = scatter(np.arange(len(order)), order, len(order))
         prediction = scope.prediction[order]
         predictions = _edges(whole.predictions.select(prediction))
         truths = _edges(whole.truth.interactions.select(scope.truth))
@@ -193,8 +193,8 @@ def shares_of(scorer: Scorer, matches: Matches, start: Floats) -> Floats:
         start: (t,) initial similarities of the matches, at most the final similarities.
 
     Returns:
-        (t,) gain per match. The sum of the gains equals the increase in SHOE-mAP, except for errors of numerical
-        integration and of sampling the orders of ties.
+        (t,) gain per match, 0 for a ground truth without a match. The sum equals the increase in SHOE-mAP, except for
+        errors of numerical integration and of sampling the orders of ties.
     """
     gains = np.zeros(len(start))
     truth, false = np.flatnonzero(matches.prediction >= 0), np.flatnonzero(matches.false_positive_of >= 0)
@@ -240,7 +240,7 @@ def _ranks(scorer: Scorer, truth: Indices, matches: Matches, false: Indices, num
 
 
 def gradients(rank: Floats, start: Floats, end: Floats, truths: int, interpolation: Interpolation) -> Floats:
-    """Return the (m,) mean derivatives of the average precision (AP) of a class with respect to the credit per match.
+    """Return the (m,) mean derivatives of the average precision (AP) of a class with respect to each match's credit.
 
     Derivatives are averaged over the rankings in ``rank``, and over the straight line from ``start`` to ``end``.
 
@@ -491,8 +491,8 @@ def _gains_by_word(
 ) -> list[_GainsByWord]:
     """Return the gains of matches due to verbs and due to objects.
 
-    The gain of a match is divided in proportion to the contributions of verb and object to its similarity. ``exact``
-    are the similarities for exact matches of words, and ``gains`` the (t,) gains of the matches of the ground truths.
+    The gain of a match, in the (t,) ``gains``, is divided in proportion to the contributions of verb and object to its
+    similarity; ``exact`` are the similarities for exact matches of words.
     """
     truth = np.flatnonzero(gains)
     hoi, rows = scorer.hoi[truth], matches.prediction[truth]

@@ -213,9 +213,9 @@ class Lexicon:
         return [self._lemma(self._doing_verb[place]) for place in found]
 
     def defined(self, phrase: str) -> list[int]:
-        """Return the IDs of the verb synsets whose definition is ``phrase``, or contains the noun ``phrase``.
+        """Return the IDs of verb synsets whose definition is ``phrase`` or contains the noun ``phrase``; [] if none.
 
-        Definitions and phrase are compared in the form of :func:`shoe.lexicon.resolve.canonical`.
+        ``phrase`` must be in the form of :func:`shoe.lexicon.resolve.canonical`.
         """
         key, definitions = definition_key(phrase), self._definition
         found = range(bisect_left(definitions, key), bisect_right(definitions, key))
@@ -244,7 +244,7 @@ class Lexicon:
         return self.name(min(self.nouns, len(self) - 1) if pos == "v" else 0)
 
     def synset(self, name: str) -> int:
-        """Return the ID of the synset with a name; -1 if unknown. A WordNet synset has one name per lemma."""
+        """Return the ID of the synset with a name; -1 if unknown. A WordNet synset has one valid name per lemma."""
         if self.concepts is not self:
             return self.concepts.synset(name)
         if not self.is_wordnet:

@@ -169,7 +169,7 @@ def _lemmas(words: list[str], part: Part, spelled: str) -> list[str]:
 
 
 def with_head(words: list[str], head: str, part: Part) -> list[str]:
-    """Return the words of an expression with another head: the last word of an object, or the first word of a verb."""
+    """Return the words with ``head`` in place of their head: the last word of an object, the first word of a verb."""
     return [*words[:-1], head] if part == "object" else [head, *words[1:]]
 
 
@@ -233,7 +233,7 @@ def takes_tool(classes: Sequence[str]) -> Mask:
 
 @lru_cache(maxsize=10_000)
 def relation(verb: str) -> str:
-    """Return the first spatial relation in a verb phrase ("on" for "sitting on top of"); "" without a relation."""
+    """Return the first spatial relation after a verb ("on" for "sitting on top of"); "" without a relation."""
     words, relations = text.tokens(text.plain(verb[: text.LONGEST_LABEL])), _relations()
     spans = ("_".join(words[start : start + size]) for start in range(1, len(words)) for size in (3, 2, 1))
     return next((relations[span] for span in spans if relations.get(span)), "")
@@ -257,7 +257,7 @@ _NOUN_SENSES = 3  # only the first count: almost any noun could be a tool in a r
 
 
 def constructions(words: Sequence[str]) -> list[Sense]:
-    """Return the senses that the table of constructions gives for a predicate: the verb leave for "stepping off".
+    """Return the senses that constructions.tsv gives for a predicate: the verb leave for "stepping off"; [] if none.
 
     ``words`` are in lower case; before an initial preposition, "be" is added.
     """
@@ -278,11 +278,8 @@ def constructions(words: Sequence[str]) -> list[Sense]:
 
 
 def _is_verb(word: str, verb: str) -> bool:
-    """Return whether a word matches a verb of a construction.
-
-    ``verb`` is a lemma (the word is a form of it), a verb sense (the word's first sense is equal or a hyponym), or a
-    noun sense (the word is a verb of motion with a lemma that is such a noun).
-    """
+    # ``verb`` is a lemma (the word is a form of it), a verb sense (the word's first sense is equal or a hyponym), or a
+    # noun sense (the word is a verb of motion with a lemma that is such a noun).
     lemmas, store = bases(word, "verb"), lexicon()
     if "." not in verb:
         return verb in lemmas
@@ -301,7 +298,7 @@ def is_kind(word: str, noun: str) -> bool:
 
 
 def are_alike(thing: str, other: str) -> bool:
-    """Return whether ``thing`` is unknown, or ``other`` is a synonym or hyponym of it or of its direct hypernym."""
+    """Return whether ``thing`` is unknown, or ``other`` is a synonym or hyponym of it or of a direct hypernym."""
     store = lexicon()
     found = (bases(word.replace(" ", "_"), "object") or bases(word.split()[-1], "object") for word in (thing, other))
     a, b = ({sense for base in each for sense in store.senses(base, "n").tolist()} for each in found)

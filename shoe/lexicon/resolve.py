@@ -92,7 +92,7 @@ ENGLISH = "en"
 
 
 def senses_of(words: Sequence[str], part: Part, spelled: str) -> list[Sense]:
-    """Return the senses of an expression in a language other than English.
+    """Return the senses of an expression in a language other than English; [] if no part of it is known.
 
     If the expression is unknown, the longest known expressions in it are used: all of them for an object, as in SHOE's
     paper, but only the first for a verb. Function words (articles, auxiliaries) are skipped unless they are part of a
@@ -153,12 +153,12 @@ _EMPTY = _SKIPPED | text.PREPOSITIONS | text.PARTICLES | text.CONJUNCTIONS | tex
 
 
 def singular(word: str) -> str:
-    """Return a word without a final -s, but "glass" unchanged; used to compare predicates with definitions."""
+    """Return a word without a final -s, except words in -ss ("glass"); used to compare predicates with definitions."""
     return word[:-1] if word.endswith("s") and not word.endswith("ss") else word
 
 
 def is_content(word: str) -> bool:
-    """Return whether a word may be a noun by which definitions are looked up ("tongue"), not a function word."""
+    """Return whether a word may be a noun in definitions ("tongue"): no function word, and no word in -ing or -ly."""
     return word not in _EMPTY and not word.endswith(("ing", "ly"))
 
 
@@ -177,7 +177,7 @@ def canonical(words: Sequence[str]) -> list[str]:
 
 
 def defined_by(words: Sequence[str]) -> list[Sense]:
-    """Return the verb senses whose definition is a predicate, then those whose definition contains one of its nouns."""
+    """Return the verb senses whose definition is the predicate, then those whose definition has one of its nouns."""
     phrases = [" ".join(canonical([base, *words[1:]])) for base in bases(words[0], "verb")]
     reasons = {phrase: f'definition "{phrase}"' for phrase in phrases if " " in phrase}
     store = lexicon()

@@ -1,7 +1,8 @@
 """Average precision (AP) of ranked lists whose entries have credits in 0..1, by all usual interpolation rules.
 
 An entry is a prediction; its credit is 0 for a false positive. AP depends only on entries with credit above 0, because
-recall is constant and precision falls between two of them. A list is therefore stored as their ranks and credits.
+recall is constant and precision falls between two of them. A list is therefore stored as the ranks and credits of
+these entries.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ _PAIRS = 128
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Group:
-    """``size`` tied entries of unequal credits; ``above`` entries rank higher; ``credit`` has the credits above 0."""
+    """``size`` tied entries, not all of equal credit, below ``above`` other entries; ``credit``: credits above 0."""
 
     above: int
     size: int
@@ -68,11 +69,11 @@ class TiedList:
 
     @property
     def orders(self) -> int:
-        """Number of possible assignments of ranks to the entries with credit."""
+        """Number of possible assignments of ranks to all entries with credit; 1 without groups."""
         return math.prod(math.perm(group.size, len(group.credit)) for group in self.groups)
 
     def all_orders(self) -> tuple[Floats, Floats]:
-        """Return ranks and credits, both (orders, entries), of the entries with credit, for every possible order."""
+        """Return ranks, ascending per row, and credits of all entries with credit, both (orders, entries)."""
         if not self.groups:
             return self.rank[None], self.credit[None]
         positions = [np.array(list(permutations(range(group.size), len(group.credit)))) for group in self.groups]
@@ -80,7 +81,7 @@ class TiedList:
         return self._matrix([p[w] for p, w in zip(positions, which, strict=True)])
 
     def random_orders(self, list_number: int) -> tuple[Floats, Floats]:
-        """Return ranks and credits, (2 * _PAIRS, entries), for random orders of ties; ``list_number`` is the seed."""
+        """Return ranks and credits like :meth:`all_orders`, for 256 random orders; ``list_number`` is the seed."""
         positions = []
         for number, group in enumerate(self.groups):
             drawn = _distinct_positions((list_number << 16) + number, group.size, len(group.credit))
@@ -176,7 +177,7 @@ class RankedLists:
     Attributes:
         ap: (K,) values in 0..1; 0 for classes without ground truth.
         error: (K,) standard error of ``ap`` if it was estimated from random orders; 0 if exact.
-        recall: (K,) total credit of each list divided by the number of ground truths, 0..1.
+        recall: (K,) total credit of each list divided by the number of ground truths, 0..1; 0 without ground truth.
         entries: (K,) number of entries in each list.
         tied: number of entries that have the score of another entry of their class, in classes with ground truth.
         ties_matter: whether tied entries differ in credit, so that their order changes AP.
@@ -199,9 +200,7 @@ def ranked_lists(
     ties: Ties,
     epsilon: float = 0.0,
 ) -> RankedLists:
-    """Rank the entries of each class by score; return AP and recall per class, and the total number of tied entries.
-
-    Classes without ground truth have AP 0.
+    """Rank the entries of each class by score, and return AP and recall per class; both are 0 without ground truth.
 
     Args:
         category: (n,) class of each entry, 0 to K - 1.
@@ -302,11 +301,11 @@ class FixedRanking:
         return before
 
     def position(self, category: AnyInts, rank: Indices) -> Indices:
-        """Return the positions in ``ranked`` of entries with these classes and ranks, or at which they would be."""
+        """Return the positions in ``ranked`` at which entries with these classes and ranks are or would be inserted."""
         return np.searchsorted(self.keys, category * np.int64(len(self.rank)) + rank)
 
     def lists(self, false: Mask, true: Indices, category: AnyInts, truths: Indices, ap: Interpolation) -> RankedLists:
-        """Return the average precision of each class if only these false and true positives are ranked.
+        """Return AP and recall of each class (ties are not counted) if only these entries are ranked.
 
         Args:
             false: (p,) whether each entry is a false positive of its own class.

@@ -45,7 +45,7 @@ class PartMean(Document, frozen=True, kw_only=True):
 
 
 def harmonic_mean(parts: Mapping[str, PartMean]) -> float | None:
-    """Return the harmonic mean of the mAP of seen and unseen classes, or None if one of the two is missing.
+    """Return the harmonic mean of the mAP of "seen" and "unseen" in ``parts``; None if either is missing.
 
     >>> harmonic_mean({"unseen": PartMean(map=0.2, classes=120), "seen": PartMean(map=0.3, classes=480)})
     0.24
@@ -95,16 +95,13 @@ class AveragingRule:
         )
 
     def in_mean(self, truths: Indices, counted: Mask) -> Mask:
-        """Return (K,) whether each class may be in the mean.
-
-        ``truths`` is the (K,) number of ground truths per class, ``counted`` the (K,) mask of evaluated classes.
-        """
+        """Return (K,) whether a class is evaluated (``counted``) and, unless ``truthless_count``, has ground truth."""
         return counted if self.truthless_count else counted & (truths > 0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ClassScores(RankedLists):
-    """Average precision of K classes, and which classes enter the means.
+    """Average precision of K classes (:class:`RankedLists`), and which classes enter the means.
 
     Attributes:
         in_mean: (K,) whether each class is in the mean over all classes.
@@ -134,7 +131,7 @@ class ClassScores(RankedLists):
         return cls(**{f.name: getattr(lists, f.name) for f in fields(lists)}, in_mean=in_mean, in_parts=in_parts)
 
     def part_means(self, parts: Mapping[str, Mask]) -> dict[str, PartMean]:
-        """Return {part: mean AP} over the classes in (K,) masks, without the classes that ``in_parts`` leaves out."""
+        """Return the mean AP of each part, by name, over its (K,) mask, without classes that ``in_parts`` excludes."""
         masks = {part: self.in_parts & mask for part, mask in parts.items()}
         return {part: PartMean(map=mean_over(self.ap, mask), classes=int(mask.sum())) for part, mask in masks.items()}
 
@@ -209,8 +206,9 @@ class Entries:
     def take_images(self, index: Indices) -> Entries:
         """Return the entries and ground truths of the (m,) images ``index``, which become images 0 to m - 1.
 
-        An image listed twice counts as two images. Metrics of the result equal those of scoring the predictions on
-        these images, except under options that depend on all images at once, like a cap per class.
+        An image listed twice counts as two images. Entries of classes without ground truth on these images are left
+        out. Metrics of the result equal those of scoring only these images, except under options that depend on all
+        images at once, like a cap per class.
         """
         truth, truth_image = rows_of_images(self.truth_image, index)
         of_truth = self.truth_category[truth]
@@ -268,7 +266,9 @@ class F1Rule(NamedTuple):
         return cls(options.recall, options.f1_classes, options.prediction_misses)
 
     def f1(self, true: Amounts, false: Amounts, found: Amounts, truths: Amounts, counted: Mask) -> tuple[Floats, Mask]:
-        """Return the F1 of each class, and whether the class is in the mean (Algorithm 2, lines 9-36).
+        """Return the F1 of each class, 0 without a match, and whether it is in the mean (Algorithm 2, lines 9-36).
+
+        The mean has classes with ground truth and, with ``f1-classes=counted``, evaluated classes with false positives.
 
         Args:
             true: (..., K) sum of the similarities of the matches of each class.

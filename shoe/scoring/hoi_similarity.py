@@ -41,7 +41,7 @@ class WholeSimilarity:
     def from_ratings(
         cls, rated: WholeRatings, values: Floats, classes: HoiClasses, verbs: Sequence[str], objects: Sequence[str]
     ) -> WholeSimilarity:
-        """Return the rated similarities of the classes in a dataset; pairs of a class and its own labels are left out.
+        """Return the rated similarities of a dataset's classes; pairs of a class and its own labels are left out.
 
         Args:
             rated: pairs of a class and a predicted interaction that raters compared.
@@ -72,7 +72,7 @@ class WholeSimilarity:
         )
 
     def look_up(self, hoi: AnyInts, verb: AnyInts, object_: AnyInts) -> tuple[Mask, Floats]:
-        """Return whether each (class, verb, object) is rated, and its similarity if rated; index arrays broadcast."""
+        """Return whether each (class, verb, object) is rated, and its similarity if rated (else any value)."""
         of_verb, of_object = self.verb[verb], self.object[object_]
         wanted = np.where((of_verb >= 0) & (of_object >= 0), _keys(of_verb, of_object, hoi, self.shape), -1)
         if not len(self.keys):
@@ -174,7 +174,7 @@ class HoiSimilarity:
 
     @cached_property
     def meanings(self) -> tuple[Ints, Ints]:
-        """Group ID of each verb word (V,) and object word (O,); words of one group have the same similarities."""
+        """Group ID from 0 of each predicted verb (V,) and object (O,); words of a group have the same similarities."""
         verbs, objects = self.verbs.values.T, self.objects.values.T
         if self.whole is not None:  # words in rated whole interactions are in groups of their own
             verbs = np.column_stack([verbs, self.whole.verb])
@@ -182,7 +182,7 @@ class HoiSimilarity:
         return _equal_rows(verbs), _equal_rows(objects)
 
     def sigma(self, hoi: AnyInts, verb: AnyInts, object_: AnyInts) -> Floats:
-        """Return the similarity 0..1 of classes ``hoi`` to predicted words; arguments are indices that broadcast."""
+        """Return the similarity 0..1 of classes ``hoi`` to predicted words; all arguments are indices and broadcast."""
         sigma = combine(
             _looked_up(self.verbs.values, self.verb_row[hoi], verb),
             _looked_up(self.objects.values, self.object_row[hoi], object_),

@@ -63,7 +63,7 @@ class RoleResult:
         truths: (E,) number of annotated persons who do the action, whether or not the role has a box.
         map: mean over the entries with ground truth; None without such an entry.
         left_out: name of the entry that ``map_without`` leaves out; "" for none.
-        map_without: mean over all entries except ``left_out``.
+        map_without: mean over all entries except ``left_out``; equals ``map`` if ``left_out`` is "".
         ranked: number of ranked predictions over all entries. Predictions on unknown images, on persons without
             annotation, or with score NaN for the entry are not ranked.
     """

@@ -49,8 +49,8 @@ def warnings(task: Task, boxes: BoxReport, numbering: Sequence[str]) -> list[str
     """
     cut = task.truth.cut
     lines = [f"truth: the file has {cut}: scores are not comparable with scores on the whole split"] if cut else []
-    read = [*_bad(task), *boxes.lines(), *numbering]
-    return [*read, *filter(None, [coverage(task)]), *exchanged(task), *foreign_words(task), *left_out(task), *lines]
+    lines = [*exchanged_words(task), *foreign_words(task), *unscored_images(task), *lines]
+    return [*_bad(task), *boxes.lines(), *numbering, *filter(None, [coverage(task)]), *lines]
 
 
 _BAD = {"drop": "left out", "count": "kept: an invalid box matches nothing, an invalid score ranks last"}
@@ -93,7 +93,7 @@ def coverage(task: Task) -> str | None:
     return line
 
 
-def exchanged(task: Task) -> list[str]:
+def exchanged_words(task: Task) -> list[str]:
     """Return one warning if most predicted verbs are object names and most objects are verbs, else an empty list."""
     table, classes = task.predictions, task.truth.classes
     if 2 * int((task.verb_label >= 0).sum()) >= len(table.verbs):
@@ -106,7 +106,7 @@ def exchanged(task: Task) -> list[str]:
 
 
 def foreign_words(task: Task) -> list[str]:
-    """Return warnings if most words are labels only without their first or last token, or if one non-label prevails."""
+    """Return warnings if an extra token keeps most words from being labels, or if most rows have one unknown verb."""
     table, classes, lines = task.predictions, task.truth.classes, list[str]()
     parts: tuple[tuple[Part, str], ...] = (("verb", "verbs"), ("object", "objects"))
     for part, words, labels in ((part, getattr(table, name), getattr(classes, name)) for part, name in parts):
@@ -136,7 +136,7 @@ def empty_words(task: Task, unparsed: int = 0) -> list[str]:
     return [f"words: {pluralize(count, 'prediction')} with an empty verb or object match no class"] if count > 0 else []
 
 
-def left_out(task: Task) -> list[str]:
+def unscored_images(task: Task) -> list[str]:
     """Return one warning per reason why images of the predictions are not scored; empty if all are scored."""
     names, excluded = task.unknown_images, task.truth.excluded
     reasons = [*excluded.values(), "not in the ground truth"]
@@ -158,7 +158,7 @@ def left_out(task: Task) -> list[str]:
 _INVERTED, _INVERTED_IN_CLASS, _DEVIATIONS = 0.4, 0.45, 3.5
 
 
-def inverted(task: Task, strict: StrictResult | None, by_person: Sequence[RoleResult]) -> list[str]:
+def inverted_scores(task: Task, strict: StrictResult | None, by_person: Sequence[RoleResult]) -> list[str]:
     """Return one warning if right predictions mostly have lower scores than wrong ones, else an empty list.
 
     ``strict``, or else the first result ``by_person``, decides which predictions are right. Under ``strict``, repeated
@@ -192,8 +192,9 @@ def inverted(task: Task, strict: StrictResult | None, by_person: Sequence[RoleRe
 def low_auc(category: NDArray[np.integer], score: Floats, credit: Floats) -> float | None:
     """Return the area under the ROC curve (AUC) if right predictions have clearly lower scores, otherwise None.
 
-    The AUC counts pairs of a right and a wrong prediction: all pairs, and pairs of one class. It is about 0.5 for
-    random scores; its variance is then that of van Elteren's test (1960).
+    The AUC is the fraction of pairs (right, wrong) in which the right prediction has the higher score; ties count half.
+    The result is the AUC over all pairs if it is below 0.4, else the AUC over pairs of one class if it is below 0.45.
+    Both must be 3.5 standard deviations of van Elteren's test (1960) below 0.5.
 
     Args:
         category: (n,) class of each prediction, from 0.
@@ -339,10 +340,10 @@ class Report:
 
     @cached_property
     def warnings(self) -> list[str]:
-        """Warnings to read before the metrics, about boxes that do not fit, images without predictions and the like."""
+        """Warnings to read before the metrics, such as boxes that do not fit, or images without predictions; or []."""
         return [
             *(self.notes.urgent() if self.notes else []),
-            *inverted(self.task, self.strict, self.role_results),
+            *inverted_scores(self.task, self.strict, self.role_results),
             *empty_words(self.task, sum(self.notes.examples("unparsed").values()) if self.notes else 0),
             *warnings(self.task, self.box_check, self.numbering_check),
         ]
@@ -361,7 +362,7 @@ class Report:
 
     @cached_property
     def doubts(self) -> list[str]:
-        """Notes on exact repeats of predictions, and on scores that are all equal."""
+        """Notes on exact repeats of predictions, and on scores that are all equal; [] if there are neither."""
         lines = []
         if self.repeats:
             verb = "repeats" if self.repeats == 1 else "repeat"
@@ -385,7 +386,7 @@ class Report:
 
     @property
     def input_warnings(self) -> list[str]:
-        """Lines that ``shoe.score`` and ``shoe.Metric`` issue as Python warnings: reasons in ``absent``, and others."""
+        """Lines that ``shoe.score`` issues as Python warnings: reasons in ``absent``, then ``warnings``, ``doubts``."""
         return [*self.absent.values(), *self.warnings, *self.doubts]
 
     @property

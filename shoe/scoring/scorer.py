@@ -25,9 +25,9 @@ _ROUNDING = 1e-9
 def confident(task: Task, rows: Indices, ranked: Mask, options: SemanticOptions) -> Indices:
     """Return the ``rows`` whose predictions pass the threshold tau (Algorithm 2, line 2; docs/protocols.md A22).
 
-    With ``tau-by=score``, predictions with a score of at least tau pass. Otherwise, the fraction tau of the predictions
-    with the lowest scores is removed, from the whole data set or from each image. The fraction is taken of the
-    predictions in the (r,) mask ``ranked``; without such predictions, all rows pass.
+    With ``tau-by=score``, predictions with a score of at least tau pass. Otherwise, the threshold is the highest score
+    that at least the fraction 1 - tau of the predictions in the (r,) mask ``ranked`` reach, in the data set or on each
+    image. It applies to all rows; without such predictions, all rows pass.
     """
     tau, score = options.tau, task.predictions.score[rows]
     if options.tau_by == "score":
@@ -74,7 +74,7 @@ class Matches:
         prediction: (t,) row of the prediction matched with each ground truth, -1 without a match.
         sigma: (t,) similarity of each ground truth and its matched prediction, 0 without a match.
         unmatched: (u,) rows of the predictions without a match, ascending.
-        false_positive_of: (u,) class in which each unmatched prediction counts as a false positive, -1 for no class.
+        false_positive_of: (u,) class of which each unmatched prediction is a false positive for mAP, -1 for no class.
     """
 
     prediction: Indices
@@ -302,7 +302,7 @@ class Scorer:
         return sigma > (0 if self.options.min_sigma == "positive" else self.options.delta)
 
     def reaches_delta(self, sigma: Floats, at: At) -> Mask:
-        """Return whether each similarity suffices for a false positive: at least delta, or above delta (``at``; A8)."""
+        """Return whether each similarity suffices for a false positive: it is >= or > delta, as ``at`` says (A8)."""
         return sigma >= self.options.delta if at == ">=" else sigma > self.options.delta
 
     def match(self, rows: Indices) -> Matches:
@@ -362,7 +362,8 @@ class Scorer:
     def entries(self, matches: Matches) -> Entries:
         """Return the ranked entries for SHOE-mAP (Algorithm 1, lines 32-40).
 
-        A match has its score and credit sigma. A false positive has credit 0, a missed ground truth score and credit 0.
+        A match has its score and credit sigma, a false positive credit 0, and a missed ground truth score and credit 0.
+        False positives and missed ground truths that cannot change AP are left out.
         """
         score, matched = self.task.predictions.score, np.flatnonzero(matches.prediction >= 0)
         # False positives of a class without ground truth change nothing: its AP is 0 or not in the mean.
@@ -380,12 +381,13 @@ class Scorer:
         )
 
     def entries_of(self, truth: Indices, score: Floats, credit: Floats, false: Indices, category: Indices) -> Entries:
-        """Return the entries of ground truths, matched or missed, followed by the entries of false positives.
+        """Return the entries of e ground truths, matched or missed, and of f false positives.
+
+        False positives come last; with ``ties=input``, all entries are sorted by image.
 
         Args:
-            truth: (e,) ground truth of each of the first entries.
-            score: (e,) confidence of these entries.
-            credit: (e,) credit of these entries, 0..1.
+            truth: (e,) rows of the ground truths.
+            score, credit: (e,) confidence and credit, 0..1, of their entries.
             false: (f,) rows of predictions that are false positives.
             category: (f,) class in which each of these rows counts as a false positive.
         """

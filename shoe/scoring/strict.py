@@ -105,7 +105,7 @@ def strict_entries(task: Task, options: StrictOptions) -> Entries:
 
 
 def strict_credits(task: Task, options: StrictOptions) -> tuple[Indices, Floats]:
-    """Return the (r,) rows of the ranked predictions, and the (r,) credit of each: 1 for a true positive, else 0."""
+    """Return :func:`ranked_rows`, and the (r,) credit of each of these predictions: 1 for a true positive, else 0."""
     rows = ranked_rows(task, options)
     credit = np.zeros(len(rows))
     credit[true_positives(task, rows, options)] = 1.0

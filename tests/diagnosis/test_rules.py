@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 
 from shoe.benchmarks.hico_det import PROTOCOLS
 from shoe.benchmarks.protocol_options import StrictOptions
-from shoe.diagnosis.protocol_differences import differences, scorings, shapley
+from shoe.diagnosis.protocol_differences import count_mixtures, differences, shapley
 from shoe.scoring.matching.task import Task
 from shoe.scoring.strict import strict_score
 from tests.oracles.scenes import random_scenes, small_classes
@@ -80,7 +80,7 @@ def test_what_is_scored_is_what_was_said(task: Task) -> None:
         return wanted
 
     differences(task, protocols, watch)
-    assert len(seen) == scorings(protocols) == 32  # those of ppdm are among qpic's
+    assert len(seen) == count_mixtures(protocols) == 32  # those of ppdm are among qpic's
 
 
 @given(st.integers(1, 5), st.integers(0, 2**32 - 1))

@@ -21,7 +21,7 @@ _EXPECTED = "a complete log of inspect_ai with samples"
 
 
 def read_log(path: Path, data: bytes) -> list[dict[str, Any]]:
-    """Return the samples of a log; an unfinished log has the samples that were completed.
+    """Return id, input, output and error of each sample of a log; an unfinished log has only completed samples.
 
     ``data`` is the content of the file; if it is empty, ``path`` is opened as a zip archive.
 

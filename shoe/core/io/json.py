@@ -37,8 +37,8 @@ def parse_with_nan(path: str | Path, data: bytes, line: int | None = None) -> An
 def read_typed(path: str | Path, data: bytes, kind: type[T], place: Callable[[Any, int, Any], str]) -> T:
     """Parse JSON into an object of the type ``kind``.
 
-    Raises InputError if the data are not JSON, or for a value of another type; it states the field, and the record as
-    ``place`` names it from the document, the index of the record in its list, and the record.
+    Raises InputError if the data are not JSON, or for a value of another type. Its message has the field and the name
+    of the record, which the callback ``place`` returns for (document, index of the record, record).
     """
     with suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):  # reported below
         return msgspec.json.decode(data, type=kind)

@@ -140,7 +140,7 @@ class _Frame:
 
 
 def values_in(text: str, start: int = 0) -> list[FoundObject]:
-    """Return the dicts and lists in a text from index ``start`` on, also truncated ones, but not those inside others.
+    """Return the outermost dicts and lists in a text from index ``start`` on, also truncated ones; [] if none.
 
     >>> [found.value for found in values_in("Sure: {'verb': 'ride', 'box': (1, 2, 3, 4),} # done")]
     [{'verb': 'ride', 'box': [1, 2, 3, 4]}]

@@ -77,7 +77,7 @@ def text_bytes(text: str) -> NDArray[np.uint8]:
 
 
 def texts(kind: str, values: Sequence[str]) -> Arrays:
-    """Return the arrays "KIND_length" and "KIND_text" of a compiled file, which store ``values``, one per concept."""
+    """Return {"KIND_length": array, "KIND_text": array}, which store ``values``, one per concept, in the file."""
     return {f"{kind}_length": lengths([text.encode() for text in values]), f"{kind}_text": text_bytes("".join(values))}
 
 

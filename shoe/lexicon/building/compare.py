@@ -149,7 +149,7 @@ class Difference:
 
 
 def differences(one: Source, other: Source) -> list[Difference]:
-    """Return the types of differences between two sources, such as "different names"; [] for equal sources."""
+    """Return the types of differences between the concepts of two sources, such as "different names"; [] if equal."""
     a, b = ({concept.id: concept for concept in source.concepts} for source in (one, other))
     both = [id_ for id_ in a if id_ in b]
     found = [

@@ -436,7 +436,7 @@ def _rows(folder: Path, name: str) -> Iterator[tuple[int, list[str]]]:
 def read_tab(path: str, data: bytes) -> Source:
     """Read an OMW table: a header line, then lines of "OFFSET-POS <tab> LANGUAGE:lemma <tab> WORD".
 
-    Lines without "lemma", such as definitions, are ignored. Words that are neither nouns nor verbs are left out.
+    Each noun or verb synset becomes a concept linked to WordNet 3.0. Lines without "lemma" are ignored.
     """
     first, *lines = text_lines(path, data) or [""]
     title, language, _, licence, *_ = [*first.removeprefix("#").strip().split("\t"), "", "", "", ""]
@@ -468,7 +468,7 @@ COLUMNS = ("id", "names", "gloss", "parents", "pos", "kind", "links")
 
 
 def read_table(path: Path, language: str | None) -> Source:
-    """Read a TSV or CSV file with a header; several names, parents or links in a field are separated by bars (|).
+    """Read a TSV or CSV file with a header and a concept per row; bars (|) separate several names, parents or links.
 
     The columns are those of ``COLUMNS``; id and names are required, and a concept without pos is a noun. ``language``
     is the language of the names (default "en").

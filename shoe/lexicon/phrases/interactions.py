@@ -260,7 +260,7 @@ def candidate_without_inner(clause: Clause, inner: Noun) -> Candidate | None:
 
 
 def verbs_with(clause: Clause, attached: Attached) -> list[str]:
-    """Return verb phrases whose object is the noun in ``attached``: "cutting with", "cutting cake with" (a knife)."""
+    """Return verb phrases for the object in ``attached``, best first: "cutting with", "cutting cake with" (a knife)."""
     if clause.object is None:
         return [f"{clause.verb[0]} {attached.preposition}"]
     whole = " ".join([*clause.verb, *clause.object.words, attached.preposition])
@@ -280,7 +280,7 @@ def verbs_with(clause: Clause, attached: Attached) -> list[str]:
 
 
 def may_be_object(attached: Attached) -> bool:
-    """Return whether the noun after a preposition can be an object: "hits a ball with a bat", "gives tea to a boy"."""
+    """Return whether the noun after a preposition can be an object: some things ("with a bat"), a person after "to"."""
     preposition, noun = attached
     if noun.none or is_scenery(noun) or is_body_part(noun) or noun.person:
         return noun.person and preposition == "to" and not noun.none and noun.head not in table("pronoun")

@@ -34,7 +34,7 @@ _DOES = re.compile(r"B[RX]*[GE]")  # tags of a verb after a form of be
 
 
 def denies_interaction(part: str) -> bool:
-    """Return whether ``part`` of a phrase states that there is no interaction."""
+    """Return whether ``part`` of a phrase, in lower case, states that there is no interaction."""
     may_deny = any(word in part for word in table("denying"))
     return part.strip() in table("nothing") or (may_deny and bool(_DENIES_ALL.search(part.replace("_", " "))))
 

@@ -19,7 +19,7 @@ def table(kind: str) -> dict[str, str]:
 
 @cache
 def patterns(kind: str, table: str = "phrase_words.tsv") -> str:
-    """Return one regular expression of all patterns in a table in ``data/`` whose first column is ``kind``."""
+    """Return the regular expressions of a ``kind`` (first column) in a table in ``data/``, joined by "|"."""
     return "|".join(words for where, words, _ in text.table_rows(table) if where == kind)
 
 

@@ -53,8 +53,8 @@ def concepts_of(classes: HoiClasses, similarity: Similarity, merge_at: float) ->
     """Return the concepts of K classes; actions of one object with a similarity of at least ``merge_at`` are merged.
 
     Two groups of actions are merged, the most similar first, only if every action of one group is similar enough to
-    every action of the other (complete linkage). The similarity of two actions, 0..1, is the mean of its values in both
-    directions, or the only rated value.
+    every action of the other (complete linkage). The similarity of two actions, 0..1, is the mean of both directions,
+    or the only rated direction. Concepts have the order of their first classes; no_interaction is no concept.
     """
     groups: list[list[int]] = []
     senses, row = np.unique(classes.verb_sense, return_inverse=True)
@@ -103,7 +103,7 @@ def _parts(classes: HoiClasses, groups: list[list[int]]) -> Mask:
 
 @per_lexicon(None)
 def implied_verbs(sense: int) -> frozenset[int]:
-    """Return all verb senses that a verb sense implies by WordNet's hypernyms and entailments: sip implies drink."""
+    """Return all other verb senses that a verb sense implies by chains of WordNet's hypernyms and entailments."""
     found: set[int] = set()
     open_ = [sense]
     while open_:
@@ -189,10 +189,10 @@ class Curated:
 
 
 def curate(truth: GroundTruth, similarity: Similarity, how: Curation) -> Curated:
-    """Return the regions (pairs of boxes) of an annotated dataset that show exactly one concept.
+    """Return the regions of an annotated dataset (human and object box) that show exactly one concept.
 
-    Similar actions are merged first. Dropped are no_interaction, concepts implied by the region's other concepts, and
-    regions with small boxes or several remaining concepts.
+    Annotations of one pair of boxes form one region, similar actions form one concept. Dropped are no_interaction,
+    concepts implied by the region's other concepts, and regions with small boxes or several concepts (see ``how``).
     """
     table, classes = truth.interactions, truth.classes
     first, region = np.unique(merge_pairs(table, _SAME_PAIR), return_inverse=True)
@@ -244,8 +244,8 @@ def curate(truth: GroundTruth, similarity: Similarity, how: Curation) -> Curated
     return Curated(regions, concept.astype(np.int32), concepts, shows, tuple(steps))
 
 
-def without(found: Curated, concepts: Mask, name: str) -> Curated:
-    """Return a copy without the regions of the (C,) masked concepts; ``name`` names this step in the counts."""
+def drop_concepts(found: Curated, concepts: Mask, name: str) -> Curated:
+    """Return a copy without the regions whose concept is True in the (C,) mask; ``name`` is the new step's name."""
     keep = ~concepts[found.concept]
     columns: dict[str, Any] = {
         field: getattr(found.regions, field)[keep]
@@ -325,10 +325,10 @@ class Pool:
 
 
 def sample(concept: str, positives: Pool, negatives: Pool, how: Sampling) -> Indices:
-    """Return the problems of one concept, sampled by Algorithm 1, as (problems, 2, 7) regions, positives first.
+    """Return random problems of one concept as (problems, 2, 7) region indices, seven positives and seven negatives.
 
-    The name of the ``concept`` and the seed in ``how`` determine the sample. ``positives`` are regions that show the
-    concept, and ``negatives`` regions that do not; no image is in both pools. The result is empty if a side has fewer
+    This is Algorithm 1 of the Bongard-HOI supplement; a problem shows no image twice. The name of the ``concept`` and
+    the seed in ``how`` determine the sample. No image may be in both pools. The result is empty if a pool has fewer
     than seven images.
     """
     if min(len(positives), len(negatives)) < SIDE:
@@ -427,11 +427,11 @@ class Seen:
 
     @classmethod
     def holding_out(cls, classes: HoiClasses, share: float, seed: int) -> Seen:
-        """Return the words of a dataset without a random fraction ``share`` of the verbs and of the objects."""
+        """Return the words of a dataset except a random fraction ``share`` of the verbs and of the objects."""
         return cls(_kept(classes.verbs, share, _VERBS + seed), _kept(classes.objects, share, _OBJECTS + seed))
 
     def groups(self, concepts: Concepts, objects: tuple[str, ...]) -> Indices:
-        """Return the (C,) index in :data:`GROUPS` of each concept; -1 if only some of its merged actions are seen."""
+        """Return the (C,) index in :data:`GROUPS` of each concept; -1 if some of its verbs are seen, others unseen."""
         known = [len(verbs & self.verbs) / len(verbs) for verbs in concepts.verbs]
         unseen_object = [objects[o] not in self.objects for o in concepts.object]
         number = np.array([o + 2 * (k == 0) for o, k in zip(unseen_object, known, strict=True)], np.int64)
@@ -509,15 +509,16 @@ def build_problems(
 
     Positives show a concept. Negatives show its object with another action, in images that show the concept nowhere.
     Actions that are similar by ``similarity`` are merged. ``seen`` are the words that training problems may show; all
-    words if None. For part "train", concepts that training problems may not show are left out.
+    words if None. Left out are merged concepts of seen and unseen actions, and for part "train" all concepts that
+    training problems may not show.
     """
     found = curate(truth, similarity, curation or Curation())
     concepts, objects = found.concepts, truth.classes.objects
     group = np.zeros(len(concepts), np.int64) if seen is None else seen.groups(concepts, objects)
     if seen is not None:
-        found = without(found, group < 0, "merged concepts with seen and unseen actions dropped")
+        found = drop_concepts(found, group < 0, "merged concepts with seen and unseen actions dropped")
         if part == "train":
-            found = without(found, ~seen.trains(concepts, objects), "concepts outside the training words dropped")
+            found = drop_concepts(found, ~seen.trains(concepts, objects), "concepts outside the training words dropped")
     image = found.regions.image.astype(np.int64)
     of_object = [np.flatnonzero(found.regions.object == o) for o in range(len(objects))]
     sampled = []

@@ -102,12 +102,12 @@ class Problems:
         return [(self.regions.verbs[v], self.regions.objects[o]) for v, o in zip(verb, object_, strict=True)]
 
     def select(self, chosen: Sequence[int] | Indices | Mask) -> Problems:
-        """Return only the problems ``chosen`` by a mask or by indices, with the same regions and groups."""
+        """Return the problems ``chosen`` by a mask, or by indices in this order, with the same regions and groups."""
         keep = np.asarray(chosen)
         return Problems(self.regions, self.positives[keep], self.negatives[keep], self.groups, self.group[keep])
 
     def counts(self) -> dict[str, tuple[int, int, int]]:
-        """Return the number of concepts, of problems and of images of each group, by group name."""
+        """Return {group: number of (concepts, problems, images)}; groups without problems are included."""
         counts = {}
         for number, name in enumerate(self.groups):
             in_group = self.group == number
@@ -149,9 +149,9 @@ def read_problems(*paths: str | Path) -> Problems:
     """Read problem files, gzip-compressed or not, and return all problems in the order of the files.
 
     The group of a file is the part of its name like ``seen_obj_unseen_act``, or else the name of the file. Groups are
-    in the order of :data:`GROUPS`, then other groups. Raise InputError for a file given twice, or with the place of an
-    invalid problem: not seven pictures per side, boxes without area, positives of several concepts, or a negative that
-    shows another object or the concept.
+    in the order of :data:`GROUPS`, then other groups. Raise InputError for a file given twice, a file without problems,
+    or an invalid problem, naming its index: not seven pictures per side, boxes without area, positives of several
+    concepts, or a negative that shows another object or the concept.
     """
     real = [Path(path).resolve() for path in paths]
     for number, path in enumerate(paths):

@@ -39,7 +39,7 @@ class Counting:
     """Options that decide which predictions count in a picture (a crop of an image).
 
     Attributes:
-        region: "crop" for predictions that lie in the crop, "image" for all predictions of the image.
+        region: "crop" for predictions with at least half of each box in the crop, "image" for all of the image.
         top: number of predictions that count per picture, those with the highest scores; predictions that tie with the
             last of these also count.
         min_score: lowest score of a prediction that counts.
@@ -62,7 +62,7 @@ class Detections:
         region: (d,) region of each detection, ascending.
         interaction: (d,) index of each detection's (verb, object) pair among u distinct pairs.
         verb, object: (u,) words of each distinct pair, as indices into ``verbs`` and ``objects``.
-        named: (n,) whether the predictions list the region's image.
+        named: (n,) whether the region's image is among the images of the predictions, with or without triplets.
     """
 
     region: Indices
@@ -323,7 +323,7 @@ class Accuracy:
 def accuracy(problems: Problems, answers: Answers) -> Accuracy:
     """Return the accuracy of the answers to ``problems``, which must not be empty.
 
-    Intervals are percentiles of the accuracy over random samples, with replacement, of the concepts of each group.
+    Intervals are 95 % percentile intervals over random samples, with replacement, of the concepts of each group.
     """
     groups, drawn = {}, []
     for number, name in enumerate(problems.groups):
@@ -380,7 +380,7 @@ class OracleScore(Document, frozen=True, kw_only=True):
 
     @classmethod
     def from_accuracy(cls, found: Accuracy) -> OracleScore:
-        """Return an accuracy as a JSON document."""
+        """Return an accuracy in the form of the JSON output."""
         return cls(average=found.average, interval=found.interval, groups=[*found.groups.values()])
 
 
@@ -398,7 +398,7 @@ class BongardScore(Document, frozen=True):
 
     @classmethod
     def from_report(cls, report: BongardReport) -> BongardScore:
-        """Return a report as a JSON document."""
+        """Return a report in the form of the JSON output."""
         counts = report.problems, report.concepts, report.images, report.named_images
         oracle, soft = map(OracleScore.from_accuracy, (report.oracle, report.soft_oracle))
         return cls(str(report.signature), *counts, oracle, soft, list(report.notes))
@@ -464,7 +464,7 @@ def score_problems(
 
 
 def digest(problems: Problems) -> str:
-    """Return a hash (8 hex digits) of everything in problems that can change a metric."""
+    """Return a hash (8 hex digits) of all that can change a metric: images, crops, concepts and groups of problems."""
     regions, rows = problems.regions, problems.rows
     found = hashlib.sha256("\n".join(regions.images).encode())
     hashes = [int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "little") for name in problems.groups]

@@ -42,7 +42,7 @@ class Attack(NamedTuple):
     Attributes:
         name, about: name and description of the change.
         changes: per variant, a function that maps predictions and ground truth to new predictions; a single variant
-            is called "". For each protocol, the variant with the largest gain counts.
+            is called "". Per protocol, only the variant with the largest gain in mF1 (exact labels: mAP) is reported.
     """
 
     name: str
@@ -179,7 +179,7 @@ class Attacked(Document, frozen=True):
     Attributes:
         figures: metrics after the attack.
         gains: changes of the metrics by the attack.
-        variant: amount and score of the lines that the attack added; empty for an attack without variants.
+        variant: name of the reported variant: number and score of added predictions; "" for a single variant.
     """
 
     figures: AuditFigures
@@ -219,7 +219,7 @@ def audit(
     Args:
         predictions: predicted triplets with scores in 0..1.
         similarity: name of a built-in map or baseline, folder of a map, or "dataset" for the benchmark's own map.
-        watch: function that wraps the list of steps, such as ``tqdm``, to show progress.
+        watch: function like ``tqdm`` that wraps the list of steps (None, then each attack), to show progress.
 
     Returns:
         Metrics under the benchmark's default exact-label protocol and the protocols of :data:`AUDITED`.

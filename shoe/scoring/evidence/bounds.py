@@ -267,10 +267,10 @@ def false_positives(scorer: Scorer, similarities: HoiSimilarity, unmatched: Indi
 
 
 def other_class(scorer: Scorer, guess: HoiSimilarity, unmatched: Indices, today: FalsePositives) -> FalsePositives:
-    """Return the class in which each unmatched prediction counts as a false positive if unrated pairs are guessed.
+    """Return the class in which each unmatched prediction counts as a false positive under the similarities ``guess``.
 
-    The nearest class in ``today`` keeps its similarity under the map as it is, even if the guess is higher, so that
-    another class can become the nearest. With ``fp-scope=image``, all similarities are those of the guess.
+    With ``fp-scope=dataset``, the class ``today.nearest`` keeps its similarity ``today.sigma`` under the unchanged map,
+    even if the guess is higher, so that another class can become the nearest.
     """
     if scorer.options.fp_scope != "dataset" or not scorer.counted.any():
         return false_positives(scorer, guess, unmatched)
@@ -287,8 +287,9 @@ class OpenScore:
     Attributes:
         scorer: scorer in which unrated pairs are 0.
         imputation: similarities, with bounds and guesses for unrated pairs.
-        today: false positives under the map as it is.
-        other: false positives if unrated pairs have guessed similarities.
+        matches: possible matches of the evaluated predictions.
+        today: false positives under the unchanged map.
+        other: false positives if unrated pairs have guessed similarities; see :func:`other_class`.
     """
 
     scorer: Scorer
@@ -299,9 +300,9 @@ class OpenScore:
 
     @classmethod
     def from_scorer(cls, scorer: Scorer, imputation: Imputation, rows: Indices) -> OpenScore:
-        """Evaluate the predictions in ``rows``.
+        """Return the possible results for the predictions in ``rows``.
 
-        ``scorer`` uses the similarities ``imputation.low``, but the pairs ``near`` of a scorer with the map as it is.
+        ``scorer`` must have the similarities ``imputation.low``, and ``near`` of a scorer with ``imputation.today``.
         """
         matches = PossibleMatches.from_scorer(scorer, imputation, rows)
         today = false_positives(scorer, imputation.today, matches.unmatched)
@@ -309,7 +310,7 @@ class OpenScore:
         return cls(scorer, imputation, matches, today, other)
 
     def mean_bounds(self, ap: tuple[Floats, Floats]) -> list[float | None]:
-        """Return the lowest and the highest SHOE-mAP, from the (K,) lowest and the (K,) highest AP of each class."""
+        """Return [lowest, highest] SHOE-mAP: means of the (K,) lowest and (K,) highest AP; None without a class."""
         return [mean_over(values, self.scorer.in_mean) for values in ap]
 
 

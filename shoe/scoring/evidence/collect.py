@@ -74,7 +74,9 @@ class CalibrationReport(Document, frozen=True):
 
 
 def calibration(entries: Entries, bins: int = BINS, protocol: str = "", signature: str = "") -> Calibration:
-    """Return the calibration of ranked entries; ``protocol`` and ``signature`` are copied into the result.
+    """Return the calibration of ranked entries in ``bins`` score intervals of equal width.
+
+    ``protocol`` and ``signature`` are copied into the result.
 
     Example:
         >>> from shoe.scoring.entries import Interpolation, AveragingRule, Ties

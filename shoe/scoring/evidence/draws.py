@@ -71,7 +71,7 @@ class Imputation:
 
 
 def imputation_of(task: Task, today: HoiSimilarity, options: SemanticOptions) -> Imputation | None:
-    """Return the imputed similarities of a task; None if it has no source, all pairs are rated, or unrated=drop."""
+    """Return imputed similarities of a task; None if ``today`` has no source, all pairs are rated, or unrated=drop."""
     source = today.source
     if source is None or options.unrated == "drop":
         return None
@@ -142,9 +142,9 @@ class SensePairs:
     Attributes:
         class_senses: (C,) sense IDs of classes.
         synsets: (S,) sense IDs of predicted words, ascending.
-        kind: (C, S) row of ``_KINDS`` that describes the use of each pair in the predictions.
+        kind: (C, S) index in ``_KINDS``: whether a match uses the pair, and how likely its word has this sense.
         unrated: (C, S) whether each pair is unrated, and a rating could change the similarity of a match.
-        rated: (n, 3) kind, predicted level (0 to 15) and word of each rated pair.
+        rated: (n, 3) kind, level (index 0 to 15 of the predicted distribution) and word of each rated pair.
         found: (n,) rating of each rated pair, 0..4.
         word: (S,) index of the first predicted word that has each sense.
     """
@@ -163,8 +163,8 @@ class SensePairs:
     ) -> SensePairs:
         """Collect all pairs; those of a word that has the class's own sense count neither as rated nor as unrated.
 
-        ``source`` has the ratings; ``learned`` has levels that were predicted without the pair's own rating. ``row``
-        and ``word`` are the (n,) class sense and predicted word of each comparison behind a match.
+        ``source`` has the ratings; ``learned`` has the level of each pair, predicted without the pair's own rating.
+        ``row`` and ``word`` are the (n,) indices of the class sense and predicted word compared in each match.
         """
         level = learned.levels_of(lookups.class_senses, lookups.synsets)
         same = lookups.class_senses[:, None] == lookups.synsets
@@ -196,10 +196,7 @@ class SensePairs:
         )
 
     def kind_and_word(self, class_senses: Ints, senses: Ints) -> tuple[Indices, Indices]:
-        """Return the (n,) kind and (n,) word of n pairs of sense IDs.
-
-        Pairs that are not in this table have kind 0, and a word index that no other sense has.
-        """
+        """Return (n,) kind and (n,) word of n pairs of sense IDs; other pairs have kind 0, and a new word per sense."""
         row, column = np.full((2, len(lexicon())), -1)
         row[self.class_senses], column[self.synsets] = np.arange(len(self.class_senses)), np.arange(len(self.synsets))
         at = row[class_senses], column[senses]
@@ -209,9 +206,9 @@ class SensePairs:
         return kind, word
 
     def adapt(self, ratings: Shares, rng: np.random.Generator) -> Floats:
-        """Return the (kinds, L, 5) rating probabilities of each kind and level.
+        """Return the (kinds, L, 5) probabilities of ratings 0 to 4 for each kind and level.
 
-        They are the (L, 5) probabilities ``ratings``, fitted to the rated pairs, whose words get random weights.
+        The (L, 5) probabilities ``ratings`` are adapted to the rated pairs, weighted by a random weight per word.
         """
         kind, level, word = self.rated.T
         weight = rng.standard_exponential(int(word.max(initial=0)) + 1)[word]
@@ -331,8 +328,8 @@ class SampledMap(ImputedBase):
 def interval(report: Report) -> Interval | None:
     """Return the predictive intervals of the SHOE metrics if all pairs were rated.
 
-    Return None without SHOE, without predicted ratings, if all pairs used are rated, or under ``unrated=drop``, because
-    this option makes the evaluated predictions depend on the ratings. Takes DRAWS times as long as scoring.
+    Return None without SHOE, without predicted ratings in the map, if no match uses an unrated pair, or under
+    ``unrated=drop``, where ratings decide which predictions are evaluated. Takes DRAWS (8) times as long as scoring.
     """
     similarities, result = report.similarities, report.semantic
     if similarities is None or result is None or result.options.unrated == "drop":

@@ -35,10 +35,10 @@ _ORDERS = 10
 
 
 def order_spans(report: Report) -> dict[str, tuple[float, float]]:
-    """Return the lowest and highest mAP (0..1) per protocol, over the order of the file and ten random orders.
+    """Return {protocol: (lowest, highest) mAP} over the order of the files and ten random orders.
 
-    mAP is SHOE-mAP for the SHOE protocol. Protocols whose mAP is the same in all orders are left out. Each order takes
-    as long as scoring.
+    Images, predictions and ground truths are shuffled. Protocols whose mAP (SHOE: SHOE-mAP) is the same in all orders
+    are left out. Takes ten times as long as scoring.
     """
     strict = [r.options for r in report.strict_results if r.tied_share and r.options.ties is not Ties.EXPECTED]
     semantic = report.semantic.options if report.semantic and not report.semantic.options.order_free else None
@@ -282,7 +282,7 @@ class Wording(Document, frozen=True):
         count: number of predictions.
         matched: number of predictions matched with a ground truth for SHOE-mAP.
         earned: credit gained: sum of the similarities in these matches, without matches whose words name the class.
-        lost: credit lost: sum of 1 - similarity over these matches.
+        lost: credit lost: sum of 1 - similarity over all these matches.
         nearest_class: most similar class, "verb object".
         similarity: similarity to ``nearest_class``, 0..1.
         compared_with: most frequent class of the matched ground truths, or ``nearest_class`` without a match.
@@ -301,10 +301,10 @@ class Wording(Document, frozen=True):
 
 
 def wordings(report: Report, most: int | None = None) -> tuple[Wording, ...]:
-    """Return the distinct (verb, object) words of predictions, ordered by lost or gained credit; empty without SHOE.
+    """Return the distinct (verb, object) words of predictions, by descending credit (lost or gained); () without SHOE.
 
-    With ``most``, return at most this number, without words that name a class: the words that lost most credit (half of
-    ``most``), then the words that gained most.
+    With ``most``, return at most this number, without words that name a class, and without lost or gained credit under
+    0.05: at most half (rounded up) are the words that lost most credit, then follow the words that gained most.
 
     Example:
         >>> import shoe, shoe.demo
@@ -401,10 +401,10 @@ class Nearest:
     similarity: Floats
 
     def by_similarity(self, ap: Mapping[str, Floats]) -> list[Range]:
-        """Return the mean AP of the unseen classes in each range of similarity to the nearest seen class.
+        """Return the mean AP of the unseen classes in each range of ``EDGES``, by similarity to the nearest seen class.
 
         ``ap`` contains the (K,) AP of the classes for each protocol, by its name; NaN is left out of the mean.
-        A protocol without a value in a range is missing in the ``map`` of this range.
+        A protocol without a value in a range is missing in its ``map``; a range may have no class.
         """
         ranges = []
         for low, high in pairwise(EDGES):

@@ -182,7 +182,7 @@ def best_first(
 def in_order(
     criteria: Sequence[Floats], truth: Indices, prediction: Indices, truth_order: Order, prediction_order: Order
 ) -> Indices:
-    """Return the (c,) indices of the pairs from best to worst; arguments as in :func:`best_first`."""
+    """Return the (c,) indices of the pairs from best to worst, as :func:`best_first` chooses them (same arguments)."""
     order = np.lexsort([-values for values in reversed(criteria)])
     new = np.logical_or.reduce([first_of_each(values[order]) for values in criteria])
     tied = order[~new | ~np.append(new[1:], True)]

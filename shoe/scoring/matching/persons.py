@@ -25,7 +25,7 @@ class PersonMatches:
         truth: annotated persons.
         image: (n,) ground-truth image of each predicted person; -1 for an unknown image.
         person: (n,) annotated person with the largest IoU (the first if equal); -1 on an image without persons.
-        iou: (n,) IoU of the two person boxes.
+        iou: (n,) IoU of the two person boxes; 0 without an annotated person.
         empty: (b,) whether each predicted role box stands for "no box": all zeros, or all NaN.
     """
 

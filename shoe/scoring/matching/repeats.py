@@ -69,11 +69,11 @@ class Suppression:
 
 
 def greedily_kept(later: Indices, earlier: Indices, index: Indices) -> Mask:
-    """Return (n,) whether each element is kept; an element close to an earlier kept element of its group is removed.
+    """Return (n,) whether each element is kept: elements too close to an earlier kept element are removed.
 
     Args:
-        later, earlier: (c,) the two elements of each close pair, in the order of their group.
-        index: (n,) index of each element in its group, from 0.
+        later, earlier: (c,) indices of the two elements of each pair that is too close, both in one group.
+        index: (n,) position of each element in its group, from 0, best first.
     """
     later_index = index[later]
     if (later_index[1:] < later_index[:-1]).any():
@@ -88,7 +88,7 @@ def greedily_kept(later: Indices, earlier: Indices, index: Indices) -> Mask:
 
 
 def repeated(table: Interactions, rows: Indices) -> Indices:
-    """Return the rows, of the (r,) ascending ``rows``, whose triplet repeats another row: same image, boxes and words.
+    """Return those of the ascending ``rows`` that repeat another of them: same image, boxes and words.
 
     Of equal triplets, the row with the highest score (the first row if scores are equal) is the original, not a repeat.
     """
@@ -108,7 +108,7 @@ def repeated(table: Interactions, rows: Indices) -> Indices:
 def near_repeats(
     table: Interactions, rows: Indices, wanted: Mask, group: Indices, coordinates: CommonCoordinates, rule: OverlapRule
 ) -> Indices:
-    """Return the ascending rows that nearly repeat a better row; near repeats outside of ``wanted`` may be missing.
+    """Return the ascending rows that nearly repeat a better row: all such rows in ``wanted``, and perhaps others.
 
     A near repeat has the same meaning as a better row that is no near repeat itself, and both boxes of the two rows
     overlap. A row is better if its score is higher or, with equal scores, if its words and boxes sort earlier.

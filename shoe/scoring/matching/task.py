@@ -237,7 +237,7 @@ class Task:
 
     @cached_property
     def image_rows(self) -> tuple[Indices, Indices]:
-        """(m,) first row and (m,) number of the predictions on each ground-truth image."""
+        """(m,) first row and (m,) number of the predictions on each ground-truth image; 0 without predictions."""
         first, count = np.zeros((2, len(self.truth.interactions.images)), np.int64)
         known = self.truth_image >= 0
         first[self.truth_image[known]] = self.predictions.offsets[:-1][known]
