@@ -78,9 +78,9 @@ def check_range(
 def check_boxes(
     path: str | Path, place_of: PlaceOf, field: str, index: Indices, counts: Indices, wrong: Mask | None = None
 ) -> None:
-    """Raise InputError for the first of n triplets whose ``index`` is not the index, from 0, of a box of its image.
+    """Raise InputError for the first of n triplets whose ``index`` refers to no box of its image; boxes count from 0.
 
-    ``wrong`` is an (n,) mask of invalid indices, which replaces this rule.
+    ``wrong``, an (n,) mask of invalid indices, replaces this rule if given.
     """
     limit = counts[place_of[1]]
     if (row := first_true((index < 0) | (index >= limit) if wrong is None else wrong)) is not None:

@@ -31,12 +31,12 @@ def load_runs(
     reports: dict[str, Report] | None = None,
     progress: Callable[[str], None] = lambda _: None,
 ) -> list[Run]:
-    """Return one run per file, in the order of the files: saved runs are read, prediction files are scored.
+    """Return the runs of the files, in the order of the files: saved runs are read, prediction files are scored.
 
     Args:
         scoring: ground truth and options, for prediction files; saved runs are checked against a given ground truth.
-        no_confidence: whether each prediction file with different scores yields a second run, with all scores set to 1.
-        bounds: whether score intervals over unrated pairs are computed.
+        no_confidence: whether a prediction file with different scores also yields a second run, with all scores 1.
+        bounds: whether intervals of SHOE-mAP and SHOE-mF1 over the unrated pairs of word senses are computed.
         reports: dict to which the report of each scored run is added, by name of the run.
     """
     from shoe.scoring import evidence

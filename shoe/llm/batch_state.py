@@ -133,7 +133,10 @@ class Supply:
 
 
 def batches_in(events: Iterable[Mapping[str, Any]]) -> tuple[dict[str, OpenBatch], set[str]]:
-    """Return ({digest: batch} of the batches that have not ended, IDs of ended batches) from events in a ledger."""
+    """Return ({digest: batch} of prepared batches that have not ended, IDs of ended batches) from a ledger's events.
+
+    ``file`` or ``batch`` of a batch that is not yet uploaded or started is None. An ended batch without ID has ID "".
+    """
     running: dict[str, OpenBatch] = {}
     ended: set[str] = set()
     for event in events:

@@ -74,8 +74,9 @@ def bound_of(sampling: Mapping[str, Any]) -> int | None:
 def most_usage(sampling: Mapping[str, Any], size: int, questions: int) -> Usage:
     """Return an upper bound of the tokens of a request with ``size`` bytes of text and this number of questions.
 
-    A text has at most as many tokens as bytes. The output is bounded by ``sampling``, the sampling parameters; if they
-    set no limit, it is only estimated (64 tokens plus 16 per question), and a reasoning model may use more.
+    The input has at most one token per byte, and 256 for the chat template and a JSON schema. The output is bounded by
+    ``sampling``, the sampling parameters; if they set no limit, it is only estimated (64 tokens plus 16 per question),
+    and a reasoning model may use more.
     """
     bound = bound_of(sampling)
     answer = ANSWER_TOKENS + ANSWER_TOKENS_PER_QUESTION * questions if bound is None else bound

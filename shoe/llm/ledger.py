@@ -197,7 +197,7 @@ class Ledger:
 
     @property
     def asking_again(self) -> list[str]:
-        """States ("unparsable", "refused") whose questions are being asked again, by the latest event; [] for none."""
+        """States ("unparsable", "refused") whose questions are now being asked again; [] if none are."""
         events = [event for event in self.events if event["event"] in (ASK_AGAIN, ASKED_AGAIN)]
         return events[-1].get("states", []) if events else []
 
@@ -339,7 +339,7 @@ def _with_exponent_signs(value: Any) -> Any:
 
 
 def comparable(identity: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an identity without the settings that cannot change a usable answer: URL, batch mode, token limits."""
+    """Return a model's settings without those that cannot change a usable answer: URL, batch mode, token limits."""
     found = {name: value for name, value in identity.items() if name != "base_url"}
     for name, left_out in (("settings", ("base_url",)), ("sampling", BOUNDS)):
         if name in found:

@@ -48,8 +48,8 @@ class Writer:
     def append(self, line: bytes) -> None:
         """Append a line; raise InputError, and leave the ledger unchanged, if the line cannot be written.
 
-        Exception: when the disk becomes full, the line is written into space reserved for this purpose before
-        InputError is raised. Lines appended afterwards, such as answers in flight, use this space, too.
+        When the disk becomes full, however, the line is written into space reserved for this purpose before InputError
+        is raised. Lines appended afterwards, such as answers in flight, use this space, too.
         """
         with self._changed:
             if self._error is not None:

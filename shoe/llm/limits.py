@@ -159,7 +159,7 @@ class Gate:
         self.window = max(min(self.window, self.in_flight) / 2, 1.0)
 
     def back_off(self) -> None:
-        """Pause if only one request at a time is allowed: 0.5 s, doubled at each call up to 30 s, until an answer."""
+        """If only one request at a time is allowed, pause: 0.5 s, doubled at each call up to 30 s; answers reset it."""
         if self.window == 1.0:
             self.pause(self._breath)
             self._breath = min(2 * self._breath, _LONGEST_BREATH)

@@ -188,9 +188,10 @@ class Answers:
         return merge(self.path, self._identity, parsed, say, self._beside)
 
     def plan(self, questions: Questions, *, probabilities: bool = True) -> RunSize:
-        """Return the number of questions, and upper bounds on tokens and cost of the unanswered; send nothing.
+        """Estimate tokens and cost of the questions with no answer here or in the cache; send nothing.
 
-        The cost is None for a model on this machine or without a price. ``probabilities`` is as in :meth:`ask`.
+        Input: one token per 4 bytes of text, 3,000 per image; output: as many as allowed. The cost is None for a model
+        on this machine or without a price. ``probabilities`` is as in :meth:`ask`.
         """
         self._ledger.refresh()
         cached = {entry["keys"][0] for entry in self._cached(questions, probabilities)}

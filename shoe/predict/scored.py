@@ -238,14 +238,14 @@ class Ceiling(Document, frozen=True, kw_only=True):
 
 
 class Questions(Document, frozen=True):
-    """Numbers of questions and recorded answers, and upper bounds on tokens and cost of the remaining questions.
+    """Numbers of questions and recorded answers, and estimates of tokens and cost of the remaining questions.
 
     Attributes:
         total: number of distinct questions.
         known: number of questions with an answer or a refusal, in the file of answers or in the user's cache.
-        text_tokens: upper bound on the input tokens of the questions without an answer, with 3,000 tokens per image.
-        answer_tokens: upper bound on the output tokens of the questions without an answer.
-        cost: upper bound on the cost of these tokens; absent for a model on this machine.
+        text_tokens: input tokens of the questions without an answer: one per 4 bytes of text, and 3,000 per image.
+        answer_tokens: highest number of output tokens of these questions.
+        cost: cost of these tokens; absent for a model on this machine.
         cached: number of the known answers that are only in the user's cache.
     """
 

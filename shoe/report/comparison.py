@@ -153,12 +153,12 @@ class Compared(Document, frozen=True, kw_only=True):
     Attributes:
         name: name of the model.
         signature: settings that produced the metrics.
-        predictions, predictions_sha: number of predictions, and a digest of them.
+        predictions, predictions_sha: number of predictions, as text, and a digest of them.
         figures: metrics with a value, by key: "strict:PROTOCOL:full", ":rare" and ":non_rare"; "semantic:map", ":mf1",
             ":gt_miss_rate" and ":prediction_miss_rate"; and others (:meth:`shoe.comparison.run.Run.figures`).
         gain: SHOE-mAP minus the strict mAP of the first protocol.
         raters: SHOE-mAP with the ratings of each rater of the similarity map alone.
-        map_interval: with ``--bounds``, the 90 % interval of SHOE-mAP if all pairs were rated.
+        map_interval: with ``--bounds``, the 90 % interval of SHOE-mAP if all pairs of word senses were rated.
         absent: for each part that could not be measured, the reason.
     """
 

@@ -169,7 +169,10 @@ _HEADINGS = {
 
 
 def print_audit(found: Audit, to: Console) -> None:
-    """Print a table per protocol, with metrics and the points that each attack adds, and descriptions of attacks."""
+    """Print, per protocol, a table of metrics and of the points that each attack adds to them; describe the attacks.
+
+    An attack is a change of the predictions that adds no information about any image.
+    """
     title = "points that each attack on the file adds to a metric"
     print_line(to, f"{title}; a sound metric gains nothing from any attack")
     for protocol, honest in found.protocols.items():

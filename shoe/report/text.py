@@ -115,7 +115,7 @@ def table(*columns: str, names: int = 1, rows: Iterable[Iterable[str | Text]] = 
 
 
 def table_of_models(first: str, *columns: str) -> Table:
-    """Return a table with a row per model, headed ``first``, with columns close together; long names wrap."""
+    """Return an empty table for a row per model: ``first`` heads the names, columns are close, long names wrap."""
     made = table(first, *columns)
     made.padding = (0, 0, 0, 0)
     made.columns[0].no_wrap, made.columns[0].overflow = False, "fold"

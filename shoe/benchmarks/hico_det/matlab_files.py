@@ -138,9 +138,9 @@ _SPLITS = ("test", "train")
 def read_image_labels(
     path: str | Path, images: Sequence[str], classes: HoiClasses, benchmark: Benchmark
 ) -> NDArray[np.int8]:
-    """Return the (K, m) ``ImageLabel`` of K classes in m images; ``benchmark`` has the class order of the file.
+    """Return the (K, m) ``ImageLabel`` of ``classes`` in ``images``; ``benchmark`` has the class order of the file.
 
-    Raises InputError if the file is damaged, or has no labels for an image or class.
+    NaN is UNKNOWN. Raises InputError if the file is damaged, or does not list one of the images or classes.
     """
     numbering = benchmark.classes
     data = read_bytes(path)

@@ -338,7 +338,7 @@ def _answer_all(model: "VisionModel", batch_size: int, asks: Iterator[Ask], reco
 
 
 def batched_by_images(asks: Iterator[Ask], size: int) -> Iterator[list[Ask]]:
-    """Yield batches of at most ``size`` questions; ``size / 2`` or more on equal images form a batch of their own."""
+    """Yield batches of at most ``size`` next questions: those on equal images if these are at least ``size / 2``."""
     waiting: list[Ask] = []
     while waiting := [*waiting, *islice(asks, size - len(waiting))]:
         alike = len(next(list(group) for _, group in groupby(waiting, lambda ask: ask.digests)))

@@ -70,7 +70,10 @@ def reference(study: StudyRatings, fit: Reference) -> Figure:
 
 
 def ceilings(found: StudyReport) -> Figure:
-    """Draw the rank correlation of people (at most 40) and raters of a map with the mean rating of the other people."""
+    """Draw Spearman's rho of each person's ratings (at most 40 people) with the mean rating of the other people.
+
+    With ``found.beside``, the raters of a similarity map are drawn too, compared with the mean rating of all people.
+    """
     if found.beside is None:
         rows = [(name, True, rater.ceiling) for name, rater in found.raters.items()]
     else:
