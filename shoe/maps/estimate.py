@@ -42,7 +42,7 @@ class Range(Document, frozen=True):
         return cls(value, value, value)
 
     def each(self, change: Callable[..., float], *others: Range) -> Range:
-        """Return ``change`` of the low values of this range and ``others``, of the likely, and of the high values."""
+        """Apply ``change`` to the low values of this range and ``others``, to the likely, and to the high values."""
         return Range(*map(change, *((one.low, one.likely, one.high) for one in (self, *others))))
 
     def __mul__(self, other: Range | float) -> Range:

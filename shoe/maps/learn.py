@@ -307,7 +307,8 @@ class RatingGrid:
     Attributes:
         values: (m,) combined rating of each pair, 0 to 4; the n rated pairs come first.
         shares: (n, 5) weighted fraction of the raters that gave a pair each rating 0 to 4.
-        own: (m,) mask of the pairs that the map rates itself; False for other pairs of the map that it extends.
+        own: (m,) mask of the pairs rated in the map's own files; False for pairs from the map that it extends, and for
+            assumed zeros.
         classes, senses: (C,) IDs of the class senses, and (S,) IDs of the senses.
         row, column: (m,) row and column of each pair in the grid.
         predicted_classes: (P,) IDs of the class senses whose ratings the map needs: those of its dataset and of its own
@@ -378,7 +379,7 @@ class RatingGrid:
         return lambda row, column: np.clip(trees.predict(features(row, column)), 0, HIGHEST)
 
     def with_reversed(self, test: Mask) -> Mask:
-        """Return the (m,) mask of the pairs in the (m,) mask ``test``, and of the same pairs in the other direction."""
+        """Return the (m,) mask of the pairs in the (m,) mask ``test``, and of the reversed pairs (sense and class)."""
         classes, senses = self.classes[self.row], self.senses[self.column]
         return np.asarray(test | np.isin(pair_keys(senses, classes), pair_keys(classes[test], senses[test])))
 

@@ -68,10 +68,10 @@ def object_neighbours(classes: Synsets, steps: int = STEPS) -> tuple[Indices, Sy
 
 
 def verb_vocabulary(classes: Synsets) -> Synsets:
-    """Return the ascending IDs of the verb senses to compare with the verb classes, by the rule ``VERB_RULE``.
+    """Return the ascending IDs of the verb senses to compare with the verb classes, given the IDs of class senses.
 
-    The class senses are included. For a lexicon other than WordNet, return all its verb senses, because such lexicons
-    contain only the verbs of one domain.
+    These are the senses in the lexicographer files BODILY, the tagged senses in MIXED, and the senses at most two
+    hypernym or hyponym links from a class sense. In a lexicon other than WordNet, these are all verb senses.
     """
     words = lexicon()
     verbs = range(words.nouns, len(words))
@@ -91,8 +91,8 @@ def is_tagged(sense: int, part: Part) -> bool:
 def within(synsets: Synsets, steps: int) -> tuple[Indices, Synsets]:
     """Return the senses that are at most ``steps`` hypernym or hyponym links from each of the given synsets.
 
-    The result is n pairs: the (n,) index into ``synsets``, ascending, and the (n,) ID of a sense near this synset. Each
-    synset is near itself.
+    The result is n pairs: the (n,) index into ``synsets``, ascending, and the (n,) ID of a sense that is near this
+    synset; each synset is near itself.
     """
     first, neighbour = _links()
     found = frontier = distinct(_join(np.arange(len(synsets)), synsets))
@@ -201,7 +201,7 @@ def plan_dataset(classes: HoiClasses, *, steps: int = STEPS) -> dict[Part, Plan]
 def plan_needed(
     classes: HoiClasses, predictions: Sequence[Interactions], *, object_words: ObjectWords = "phrase-first"
 ) -> dict[Part, Plan]:
-    """Plan the pairs that are looked up when ``predictions`` are scored (``NEEDED_RULE``), per part of speech.
+    """Plan all pairs of a class sense and a possible sense of a word in ``predictions``, per part of speech.
 
     ``object_words`` is the protocol option that selects the senses of object words; raise OptionError if it is unknown.
     """
@@ -212,7 +212,7 @@ def plan_needed(
 def needed_senses(
     predictions: Sequence[Interactions], object_words: ObjectWords = "phrase-first"
 ) -> dict[Part, Synsets]:
-    """Return the ascending IDs of all senses of the words in predicted triplets, by part of speech."""
+    """Return the ascending IDs of all possible senses of the words in predicted triplets, by part of speech."""
     found: dict[Part, Synsets] = {}
     for part in POS:
         used = [(getattr(table, f"{part}s"), np.unique(getattr(table, part)).tolist()) for table in predictions]
@@ -290,7 +290,7 @@ _PLAIN_WORDS = re.compile(r"[\w ,.&'’()/+-]{1,60}")
 
 
 def is_refused(words: str) -> bool:
-    """Return whether predicted words might manipulate a rater: over 60 characters, unusual characters, or a rating."""
+    """Return whether words could manipulate a rater: over 60 characters, unusual characters, or text like a rating."""
     return not _PLAIN_WORDS.fullmatch(words) or read_text(words, [""])[0] >= 0
 
 

@@ -79,8 +79,8 @@ class Question:
 def ids_of(keys: Sequence[bytes]) -> tuple[str, ...]:
     """Return the IDs by which an answer refers to the questions of a request, given the questions' answer keys.
 
-    IDs are not consecutive: if a model skips a pair, the answer about the next pair cannot be mistaken for the answer
-    about the skipped pair. IDs have three digits, or nine for over 100 questions, so that no ID looks like a rating.
+    IDs are distinct and derived from the keys. They have three digits, or nine for over 100 questions, and are not
+    consecutive, so that an ID is not mistaken for a rating, or for the ID of a pair that the model skipped.
     """
     least = 100 if len(keys) <= 100 else 100_000_000
     taken: dict[int, None] = {}

@@ -85,7 +85,7 @@ class RaterEntry(msgspec.Struct, frozen=True):
 class Header(msgspec.Struct, frozen=True):
     """Fields of every map.json; ``format`` is informative only.
 
-    With ``either_direction``, a rating in the extended map also counts for an unrated reversed pair.
+    With ``either_direction``, a rating in the extended map also counts for the reversed pair if that pair is unrated.
     """
 
     version: Annotated[Literal[1], _described(f"{VERSION}, the version supported by this release of shoe")]
@@ -310,7 +310,7 @@ class SimilarityMap(Similarity):
         return (self.learned_file.path.read_bytes(), self.about["learned"]) if self.learned_file else None
 
     def predicted(self, part: Part, class_senses: Ints, senses: Ints) -> Floats | None:
-        """Return (C, S) predicted similarities 0..1, NaN for a class without predictions; None if the map has none."""
+        """Return (C, S) predicted similarities 0..1, NaN for classes without any; None for a map without predictions."""
         return self.learned[part].expected(class_senses, senses) if self.learned else None
 
     @property
@@ -320,7 +320,7 @@ class SimilarityMap(Similarity):
 
     @property
     def provenance(self) -> dict[str, Any]:
-        """Fields of map.json that maps made from this map get, too, such as sources and licence of the ratings."""
+        """Fields of map.json that are copied to maps made from this map, such as sources and licence of the ratings."""
         header = {*Header.__struct_fields__} - {"either_direction", "second_senses"}
         return {name: value for name, value in self.about.items() if name not in header}
 
@@ -367,7 +367,7 @@ class SimilarityMap(Similarity):
         return ensemble_values(self.tables[part].ratings, self.ensemble, self.rater_weights)
 
     def ratings(self, part: Part, class_synset: str, synset: str) -> dict[str, int | None] | None:
-        """Return {rater: rating 0..4} of a pair, None for a missing rating; None if the pair is not in the map."""
+        """Return {rater: rating 0..4, or None for a missing rating} of a pair; None if the pair is not in the map."""
         class_sense, sense = ids_of([class_synset, synset])[:, None]
         (row,) = self.tables[part].rows_of(class_sense, sense).tolist()
         if row < 0:
@@ -494,9 +494,9 @@ def write_map(
 
 
 def clear_leftovers(folder: Path) -> None:
-    """Check that a map can be written to ``folder``, and remove what killed processes left when writing this map.
+    """Check that a map can be written to ``folder``, and remove temporary folders of killed processes next to it.
 
-    A complete map in a temporary folder is moved to ``folder`` if that is missing; all temporary folders are deleted.
+    If ``folder`` is missing, a complete map in such a temporary folder is first moved to ``folder``.
 
     Raises:
         InputError: if no map can be written to the folder.

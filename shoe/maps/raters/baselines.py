@@ -47,7 +47,7 @@ class Lexical(RaterConfig, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """Rater that converts similarities to ratings; ``thresholds`` are the lowest similarities rated 1, 2, 3 and 4."""
+    """Rater that rates by a similarity measure; ``thresholds`` are the lowest similarities for ratings 1 to 4."""
 
     measure: Similarity
     thresholds: tuple[float, ...]
@@ -107,8 +107,8 @@ class Predicted(Similarity):
     def values(self, part: Part, class_senses: Ints, senses: Ints) -> Floats:
         """Return the (C, S) predicted similarity of C senses and S senses, 0 to 1.
 
-        Predictions are for pairs with a class sense of the map, which may be in ``class_senses`` or in ``senses``. For
-        pairs without a prediction, the value is 0.
+        If the map predicts only the reversed pair (its class sense is in ``senses``), the value of the reversed pair is
+        used; for pairs without any prediction, the value is 0.
         """
         found = self.source.predicted(part, class_senses, senses)
         back = self.source.predicted(part, senses, class_senses)

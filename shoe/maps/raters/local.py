@@ -73,8 +73,8 @@ def check(config: RaterConfig, thresholds: Sequence[float] = ()) -> None:
 def batches(items: Iterable[tuple[Item, Sequence[int]]], size: int) -> Iterator[tuple[int, list[tuple[Item, Any]]]]:
     """Yield batches of token sequences that :func:`padded` pads to the same length.
 
-    ``items`` are (item, tokens) pairs. Yield the padded length, and the pairs of the batch: ``size`` pairs, or fewer in
-    the last batch of a length. A model's result for a sequence does not depend on the other sequences of its batch,
+    ``items`` are (item, tokens) pairs. Yield (padded length, items of the batch): ``size`` items, or fewer in the last
+    batch of a length. A model's result for a sequence does not depend on the other sequences of its batch,
     because the shape of the padded batch depends only on the length of the sequence.
     """
     waiting: defaultdict[int, list[tuple[Item, Any]]] = defaultdict(list)
@@ -91,7 +91,7 @@ def padded(sequences: Sequence[Sequence[int]], size: int, length: int, padding: 
     """Return token sequences as arrays of shape (size, length), each sequence padded to ``length`` tokens.
 
     Args:
-        sequences: 1 to ``size`` token sequences; missing rows are filled with the first sequence.
+        sequences: 1 to ``size`` token sequences; if fewer than ``size``, the remaining rows repeat the first sequence.
         padding: token ID of the padding.
         side: "left" or "right": where the padding is.
 
