@@ -111,7 +111,7 @@ class Source:
 
     @cached_property
     def head(self) -> list[Any]:
-        """First records, by which formats are recognised: of unparsed JSON those in the first 64 KB, else all."""
+        """First records, for recognising formats: those in the first 64 KB of JSON, or all if it is parsed already."""
         if self.kind != "document":
             return []
         records: list[Any] = []
@@ -138,7 +138,7 @@ class Source:
         return self.head[0] if self.head and isinstance(self.head[0], dict) else {}
 
     def typed(self, kind: type[T], within: str | None = None) -> list[T]:
-        """Return the records as objects of type ``kind``, from the document or from the list under its key ``within``.
+        """Return the records as objects of type ``kind``; the document or its key ``within`` is the list of records.
 
         Raises InputError naming the first record and field with another type.
         """

@@ -43,10 +43,9 @@ _TIMES, _ENOUGH, _STEP = 2, 10, 3
 
 
 def count_scales(score: Floats, image: Indices | None = None) -> tuple[int, int] | None:
-    """Return (number of scores up to 1, number of scores above 1) if these are on two scales, else None.
+    """Return (number of scores up to 1, number above 1) if scores seem to mix two scales, as 0.9 and 95 %; else None.
 
-    Examples of two scales are fractions and percent, or fractions and 0 to 10. Conditions: no score is negative, some
-    scores are between 0 and 1, some above 1, and one of the following:
+    Conditions: no score is negative, some scores are between 0 and 1, some above 1, and one of the following:
 
     - All scores from 1 to 10 are integers, unlike logits and sums of scores.
     - Many scores are just below 1, few just above 1, and many far above 1.

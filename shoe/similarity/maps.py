@@ -310,7 +310,7 @@ class SimilarityMap(Similarity):
         return (self.learned_file.path.read_bytes(), self.about["learned"]) if self.learned_file else None
 
     def predicted(self, part: Part, class_senses: Ints, senses: Ints) -> Floats | None:
-        """Return (C, S) predicted similarities 0..1, NaN for classes without any; None for a map without predictions."""
+        """Return (C, S) predicted similarities 0..1, NaN for a class without any; None if the map has none."""
         return self.learned[part].expected(class_senses, senses) if self.learned else None
 
     @property
