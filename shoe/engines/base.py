@@ -53,7 +53,7 @@ SERIAL = Engine()
 
 
 def repeated_deaths(keys: int, why: str) -> ShoeError:
-    """Return the error for workers that die repeatedly, with the number of unfinished ``keys`` and a likely reason."""
+    """Return the error for workers that die repeatedly: number of unfinished ``keys``, and likely reason ``why``."""
     unfinished = f"{pluralize(keys, 'piece')} of work unfinished"
     return ShoeError(f"{DEATHS} workers died one after the other ({why}), {unfinished}: check the available memory")
 
@@ -88,7 +88,7 @@ class Shard:
         return f"{self.number}-of-{self.count}"
 
     def holds(self, hashes: NDArray[np.uint64]) -> Mask:
-        """Return (n,) whether each item belongs to this shard, from the (n,) hashes of the items' contents."""
+        """Return the (n,) mask of the items that belong to this shard, given the (n,) hashes of their contents."""
         return np.asarray(hashes % np.uint64(self.count) == np.uint64(self.number - 1))
 
     def holds_one(self, digest: bytes) -> bool:

@@ -105,7 +105,7 @@ def cancel(folder: Folder, id_: str) -> Run:
 def change(
     folder: Folder, id_: str, name: str | None = None, visibility: Visibility | None = None, link: str | None = None
 ) -> Run:
-    """Change the name (cut to 200 characters), visibility or link of a run, and return the run; None changes nothing.
+    """Change the name (cut to 200 characters), visibility and link of a run, if not None, and return the run.
 
     Raises:
         OptionError: if the link is neither "", which removes the link, nor an address with http or https.
@@ -386,9 +386,10 @@ def check_results(folder: Folder, identity: Identity, run: Run) -> None:
 
 
 def with_results(folder: Folder, identity: Identity, ids: Sequence[str]) -> list[str]:
-    """Return `ids` as a list if the caller may see all runs and results; else raise NotFoundError or Refused.
+    """Return `ids` as a list if the caller may compare these runs; else raise NotFoundError or Refused.
 
-    Results are also hidden if the ground truth is not shown: differences of runs in full precision reveal labels.
+    The caller must see the runs and their results, and (except administrators) the ground truth must be shown, because
+    differences of runs in full precision reveal labels.
     """
     for id_ in ids:
         found = visible_run(folder, identity, id_)

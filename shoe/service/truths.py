@@ -143,7 +143,7 @@ def truth(folder: Folder, name: str) -> Truth:
 
 
 def chosen(target: Truth, request: Request) -> Options:
-    """Return the protocols of a scoring request with their options; raise OptionError for an unknown name or value."""
+    """Return the options of each protocol in a scoring request; raise OptionError for an unknown name or value."""
     own, labels = benchmark(target.dataset), target.reading.image_labels is not None
     names = request.protocols or own.usual_protocols
     return choose(names, request.options, own.protocols, own.role_protocols, image_labels=labels)

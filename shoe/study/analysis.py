@@ -30,7 +30,7 @@ RULES = (
 
 
 def excluded(study: StudyRatings) -> dict[str, list[str]]:
-    """Return the texts of the ``RULES`` that raters broke, by rater; nobody breaks a rule whose data are missing."""
+    """Return {rater: broken ``RULES``} without raters who broke none; a rule whose data are missing is not broken."""
     found: dict[str, list[str]] = {}
     for j, rater in enumerate(study.raters):
         given = study.first[:, j] != MISSING
@@ -212,7 +212,7 @@ def analyse(study: StudyRatings) -> tuple[StudyRatings, StudyReport]:
 
 
 def agreement_of(study: StudyRatings, *, items_alone: bool = True) -> Agreement:
-    """Return the agreement of raters; for the reference, ``items_alone`` adds its p-value and intervals over items."""
+    """Return the agreement of all raters; ``items_alone``: whether ``reference`` has p-value and intervals by item."""
     ratings, weight = study.first, _weight(study)
     spread = agreement.within_item_spread(ratings, weight)
     number = (ratings != MISSING).sum(axis=1)

@@ -49,7 +49,7 @@ PictureFile = Annotated[str, Meta(pattern=r"^\d+\.jpg$", extra={"expected": "the
 
 
 class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Image of an item's first class for the second phase: a small copy, its width and height, and the pair's boxes.
+    """Image of an item's first class, shown in the second phase: a small copy, its width and height, and two boxes.
 
     Boxes are x1, y1, x2, y2 in pixels of the copy; ``image`` is the image name in the dataset.
     """
@@ -159,7 +159,8 @@ class Drawn(NamedTuple):
 
     Attributes:
         strata: number of pairs available and drawn per stratum, practice items included.
-        influence: fraction of the influence of all pairs on the score that is due to the drawn pairs, if known.
+        influence: sum of the influence of the drawn pairs on the score, as a fraction of that of all pairs; None if
+            pairs were not drawn by influence.
     """
 
     strata: Strata
@@ -246,7 +247,7 @@ class Problem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         group, concept: group and concept of the problem, not shown to testers.
         sides: images of side A, which show the concept, and of side B, which do not.
         queries: the two query images, in random order.
-        shows: whether each query shows the concept.
+        shows: for each query, whether it shows the concept, so that it belongs to side A.
     """
 
     group: str

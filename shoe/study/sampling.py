@@ -180,9 +180,9 @@ def probabilities(influence: Floats, items: int) -> Floats:
 
 
 def draw_by(probability: Floats, seed: int) -> Indices:
-    """Return the rows of a random sample, given their (N,) inclusion probabilities, whose sum is the sample size.
+    """Return ascending indices of a random sample, by (N,) inclusion probabilities, whose sum is the sample size.
 
-    Systematic sampling (Madow 1949) of a shuffled population; rows ascend.
+    The method is systematic sampling (Madow 1949) of a shuffled population.
     """
     *places, start = random_numbers(_INFLUENCE_STREAM + seed, (len(probability) + 1,))
     order = np.argsort(places, kind="stable")

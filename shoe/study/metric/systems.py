@@ -167,7 +167,7 @@ class Scores:
 
 
 def scores_of(judged: Judged, models: int, weights: Counts) -> tuple[Scores, Scores, list[Scores]]:
-    """Return models' scores by people, by people with draws that also vary the raters, and by each of K measures.
+    """Return scores of models: by people, by people with draws that also vary the raters, and by each of K measures.
 
     The score of a model is the mean over images of its mean rating (or credit) on the judged predictions of the image.
     The variation of raters is estimated by a jackknife over groups of raters; with a single rater, or a model that one
@@ -214,7 +214,7 @@ class ScoreDifferences:
         self.error = np.nanstd(differences((spread or scores).drawn, 0), axis=0)
 
     def confidence(self, apart: Floats) -> Floats:
-        """Return the probability that the first model of each pair is better, by a z test of differences ``apart``."""
+        """Return the probability that the first model of each pair is better, given the differences ``apart``."""
         from scipy.stats import norm
 
         return np.asarray(norm.cdf(apart / np.maximum(self.error, _SAME**2)))
@@ -285,7 +285,7 @@ class DrawnStatistic:
 
 
 def statistics_of(people: Scores, by_images: Scores, measure: Scores, raters: int) -> dict[str, DrawnStatistic]:
-    """Return all statistics that compare a measure's scores of models with those of people, by name.
+    """Return {name in ``FIGURES``: statistic} of the agreement of a measure with people in scoring models.
 
     ``people`` are scores by people with draws of images and raters, ``by_images`` with draws of images only, which give
     the confidence of people in the order of two models. ``raters`` is the number of raters.
