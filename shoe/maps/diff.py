@@ -119,7 +119,7 @@ class MapDiff(Document, frozen=True):
 
     @property
     def parts(self) -> dict[Part, PartDiff]:
-        """Comparison by part of speech."""
+        """``verbs`` and ``objects`` by part of speech: {"verb": ..., "object": ...}."""
         return {"verb": self.verbs, "object": self.objects}
 
     def with_glosses(self) -> Self:

@@ -441,6 +441,7 @@ def write_map(
         name: name of the map; the folder name if None.
         learned: predictions for unrated pairs (:func:`shoe.similarity.learned.learned_bytes`), and their description
             for map.json.
+        whole: ratings of whole interactions by ``raters``; None if there are none.
         extends: shipped map that the new map extends; its raters and ratings are not written again.
 
     Raises:

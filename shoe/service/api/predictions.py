@@ -83,7 +83,7 @@ def get_predictions(sha256: Digest, identity: Reader, app: App) -> Response:
 
 @router.delete("/v1/predictions/{sha256}", **contract(status=204))
 def delete_predictions(sha256: Digest, identity: Submitter, app: App) -> Response:
-    """Delete a prediction file of your team to free disk quota; refused if a run of your team uses the file."""
+    """Delete a prediction file of your team to free disk quota; the status is 409 if a run of your team uses it."""
     with app.folder.database.write() as db:
         used = db.execute(
             "SELECT id FROM runs WHERE prediction_sha256 = ? AND team = ? AND deleted = 0", (sha256, identity.team)
