@@ -40,9 +40,10 @@ def check_interaction_raters(raters: Raters) -> None:
 def write_whole(folder: Path, similarity: SimilarityMap, raters: Raters, outcome: Outcome, planned: WholePlan) -> None:
     """Write a copy of the map ``similarity`` with ratings of whole interactions from the run ``outcome``.
 
-    An earlier map in the folder is replaced. If the map already rates a pair of interactions, all its ratings of the
-    pair are replaced. Each rater of the run gets a new column, unless the map has a rater of the same name and model.
-    Raise OptionError if only their models differ, and InputError if the folder cannot be written.
+    ``planned`` is the plan of the run. An earlier map in the folder is replaced. If the map already rates a pair of
+    interactions, all its ratings of the pair are replaced. Each rater of the run gets a new column, unless the map has
+    a rater of the same name and model. Raise OptionError if only the models differ, and InputError if the folder cannot
+    be written.
     """
     new = list(raters_of(raters, outcome))
     columns = all_columns(similarity, new)

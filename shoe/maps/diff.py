@@ -107,7 +107,7 @@ class MapDiff(Document, frozen=True):
 
     @classmethod
     def from_maps(cls, a: SimilarityMap, b: SimilarityMap, reports: tuple[Report, Report] | None = None) -> Self:
-        """Compare two maps, and if given, two reports on the same predictions, with map a and with map b."""
+        """Return the comparison of two maps; ``reports`` score the same predictions with map a and with map b."""
         parts = compare(a, b)
         of_a, of_b = (MapSide(each.name, each.digest, [rater.name for rater in each.raters]) for each in (a, b))
         moved = None

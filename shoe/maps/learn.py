@@ -379,7 +379,7 @@ class RatingGrid:
         return lambda row, column: np.clip(trees.predict(features(row, column)), 0, HIGHEST)
 
     def with_reversed(self, test: Mask) -> Mask:
-        """Return the (m,) mask of the pairs in the (m,) mask ``test``, and of the reversed pairs (sense and class)."""
+        """Return the (m,) mask of the pairs in the (m,) mask ``test``, and of pairs with class and sense exchanged."""
         classes, senses = self.classes[self.row], self.senses[self.column]
         return np.asarray(test | np.isin(pair_keys(senses, classes), pair_keys(classes[test], senses[test])))
 

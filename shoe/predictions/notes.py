@@ -215,11 +215,11 @@ class ReadNotes:
             self.add(code, example)
 
     def count(self, code: str) -> int:
-        """Return the number of cases of a note."""
+        """Return the number of cases of a note; 0 if there is no such note."""
         return self.remarks[code].count if code in self.remarks else 0
 
     def examples(self, code: str) -> Mapping[str, int]:
-        """Return the examples of a note with their counts."""
+        """Return {example: count} of a note; {} if there is no such note."""
         return self.remarks[code].examples if code in self.remarks else {}
 
     def merge(self, others: Sequence["ReadNotes"]) -> "ReadNotes":

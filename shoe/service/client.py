@@ -61,7 +61,7 @@ _NUMBER = re.compile(r"^\[Errno -?\d+\] ")
 def send(method: str, path: str, *expected: int, patience: float = _PATIENCE, **options: Any) -> Flow[httpx2.Response]:
     """Send a request, with retries while the server is busy or cannot be reached, and return the response.
 
-    A retry is safe for every request of the API, because equal submissions are the same run.
+    A retry is safe for every request of the API, because repeated submissions give the same run.
 
     Args:
         path: path below the server's address, beginning with "/".

@@ -49,7 +49,7 @@ def submit(
 
     Args:
         name: name of the run; None for the name of the file.
-        request: scoring request; with a leaderboard, only its file format, box convention and score scale are used.
+        request: scoring request; with a leaderboard, only its `format`, `boxes`, `scores` and `bad_boxes` are used.
         board: name of the leaderboard; None for a run without a leaderboard.
         most_waiting: limit of the team's queued and running runs; None for no limit.
 

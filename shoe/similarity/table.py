@@ -148,7 +148,7 @@ class Similarity(ABC):
 
 
 def known_senses(part: Part, names: Sequence[str], none: bool = False) -> Ints:
-    """Return the (n,) IDs of senses with these names (-1 for "" if ``none``); OptionError for an unknown name."""
+    """Return the (n,) IDs of senses, given their names; OptionError if unknown. If ``none``, "" is allowed: ID -1."""
     if part not in POS:
         raise unknown_name("part of speech", part, POS)
     ids = ids_of(names)

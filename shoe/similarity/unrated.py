@@ -136,7 +136,7 @@ class ImputedSimilarity(ImputedBase):
 
 
 def bins_of(part: Part, class_senses: Ints, senses: Ints) -> Indices:
-    """Return (C, S) bins 0..9 of Wu-Palmer similarity, each 0.1 wide; -1 for a sense with itself or a missing sense."""
+    """Return (C, S) bins 0..9 of Wu-Palmer similarity, each 0.1 wide; -1 for a sense with itself, or no_interaction."""
     return _bins_of(part, class_senses.astype(np.int32).tobytes(), senses.astype(np.int32).tobytes())
 
 

@@ -212,7 +212,7 @@ def analyse(study: StudyRatings) -> tuple[StudyRatings, StudyReport]:
 
 
 def agreement_of(study: StudyRatings, *, items_alone: bool = True) -> Agreement:
-    """Return the agreement of all raters; ``items_alone``: whether ``reference`` has p-value and intervals by item."""
+    """Return the agreement of all raters; ``items_alone`` adds p-value and intervals over items to ``reference``."""
     ratings, weight = study.first, _weight(study)
     spread = agreement.within_item_spread(ratings, weight)
     number = (ratings != MISSING).sum(axis=1)

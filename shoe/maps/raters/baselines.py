@@ -40,7 +40,7 @@ class Lexical(RaterConfig, frozen=True, kw_only=True):
         return Measured(WordNetSimilarity(self.measure), self.thresholds)
 
     def identity(self) -> Mapping[str, Any]:
-        """Return the digest of the lexicon's concepts, or {} if the lexicon is WordNet."""
+        """Return {"lexicon": digest of the lexicon's concepts}, or {} if the lexicon is WordNet."""
         graph = lexicon().concepts
         return {} if graph.is_wordnet else {"lexicon": graph.digest}
 
@@ -82,7 +82,7 @@ class Learned(RaterConfig, frozen=True, kw_only=True):
         return Measured(Predicted(self._map()), ROUNDED)
 
     def identity(self) -> Mapping[str, Any]:
-        """Return the digest of the map, so that answers do not depend on its path."""
+        """Return {"predictions": digest of the map}, so that answers do not depend on its path."""
         return {"predictions": self._map().digest}
 
     def _map(self) -> SimilarityMap:
@@ -147,7 +147,7 @@ class Embedding(local.LocalRater, frozen=True, kw_only=True):
         return _Cosines(self)
 
     def identity(self) -> dict[str, str]:
-        """Return the fingerprint of a local model's files, and the format of the senses' texts."""
+        """Return {"files": fingerprint of a local model's files, "text": format of the senses' texts}."""
         return {**super().identity(), "text": _TEXT}
 
 

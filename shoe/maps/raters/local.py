@@ -36,7 +36,7 @@ class LocalRater(RaterConfig, frozen=True, kw_only=True):
     batch_size: Annotated[int, setting("number of sequences per batch", key=False, ge=1, le=1_000_000)] = 16
 
     def identity(self) -> dict[str, str]:
-        """Return the fingerprint of the files if the model is a folder, or {} for a model on the hub."""
+        """Return {"files": fingerprint of the files} if the model is a folder, or {} for a model on the hub."""
         return files_of(self.model)
 
 
@@ -60,7 +60,7 @@ class Model(LocalModel):
 
 
 def check(config: RaterConfig, thresholds: Sequence[float] = ()) -> None:
-    """Raise OptionError if a deterministic rater has several repeats, or thresholds that are not in ascending order."""
+    """Raise OptionError if ``repeats`` of a deterministic rater is not 1, or ``thresholds`` are not ascending."""
     who = f"rater {quote(config.name)}"
     if config.repeats != 1:
         same = f"kind {config.kind} gives the same answer each time"
@@ -207,7 +207,7 @@ class Reader(Model):
         return tokens
 
     def read(self, prompts: Sequence[Sequence[int]], length: int) -> tuple[Floats, Floats]:
-        """Return the (n, 5) probabilities of the ratings 0 to 4 after n prompts, scaled to sum 1, and (n,) real sums.
+        """Return (n, 5) probabilities of the ratings 0 to 4 after n prompts, scaled to sum 1, and (n,) unscaled sums.
 
         ``prompts`` are at most ``batch_size`` token sequences, which are padded to ``length``.
         """

@@ -43,7 +43,7 @@ class Table(RaterConfig, frozen=True, kw_only=True):
         return Rows(read_ratings(self.file, self.column))
 
     def identity(self) -> Mapping[str, Any]:
-        """Return the SHA-256 of the file's content, so that answers do not depend on its path."""
+        """Return {"content": SHA-256 of the file}, so that answers do not depend on its path."""
         return {"content": hashlib.sha256(read_bytes(self.file)).hexdigest()}
 
 

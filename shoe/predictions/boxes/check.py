@@ -147,7 +147,7 @@ class GroupFits:
 
     @property
     def best(self) -> Fit:
-        """Fit with the highest mean IoU; of nearly equal fits, the first in ``fits``, which begins with the applied."""
+        """Fit with the highest mean IoU; of nearly equal fits, the first in ``fits``."""
         highest = max(fit.mean_iou for fit in self.fits)
         return next(fit for fit in self.fits if fit.mean_iou >= highest - _TIE / np.sqrt(self.boxes))
 

@@ -66,7 +66,7 @@ def read_hoidet(source: Source) -> Rows:
 def rows_of_classes(
     source: Source, images: list[str], image: Indices, hoi: Indices, boxes: Floats, score: Floats
 ) -> Rows:
-    """Return the rows of n triplets with (n,) HOI class indices, and (n, 8) coordinates of human box and object box."""
+    """Return n triplets as rows, given (n,) indices of image and HOI class, and (n, 8) human and object boxes."""
     words = source.benchmark.classes.columns_of(hoi)
     return Rows(images=images, image=image, human_boxes=boxes[:, :4], object_boxes=boxes[:, 4:], **words, score=score)
 

@@ -47,7 +47,7 @@ def is_cells(source: Source) -> bool:
 
 
 def read_cells(source: Source) -> Rows:
-    """Read official detections, for each image in the order of classes; raise InputError for an invalid cell."""
+    """Read official detections; triplets of an image are in the order of classes. InputError for an invalid cell."""
     every_class = np.arange(len(source.benchmark.classes))
     files = _files(source.path, source.benchmark) if source.kind == "folder" else [(source.path, every_class)]
     columns = set()

@@ -77,7 +77,7 @@ class Box(NamedTuple):
 
 
 def number_of(value: Any) -> float | None:
-    """Return the number that an int or float is, or a text spells; None for others, bools, and text such as "nan"."""
+    """Return an int, float or numeric text as float; None for other values, bools, and text such as "nan"."""
     if type(value) is str:
         try:
             number = float(value)

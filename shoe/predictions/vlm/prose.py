@@ -62,7 +62,7 @@ def names_in(sentences: list[str]) -> dict[str, int]:
 def legend_of(lines: list[str]) -> tuple[dict[str, int], dict[int, str], set[str]]:
     """Return {ID: mark number} and {mark number: noun} of lines such as "O1 (horse): [m]", and IDs without a noun.
 
-    The noun of a line without a noun is "person" if its ID ("Person 1", "P1") or its heading ("People:") says so.
+    The noun of a line without a noun is "person" if its ID ("Person 1", "P1") or heading ("People:") is of a person.
     """
     marks: dict[str, int] = {}
     words: dict[int, str] = {}

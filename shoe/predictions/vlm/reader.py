@@ -61,7 +61,7 @@ class Tally:
         self._first.setdefault("left_out", error)
 
     def add_failed(self, place: str, error: str) -> None:
-        """Count a record with the name of an error in place of an answer; a safety filter counts as a refusal."""
+        """Count a record with an error instead of an answer; an error of a safety filter counts as a refusal."""
         if plain(error) in REFUSALS:
             self.add_refused(place, error)
             return
@@ -330,7 +330,7 @@ class Reader:
         self._outer = ReadNotes()  # of keys beside replies: most are metadata, but a verdict has two values
 
     def add(self, number: int, record: Any) -> None:
-        """Add the interactions of the record with index ``number``; UnreadableError if it is invalid and no reply."""
+        """Add the interactions of record ``number``; raise UnreadableError if it is invalid, unless it is a reply."""
         if self._add_standard(record, number):
             return
         place = self._source.record_name(number)

@@ -222,7 +222,7 @@ def board_list(folder: Folder, viewer: Viewer) -> View:
 
 
 def board_page(folder: Folder, viewer: Viewer, name: str, *, best: bool = False) -> View:
-    """Return the page of a leaderboard; "hidden" among its values is whether the viewer must not see the results.
+    """Return the page of a leaderboard; its value "hidden" is True if the viewer must not see the results.
 
     With `best`, the table has only the best run of each team, and the runs of administrators (baselines).
     """
@@ -498,7 +498,7 @@ def _files(run: Run, *, held: bool) -> dict[str, Any]:
 
 
 def short_signature(signature: str | None, truth: Truth | None) -> str | None:
-    """Return the short form of a signature for captions, without protocols that the dataset implies; None for None."""
+    """Return the short form of a signature for captions, without protocols that the dataset implies, or None."""
     if signature is None:
         return None
 

@@ -42,7 +42,7 @@ def pairs_within(image: Indices) -> UnitPairs:
 
 
 def pair_order(values: Floats, pairs: UnitPairs, least: float = 0) -> Indices:
-    """Return (P,) 1 if the first unit has a higher value, -1 if the second has, 0 if they differ by up to ``least``."""
+    """Return (P,) 1 if the first unit has a higher value, -1 if a lower one, 0 if they differ by at most ``least``."""
     apart = values[pairs.first] - values[pairs.second]
     return np.asarray(np.sign(apart) * (np.abs(apart) > least + _SAME))
 
