@@ -258,10 +258,7 @@ def _estimate_rater(
 
 
 def _hours(config: RaterConfig, requests: Range, tokens: Range, seconds: float | None) -> Range | None:
-    """Return the hours that a rater needs, given the seconds per request, if measured; None if unknown.
-
-    The slowest of three limits counts: concurrent requests, requests per minute, and tokens per minute.
-    """
+    """Return the hours that the slowest limit allows: concurrency, requests or tokens per minute; None if unknown."""
     if not requests.high:
         return Range.exactly(0)
     if config.kind in ("openai-batch", "transformers"):

@@ -236,11 +236,7 @@ class Group(Request):
     __slots__ = ("_prompts", "_several", "questions")
 
     def __init__(self, questions: Sequence[Question], prompts: Prompts | None = None, *, several: bool = False) -> None:
-        """Create a request.
-
-        ``prompts`` are the prompts from which the request's text is made; None for a rater that reads no prompts.
-        ``several`` selects the prompt's form for several pairs, which is possible for a single pair, too.
-        """
+        """Create a request; ``prompts`` is None for a rater without prompts, ``several`` as for `Prompts.render`."""
         super().__init__(b"".join(question.key for question in questions), {}, attempt=questions[0].attempt)
         self.questions, self._prompts, self._several = questions, prompts, several
 

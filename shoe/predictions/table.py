@@ -329,8 +329,6 @@ def _in_pixels(rows: Rows, source: Source, conventions: Conventions) -> Rows:
 def _roles_in_pixels(roles: RolePredictions, source: Source, kind: Convention, sizes: Floats) -> RolePredictions:
     """Return the predictions by person with person boxes and role boxes, except placeholders for no box, in pixels.
 
-    ``sizes`` are the (m, 2) sizes of the images.
-
     Raises InputError if the convention exchanges human and object box, and a person box has several role boxes.
     """
     if not kind.needs_sizes and kind.layout == "xyxy" and not kind.order:
@@ -378,10 +376,7 @@ def _without_bad(rows: Rows, source: Source, conventions: Conventions) -> tuple[
 
 
 def _without_flat_boxes(rows: Rows, source: Source, conventions: Conventions) -> tuple[Rows, Conventions]:
-    """Return rows and conventions without the triplets of raw replies that have a box without area.
-
-    If these are more than half of all triplets, all triplets are returned.
-    """
+    """Return rows and conventions without triplets of replies with a flat box, if these are at most half of all."""
     if rows.loose is None:
         return rows, conventions
     valid = are_valid(rows.human_boxes, conventions.coordinates) & are_valid(rows.object_boxes, conventions.coordinates)

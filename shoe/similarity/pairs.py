@@ -65,9 +65,9 @@ class RatedPairs:
         return list(zip(names_of(self.class_sense), names_of(self.sense), strict=True))
 
     def join_raters(self, other: RatedPairs) -> RatedPairs:
-        """Return the pairs of both tables, sorted by name, with this table's raters, then the raters of ``other``.
+        """Return the pairs of both tables, sorted by name; the raters of ``other`` follow the raters of this table.
 
-        If only one table contains a pair, the ratings by the other table's raters are -1.
+        Ratings are -1 for pairs that the table of the rater does not contain.
         """
         keys = np.unique(np.concatenate([self.keys, other.keys]))
         class_sense, sense = (senses.astype(np.int32) for senses in np.divmod(keys, len(lexicon())))

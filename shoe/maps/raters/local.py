@@ -48,11 +48,7 @@ class Model(LocalModel):
     """Model of a rater on this machine, with its tokenizer."""
 
     def __init__(self, config: LocalRater, kind: str, **more: str) -> None:
-        """Load a model.
-
-        ``kind`` is the name of the class in transformers, such as "AutoModel"; ``more`` are further arguments of its
-        ``from_pretrained``.
-        """
+        """Load a model and its tokenizer; ``kind`` and ``more`` are as for :meth:`LocalModel.load`."""
         rater = f"rater {quote(config.name)}"
         super().__init__(config, f"{rater}: model {quote(config.model)}", "local", owner=rater)
         self.tokenizer = self.load("AutoTokenizer", **more)

@@ -32,10 +32,7 @@ def has_open_roles(pair: Pair) -> bool:
 
 
 def assign_roles(pairs: Sequence[Pair]) -> list[Pair]:
-    """Return the pairs with their texts assigned to subject, verb and object; texts under equal keys get equal roles.
-
-    All pairs must have open roles (:func:`has_open_roles`).
-    """
+    """Return ``pairs`` with open roles with their texts as subject, verb and object; equal keys have equal roles."""
     texts: dict[frozenset[str], dict[str, set[str]]] = {}
     for pair in pairs:
         columns = texts.setdefault(frozenset(pair.keys), {key: set() for key in pair.keys})
@@ -183,9 +180,7 @@ class Columns:
         self._places.extend((image, record, _NO_ITEM, False))
 
     def add_pair(self, place: str, image: int, pair: Pair, record: int, item: int | None, *, loose: bool) -> bool:
-        """Add a pair's interactions; return False only if its words deny all of them.
-
-        Pairs whose words can be assigned only with all pairs of the file wait for :meth:`add_deferred`.
+        """Add a pair's interactions, or keep it for :meth:`add_deferred`; return False only if its words deny all.
 
         Args:
             place: name of the pair for messages.

@@ -218,10 +218,7 @@ def interactions_of_sentences(marked: MarkedText) -> Reading:
 
 
 def _read_sentence(marked: MarkedText, sentence: str, previous_people: list[int], reading: Reading) -> list[int]:
-    """Add the interactions of a sentence to ``reading``; return the marks of the people that "he" or "they" refers to.
-
-    ``previous_people`` are the marks of the people to whom such a pronoun refers at the start of the sentence.
-    """
+    """Add the interactions of a sentence to ``reading``; return the marks of the people whom "he" or "they" means."""
     pieces = MARK.split(sentence)
     numbers = [int(number) for number in pieces[1::2]]
     for first, statement in _statements(tuple(pieces[::2])) if numbers else ():
