@@ -155,15 +155,15 @@ def carry(similarity: SimilarityMap, to: Lexicon, folder: Path, classes: HoiClas
     return found
 
 
-def carried_classes(classes: HoiClasses, number: np.typing.NDArray[np.int32], to: Lexicon) -> str:
+def carried_classes(classes: HoiClasses, counterpart: np.typing.NDArray[np.int32], to: Lexicon) -> str:
     """Return the text of the class table with sense names of the lexicon ``to``; empty for senses without counterpart.
 
-    ``number`` contains, for each sense ID of the lexicon in use, the ID of its counterpart in ``to``, or -1.
+    ``counterpart`` has, for each sense ID of the lexicon in use, the ID of the same concept in ``to``, or -1.
     """
     lines = [line.split("\t") for line in classes.table.splitlines()[1:]]
     for line, verb, object_ in zip(lines, classes.verb_sense.tolist(), classes.object_sense.tolist(), strict=True):
         for column, sense in ((3, verb), (4, object_)):
-            moved = int(number[sense]) if sense >= 0 else -1
+            moved = int(counterpart[sense]) if sense >= 0 else -1
             line[column] = to.name(moved) if moved >= 0 else ""
     return class_table(lines)
 

@@ -25,7 +25,7 @@ from shoe.core.io.files import data_folder
 from shoe.core.statistics import quadratic_weighted_kappa, spearman
 from shoe.lexicon.expressions import POS, Part
 from shoe.lexicon.store import glosses, lexicon, names_of
-from shoe.maps.planning import INVISIBLE, is_tagged, within
+from shoe.maps.planning import INVISIBLE, is_tagged, senses_near
 from shoe.similarity import SimilarityMap, write_map
 from shoe.similarity.ensemble import HIGHEST, MISSING
 from shoe.similarity.learned import CREDIT_FROM, LearnedPart, learned_bytes, pack_levels, sample_ratings
@@ -551,7 +551,7 @@ def _candidates(part: Part, classes: Ints) -> Ints:
         return np.arange(store.nouns, len(store), dtype=np.int32)
     used = [s for s in range(store.nouns) if store.lexname(s) not in INVISIBLE and is_tagged(s, "object")]
     steps = _STEPS if len(classes) < _MANY else _FEWER_STEPS
-    return np.union1d(within(classes, steps)[1], used).astype(np.int32)
+    return np.union1d(senses_near(classes, steps)[1], used).astype(np.int32)
 
 
 def train_on_map(map: str, progress: Callable[[str], None] = lambda _: None) -> MapLearned:  # noqa: A002 - as elsewhere

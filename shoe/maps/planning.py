@@ -59,7 +59,7 @@ def object_neighbours(classes: Synsets, steps: int = STEPS) -> tuple[Indices, Sy
     lexicographer file is in :data:`INVISIBLE`. ``classes`` are the (C,) IDs of the class senses. Return the (n,) index
     of the class and the (n,) ID of the sense of n pairs, sorted by class. Each class is also paired with itself.
     """
-    owner, nearby = within(classes, steps)
+    owner, nearby = senses_near(classes, steps)
     words = lexicon()
     visible = np.array([words.lexname(synset) not in INVISIBLE for synset in nearby.tolist()], bool)
     owner = np.concatenate([owner[visible], np.repeat(np.arange(len(classes)), len(classes))])
@@ -79,7 +79,7 @@ def verb_vocabulary(classes: Synsets) -> Synsets:
         return np.array(verbs, np.int32)
 
     chosen = [v for v in verbs if (file := words.lexname(v)) in BODILY or (file in MIXED and is_tagged(v, "verb"))]
-    return distinct(np.concatenate([np.array(chosen, np.int64), within(classes, VERB_STEPS)[1]])).astype(np.int32)
+    return distinct(np.concatenate([np.array(chosen, np.int64), senses_near(classes, VERB_STEPS)[1]])).astype(np.int32)
 
 
 def is_tagged(sense: int, part: Part) -> bool:
@@ -88,7 +88,7 @@ def is_tagged(sense: int, part: Part) -> bool:
     return any(words.tag_count(lemma, pos)[words.senses(lemma, pos) == sense].any() for lemma in words.lemmas(sense))
 
 
-def within(synsets: Synsets, steps: int) -> tuple[Indices, Synsets]:
+def senses_near(synsets: Synsets, steps: int) -> tuple[Indices, Synsets]:
     """Return the senses that are at most ``steps`` hypernym or hyponym links from each of the given synsets.
 
     The result is n pairs: the (n,) index into ``synsets``, ascending, and the (n,) ID of a sense that is near this

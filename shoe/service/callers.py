@@ -90,7 +90,7 @@ class AppState:
     Attributes:
         changes: notifier that wakes waiting event streams when the database changes.
         streams: number of open event streams, by caller.
-        coming: number of bytes received so far by uploads of whole files in progress, by team.
+        receiving: number of bytes received so far by uploads of whole files in progress, by team.
         used: time of the last use of each token, by token hash, until the times are written to the database.
         reads, submissions, guesses: rate limiters of read requests, of other requests, and of invalid tokens.
     """
@@ -99,7 +99,7 @@ class AppState:
         self.folder, self.settings, self.executor = folder, settings, executor or Executor()
         self.uploads, self.changes = Uploads(folder, settings), Changes(folder)
         self.streams: Counter[str] = Counter()
-        self.coming: Counter[str] = Counter()
+        self.receiving: Counter[str] = Counter()
         self.used: dict[str, float] = {}
         self.reads, self.submissions = Buckets(settings.reads), Buckets(settings.submissions)
         self.guesses = Buckets(settings.guesses)

@@ -411,7 +411,7 @@ def check_closed(folder: Folder, identity: Identity, request: Request) -> None:
     target, truth = truths.truth(folder, request.truth), request.truth
     if not target.shown:
         few = [field for field in ("images_in_predictions", "subset") if getattr(request, field)]
-        strict = truths.chosen(target, request).strict
+        strict = truths.options_of(target, request).strict
         few += ["options"] * any((each.zero_tp, each.unpredicted) != ("zero", "zero") for each in strict)
         if few:
             why = f"metrics of few images, or only of classes with predictions, would reveal labels of {truth}"

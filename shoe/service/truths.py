@@ -142,7 +142,7 @@ def truth(folder: Folder, name: str) -> Truth:
     return known[name]
 
 
-def chosen(target: Truth, request: Request) -> Options:
+def options_of(target: Truth, request: Request) -> Options:
     """Return the options of each protocol in a scoring request; raise OptionError for an unknown name or value."""
     own, labels = benchmark(target.dataset), target.reading.image_labels is not None
     names = request.protocols or own.usual_protocols
