@@ -311,8 +311,7 @@ class RatingGrid:
             assumed zeros.
         classes, senses: (C,) IDs of the class senses, and (S,) IDs of the senses.
         row, column: (m,) row and column of each pair in the grid.
-        predicted_classes: (P,) IDs of the class senses whose ratings the map needs: those of its dataset and of its own
-            pairs.
+        predicted_classes: (P,) IDs of the class senses to predict ratings for: those of the dataset and the own pairs.
     """
 
     values: Floats

@@ -288,7 +288,7 @@ def decimals(size: int) -> int:
 
 
 def rounded(metrics: Mapping[str, float], size: int) -> dict[str, float]:
-    """Return metrics rounded to ``decimals(size)``; `size`: lower of the numbers of ground truths and predictions."""
+    """Return metrics rounded to ``decimals(size)`` for `size` ground truths or predictions, whichever are fewer."""
     return {key: round(value, decimals(size)) for key, value in metrics.items()}
 
 

@@ -148,7 +148,10 @@ class Similarity(ABC):
 
 
 def known_senses(part: Part, names: Sequence[str], none: bool = False) -> Ints:
-    """Return the (n,) IDs of senses, given their names; OptionError if unknown. If ``none``, "" is allowed: ID -1."""
+    """Return the (n,) IDs of the senses with these names, or raise OptionError for an unknown name.
+
+    If ``none`` is True, the name "" (no_interaction) is also allowed; its ID is -1.
+    """
     if part not in POS:
         raise unknown_name("part of speech", part, POS)
     ids = ids_of(names)

@@ -88,7 +88,7 @@ def best_answer(answers: Sequence[Any], context: Fields) -> Answer:
 
 
 def read_answer(answer: Any, context: Fields) -> tuple[Reading, Reply]:
-    """Return the interactions in an answer and its parsed content; ``context``: the other fields of its record."""
+    """Return the interactions in an answer and its parsed content; ``context`` are other fields of the record."""
     if (caption := grounded_caption(answer)) is not None:
         return interactions_of_sentences(caption), Reply([answer], [answer])
     if isinstance(answer, list) and answer and all(isinstance(part, str) for part in answer):

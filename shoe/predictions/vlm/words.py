@@ -20,9 +20,9 @@ _PARTICLES = text.PREPOSITIONS | text.PARTICLES
 
 
 class Interaction(NamedTuple):
-    """Verb, object and score (as written) of a pair; ``phrase``: the text that was split into verb and object, or "".
+    """Verb, object and score (as written) of a pair; ``phrase`` is the text that was split into the words, or "".
 
-    ``turned``: whether the second box is the human box: "bench, being used by, person", "child, held by, woman".
+    ``turned`` is True if the second box is the human box: "bench, being used by, person", "child, held by, woman".
     """
 
     verb: str
