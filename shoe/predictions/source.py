@@ -111,7 +111,7 @@ class Source:
 
     @cached_property
     def head(self) -> list[Any]:
-        """First records, for recognising formats: those in the first 64 KB of JSON, or all if it is parsed already."""
+        """First records of a document: those in the first 64 KB of JSON, or all if it is parsed; [] for other kinds."""
         if self.kind != "document":
             return []
         records: list[Any] = []

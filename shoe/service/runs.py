@@ -350,8 +350,8 @@ def is_hidden(folder: Folder, run: Run, *, admin: bool) -> bool:
 def without_hidden(folder: Folder, run: Run, *, admin: bool = False) -> Run:
     """Return a run without what is hidden from a caller.
 
-    If results of its leaderboard are hidden: metrics, output files, signature and follow-up jobs. If its ground truth
-    is not shown: output files that :func:`check_file` refuses.
+    If the results of its leaderboard are hidden, these are metrics, output files, signature and follow-up jobs. If its
+    ground truth is not shown, these are the output files that :func:`check_file` refuses. Administrators see all.
     """
     return all_without_hidden(folder, [run], admin=admin)[0]
 

@@ -266,7 +266,7 @@ class SimilarityMap(Similarity):
 
     @property
     def own_tables(self) -> dict[Part, RatedPairs]:
-        """Pairs in the map's own tables, with the ratings of its own raters: without those of the extended map."""
+        """Rated pairs with the ratings of the map's own raters only, without the raters of the extended map."""
         if not self.inherited:
             return self.tables
         own = {part: replace(table, ratings=table.ratings[:, self.inherited :]) for part, table in self.tables.items()}
@@ -274,7 +274,7 @@ class SimilarityMap(Similarity):
 
     @property
     def digest(self) -> str:
-        """8 hex digits of a hash of all ratings, the raters' names and weights, and the predictions."""
+        """8 hex digits of a hash of all ratings, the raters' names and weights, second senses, and predictions."""
         own, equal = self.rater_weights, RaterWeights.equal(len(self.raters))
         # This spelling, an earlier name of the class, is part of the digests of published maps and signatures.
         counts = "" if own == equal else f"Voices(weights={own.weights}, omits={own.omits})"

@@ -83,7 +83,7 @@ class Item(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def senses(self) -> tuple[str, str, str, str]:
-        """Four WordNet names that identify the item in a table of answers."""
+        """WordNet names (verb a, object a, verb b, object b) that identify the item in a table of answers."""
         return self.verb_a, self.object_a, self.verb_b, self.object_b
 
 
@@ -103,7 +103,7 @@ class RatingStudy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def names(self) -> list[str]:
-        """Names of the R raters."""
+        """Names of the raters: "rater-1", "rater-2" and so on."""
         return [f"rater-{number + 1}" for number in range(self.raters)]
 
 

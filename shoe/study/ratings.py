@@ -29,7 +29,7 @@ class Weights:
 
     @property
     def population(self) -> float:
-        """Estimated size of the population (Horvitz and Thompson 1952)."""
+        """Estimated size of the population, the sum of the weights (Horvitz and Thompson 1952)."""
         return float(self.weight.sum())
 
     @property

@@ -127,7 +127,7 @@ class TestersReport(Document, frozen=True, kw_only=True):
 
     @property
     def results(self) -> dict[str, Result]:
-        """Results by group name, with all problems first."""
+        """Results by name of the group; the first is "all", for all problems."""
         return {"all": self.all} | self.groups
 
 

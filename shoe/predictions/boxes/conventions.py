@@ -326,7 +326,7 @@ class Conventions:
         return self._each(Convention.to_pixels, human, target, sizes)
 
     def from_pixels(self, human: Floats, target: Floats, sizes: Floats) -> tuple[Floats, Floats]:
-        """Convert boxes from :meth:`to_pixels` back to the numbers of the file, with the same arguments."""
+        """Convert (n, 4) human and object boxes from :meth:`to_pixels` back to the numbers of the file."""
         return self._each(Convention.from_pixels, human, target, sizes)
 
     def _each(

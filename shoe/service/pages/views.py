@@ -498,7 +498,7 @@ def _files(run: Run, *, held: bool) -> dict[str, Any]:
 
 
 def short_signature(signature: str | None, truth: Truth | None) -> str | None:
-    """Return the short form of a signature for captions, without protocols that the dataset implies, or None."""
+    """Return a signature in short form, without protocols that the dataset implies; None if there is no signature."""
     if signature is None:
         return None
 
