@@ -231,7 +231,7 @@ def _gold_items(data: Benchmark, similarity: Similarity, drawn: list[Item], item
 
 
 def shuffled(rows: Indices, stream: int, seed: int) -> Indices:
-    """Return the rows in a random order that depends only on ``seed`` (below 65536) and a random number ``stream``."""
+    """Return the rows in a random order that depends only on ``seed`` (below 65536) and the number ``stream``."""
     return rows[np.argsort(random_numbers(stream + (seed << 8), (len(rows),)), kind="stable")]
 
 
@@ -297,7 +297,7 @@ class ProblemStudy(RatingStudy, frozen=True, forbid_unknown_fields=True, tag_fie
         return list(dict.fromkeys(shown))
 
     def row(self, rater: str, question: Question, rating: int, seconds: float) -> list[object]:
-        """Return an answer as a row of the table of answers, in the order of ``columns``."""
+        """Return an answer as a row in the order of ``columns``; "right" is 1 for the correct side, else 0."""
         number, query = divmod(question.item, 2)
         problem, shows = self.problems[number], self.problems[number].shows[query]
         side, right = "positive" if shows else "negative", int(bool(rating) == shows)

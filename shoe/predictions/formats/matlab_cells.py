@@ -69,7 +69,7 @@ def read_cells(source: Source) -> Rows:
 
 
 def write_cells(table: Interactions, path: str | Path, benchmark: Benchmark) -> None:
-    """Write one file with all classes and test images. Raises InputError for unknown words, pairs or images."""
+    """Write a Matlab file with all classes and test images. Raises InputError for unknown words, pairs or images."""
     classes = benchmark.classes
     hoi = hoi_classes_of(table, classes, path, "mat")
     images = _test_images(benchmark)
