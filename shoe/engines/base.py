@@ -145,7 +145,7 @@ def write_job(job: Job[Any, Any, Any]) -> IO[bytes]:
 
 
 def read_job(handle: int) -> Job[Any, Any, Any]:
-    """Return the job in a file of :func:`write_job`; ``handle`` is the file descriptor. Arrays are read-only maps."""
+    """Return the job in a file of :func:`write_job`, given its file descriptor; arrays are read-only memory maps."""
     content = memoryview(mmap(handle, 0, access=ACCESS_READ))
     start = int.from_bytes(content[-8:], "little")
     pickled, spans = pickle.loads(content[start:])  # noqa: S301 - written by the same command

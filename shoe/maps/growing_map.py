@@ -95,7 +95,7 @@ class Draft:
         return cls(similarity, columns, active, pairs, asked, unanswered, rated, records, cached)
 
     def askable(self, lookups: SenseLookups) -> Mask:
-        """Return the (C, S) mask of pairs of C class senses and S senses that are unrated and were not sent yet."""
+        """Return the (C, S) mask of pairs of class senses and senses that are unrated and not yet sent to raters."""
         questions = question_ids(lookups.class_senses[:, None], lookups.synsets)
         return lookups.unrated & ~np.isin(questions, list(self.asked[lookups.part]))
 

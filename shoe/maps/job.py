@@ -120,8 +120,8 @@ def rate_pairs(
     """Rate pairs of synsets; return them with one column of ratings per name in ``raters.columns``.
 
     ``pairs`` are (class synset, synset) names, by part of speech, as is the result. Pairs of a synset with itself are
-    ignored, and an unknown name raises OptionError. With a prefilter in raters.toml, only the first rater rates a pair
-    that it rates 0. A pair without any rating is omitted, except if all its raters have finally failed to rate it.
+    ignored, and an unknown name raises OptionError. With a prefilter in raters.toml, pairs rated 0 by the first
+    rater are not sent to others. A pair without a rating is omitted, except if all its raters have finally failed.
     """
     plans = {part: plan_pairs(part, names) for part, names in pairs.items()}
     outcome = rate(raters, plans, budget, display, sample=0)

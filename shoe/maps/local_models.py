@@ -75,7 +75,7 @@ class LocalModel:
             return getattr(self.transformers, kind).from_pretrained(self._config.model, **found, **settings)
 
     def load_weights(self, kind: str, **settings: Any) -> Any:
-        """Load the model's weights, and return the model in evaluation mode on its device; see :meth:`load`."""
+        """Load the model with its weights as class ``kind``, in evaluation mode on its device; see :meth:`load`."""
         with self.loading():
             dtype = getattr(self.torch, self._config.dtype)
             return self.load(kind, dtype=dtype, **settings).to(self.device).eval()

@@ -165,7 +165,7 @@ class Plan:
 
     @cached_property
     def texts(self) -> Mapping[int, tuple[SenseText, bytes]]:
-        """Text of each sense or interaction by its ID: as :class:`SenseText`, and as the bytes used in answer keys."""
+        """{ID of a sense or interaction: (its text, the text as bytes, from which keys of stored answers are made)}."""
         if self.described is not None:
             return {index: (text, text.encoded()) for index, text in enumerate(self.described)}
         synsets = np.unique(np.concatenate([self.first, self.second])).tolist()

@@ -267,7 +267,7 @@ class ReadNotes:
         return {"boxes": self.boxes, "scores": self.scores, **chosen}
 
     def conventions_of(self, triplets: int) -> Conventions:
-        """Return the conventions of ``triplets`` rows; the most frequent one if rows were left out after reading."""
+        """Return the conventions of a table of ``triplets`` rows; only the most frequent one if rows were left out."""
         known = self.conventions or Conventions((Convention(),))
         if known.index is None or len(known.index) == triplets:
             return known

@@ -119,7 +119,7 @@ def with_stated_roles(table: Interactions, benchmark: Benchmark, notes: ReadNote
 
 
 def with_words_of_file(table: Interactions, notes: ReadNotes | None) -> Interactions:
-    """Return the table with the verbs as in its file, before :func:`with_stated_roles`; used for writing."""
+    """Return a table for writing: with the verbs as in the file, before :func:`with_stated_roles` changed them."""
     if notes is None or notes.verbs_with_roles is None or len(notes.verbs_with_roles[1]) != len(table):
         return table
     return replace(table, verbs=notes.verbs_with_roles[0], verb=notes.verbs_with_roles[1])

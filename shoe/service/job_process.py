@@ -288,7 +288,7 @@ def decimals(size: int) -> int:
 
 
 def rounded(metrics: Mapping[str, float], size: int) -> dict[str, float]:
-    """Return metrics rounded to ``decimals(size)`` for `size` ground truths or predictions, whichever are fewer."""
+    """Return metrics with ``decimals(size)`` decimals; `size` counts ground truths or predictions, the fewer ones."""
     return {key: round(value, decimals(size)) for key, value in metrics.items()}
 
 

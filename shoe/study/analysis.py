@@ -176,7 +176,7 @@ class StudyReport(Document, frozen=True, kw_only=True):
 
 
 def analyse(study: StudyRatings) -> tuple[StudyRatings, StudyReport]:
-    """Return a study without its gold items, and its results, in which ``beside`` is None.
+    """Return a study without its gold items, and its results, without a comparison with a map (``beside`` is None).
 
     If items have weights, the results are estimates for the population. Undefined values are left out.
     """

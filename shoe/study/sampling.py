@@ -55,7 +55,7 @@ class EmptyMap(ImputedBase):
     name: str = "nothing rated"
 
     def values(self, part: Part, class_senses: Ints, senses: Ints) -> Floats:
-        """Return the (C, S) similarities of class senses and senses, NaN except for a sense and itself."""
+        """Return the (C, S) similarities of class senses and senses: 1 for a sense with itself, NaN for other pairs."""
         return np.where(class_senses[:, None] == senses, self.source.values(part, class_senses, senses), np.nan)
 
 
@@ -245,7 +245,7 @@ def simulated(items: int, raters: int, seed: int) -> StudyRatings:
 
 
 def simulated_ratings(true: Floats, raters: int, rng: np.random.Generator) -> Ratings:
-    """Return (N, R) ratings by simulated raters, each with a random bias and noise level, of items ``true`` (N,)."""
+    """Return (N, R) ratings of items with the (N,) ``true`` values, by raters with random biases and noise levels."""
     bias, noise = rng.normal(0, BIAS, raters), NOISE * np.exp(rng.normal(0, NOISE_SPREAD, raters))
     seen = true[:, None] + bias + noise * rng.standard_normal((len(true), raters))
     return np.clip(np.rint(seen), 0, HIGHEST).astype(np.int8)

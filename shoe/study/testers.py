@@ -59,7 +59,7 @@ class Trials:
 
     @property
     def kept(self) -> Mask:
-        """(N,) whether at least one tester solved each problem."""
+        """(N,) mask of the problems that at least one tester solved."""
         return np.asarray(self.solved.any(axis=1))
 
 

@@ -35,7 +35,7 @@ class Lexical(RaterConfig, frozen=True, kw_only=True):
     ] = ROUNDED  # type: ignore[assignment]  # a tuple of four
 
     def backend(self, prompts: Prompts) -> Backend:
-        """Return the rater, which reads no prompts; raise OptionError if its settings are invalid."""
+        """Return the rater, which does not use ``prompts``; raise OptionError if its settings are invalid."""
         local.check(self, self.thresholds)
         return Measured(WordNetSimilarity(self.measure), self.thresholds)
 
@@ -77,7 +77,7 @@ class Learned(RaterConfig, frozen=True, kw_only=True):
     map: Annotated[str, setting("name of a shipped map, or a map's folder, with predictions", key=False)] = "hico-det"
 
     def backend(self, prompts: Prompts) -> Backend:
-        """Return the rater, which reads no prompts; raise OptionError if its settings are invalid."""
+        """Return the rater, which does not use ``prompts``; raise OptionError if its settings are invalid."""
         local.check(self)
         return Measured(Predicted(self._map()), ROUNDED)
 
@@ -142,7 +142,7 @@ class Embedding(local.LocalRater, frozen=True, kw_only=True):
     ] = (0.41, 0.50, 0.58, 0.74)
 
     def backend(self, prompts: Prompts) -> Backend:
-        """Return the rater, which reads no prompts; raise OptionError if its settings are invalid."""
+        """Return the rater, which does not use ``prompts``; raise OptionError if its settings are invalid."""
         local.check(self, self.thresholds)
         return _Cosines(self)
 

@@ -38,7 +38,7 @@ class Table(RaterConfig, frozen=True, kw_only=True):
     column: Annotated[str, setting("column of the table with this rater's ratings, 0 to 4 or empty")] = "rating"
 
     def backend(self, prompts: Prompts) -> Backend:
-        """Return the rater, which reads no prompts; raise OptionError or InputError if settings or file are invalid."""
+        """Return the rater, which does not use ``prompts``; OptionError or InputError for invalid settings or file."""
         local.check(self)
         return Rows(read_ratings(self.file, self.column))
 

@@ -64,7 +64,7 @@ _ENOUGH = 20  # minimum number of pairs for conclusions about all pairs of a fil
 
 
 def scale_by_content(convention: str, boxes: Floats, sides: Floats) -> str:
-    """Return ``convention``, or if it has thousandths that the numbers contradict, with fractions or pixels instead.
+    """Return ``convention``; if it says thousandths, but the numbers contradict this, with fractions or pixels instead.
 
     The numbers are fractions if all are at most 1. They are pixels if at least 2 % of the pairs exceed 1000, or nearly
     all pairs in small images lie inside the image. ``convention`` is a convention name, ``boxes`` are the (n, 8)
@@ -91,7 +91,7 @@ _FRACTION = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*(%|/\s*100?)\s*")
 
 
 def score_of(value: Any) -> tuple[float | None, str]:
-    """Return a score (NaN if absent, None if unreadable) and its notation: "%", "/", the word, or "" for a number."""
+    """Return a score (NaN if absent, None if unreadable) and its notation: "%", "/", a word ("high"), or else ""."""
     if value is None or value == "":
         return np.nan, ""
     number = number_of(value)

@@ -298,7 +298,7 @@ def is_pointer_pair(value: Any) -> bool:
 
 
 def rows_of(record: dict[Any, Any]) -> list[dict[Any, Any]] | None:
-    """Return the items of a record with one list per field, one or two of them lists of boxes; None if it has none."""
+    """Return the items of a record of equally long lists, one per field, with 1 or 2 lists of boxes; else None."""
     lists = {key: value for key, value in record.items() if isinstance(value, list) and len(value) > 1}
     if len(lists) < 2:
         return None

@@ -203,12 +203,12 @@ def is_denied(key: object) -> bool:
 
 
 def judges(key: object) -> bool:
-    """Return whether :func:`is_verdict` holds, and the key cannot be for ground truth, unlike "label"."""
+    """Return whether :func:`is_verdict` holds for a key that is never used for ground truth, unlike "label"."""
     return is_verdict(key) and _OF_OTHERS.isdisjoint(meaning(key).words)
 
 
 def only_judges(key: object) -> bool:
-    """Return whether :func:`judges` holds, and the value cannot be other words, unlike that of "answer"."""
+    """Return whether :func:`judges` holds for a key whose value is never another word, unlike that of "answer"."""
     return judges(key) and not meaning(key).part and _UNSURE.isdisjoint(meaning(key).words)
 
 

@@ -69,7 +69,7 @@ class Pair(NamedTuple):
 
     @property
     def has_words(self) -> bool:
-        """Whether there are words for the interaction."""
+        """Whether the interaction has a verb, a phrase or another text, not only boxes."""
         return bool(self.verbs or self.phrase or self.texts)
 
 
@@ -99,7 +99,7 @@ class Reading:
 
     @property
     def pairs(self) -> list[Pair]:
-        """The interactions in ``items``."""
+        """The elements of ``items`` that are interactions."""
         return [item for item in self.items if isinstance(item, Pair)]
 
     @property

@@ -330,7 +330,7 @@ class Reader:
         self._outer = ReadNotes()  # of keys beside replies: most are metadata, but a verdict has two values
 
     def add(self, number: int, record: Any) -> None:
-        """Add the interactions of record ``number``; raise UnreadableError if it is invalid, unless it is a reply."""
+        """Add the interactions of record ``number``, or count an invalid reply; UnreadableError for an invalid record."""
         if self._add_standard(record, number):
             return
         place = self._source.record_name(number)

@@ -98,7 +98,7 @@ def measures_of(truth: GroundTruth, protocols: Sequence[str], similarity: str, v
 
 
 def score_predictions(measure: Measure, task: Task, notes: ReadNotes | None, weights: Counts) -> ModelScores:
-    """Return the scores of a model's predictions by a measure; raise OptionError if its protocol cannot score them.
+    """Return the scores of a model's predictions by a measure; OptionError if it cannot score these predictions.
 
     ``weights`` is (m, B): how often each image of the ground truth is in each bootstrap sample.
     """

@@ -228,15 +228,15 @@ def pearson(x: Floats, y: Floats) -> Floats:
 
 
 def accuracy(x: Floats, y: Floats) -> Floats:
-    """Return the fraction of model pairs with equal signs (Kocmi et al. 2021); NaN if all ``x`` or all ``y`` are 0."""
+    """Return the fraction of model pairs where x and y have equal signs (Kocmi et al. 2021); NaN if x or y is all 0."""
     x, y = np.sign(x), np.sign(y)
     return np.where(x.any(axis=-1) & y.any(axis=-1), (x == y).mean(axis=-1), np.nan)
 
 
 def soft_accuracy(a: ScoreDifferences, b: ScoreDifferences, x: Floats, y: Floats) -> Floats:
-    """Return soft pairwise accuracy (Thompson et al. 2024): 1 - mean difference between the confidences of a and b.
+    """Return soft pairwise accuracy (Thompson et al. 2024): 1 - mean absolute difference of two confidences.
 
-    ``x`` are the differences of ``a`` and ``y`` those of ``b``: ``whole``, or ``drawn``. NaN if accuracy(x, y) is NaN.
+    These are ``a.confidence(x)`` and ``b.confidence(y)`` of each pair of models. NaN if accuracy(x, y) is NaN.
     """
     return np.where(np.isnan(accuracy(x, y)), np.nan, 1 - np.abs(a.confidence(x) - b.confidence(y)).mean(axis=-1))
 

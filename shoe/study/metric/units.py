@@ -108,7 +108,7 @@ class Units:
         return np.array([pair_order(values, self.pairs, width) == self._by_people[0] for values, width in columns])
 
     def figures(self, keep: Mask, agreeing: Mask) -> Values:
-        """Return correlations over units, and the fraction of pairs ordered as by people, by (name, measure index).
+        """Return {(name, measure index): correlation with people over units, or fraction of pairs in people's order}.
 
         ``keep`` is the (images,) mask of images to use; ``agreeing`` is the (K, P) result of :meth:`agreeing`.
         """
