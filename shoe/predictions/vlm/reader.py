@@ -330,7 +330,7 @@ class Reader:
         self._outer = ReadNotes()  # of keys beside replies: most are metadata, but a verdict has two values
 
     def add(self, number: int, record: Any) -> None:
-        """Add the interactions of record ``number``, or count an invalid reply; UnreadableError for an invalid record."""
+        """Add a record's interactions, or count it as an unread reply; UnreadableError if the record is invalid."""
         if self._add_standard(record, number):
             return
         place = self._source.record_name(number)
