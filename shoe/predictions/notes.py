@@ -252,7 +252,7 @@ class ReadNotes:
     def scores(self) -> str:
         """Origin of the scores, for signatures: "given", "assumed" (no triplet has a score) or "partly given".
 
-        The name of a score conversion replaces "given", as "percent", or follows "partly given".
+        If scores were converted, the name of the conversion replaces "given", or follows "partly given".
         """
         if self.scores_defaulted == 0:
             return self.scores_as or "given"

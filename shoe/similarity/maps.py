@@ -327,8 +327,8 @@ class SimilarityMap(Similarity):
     def values(self, part: Part, class_senses: Ints, senses: Ints) -> Floats:
         """Return the (C, S) ensemble values 0..1 of pairs of senses: NaN for unrated pairs, 1 for a sense with itself.
 
-        If a class has a second sense, the higher value of its two senses counts; NaN if the second sense is unrated,
-        but has a higher predicted value. Raises OptionError if the active lexicon is not ``concepts``.
+        If a class has a second sense, the higher value of its two senses counts; but NaN if the second sense is
+        unrated, and its predicted value is higher. Raises OptionError if the active lexicon is not ``concepts``.
         """
         found, seconds = self._values(part, class_senses, senses), self.second_senses.get(part, {})
         rows = np.flatnonzero(np.isin(class_senses, list(seconds)))

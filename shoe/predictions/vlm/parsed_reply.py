@@ -25,7 +25,7 @@ class UnreadableError(Exception):
         return printable(f"{': '.join(where)}: found {self.found}, expected {self.expected}", longest=300)
 
     def to_input_error(self, source: Source, hint: str | None = None) -> InputError:
-        """Return the error that is shown to the user."""
+        """Return the error as shown to the user: an InputError about ``source``."""
         found, expected = self.found, self.expected
         return InputError(source.path, record=self.place, field=self.field, found=found, expected=expected, hint=hint)
 
