@@ -53,7 +53,7 @@ SERIAL = Engine()
 
 
 def repeated_deaths(keys: int, why: str) -> ShoeError:
-    """Return the error for workers that die repeatedly, with the number of unfinished ``keys`` and a likely reason."""
+    """Return the error for workers that die repeatedly: number of unfinished ``keys``, and likely reason ``why``."""
     unfinished = f"{pluralize(keys, 'piece')} of work unfinished"
     return ShoeError(f"{DEATHS} workers died one after the other ({why}), {unfinished}: check the available memory")
 
@@ -88,7 +88,7 @@ class Shard:
         return f"{self.number}-of-{self.count}"
 
     def holds(self, hashes: NDArray[np.uint64]) -> Mask:
-        """Return (n,) whether each item belongs to this shard, from the (n,) hashes of the items' contents."""
+        """Return the (n,) mask of the items that belong to this shard, given the (n,) hashes of their contents."""
         return np.asarray(hashes % np.uint64(self.count) == np.uint64(self.number - 1))
 
     def holds_one(self, digest: bytes) -> bool:
@@ -145,7 +145,7 @@ def write_job(job: Job[Any, Any, Any]) -> IO[bytes]:
 
 
 def read_job(handle: int) -> Job[Any, Any, Any]:
-    """Return the job in a file of :func:`write_job`; ``handle`` is the file descriptor. Arrays are read-only maps."""
+    """Return the job in a file of :func:`write_job`, given its file descriptor; arrays are read-only memory maps."""
     content = memoryview(mmap(handle, 0, access=ACCESS_READ))
     start = int.from_bytes(content[-8:], "little")
     pickled, spans = pickle.loads(content[start:])  # noqa: S301 - written by the same command

@@ -29,7 +29,7 @@ class Processes(Engine):
         self._workers = workers
 
     def map(self, work: Work[S, K, R], keys: Sequence[K], shared: S) -> Iterator[tuple[K, R]]:
-        """Yield (key, ``work(shared, key)``) in order of completion; ShoeError if three processes die on one key."""
+        """Yield (key, ``work(shared, key)``) in order of completion; ShoeError if a key's process dies three times."""
         waiting, deaths, workers = deque(keys), Counter[K](), dict[Any, _Worker]()
         with write_job(Job(work, shared)) as job:
             try:

@@ -51,7 +51,7 @@ class Connection:
             raise _lost(f"{missing} does not answer any more")
 
     def missing(self) -> str:
-        """Return the first part of the cluster that accepts no connection, as text ("its head at ..."); "" for none."""
+        """Return the first server of the cluster that accepts no connection ("its head at ..."); "" if all accept."""
         for name, address in self._addresses.items():
             host, _, port = address.rpartition(":")
             try:
@@ -278,8 +278,8 @@ class Lease:
     """Worker lease: exits the worker's process when its parent process has ended or when heartbeats stop.
 
     Otherwise a worker on a disconnected machine would continue to pay for requests after its work was given to others.
-    A heartbeat is ``time = worker.renew(time)``: it returns the worker's own clock time of the last heartbeat, so that
-    a delayed heartbeat does not prolong the lease: the worker exits ``silence`` seconds after ``time``.
+    A heartbeat is a call ``time = worker.renew(time)`` with the time, by the worker's clock, that the previous call
+    returned. The lease ends ``silence`` seconds after this time, so that a delayed heartbeat does not prolong it.
     """
 
     def __init__(self, silence: float) -> None:
@@ -288,7 +288,7 @@ class Lease:
         Thread(target=self._watch, name="shoe-lease", daemon=True).start()
 
     def renew(self, time: float | None = None) -> float:
-        """Extend the lease to ``silence`` seconds after ``time`` (default: now) by this process's clock; return now."""
+        """Extend the lease to ``silence`` seconds after ``time`` (default: now), and return the time of this call."""
         now = monotonic()
         self._end = max(self._end, (now if time is None else time) + self._silence)
         return now
@@ -399,9 +399,9 @@ class Cluster:
     models: int = 1
 
     def workers(self, most: int, *, is_local: bool = False) -> int:
-        """Return how many workers one model gets, 1 to ``most``: one per core, divided by the number of models.
+        """Return the number of workers for one model: number of cores / number of models, at least 1, at most ``most``.
 
-        If ``is_local``, each worker reserves ``gpus`` GPUs of one machine, and GPUs limit the number instead of cores.
+        If ``is_local`` and ``gpus`` > 0, each worker reserves ``gpus`` GPUs of one machine, and GPUs replace the cores.
         Raise OptionError if no machine has ``gpus`` GPUs.
         """
         self.connection.check()  # because the next call would wait a minute for a lost cluster
@@ -416,7 +416,7 @@ class Cluster:
         return max(1, min(most, int(slots / self.models)))
 
     def start(self, kind: type[Any], *args: Any, is_local: bool = False, concurrency: int = 1) -> Any:
-        """Create ``kind(*args)`` as a Ray actor on any machine, without restarts, and return the actor's handle."""
+        """Create ``kind(*args)`` as a Ray actor that is never restarted; it runs ``concurrency`` calls at once."""
         gpus = self.gpus if is_local else 0.0
         options = {"num_cpus": 0.0 if gpus else 1.0, "num_gpus": gpus, "scheduling_strategy": "SPREAD"}
         actor = self.connection.ray.remote(max_restarts=0, max_task_retries=0, max_concurrency=concurrency, **options)

@@ -80,7 +80,7 @@ class RaterCorrelation(Document, frozen=True):
 
 
 class NumberOfRatings(Document, frozen=True):
-    """Number of pairs rated by people, and number of ratings of these pairs, of which a pair may have several."""
+    """Number of pairs rated by people, and number of these ratings; several people may rate the same pair."""
 
     pairs: Count
     ratings: Count
@@ -111,25 +111,25 @@ class MapAblate(Document, frozen=True):
     human: dict[HumanKind, NumberOfRatings] | None = None
 
 
-def spread_of(figures: Iterable[float | None]) -> SubsetSpread | None:
-    """Return mean, sample standard deviation (as in the paper's Table 1), minimum and maximum of ``figures``.
+def spread_of(values: Iterable[float | None]) -> SubsetSpread | None:
+    """Return count, mean, sample standard deviation (as in the paper's Table 1), minimum and maximum of ``values``.
 
     None values are skipped; the result is None if there are no other values.
     """
-    values = np.array([value for value in figures if value is not None], np.float64)
-    if not len(values):
+    defined = np.array([value for value in values if value is not None], np.float64)
+    if not len(defined):
         return None
     return SubsetSpread(
-        subsets=len(values),
-        mean=float(values.mean()),
-        standard_deviation=float(values.std(ddof=1)) if len(values) > 1 else None,
-        lowest=float(values.min()),
-        highest=float(values.max()),
+        subsets=len(defined),
+        mean=float(defined.mean()),
+        standard_deviation=float(defined.std(ddof=1)) if len(defined) > 1 else None,
+        lowest=float(defined.min()),
+        highest=float(defined.max()),
     )
 
 
 def subsets_of(raters: int) -> list[tuple[int, ...]]:
-    """Return all non-empty subsets of the column indices 0 to ``raters`` - 1, small subsets first.
+    """Return all non-empty subsets of the column indices 0 to ``raters`` - 1, by size, and then in ascending order.
 
     Raise OptionError if ``raters`` is more than 10.
     """

@@ -38,11 +38,12 @@ def check_interaction_raters(raters: Raters) -> None:
 
 
 def write_whole(folder: Path, similarity: SimilarityMap, raters: Raters, outcome: Outcome, planned: WholePlan) -> None:
-    """Write a copy of the map ``similarity`` with the ratings of whole interactions that a run added.
+    """Write a copy of the map ``similarity`` with ratings of whole interactions from the run ``outcome``.
 
-    An earlier map in the folder is replaced. Ratings of the run replace ratings of the same interactions in the map.
-    Each rater of the run gets a new column, unless the map has a rater of the same name and model. Raise OptionError if
-    their models differ, and InputError if the folder cannot be written.
+    ``planned`` is the plan of the run. An earlier map in the folder is replaced. If the map already rates a pair of
+    interactions, all its ratings of the pair are replaced. Each rater of the run gets a new column, unless the map has
+    a rater of the same name and model. Raise OptionError if only the models differ, and InputError if the folder cannot
+    be written.
     """
     new = list(raters_of(raters, outcome))
     columns = all_columns(similarity, new)
@@ -131,7 +132,7 @@ class Account(Document, frozen=True, kw_only=True):
 
 
 class Column(Document, frozen=True):
-    """Number of questions of one column of a map by state: rated, refused, unparsable, unrated or not_asked."""
+    """Column of a map, and per part its number of questions by state (see :func:`states_of`); None if not planned."""
 
     name: str
     verbs: dict[str, Count] | None = None
@@ -195,10 +196,10 @@ class MapBuilt(Account, frozen=True, kw_only=True):
 
 
 def check_place(folder: Path, mark: str = MARK) -> None:
-    """Raise an error unless a map may be written to a folder; leftovers of killed processes are cleared first.
+    """Raise InputError unless a folder is new or empty, or contains a map of an earlier run, which may be replaced.
 
-    The folder must be new or empty, or contain a map of an earlier run, whose map.json has the key ``mark``: otherwise
-    raise InputError. Raise OptionError if the folder's name is not printable.
+    The map.json of such a map has the key ``mark``. Unfinished maps of killed processes are moved or deleted first.
+    Raise OptionError if the folder's name is not printable.
     """
     name = Path(os.path.realpath(folder)).name
     if not name or not name.isprintable():
@@ -235,7 +236,7 @@ def write_built(folder: Path, dataset: str, raters: Raters, outcome: Outcome, ru
 
 
 def account(raters: Raters, outcome: Outcome, rules: Rules) -> Account:
-    """Return the planned pairs of a run, whether they are rated, and the test of its prefilter."""
+    """Return whether a run is complete, and per part, counts of pairs and questions and the test of a prefilter."""
     plan, prefilter = {}, {}
     for part, rated in outcome.parts.items():
         plan[f"{part}s"] = PartPlan(rules[part], len(rated.plan.synset), len(rated.plan), int(unanswered(rated).sum()))
@@ -247,7 +248,7 @@ def account(raters: Raters, outcome: Outcome, rules: Rules) -> Account:
 
 
 def unanswered(rated: Rated) -> np.typing.NDArray[np.int64]:
-    """Return, for each of C columns of a map, the number of questions that its rater still has to answer."""
+    """Return, for each of C columns of a map, the number of questions whose answers are missing or not yet final."""
     return np.asarray((rated.asked & pending(rated.states)).sum(axis=0))
 
 
@@ -257,7 +258,10 @@ def is_complete(outcome: Outcome) -> bool:
 
 
 def states_of(rated: Rated, column: int) -> dict[str, int]:
-    """Return the number of questions of a column by state: rated, refused, unparsable, unrated (open), not_asked."""
+    """Return the number of a column's questions by state: rated, refused, unparsable, unrated (open), or not_asked.
+
+    An open question has no final answer yet; a question that the prefilter excludes is not asked.
+    """
     asked, states = rated.asked[:, column], rated.states[:, column]
     counts = {
         "rated": states >= 0,
@@ -272,7 +276,7 @@ def states_of(rated: Rated, column: int) -> dict[str, int]:
 def raters_of(raters: Raters, outcome: Outcome) -> Iterator[Rater]:
     """Yield one rater per column of a map; its details are its settings and the number of its questions by state.
 
-    If answers came from the user's cache, the details also have their number per part, as ``from_cache``.
+    ``from_cache`` in the details is the number of answers from the user's cache per part; absent if there are none.
     """
     for session in raters.sessions:
         identity: dict[str, Any] = msgspec.json.decode(canonical(identity_of(session.config)))

@@ -19,7 +19,7 @@ _HIGHEST_RATIO, _LEAST_SHARE, _ASYMMETRY = 8, 0.2, 0.5
 
 
 class SurprisingPair(Document, frozen=True):
-    """Pair whose combined rating is far from the ``expected`` rating, predicted without this pair; both 0 to 4."""
+    """Pair whose combined rating differs from the ``expected`` rating that other pairs predict; both 0 to 4."""
 
     class_synset: str
     synset: str
@@ -35,8 +35,8 @@ class PartCheck(Document, frozen=True):
         median_share: fraction of the senses that a class is similar to (value of 0.5 or more), as the median over the
             classes. Hyponyms of a class are not counted, because they are similar by definition.
         broad_classes: this fraction for the three classes that are similar to the most senses, highest first.
-        asymmetry: mean absolute difference between the values of two class senses in one and in the other direction.
-        hypernyms, siblings: mean value of a class sense with its direct hypernyms, and with other hyponyms of these.
+        asymmetry: mean absolute difference between the value of class sense a with b, and the value of b with a.
+        hypernyms, siblings: mean value of class senses with their direct hypernyms, and with their siblings.
         surprising: at most 20 pairs whose ratings differ most from the prediction; empty if the map has no predictions.
         problems: one line for each result that a good map would not have.
     """

@@ -34,7 +34,7 @@ _UNLIMITED = 1 << 62
 
 
 class Why(StrEnum):
-    """Reason for the end of a completion."""
+    """Reason why a completion has ended; the value of each member is the text for users."""
 
     DECIDED = "no unrated pair can change the score"
     TOLERANCE = "the interval is within the tolerance"
@@ -54,9 +54,9 @@ class CompletionRound(Document, frozen=True):
 
     Attributes:
         map: SHOE-mAP with the map after the round.
-        map_interval: lowest and highest SHOE-mAP that ratings of the unrated pairs could give, if an unmatched
-            prediction is a false positive of the class that is most similar to it now, or of one other class.
-        matches_interval: the same, if the class of each false positive is the class that is most similar now.
+        map_interval: lowest and highest SHOE-mAP that ratings of the unrated pairs could give. An unmatched prediction
+            is a false positive of the class most similar to it now, or of the class most similar by cautious guesses.
+        matches_interval: lowest and highest SHOE-mAP if each false positive stays in the class most similar now.
         asked: number of questions answered in this round, with or without a rating; two class senses are one question.
         rated: number of questions with a rating so far, including earlier runs for the same predictions.
         unanswered: number of questions without a valid answer so far.
@@ -82,7 +82,7 @@ class CompletionRound(Document, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """State of a map before the first round of its completion and after each round, and the reason for the end."""
+    """Scores and counts before the first round of a completion and after each round, and the reason for its end."""
 
     rounds: list[CompletionRound]
     why: Why
@@ -157,8 +157,8 @@ def complete(
         purpose: data that identify the predictions. A completion by the same raters for the same purpose is continued.
         budget: limit of requests and cost in this run, which ``rate`` must update and enforce; the remaining cost
             limits the number of pairs per round.
-        known: function like ``rate`` that only returns stored answers. Of the pairs that earlier runs sent without
-            getting a rating, those that ``known`` omits are sent again. By default, none of them is sent again.
+        known: function like ``rate`` that only returns stored answers. It gets the pairs that earlier runs could not
+            rate; the pairs that it omits are sent again. If None, no such pair is sent again.
         show: progress callback, called with the state before the first round and after every round.
 
     Raises:
@@ -199,10 +199,10 @@ def first_round(
     purpose: Mapping[str, Any],
     known: Rate | None = None,
 ) -> tuple[CompletionRound, dict[Part, list[Pair]]]:
-    """Return the initial state of :func:`complete`, and the pairs that its first round would send without a budget.
+    """Return the score before :func:`complete`, and the pairs of its first round, as if the budget were unlimited.
 
-    There are no pairs if the interval of SHOE-mAP is at most ``tolerance`` wide. Arguments and errors are as for
-    :func:`complete`. No rater is queried, and nothing is written.
+    The pairs are {} if the interval of SHOE-mAP is at most ``tolerance`` wide, or no rating can change the score.
+    Arguments and errors are as for :func:`complete`. No rater is queried, and nothing is written.
     """
     draft, look = Draft.from_map(similarity, raters, purpose, known), bound_score(similarity, task)
     state = _round(look, draft, 0, Budget())
@@ -215,17 +215,18 @@ class BoundedScore(NamedTuple):
     """SHOE-mAP of predictions with a map, and its bounds over all possible values of unrated pairs.
 
     Attributes:
-        open_score: possible matches and false positives if unrated pairs were rated; None if they cannot change it.
+        open_score: possible matches and false positives if unrated pairs were rated; None if no rating can change the
+            score.
         interval, matches: ``map_interval`` and ``matches_interval`` of :class:`CompletionRound`.
-        today: (K,) lowest and (K,) highest average precision of K classes, if the class of each false positive is the
-            class that is most similar now.
+        precisions: (K,) lowest and (K,) highest average precision of K classes, if each false positive stays in the
+            class most similar now.
     """
 
     score: float
     open_score: OpenScore | None
     interval: Bounds
     matches: Bounds
-    today: tuple[Floats, Floats]
+    precisions: tuple[Floats, Floats]
 
 
 def bound_score(similarity: Similarity, task: Task) -> BoundedScore:
@@ -257,7 +258,7 @@ def _select(look: BoundedScore, open_score: OpenScore, draft: Draft, most: int) 
     lookups = _lookups(open_score)
     askable = {part: draft.askable(of_part) for part, of_part in lookups.items()}
     matches_width, width = (high - low for low, high in (look.matches, look.interval))
-    credit = partial(by_credit, open_score, look.today, askable, most)
+    credit = partial(by_credit, open_score, look.precisions, askable, most)
     unmatched = partial(by_false_positives, open_score, askable, most)
     for select in (credit, unmatched) if matches_width >= width - matches_width else (unmatched, credit):
         selected = select()

@@ -19,7 +19,7 @@ _NAME = r"^(?!(class_)?synset$)[A-Za-z0-9][A-Za-z0-9_.:-]{0,39}$"
 
 
 def setting(meaning: str, *, key: bool = True, reads: bool = False, **bounds: Any) -> msgspec.Meta:
-    """Return an annotation that describes a field of raters.toml which only one kind of rater has.
+    """Return the annotation of a setting that only one kind of rater has, a field of its table in raters.toml.
 
     Args:
         meaning: description for users.
@@ -37,8 +37,8 @@ class Backend(Protocol):
     def rate(self, groups: Iterator[Group], recorder: Recorder) -> None:
         """Answer all groups of questions, in any order or in parallel, and pass the answers to the recorder.
 
-        Groups are taken from the iterator only when they are sent. Return when every group is answered or has finally
-        failed, or when ``recorder.stopping`` becomes True.
+        The next group is taken from the iterator only when it can be sent. Return when every group is answered or has
+        finally failed, or when ``recorder.stopping`` becomes True.
         """
 
     def parse(self, ids: Sequence[str], raw: Mapping[str, Any]) -> list[int]:
@@ -95,7 +95,7 @@ class RaterConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
         raise NotImplementedError
 
     def identity(self) -> Mapping[str, Any]:
-        """Return what the answers depend on besides the settings, such as the hash of a file; {} by default."""
+        """Return {name: value} of data that answers depend on besides the settings, such as a file's hash; or {}."""
         return {}
 
 

@@ -119,8 +119,8 @@ class ConvertedPairs:
 def carry(similarity: SimilarityMap, to: Lexicon, folder: Path, classes: HoiClasses) -> dict[Part, ConvertedPairs]:
     """Convert a map from the lexicon in use to another lexicon, and write it together with a converted class table.
 
-    If two pairs become one pair, it gets the higher of each rater's two ratings. Predicted ratings and ratings of whole
-    interactions are not converted. Return the counts of converted and dropped pairs, per part of speech.
+    If several pairs become the same pair, the highest rating of each rater is kept. Predicted ratings and ratings of
+    whole interactions are not converted. Return the counts of converted and dropped pairs, per part of speech.
 
     Args:
         to: the other lexicon.
@@ -155,15 +155,15 @@ def carry(similarity: SimilarityMap, to: Lexicon, folder: Path, classes: HoiClas
     return found
 
 
-def carried_classes(classes: HoiClasses, number: np.typing.NDArray[np.int32], to: Lexicon) -> str:
+def carried_classes(classes: HoiClasses, counterpart: np.typing.NDArray[np.int32], to: Lexicon) -> str:
     """Return the text of the class table with sense names of the lexicon ``to``; empty for senses without counterpart.
 
-    ``number`` contains, for each sense ID of the lexicon in use, the ID of its counterpart in ``to``, or -1.
+    ``counterpart`` has, for each sense ID of the lexicon in use, the ID of the same concept in ``to``, or -1.
     """
     lines = [line.split("\t") for line in classes.table.splitlines()[1:]]
     for line, verb, object_ in zip(lines, classes.verb_sense.tolist(), classes.object_sense.tolist(), strict=True):
         for column, sense in ((3, verb), (4, object_)):
-            moved = int(number[sense]) if sense >= 0 else -1
+            moved = int(counterpart[sense]) if sense >= 0 else -1
             line[column] = to.name(moved) if moved >= 0 else ""
     return class_table(lines)
 
@@ -192,8 +192,8 @@ def _moved(table: RatedPairs, number: np.typing.NDArray[np.int32], to: Lexicon) 
 def unknown_words(classes: HoiClasses) -> dict[Part, list[str]]:
     """Return a dataset's verbs and objects that are missing in the active lexicon, per part of speech.
 
-    An English lexicon: class words that it does not contain, except no_interaction. A lexicon of another language:
-    sorted names of the class senses for which it has no word.
+    In an English lexicon, these are the class words without a sense, except no_interaction. In a lexicon of another
+    language, these are the sorted names of the class senses that have no word in the language.
     """
     store = lexicon()
     if store.language == ENGLISH:
@@ -213,10 +213,10 @@ _PRIVATE = re.compile(
 
 
 def publish(map_name: str, similarity: SimilarityMap, folder: Path) -> list[str]:
-    """Copy a map to a new folder, without texts in map.json that may be private.
+    """Copy a map to a new folder; replace texts in map.json that may be private, such as URLs, by "[removed]".
 
-    If a rater's model is a path, only its last component remains. Return one line per changed text,
-    and per note, provenance or licence that was kept. Raise InputError if the folder is not empty or not writable.
+    If a rater's model is a path, only its last component remains. Return one line for each changed text, and for each
+    unchanged note, provenance or licence. Raise InputError if the folder is not empty or not writable.
     """
     check_is_new(folder)
     lines: list[str] = []

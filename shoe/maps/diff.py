@@ -107,7 +107,7 @@ class MapDiff(Document, frozen=True):
 
     @classmethod
     def from_maps(cls, a: SimilarityMap, b: SimilarityMap, reports: tuple[Report, Report] | None = None) -> Self:
-        """Compare two maps; and two reports on the same predictions, the first with map a, the second with map b."""
+        """Return the comparison of two maps; ``reports`` score the same predictions with map a and with map b."""
         parts = compare(a, b)
         of_a, of_b = (MapSide(each.name, each.digest, [rater.name for rater in each.raters]) for each in (a, b))
         moved = None
@@ -119,7 +119,7 @@ class MapDiff(Document, frozen=True):
 
     @property
     def parts(self) -> dict[Part, PartDiff]:
-        """Comparison by part of speech."""
+        """``verbs`` and ``objects`` by part of speech: {"verb": ..., "object": ...}."""
         return {"verb": self.verbs, "object": self.objects}
 
     def with_glosses(self) -> Self:
@@ -134,7 +134,7 @@ class MapDiff(Document, frozen=True):
 
 
 def compare(a: SimilarityMap, b: SimilarityMap) -> dict[Part, PartDiff]:
-    """Return the comparison of the rated pairs of two maps, per part of speech."""
+    """Return counts, correlations and largest differences of the rated pairs of two maps, per part of speech."""
     return {part: _compare_part(a, b, part) for part in a.tables}
 
 
@@ -204,7 +204,7 @@ def rescore(report: Report, similarity: SimilarityMap) -> Report:
 
 
 def class_moves(a: Report, b: Report) -> list[ClassMove]:
-    """Return the classes whose average precision differs between two reports, the largest difference first.
+    """Return all classes whose SHOE average precision differs in two reports, the largest absolute difference first.
 
     Classes with an undefined average precision are left out.
     """

@@ -42,7 +42,7 @@ class Range(Document, frozen=True):
         return cls(value, value, value)
 
     def each(self, change: Callable[..., float], *others: Range) -> Range:
-        """Return ``change`` of the low values of this range and ``others``, of the likely, and of the high values."""
+        """Apply ``change`` to the low values of this range and ``others``, to the likely, and to the high values."""
         return Range(*map(change, *((one.low, one.likely, one.high) for one in (self, *others))))
 
     def __mul__(self, other: Range | float) -> Range:
@@ -258,10 +258,7 @@ def _estimate_rater(
 
 
 def _hours(config: RaterConfig, requests: Range, tokens: Range, seconds: float | None) -> Range | None:
-    """Return the hours that a rater needs, given the seconds per request, if measured; None if unknown.
-
-    The slowest of three limits counts: concurrent requests, requests per minute, and tokens per minute.
-    """
+    """Return the hours that the slowest limit allows: concurrency, requests or tokens per minute; None if unknown."""
     if not requests.high:
         return Range.exactly(0)
     if config.kind in ("openai-batch", "transformers"):

@@ -49,7 +49,7 @@ class Draft:
         raters: raters of the columns: the raters of ``start``, then new raters.
         active: names of the raters that rate pairs in this run.
         pairs: rated pairs, with one column per rater.
-        asked: IDs (:func:`question_ids`) of the questions sent in this run, or left unanswered by earlier runs.
+        asked: IDs (:func:`question_ids`) of questions sent in this run, or without a valid answer from earlier runs.
         unanswered: IDs of the questions that were sent and got no valid answer.
         rated: number of questions with a rating, including earlier runs for the same predictions.
         records: records of completions for map.json; the last record is that of this completion.
@@ -95,14 +95,16 @@ class Draft:
         return cls(similarity, columns, active, pairs, asked, unanswered, rated, records, cached)
 
     def askable(self, lookups: SenseLookups) -> Mask:
-        """Return the (C, S) mask of pairs of C class senses and S senses that are unrated and were not sent yet."""
+        """Return the (C, S) mask of pairs of class senses and senses that are unrated and not yet sent to raters."""
         questions = question_ids(lookups.class_senses[:, None], lookups.synsets)
         return lookups.unrated & ~np.isin(questions, list(self.asked[lookups.part]))
 
     def add_answers(
         self, sent: Mapping[Part, Sequence[Pair]], answers: Mapping[Part, RatedPairs], classes: Mapping[Part, Ints]
     ) -> int:
-        """Add ratings, and return the number of distinct questions in ``answers``; all arguments are by part of speech.
+        """Add ratings; return the number of distinct questions in ``answers``, with and without a rating.
+
+        All arguments are by part of speech.
 
         Args:
             sent: pairs that were sent to the raters; they are not selected again.
@@ -155,12 +157,12 @@ def _questions(pairs: Sequence[Sequence[str]]) -> set[int]:
 
 
 def widen(pairs: RatedPairs, columns: Sequence[int], raters: int) -> RatedPairs:
-    """Return the pairs in a table with ``raters`` columns: the given ratings in ``columns``, the others empty."""
+    """Return the pairs with ``raters`` columns: the given ratings in ``columns``, and MISSING (-1) in the others."""
     return RatedPairs(pairs.class_sense, pairs.sense, in_columns(pairs.ratings, columns, raters))
 
 
 def in_columns(ratings: Ratings, columns: Sequence[int], raters: int) -> Ratings:
-    """Return (n, ``raters``) ratings: the given ratings in ``columns``, and missing ratings in the other columns."""
+    """Return (n, ``raters``) ratings: the given ratings in ``columns``, and MISSING (-1) in the other columns."""
     wide = np.full((len(ratings), raters), MISSING, np.int8)
     wide[:, columns] = ratings
     return wide
@@ -181,8 +183,8 @@ def _merge(pairs: RatedPairs, new: RatedPairs, columns: Sequence[int]) -> RatedP
 def map_to_continue(similarity: SimilarityMap, folder: Path) -> SimilarityMap:
     """Return the map to complete: the map in a folder, or ``similarity`` if the folder is new or empty.
 
-    Raise InputError if the folder contains anything else than ``similarity`` or a completion of it. Leftovers of killed
-    processes are cleared first.
+    Raise InputError if the folder contains anything except ``similarity`` or a completion of it. Unfinished maps of
+    killed processes are moved or deleted first.
     """
     clear_leftovers(folder)
     if not (folder / ABOUT).is_file():
@@ -198,9 +200,9 @@ def map_to_continue(similarity: SimilarityMap, folder: Path) -> SimilarityMap:
 
 
 def all_columns(similarity: SimilarityMap, raters: Sequence[Rater]) -> list[Rater]:
-    """Return the map's raters, followed by those of ``raters`` whose names do not occur in the map.
+    """Return the map's raters, followed by the raters in ``raters`` with new names.
 
-    Raise OptionError if a rater has the same name as a rater of the map, and another model.
+    Raise OptionError if a rater has the name of a rater of the map, but a different model.
     """
     known = {rater.name: rater for rater in similarity.raters}
     for rater in raters:

@@ -75,8 +75,9 @@ def by_credit(open_score: OpenScore, bounds: tuple[Floats, Floats], askable: Wan
         most: number of pairs to select; it may be exceeded slightly.
 
     Returns:
-        (C, S) mask of the selected pairs, by part of speech: those with the most influence, until they have half of the
-        influence of all askable pairs, and at least ``LEAST`` pairs if so many are available.
+        (C, S) mask of the selected pairs, by part of speech. The influence of a pair is its part in the width of the
+        interval of SHOE-mAP. The most influential pairs are selected until they have half of the influence of all
+        askable pairs; but at least ``LEAST`` pairs if so many are available.
     """
     sides = _sides(open_score, askable)
     truth, prediction, share = width_per_match(open_score, bounds)
@@ -92,11 +93,11 @@ def by_credit(open_score: OpenScore, bounds: tuple[Floats, Floats], askable: Wan
 
 
 def by_false_positives(open_score: OpenScore, askable: Wanted, most: int) -> dict[Part, Mask]:
-    """Select unrated pairs that may decide of which class an unmatched prediction is a false positive.
+    """Select unrated pairs that may determine the class in which an unmatched prediction is a false positive.
 
-    These are pairs whose guessed values would make another class most similar to the prediction. A guess needs ratings
-    of pairs with about the same Wu-Palmer similarity (ten bins); as long as bins have too few ratings, pairs of these
-    bins are selected instead. Arguments and return value are as for :func:`by_credit`, without a minimum number.
+    These are pairs whose guessed values would make another class most similar to the prediction. A value is guessed
+    from rated pairs in the same bin of Wu-Palmer similarity (ten bins); if a bin has too few ratings, random pairs of
+    such bins are selected instead. Arguments and result are as for :func:`by_credit`, without a minimum number.
     """
     sides = _sides(open_score, askable)
     unfounded = {part: _to_guess_by(side) for part, side in sides.items()}
@@ -127,9 +128,9 @@ def by_false_positives(open_score: OpenScore, askable: Wanted, most: int) -> dic
 def width_per_match(open_score: OpenScore, bounds: tuple[Floats, Floats]) -> tuple[Indices, Indices, Floats]:
     """Return how much each of p possible matches contributes to the width of the interval of SHOE-mAP.
 
-    Each ground truth and each false positive whose similarity is uncertain causes a part of the width. The part
-    of a ground truth is divided among its open matches: those whose similarity a rating could change. The part of a
-    false positive, or of a ground truth without open matches, is divided among all open matches in the image.
+    A match is open if a rating could change its similarity. The width is divided among ground truths and false
+    positives of uncertain similarity. The part of a ground truth is divided among its open matches. The part of a false
+    positive, or of a ground truth without open matches, is divided among all open matches in the image.
 
     Return the (p,) index of the ground truth, (p,) row of the prediction, and (p,) contribution of each match, in units
     of SHOE-mAP; 0 for matches that are not open. ``bounds`` are as for :func:`by_credit`.

@@ -52,7 +52,7 @@ _NAMED = 8
 
 
 class RatedPart(Document, frozen=True):
-    """Number of pairs of one part of speech that a rater rated, number of others, and number of each rating 0 to 4."""
+    """Number of pairs that a rater rated, number of pairs without its rating, and number of each rating 0 to 4."""
 
     rated: Count
     missing: Count
@@ -125,7 +125,7 @@ class MapInfo(Document, frozen=True):
 
     @property
     def parts(self) -> dict[Part, PartInfo]:
-        """Description of the verb pairs and of the object pairs, by part of speech."""
+        """``verbs`` and ``objects`` by part of speech: {"verb": ..., "object": ...}."""
         return {"verb": self.verbs, "object": self.objects}
 
 

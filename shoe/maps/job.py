@@ -120,8 +120,8 @@ def rate_pairs(
     """Rate pairs of synsets; return them with one column of ratings per name in ``raters.columns``.
 
     ``pairs`` are (class synset, synset) names, by part of speech, as is the result. Pairs of a synset with itself are
-    ignored, and an unknown name raises OptionError. With a prefilter in raters.toml, only the first rater rates a pair
-    that it rates 0. A pair without any rating is omitted; it is included if all raters have tried it and failed.
+    ignored, and an unknown name raises OptionError. With a prefilter in raters.toml, pairs rated 0 by the first
+    rater are not sent to others. A pair without a rating is omitted, except if all its raters have finally failed.
     """
     plans = {part: plan_pairs(part, names) for part, names in pairs.items()}
     outcome = rate(raters, plans, budget, display, sample=0)
@@ -223,9 +223,9 @@ class _Run:
 def apply_prefilter(states: NDArray[np.int8]) -> tuple[Mask, Mask]:
     """Return the (n,) mask of questions for the other raters, and the (n,) mask of questions rated 0 in all repeats.
 
-    The other raters answer a question if the first rater rated it above 0 in a repeat, or gave final answers without
-    rating it 0 in all repeats, for example because of a refusal. ``states`` are the (n, repeats) states of the first
-    rater's answers.
+    The other raters get a question if the first rater rated it above 0 in a repeat; or if all its answers are final and
+    one of them is not 0, for example a refusal. ``states`` are the (n, repeats) ratings or negative states of the first
+    rater.
     """
     zero: Mask = (states == 0).all(axis=1)
     passed_on: Mask = (states > 0).any(axis=1) | ~(zero | pending(states).any(axis=1))

@@ -25,7 +25,7 @@ from shoe.core.io.files import data_folder
 from shoe.core.statistics import quadratic_weighted_kappa, spearman
 from shoe.lexicon.expressions import POS, Part
 from shoe.lexicon.store import glosses, lexicon, names_of
-from shoe.maps.planning import INVISIBLE, is_tagged, within
+from shoe.maps.planning import INVISIBLE, is_tagged, senses_near
 from shoe.similarity import SimilarityMap, write_map
 from shoe.similarity.ensemble import HIGHEST, MISSING
 from shoe.similarity.learned import CREDIT_FROM, LearnedPart, learned_bytes, pack_levels, sample_ratings
@@ -307,11 +307,11 @@ class RatingGrid:
     Attributes:
         values: (m,) combined rating of each pair, 0 to 4; the n rated pairs come first.
         shares: (n, 5) weighted fraction of the raters that gave a pair each rating 0 to 4.
-        own: (m,) mask of the pairs that the map rates itself; False for other pairs of the map that it extends.
+        own: (m,) mask of the pairs rated in the map's own files; False for pairs from the map that it extends, and for
+            assumed zeros.
         classes, senses: (C,) IDs of the class senses, and (S,) IDs of the senses.
         row, column: (m,) row and column of each pair in the grid.
-        predicted_classes: (P,) IDs of the class senses whose ratings the map needs: those of its dataset and of its own
-            pairs.
+        predicted_classes: (P,) IDs of the class senses to predict ratings for: those of the dataset and the own pairs.
     """
 
     values: Floats
@@ -378,7 +378,7 @@ class RatingGrid:
         return lambda row, column: np.clip(trees.predict(features(row, column)), 0, HIGHEST)
 
     def with_reversed(self, test: Mask) -> Mask:
-        """Return the (m,) mask of the pairs in the (m,) mask ``test``, and of the same pairs in the other direction."""
+        """Return the (m,) mask of the pairs in the (m,) mask ``test``, and of pairs with class and sense exchanged."""
         classes, senses = self.classes[self.row], self.senses[self.column]
         return np.asarray(test | np.isin(pair_keys(senses, classes), pair_keys(classes[test], senses[test])))
 
@@ -550,7 +550,7 @@ def _candidates(part: Part, classes: Ints) -> Ints:
         return np.arange(store.nouns, len(store), dtype=np.int32)
     used = [s for s in range(store.nouns) if store.lexname(s) not in INVISIBLE and is_tagged(s, "object")]
     steps = _STEPS if len(classes) < _MANY else _FEWER_STEPS
-    return np.union1d(within(classes, steps)[1], used).astype(np.int32)
+    return np.union1d(senses_near(classes, steps)[1], used).astype(np.int32)
 
 
 def train_on_map(map: str, progress: Callable[[str], None] = lambda _: None) -> MapLearned:  # noqa: A002 - as elsewhere

@@ -75,14 +75,14 @@ class LocalModel:
             return getattr(self.transformers, kind).from_pretrained(self._config.model, **found, **settings)
 
     def load_weights(self, kind: str, **settings: Any) -> Any:
-        """Load the model's weights, and return the model in evaluation mode on its device; see :meth:`load`."""
+        """Load the model with its weights as class ``kind``, in evaluation mode on its device; see :meth:`load`."""
         with self.loading():
             dtype = getattr(self.torch, self._config.dtype)
             return self.load(kind, dtype=dtype, **settings).to(self.device).eval()
 
     @contextmanager
     def loading(self) -> Iterator[None]:
-        """Return a context in which a single thread loads at a time, and errors become an OptionError of one line."""
+        """Return a context that lets one thread load at a time, and turns errors into an OptionError of one line."""
         from safetensors import SafetensorError
 
         refusals = (AttributeError, ImportError, KeyError, OSError, RuntimeError, TypeError, ValueError)
@@ -94,7 +94,7 @@ class LocalModel:
 
 
 def first_line(error: Exception) -> str:
-    """Return the first line of an error's message that is not blank, or, without such a line, the name of its class."""
+    """Return the first non-blank line of an error's message; the name of the error's class if there is none."""
     return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
 
 

@@ -59,7 +59,7 @@ def object_neighbours(classes: Synsets, steps: int = STEPS) -> tuple[Indices, Sy
     lexicographer file is in :data:`INVISIBLE`. ``classes`` are the (C,) IDs of the class senses. Return the (n,) index
     of the class and the (n,) ID of the sense of n pairs, sorted by class. Each class is also paired with itself.
     """
-    owner, nearby = within(classes, steps)
+    owner, nearby = senses_near(classes, steps)
     words = lexicon()
     visible = np.array([words.lexname(synset) not in INVISIBLE for synset in nearby.tolist()], bool)
     owner = np.concatenate([owner[visible], np.repeat(np.arange(len(classes)), len(classes))])
@@ -68,10 +68,10 @@ def object_neighbours(classes: Synsets, steps: int = STEPS) -> tuple[Indices, Sy
 
 
 def verb_vocabulary(classes: Synsets) -> Synsets:
-    """Return the ascending IDs of the verb senses to compare with the verb classes, by the rule ``VERB_RULE``.
+    """Return the ascending IDs of the verb senses to compare with the verb classes, given the IDs of class senses.
 
-    The class senses are included. For a lexicon other than WordNet, return all its verb senses, because such lexicons
-    contain only the verbs of one domain.
+    These are the senses in the lexicographer files BODILY, the tagged senses in MIXED, and the senses at most two
+    hypernym or hyponym links from a class sense. In a lexicon other than WordNet, these are all verb senses.
     """
     words = lexicon()
     verbs = range(words.nouns, len(words))
@@ -79,7 +79,7 @@ def verb_vocabulary(classes: Synsets) -> Synsets:
         return np.array(verbs, np.int32)
 
     chosen = [v for v in verbs if (file := words.lexname(v)) in BODILY or (file in MIXED and is_tagged(v, "verb"))]
-    return distinct(np.concatenate([np.array(chosen, np.int64), within(classes, VERB_STEPS)[1]])).astype(np.int32)
+    return distinct(np.concatenate([np.array(chosen, np.int64), senses_near(classes, VERB_STEPS)[1]])).astype(np.int32)
 
 
 def is_tagged(sense: int, part: Part) -> bool:
@@ -88,11 +88,11 @@ def is_tagged(sense: int, part: Part) -> bool:
     return any(words.tag_count(lemma, pos)[words.senses(lemma, pos) == sense].any() for lemma in words.lemmas(sense))
 
 
-def within(synsets: Synsets, steps: int) -> tuple[Indices, Synsets]:
+def senses_near(synsets: Synsets, steps: int) -> tuple[Indices, Synsets]:
     """Return the senses that are at most ``steps`` hypernym or hyponym links from each of the given synsets.
 
-    The result is n pairs: the (n,) index into ``synsets``, ascending, and the (n,) ID of a sense near this synset. Each
-    synset is near itself.
+    The result is n pairs: the (n,) index into ``synsets``, ascending, and the (n,) ID of a sense that is near this
+    synset; each synset is near itself.
     """
     first, neighbour = _links()
     found = frontier = distinct(_join(np.arange(len(synsets)), synsets))
@@ -165,7 +165,7 @@ class Plan:
 
     @cached_property
     def texts(self) -> Mapping[int, tuple[SenseText, bytes]]:
-        """Text of each sense or interaction by its ID: as :class:`SenseText`, and as the bytes used in answer keys."""
+        """{ID of a sense or interaction: (its text, the text as bytes, from which keys of stored answers are made)}."""
         if self.described is not None:
             return {index: (text, text.encoded()) for index, text in enumerate(self.described)}
         synsets = np.unique(np.concatenate([self.first, self.second])).tolist()
@@ -201,7 +201,7 @@ def plan_dataset(classes: HoiClasses, *, steps: int = STEPS) -> dict[Part, Plan]
 def plan_needed(
     classes: HoiClasses, predictions: Sequence[Interactions], *, object_words: ObjectWords = "phrase-first"
 ) -> dict[Part, Plan]:
-    """Plan the pairs that are looked up when ``predictions`` are scored (``NEEDED_RULE``), per part of speech.
+    """Plan all pairs of a class sense and a possible sense of a word in ``predictions``, per part of speech.
 
     ``object_words`` is the protocol option that selects the senses of object words; raise OptionError if it is unknown.
     """
@@ -212,7 +212,7 @@ def plan_needed(
 def needed_senses(
     predictions: Sequence[Interactions], object_words: ObjectWords = "phrase-first"
 ) -> dict[Part, Synsets]:
-    """Return the ascending IDs of all senses of the words in predicted triplets, by part of speech."""
+    """Return the ascending IDs of all possible senses of the words in predicted triplets, by part of speech."""
     found: dict[Part, Synsets] = {}
     for part in POS:
         used = [(getattr(table, f"{part}s"), np.unique(getattr(table, part)).tolist()) for table in predictions]
@@ -290,16 +290,16 @@ _PLAIN_WORDS = re.compile(r"[\w ,.&'’()/+-]{1,60}")
 
 
 def is_refused(words: str) -> bool:
-    """Return whether predicted words might manipulate a rater: over 60 characters, unusual characters, or a rating."""
+    """Return whether words could manipulate a rater: over 60 characters, unusual characters, or text like a rating."""
     return not _PLAIN_WORDS.fullmatch(words) or read_text(words, [""])[0] >= 0
 
 
 def plan_whole(classes: HoiClasses, predictions: Sequence[Interactions], similarity: SimilarityMap) -> WholePlan:
     """Plan the comparison of whole predicted interactions with the interaction classes that they may match.
 
-    A prediction is compared with each class that it may match under protocol ``shoe`` with the map ``similarity``,
-    except no_interaction, and the class whose labels are the predicted words. Each predicted word has the sense that is
-    most similar to the class, by the same map.
+    A prediction is compared with each class that it may match under protocol ``shoe`` with the map ``similarity``. No
+    prediction is compared with a no_interaction class, or with the class whose labels are the predicted words. Each
+    predicted word gets the sense that is most similar to the class, by the same map.
     """
     verbs = sorted({normalize_word(word) for table in predictions for word in table.verbs} - {""})
     objects = sorted({normalize_word(word) for table in predictions for word in table.objects} - {""})

@@ -79,8 +79,8 @@ class Question:
 def ids_of(keys: Sequence[bytes]) -> tuple[str, ...]:
     """Return the IDs by which an answer refers to the questions of a request, given the questions' answer keys.
 
-    IDs are not consecutive: if a model skips a pair, the answer about the next pair cannot be mistaken for the answer
-    about the skipped pair. IDs have three digits, or nine for over 100 questions, so that no ID looks like a rating.
+    IDs are distinct and derived from the keys. They have three digits, or nine for over 100 questions, and are not
+    consecutive, so that an ID is not mistaken for a rating, or for the ID of a pair that the model skipped.
     """
     least = 100 if len(keys) <= 100 else 100_000_000
     taken: dict[int, None] = {}
@@ -236,11 +236,7 @@ class Group(Request):
     __slots__ = ("_prompts", "_several", "questions")
 
     def __init__(self, questions: Sequence[Question], prompts: Prompts | None = None, *, several: bool = False) -> None:
-        """Create a request.
-
-        ``prompts`` are the prompts from which the request's text is made; None for a rater that reads no prompts.
-        ``several`` selects the prompt's form for several pairs, which is possible for a single pair, too.
-        """
+        """Create a request; ``prompts`` is None for a rater without prompts, ``several`` as for `Prompts.render`."""
         super().__init__(b"".join(question.key for question in questions), {}, attempt=questions[0].attempt)
         self.questions, self._prompts, self._several = questions, prompts, several
 

@@ -121,9 +121,9 @@ class RaterSession:
     def ask_again(self, states: Sequence[str], say: Callable[[str], None]) -> None:
         """Discard stored answers without a rating, so that their questions are sent again.
 
-        ``states`` are the states to discard: "unparsable", "refused" or both. A resumed run discards nothing again; so
-        call with empty ``states`` at the end of the run. Nothing happens if the rater reads no prompts or has no
-        ledger. ``say`` takes one line for the user if another process writes the ledger.
+        ``states`` are the states to discard: "unparsable", "refused" or both. If the run is resumed, a call with the
+        same ``states`` has no effect; a call with empty ``states`` marks the end of the run. Nothing happens if the
+        rater reads no prompts or has no ledger. ``say`` gets a line for the user if another process has the ledger.
         """
         if not self.ledger.path.exists() or not self.config.prompted:
             return
@@ -325,7 +325,7 @@ def _client(config: RaterConfig, prompts: Prompts) -> tuple[Ask, Parse]:
 
 
 class Raters:
-    """Sessions of all raters, in the order of raters.toml; ``shard`` is the part of the questions to send, or None."""
+    """Sessions of all raters, in the order of raters.toml; if there is a ``shard``, only its questions are sent."""
 
     def __init__(self, file: RatersFile, prompts: Prompts, folder: Path, shard: Shard | None = None) -> None:
         """Create the sessions; no request is sent.

@@ -65,7 +65,7 @@ class Inventory:
         return sorted({file.dataset for file in self.files if file.dataset})
 
     def missing(self, dataset: Benchmark) -> dict[str, list[CardFile]]:
-        """Return the missing parts of a dataset, each with the published files that contain it."""
+        """Return {missing part of a dataset: published files that contain this part}."""
         present = {file.holds for file in self.files if file.dataset == dataset.name}
         return {part: files for part, files in dataset.card.holdings.items() if part not in present}
 

@@ -96,7 +96,7 @@ class Note:
     Attributes:
         code: key of :data:`SENTENCES`.
         first: text about the first case.
-        second: number for ``{second}`` in the sentence of the note; 0 if the sentence has no second number.
+        second: number that replaces ``{second}`` in the sentence; 0 if the sentence has no second number.
         examples: texts that occur in the cases, such as verbs, with the number of cases of each.
     """
 
@@ -200,7 +200,7 @@ class ReadNotes:
             self.remarks.setdefault(code, Note(code)).add(Note(code, count, first, second, examples))
 
     def add_unread(self, key: str, values: Sequence[Any]) -> None:
-        """Count the values of a key or column that is not read, except lists and objects."""
+        """Count the values of a key or column that is not read, in ``unread``; lists and objects are not counted."""
         counts = self.unread.setdefault(key, Counter())
         with suppress(TypeError):
             are_few = len(values) > 1 and len(set(values[:_SAMPLE])) <= _FEW
@@ -215,15 +215,15 @@ class ReadNotes:
             self.add(code, example)
 
     def count(self, code: str) -> int:
-        """Return the number of cases of a note."""
+        """Return the number of cases of a note; 0 if there is no such note."""
         return self.remarks[code].count if code in self.remarks else 0
 
     def examples(self, code: str) -> Mapping[str, int]:
-        """Return the examples of a note with their counts."""
+        """Return {example: count} of a note; {} if there is no such note."""
         return self.remarks[code].examples if code in self.remarks else {}
 
     def merge(self, others: Sequence["ReadNotes"]) -> "ReadNotes":
-        """Return the notes of several files as one: summed counts, all texts, and the conventions of the largest."""
+        """Return the notes of several files as one: summed counts, all texts, and conventions of the largest file."""
         parts = [self, *others]
         largest = max(parts, key=lambda notes: notes.triplets)
         merged = ReadNotes(conventions=largest.conventions, numbering=largest.numbering)
@@ -252,7 +252,7 @@ class ReadNotes:
     def scores(self) -> str:
         """Origin of the scores, for signatures: "given", "assumed" (no triplet has a score) or "partly given".
 
-        The name of a score conversion replaces "given", as "percent", or follows "partly given".
+        If scores were converted, the name of the conversion replaces "given", or follows "partly given".
         """
         if self.scores_defaulted == 0:
             return self.scores_as or "given"
@@ -267,7 +267,7 @@ class ReadNotes:
         return {"boxes": self.boxes, "scores": self.scores, **chosen}
 
     def conventions_of(self, triplets: int) -> Conventions:
-        """Return the conventions of ``triplets`` rows, or only the most frequent one if rows were left out since."""
+        """Return the conventions of a table of ``triplets`` rows; only the most frequent one if rows were left out."""
         known = self.conventions or Conventions((Convention(),))
         if known.index is None or len(known.index) == triplets:
             return known
@@ -279,7 +279,7 @@ class ReadNotes:
         return f"{counts}, read as {self.format}, boxes as {self.boxes}"
 
     def sentence(self, code: str, *, brief: bool = False) -> str:
-        """Return the sentence of a note, "" if there is no such note; ``brief``: without the first unread reply."""
+        """Return the sentence of a note; "" without such a note. If ``brief``, it does not quote unread replies."""
         if (note := self._notes().get(code)) is None:
             return ""
         template = _SINGULAR_PLURAL.sub(lambda forms: forms[1 if note.count == 1 else 2], SENTENCES[code])
@@ -344,7 +344,7 @@ class ReadNotes:
         return details
 
     def urgent(self) -> list[str]:
-        """Return notes on problems that distort all metrics: two score scales, invalid boxes, unread text or turns."""
+        """Return the sentences of notes on problems that distort all metrics, such as two score scales; may be []."""
         codes = ["two_scales", "bad_fit", *["unparsed"] * (2 * self.count("unparsed") > self.triplets)]
         codes += ["earlier_turns"] + ["left_out"] * (self.count("left_out") > self.triplets)
         return [line for line in map(self.sentence, codes) if line]

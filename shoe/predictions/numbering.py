@@ -48,7 +48,7 @@ class Numbering:
         return np.where(inside, self.label[np.where(inside, ids - self.first, 0)], -1)
 
     def ids_of(self, labels: Indices) -> Indices:
-        """Return the (n,) ID of each label index, the lowest of several; :data:`NO_ID` without ID or for index -1."""
+        """Return the (n,) lowest ID of each label index; :data:`NO_ID` for a label without an ID, and for index -1."""
         ids = np.flatnonzero(self.label >= 0)[::-1]
         id_of = np.full(max(self.label.max(initial=0), labels.max(initial=0)) + 2, NO_ID, np.int64)
         id_of[self.label[ids]] = ids + self.first
@@ -56,7 +56,7 @@ class Numbering:
 
 
 def labels(dataset: Benchmark, part: str) -> tuple[str, ...]:
-    """Return the labels that numberings of a part map IDs to; V-COCO's verbs have a role, as in "hold obj"."""
+    """Return the labels of a part, to which ``Numbering.label`` refers; V-COCO's verbs have a role ("hold obj")."""
     if part == INTERACTIONS:
         return tuple(dataset.classes.labels)
     if part == OBJECTS:
@@ -144,7 +144,8 @@ def labels_of_ids(
         default: name of the format's numbering.
         field: key of the IDs, for messages.
         place: callback that returns the name of the record with the ID ``ids[row]``, given ``row``, for messages.
-        no_object: label index returned for the ID after the last one, if this ID means "no object"; else None.
+        no_object: label index to return for the ID highest + 1, if the format uses it for "no object"; None if this ID
+            is invalid.
 
     Raises:
         InputError: for the first number that is no ID, with a hint at numberings in which all numbers are IDs.
@@ -191,7 +192,7 @@ _EXCHANGED = 0.3  # fraction of the predictions of each of two labels that surel
 
 
 def check_numbering(predictions: Interactions, truth: GroundTruth, notes: ReadNotes | None) -> list[str]:
-    """Return lines on objects, verbs or interactions that fit the annotations far better under another numbering.
+    """Return report lines on objects, verbs or interactions whose IDs fit the annotations better in another numbering.
 
     Words are checked as IDs in the dataset's order, because IDs may have been converted with a wrong list of words.
     """

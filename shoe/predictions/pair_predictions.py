@@ -212,9 +212,9 @@ def pairs_of(triplets: Interactions, interaction_scores: Floats | None = None) -
     classification (protocols.md 8.7).
 
     ``interaction_scores`` (n,) are the verb scores of the n triplets, without detection scores. If given, each pair
-    gets the highest score of its triplets except no_interaction. This is the highest score of all verbs even if the
-    file contains only the triplets with the best product of detection score and verb score per image, because the
-    triplets of a pair share one detection score.
+    gets the highest score of its triplets except no_interaction; 0 if it has no other triplet. Files often contain only
+    the triplets of an image with the best product of detection and verb score. The highest verb score of a pair is then
+    still correct, because its triplets have the same detection score.
     """
     first = first_equal(as_bits(triplets.image, triplets.object, triplets.human_boxes, triplets.object_boxes))
     is_pair = first == np.arange(len(first))
@@ -237,7 +237,7 @@ def find_pairs(pairs: Pairs, triplets: Interactions) -> Indices:
 
 
 def triplet_scores(pairs: Pairs, triplets: Interactions) -> Floats:
-    """Return the (triplets,) verb score of each triplet in the first equal pair that has it; NaN if none has it."""
+    """Return the (triplets,) verb score of each triplet in the first equal pair with a score of its verb, or NaN."""
     scores = np.full(len(triplets), np.nan)
     if pairs.verb_scores is None:
         return scores

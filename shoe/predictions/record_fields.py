@@ -55,7 +55,7 @@ def _labels(
 def image_names(
     source: Source, values: Iterable[object], field: str, place: Callable[[int], str | None] | None = None
 ) -> list[str]:
-    """Return the image names for the n ``values`` of a field; InputError naming ``place(row)`` if one is invalid."""
+    """Return the image name for each of n ``values`` of a field; InputError names ``place(row)`` if one is invalid."""
     names: list[str] = []
     for number, value in enumerate(values):
         try:

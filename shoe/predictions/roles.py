@@ -55,9 +55,10 @@ def roles_of_triplets(table: Interactions, benchmark: Benchmark, stated: Ints | 
 
 
 def best_triplets(roles: RolePredictions, benchmark: Benchmark) -> Interactions:
-    """Return a triplet per person box, for checks of boxes and verbs: its highest-scored action with an object box.
+    """Return a triplet for each person box, for checks of boxes and verbs: its highest-scored action with an object.
 
-    The object of all triplets is "". If an action has two roles, only the role that most objects have is used.
+    Person boxes without such an action are left out. The object label of all triplets is "". If an action has two
+    roles, only the role that most objects have is used.
     """
     actions = benchmark.actions
     action = np.array([number for number, _ in actions.entries], np.int32)
@@ -84,7 +85,7 @@ def best_triplets(roles: RolePredictions, benchmark: Benchmark) -> Interactions:
 
 
 def stated_entries(words: Sequence[str], actions: Actions) -> Ints:
-    """Return the (W,) index in ``actions.entries`` of the action and role that each verb states; -1 without a role."""
+    """Return the (W,) index in ``actions.entries`` of each verb with a role, such as "hold obj"; -1 for other verbs."""
     stated, parts = np.full(len(words), -1, np.int32), [_SEPARATOR.split(word.strip()) for word in words]
     roles = {role for _, role in actions.entries}
     at = [i for i, each in enumerate(parts) if len(each) > 1 and each[-1].lower() in roles]
@@ -118,7 +119,7 @@ def with_stated_roles(table: Interactions, benchmark: Benchmark, notes: ReadNote
 
 
 def with_words_of_file(table: Interactions, notes: ReadNotes | None) -> Interactions:
-    """Return the table with the verbs as in its file, before :func:`with_stated_roles`; used for writing."""
+    """Return a table for writing: with the verbs as in the file, before :func:`with_stated_roles` changed them."""
     if notes is None or notes.verbs_with_roles is None or len(notes.verbs_with_roles[1]) != len(table):
         return table
     return replace(table, verbs=notes.verbs_with_roles[0], verb=notes.verbs_with_roles[1])

@@ -111,7 +111,7 @@ class Source:
 
     @cached_property
     def head(self) -> list[Any]:
-        """First records, by which formats are recognised: of unparsed JSON those in the first 64 KB, else all."""
+        """First records of a document: those in the first 64 KB of JSON, or all if it is parsed; [] for other kinds."""
         if self.kind != "document":
             return []
         records: list[Any] = []
@@ -138,7 +138,7 @@ class Source:
         return self.head[0] if self.head and isinstance(self.head[0], dict) else {}
 
     def typed(self, kind: type[T], within: str | None = None) -> list[T]:
-        """Return the records as objects of type ``kind``, from the document or from the list under its key ``within``.
+        """Return the records of :meth:`records_within` (key ``within``) as objects of type ``kind``.
 
         Raises InputError naming the first record and field with another type.
         """
@@ -177,7 +177,7 @@ class Source:
         return {key: self._without_unknown(value[key], types[key], f"{key}.") for key in types.keys() & value.keys()}
 
     def records_within(self, key: str | None) -> list[Any]:
-        """Return the records of the document, or the list under ``key`` if it has this key; InputError for no list."""
+        """Return the list under ``key`` if the document has this key, else its records; InputError if it is no list."""
         records = self.records
         if key and isinstance(self.document, dict):
             records = self.document.get(key, records)
@@ -187,7 +187,7 @@ class Source:
         return records
 
     def record_name(self, number: int, record: Any = None) -> str:
-        """Return the name of a record for messages, with its image name, else its line number or index ``number``."""
+        """Return the name of a record for messages: its image, or else its line, or else its index ``number``."""
         for key in _IMAGE_KEYS:
             if isinstance(record, dict) and key in record:
                 try:

@@ -43,10 +43,9 @@ _TIMES, _ENOUGH, _STEP = 2, 10, 3
 
 
 def count_scales(score: Floats, image: Indices | None = None) -> tuple[int, int] | None:
-    """Return (number of scores up to 1, number of scores above 1) if these are on two scales, else None.
+    """Return (number of scores up to 1, number above 1) if scores seem to mix two scales, as 0.9 and 95 %; else None.
 
-    Examples of two scales are fractions and percent, or fractions and 0 to 10. Conditions: no score is negative, some
-    scores are between 0 and 1, some above 1, and one of the following:
+    Conditions: no score is negative, some scores are between 0 and 1, some above 1, and one of the following:
 
     - All scores from 1 to 10 are integers, unlike logits and sums of scores.
     - Many scores are just below 1, few just above 1, and many far above 1.
@@ -330,8 +329,6 @@ def _in_pixels(rows: Rows, source: Source, conventions: Conventions) -> Rows:
 def _roles_in_pixels(roles: RolePredictions, source: Source, kind: Convention, sizes: Floats) -> RolePredictions:
     """Return the predictions by person with person boxes and role boxes, except placeholders for no box, in pixels.
 
-    ``sizes`` are the (m, 2) sizes of the images.
-
     Raises InputError if the convention exchanges human and object box, and a person box has several role boxes.
     """
     if not kind.needs_sizes and kind.layout == "xyxy" and not kind.order:
@@ -379,10 +376,7 @@ def _without_bad(rows: Rows, source: Source, conventions: Conventions) -> tuple[
 
 
 def _without_flat_boxes(rows: Rows, source: Source, conventions: Conventions) -> tuple[Rows, Conventions]:
-    """Return rows and conventions without the triplets of raw replies that have a box without area.
-
-    If these are more than half of all triplets, all triplets are returned.
-    """
+    """Return rows and conventions without triplets of replies with a flat box, if these are at most half of all."""
     if rows.loose is None:
         return rows, conventions
     valid = are_valid(rows.human_boxes, conventions.coordinates) & are_valid(rows.object_boxes, conventions.coordinates)

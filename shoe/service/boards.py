@@ -21,7 +21,7 @@ from shoe.core.errors import OptionError, quote, unknown_name
 from shoe.service.contract import NotFoundError
 from shoe.service.database import read_row, to_json
 from shoe.service.folder import Folder
-from shoe.service.truths import Truth, check_name, chosen, insert_named, similarity, truth
+from shoe.service.truths import Truth, check_name, insert_named, options_of, similarity, truth
 from shoe.service.types import Board, File, LeftOut, Request, Row, Standing
 
 FIGURE = "semantic:map"
@@ -202,7 +202,7 @@ def _draws(folder: Folder, sha256: str) -> dict[str, Any]:
 
 def _metric_keys(target: Truth, request: Request) -> list[str]:
     """Return the keys of the metrics that a scoring request computes."""
-    asked = chosen(target, request)
+    asked = options_of(target, request)
     semantic = [f"semantic:{name}" for name in SEMANTIC] if asked.semantic else []
     by_person = [f"roles:{each.protocol}:{PARTS[0]}" for each in asked.roles]
     return [*(f"strict:{each.protocol}:{part}" for each in asked.strict for part in PARTS), *by_person, *semantic]

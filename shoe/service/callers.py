@@ -24,7 +24,7 @@ _POLL = 0.2
 
 
 class Buckets:
-    """Rate limiter with one token bucket per key (caller); `rate` has the refill rate and the size of each bucket."""
+    """Rate limiter with a bucket per key (caller): `rate.per_second` tokens refill it up to `rate.at_once` tokens."""
 
     def __init__(self, rate: Rate, clock: Callable[[], float] = time.monotonic) -> None:
         self._rate, self._clock, self._lock = rate, clock, Lock()
@@ -90,8 +90,8 @@ class AppState:
     Attributes:
         changes: notifier that wakes waiting event streams when the database changes.
         streams: number of open event streams, by caller.
-        coming: number of bytes that single-request uploads in progress have received, by team.
-        used: times of the last use of tokens that are not yet in the database, by token hash.
+        receiving: number of bytes received so far by uploads of whole files in progress, by team.
+        used: time of the last use of each token, by token hash, until the times are written to the database.
         reads, submissions, guesses: rate limiters of read requests, of other requests, and of invalid tokens.
     """
 
@@ -99,7 +99,7 @@ class AppState:
         self.folder, self.settings, self.executor = folder, settings, executor or Executor()
         self.uploads, self.changes = Uploads(folder, settings), Changes(folder)
         self.streams: Counter[str] = Counter()
-        self.coming: Counter[str] = Counter()
+        self.receiving: Counter[str] = Counter()
         self.used: dict[str, float] = {}
         self.reads, self.submissions = Buckets(settings.reads), Buckets(settings.submissions)
         self.guesses = Buckets(settings.guesses)
@@ -134,8 +134,8 @@ def address_of(request: Request) -> str:
 def identify(request: Request) -> Identity:
     """Return the caller of a request: the owner of its token or session cookie, a local caller, or an anonymous caller.
 
-    Callers without a token are local callers if the server accepts only requests from this machine. A session cookie
-    that is not valid is ignored. The caller is determined once per request.
+    Callers without a token are local callers if the server accepts only requests from this machine, otherwise
+    anonymous. An invalid session cookie is ignored. Further calls with the same request return the same caller.
 
     Raises:
         Refused: 401 for an Authorization header without a valid token, 429 after too many invalid tokens.
@@ -189,8 +189,8 @@ def needs(scope: Scope | None, *, often: bool = False) -> Callable[[Request], Aw
 
     Args:
         scope: required permission; None if the route itself checks permissions.
-        often: whether the rate limit of read requests, which is higher, applies to all requests of the route, for
-            example because one upload consists of many requests.
+        often: whether all requests of the route have the rate limit of read requests, which is higher, for example
+            because one upload consists of many requests. Otherwise only read requests have this limit.
     """
 
     async def allowed(request: Request) -> Identity:

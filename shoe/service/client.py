@@ -61,7 +61,7 @@ _NUMBER = re.compile(r"^\[Errno -?\d+\] ")
 def send(method: str, path: str, *expected: int, patience: float = _PATIENCE, **options: Any) -> Flow[httpx2.Response]:
     """Send a request, with retries while the server is busy or cannot be reached, and return the response.
 
-    A retry is safe for every request of the API, because equal submissions are the same run.
+    A retry is safe for every request of the API, because repeated submissions give the same run.
 
     Args:
         path: path below the server's address, beginning with "/".
@@ -272,7 +272,7 @@ def _path(run: Run | str) -> str:
 
 
 def is_local(server: str) -> bool:
-    """Return whether a URL leads to this machine; files are sent there without compression."""
+    """Return whether the host of a URL is "localhost" or a loopback address; files are sent there uncompressed."""
     return is_loopback(urlsplit(server).hostname or "")
 
 
@@ -489,7 +489,7 @@ class Client:
         return self._do(_post("/v1/compare", wanted, Run))
 
     def diagnose(self, run: Run | str) -> Run:
-        """Return a run; its ``further["diagnose"]`` is the state of the diagnosis, which starts after scoring."""
+        """Return a run with ``further["diagnose"]``, the state of its diagnosis; the server starts it after scoring."""
         return self._do(_act(_path(run), "diagnose"))
 
     def cancel(self, run: Run | str) -> Run:
@@ -501,7 +501,7 @@ class Client:
         return self._do(_act(_path(run), "retry"))
 
     def change(self, run: Run | str, *, name: str | None = None, visibility: str | None = None) -> Run:
-        """Change the name or the visibility ("team" or "public") of a run, and return the run; None: no change."""
+        """Change name or visibility ("team" or "public") of a run, if not None, and return the run."""
         fields = Change(name=name, visibility=visibility)  # type: ignore[arg-type]  # the server checks it
         return self._do(_post(_path(run), fields, Run, "PATCH"))
 

@@ -200,7 +200,7 @@ class JobRunner:
             self._dismiss(old)
 
     def stop(self) -> None:
-        """End all jobs and hosts."""
+        """End all jobs, and the host processes that run them."""
         with self._lock:
             hosts = list(self._hosts)
         self._dismiss(hosts)

@@ -51,7 +51,7 @@ class BusyError(ShoeError):
 
 
 class QuotaError(ShoeError):
-    """Raised if a team has reached its limit of submissions in 24 hours; `wait`: seconds until the team may submit."""
+    """Raised if a team has reached its limit of submissions in 24 hours; it may submit again after `wait` seconds."""
 
     def __init__(self, message: str, wait: float) -> None:
         super().__init__(message)

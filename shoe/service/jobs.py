@@ -84,9 +84,9 @@ class RankingRequest(msgspec.Struct):
 
 
 def command(kind: str, request: Mapping[str, Any], file: str | None = None) -> str:
-    """Return the command line that prints the JSON of a job of kind score, page or compare.
+    """Return the command line that prints the same JSON as a job: ``shoe compare``, or for other kinds, ``shoe score``.
 
-    `file` is the name of the prediction file (default: the name in the request); a comparison has none.
+    `file` is the name of the prediction file (default: the name in the request), not used for a comparison.
     """
     if kind == "compare":
         compared = msgspec.convert(request, ComparisonRequest)
@@ -240,7 +240,7 @@ def fail(folder: Folder, job: Job, reason: str, lines: Sequence[str] = ()) -> bo
 
 
 def give_up(folder: Folder, job: Job, why: str, lines: Sequence[str] = ()) -> bool:
-    """Queue a job again whose child process has crashed (`why`: cause); after MOST_DEATHS crashes, record a failure.
+    """Queue a job again after a crash of its child process (cause: `why`); at the MOST_DEATHS-th crash, fail the job.
 
     Return False, and record nothing, if the job was given to another attempt.
     """

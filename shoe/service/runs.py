@@ -105,7 +105,7 @@ def cancel(folder: Folder, id_: str) -> Run:
 def change(
     folder: Folder, id_: str, name: str | None = None, visibility: Visibility | None = None, link: str | None = None
 ) -> Run:
-    """Change the name (cut to 200 characters), visibility or link of a run, and return the run; None changes nothing.
+    """Change the name (cut to 200 characters), visibility and link of a run, if not None, and return the run.
 
     Raises:
         OptionError: if the link is neither "", which removes the link, nor an address with http or https.
@@ -350,8 +350,8 @@ def is_hidden(folder: Folder, run: Run, *, admin: bool) -> bool:
 def without_hidden(folder: Folder, run: Run, *, admin: bool = False) -> Run:
     """Return a run without what is hidden from a caller.
 
-    If results of its leaderboard are hidden: metrics, output files, signature and follow-up jobs. If its ground truth
-    is not shown: output files that :func:`check_file` refuses.
+    If the results of its leaderboard are hidden, these are metrics, output files, signature and follow-up jobs. If its
+    ground truth is not shown, these are the output files that :func:`check_file` refuses. Administrators see all.
     """
     return all_without_hidden(folder, [run], admin=admin)[0]
 
@@ -386,9 +386,10 @@ def check_results(folder: Folder, identity: Identity, run: Run) -> None:
 
 
 def with_results(folder: Folder, identity: Identity, ids: Sequence[str]) -> list[str]:
-    """Return `ids` as a list if the caller may see all runs and results; else raise NotFoundError or Refused.
+    """Return `ids` as a list if the caller may compare these runs; else raise NotFoundError or Refused.
 
-    Results are also hidden if the ground truth is not shown: differences of runs in full precision reveal labels.
+    The caller must see the runs and their results, and (except administrators) the ground truth must be shown, because
+    differences of runs in full precision reveal labels.
     """
     for id_ in ids:
         found = visible_run(folder, identity, id_)
@@ -410,7 +411,7 @@ def check_closed(folder: Folder, identity: Identity, request: Request) -> None:
     target, truth = truths.truth(folder, request.truth), request.truth
     if not target.shown:
         few = [field for field in ("images_in_predictions", "subset") if getattr(request, field)]
-        strict = truths.chosen(target, request).strict
+        strict = truths.options_of(target, request).strict
         few += ["options"] * any((each.zero_tp, each.unpredicted) != ("zero", "zero") for each in strict)
         if few:
             why = f"metrics of few images, or only of classes with predictions, would reveal labels of {truth}"

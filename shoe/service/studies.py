@@ -32,7 +32,7 @@ class Returned(msgspec.Struct):
 
 
 class Rater(msgspec.Struct):
-    """Questions for one rater in the order of presentation, and names of the image files shown with the questions."""
+    """Questions for one rater in order of presentation, and names of the image files that the questions show."""
 
     order: Sequence[Question]
     pictures: Sequence[str]

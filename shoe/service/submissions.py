@@ -49,7 +49,7 @@ def submit(
 
     Args:
         name: name of the run; None for the name of the file.
-        request: scoring request; with a leaderboard, only its file format, box convention and score scale are used.
+        request: scoring request; with a leaderboard, only its `format`, `boxes`, `scores` and `bad_boxes` are used.
         board: name of the leaderboard; None for a run without a leaderboard.
         most_waiting: limit of the team's queued and running runs; None for no limit.
 
@@ -155,7 +155,7 @@ def compare(
 
 
 def follow_up(db: sqlite3.Connection, job: jobs.Job) -> None:
-    """Queue follow-up jobs (page, diagnosis, leaderboard) for each run that shares a finished scoring job."""
+    """Queue follow-up jobs (page, diagnosis, leaderboard) for all runs of `job`, if it is a finished scoring job."""
     query = "SELECT id FROM runs WHERE key = ? AND cancelled = 0 AND deleted = 0"
     for row in db.execute(query, (job.key,)).fetchall():
         _follow_done(db, row["id"])
@@ -268,8 +268,8 @@ class Quota(NamedTuple):
 def quota_of(db: sqlite3.Connection, team: str, board: str | None, truth: str) -> Quota:
     """Return a team's quota of submissions to a leaderboard or, if `board` is None, on a ground truth.
 
-    On a leaderboard, the limit is the lower of its quota and the team's quota. Without a quota, the limit is DAILY
-    submissions on a ground truth that is not shown, else None. Failed and cancelled runs and comparisons do not count.
+    On a leaderboard, the limit is the lower of its quota and the team's quota. If neither is set, the limit is DAILY
+    for a ground truth that is not shown, else None. Failed runs, cancelled runs and comparisons do not count.
     """
     quota = db.execute(
         "SELECT min(quota) AS least FROM (SELECT quota FROM boards WHERE name = ? "

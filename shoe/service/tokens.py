@@ -131,7 +131,7 @@ def tokens(folder: Folder) -> list[Token]:
 def revoke(folder: Folder, prefix: str) -> Token:
     """Revoke a token and its sessions; return the revoked token.
 
-    `prefix`: first 10 characters of the token, with or without "..." as in lists, or the whole token.
+    `prefix` is the whole token, or its first 10 characters, with or without "..." as in lists.
 
     Raises:
         NotFoundError: if there is no such token, or the token has been revoked already.

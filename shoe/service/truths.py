@@ -142,8 +142,8 @@ def truth(folder: Folder, name: str) -> Truth:
     return known[name]
 
 
-def chosen(target: Truth, request: Request) -> Options:
-    """Return the protocols of a scoring request with their options; raise OptionError for an unknown name or value."""
+def options_of(target: Truth, request: Request) -> Options:
+    """Return the options of each protocol in a scoring request; raise OptionError for an unknown name or value."""
     own, labels = benchmark(target.dataset), target.reading.image_labels is not None
     names = request.protocols or own.usual_protocols
     return choose(names, request.options, own.protocols, own.role_protocols, image_labels=labels)

@@ -35,13 +35,7 @@ class Worker:
     def __init__(
         self, folder: Folder, children: int = 1, limits: Limits | None = None, executor: Executor | None = None
     ) -> None:
-        """Create a worker.
-
-        Args:
-            folder: data folder, which this process must have locked.
-            children: number of jobs at a time.
-            executor: executor that runs the jobs (default: on this machine).
-        """
+        """Create a worker that runs `children` jobs at a time; this process must have locked the data folder."""
         self._folder, self._limits, self._executor = folder, limits or Limits(), executor or Executor()
         self._stopped, self._tidying, self._tidy_at = threading.Event(), threading.Lock(), inf
         self._threads = [threading.Thread(target=self._work, name=f"worker-{n}") for n in range(children)]

@@ -71,7 +71,7 @@ class Explanation(Document, frozen=True, kw_only=True):
 def explanations(
     similarity: Similarity, classes: HoiClasses, a: str, b: str, part: str | None = None
 ) -> tuple[list[Explanation], bool]:
-    """Return explanations of the similarity of a class and a prediction, both given as text.
+    """Return explanations of the similarity of a class and a prediction, both given as words.
 
     Args:
         a: the class, as the name of a sense (ride.v.01), a word of a class (ride), or an interaction (ride horse).
@@ -79,8 +79,8 @@ def explanations(
         part: "verb" or "object": part of speech of ``a`` and ``b``, which are then single words, not interactions.
 
     Returns:
-        If ``a`` and ``b`` are interactions: the explanation of the verbs and the explanation of the objects, and True.
-        Otherwise: one explanation per class sense that ``a`` may mean, and False.
+        (explanations, whether both texts are interactions). For interactions, there is one explanation of the verbs and
+        one of the objects; otherwise, one per class sense that ``a`` may mean.
 
     Raises:
         OptionError: if the dataset has no such class, or ``a`` is both a verb and an object and ``part`` is None.
@@ -123,15 +123,15 @@ def _explain(similarity: Similarity, classes: HoiClasses, of: _ClassSense, word:
     )
 
 
-def reason_of(candidate: Sense, part: Part, of: tuple[str, str], word: str, options: SemanticOptions) -> str:
-    """Return, as text, the rule by which a word leads to a sense, and why the sense counts less than 1, if it does.
+def reason_of(candidate: Sense, part: Part, class_sense: tuple[str, str], word: str, options: SemanticOptions) -> str:
+    """Return a text: the rule by which a word leads to a sense, and each weight below 1 with which the sense counts.
 
     Args:
-        candidate: possible sense of the word, with the rule.
-        of: word and name of the sense of the class with which the predicted word is compared.
+        candidate: possible sense of the predicted word ``word``, with the rule.
+        class_sense: word of the class, and name of its sense.
         options: semantic options; ``partial`` and ``sense`` determine which weights apply.
     """
-    reason, (class_word, synset) = candidate.reason, of
+    reason, (class_word, synset) = candidate.reason, class_sense
     if part == "verb" and candidate.name == synset and options.partial == "weighed":
         place = float(preposition_weights([class_word], [word])[0, 0])
         reason += f", other relation: counts {place:g}" if place < 1 else ""

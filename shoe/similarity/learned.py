@@ -48,8 +48,8 @@ class LearnedPart:
         levels: (S, ceil(C / 2)) level 0 to 15 of the predicted rating of each pair, two per byte: column k has class
             2 k in its lower four bits and class 2 k + 1 in its upper four bits (:func:`pack_levels`).
         ratings: (16, 5) fraction of each rating 0 to 4 per level; the mean rating increases with the level.
-        shared: (2,) parts of the variance of prediction errors, which are given as normal deviates: the fraction common
-            to all pairs of one class, and the fraction common to all pairs of one sense.
+        shared: (2,) fractions of the variance of prediction errors (as normal deviates, see :func:`sample_ratings`):
+            the fraction common to all pairs of a class, and the fraction common to all pairs of a sense.
     """
 
     classes: Ints
@@ -87,8 +87,8 @@ def sample_ratings(ratings: NDArray[np.floating], levels: NDArray[np.integer], d
     Args:
         ratings: (L, 5) fraction of each rating 0..4 per level.
         levels: (n,) level of each pair.
-        deviates: (n,) standard normal deviates. A deviate at the p-quantile of the normal distribution gives the
-            p-quantile of the level's rating distribution.
+        deviates: (n,) standard normal deviates. The p-quantile of the normal distribution is converted to the
+            p-quantile of the level's rating distribution, so that a higher deviate gives the same or a higher rating.
     """
     from scipy.special import ndtri  # for intervals alone
 

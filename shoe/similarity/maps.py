@@ -85,7 +85,7 @@ class RaterEntry(msgspec.Struct, frozen=True):
 class Header(msgspec.Struct, frozen=True):
     """Fields of every map.json; ``format`` is informative only.
 
-    With ``either_direction``, a rating in the extended map also counts for an unrated reversed pair.
+    With ``either_direction``, a rating in the extended map also counts for the reversed pair if that pair is unrated.
     """
 
     version: Annotated[Literal[1], _described(f"{VERSION}, the version supported by this release of shoe")]
@@ -266,7 +266,7 @@ class SimilarityMap(Similarity):
 
     @property
     def own_tables(self) -> dict[Part, RatedPairs]:
-        """Pairs in the map's own tables, with the ratings of its own raters: without those of the extended map."""
+        """Rated pairs with the ratings of the map's own raters only, without the raters of the extended map."""
         if not self.inherited:
             return self.tables
         own = {part: replace(table, ratings=table.ratings[:, self.inherited :]) for part, table in self.tables.items()}
@@ -274,7 +274,7 @@ class SimilarityMap(Similarity):
 
     @property
     def digest(self) -> str:
-        """8 hex digits of a hash of all ratings, the raters' names and weights, and the predictions."""
+        """8 hex digits of a hash of all ratings, the raters' names and weights, second senses, and predictions."""
         own, equal = self.rater_weights, RaterWeights.equal(len(self.raters))
         # This spelling, an earlier name of the class, is part of the digests of published maps and signatures.
         counts = "" if own == equal else f"Voices(weights={own.weights}, omits={own.omits})"
@@ -310,7 +310,7 @@ class SimilarityMap(Similarity):
         return (self.learned_file.path.read_bytes(), self.about["learned"]) if self.learned_file else None
 
     def predicted(self, part: Part, class_senses: Ints, senses: Ints) -> Floats | None:
-        """Return (C, S) predicted similarities 0..1, NaN for a class without predictions; None if the map has none."""
+        """Return (C, S) predicted similarities 0..1, NaN for a class without any; None if the map has none."""
         return self.learned[part].expected(class_senses, senses) if self.learned else None
 
     @property
@@ -320,15 +320,15 @@ class SimilarityMap(Similarity):
 
     @property
     def provenance(self) -> dict[str, Any]:
-        """Fields of map.json that maps made from this map get, too, such as sources and licence of the ratings."""
+        """Fields of map.json that are copied to maps made from this map, such as sources and licence of the ratings."""
         header = {*Header.__struct_fields__} - {"either_direction", "second_senses"}
         return {name: value for name, value in self.about.items() if name not in header}
 
     def values(self, part: Part, class_senses: Ints, senses: Ints) -> Floats:
         """Return the (C, S) ensemble values 0..1 of pairs of senses: NaN for unrated pairs, 1 for a sense with itself.
 
-        If a class has a second sense, the higher value of its two senses counts; NaN if the second sense is unrated,
-        but has a higher predicted value. Raises OptionError if the active lexicon is not ``concepts``.
+        If a class has a second sense, the higher value of its two senses counts; but NaN if the second sense is
+        unrated, and its predicted value is higher. Raises OptionError if the active lexicon is not ``concepts``.
         """
         found, seconds = self._values(part, class_senses, senses), self.second_senses.get(part, {})
         rows = np.flatnonzero(np.isin(class_senses, list(seconds)))
@@ -367,7 +367,7 @@ class SimilarityMap(Similarity):
         return ensemble_values(self.tables[part].ratings, self.ensemble, self.rater_weights)
 
     def ratings(self, part: Part, class_synset: str, synset: str) -> dict[str, int | None] | None:
-        """Return {rater: rating 0..4} of a pair, None for a missing rating; None if the pair is not in the map."""
+        """Return {rater: rating 0..4, or None for a missing rating} of a pair; None if the pair is not in the map."""
         class_sense, sense = ids_of([class_synset, synset])[:, None]
         (row,) = self.tables[part].rows_of(class_sense, sense).tolist()
         if row < 0:
@@ -441,6 +441,7 @@ def write_map(
         name: name of the map; the folder name if None.
         learned: predictions for unrated pairs (:func:`shoe.similarity.learned.learned_bytes`), and their description
             for map.json.
+        whole: ratings of whole interactions by ``raters``; None if there are none.
         extends: shipped map that the new map extends; its raters and ratings are not written again.
 
     Raises:
@@ -494,9 +495,9 @@ def write_map(
 
 
 def clear_leftovers(folder: Path) -> None:
-    """Check that a map can be written to ``folder``, and remove what killed processes left when writing this map.
+    """Check that a map can be written to ``folder``, and remove temporary folders of killed processes next to it.
 
-    A complete map in a temporary folder is moved to ``folder`` if that is missing; all temporary folders are deleted.
+    If ``folder`` is missing, a complete map in such a temporary folder is first moved to ``folder``.
 
     Raises:
         InputError: if no map can be written to the folder.

@@ -50,7 +50,7 @@ class Neighbourhood(Similarity):
         return found
 
     def predicted(self, part: Part, class_senses: Ints, senses: Ints) -> Floats:
-        """Return the (C, S) similarities predicted from the WordNet relations; NaN only for a class without a sense."""
+        """Return (C, S) predicted similarities: 0 for a relation that is not in the table, NaN for no_interaction."""
         found = np.where(class_senses >= 0, 0.0, np.nan)[:, None].repeat(len(senses), axis=1)
         up, down = relations(class_senses, senses)
         near = up >= 0

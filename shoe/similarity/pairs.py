@@ -65,7 +65,10 @@ class RatedPairs:
         return list(zip(names_of(self.class_sense), names_of(self.sense), strict=True))
 
     def join_raters(self, other: RatedPairs) -> RatedPairs:
-        """Return the pairs of both tables, sorted by name; the raters of ``other`` follow the raters of this table."""
+        """Return the pairs of both tables, sorted by name; the raters of ``other`` follow the raters of this table.
+
+        Ratings are -1 for pairs that the table of the rater does not contain.
+        """
         keys = np.unique(np.concatenate([self.keys, other.keys]))
         class_sense, sense = (senses.astype(np.int32) for senses in np.divmod(keys, len(lexicon())))
         raters = self.ratings.shape[1]
@@ -75,7 +78,10 @@ class RatedPairs:
         return RatedPairs(class_sense, sense, ratings).by_name()
 
     def add_reversed(self, classes: Ints) -> RatedPairs:
-        """Return the pairs, and the reverse of each pair whose other sense is in ``classes``, if the table lacks it."""
+        """Return the pairs, sorted by name, with a reversed pair for each pair whose other sense is in ``classes``.
+
+        A reversed pair has the ratings of the original pair. Pairs that are already in the table are not changed.
+        """
         back = RatedPairs(self.sense, self.class_sense, self.ratings)[np.isin(self.sense, classes)]
         new = back[self.rows_of(back.class_sense, back.sense) < 0]
         fields = ((getattr(each, name) for each in (self, new)) for name in ("class_sense", "sense", "ratings"))
@@ -93,7 +99,7 @@ class RatedPairs:
 
     @cached_property
     def classes(self) -> dict[int, slice]:
-        """Slice of rows for each class sense ID; pairs must be sorted by name."""
+        """{class sense ID: slice of its rows in the table}; pairs must be sorted by name."""
         starts = np.flatnonzero(first_of_each(self.class_sense)).tolist()
         senses = self.class_sense[starts].tolist()
         return dict(zip(senses, map(slice, starts, [*starts[1:], len(self)]), strict=True))
@@ -123,8 +129,8 @@ def read_table(path: Path, raters: Sequence[str], digest: str | None = None) -> 
     Args:
         path: verbs.tsv or objects.tsv of the map.
         raters: names of the expected rating columns.
-        digest: SHA-256 of the sorted table according to map.json, or None. Only a file with another SHA-256 is
-            checked line by line; its rows may be in any order.
+        digest: SHA-256 of the sorted table according to map.json; None if unknown. If the SHA-256 of the file is
+            different or ``digest`` is None, the lines are checked one by one, and may be in any order.
 
     Returns:
         The pairs, sorted by name, and the SHA-256 of the sorted table.

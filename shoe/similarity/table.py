@@ -148,7 +148,10 @@ class Similarity(ABC):
 
 
 def known_senses(part: Part, names: Sequence[str], none: bool = False) -> Ints:
-    """Return the (n,) IDs of senses with these names (-1 for "" if ``none``); OptionError for an unknown name."""
+    """Return the (n,) IDs of the senses with these names, or raise OptionError for an unknown name.
+
+    If ``none`` is True, the name "" (no_interaction) is also allowed; its ID is -1.
+    """
     if part not in POS:
         raise unknown_name("part of speech", part, POS)
     ids = ids_of(names)
@@ -197,9 +200,9 @@ def similarity_table(
         class_words: words of the C classes, such as "ride".
         words: W distinct predicted words, as written in the prediction file.
         options: options of the protocol, described in :class:`SemanticOptions`: ``sense``, ``object_words``,
-            ``partial``, ``direction``, ``alternatives`` (only one of them counts under ``sense="one"``) and ``unrated``
-            ("drop" counts as "zero" here; the scorer leaves out predictions with unrated words).
-        labels: all labels of the dataset; for these words, only their own senses count. ``class_words`` if None.
+            ``partial``, ``direction``, ``alternatives`` (with ``sense="one"``, only one alternative counts) and
+            ``unrated`` ("drop" is the same as "zero" here; only the scorer drops predictions with unrated words).
+        labels: all labels of the dataset; ``class_words`` if None. See :func:`counted_senses`.
 
     Returns:
         The table, with classes in the order of ``class_senses`` and words in the order of ``words``. For alternatives,
@@ -238,9 +241,9 @@ _SEVERAL: dict[Part, re.Pattern[str]] = {  # objects have adjectives: "large, bl
 
 
 def alternatives(word: str, part: Part) -> list[str]:
-    """Return the distinct words of a predicted verb or object that names several: "ride or hold", "laptop / desk".
+    """Return the distinct words of a predicted verb or object that names several: ["ride", "hold"] for "ride or hold".
 
-    An expression of the lexicon, such as "trick or treat", is one word.
+    For other words, and for expressions of the lexicon such as "trick or treat", return [word].
     """
     pattern = _SEVERAL[part]
     if not pattern.search(word):
@@ -332,7 +335,7 @@ def counted_senses(
 ) -> list[tuple[Sense, ...]]:
     """Return the senses of each word that count in scoring, best first.
 
-    Senses that are not of the word's lemmas, but were added by shoe as partial matches, do not count with
+    Senses that shoe adds as partial matches, because the word is no lemma of the sense, do not count with
     ``partial=full``. They never count for a word in ``labels``: the label "board" would otherwise be similar to ride.
     """
     found = [resolve(word, part, options.object_words).candidates for word in words]

@@ -62,14 +62,14 @@ class SenseLookups:
         return cls(part, class_senses, synsets, senses, weights, first, count, unrated)
 
     def pairs(self, row: Indices, word: Indices) -> tuple[Indices, Indices, Indices]:
-        """Return the m unrated pairs of senses in n comparisons of a class sense with a word.
+        """Return the m unrated pairs of senses that n comparisons of a class sense with a word look up.
 
         Args:
             row: (n,) index of the class sense in each comparison.
             word: (n,) index of the word in each comparison.
 
         Returns:
-            Of each unrated pair, index of the comparison, index of the class sense, and index in ``synsets``, all (m,).
+            (m,) index of the comparison, (m,) index in ``class_senses`` and (m,) index in ``synsets`` of each pair.
         """
         cell, index = expand(self.first[word], self.count[word])
         sense, unrated = self.senses[index], self.unrated[row[cell], self.senses[index]]
@@ -107,9 +107,9 @@ class ImputedBase(Similarity):
 class ImputedSimilarity(ImputedBase):
     """Similarity map with imputed values for unrated pairs.
 
-    The imputed value is either a constant or a cautious value. For cautious values, pairs are grouped into ten bins by
-    Wu-Palmer similarity. The cautious value of a bin is the 95 % quantile of its ratings, and at least the value of the
-    bin below, so that few unrated pairs are expected to have a higher rating.
+    The imputed value is either a constant or a cautious value, which few unrated pairs are expected to exceed. For
+    cautious values, pairs are grouped into ten bins by Wu-Palmer similarity. The cautious value is the 95 % quantile of
+    the rated values in the bin of the pair, or the quantile of a lower bin if that is higher.
 
     Attributes:
         source: map whose unrated pairs get values.
@@ -136,7 +136,7 @@ class ImputedSimilarity(ImputedBase):
 
 
 def bins_of(part: Part, class_senses: Ints, senses: Ints) -> Indices:
-    """Return (C, S) bins 0..9 of Wu-Palmer similarity, each 0.1 wide; -1 for a sense with itself or a missing sense."""
+    """Return (C, S) bins 0..9 of Wu-Palmer similarity, each 0.1 wide; -1 for a sense with itself, or no_interaction."""
     return _bins_of(part, class_senses.astype(np.int32).tobytes(), senses.astype(np.int32).tobytes())
 
 

@@ -51,7 +51,7 @@ class WholeRatings:
 
     @cached_property
     def columns(self) -> list[tuple[dict[str, int], Ints]]:
-        """For each of the four columns of ``rows``: {word: index} of its words, and (m,) word index per row."""
+        """For each of the four columns of ``rows``: {word: index} of its distinct words, and (m,) index per row."""
         found: list[tuple[dict[str, int], Ints]] = []
         for names in zip(*self.rows, strict=True) if self.rows else [()] * len(_NAMES):
             number = {name: index for index, name in enumerate(dict.fromkeys(names))}

@@ -33,7 +33,7 @@ def mean_ratings(ratings: Ratings) -> Floats:
 
 
 def ceiling(ratings: Ratings, weight: Floats | None = None) -> Floats:
-    """Return the (R,) Spearman correlation of each rater with the mean of the other raters; NaN if undefined."""
+    """Return the (R,) Spearman correlation of each rater's ratings with the other raters' mean; NaN if undefined."""
     given = ratings.T != MISSING
     number, total = given.sum(axis=0), np.where(given, ratings.T, 0).sum(axis=0, dtype=np.int64)
     others = (total - ratings.T) / np.maximum(number - 1, 1)
@@ -51,10 +51,10 @@ def mean_ceiling(ratings: Ratings, weight: Floats | None = None) -> float | None
 
 
 def within_item_spread(ratings: Ratings, weight: Floats | None = None) -> float | None:
-    """Return the standard deviation (n - 1) of an item's ratings, averaged over items with two or more ratings.
+    """Return the standard deviation (ddof=1) of an item's ratings, averaged over items with two or more ratings.
 
-    None without such items. The sigma of .761 in the supplement is computed this way. Divided by the square root of the
-    number of raters, it gives the standard error of an item's mean.
+    The result is None if there are no such items. The sigma of .761 in the supplement is computed this way. Divided by
+    the square root of the number of raters, the result is the standard error of an item's mean.
     """
     given = ratings != MISSING
     number = given.sum(axis=1)
@@ -66,7 +66,7 @@ def within_item_spread(ratings: Ratings, weight: Floats | None = None) -> float 
 
 
 def majority(ratings: Ratings) -> Ratings:
-    """Return the (N,) most frequent rating of each item, of ties the lowest; MISSING for items without ratings."""
+    """Return the (N,) most frequent rating of each item, on a tie the lowest; MISSING for items without ratings."""
     counts = counts_of_levels(ratings, LEVELS)
     return np.where(counts.sum(axis=1) > 0, counts.argmax(axis=1), MISSING).astype(np.int8)
 
@@ -108,7 +108,7 @@ class Jackknife(NamedTuple):
     raters: list[float | None]
 
     def figure(self, scale: Scale = "as it is") -> Figure:
-        """Return the value with its 95 % interval, on the ``scale`` and under the conditions of :func:`figure_of`."""
+        """Return the value with its 95 % interval, if any; see :func:`figure_of`, also for ``scale``."""
         from scipy.stats import t
 
         if self.whole is None or (found := self._spread(scale)) is None:
@@ -152,7 +152,7 @@ def figure_of(statistic: Statistic, shape: tuple[int, ...], scale: Scale = "as i
     of freedom. With as few as five raters, a bootstrap interval would be too narrow.
 
     Args:
-        statistic: function of the indices of remaining items and raters; applies the weights of items, if any.
+        statistic: function of the indices of the items and raters that are not left out; it applies weights, if any.
         shape: number of items and number of raters.
         scale: transformation under which the statistic is nearly normal.
 

@@ -30,7 +30,7 @@ RULES = (
 
 
 def excluded(study: StudyRatings) -> dict[str, list[str]]:
-    """Return the texts of the ``RULES`` that raters broke, by rater; nobody breaks a rule whose data are missing."""
+    """Return {rater: broken ``RULES``} without raters who broke none; a rule whose data are missing is not broken."""
     found: dict[str, list[str]] = {}
     for j, rater in enumerate(study.raters):
         given = study.first[:, j] != MISSING
@@ -176,7 +176,7 @@ class StudyReport(Document, frozen=True, kw_only=True):
 
 
 def analyse(study: StudyRatings) -> tuple[StudyRatings, StudyReport]:
-    """Return a study without its gold items, and its results, in which ``beside`` is None.
+    """Return a study without its gold items, and its results, without a comparison with a map (``beside`` is None).
 
     If items have weights, the results are estimates for the population. Undefined values are left out.
     """
@@ -212,7 +212,7 @@ def analyse(study: StudyRatings) -> tuple[StudyRatings, StudyReport]:
 
 
 def agreement_of(study: StudyRatings, *, items_alone: bool = True) -> Agreement:
-    """Return the agreement of raters; for the reference, ``items_alone`` adds its p-value and intervals over items."""
+    """Return the agreement of all raters; ``items_alone`` adds p-value and intervals over items to ``reference``."""
     ratings, weight = study.first, _weight(study)
     spread = agreement.within_item_spread(ratings, weight)
     number = (ratings != MISSING).sum(axis=1)

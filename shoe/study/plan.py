@@ -49,7 +49,7 @@ PictureFile = Annotated[str, Meta(pattern=r"^\d+\.jpg$", extra={"expected": "the
 
 
 class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Image of an item's first class for the second phase: a small copy, its width and height, and the pair's boxes.
+    """Image of an item's first class, shown in the second phase: a small copy, its width and height, and two boxes.
 
     Boxes are x1, y1, x2, y2 in pixels of the copy; ``image`` is the image name in the dataset.
     """
@@ -83,7 +83,7 @@ class Item(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def senses(self) -> tuple[str, str, str, str]:
-        """Four WordNet names that identify the item in a table of answers."""
+        """WordNet names (verb a, object a, verb b, object b) that identify the item in a table of answers."""
         return self.verb_a, self.object_a, self.verb_b, self.object_b
 
 
@@ -103,7 +103,7 @@ class RatingStudy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def names(self) -> list[str]:
-        """Names of the R raters."""
+        """Names of the raters: "rater-1", "rater-2" and so on."""
         return [f"rater-{number + 1}" for number in range(self.raters)]
 
 
@@ -159,7 +159,8 @@ class Drawn(NamedTuple):
 
     Attributes:
         strata: number of pairs available and drawn per stratum, practice items included.
-        influence: fraction of the influence of all pairs on the score that is due to the drawn pairs, if known.
+        influence: sum of the influence of the drawn pairs on the score, as a fraction of that of all pairs; None if
+            pairs were not drawn by influence.
     """
 
     strata: Strata
@@ -230,7 +231,7 @@ def _gold_items(data: Benchmark, similarity: Similarity, drawn: list[Item], item
 
 
 def shuffled(rows: Indices, stream: int, seed: int) -> Indices:
-    """Return the rows in a random order that depends only on ``seed`` (below 65536) and a random number ``stream``."""
+    """Return the rows in a random order that depends only on ``seed`` (below 65536) and the number ``stream``."""
     return rows[np.argsort(random_numbers(stream + (seed << 8), (len(rows),)), kind="stable")]
 
 
@@ -246,7 +247,7 @@ class Problem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         group, concept: group and concept of the problem, not shown to testers.
         sides: images of side A, which show the concept, and of side B, which do not.
         queries: the two query images, in random order.
-        shows: whether each query shows the concept.
+        shows: for each query, whether it shows the concept, so that it belongs to side A.
     """
 
     group: str
@@ -296,7 +297,7 @@ class ProblemStudy(RatingStudy, frozen=True, forbid_unknown_fields=True, tag_fie
         return list(dict.fromkeys(shown))
 
     def row(self, rater: str, question: Question, rating: int, seconds: float) -> list[object]:
-        """Return an answer as a row of the table of answers, in the order of ``columns``."""
+        """Return an answer as a row in the order of ``columns``; "right" is 1 for the correct side, else 0."""
         number, query = divmod(question.item, 2)
         problem, shows = self.problems[number], self.problems[number].shows[query]
         side, right = "positive" if shows else "negative", int(bool(rating) == shows)

@@ -95,7 +95,7 @@ _PARTS: tuple[Part, Part] = ("verb", "object")
 
 
 def with_map(study: StudyRatings, name_or_folder: str, source: Path) -> StudyRatings:
-    """Return a copy of the study; its reference is the similarity of each item's two interactions by a map.
+    """Return a copy of the study in which ``reference`` is a map's similarity of the two interactions of each item.
 
     ``source`` is the file of the study, named in error messages. Raise InputError for items that are not named by four
     senses of WordNet 3.0, and OptionError for a map that does not exist.

@@ -29,7 +29,7 @@ class Weights:
 
     @property
     def population(self) -> float:
-        """Estimated size of the population (Horvitz and Thompson 1952)."""
+        """Estimated size of the population, the sum of the weights (Horvitz and Thompson 1952)."""
         return float(self.weight.sum())
 
     @property
@@ -38,7 +38,7 @@ class Weights:
         return float(self.weight.sum() ** 2 / (self.weight**2).sum())
 
     def select(self, items: Indices) -> Floats:
-        """Return the weights of the given items, increased for items missing from a stratum, then scaled to mean 1."""
+        """Return the weights of ``items``, times (all items / selected items) of the stratum, then scaled to mean 1."""
         drawn = np.bincount(self.stratum)
         left = np.bincount(self.stratum[items], minlength=len(drawn))
         weight: Floats = self.weight[items] * (drawn / np.maximum(left, 1))[self.stratum[items]]
@@ -124,7 +124,7 @@ def read_study(
     Args:
         named_by: function that maps the header to the columns that identify an item.
         expected: description of these columns for error messages.
-        between: separator that joins the values of these columns to an item name.
+        between: separator of the values of these columns in an item name.
 
     Raises:
         InputError: with file, line and field, if a rating is not an integer from 0 to 4, a rater has two ratings of an

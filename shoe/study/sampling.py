@@ -55,7 +55,7 @@ class EmptyMap(ImputedBase):
     name: str = "nothing rated"
 
     def values(self, part: Part, class_senses: Ints, senses: Ints) -> Floats:
-        """Return the (C, S) similarities of class senses and senses, NaN except for a sense and itself."""
+        """Return the (C, S) similarities of class senses and senses: 1 for a sense with itself, NaN for other pairs."""
         return np.where(class_senses[:, None] == senses, self.source.values(part, class_senses, senses), np.nan)
 
 
@@ -73,7 +73,7 @@ def influential(tasks: Sequence[Task], similarity: Similarity) -> Influential:
         looked = bound_score(EmptyMap(similarity), task)
         if looked.open_score is None:
             continue
-        truth, row, share = width_per_match(looked.open_score, looked.today)
+        truth, row, share = width_per_match(looked.open_score, looked.precisions)
         classes, table = task.truth.classes, task.predictions
         cells = np.stack([looked.open_score.scorer.hoi[truth], table.verb[row], table.object[row]])
         (hoi, verb, object_), at = np.unique(cells, axis=1, return_inverse=True)
@@ -180,9 +180,9 @@ def probabilities(influence: Floats, items: int) -> Floats:
 
 
 def draw_by(probability: Floats, seed: int) -> Indices:
-    """Return the rows of a random sample, given their (N,) inclusion probabilities, whose sum is the sample size.
+    """Return ascending indices of a random sample, by (N,) inclusion probabilities, whose sum is the sample size.
 
-    Systematic sampling (Madow 1949) of a shuffled population; rows ascend.
+    The method is systematic sampling (Madow 1949) of a shuffled population.
     """
     *places, start = random_numbers(_INFLUENCE_STREAM + seed, (len(probability) + 1,))
     order = np.argsort(places, kind="stable")
@@ -245,7 +245,7 @@ def simulated(items: int, raters: int, seed: int) -> StudyRatings:
 
 
 def simulated_ratings(true: Floats, raters: int, rng: np.random.Generator) -> Ratings:
-    """Return (N, R) ratings by simulated raters, each with a random bias and noise level, of items ``true`` (N,)."""
+    """Return (N, R) ratings of items with the (N,) ``true`` values, by raters with random biases and noise levels."""
     bias, noise = rng.normal(0, BIAS, raters), NOISE * np.exp(rng.normal(0, NOISE_SPREAD, raters))
     seen = true[:, None] + bias + noise * rng.standard_normal((len(true), raters))
     return np.clip(np.rint(seen), 0, HIGHEST).astype(np.int8)

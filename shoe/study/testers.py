@@ -59,7 +59,7 @@ class Trials:
 
     @property
     def kept(self) -> Mask:
-        """(N,) whether at least one tester solved each problem."""
+        """(N,) mask of the problems that at least one tester solved."""
         return np.asarray(self.solved.any(axis=1))
 
 
@@ -127,7 +127,7 @@ class TestersReport(Document, frozen=True, kw_only=True):
 
     @property
     def results(self) -> dict[str, Result]:
-        """Results by group name, with all problems first."""
+        """Results by name of the group; the first is "all", for all problems."""
         return {"all": self.all} | self.groups
 
 
@@ -189,7 +189,7 @@ def trials_of(rows: Sequence[Sequence[object]], path: Path) -> Trials:
 
 
 def one_tester(trials: Trials, j: int) -> Tester | None:
-    """Return the results of tester ``j``, or None if the tester answered both queries of no problem."""
+    """Return the results of tester ``j``, or None if the tester answered no problem's two queries."""
     done = trials.done[:, j]
     if not done.any():
         return None

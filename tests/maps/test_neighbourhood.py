@@ -4,11 +4,11 @@ from hypothesis import given, strategies as st
 
 from shoe.benchmarks import benchmark
 from shoe.lexicon.store import lexicon
-from shoe.maps.planning import BODILY, INVISIBLE, MIXED, object_neighbours, verb_vocabulary, within
+from shoe.maps.planning import BODILY, INVISIBLE, MIXED, object_neighbours, senses_near, verb_vocabulary
 
 
 def near(name: str, steps: int) -> set[str]:
-    _, found = within(np.array([lexicon().synset(name)], np.int32), steps)
+    _, found = senses_near(np.array([lexicon().synset(name)], np.int32), steps)
     return {lexicon().name(synset) for synset in found.tolist()}
 
 
@@ -42,15 +42,15 @@ def test_the_walk_of_all_at_once_is_that_of_one_link_at_a_time(name: str) -> Non
 
 @given(st.lists(st.integers(0, len(lexicon()) - 1), max_size=4), st.integers(0, 3))
 def test_each_row_is_found_as_if_it_were_alone(synsets: list[int], steps: int) -> None:
-    owner, found = within(np.array(synsets, np.int32), steps)
+    owner, found = senses_near(np.array(synsets, np.int32), steps)
     assert (np.diff(owner) >= 0).all()
     for row, synset in enumerate(synsets):
-        assert (found[owner == row] == within(np.array([synset], np.int32), steps)[1]).all()
+        assert (found[owner == row] == senses_near(np.array([synset], np.int32), steps)[1]).all()
 
 
 @given(st.integers(0, len(lexicon()) - 1), st.integers(0, len(lexicon()) - 1))
 def test_near_is_mutual(one: int, other: int) -> None:
-    owner, found = within(np.array([one, other], np.int32), 3)
+    owner, found = senses_near(np.array([one, other], np.int32), 3)
     assert (other in found[owner == 0]) == (one in found[owner == 1])
 
 
@@ -60,7 +60,7 @@ def test_objects_are_compared_with_all_other_classes_and_with_nothing_that_canno
     for row in range(len(classes)):
         assert set(classes.tolist()) <= set(found[owner == row].tolist())
     assert not {lexicon().lexname(synset) for synset in found.tolist()} & INVISIBLE
-    assert {lexicon().lexname(synset) for synset in within(classes, 4)[1].tolist()} & INVISIBLE
+    assert {lexicon().lexname(synset) for synset in senses_near(classes, 4)[1].tolist()} & INVISIBLE
 
 
 def test_every_lexicographer_file_that_is_left_out_exists() -> None:

@@ -35,19 +35,19 @@ class Lexical(RaterConfig, frozen=True, kw_only=True):
     ] = ROUNDED  # type: ignore[assignment]  # a tuple of four
 
     def backend(self, prompts: Prompts) -> Backend:
-        """Return the rater, which reads no prompts; raise OptionError if its settings are invalid."""
+        """Return the rater, which does not use ``prompts``; raise OptionError if its settings are invalid."""
         local.check(self, self.thresholds)
         return Measured(WordNetSimilarity(self.measure), self.thresholds)
 
     def identity(self) -> Mapping[str, Any]:
-        """Return the digest of the lexicon's concepts, or {} if the lexicon is WordNet."""
+        """Return {"lexicon": digest of the lexicon's concepts}, or {} if the lexicon is WordNet."""
         graph = lexicon().concepts
         return {} if graph.is_wordnet else {"lexicon": graph.digest}
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """Rater that converts similarities to ratings; ``thresholds`` are the lowest similarities rated 1, 2, 3 and 4."""
+    """Rater that rates by a similarity measure; ``thresholds`` are the lowest similarities for ratings 1 to 4."""
 
     measure: Similarity
     thresholds: tuple[float, ...]
@@ -77,12 +77,12 @@ class Learned(RaterConfig, frozen=True, kw_only=True):
     map: Annotated[str, setting("name of a shipped map, or a map's folder, with predictions", key=False)] = "hico-det"
 
     def backend(self, prompts: Prompts) -> Backend:
-        """Return the rater, which reads no prompts; raise OptionError if its settings are invalid."""
+        """Return the rater, which does not use ``prompts``; raise OptionError if its settings are invalid."""
         local.check(self)
         return Measured(Predicted(self._map()), ROUNDED)
 
     def identity(self) -> Mapping[str, Any]:
-        """Return the digest of the map, so that answers do not depend on its path."""
+        """Return {"predictions": digest of the map}, so that answers do not depend on its path."""
         return {"predictions": self._map().digest}
 
     def _map(self) -> SimilarityMap:
@@ -107,8 +107,8 @@ class Predicted(Similarity):
     def values(self, part: Part, class_senses: Ints, senses: Ints) -> Floats:
         """Return the (C, S) predicted similarity of C senses and S senses, 0 to 1.
 
-        Predictions are for pairs with a class sense of the map, which may be in ``class_senses`` or in ``senses``. For
-        pairs without a prediction, the value is 0.
+        If the map predicts only the reversed pair (its class sense is in ``senses``), the value of the reversed pair is
+        used; for pairs without any prediction, the value is 0.
         """
         found = self.source.predicted(part, class_senses, senses)
         back = self.source.predicted(part, senses, class_senses)
@@ -142,12 +142,12 @@ class Embedding(local.LocalRater, frozen=True, kw_only=True):
     ] = (0.41, 0.50, 0.58, 0.74)
 
     def backend(self, prompts: Prompts) -> Backend:
-        """Return the rater, which reads no prompts; raise OptionError if its settings are invalid."""
+        """Return the rater, which does not use ``prompts``; raise OptionError if its settings are invalid."""
         local.check(self, self.thresholds)
         return _Cosines(self)
 
     def identity(self) -> dict[str, str]:
-        """Return the fingerprint of a local model's files, and the format of the senses' texts."""
+        """Return {"files": fingerprint of a local model's files, "text": format of the senses' texts}."""
         return {**super().identity(), "text": _TEXT}
 
 

@@ -36,7 +36,7 @@ class LocalRater(RaterConfig, frozen=True, kw_only=True):
     batch_size: Annotated[int, setting("number of sequences per batch", key=False, ge=1, le=1_000_000)] = 16
 
     def identity(self) -> dict[str, str]:
-        """Return the fingerprint of the files if the model is a folder, or {} for a model on the hub."""
+        """Return {"files": fingerprint of the files} if the model is a folder, or {} for a model on the hub."""
         return files_of(self.model)
 
 
@@ -48,11 +48,7 @@ class Model(LocalModel):
     """Model of a rater on this machine, with its tokenizer."""
 
     def __init__(self, config: LocalRater, kind: str, **more: str) -> None:
-        """Load a model.
-
-        ``kind`` is the name of the class in transformers, such as "AutoModel"; ``more`` are further arguments of its
-        ``from_pretrained``.
-        """
+        """Load a model and its tokenizer; ``kind`` and ``more`` are as for :meth:`LocalModel.load`."""
         rater = f"rater {quote(config.name)}"
         super().__init__(config, f"{rater}: model {quote(config.model)}", "local", owner=rater)
         self.tokenizer = self.load("AutoTokenizer", **more)
@@ -60,7 +56,7 @@ class Model(LocalModel):
 
 
 def check(config: RaterConfig, thresholds: Sequence[float] = ()) -> None:
-    """Raise OptionError if a deterministic rater has several repeats, or thresholds that are not in ascending order."""
+    """Raise OptionError if ``repeats`` of a deterministic rater is not 1, or ``thresholds`` are not ascending."""
     who = f"rater {quote(config.name)}"
     if config.repeats != 1:
         same = f"kind {config.kind} gives the same answer each time"
@@ -73,8 +69,8 @@ def check(config: RaterConfig, thresholds: Sequence[float] = ()) -> None:
 def batches(items: Iterable[tuple[Item, Sequence[int]]], size: int) -> Iterator[tuple[int, list[tuple[Item, Any]]]]:
     """Yield batches of token sequences that :func:`padded` pads to the same length.
 
-    ``items`` are (item, tokens) pairs. Yield the padded length, and the pairs of the batch: ``size`` pairs, or fewer in
-    the last batch of a length. A model's result for a sequence does not depend on the other sequences of its batch,
+    ``items`` are (item, tokens) pairs. Yield (padded length, items of the batch): ``size`` items, or fewer in the last
+    batch of a length. A model's result for a sequence does not depend on the other sequences of its batch,
     because the shape of the padded batch depends only on the length of the sequence.
     """
     waiting: defaultdict[int, list[tuple[Item, Any]]] = defaultdict(list)
@@ -91,7 +87,7 @@ def padded(sequences: Sequence[Sequence[int]], size: int, length: int, padding: 
     """Return token sequences as arrays of shape (size, length), each sequence padded to ``length`` tokens.
 
     Args:
-        sequences: 1 to ``size`` token sequences; missing rows are filled with the first sequence.
+        sequences: 1 to ``size`` token sequences; if fewer than ``size``, the remaining rows repeat the first sequence.
         padding: token ID of the padding.
         side: "left" or "right": where the padding is.
 
@@ -207,7 +203,7 @@ class Reader(Model):
         return tokens
 
     def read(self, prompts: Sequence[Sequence[int]], length: int) -> tuple[Floats, Floats]:
-        """Return the (n, 5) probabilities of the ratings 0 to 4 after n prompts, scaled to sum 1, and (n,) real sums.
+        """Return (n, 5) probabilities of the ratings 0 to 4 after n prompts, scaled to sum 1, and (n,) unscaled sums.
 
         ``prompts`` are at most ``batch_size`` token sequences, which are padded to ``length``.
         """

@@ -38,12 +38,12 @@ class Table(RaterConfig, frozen=True, kw_only=True):
     column: Annotated[str, setting("column of the table with this rater's ratings, 0 to 4 or empty")] = "rating"
 
     def backend(self, prompts: Prompts) -> Backend:
-        """Return the rater, which reads no prompts; raise OptionError or InputError if settings or file are invalid."""
+        """Return the rater, which does not use ``prompts``; OptionError or InputError for invalid settings or file."""
         local.check(self)
         return Rows(read_ratings(self.file, self.column))
 
     def identity(self) -> Mapping[str, Any]:
-        """Return the SHA-256 of the file's content, so that answers do not depend on its path."""
+        """Return {"content": SHA-256 of the file}, so that answers do not depend on its path."""
         return {"content": hashlib.sha256(read_bytes(self.file)).hexdigest()}
 
 

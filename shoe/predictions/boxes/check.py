@@ -127,8 +127,8 @@ class GroupFits:
         boxes: number of distinct boxes, counting at most four per image, because boxes of an image are not independent.
         fits: fit of the applied convention, then of the best other conventions, from common to rare. If the applied
             convention fits nearly perfectly, no other is tried.
-        chance: fraction of hits under the best convention if boxes are compared with the annotated boxes of the next
-            image. It is high if the boxes are the same in every image.
+        chance: ``hits`` of the best convention if boxes are compared with the annotated boxes of the next image. It is
+            high if the boxes are the same in every image.
         of_part: fits of a part of the boxes (images that fit badly, or boxes that overlap no annotated box), if another
             convention is far better for this part but not for all boxes; else None.
         by_kind: best fits of the human boxes and of the object boxes, if each kind needs its own convention; else ().
@@ -147,7 +147,7 @@ class GroupFits:
 
     @property
     def best(self) -> Fit:
-        """Fit with the highest mean IoU; near ties go to the applied convention, then to the most common convention."""
+        """Fit with the highest mean IoU; of nearly equal fits, the first in ``fits``."""
         highest = max(fit.mean_iou for fit in self.fits)
         return next(fit for fit in self.fits if fit.mean_iou >= highest - _TIE / np.sqrt(self.boxes))
 
@@ -157,7 +157,7 @@ class GroupFits:
         return self.best if self.is_far_better(self.best) else None
 
     def is_far_better(self, best: Fit) -> bool:
-        """Return whether ``best`` is better than the fit of the applied convention by more than chance explains."""
+        """Return whether ``best`` exceeds the applied convention's fit by more than chance; False for few boxes."""
         applied = self.fits[0]
         bar = max(applied.hits, self.chance)
         unsure = 0.5 / np.sqrt(self.boxes)
@@ -204,7 +204,7 @@ class Group:
         self._scales = _scales(self._sizes) if self._all_known else _SCALES[:1]
 
     def fits(self) -> GroupFits:
-        """Return the fits of all boxes, with the first of ``by_kind``, ``truth``, ``moved``, ``of_part`` that holds."""
+        """Return the fits of all boxes; at most one of ``by_kind``, ``truth``, ``moved`` and ``of_part`` is set."""
         fits = self._fits_of_all()
         if len(fits.fits) < 2:
             return fits
@@ -451,7 +451,7 @@ class BoxReport:
         tiny_share: fraction of triplets with a box that is less than one pixel wide or high.
         groups: fits, one item per applied convention; empty if no image has both predictions and ground truth.
         stated: whether the file or its format states a convention, which only a full name in --boxes overrides.
-        stretched: lines on boxes that are the union of two boxes, or the whole image.
+        stretched: report lines about boxes that are the union of two boxes, or the whole image.
         is_mixed: whether only a part of a file was checked, and the other boxes fit the applied convention best.
     """
 
@@ -468,7 +468,7 @@ class BoxReport:
 
     @property
     def verdicts(self) -> list[str]:
-        """Lines on boxes that fit far better if read or changed otherwise, at most one per applied convention."""
+        """Report lines, at most one per applied convention, on a convention or a change that fits far better."""
         return [line for group in self.groups if (line := self._verdict(group))]
 
     def _verdict(self, group: GroupFits) -> str | None:
@@ -527,7 +527,7 @@ class BoxReport:
         )
 
     def lines(self) -> list[str]:
-        """Return one line per problem of the boxes; an empty list if there are none."""
+        """Return report lines: ``stretched``, or if empty, ``verdicts`` and boxes that fit nowhere; then tiny boxes."""
         # Other conventions fit boxes of the wrong area only by chance.
         lines = [*self.stretched] or self.verdicts + list(filter(None, map(self._no_fit_verdict, self.groups)))
         if self.tiny_share >= _WORTH_SAYING:

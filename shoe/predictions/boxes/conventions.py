@@ -49,7 +49,7 @@ def is_resizing(word: str) -> bool:
 
 
 def resized(word: str, sizes: Floats) -> Floats:
-    """Return the (n, 2) sizes in pixels of images resized by the rule ``word``; (2,) if all sizes become equal."""
+    """Return (n, 2) sizes of images, resized by the rule ``word``; (2,) if it gives all images the same size."""
     if fixed := _FIXED.fullmatch(word):
         return np.array([float(fixed[1]), float(fixed[2])])
     if smart := _SMART.fullmatch(word):
@@ -261,8 +261,8 @@ class Conventions:
     Attributes:
         kinds: distinct conventions, at least one; all convert to the same coordinate system.
         index: (n,) index into ``kinds`` of each triplet; None if all triplets have the first convention.
-        stated: whether the file or its format states conventions, of which a name given by the user overrides only the
-            parts (layout, scale, ...) that the name contains.
+        stated: whether the file or its format states conventions. A name given by the user then overrides only the
+            parts (layout, scale, ...) that it contains.
     """
 
     kinds: tuple[Convention, ...]
@@ -275,8 +275,8 @@ class Conventions:
 
         Args:
             default: convention of the format, used if the file states no convention.
-            chosen: convention name given by the user, or None. Its words override those in the file, except layout and
-                scale of conventions with an index in ``rows.fixed``.
+            chosen: convention name given by the user, or None. Its words override those in the file, except the layout
+                and scale of the conventions in ``rows.fixed`` (indices into ``rows.conventions``).
         """
         if rows.convention is None or not rows.conventions:
             return cls(
@@ -326,7 +326,7 @@ class Conventions:
         return self._each(Convention.to_pixels, human, target, sizes)
 
     def from_pixels(self, human: Floats, target: Floats, sizes: Floats) -> tuple[Floats, Floats]:
-        """Convert boxes from :meth:`to_pixels` back to the numbers of the file, with the same arguments."""
+        """Convert (n, 4) human and object boxes from :meth:`to_pixels` back to the numbers of the file."""
         return self._each(Convention.from_pixels, human, target, sizes)
 
     def _each(

@@ -95,7 +95,7 @@ class AnnotatedBoxes:
 
 
 def stretched_boxes(predictions: Interactions, truth: Interactions, images: Ints, sizes: Floats) -> list[str]:
-    """Return lines on human or object boxes that cover both boxes or the whole image, unlike in the annotations.
+    """Return report lines if many more predicted than annotated boxes cover both boxes of a pair, or the whole image.
 
     ``images`` are the (m,) ground-truth indices of the m images in ``predictions``, and ``sizes`` their (m, 2) sizes.
     """

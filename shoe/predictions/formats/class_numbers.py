@@ -66,7 +66,7 @@ def read_hoidet(source: Source) -> Rows:
 def rows_of_classes(
     source: Source, images: list[str], image: Indices, hoi: Indices, boxes: Floats, score: Floats
 ) -> Rows:
-    """Return the rows of n triplets with (n,) HOI class indices, and (n, 8) coordinates of human box and object box."""
+    """Return n triplets as rows, given (n,) indices of image and HOI class, and (n, 8) human and object boxes."""
     words = source.benchmark.classes.columns_of(hoi)
     return Rows(images=images, image=image, human_boxes=boxes[:, :4], object_boxes=boxes[:, 4:], **words, score=score)
 
@@ -165,7 +165,7 @@ class _Class(Struct, gc=False, forbid_unknown_fields=True):
 
 
 def is_thid(source: Source) -> bool:
-    """Return whether a document has THID's keys."""
+    """Return whether a document has THID's keys: "keys", "scores" and "boxes"."""
     return set(_PARTS) <= set(source.first)
 
 
@@ -205,7 +205,7 @@ def read_thid(source: Source) -> Rows:
 
 
 def is_thid_images(source: Source) -> bool:
-    """Return whether a document has one list per image, and the first item of a list has ten entries."""
+    """Return whether a document has one list per image, and the first item of the first filled list has ten entries."""
     document = source.document if source.kind == "document" and not source.is_list else None
     if not isinstance(document, dict) or not all(isinstance(rows, list) for rows in document.values()):
         return False
@@ -214,7 +214,7 @@ def is_thid_images(source: Source) -> bool:
 
 
 def read_thid_images(source: Source) -> Rows:
-    """Read the file that THID's evaluator reads. Raises InputError naming the image and field that break the format."""
+    """Read the input of THID's evaluator: per image, rows of class, score and two boxes; InputError if invalid."""
     path, document = source.path, source.document
     images = image_names(source, document, "image", lambda _: None)
     listed = []
@@ -232,7 +232,7 @@ def read_thid_images(source: Source) -> Rows:
 
 
 def write_thid_images(table: Interactions, path: str | Path, benchmark: Benchmark) -> None:
-    """Write the file that THID's evaluator reads, as JSON. Raises InputError for a triplet that is no HOI class."""
+    """Write the JSON input of THID's evaluator. Raises InputError for a triplet that is no HOI class."""
     hoi = hoi_classes_of(table, benchmark.classes, path, "thid-images").tolist()
     numbers = np.column_stack([table.score, table.human_boxes, table.object_boxes]).tolist()
     rows = [[number, *row] for number, row in zip(hoi, numbers, strict=True)]

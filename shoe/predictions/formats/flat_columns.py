@@ -148,7 +148,7 @@ def _pyarrow() -> Any:
 
 
 def write_csv(table: Interactions, path: str | Path, benchmark: Benchmark) -> None:
-    """Write CSV with a header line."""
+    """Write CSV: a header line, one row per triplet, and one row with only the image for other images."""
     columns = _columns(table)
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
@@ -158,7 +158,7 @@ def write_csv(table: Interactions, path: str | Path, benchmark: Benchmark) -> No
 
 
 def write_flat_lines(table: Interactions, path: str | Path, benchmark: Benchmark) -> None:
-    """Write JSON Lines."""
+    """Write JSON Lines: one object per row that :func:`write_csv` would write."""
     columns = _columns(table)
     with atomic_write(path) as stream:
         for values in zip(*columns.values(), strict=True):
@@ -166,7 +166,7 @@ def write_flat_lines(table: Interactions, path: str | Path, benchmark: Benchmark
 
 
 def write_parquet(table: Interactions, path: str | Path, benchmark: Benchmark) -> None:
-    """Write Parquet."""
+    """Write Parquet with the rows that :func:`write_csv` would write; MissingExtraError if pyarrow is missing."""
     pyarrow = _pyarrow()
     columns = {
         name: pyarrow.array(values, pyarrow.string() if name in ("image", "verb", "object") else pyarrow.float64())

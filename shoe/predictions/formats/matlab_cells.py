@@ -47,7 +47,7 @@ def is_cells(source: Source) -> bool:
 
 
 def read_cells(source: Source) -> Rows:
-    """Read official detections, for each image in the order of classes; raise InputError for an invalid cell."""
+    """Read official detections; triplets of an image are in the order of classes. InputError for an invalid cell."""
     every_class = np.arange(len(source.benchmark.classes))
     files = _files(source.path, source.benchmark) if source.kind == "folder" else [(source.path, every_class)]
     columns = set()
@@ -69,7 +69,7 @@ def read_cells(source: Source) -> Rows:
 
 
 def write_cells(table: Interactions, path: str | Path, benchmark: Benchmark) -> None:
-    """Write one file with all classes and test images. Raises InputError for unknown words, pairs or images."""
+    """Write a Matlab file with all classes and test images. Raises InputError for unknown words, pairs or images."""
     classes = benchmark.classes
     hoi = hoi_classes_of(table, classes, path, "mat")
     images = _test_images(benchmark)

@@ -251,7 +251,7 @@ def read_action_scores(
 ) -> Floats | None:
     """Read the ``action_score`` of triplets in a file of QPIC, CDN, GEN-VLKT or PPDM.
 
-    Diag-HOI's toolbox needs this verb score *given the boxes*, which contains no detection scores. Returns (n,) scores
+    It scores a verb *given the boxes*, without detection scores, as Diag-HOI's toolbox needs it. Returns (n,) scores
     in the row order of ``read_predictions``; None for another format or a file without such scores. ``kept`` is
     :attr:`shoe.ReadNotes.kept` of the file, the mask of rows to return.
 

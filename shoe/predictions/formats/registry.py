@@ -116,7 +116,7 @@ def writable_format(name: str) -> str:
 
 
 def format_of_name(path: Path) -> str:
-    """Return the name of the format that a file name suffix selects for writing; OptionError for other suffixes."""
+    """Return the name of the format to write, selected by the suffix of ``path``; OptionError for other suffixes."""
     suffixes = {".npz": NATIVE, **{known.suffix: known.name for known in FORMATS.values() if known.suffix}}
     if path.suffix.lower() not in suffixes:
         problem = f"{path}: no format has the extension {quote(path.suffix)}"
@@ -125,7 +125,7 @@ def format_of_name(path: Path) -> str:
 
 
 def zero_based(table: Interactions) -> Interactions:
-    """Return the table with pixel indices from 1 converted to indices from 0; keep other coordinates unchanged."""
+    """Return the table with 1 subtracted from pixel indices that count from 1; other boxes are unchanged."""
     ones = (table.triplet_coordinates == Coordinates.PIXELS_1).astype(np.float64).reshape(-1, 1)
     if not ones.any():
         return table
@@ -133,7 +133,7 @@ def zero_based(table: Interactions) -> Interactions:
 
 
 def recognise(source: Source) -> Format:
-    """Recognise the format of an opened file by its content. Raises InputError with a hint if no format fits."""
+    """Return the format of an opened file, by its content. Raises InputError if none fits, or it is no predictions."""
     refuse_others(source, "predictions")
     for known in FORMATS.values():
         if known.name == "vlm" and (error := _incomplete_table(source)):
@@ -234,7 +234,7 @@ def _imageless_error(source: Source) -> InputError | None:
 
 
 def suggest_names(source: Source, known: Sequence[str]) -> str | None:
-    """Return "did you mean ...?" for unread keys or columns that resemble a key in ``known``; None without a match."""
+    """Return "did you mean ...?" if an unread key or column of a file resembles a key in ``known``; else None."""
     records = (record for record in source.head[:_LOOKED_AT] if isinstance(record, dict))
     names = dict.fromkeys(name for record in records for name in record if isinstance(name, str) and role(name) is None)
     return _suggestion(list(source.notes.unread or names), known)

@@ -125,7 +125,7 @@ def _is_record(record: Any) -> bool:
 
 
 def read_vlm(source: Source) -> Rows:
-    """Read free text; unparsed phrases get the verb "" and the object "". Raises InputError for an invalid record."""
+    """Read replies and interactions; unparsed phrases get verb "" and object "". InputError for an invalid record."""
     reader = Reader(source)
     document = _table_rows(source) if source.kind == "text" else source.document
     if not isinstance(document, dict | list):

@@ -48,7 +48,7 @@ class Answer(NamedTuple):
 
     @property
     def unused(self) -> int:
-        """Number of distinct boxes in the text that are in no pair; 0 for clean JSON and partly unreadable answers."""
+        """Number of distinct boxes in the text that no pair uses; 0 for clean JSON and partly unreadable answers."""
         reply, items = self.reply, self.reading.items
         if not reply.text or reply.drafts or reply.lost or not all(isinstance(item, Pair) for item in items):
             return 0
@@ -59,13 +59,13 @@ class Answer(NamedTuple):
 
     @property
     def rank(self) -> tuple[bool, bool, bool, int]:
-        """Sort key of answers: has interactions, denies interactions, has unreadable items, length of the text."""
+        """Sort key, higher is better: has interactions, denies all interactions, has any items, length of the text."""
         length = len(self.raw) if isinstance(self.raw, str) else 0
         return bool(self.reading.pairs), self.says_none, bool(self.reading.items or self.reply.lost), length
 
 
 def context_fields(outer: dict[Any, Any]) -> Fields:
-    """Return the fields of a record besides its answer, such as the queried words, or the boxes of a pair."""
+    """Return the relevant fields of a record besides its answer, such as a queried word, or the boxes of a pair."""
     relevant = {
         key: value
         for key, value in outer.items()
@@ -79,7 +79,7 @@ def context_fields(outer: dict[Any, Any]) -> Fields:
 
 
 def best_answer(answers: Sequence[Any], context: Fields) -> Answer:
-    """Return the last answer that has interactions; if none has any, the answer with the highest ``rank``."""
+    """Return the last answer that has interactions, or without such an answer, the one with the highest ``rank``."""
     contents = [Answer(raw, *read_answer(raw, context)) for raw in reversed(answers)]
     readable = [answer for answer in contents if answer.reading.pairs]
     if not readable:
@@ -88,7 +88,7 @@ def best_answer(answers: Sequence[Any], context: Fields) -> Answer:
 
 
 def read_answer(answer: Any, context: Fields) -> tuple[Reading, Reply]:
-    """Return the interactions in an answer and its parsed content; ``context``: the other fields of its record."""
+    """Return the interactions in an answer and its parsed content; ``context`` are other fields of the record."""
     if (caption := grounded_caption(answer)) is not None:
         return interactions_of_sentences(caption), Reply([answer], [answer])
     if isinstance(answer, list) and answer and all(isinstance(part, str) for part in answer):
@@ -132,7 +132,7 @@ def read_answer(answer: Any, context: Fields) -> tuple[Reading, Reply]:
 
 
 def caption_interactions(answer: Any, record: dict[Any, Any]) -> Reading:
-    """Return the interactions in a sentence of ``record`` if the answer only gives a box for each of its phrases."""
+    """Return the interactions in a sentence of ``record`` if ``answer`` only lists boxes of its phrases; else none."""
     phrases = _boxed_phrases(answer)
     for value in record.values() if len(phrases) > 1 else ():
         sentence = _TASK.sub("", value) if isinstance(value, str) and len(value) <= _LONGEST else ""

@@ -28,7 +28,7 @@ MARK = re.compile("\ue000(\\d+)\ue001")  # placeholder for the boxes with this i
 
 @dataclass(frozen=True, slots=True)
 class MarkedText:
-    """A text with a mark in place of each box or group of boxes, and the boxes of each mark, by mark number."""
+    """A text with a numbered mark in place of each group of boxes; ``boxes[i]`` are the boxes of mark i."""
 
     text: str
     boxes: list[list[Box]]
@@ -179,7 +179,7 @@ def grounded_caption(value: Any) -> MarkedText | None:
 def insert_marks(text: str, marks: dict[str, int], words: dict[int, str] | None = None) -> str:
     """Return a text with a mark after each name of an entity.
 
-    ``marks`` are mark numbers by name. ``words`` are labels by mark number, which replace names such as "P1".
+    ``marks`` are mark numbers by name. ``words`` are labels by mark number, which replace names: "man" for "P1".
     """
     names = sorted((name for name in marks if name), key=len, reverse=True)
     if not names:
@@ -243,7 +243,7 @@ def can_be_verb(phrase: str) -> bool:
 
 @lru_cache(8192)
 def verb_likeness(phrase: str) -> float:
-    """Return how likely words are a verb: 1 (surely), 0 (noun or verb), -0.5 (several words), or -1 (no verb)."""
+    """Return how likely words are a verb: 1 (surely), 0 (verb or noun), -0.5 (verb and other words), -1 (no verb)."""
     words = text.tokens(text.plain(phrase[:200]))
     if text.says_no_interaction(words):
         return 1.0
@@ -264,7 +264,7 @@ _INTERACTION_WORDS = {"interaction", "interactions", "hoi", "hois", "triplet", "
 
 
 def is_label(words: str) -> bool:
-    """Return whether words can name a thing, and do not describe a box: "dog"; not "normalized coordinates"."""
+    """Return whether words may name a thing, not a kind of value or a unit: "dog"; not "normalized coordinates"."""
     return not meaning(words).part and _UNITS.isdisjoint(meaning(words).words)
 
 
@@ -274,7 +274,7 @@ class Entity(NamedTuple):
     Attributes:
         side: "human", "subject", "object", or "" if unknown.
         label: word for the box; "" if there is none.
-        key: key of the box if it may be a label, as in {"horse": [1, 2, 3, 4]}, for use without ``label``; else "".
+        key: key of the box if it may be a label, as in {"horse": [1, 2, 3, 4]}; used if ``label`` is ""; else "".
     """
 
     box: Box
@@ -380,7 +380,7 @@ def _labelled(text: str, key: object, side: str) -> Entity | None:
 
 
 def words_of_boxes(record: dict[Any, Any]) -> dict[Any, Any]:
-    """Return {key of a box: key of its label} for keys that are equal except for "box": {"doer_box": "doer"}."""
+    """Return {key of a box: key of its label} if these differ only by the word "box": {"doer_box": "doer"}."""
     named: dict[Any, Any] = {}
     for key, value in record.items():
         if (owner := _owner_words(key)) and box_of(value, key) is not None:

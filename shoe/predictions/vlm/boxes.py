@@ -77,7 +77,7 @@ class Box(NamedTuple):
 
 
 def number_of(value: Any) -> float | None:
-    """Return the number that an int or float is, or a text spells; None for others, bools, and text such as "nan"."""
+    """Return an int, float or numeric text as float; None for other values, bools, and text such as "nan"."""
     if type(value) is str:
         try:
             number = float(value)
@@ -92,7 +92,7 @@ def number_of(value: Any) -> float | None:
 
 @lru_cache(1 << 14)
 def stance(text: str) -> bool | None:
-    """Return True if a text says only yes in other words, False if it says only no; None for other texts.
+    """Return True if a text only confirms, in words such as "confirmed", False if it only denies; else None.
 
     >>> stance("not supported"), stance("ruled out, no contact"), stance("confirmed"), stance("not riding")
     (False, False, True, None)
@@ -201,7 +201,7 @@ def _from_numbers_with_units(value: Sequence[Any]) -> Box | None:
 
 
 def corners_in(record: dict[Any, Any]) -> list[tuple[str, Box, list[object]]]:
-    """Return (side, box, its four keys) for each box in a record that has one key per number, like "human_x1"."""
+    """Return (side, box, its keys) for each box in a record whose numbers have separate keys, such as "human_x1"."""
     keys_of_side: dict[str, dict[str, object]] = {}
     for key in record:
         corner = corner_of(key)
@@ -231,7 +231,7 @@ def corner_of(key: object) -> tuple[str, str] | None:
 
 
 def layout_of(names: Collection[str]) -> tuple[tuple[str, ...], str] | None:
-    """Return the four ``names`` of the numbers of a box, in order, and their layout; None if one is missing."""
+    """Return the four corner names among ``names`` in box order, and their layout ("xywh"); None without four."""
     return next(((four, layout) for four, layout in _NAMES if all(name in names for name in four)), None)
 
 

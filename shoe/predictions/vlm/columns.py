@@ -32,7 +32,7 @@ def has_open_roles(pair: Pair) -> bool:
 
 
 def assign_roles(pairs: Sequence[Pair]) -> list[Pair]:
-    """Return pairs with open roles with their texts assigned to subject, verb and object, alike for equal keys."""
+    """Return ``pairs`` with open roles with their texts as subject, verb and object; equal keys have equal roles."""
     texts: dict[frozenset[str], dict[str, set[str]]] = {}
     for pair in pairs:
         columns = texts.setdefault(frozenset(pair.keys), {key: set() for key in pair.keys})
@@ -64,10 +64,10 @@ _ENOUGH = 20  # minimum number of pairs for conclusions about all pairs of a fil
 
 
 def scale_by_content(convention: str, boxes: Floats, sides: Floats) -> str:
-    """Return the name of a box convention, with fractions or pixels for thousandths if the numbers contradict these.
+    """Return ``convention``; if it says thousandths, but the numbers contradict this, with fractions or pixels instead.
 
-    The numbers are fractions if all are at most 1, and pixels if 2 % of the pairs exceed 1000, or if nearly all lie
-    within the pixel size of small images. ``convention`` is the name implied by the notation, ``boxes`` are the (n, 8)
+    The numbers are fractions if all are at most 1. They are pixels if at least 2 % of the pairs exceed 1000, or nearly
+    all pairs in small images lie inside the image. ``convention`` is a convention name, ``boxes`` are the (n, 8)
     numbers of human and object box, and ``sides`` the (n, 2) image widths and heights, 0 if unknown.
     """
     words = convention.split(",")
@@ -91,7 +91,7 @@ _FRACTION = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*(%|/\s*100?)\s*")
 
 
 def score_of(value: Any) -> tuple[float | None, str]:
-    """Return the score (NaN if absent, None if unreadable) and its notation: "%", "/", the word, or "" for a number."""
+    """Return a score (NaN if absent, None if unreadable) and its notation: "%", "/", a word ("high"), or else ""."""
     if value is None or value == "":
         return np.nan, ""
     number = number_of(value)
@@ -180,7 +180,7 @@ class Columns:
         self._places.extend((image, record, _NO_ITEM, False))
 
     def add_pair(self, place: str, image: int, pair: Pair, record: int, item: int | None, *, loose: bool) -> bool:
-        """Add a pair's interactions; return whether it has any, is denied by a verdict, or is deferred.
+        """Add a pair's interactions, or keep it for :meth:`add_deferred`; return False only if its words deny all.
 
         Args:
             place: name of the pair for messages.
@@ -239,8 +239,8 @@ class Columns:
     def add_deferred(self) -> list[UnreadableError]:
         """Add the pairs that :meth:`add_pair` deferred; return the errors of pairs that are left out.
 
-        These are pairs with open roles (see :func:`assign_roles`), and relations from a thing to a person. The latter
-        are reversed if nearly all relations of the file have this direction, otherwise left out.
+        These are pairs with open roles (:func:`has_open_roles`), and relations from a thing to a person. Such relations
+        are reversed if nearly all pairs of the file are such relations, otherwise left out.
         """
         undecided, self._deferred = self._deferred, []
         errors = []

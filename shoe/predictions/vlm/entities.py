@@ -60,11 +60,11 @@ class Pool:
         return {thing.side for thing in self._entities} == {"human", "object"}
 
     def set_index_base(self, numbers: list[int]) -> None:
-        """Set the first index: 1 if the used indices, ``numbers``, have no 0 and end at the entity count; else 0."""
+        """Set the index of the first entity: 1 if the used indices ``numbers`` are without 0 and reach len(self)."""
         self.index_base = int(bool(numbers) and 0 not in numbers and max(numbers) == len(self._entities))
 
     def find(self, reference: Any, side: str) -> Entity | None:
-        """Return the entity that a reference (number, ID, name, label) means, with its side set; None if not unique."""
+        """Return the entity of a reference (index, ID, name or label), with ``side`` set; None if not unique."""
         if isinstance(reference, dict):
             inner = [value for key, value in reference.items() if meaning(key).part == "id"]
             inner += [value for key, value in reference.items() if isinstance(value, str)]
@@ -89,7 +89,7 @@ class Pool:
         return of_side if len(candidates) > 1 and len(of_side) == 1 else candidates
 
     def mentions(self, text: str) -> tuple[list[Entity], str]:
-        """Return the entities named in a text, in order, and the text with names replaced by labels."""
+        """Return the entities named in a text, in order, and the text with each name replaced by its label."""
         if self._name_pattern is None:
             names = {thing.name for thing in self._entities} - {""}
             ordered = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))

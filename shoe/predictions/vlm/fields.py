@@ -83,7 +83,7 @@ class Fields:
 
 
 def fields_of(record: dict[Any, Any]) -> Fields:
-    """Return the content of an item, sorted by the meaning of its keys and the form of its values."""
+    """Return the content of the item ``record``, sorted by the meaning of its keys and the form of its values."""
     fields = Fields()
     if left_out := [key for key in record if is_denied(key) and verdict_of(record[key]) is None]:
         fields.unread |= {str(key): record[key] for key in left_out if record[key]}
@@ -298,7 +298,7 @@ def is_pointer_pair(value: Any) -> bool:
 
 
 def rows_of(record: dict[Any, Any]) -> list[dict[Any, Any]] | None:
-    """Return the items of a record of parallel lists (one per field, one or two of them of boxes); else None."""
+    """Return the items of a record of equally long lists, one per field, with 1 or 2 lists of boxes; else None."""
     lists = {key: value for key, value in record.items() if isinstance(value, list) and len(value) > 1}
     if len(lists) < 2:
         return None
@@ -322,7 +322,7 @@ def rows_of(record: dict[Any, Any]) -> list[dict[Any, Any]] | None:
 
 
 def relations_of(record: dict[Any, Any]) -> list[dict[Any, Any]] | None:
-    """Return the relations of a record with a list of pairs of box indices and parallel lists of words; else None."""
+    """Return the relations of a record with a list of box index pairs and equally long lists of words; else None."""
     lists = {key: value for key, value in record.items() if isinstance(value, list) and value}
     if len(lists) < 2:
         return None

@@ -88,9 +88,9 @@ STANDARD_KEYS = ("image", "human_box", "object_box", "verb", "object", "phrase",
 
 
 def role(key: str) -> str | None:
-    """Return "human_box", "object_box" or "box" for a box key; else its kind of value ("verb", "score") or its side.
+    """Return "human_box", "object_box" or "box" for a box key; for other keys, the kind of value, or else the side.
 
-    For other keys, return the key itself if it is a standard key, else None.
+    For a key with neither, return the key itself if it is in STANDARD_KEYS, else None.
     """
     info = meaning(key)
     if info.part == "box":
@@ -172,7 +172,7 @@ def is_prompt(key: object) -> bool:
 
 @lru_cache(8192)
 def is_metadata(key: object) -> bool:
-    """Return whether a word of a key stands for a prompt, ground truth or metadata: "gt_box", also "model_output"."""
+    """Return whether a key has a word for prompts, ground truth or metadata: "gt_box", but also "model_output"."""
     words = meaning(key).words
     return not (_PROMPT.isdisjoint(words) and _TRUTH.isdisjoint(words) and _METADATA.isdisjoint(words))
 
@@ -183,7 +183,7 @@ def is_error(key: object) -> bool:
 
 
 def is_truth(key: object, value: Any) -> bool:
-    """Return whether a key is for ground truth; for "label" and "reference", only if the value is data, not a word."""
+    """Return whether a key is for ground truth; "label" and "reference" are only if ``value`` contains data."""
     words = meaning(key).words
     if not _TRUTH.isdisjoint(words) or not (_REFERENCE.isdisjoint(words) or _ANSWER.isdisjoint(words)):
         return True
@@ -193,7 +193,7 @@ def is_truth(key: object, value: Any) -> bool:
 
 
 def is_verdict(key: object) -> bool:
-    """Return whether values under a key may be yes or no to an interaction: "label", "present", "is_valid"."""
+    """Return whether the value of a key may be a yes or no to an interaction: of "label", "present", "is_valid"."""
     return bool(words := meaning(key).words) and _VERDICTS.issuperset(words)
 
 
@@ -203,17 +203,17 @@ def is_denied(key: object) -> bool:
 
 
 def judges(key: object) -> bool:
-    """Return whether :func:`is_verdict` holds, except for keys like "label", whose value may be ground truth."""
+    """Return whether :func:`is_verdict` holds for a key that is never used for ground truth, unlike "label"."""
     return is_verdict(key) and _OF_OTHERS.isdisjoint(meaning(key).words)
 
 
 def only_judges(key: object) -> bool:
-    """Return whether :func:`judges` holds, except for keys like "answer", whose value may be other words."""
+    """Return whether :func:`judges` holds for a key whose value is never another word, unlike that of "answer"."""
     return judges(key) and not meaning(key).part and _UNSURE.isdisjoint(meaning(key).words)
 
 
 def meaning_of_kind(key: object) -> Meaning:
-    """Return the meaning of a key without words like "pred" and "gt": that of "object" for "pred_object"."""
+    """Return the meaning of a key without words like "pred" and "gt": "pred_object" has the meaning of "object"."""
     return meaning("_".join(word for word in meaning(key).words if word not in _OF_EITHER))
 
 

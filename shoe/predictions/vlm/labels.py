@@ -28,7 +28,7 @@ _LONGEST, _MARKS = 300, " .\t\n\"'`*_~«»“”‘’„…;,!"
 
 
 def take_confidence(phrase: str) -> tuple[str, str | None]:
-    """Return a phrase without its first confidence, such as "(92%)" or "[high]", and the confidence; None if absent."""
+    """Return a phrase without its first confidence, such as "(92%)" or "[high]", and this confidence or None."""
     if (match := _CONFIDENCE.search(phrase)) is None or (value := _FIRST_VALUE.search(match[0])) is None:
         return phrase, None
     before, after = phrase[: match.start()], phrase[match.end() :]
@@ -37,7 +37,7 @@ def take_confidence(phrase: str) -> tuple[str, str | None]:
 
 @lru_cache(1 << 14)
 def split_label(label: str) -> tuple[str, str | None]:
-    """Return the words of a label without markup ("2. riding (92%)", "ride (骑)"), and its confidence or None."""
+    """Return the words of a label and its confidence or None: ("riding", "92%") for "2. riding (92%)"."""
     (words, score), before = take_confidence(label[:_LONGEST]), ""
     while words != before:
         before, words = words, _LEAD.sub("", words)
@@ -52,7 +52,7 @@ def split_label(label: str) -> tuple[str, str | None]:
 
 
 def scored_labels(phrase: str) -> list[tuple[str, str | None]]:
-    """Return the labels of a list with their confidences, "ride (0.9), wash (0.1)"; for other phrases, one label."""
+    """Return (label, confidence or None) per label of a list "ride (0.9), wash (0.1)"; one pair for other phrases."""
     parts = [split_label(part) for part in _AND.split(phrase[:_LONGEST])]
     return parts if len(parts) > 1 and (_LIST.match(phrase) or all(map(all, parts))) else [split_label(phrase)]
 
@@ -69,7 +69,7 @@ _SENTENCE, _KEY = re.compile(r"\n+|(?<=[.!?;])\s+"), re.compile(r"(?:\A|[,;|\n])
 
 @lru_cache(1 << 14)
 def stated_labels(sentence: str) -> tuple[str, ...]:
-    """Return the labels that a sentence states ("The action is best described as 'riding'."); () for other phrases."""
+    """Return the labels that a sentence states: ("riding",) for "The action is 'riding'."; () for other sentences."""
     sentence = sentence[:_LONGEST]
     if (match := _COLON.match(sentence)) and not _QUOTED.search(match[1]):
         return stated_labels(match[1]) or tuple(filter(None, [_REASON.sub("", match[1]).strip(" .")]))
@@ -86,7 +86,7 @@ def stated_labels(sentence: str) -> tuple[str, ...]:
 
 
 def labels_of_reply(reply: str) -> str:
-    """Return the lines of a reply about a known pair that state its interaction, without explanations."""
+    """Return the labels, phrases and denials in a reply about a known pair, one per line, without explanations."""
     sentences = [each for each in _SENTENCE.split(_SCORE_LINE.sub(r" (\1)", reply)) if each.strip()]
     denied = [each for each in sentences if split_verdict(each)[1] is False]
     kept, is_aside = list[str](), False

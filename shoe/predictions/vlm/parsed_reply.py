@@ -25,7 +25,7 @@ class UnreadableError(Exception):
         return printable(f"{': '.join(where)}: found {self.found}, expected {self.expected}", longest=300)
 
     def to_input_error(self, source: Source, hint: str | None = None) -> InputError:
-        """Return the error that is shown to the user."""
+        """Return the error as shown to the user: an InputError about ``source``."""
         found, expected = self.found, self.expected
         return InputError(source.path, record=self.place, field=self.field, found=found, expected=expected, hint=hint)
 
@@ -69,7 +69,7 @@ class Pair(NamedTuple):
 
     @property
     def has_words(self) -> bool:
-        """Whether there are words for the interaction."""
+        """Whether the interaction has a verb, a phrase or another text, not only boxes."""
         return bool(self.verbs or self.phrase or self.texts)
 
 
@@ -99,7 +99,7 @@ class Reading:
 
     @property
     def pairs(self) -> list[Pair]:
-        """The interactions in ``items``."""
+        """The elements of ``items`` that are interactions."""
         return [item for item in self.items if isinstance(item, Pair)]
 
     @property

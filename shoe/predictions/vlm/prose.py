@@ -62,7 +62,7 @@ def names_in(sentences: list[str]) -> dict[str, int]:
 def legend_of(lines: list[str]) -> tuple[dict[str, int], dict[int, str], set[str]]:
     """Return {ID: mark number} and {mark number: noun} of lines such as "O1 (horse): [m]", and IDs without a noun.
 
-    A person needs no noun if the ID ("Person 1", "P1") or the last line without a box ("People:") names a person.
+    The noun of a line without a noun is "person" if its ID ("Person 1", "P1") or heading ("People:") is of a person.
     """
     marks: dict[str, int] = {}
     words: dict[int, str] = {}
@@ -86,7 +86,7 @@ def legend_of(lines: list[str]) -> tuple[dict[str, int], dict[int, str], set[str
 
 
 def listed_names(sentence: str) -> list[tuple[str, int]]:
-    """Return (name, number of its box) pairs of a sentence that only lists things, "There is a man [1]"; else []."""
+    """Return (name, mark number) pairs of a sentence that only lists things, as "There is a man [m]"; else []."""
     start, names = _THERE.match(sentence), list[tuple[str, int]]()
     plain = FIELD_LABEL.sub(" ", sentence[start.end() :]).translate(_BLANKS).strip(" .") if start else ""
     for part in _LISTED.split(plain) if _MARKED in plain else ():
@@ -103,8 +103,8 @@ def listed_names(sentence: str) -> list[tuple[str, int]]:
 def adjacent_names(sentences: list[str]) -> dict[int, dict[str, int]]:
     """Return {sentence index: {name: mark number}} for each sentence without marks, from adjacent lines with marks.
 
-    For all sentences alike, these are the lines directly after or the lines directly before a sentence, depending on
-    whose names occur more often in the sentences.
+    These are either the lines directly after each sentence or the lines directly before it: those whose names occur
+    more often in the sentences, or on a tie, the lines after.
     """
     unmarked = [i for i, sentence in enumerate(sentences) if not MARK.search(sentence)]
     after = {i: names_in([*takewhile(MARK.search, sentences[i + 1 :])]) for i in unmarked}
@@ -218,10 +218,7 @@ def interactions_of_sentences(marked: MarkedText) -> Reading:
 
 
 def _read_sentence(marked: MarkedText, sentence: str, previous_people: list[int], reading: Reading) -> list[int]:
-    """Add the interactions of a sentence to ``reading``; return the marks of the people that "he" or "they" refers to.
-
-    ``previous_people`` are the marks of the people to whom such a pronoun refers at the start of the sentence.
-    """
+    """Add the interactions of a sentence to ``reading``; return the marks of the people whom "he" or "they" means."""
     pieces = MARK.split(sentence)
     numbers = [int(number) for number in pieces[1::2]]
     for first, statement in _statements(tuple(pieces[::2])) if numbers else ():

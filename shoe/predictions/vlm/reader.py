@@ -61,7 +61,7 @@ class Tally:
         self._first.setdefault("left_out", error)
 
     def add_failed(self, place: str, error: str) -> None:
-        """Count a record with the name of an error in place of an answer; a safety filter counts as a refusal."""
+        """Count a record with an error instead of an answer; an error of a safety filter counts as a refusal."""
         if plain(error) in REFUSALS:
             self.add_refused(place, error)
             return
@@ -74,7 +74,7 @@ class Tally:
         self._first.setdefault("refused", UnreadableError(place, "response", describe_value(reply), "an answer"))
 
     def add_unread(self, place: str, answer: Answer, *, has_cut: bool) -> None:
-        """Count a reply in which nothing was read; ``has_cut``: its unreadable items were already counted."""
+        """Count a reply in which nothing was read; if ``has_cut``, its incomplete items were counted already."""
         if has_cut:  # the problems of its items are already noted
             self._notes.add("unread")
             return
@@ -140,7 +140,7 @@ class Record:
 
 
 def without_reference(record: dict[Any, Any]) -> dict[Any, Any]:
-    """Return a record without "answer" if another key, such as "prediction", has the reply, or null.
+    """Return a record without its "answer" if another key, such as "prediction", has the reply or null.
 
     In VLMEvalKit, "answer" is the ground truth; in lmms-eval, "target" is, which is left out beside "filtered_resps".
 
@@ -192,7 +192,7 @@ def _is_reply(name: str, value: Any) -> bool:
 
 
 def records_by_image(opened_record: Record) -> list[dict[Any, Any]]:
-    """Return the records of an answer in which every record names its image; [] for other answers."""
+    """Return the records in the answer of a record if each of them names its own image; [] for other answers."""
     answers = opened_record.answer.answers if opened_record.answer else []
     answer = answers[-1] if answers else None
     if isinstance(answer, str):
@@ -216,7 +216,7 @@ def _holds_box_value(value: Any) -> bool:
 
 
 def records_in(document: Any, depth: int = 0) -> Iterator[Any]:
-    """Yield the records of a document; nested lists, columns and objects with one key per image are unpacked."""
+    """Yield the records of a document: items of (nested) lists, rows of columns, or one record per key of an image."""
     if isinstance(document, list):
         if len(document) in (2, 3) and is_image_key(document[0]):
             yield {"image": document[0], "response": document[-1]}
@@ -330,7 +330,7 @@ class Reader:
         self._outer = ReadNotes()  # of keys beside replies: most are metadata, but a verdict has two values
 
     def add(self, number: int, record: Any) -> None:
-        """Add the interactions of the record with index ``number``; UnreadableError if it is invalid and no reply."""
+        """Add a record's interactions, or count it as an unread reply; UnreadableError if the record is invalid."""
         if self._add_standard(record, number):
             return
         place = self._source.record_name(number)

@@ -85,7 +85,7 @@ class Reply:
 
 
 def reply_of(text: str, count: Callable[[Any, list[Any]], int]) -> Reply:
-    """Parse a reply; ``count`` returns the number of interactions in a value, given all values of the reply."""
+    """Parse a reply; the callback ``count`` gets a value and all values of the reply, and counts its interactions."""
     clean = parse_json_text(text)
     if isinstance(clean, dict | list):
         return Reply([clean], [clean], text)
@@ -234,7 +234,7 @@ class Wrapper:
     Attributes:
         answers: texts and structures that may be the answer, the most likely last.
         earlier: answers of the model in earlier turns of the chat.
-        choices: number of further choices (sampled answers) in the response, which are ignored.
+        choices: number of choices (sampled answers) after the first choice with an answer, which are ignored.
         is_cut: whether the model stopped at its length limit.
         error: name of the error that the record has instead of an answer; "" if there is none.
         reason: finish reason; "" if unknown.
@@ -249,7 +249,7 @@ class Wrapper:
 
 
 def open_wrapper(node: Any) -> Wrapper:
-    """Return the possible answers in a value, which may be an API response or the answer itself."""
+    """Return the possible answers in an API response; for other values, the value itself is the answer."""
     wrapper = Wrapper()
     _open(node, wrapper, 0)
     if not wrapper.answers and not wrapper.error and node is not None:

@@ -63,7 +63,7 @@ def _stated(text: str) -> frozenset[bool]:
 
 
 def verdicts_in(answer: Any) -> frozenset[bool]:
-    """Return {True} for yes, {False} for no, both if the answer says both, and an empty set for others ("unclear")."""
+    """Return {True} for yes, {False} for no, {True, False} for an answer with both; an empty set for other answers."""
     if isinstance(answer, str):
         text = _COMMAND.sub(r"\1", _COMMAND.sub(r"\1", answer_of(answer)))
         if holds_data(text):

@@ -20,9 +20,9 @@ _PARTICLES = text.PREPOSITIONS | text.PARTICLES
 
 
 class Interaction(NamedTuple):
-    """Verb, object and score (as written) of a pair; ``phrase``: the text that was split into verb and object, or "".
+    """Verb, object and score (as written) of a pair; ``phrase`` is the text that was split into the words, or "".
 
-    ``turned``: whether the second box is the human box: "bench, being used by, person", "child, held by, woman".
+    ``turned`` is True if the second box is the human box: "bench, being used by, person", "child, held by, woman".
     """
 
     verb: str
@@ -38,7 +38,7 @@ class Words(NamedTuple):
     Attributes:
         interactions: the interactions; empty if the words name none or could not be parsed.
         unparsed: the phrase without a recognised verb and object; "" if there is none.
-        thing_relation: the relation as text if its subject is a thing, except "used by a person" and the like; else "".
+        thing_relation: the relation as text if its subject is a thing, unless "used by a person" or similar; else "".
         doubtful: phrases that were split with doubt, with the resulting verb and object.
         denied: number of interactions that the words deny ("not riding", "❌ riding"), which are left out.
     """

@@ -42,17 +42,17 @@ async def put_predictions(
     team, counted = str(identity.team), 0
     room = await run_in_threadpool(_room, app, team)
     room -= await run_in_threadpool(app.uploads.announced, team)
-    left = room - app.coming[team]
+    left = room - app.receiving[team]
     most = min(app.settings.largest_upload, left)
     if int(request.headers.get("content-length", "0")) > left or left <= 0:
         raise runs.no_room(left)
 
     def count(size: int) -> None:
         nonlocal counted
-        app.coming[team] += size - counted
+        app.receiving[team] += size - counted
         counted = size
-        if app.coming[team] > room:
-            raise runs.no_room(room - app.coming[team] + size)
+        if app.receiving[team] > room:
+            raise runs.no_room(room - app.receiving[team] + size)
 
     try:
         with app.folder.files.receiving(_encoding(packed), most, app.settings.free_below) as receiver:
@@ -64,7 +64,7 @@ async def put_predictions(
             raise runs.no_room(left) from None
         raise
     finally:
-        app.coming[team] -= counted
+        app.receiving[team] -= counted
     return json_response(types.StoredFile(sha256=stored.sha256, size=stored.size))
 
 
@@ -83,7 +83,7 @@ def get_predictions(sha256: Digest, identity: Reader, app: App) -> Response:
 
 @router.delete("/v1/predictions/{sha256}", **contract(status=204))
 def delete_predictions(sha256: Digest, identity: Submitter, app: App) -> Response:
-    """Delete a prediction file of your team to free disk quota; refused if a run of your team uses the file."""
+    """Delete a prediction file of your team to free disk quota; the status is 409 if a run of your team uses it."""
     with app.folder.database.write() as db:
         used = db.execute(
             "SELECT id FROM runs WHERE prediction_sha256 = ? AND team = ? AND deleted = 0", (sha256, identity.team)
@@ -108,7 +108,7 @@ def begin_upload(
     if document.size > app.settings.largest_upload:
         raise TooLargeError(f"size: found {document.size:,} bytes, expected at most {app.settings.largest_upload:,}")
     team = str(identity.team)
-    room = _room(app, team) - app.coming[team]
+    room = _room(app, team) - app.receiving[team]
     upload = app.uploads.begin(team, document.name, document.size, document.sha256, room)
     return _state(app, upload, 201)
 

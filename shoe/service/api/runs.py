@@ -82,13 +82,13 @@ def get_log(
 
 @router.post("/v1/runs/{id}/cancel", **contract(types.Run))
 def cancel_run(id_: RunId, identity: Submitter, app: App) -> Response:
-    """Cancel a queued or running run, and return the run."""
+    """Cancel a queued or running run, and return the run; the status is 409 if the run has ended."""
     return _response(app, identity, runs.cancel(app.folder, runs.own_run(app.folder, identity, id_).id))
 
 
 @router.post("/v1/runs/{id}/retry", **contract(types.Run))
 def retry_run(id_: RunId, identity: Submitter, app: App) -> Response:
-    """Repeat a run that failed or was cancelled, and return the run."""
+    """Repeat a failed or cancelled run, and return the run; the status is 409 for a run in another state."""
     run = runs.own_run(app.folder, identity, id_)
     return _response(app, identity, submissions.retry(app.folder, run.id, app.settings.queue_per_team))
 
@@ -97,7 +97,7 @@ def retry_run(id_: RunId, identity: Submitter, app: App) -> Response:
 def change_run(
     id_: RunId, document: Annotated[types.Change, body(types.Change)], identity: Submitter, app: App
 ) -> Response:
-    """Change the name or the visibility of a run, and return the run."""
+    """Change name, visibility or link of a run, and return the run; absent fields are not changed."""
     run = runs.own_run(app.folder, identity, id_)
     return _response(app, identity, runs.change(app.folder, run.id, document.name, document.visibility, document.link))
 
@@ -150,7 +150,7 @@ async def get_result(id_: RunId, request: Request, identity: Anybody, app: App) 
 
 @results_router.get("/v1/runs/{id}/files/{name}", **contract(media=_ANY))
 async def get_file(id_: RunId, name: FileName, request: Request, identity: Anybody, app: App) -> Response:
-    """Return an output file of a run."""
+    """Return an output file of a run; the status is 409 if the run is not done, 404 if it has no such file."""
     return _file(app, identity, runs.visible_run(app.folder, identity, id_), name, request)
 
 

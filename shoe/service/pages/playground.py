@@ -26,13 +26,13 @@ _NEAREST = 12
 
 
 def places(folder: Folder) -> dict[str, str]:
-    """Return the place of each similarity map by name: the name itself for a built-in map, else the folder."""
+    """Return {map name: where to load it}: the name itself for a built-in map, the folder for a registered map."""
     own = {name: name for name in shipped_maps()}
     return own | {each.name: str(folder.maps / f"{each.name}-{each.digest}") for each in maps(folder)}
 
 
 def answer(place: str, phrase: str, truth: str) -> dict[str, Any]:
-    """Return values of ``playground.html`` for a phrase: interpretation, senses, and the 12 most similar classes.
+    """Return the values of ``playground.html`` for a phrase: interpretation, senses, and 12 most similar classes.
 
     Args:
         place: name or folder of a similarity map, as returned by :func:`places`.

@@ -122,7 +122,7 @@ class Viewer:
 
 
 def rows(viewer: Viewer, folder: Folder, found: Iterable[Run]) -> list[dict[str, Any]]:
-    """Return the rows of a table of the runs `found`, without results that are hidden from the viewer."""
+    """Return the values of a table row for each of the runs `found`, without results hidden from the viewer."""
     return [row(run) for run in runs.all_without_hidden(folder, list(found), admin=viewer.admin)]
 
 
@@ -141,7 +141,8 @@ def front(folder: Folder, viewer: Viewer) -> View:
 def open_boards(folder: Folder, viewer: Viewer) -> list[dict[str, Any]]:
     """Return the leaderboards that a viewer may see, as dicts of "board" and "left".
 
-    "left" is the number of submissions that the viewer's team may still make within 24 hours; None for no limit.
+    "left" is the number of submissions that the viewer's team may make now (without a team, the quota), or None for
+    no limit.
     """
     team = viewer.team
     with folder.database.read() as db:
@@ -221,7 +222,7 @@ def board_list(folder: Folder, viewer: Viewer) -> View:
 
 
 def board_page(folder: Folder, viewer: Viewer, name: str, *, best: bool = False) -> View:
-    """Return the page of a leaderboard; "hidden" among its values is whether the viewer must not see the results.
+    """Return the page of a leaderboard; its value "hidden" is True if the viewer must not see the results.
 
     With `best`, the table has only the best run of each team, and the runs of administrators (baselines).
     """
@@ -497,7 +498,7 @@ def _files(run: Run, *, held: bool) -> dict[str, Any]:
 
 
 def short_signature(signature: str | None, truth: Truth | None) -> str | None:
-    """Return the short form of a signature for captions, without protocols that the dataset implies; None for None."""
+    """Return a signature in short form, without protocols that the dataset implies; None if there is no signature."""
     if signature is None:
         return None
 

@@ -120,10 +120,10 @@ class Judgements:
 def read_judgements(path: Path, models: Sequence[str]) -> Judgements:
     """Read a table of judgements: one line per rating, with the columns image, rater, rating, and others.
 
-    A prediction is identified by ``prediction``, its number (from 0) among the predictions of the file on the image; or
-    by ``verb`` and ``object``, plus ``human_box`` and ``object_box`` (four numbers each) if several predictions have
-    these words. ``model`` names the prediction file; without it, words refer to every model that predicts them. Gold
-    items are left out. For optional columns see :func:`read_study`. Raise InputError for an invalid table, or a model
+    A prediction is identified by ``prediction``, its index (from 0) among the file's predictions for the image; or by
+    ``verb`` and ``object``, plus ``human_box`` and ``object_box`` (four numbers each) if several predictions have these
+    words. ``model`` names the prediction file; without it, words refer to every model that predicts them. Gold items
+    are left out. For optional columns see :func:`read_study`. Raise InputError for an invalid table, or a model
     that is not in ``models``.
     """
     columns: list[str] = []

@@ -58,8 +58,8 @@ def measures_of(truth: GroundTruth, protocols: Sequence[str], similarity: str, v
     Args:
         protocols: names of protocols; if empty, the benchmark's usual protocols that score triplets.
         similarity: map for SHOE protocols.
-        varied: texts that each add a measure: settings ``NAME=VALUE``, separated by spaces or commas. They change the
-            first selected protocol that has such options, or that of ``protocol=NAME``; ``similarity=NAME`` is the map.
+        varied: texts that each add a measure: options ``NAME=VALUE``, separated by spaces or commas, for the first
+            selected protocol with such options. ``protocol=NAME`` sets another protocol, ``similarity=NAME`` a map.
 
     Raises:
         OptionError: for an unknown name or value, or a protocol by person, which does not score triplets.
@@ -98,7 +98,7 @@ def measures_of(truth: GroundTruth, protocols: Sequence[str], similarity: str, v
 
 
 def score_predictions(measure: Measure, task: Task, notes: ReadNotes | None, weights: Counts) -> ModelScores:
-    """Return the scores of a model's predictions by a measure; raise OptionError if its protocol cannot score them.
+    """Return the scores of a model's predictions by a measure; OptionError if it cannot score these predictions.
 
     ``weights`` is (m, B): how often each image of the ground truth is in each bootstrap sample.
     """
@@ -140,9 +140,9 @@ class ModelScoresCollector:
         self._measured: list[list[ModelScores]] = []
 
     def add(self, model: str, task: Task, notes: ReadNotes | None = None) -> None:
-        """Score a model by all measures.
+        """Score a model's predictions by all measures.
 
-        Raise InputError if the model lacks a judged prediction, and OptionError if a protocol cannot score the model.
+        Raise InputError as :meth:`Judgements.rows_of` does, and OptionError if a protocol cannot score the predictions.
         """
         rows = self.judgements.rows_of(model, task)
         found = [score_predictions(measure, task, notes, self._weights) for measure in self.measures]

@@ -167,7 +167,7 @@ class Scores:
 
 
 def scores_of(judged: Judged, models: int, weights: Counts) -> tuple[Scores, Scores, list[Scores]]:
-    """Return models' scores by people, by people with draws that also vary the raters, and by each of K measures.
+    """Return scores of models: by people, by people with draws that also vary the raters, and by each of K measures.
 
     The score of a model is the mean over images of its mean rating (or credit) on the judged predictions of the image.
     The variation of raters is estimated by a jackknife over groups of raters; with a single rater, or a model that one
@@ -214,7 +214,7 @@ class ScoreDifferences:
         self.error = np.nanstd(differences((spread or scores).drawn, 0), axis=0)
 
     def confidence(self, apart: Floats) -> Floats:
-        """Return the probability that the first model of each pair is better, by a z test of differences ``apart``."""
+        """Return the probability that the first model of each pair is better, given the differences ``apart``."""
         from scipy.stats import norm
 
         return np.asarray(norm.cdf(apart / np.maximum(self.error, _SAME**2)))
@@ -228,15 +228,15 @@ def pearson(x: Floats, y: Floats) -> Floats:
 
 
 def accuracy(x: Floats, y: Floats) -> Floats:
-    """Return the fraction of model pairs with equal signs (Kocmi et al. 2021); NaN if all ``x`` or all ``y`` are 0."""
+    """Return the fraction of model pairs where x and y have equal signs (Kocmi et al. 2021); NaN if x or y is all 0."""
     x, y = np.sign(x), np.sign(y)
     return np.where(x.any(axis=-1) & y.any(axis=-1), (x == y).mean(axis=-1), np.nan)
 
 
 def soft_accuracy(a: ScoreDifferences, b: ScoreDifferences, x: Floats, y: Floats) -> Floats:
-    """Return soft pairwise accuracy (Thompson et al. 2024): 1 - mean difference between the confidences of a and b.
+    """Return soft pairwise accuracy (Thompson et al. 2024): 1 - mean absolute difference of two confidences.
 
-    ``x`` are the differences of ``a`` and ``y`` those of ``b``: ``whole``, or ``drawn``. NaN if accuracy(x, y) is NaN.
+    These are ``a.confidence(x)`` and ``b.confidence(y)`` of each pair of models. NaN if accuracy(x, y) is NaN.
     """
     return np.where(np.isnan(accuracy(x, y)), np.nan, 1 - np.abs(a.confidence(x) - b.confidence(y)).mean(axis=-1))
 
@@ -285,7 +285,7 @@ class DrawnStatistic:
 
 
 def statistics_of(people: Scores, by_images: Scores, measure: Scores, raters: int) -> dict[str, DrawnStatistic]:
-    """Return all statistics that compare a measure's scores of models with those of people, by name.
+    """Return {name in ``FIGURES``: statistic} of the agreement of a measure with people in scoring models.
 
     ``people`` are scores by people with draws of images and raters, ``by_images`` with draws of images only, which give
     the confidence of people in the order of two models. ``raters`` is the number of raters.

@@ -42,13 +42,13 @@ def pairs_within(image: Indices) -> UnitPairs:
 
 
 def pair_order(values: Floats, pairs: UnitPairs, least: float = 0) -> Indices:
-    """Return (P,) 1 if the first unit has a higher value, -1 if the second has, 0 if they differ by up to ``least``."""
+    """Return (P,) 1 if the first unit has a higher value, -1 if a lower one, 0 if they differ by at most ``least``."""
     apart = values[pairs.first] - values[pairs.second]
     return np.asarray(np.sign(apart) * (np.abs(apart) > least + _SAME))
 
 
 def tie_width(values: Floats, pairs: UnitPairs, people: Indices, known: Mask) -> float:
-    """Return the difference up to which values should count as equal, so that most pairs are ordered as by people.
+    """Return the difference up to which values should count as equal, to order the most pairs as people do.
 
     This is tie calibration (Deutsch, Foster and Freitag 2023): values like 0.71 and 0.72 may count as equal if people
     see no difference. Of several equally good results, the smallest is returned. ``values`` are the (n,) values of a
@@ -108,7 +108,7 @@ class Units:
         return np.array([pair_order(values, self.pairs, width) == self._by_people[0] for values, width in columns])
 
     def figures(self, keep: Mask, agreeing: Mask) -> Values:
-        """Return correlations over units, and the fraction of pairs ordered as by people, by name and measure.
+        """Return {(name, measure index): correlation with people over units, or fraction of pairs in people's order}.
 
         ``keep`` is the (images,) mask of images to use; ``agreeing`` is the (K, P) result of :meth:`agreeing`.
         """
@@ -146,7 +146,7 @@ class Judged:
         return Units(self.image, mean_ratings(self.ratings[:, raters])[self.item], self.credit)
 
     def cells(self, raters: Mask) -> tuple[Units, Indices]:
-        """Return a unit per model and image, with means over predictions rated by ``raters`` or NaN, and its model."""
+        """Return a unit per model and image, and its model; values are means over predictions that ``raters`` rated."""
         of, images = self.predictions(raters), int(self.image.max(initial=-1)) + 1
         key, cell = np.unique(self.model * images + self.image, return_inverse=True)
         known = ~np.isnan(of.people)
@@ -158,7 +158,7 @@ class Judged:
 
 
 def figures_of_units(judged: Judged) -> dict[str, tuple[int, dict[tuple[str, int], Jackknife]]]:
-    """Return the number of units and all statistics, for the levels "prediction" and "image" (models on an image).
+    """Return {level: (number of units, statistics)} for the levels "prediction" and "image" (models on an image).
 
     Each statistic is also computed without each group of images and without each group of raters, at most 50 groups
     each. Images are left out whole, because judgements of predictions on one image are correlated.
