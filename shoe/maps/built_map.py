@@ -132,7 +132,7 @@ class Account(Document, frozen=True, kw_only=True):
 
 
 class Column(Document, frozen=True):
-    """Column of a map, and per part its number of questions by state (see :func:`states_of`); None if not planned."""
+    """Number of questions of a column of a map, by part and state: rated, refused, unparsable, unrated or not_asked."""
 
     name: str
     verbs: dict[str, Count] | None = None
@@ -159,7 +159,7 @@ class RaterRun(Document, frozen=True):
 
 
 class BuildRun(Document, frozen=True):
-    """Number of requests in this run, and their cost.
+    """Number of requests in this run and their cost in ``currency``, in total and per rater.
 
     Attributes:
         stopped_by: reason for an early end: "requests", "cost", "interrupted" or "failed"; absent if there was none.
@@ -297,7 +297,7 @@ def raters_of(raters: Raters, outcome: Outcome) -> Iterator[Rater]:
 
 
 def prompts_of(raters: Raters, outcome: Outcome) -> dict[str, str]:
-    """Return {digest: text} of the prompts that the raters used; empty if no rater reads prompts."""
+    """Return {digest: text} of the prompts for the parts of a run; empty if no rater reads prompts."""
     prompted = any(session.config.prompted for session in raters.sessions)
     prompts = [raters.prompts.prompt_for(part) for part in outcome.parts if prompted]
     return {prompt.digest: prompt.text for prompt in prompts}

@@ -155,7 +155,7 @@ class Ensemble(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class RatersFile(msgspec.Struct, frozen=True):
-    """Content of a raters.toml: the raters in their order, the division of work, and the currency of the prices."""
+    """Content of a raters.toml: raters in file order, division of work between the raters, and currency of prices."""
 
     raters: tuple[RaterConfig, ...]
     ensemble: Ensemble = Ensemble()

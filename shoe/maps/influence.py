@@ -3,7 +3,7 @@
 Two criteria select pairs. The first is for matches of uncertain similarity: it divides the width of the interval
 among the classes, then among their ground truths, and then between verb and object of a match. The second is for
 unmatched predictions that may be false positives of another class: it selects the pairs that determine this class,
-according to a cautious guess of their values (``shoe.similarity.unrated.Imputed``).
+according to a cautious guess of their values (``shoe.similarity.unrated.ImputedSimilarity``).
 """
 
 from collections.abc import Mapping

@@ -65,7 +65,7 @@ class RaterInfo(Document, frozen=True):
     Attributes:
         details: further fields of the rater in map.json.
         weight: weight of the rater's ratings in the ensemble.
-        omits: whether a 0 of this rater may mean "not rated"; a 0 is then ignored if another rater rated the pair.
+        omits: whether a 0 may mean "not rated"; ignored if a rater without ``omits`` rated the pair, or any above 0.
     """
 
     name: str

@@ -82,7 +82,7 @@ class LocalModel:
 
     @contextmanager
     def loading(self) -> Iterator[None]:
-        """Return a context that lets one thread load at a time, and turns errors into an OptionError of one line."""
+        """Return a context for one thread at a time; loading errors become an OptionError with a one-line message."""
         from safetensors import SafetensorError
 
         refusals = (AttributeError, ImportError, KeyError, OSError, RuntimeError, TypeError, ValueError)

@@ -92,7 +92,7 @@ def read_predictions(
 
 
 def validate_names(format: str | None, boxes: str | None, scores: str | None) -> Format | None:  # noqa: A002
-    """Return the format named ``format``, or None for "native" or None; OptionError if one of the names is unknown."""
+    """Return the named format (None for "native" or None); OptionError if it, ``boxes`` or ``scores`` is unknown."""
     name = None if format is None else split_format(format)[0]
     chosen = None if name in (None, NATIVE) else format_named(str(name))
     if boxes is not None:

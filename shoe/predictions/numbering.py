@@ -192,7 +192,7 @@ _EXCHANGED = 0.3  # fraction of the predictions of each of two labels that surel
 
 
 def check_numbering(predictions: Interactions, truth: GroundTruth, notes: ReadNotes | None) -> list[str]:
-    """Return report lines on objects, verbs or interactions whose IDs fit the annotations better in another numbering.
+    """Return report lines on IDs that fit the annotations better in another numbering, or with two labels exchanged.
 
     Words are checked as IDs in the dataset's order, because IDs may have been converted with a wrong list of words.
     """

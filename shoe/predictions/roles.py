@@ -97,7 +97,7 @@ def stated_entries(words: Sequence[str], actions: Actions) -> Ints:
 
 
 def without_roles(table: Interactions, actions: Actions, stated: Ints) -> Interactions:
-    """Return the table with each verb that states a role replaced by its action; see :func:`stated_entries`."""
+    """Return the table with "hold" in place of verbs like "hold obj"; ``stated`` is from :func:`stated_entries`."""
     entries = zip(table.verbs, stated.tolist(), strict=True)
     names = (actions.names[actions.entries[entry][0]] if entry >= 0 else word for word, entry in entries)
     verbs, verb = number_words(names)
@@ -126,7 +126,7 @@ def with_words_of_file(table: Interactions, notes: ReadNotes | None) -> Interact
 
 
 def count_lost(table: Interactions, benchmark: Benchmark, notes: ReadNotes) -> int:
-    """Return how many scores of actions and roles in ``table.roles`` the triplets do not contain; 0 without roles."""
+    """Return the number of action and role scores in ``table.roles`` that no triplet contains; 0 without roles."""
     if table.roles is None:
         return 0
     words = with_words_of_file(table, notes)

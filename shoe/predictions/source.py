@@ -111,7 +111,7 @@ class Source:
 
     @cached_property
     def head(self) -> list[Any]:
-        """First records of a document: those in the first 64 KB of JSON, or all if it is parsed; [] for other kinds."""
+        """First records of a document: those in 64 KB of a list or of JSON Lines, or else all; [] for other kinds."""
         if self.kind != "document":
             return []
         records: list[Any] = []
@@ -157,7 +157,7 @@ class Source:
             raise explain_error(self.path, error, records, listed, self.record_name) from None
 
     def convert(self, value: Any, kind: type[T]) -> T:
-        """Convert plain values to the type ``kind``; fields unknown to ``kind`` are left out and noted as unread."""
+        """Convert plain values to ``kind``, without unknown fields (noted as unread); ValidationError if invalid."""
         try:
             return msgspec.convert(value, kind)
         except msgspec.ValidationError:

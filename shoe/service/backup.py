@@ -166,7 +166,7 @@ def clean(folder: Path) -> int:
 
 
 def is_in_use(folder: Path) -> bool:
-    """Return whether a server has locked the folder; False if there is no data folder."""
+    """Return whether a server has locked the data folder; False if there is no lock file."""
     from filelock import lock_descriptor
 
     try:

@@ -59,7 +59,7 @@ class Changes:
     async def wait(self, seconds: float) -> bool:
         """Return True as soon as the database changes or the server stops; return False after `seconds` seconds.
 
-        A change between two calls counts, too. The very first call returns True after 0.2 s in any case.
+        A change between two calls counts, too. The very first call returns True after 0.2 s even without a change.
         """
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._poll())

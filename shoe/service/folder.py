@@ -62,7 +62,7 @@ class Store:
                 left.unlink(missing_ok=True)
 
     def path(self, sha256: str) -> Path:
-        """Return the path of a file; raise NotFoundError if there is no such file, or `sha256` is not a SHA-256."""
+        """Return the path of a file; raise NotFoundError if there is no such file, or `sha256` is malformed."""
         path = self._path(sha256)
         if not path.is_file():
             raise NotFoundError(f"no file {sha256}")

@@ -69,7 +69,7 @@ class ComparisonRequest(msgspec.Struct):
 
 
 class RankingRequest(msgspec.Struct):
-    """Request to prepare a run for a leaderboard.
+    """Request to compute a run's metrics on bootstrap samples, from which a leaderboard ranks the run.
 
     Attributes:
         run: SHA-256 of the file ``run.shoe`` of the run.

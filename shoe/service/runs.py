@@ -348,10 +348,10 @@ def is_hidden(folder: Folder, run: Run, *, admin: bool) -> bool:
 
 
 def without_hidden(folder: Folder, run: Run, *, admin: bool = False) -> Run:
-    """Return a run without what is hidden from a caller.
+    """Return a run without the results that are hidden from a caller.
 
-    If the results of its leaderboard are hidden, these are metrics, output files, signature and follow-up jobs. If its
-    ground truth is not shown, these are the output files that :func:`check_file` refuses. Administrators see all.
+    If its leaderboard is hidden, metrics, output files, signature and follow-up jobs are hidden. Otherwise, if its
+    ground truth is not shown, files that :func:`check_file` refuses are hidden. Nothing is hidden from administrators.
     """
     return all_without_hidden(folder, [run], admin=admin)[0]
 

@@ -408,7 +408,7 @@ class Candidate(ResponseBody, frozen=True):
 
 
 class Resolution(ResponseBody, frozen=True):
-    """Candidate senses of a word as one part of speech; the senses that scoring uses are listed first."""
+    """Candidate senses of a word as one part of speech, in order: first the senses that count in scoring."""
 
     word: str
     part: Literal["verb", "object"]

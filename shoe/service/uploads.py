@@ -48,7 +48,7 @@ class Uploads:
         If the team has an unfinished upload with the same name, size and SHA-256 (not None), this upload is returned.
 
         Args:
-            room: rest of the team's disk quota, in bytes, including what unfinished uploads will need.
+            room: rest of the team's disk quota in bytes, from which unfinished uploads are not yet subtracted.
 
         Raises:
             BusyError: if the team has too many unfinished uploads.

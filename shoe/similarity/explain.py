@@ -76,7 +76,7 @@ def explanations(
     Args:
         a: the class, as the name of a sense (ride.v.01), a word of a class (ride), or an interaction (ride horse).
         b: the prediction, as a word (straddling) or an interaction (straddle pony).
-        part: "verb" or "object": part of speech of ``a`` and ``b``, which are then single words, not interactions.
+        part: "verb" or "object": part of speech of ``a`` and ``b``, which are then not read as interactions.
 
     Returns:
         (explanations, whether both texts are interactions). For interactions, there is one explanation of the verbs and

@@ -30,7 +30,7 @@ class Neighbourhood(Similarity):
     """Similarity map in which unrated pairs have values predicted from the WordNet relation of the two senses.
 
     Attributes:
-        source: the map. If a pair is unrated, the rating of the reversed pair is used before any prediction.
+        source: rated map. For an unrated pair, the reversed pair's rating is used if there is one, else a prediction.
     """
 
     source: Similarity

@@ -156,7 +156,7 @@ def read_table(path: Path, raters: Sequence[str], digest: str | None = None) -> 
 
 
 def format_table(pairs: RatedPairs, raters: Sequence[str]) -> bytes:
-    """Return the text of a table; ``pairs`` are sorted by name, ``raters`` are the names of the rating columns."""
+    """Return a table as bytes; ``pairs`` must be sorted by name, ``raters`` are the names of the rating columns."""
     # The text of each distinct sense and row of ratings is built once.
     rows: list[bytes] = np.ascontiguousarray(pairs.ratings).view(f"V{len(raters)}")[:, 0].tolist()
     distinct = {row: np.frombuffer(row, np.int8).tolist() for row in set(rows)}

@@ -127,7 +127,7 @@ class Jackknife(NamedTuple):
 
     @property
     def p(self) -> float | None:
-        """Two-sided p-value of a t test that the true value is 0; None if the standard error is 0 or undefined."""
+        """Two-sided p-value of a t test that the true value is 0; None if undefined, or if the standard error is 0."""
         from scipy.stats import t
 
         if self.whole is None or (found := self._spread("as it is")) is None:

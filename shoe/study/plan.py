@@ -83,7 +83,7 @@ class Item(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def senses(self) -> tuple[str, str, str, str]:
-        """WordNet names (verb a, object a, verb b, object b) that identify the item in a table of answers."""
+        """WordNet names (verb of a, object of a, verb of b, object of b); they identify the item in answer tables."""
         return self.verb_a, self.object_a, self.verb_b, self.object_b
 
 
@@ -307,11 +307,11 @@ class ProblemStudy(RatingStudy, frozen=True, forbid_unknown_fields=True, tag_fie
 def new_problem_study(
     problems: Problems, files: list[Path], raters: int, testers: int, seed: int, examples: Problems | None = None
 ) -> ProblemStudy:
-    """Return a new study of Bongard problems, with problems assigned to testers.
+    """Return a new study of Bongard problems; :meth:`ProblemStudy.order` assigns the problems to testers.
 
-    ``files`` are the problem files in the order of the problems, ``testers`` the number of testers of each problem
-    (three in the literature), and ``seed`` is 0..65535. Raise OptionError if there are fewer raters than testers per
-    problem, or two files have the same name.
+    ``files`` are the problem files in the order of the problems, ``raters`` is the number of testers, ``testers`` the
+    number of testers who see each problem (three in the literature), and ``seed`` is 0..65535. ``examples`` are shown
+    first, with answers. Raise OptionError if ``raters`` < ``testers``, or if two files have the same name.
     """
     if raters < testers:
         raise OptionError(f"--raters: found {raters}, expected at least {testers} ({testers} testers per problem)")

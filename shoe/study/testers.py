@@ -49,12 +49,12 @@ class Trials:
 
     @property
     def done(self) -> Mask:
-        """(N, R) whether each tester answered both queries of each problem."""
+        """(N, R) mask: whether each problem's positive and negative query were both answered by each tester."""
         return np.asarray((self.right != MISSING).all(axis=1))
 
     @property
     def solved(self) -> Mask:
-        """(N, R) whether each tester solved each problem: both queries answered correctly."""
+        """(N, R) mask: whether each problem was solved by each tester: both queries answered correctly."""
         return np.asarray((self.right == 1).all(axis=1))
 
     @property
@@ -82,13 +82,13 @@ class Result(
 
     Attributes:
         problems: number of problems for which at least one tester answered both queries.
-        testers: minimum and maximum number of testers per problem.
+        testers: minimum and maximum number of testers per problem who answered both queries.
         accuracy: fraction of correct answers, with its 95 % interval over problems and testers.
         positive, negative: accuracy for positive queries and for negative queries.
         agreement: Krippendorff's nominal alpha of the sides chosen by testers.
         kept: number of problems solved by at least one tester.
-        dropped: number of problems that no tester solved, although all their testers answered.
-        waiting: number of problems that no tester solved so far, with missing answers.
+        dropped: number of problems that no tester solved, although as many testers answered as for any problem.
+        waiting: number of problems that no tester solved so far, and that fewer testers answered.
         guessed: expected fraction of problems kept if all testers guessed.
     """
 
@@ -132,7 +132,7 @@ class TestersReport(Document, frozen=True, kw_only=True):
 
 
 def is_trials(path: Path) -> bool:
-    """Return whether a file is a table of testers' answers, by its columns (problem, query, right)."""
+    """Return whether a file is a table of testers' answers: it has the columns problem, query and right."""
     header = read_bytes(path).split(b"\n", 1)[0].decode("utf-8-sig", "replace")
     return {"problem", "query", "right"} <= {name.strip('" \r') for name in re.split("[,;\t]", header)}
 
@@ -189,7 +189,7 @@ def trials_of(rows: Sequence[Sequence[object]], path: Path) -> Trials:
 
 
 def one_tester(trials: Trials, j: int) -> Tester | None:
-    """Return the results of tester ``j``, or None if the tester answered no problem's two queries."""
+    """Return the results of tester ``j``, or None if the tester answered both queries of no problem."""
     done = trials.done[:, j]
     if not done.any():
         return None

@@ -147,7 +147,7 @@ class GroupFits:
 
     @property
     def best(self) -> Fit:
-        """Fit with the highest mean IoU; of nearly equal fits, the first in ``fits``."""
+        """Fit with the highest mean IoU; of fits that are equal within the sampling error, the first in ``fits``."""
         highest = max(fit.mean_iou for fit in self.fits)
         return next(fit for fit in self.fits if fit.mean_iou >= highest - _TIE / np.sqrt(self.boxes))
 
@@ -543,7 +543,7 @@ def check_box_convention(
 ) -> BoxReport:
     """Return a report on how well the boxes of at most 200 images, drawn with a fixed seed, fit the ground truth.
 
-    The applied convention is compared with all other known conventions, on the six highest-scored triplets per image.
+    The six highest-scored triplets per image are used. After a nearly perfect fit, no other convention is tried.
 
     Args:
         predictions: predictions with boxes in pixels, and with image sizes if the applied convention needs them.

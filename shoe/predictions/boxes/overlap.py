@@ -97,7 +97,7 @@ class AnnotatedBoxes:
 def stretched_boxes(predictions: Interactions, truth: Interactions, images: Ints, sizes: Floats) -> list[str]:
     """Return report lines if many more predicted than annotated boxes cover both boxes of a pair, or the whole image.
 
-    ``images`` are the (m,) ground-truth indices of the m images in ``predictions``, and ``sizes`` their (m, 2) sizes.
+    ``images`` are (m,) ground-truth indices of the images in ``predictions``, ``sizes`` is (m, 2); few images give [].
     """
     if len(images) < _FEWEST:
         return []

@@ -85,7 +85,7 @@ _Items = Annotated[list[_Item], Meta(extra={"item": "triplet", "expected": "a li
 
 
 def is_mllms(source: Source) -> bool:
-    """Return whether a document is an object with one list per image whose items have a ``hoi_id``."""
+    """Return whether a document has one list per image, whose items have a ``hoi_id``; all lists may be empty."""
     document = source.document if source.kind == "document" and not source.is_list else None
     if not isinstance(document, dict) or not document or not all(isinstance(v, list) for v in document.values()):
         return False

@@ -133,7 +133,7 @@ def zero_based(table: Interactions) -> Interactions:
 
 
 def recognise(source: Source) -> Format:
-    """Return the format of an opened file, by its content. Raises InputError if none fits, or it is no predictions."""
+    """Return the format of an opened file, by its content. Raises InputError for a file that is not predictions."""
     refuse_others(source, "predictions")
     for known in FORMATS.values():
         if known.name == "vlm" and (error := _incomplete_table(source)):

@@ -225,9 +225,9 @@ def _lexname(*nouns: str) -> str:
 
 @lru_cache(8192)
 def is_thing(label: str) -> bool:
-    """Return whether the first sense of a label, or else of its last word, is an animal, artifact, plant or the like.
+    """Return whether a label names a thing: its first noun sense is an animal, artifact, plant or the like.
 
-    True for "bottle" and "red umbrella"; False for "data", "man" and "water".
+    If the label is not in the lexicon, its last word counts. True for "bottle", "red umbrella"; not "data", "man".
     """
     words = text.tokens(text.plain(label[:200]))
     return bool(words) and _lexname("_".join(words), words[-1]) in _THINGS

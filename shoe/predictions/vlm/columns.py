@@ -262,7 +262,7 @@ class Columns:
     def rows(self) -> Rows:
         """Return the collected rows, with percent scores divided by 100 and box scales checked against all boxes.
 
-        Raises InputError if no row has a verb and an object.
+        Raises InputError if all rows are unparsed phrases.
         """
         unparsed = self._notes.examples("unparsed")
         verb, object_, convention = np.array(self._words, np.int64).reshape(-1, 3).T

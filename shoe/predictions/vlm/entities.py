@@ -64,7 +64,7 @@ class Pool:
         self.index_base = int(bool(numbers) and 0 not in numbers and max(numbers) == len(self._entities))
 
     def find(self, reference: Any, side: str) -> Entity | None:
-        """Return the entity of a reference (index, ID, name or label), with ``side`` set; None if not unique."""
+        """Return the one entity that a reference (index, ID, name or label) means, with ``side`` set; else None."""
         if isinstance(reference, dict):
             inner = [value for key, value in reference.items() if meaning(key).part == "id"]
             inner += [value for key, value in reference.items() if isinstance(value, str)]

@@ -80,7 +80,7 @@ def _opens_with_verb(outer_key: str, words: list[str]) -> bool:
 
 
 def add_outer_boxes(own: list[Entity], outer: list[Entity]) -> list[Entity]:
-    """Return the boxes of an item (``own``), completed by boxes of the enclosing level (``outer``) if fewer than two.
+    """Return the boxes ``own`` of an item, with boxes of the enclosing level (``outer``) if there are fewer than two.
 
     An item without boxes gets all outer boxes. An item with one box gets the outer box that can be its counterpart
     (human or object) if there is exactly one.

@@ -183,7 +183,7 @@ def is_error(key: object) -> bool:
 
 
 def is_truth(key: object, value: Any) -> bool:
-    """Return whether a key is for ground truth; "label" and "reference" are only if ``value`` contains data."""
+    """Return whether a key is for ground truth; "label" only if text with data, "reference" also if a list of dicts."""
     words = meaning(key).words
     if not _TRUTH.isdisjoint(words) or not (_REFERENCE.isdisjoint(words) or _ANSWER.isdisjoint(words)):
         return True
@@ -193,7 +193,7 @@ def is_truth(key: object, value: Any) -> bool:
 
 
 def is_verdict(key: object) -> bool:
-    """Return whether the value of a key may be a yes or no to an interaction: of "label", "present", "is_valid"."""
+    """Return whether the value of a key may say whether an interaction is present: "label", "present", "is_valid"."""
     return bool(words := meaning(key).words) and _VERDICTS.issuperset(words)
 
 

@@ -40,15 +40,15 @@ class Problem:
 
 
 class Pair(NamedTuple):
-    """A human box and an object box with their words.
+    """Human box and object box in an item of a reply, with the words of the item.
 
     Attributes:
         subject, target: words for the human and the object; "" if there are none.
         verbs: verbs as written.
         phrase: a sentence or triplet as text; "" if there is none.
-        texts: texts under unknown keys of the item.
+        texts: texts under keys of the item whose meaning is unknown.
         score: score as written.
-        is_relation: whether ``human`` is only called the subject of a relation, so that it may be a thing.
+        is_relation: whether the reply calls ``human`` only "subject", so that it may be a thing.
         invalid_word: key that should have a word as value, and its invalid value; None if there is none.
         keys: keys of ``texts``; "" for a text without a key.
         verdicts: (key, value) pairs that say whether the interaction is present.

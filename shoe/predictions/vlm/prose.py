@@ -1,4 +1,4 @@
-"""Find interactions in text that is not JSON: tables, "key: value" lines, tags, and sentences with boxes."""
+"""Find interactions in text that is not JSON: tables, "key: value" lines, tags, sentences with box marks ([m])."""
 
 import csv
 import re
@@ -470,8 +470,8 @@ def _cells(line: str) -> list[str]:
 def tagged_records(text: str) -> list[dict[str, Any]]:
     """Return [content of the outermost tags by name] for a text with XML-like tags, else [].
 
-    "<human_box>1, 2, 3, 4</human_box>" gives [{"human_box": "1, 2, 3, 4"}]. Inner tags and attributes become dicts, and
-    tags of the same name a list. Returns [] if a tag is not closed, or if all outermost tags are ref, box or quad.
+    "<human_box>1, 2, 3, 4</human_box>" gives [{"human_box": "1, 2, 3, 4"}]. A tag with inner tags or attributes becomes
+    a dict, tags of one name a list. Returns [] if a tag is not closed, or all outermost tags are ref, box or quad.
     """
     if ("</" not in text and "/>" not in text) or not _OPENED.search(text):
         return []

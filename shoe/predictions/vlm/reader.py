@@ -192,7 +192,7 @@ def _is_reply(name: str, value: Any) -> bool:
 
 
 def records_by_image(opened_record: Record) -> list[dict[Any, Any]]:
-    """Return the records in the answer of a record if each of them names its own image; [] for other answers."""
+    """Return an answer's records if each names its own image (two or more if the outer record has one); else []."""
     answers = opened_record.answer.answers if opened_record.answer else []
     answer = answers[-1] if answers else None
     if isinstance(answer, str):
@@ -318,7 +318,7 @@ class _StandardRecord(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Reader:
-    """Collects the interactions of a file's records, and counts unreadable parts."""
+    """Collector of the interactions in a file's records; it counts unreadable records and items in the read notes."""
 
     def __init__(self, source: Source) -> None:
         self._source = source
@@ -350,7 +350,7 @@ class Reader:
             self._add_reply(place, image, parsed_record.answer, context_fields(outer), number, record)
 
     def rows(self) -> Rows:
-        """Return the collected rows. Raises InputError if most replies or all phrases are unreadable."""
+        """Return the collected rows. Raises InputError as :meth:`Tally.check` does, or if no phrase can be parsed."""
         self._add_chats()
         for error in self._columns.add_deferred():
             self._tally.leave_out(error)

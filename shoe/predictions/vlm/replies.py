@@ -109,7 +109,7 @@ def reply_of(text: str, count: Callable[[Any, list[Any]], int]) -> Reply:
 
 
 def parse_json_text(text: str) -> Any:
-    """Return the parsed value of a text that is valid JSON; None for other text."""
+    """Return the parsed value of JSON text; None for "null", other text and too deeply nested JSON."""
     try:
         return msgspec.json.decode(text)
     except (msgspec.DecodeError, UnicodeError, RecursionError):
@@ -259,7 +259,7 @@ def open_wrapper(node: Any) -> Wrapper:
 
 
 def open_other_keys(record: dict[Any, Any], excluded: Iterable[object]) -> Wrapper:
-    """Return the possible answers in a record under all keys except ``excluded``."""
+    """Return the possible answers in a record under all keys except ``excluded``, ground truth, metadata and images."""
     wrapper = Wrapper()
     _note_ending(record, wrapper)
     for key, value in record.items():

@@ -24,7 +24,7 @@ RunId = Annotated[str, Path(alias="id", pattern="^r_[0-9a-f]{20}$", description=
 
 @router.post("/v1/runs", **contract(types.Run, types.NewRun))
 def new_run(document: Annotated[types.NewRun, body(types.NewRun)], identity: Submitter, app: App) -> Response:
-    """Submit predictions for scoring. A repeated submission returns the earlier run, unless it was cancelled."""
+    """Submit predictions for scoring. An equal earlier run is returned instead, unless it was cancelled or deleted."""
     if document.truth is None and document.board is None:
         raise OptionError("truth: found none, expected the name of a ground truth (or board: name of a leaderboard)")
     request = msgspec.convert(replace(document, truth=document.truth or ""), types.Request, from_attributes=True)
@@ -111,7 +111,7 @@ def delete_run(id_: RunId, identity: Submitter, app: App) -> Response:
 
 @router.post("/v1/runs/{id}/diagnose", **contract(types.Run))
 def diagnose_run(id_: RunId, identity: Submitter, app: App) -> Response:
-    """Return a run of kind score with the state of its diagnosis, which the server starts when the run is done."""
+    """Return a run with the state of its diagnosis, which starts when the run is done; 409 if its kind is not score."""
     run = runs.own_run(app.folder, identity, id_)
     if run.kind != "score":
         raise ConflictError(f"run {id_} is of kind {run.kind}: only runs of kind score have a diagnosis")

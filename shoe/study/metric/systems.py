@@ -269,7 +269,7 @@ class DrawnStatistic:
 
     @property
     def p(self) -> float | None:
-        """Two-sided p-value of a z test that the statistic is 0, from the draws; None if the draws do not vary."""
+        """Two-sided p-value of a z test that the statistic is 0; None if undefined, or if the draws do not vary."""
         from scipy.stats import norm
 
         known = self._known()

@@ -23,7 +23,7 @@ CORRELATIONS: dict[str, Correlation] = {"spearman": spearman, "pearson": pearson
 
 
 class UnitPairs(NamedTuple):
-    """P pairs of units of the same image: (P,) first unit, second unit and image of each pair."""
+    """P pairs of :class:`Units` on the same image: (P,) indices of the first unit, the second unit and the image."""
 
     first: Indices
     second: Indices
@@ -146,7 +146,7 @@ class Judged:
         return Units(self.image, mean_ratings(self.ratings[:, raters])[self.item], self.credit)
 
     def cells(self, raters: Mask) -> tuple[Units, Indices]:
-        """Return a unit per model and image, and its model; values are means over predictions that ``raters`` rated."""
+        """Return one unit per (model, image), and its model; values are means over predictions rated by ``raters``."""
         of, images = self.predictions(raters), int(self.image.max(initial=-1)) + 1
         key, cell = np.unique(self.model * images + self.image, return_inverse=True)
         known = ~np.isnan(of.people)
