@@ -76,7 +76,10 @@ def check_integers(
 
 
 def check_numbers(source: str | Path, field: str, values: ArrayLike, shape: tuple[int, ...]) -> Floats:
-    """Return numbers (NaN is valid) as float64; InputError for another shape, except any empty array for 0 rows."""
+    """Return numbers, NaN included, as a float64 array; InputError unless they have the given shape.
+
+    If the shape has 0 rows, an empty array of any shape is valid.
+    """
     try:
         array = np.asarray(plain_array(values))
     except ValueError:

@@ -186,7 +186,7 @@ class Diagnosis(ErrorAnalysis, PairResults):
 
     @cached_property
     def interaction_map(self) -> InteractionMap | None:
-        """Interaction mAP of localised pairs (IJCV paper 4.2.2), or None without interaction scores."""
+        """Mean AP of classifying the verbs of predictions that match a true pair; None without interaction scores."""
         scores, pairs = self.action_scores, self.pair_file
         if scores is None and pairs is not None and pairs.verb_scores is not None:
             scores = triplet_scores(pairs, self.table)

@@ -240,17 +240,20 @@ class OverSeeds:
 
     @cached_property
     def alone(self) -> dict[str, Floats]:
-        """(s, 3 + parts) mean AP after each oracle alone, by error name, for oracles that depend on the seed.
+        """Mean AP after one error type is fixed, by name of the type; only types whose result depends on the seed.
 
-        Columns are the means over all, rare and non-rare classes, then over the parts of a class split. A mean over no
-        class is NaN.
+        Arrays have a row for each of s seeds. Columns are the means over all, rare and non-rare classes, then over the
+        parts of a class split. A mean over no class is NaN.
         """
         fixed = {type_.label: self._figures(found, {type_}) for type_, found in self._alone.items()}
         return fixed | {MISSED_GT.name: self._without_missed}
 
     @cached_property
     def progression(self) -> list[Floats]:
-        """(s, 3 + parts) mean AP, as in ``alone``, after each step of the progression; one array per step."""
+        """Mean AP after error types are fixed one after another: an array per type, with rows and columns of ``alone``.
+
+        The last array, after missed ground truths are removed, contains only 1, and NaN for a mean over no class.
+        """
         found, gone = self._before, set[ErrorType]()
         steps = []
         for error in ERRORS[:-1]:

@@ -217,7 +217,7 @@ class BoundedScore(NamedTuple):
     Attributes:
         open_score: possible matches and false positives if unrated pairs were rated; None if they cannot change it.
         interval, matches: ``map_interval`` and ``matches_interval`` of :class:`CompletionRound`.
-        today: (K,) lowest and (K,) highest average precision of K classes, if the class of each false positive is the
+        current: (K,) lowest and (K,) highest average precision of K classes, if the class of each false positive is the
             class that is most similar now.
     """
 
@@ -225,7 +225,7 @@ class BoundedScore(NamedTuple):
     open_score: OpenScore | None
     interval: Bounds
     matches: Bounds
-    today: tuple[Floats, Floats]
+    current: tuple[Floats, Floats]
 
 
 def bound_score(similarity: Similarity, task: Task) -> BoundedScore:
@@ -241,9 +241,9 @@ def bound_score(similarity: Similarity, task: Task) -> BoundedScore:
         return BoundedScore(score, None, (score, score), (score, score), (nothing, nothing))
     lowest = Scorer(task, imputation.low, OPTIONS, scorer.near)
     found = OpenScore.from_scorer(lowest, imputation, lowest.map_rows)
-    today, either = (precision_bounds(found, other) for other in (found.today, found.other))
-    matches, interval = (value_range([score, *found.mean_bounds(ap)]) or (score, score) for ap in (today, either))
-    return BoundedScore(score, found, interval, matches, today)
+    current, either = (precision_bounds(found, other) for other in (found.current, found.other))
+    matches, interval = (value_range([score, *found.mean_bounds(ap)]) or (score, score) for ap in (current, either))
+    return BoundedScore(score, found, interval, matches, current)
 
 
 def _round(look: BoundedScore, draft: Draft, request_count: int, budget: Budget) -> CompletionRound:
@@ -257,7 +257,7 @@ def _select(look: BoundedScore, open_score: OpenScore, draft: Draft, most: int) 
     lookups = _lookups(open_score)
     askable = {part: draft.askable(of_part) for part, of_part in lookups.items()}
     matches_width, width = (high - low for low, high in (look.matches, look.interval))
-    credit = partial(by_credit, open_score, look.today, askable, most)
+    credit = partial(by_credit, open_score, look.current, askable, most)
     unmatched = partial(by_false_positives, open_score, askable, most)
     for select in (credit, unmatched) if matches_width >= width - matches_width else (unmatched, credit):
         selected = select()

@@ -58,7 +58,7 @@ def harmonic_mean(parts: Mapping[str, PartMean]) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class AveragingRule:
-    """Rules for computing average precision from entries, and for the classes that enter the means.
+    """Rule for computing average precision (AP) from entries, and for selecting the classes of the means.
 
     Attributes:
         ap: interpolation of the precision-recall curve.
@@ -81,7 +81,7 @@ class AveragingRule:
 
     @classmethod
     def from_options(cls, options: StrictOptions | SemanticOptions) -> AveragingRule:
-        """Return the rules set by the options of a protocol (docs/protocols.md 1 to 3, 5, 8.5; 10.5 A10 to A12)."""
+        """Return the rule that the options of a protocol set; for SHOE, the last three attributes are False."""
         if isinstance(options, SemanticOptions):
             epsilon = GRID_TOLERANCE if options.ap in GRIDS else EPSILON
             return cls(options.ap, options.ties, epsilon, truthless_count=options.classes == "all")
@@ -131,7 +131,7 @@ class ClassScores(RankedLists):
         return cls(**{f.name: getattr(lists, f.name) for f in fields(lists)}, in_mean=in_mean, in_parts=in_parts)
 
     def part_means(self, parts: Mapping[str, Mask]) -> dict[str, PartMean]:
-        """Return the mean AP of each part, by name, over its (K,) mask, without classes that ``in_parts`` excludes."""
+        """Return {name: mean AP and number of classes} for (K,) masks of classes, without those not in ``in_parts``."""
         masks = {part: self.in_parts & mask for part, mask in parts.items()}
         return {part: PartMean(map=mean_over(self.ap, mask), classes=int(mask.sum())) for part, mask in masks.items()}
 

@@ -142,10 +142,10 @@ class HoiSimilarity:
         similarity: Similarity,
         options: SemanticOptions,
     ) -> HoiSimilarity:
-        """Return the similarities of the classes to predicted words.
+        """Return the similarities of the classes to all combinations of a predicted verb with a predicted object.
 
-        Raises:
-            OptionError: if an option needs senses or ratings that the dataset or the map does not have.
+        The two lists are separate vocabularies, to which the indices in :meth:`sigma` refer. Raises OptionError if an
+        option needs senses or ratings that the dataset or the map does not have.
         """
 
         def table(part: Part, words: Sequence[str]) -> tuple[SimilarityTable, Indices, Mask, Ints]:

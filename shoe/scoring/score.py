@@ -417,7 +417,7 @@ class Report:
     def to_dict(self, *, flat: bool = False) -> dict[str, Any]:
         """Return :meth:`figures`, reasons for absent parts, and notes, under keys of ``shoe score --json``.
 
-        Other keys of this JSON (docs/reference/json.md), such as "profile", are left out.
+        Keys with empty values, and other keys of this JSON, such as "profile", are left out.
         With ``flat``, return only numbers, by the path of their keys: {"strict/map": 0.68, ...}.
         """
         extra = {"absent": dict(self.absent), "notes": self._notes}

@@ -73,7 +73,7 @@ def influential(tasks: Sequence[Task], similarity: Similarity) -> Influential:
         looked = bound_score(EmptyMap(similarity), task)
         if looked.open_score is None:
             continue
-        truth, row, share = width_per_match(looked.open_score, looked.today)
+        truth, row, share = width_per_match(looked.open_score, looked.current)
         classes, table = task.truth.classes, task.predictions
         cells = np.stack([looked.open_score.scorer.hoi[truth], table.verb[row], table.object[row]])
         (hoi, verb, object_), at = np.unique(cells, axis=1, return_inverse=True)

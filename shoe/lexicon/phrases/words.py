@@ -78,7 +78,10 @@ def is_expression(words: tuple[str, ...], part: Part) -> bool:
 
 @lru_cache(maxsize=20_000)
 def base_of(word: str) -> str:
-    """Return the most likely base form of a verb form; for unknown verbs, a guess from the ending -ing or -ed."""
+    """Return the most likely base form of a verb form.
+
+    An unknown word loses -ing ("lasering": "laser"), or "-gged" and the like ("vlogged": "vlog"), else is unchanged.
+    """
     return next(iter(verb_bases(word)), undoubled(word) or word.removesuffix("ing"))
 
 
@@ -92,7 +95,10 @@ def _is_pair(word: str) -> bool:
 
 
 def verb_bases(word: str) -> tuple[str, ...]:
-    """Return the base forms of a verb form in the lexicon or in ``phrase_words.tsv``; () for other words."""
+    """Return the base forms of a verb form in the lexicon or in ``phrase_words.tsv``; () if it is in neither.
+
+    A hyphenated word has the base forms of its last part ("horse-riding": "ride"), unless this is rather a noun.
+    """
     found, last = bases(word, "verb"), word.rpartition("-")[2]
     if not found and last != word and (word.endswith(("ing", "ed")) or not word_of(last).rather_noun):
         found = bases(last, "verb")
@@ -268,7 +274,11 @@ class Context(NamedTuple):
 
     @property
     def describes(self) -> bool:
-        """Whether the word modifies a noun: a noun or adjective follows, directly or after "and" or a comma."""
+        """Whether the word modifies a noun: a noun or adjective follows, or the word is the first of several modifiers.
+
+        Such a word comes after a determiner, possessive or adjective, and before "and" or a comma with a modifier, or
+        before a participle with a noun ("a big painted chair").
+        """
         following = self.i + 2
         while tag_alone(self.words, following) == ADV:
             following += 1

@@ -245,7 +245,7 @@ def curate(truth: GroundTruth, similarity: Similarity, how: Curation) -> Curated
 
 
 def drop_concepts(found: Curated, concepts: Mask, name: str) -> Curated:
-    """Return a copy without the regions whose concept is True in the (C,) mask; ``name`` is the new step's name."""
+    """Return a copy without the regions of concepts in the (C,) mask; ``steps`` gets a last step called ``name``."""
     keep = ~concepts[found.concept]
     columns: dict[str, Any] = {
         field: getattr(found.regions, field)[keep]
