@@ -35,7 +35,7 @@ class MeanFields(Document, frozen=True, kw_only=True):
 
 
 class GainFields(Document, frozen=True, kw_only=True):
-    """Differences of mean average precision."""
+    """Differences of two mean average precisions over all, rare and non-rare classes; None if either mean is None."""
 
     map: Gain | None = None
     map_rare: Gain | None = None

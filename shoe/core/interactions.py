@@ -176,7 +176,7 @@ class Interactions:
         images: m distinct image names, in file order; images without triplets are included.
         sizes: (m, 2) int32 width and height in pixels; 0, 0 if unknown.
         coordinates: (m,) uint8 ``Coordinates`` of the image's boxes.
-        offsets: (m + 1,) int64; the triplets of image i are rows offsets[i] to offsets[i + 1].
+        offsets: (m + 1,) int64; the triplets of image i are rows offsets[i] to offsets[i + 1] - 1.
         human_boxes, object_boxes: (n, 4) float64 x1, y1, x2, y2 as in the file.
         verb, object: (n,) int32 indices into ``verbs`` and ``objects``.
         score: (n,) float64 confidence; 1 for ground truth and for predictions without scores.

@@ -54,7 +54,8 @@ class NegativeAp:
 
     Attributes:
         all_points: area under the envelope of the precision-recall curve; None without negative pairs.
-        diag: AP as in the toolbox, whose recall grid ends above 1, so that AP is at most 101/110 (protocols.md 8.8).
+        diag: AP as in the toolbox, whose recall grid ends above 1, so that AP is at most 101/110 (protocols.md 8.8);
+            None without negative pairs.
         pairs, negatives: number of predicted pairs, and of negative pairs among them.
     """
 

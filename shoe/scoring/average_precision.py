@@ -23,7 +23,7 @@ _PAIRS = 128
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Group:
-    """``size`` tied entries, not all of equal credit, below ``above`` other entries; ``credit``: credits above 0."""
+    """Tied entries of unequal credit: their number, the number of entries above them, and their credits above 0."""
 
     above: int
     size: int

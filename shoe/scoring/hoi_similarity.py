@@ -245,7 +245,7 @@ class HoiSimilarity:
     ) -> tuple[Indices, Floats]:
         """Return the (n,) class most similar to each prediction, and the (n,) similarity 0..1.
 
-        Candidates are the classes annotated on the prediction's image. Of equally similar classes, the first is taken.
+        Candidates are the classes annotated on the prediction's image; of equals, the class of lowest index is taken.
 
         Args:
             hoi: (t,) class of each ground truth.

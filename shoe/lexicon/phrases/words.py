@@ -72,7 +72,10 @@ def word_of(word: str) -> Word:
 
 @lru_cache(maxsize=20_000)
 def is_expression(words: tuple[str, ...], part: Part) -> bool:
-    """Return whether the lexicon or the table of aliases has the words as one expression, such as "dining table"."""
+    """Return whether words are one expression, such as "dining table", in the lexicon or the table of aliases.
+
+    False for expressions that ``phrase_words.tsv`` excludes ("drinking water").
+    """
     return bool(find(list(words), part)) and "_".join(words) not in table("not_compound")
 
 

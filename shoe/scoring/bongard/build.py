@@ -303,7 +303,7 @@ class Sampling:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pool:
-    """Regions to draw from, grouped by image.
+    """Regions to draw from, on a images.
 
     Attributes:
         regions: (n,) indices of regions, grouped by image.
@@ -456,7 +456,7 @@ class Built:
 
     Attributes:
         merged: (action, object) of each merged concept.
-        too_few: number of concepts without problems, because fewer than seven images show, or do not show, them.
+        too_few: number of concepts without problems, because fewer than seven images are positive, or negative.
     """
 
     problems: Problems

@@ -148,7 +148,7 @@ class Profile(Document, frozen=True, kw_only=True):
         named: number of ground-truth images that the file lists, with or without predictions.
         unknown_images: number of images missing from the ground truth; their predictions are left out.
         constant_scores: whether there are several predictions, all with the same score.
-        repeats: number of predictions with the image, boxes and words of another prediction.
+        repeats: number of predictions that repeat another (same image, boxes and words); the original is not counted.
         outside_share: fraction of predictions with a box that extends more than a pixel beyond the image; None if no
             image size is known.
     """

@@ -62,7 +62,7 @@ class Suppression:
         self.later, self.earlier, self.overlap = later[by_index], earlier[by_index], overlap[by_index]
 
     def kept(self, threshold: float) -> Mask:
-        """Return (r,) whether each row is kept."""
+        """Return the (r,) mask of the rows that NMS keeps at an overlap threshold, at least ``lowest``."""
         close = self.overlap > threshold
         kept = greedily_kept(self.later[close], self.earlier[close], self.index)
         return mask_of(self.order[kept], len(self.order))
