@@ -97,7 +97,7 @@ class ByClass:
         return np.stack([mean_over_each(self.values, mask) for mask in self.means_over], axis=1)
 
     def resampled(self) -> Floats:
-        """Return the (R, n) :meth:`means`, with deviations (from the mean over R) rescaled as expected on new images."""
+        """Return the (R, n) :meth:`means`, with deviations from the mean over R as expected on new images."""
         values, found = self.scaled_deviations(), []
         for mask in self.means_over:
             means = mean_over_each(values, mask)

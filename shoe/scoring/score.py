@@ -362,7 +362,7 @@ class Report:
 
     @cached_property
     def doubts(self) -> list[str]:
-        """Notes on exact repeats, and on equal scores of all predictions (with SHOE, or if mAP depends on them); or []."""
+        """Notes on exact repeats, and on equal scores of all predictions (with SHOE, or if mAP depends on them)."""
         lines = []
         if self.repeats:
             verb = "repeats" if self.repeats == 1 else "repeat"
