@@ -139,7 +139,7 @@ def apply_bad_boxes(
 
 
 def valid_boxes(boxes: Floats, pixels: Mask) -> Mask:
-    """Return the (n,) mask of the boxes that are valid by the rules of :func:`check_boxes`."""
+    """Return the (n,) mask of the boxes for which :func:`check_boxes` raises no error."""
     x1, y1, x2, y2 = boxes.T
     wide, high = x1 < x2, y1 < y2
     if pixels.any():
@@ -259,12 +259,9 @@ class Interactions:
         Args:
             images: m distinct image names.
             image: (n,) index of each row's image in ``images``.
-            human_boxes: (n, 4) finite x1, y1, x2, y2 with x1 < x2 and y1 < y2 (<= if coordinates are pixel indices).
-            object_boxes: (n, 4) boxes with the same conditions.
-            verb: (n,) indices into ``verbs``.
-            object: (n,) indices into ``objects``.
-            verbs: vocabulary of verbs.
-            objects: vocabulary of objects.
+            human_boxes, object_boxes: (n, 4) finite x1, y1, x2, y2 with x1 < x2 and y1 < y2 (<= for pixel indices).
+            verb, object: (n,) indices into ``verbs`` and ``objects``.
+            verbs, objects: vocabularies: distinct words.
             score: (n,) finite confidences; 1 if None.
             sizes: (m, 2) width and height in pixels; unknown if None.
             coordinates: :class:`Coordinates` of all images, or (m,) ``Coordinates`` of each image.

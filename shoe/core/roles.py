@@ -139,7 +139,7 @@ class RolePredictions:
         return replace(self, **columns)
 
     def apply_bad_boxes(self, rule: str) -> tuple[RolePredictions, int]:
-        """Return the predictions after the rule "drop" or "count", and the number of bad persons and roles.
+        """Return the predictions after the rule "drop" or "count" for bad boxes, and the number of bad boxes.
 
         A person is bad if the person box is invalid; a role of a valid person is bad if it has a score and an invalid
         box. "drop" leaves both out; under "count", they match nothing. Placeholders (:meth:`is_placeholder`) are valid
@@ -176,8 +176,7 @@ class RolePredictions:
         Args:
             record: (n,) ID of each triplet's human-object pair; triplets of one pair have the same ID.
             image: (n,) index into ``images``.
-            human_boxes: (n, 4) x1, y1, x2, y2.
-            object_boxes: (n, 4) x1, y1, x2, y2.
+            human_boxes, object_boxes: (n, 4) x1, y1, x2, y2.
             action: (n,) index of the action, 0 to A - 1.
             entry: (n,) index of the (action, role) entry, 0 to R - 1; -1 for an action without object.
             score: (n,) confidence.

@@ -74,8 +74,7 @@ def spearman_of_rows(
     for all items from which the sample was drawn.
 
     Args:
-        a: (B, n) numbers, or (1, n) for the same row each time.
-        b: (B, n) or (1, n) numbers.
+        a, b: (B, n) numbers, or (1, n) for the same row each time.
         weight: (B, n) or (n,) weights of items, above 0.
         valid: (B, n) mask of the items to include; None for all.
     """

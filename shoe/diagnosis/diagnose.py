@@ -67,8 +67,7 @@ def by_role(predictions: Interactions, truth: GroundTruth, variant: Variant) -> 
         the IoU and AP of V-COCO: boxes of inclusive pixels, all-point AP, 0 for a class without a true positive
         (protocols.md 8.5).
 
-    Raises:
-        OptionError: if the benchmark is not scored by person, or if the ground-truth file contains no persons.
+    Raises OptionError if the benchmark is not scored by person, or if the ground-truth file contains no persons.
     """
     roles, benchmark = truth.roles, truth.benchmark
     if roles is None:

@@ -157,7 +157,7 @@ class Assigned:
 
 
 def assign_types(scope: Scope, overlaps: Overlaps, flow: Flow = FLOW) -> Assigned:
-    """Return the error type and the matched ground truth of each prediction, by the rules of ``flow``.
+    """Return the error type and the matched ground truth of each prediction, by the decision rules ``flow``.
 
     A prediction refers to the ground truth of its class with the largest pair IoU; ties are broken by file order. Of
     all predictions that refer to a ground truth, the best-scored one is its true positive. The other predictions are

@@ -190,10 +190,10 @@ def shared_map(scope: Scope, overlaps: Overlaps, types: NDArray[np.int8], found_
 
 
 def targets_by_map(best: Indices, types: NDArray[np.int8]) -> FixTargets:
-    """Return a function from a state and an error type to (errors, targets) in the toolbox's map (protocols.md 8.4).
+    """Return a function that maps a state and an error type to (errors, fix target of each), chosen as in the toolbox.
 
-    Errors that are not in the map have no target. ``best`` is the map from :func:`shared_map`, and ``types`` the (p,)
-    ``ErrorType`` of each prediction.
+    ``best`` is the result of :func:`shared_map`; errors that are not in it have no target. ``types`` are the (p,)
+    ``ErrorType`` of the predictions.
     """
     truth = np.flatnonzero(best >= 0)
 
@@ -227,7 +227,6 @@ class OverSeeds:
         types: (p,) ``ErrorType`` of each prediction.
         found_by: (t,) true positive of each ground truth before any fix, or -1.
         ranking: ranked lists of the predictions of all classes.
-        seeds: s random seeds.
     """
 
     scope: Scope

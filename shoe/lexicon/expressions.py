@@ -233,10 +233,7 @@ def takes_tool(classes: Sequence[str]) -> Mask:
 
 @lru_cache(maxsize=10_000)
 def relation(verb: str) -> str:
-    """Return the first spatial relation after the first word: "near" for "sitting beside"; "" if there is none.
-
-    The relation is one of :data:`SPATIAL`.
-    """
+    """Return the first relation in :data:`SPATIAL` after the first word: "near" for "sitting beside"; "" for none."""
     words, relations = text.tokens(text.plain(verb[: text.LONGEST_LABEL])), _relations()
     spans = ("_".join(words[start : start + size]) for start in range(1, len(words)) for size in (3, 2, 1))
     return next((relations[span] for span in spans if relations.get(span)), "")

@@ -254,7 +254,7 @@ class F1Figures(Document, frozen=True):
 
 
 class F1Rule(NamedTuple):
-    """Values of the options ``recall``, ``f1-classes`` and ``prediction-misses`` (docs/protocols.md A24 to A26)."""
+    """Values of the options ``recall``, ``f1-classes`` and ``prediction-misses``, which define F1 and miss rates."""
 
     recall: Literal["fn", "truth"]
     classes: Literal["truth", "counted"]
@@ -262,7 +262,7 @@ class F1Rule(NamedTuple):
 
     @classmethod
     def from_options(cls, options: SemanticOptions) -> F1Rule:
-        """Return the rules set by the options recall, f1-classes and prediction-misses of a SHOE protocol."""
+        """Return the values of these three options of a SHOE protocol."""
         return cls(options.recall, options.f1_classes, options.prediction_misses)
 
     def f1(self, true: Amounts, false: Amounts, found: Amounts, truths: Amounts, counted: Mask) -> tuple[Floats, Mask]:

@@ -197,8 +197,7 @@ class HoiSimilarity:
         """Return the (n,) allowed class most similar to each prediction (the first if equal), and the (n,) similarity.
 
         Args:
-            verb: (n,) predicted verb words.
-            object_: (n,) predicted object words.
+            verb, object_: (n,) indices of the predicted words.
             allowed: classes, ascending.
             known: (n,) an allowed class per prediction, and (n,) a similarity that replaces the computed similarity of
                 this class. Both must be the same for predictions of the same words.
@@ -251,8 +250,7 @@ class HoiSimilarity:
             hoi: (t,) class of each ground truth.
             first: (n,) first ground truth on each prediction's image.
             count: (n,) number of ground truths on this image, at least 1.
-            verb: (n,) predicted verb words.
-            object_: (n,) predicted object words.
+            verb, object_: (n,) indices of the predicted words.
         """
         nearest, sigma = np.zeros(len(verb), np.int64), np.zeros(len(verb))
         for start, end in blocks(count, _CELLS):

@@ -142,7 +142,7 @@ class Scorer:
 
     @property
     def f1_rows(self) -> Indices:
-        """Ascending rows of the predictions for SHOE-mF1, chosen by tau (Algorithm 2, line 2; A22)."""
+        """Ascending rows of the predictions for SHOE-mF1: evaluated predictions that pass the threshold tau."""
         return self.f1_rows_by(self.options.tau_by)
 
     def f1_rows_by(self, by: TauBy) -> Indices:

@@ -72,10 +72,7 @@ def word_of(word: str) -> Word:
 
 @lru_cache(maxsize=20_000)
 def is_expression(words: tuple[str, ...], part: Part) -> bool:
-    """Return whether words are one expression, such as "dining table", in the lexicon or the table of aliases.
-
-    False for expressions that ``phrase_words.tsv`` excludes ("drinking water").
-    """
+    """Return whether words are an expression in the lexicon or the aliases ("dining table"), unless it is excluded."""
     return bool(find(list(words), part)) and "_".join(words) not in table("not_compound")
 
 
@@ -211,7 +208,7 @@ def is_adverb(word: str) -> bool:
 
 
 def is_incorporated(words: list[str], i: int) -> bool:
-    """Return whether word ``i`` is a noun that can be the object of an -ing form directly after it: "horse riding"."""
+    """Return whether word ``i`` is a noun, but no person, directly before an -ing form: "horse" in "horse riding"."""
     following = word_of(words[i + 1]).forms if i + 1 < len(words) else ""
     known = word_of(words[i])
     return words[i] not in closed_classes() and known.noun and not known.person and "g" in following

@@ -163,7 +163,7 @@ class Curation:
 
 
 class Step(Document, frozen=True):
-    """Counts after a curation step: concepts that have regions, regions, and labels (one or more per region)."""
+    """Name of a curation step, and counts after it: concepts that have regions, regions, and labels of regions."""
 
     step: str
     concepts: Count
@@ -289,7 +289,6 @@ class Sampling:
     """Options for sampling problems.
 
     Attributes:
-        seed: random seed.
         overlap: a problem is rejected if it shares at least this number of images with an accepted problem.
         most: maximum number of problems per concept; the published algorithm has no such limit.
         rejections: number of consecutive rejections after which sampling for a concept ends.

@@ -288,7 +288,7 @@ class OpenScore:
         scorer: scorer in which unrated pairs are 0.
         imputation: similarities, with bounds and guesses for unrated pairs.
         matches: possible matches of the evaluated predictions.
-        current: false positives under the current map, in which these pairs are unrated.
+        current: false positives under the current map.
         other: false positives if unrated pairs have guessed similarities; see :func:`other_class`.
     """
 

@@ -116,8 +116,8 @@ class Evidence:
 
     Attributes:
         resolution: resolution of predicted words; None without SHOE.
-        wordings: the 10 predicted (verb, object) wordings that lost most credit and the 10 that gained most, without
-            wordings that are classes of the dataset.
+        wordings: at most 20 predicted (verb, object) wordings: those that lost most credit, then those that gained
+            most, without wordings that are classes of the dataset.
         tau: SHOE-mF1 and the miss rates for each value of ``tau-by``; empty without SHOE.
         by_nearest_seen: mAP of unseen classes by similarity to the nearest seen class; empty without a class split or
             without a map.

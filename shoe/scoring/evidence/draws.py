@@ -165,7 +165,7 @@ class SensePairs:
     def from_lookups(
         cls, source: Similarity, learned: LearnedPart, lookups: SenseLookups, row: Indices, word: Indices
     ) -> SensePairs:
-        """Collect all pairs; those of a word that has the class's own sense count neither as rated nor as unrated.
+        """Return all pairs; pairs of a word that also has the sense of the class are neither in ``rated`` nor unrated.
 
         ``source`` has the ratings; ``learned`` has the level of each pair, predicted without the pair's own rating.
         ``row`` and ``word`` are the (n,) indices of the class sense and predicted word compared in each match.
@@ -212,8 +212,7 @@ class SensePairs:
     def adapt(self, ratings: Shares, rng: np.random.Generator) -> Floats:
         """Return the (kinds, L, 5) probabilities of ratings 0 to 4 for each kind and level.
 
-        These are the (L, 5) probabilities ``ratings`` of L levels, adapted to the rated pairs with random weights of
-        the words.
+        These are the (L, 5) ``ratings`` of L levels, adapted to the rated pairs with a random weight per word.
         """
         kind, level, word = self.rated.T
         weight = rng.standard_exponential(int(word.max(initial=0)) + 1)[word]
@@ -289,8 +288,7 @@ class SampledMap(ImputedBase):
     """A map in which unrated pairs have random ratings, drawn from predicted distributions.
 
     Attributes:
-        source: map with unrated pairs.
-        learned: predicted distributions of ratings.
+        source, learned: map with unrated pairs, and its predicted distributions of ratings.
         pairs: pairs of senses that the predictions need, by part of speech.
         seed: index of the draw, which determines the random ratings.
     """

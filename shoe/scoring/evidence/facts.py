@@ -306,12 +306,11 @@ def wordings(report: Report, most: int | None = None) -> tuple[Wording, ...]:
     With ``most``, return at most this number, without words that name a class, and without lost or gained credit under
     0.05: at most half (rounded up) are the words that lost most credit, then follow the words that gained most.
 
-    Example:
-        >>> import shoe, shoe.demo
-        >>> report = shoe.score(shoe.read_predictions(shoe.demo.PREDICTIONS["free text"]),
-        ...                     shoe.read_ground_truth(shoe.demo.TRUTH))
-        >>> len(wordings(report, 5))
-        5
+    >>> import shoe, shoe.demo
+    >>> report = shoe.score(shoe.read_predictions(shoe.demo.PREDICTIONS["free text"]),
+    ...                     shoe.read_ground_truth(shoe.demo.TRUTH))
+    >>> len(wordings(report, 5))
+    5
     """
     result, similarities = report.semantic, report.similarities
     if result is None or similarities is None:

@@ -57,8 +57,8 @@ class PersonMatches:
     def role_fits(self, rows: Indices, entry: int, rule: OverlapRule, scenario: str) -> Mask:
         """Return (r,) whether the predicted role box of each person is right: it overlaps the annotated role box.
 
-        ``rows`` are predicted persons; ``entry`` is the index of the (action, role) pair. If the annotated person has
-        no box for the role, an empty box is right in scenario "1", and any box in scenario "2".
+        ``rows`` are predicted persons with a ``person``; ``entry`` is the index of the (action, role) pair. If the
+        annotated person has no box for the role, only an empty box is right in scenario "1", and any box in "2".
         """
         annotated, predicted = self.truth.role[self.person[rows], entry], self.predictions.role[rows, entry]
         fits: Mask = self.empty[predicted] if scenario == "1" else np.ones(len(rows), bool)
