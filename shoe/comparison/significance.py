@@ -239,7 +239,7 @@ class Estimate:
 
     @classmethod
     def from_resamples(cls, value: float, resamples: Floats) -> Estimate:
-        """Return the value with its 95 % interval: value + percentiles of (resamples - mean), extended to the value."""
+        """Return the value with its 95 % interval: value + percentiles of (resamples - mean), with the value inside."""
         apart = deviations(resamples)
         return cls(value, *(interval_around(value, apart, COVERAGE) if len(apart) else (value, value)))
 

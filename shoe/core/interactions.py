@@ -261,7 +261,7 @@ class Interactions:
             image: (n,) index of each row's image in ``images``.
             human_boxes, object_boxes: (n, 4) finite x1, y1, x2, y2 with x1 < x2 and y1 < y2 (<= for pixel indices).
             verb, object: (n,) indices into ``verbs`` and ``objects``.
-            verbs, objects: vocabularies: distinct words.
+            verbs, objects: vocabularies of distinct words.
             score: (n,) finite confidences; 1 if None.
             sizes: (m, 2) width and height in pixels; unknown if None.
             coordinates: :class:`Coordinates` of all images, or (m,) ``Coordinates`` of each image.

@@ -91,18 +91,16 @@ _BY_PERSON = ("image", "person_boxes", "agent", "score", "role")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RolePredictions:
-    """Predictions for n person boxes and b role boxes on m images: A actions, and R entries (an action with a role).
-
-    A person may have several person boxes.
+    """Predictions for n person boxes (several per person are possible): A actions, R (action, role) entries.
 
     Attributes:
-        images: names of the m images.
+        images: names of the images.
         image: (n,) index into ``images``.
         person_boxes: (n, 4) x1, y1, x2, y2.
         agent: (n, A) confidence that the person does the action; NaN without a prediction.
         score: (n, R) confidence of each entry with its role box; NaN without a prediction.
         role: (n, R) row in ``boxes`` of the role box of each entry.
-        boxes: (b, 4) x1, y1, x2, y2 of role boxes; all zeros or all NaN if the object is predicted to have no box.
+        boxes: (b, 4) x1, y1, x2, y2 of b role boxes; all zeros or all NaN if the object is predicted to have no box.
     """
 
     images: tuple[str, ...]

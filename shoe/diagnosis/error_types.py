@@ -193,8 +193,8 @@ def assign_by_person(scope: Scope, roles: RoleTruth, rule: OverlapRule) -> Assig
     A prediction is compared with the annotated person whose box overlaps most with the human box, however small the
     overlap. Its object box is right if it overlaps the box of this person in the predicted role. A person has boxes
     only in roles of performed actions; if the person has no box in the role, only an empty box is right. If the
-    predicted action is wrong, any box is thus wrong, too: an association error (if the box matches another annotated
-    box), not an interaction error. ``scope`` is that of a task by role (:func:`shoe.diagnosis.diagnose.by_role`).
+    predicted action is wrong, the person has no box in its role, so that any predicted box is wrong, too: this is an
+    association or box error, not an interaction error. ``scope`` is that of :func:`shoe.diagnosis.diagnose.by_role`.
     """
     table = scope.task.predictions
     human, object_ = table.human_boxes[scope.prediction], table.object_boxes[scope.prediction]

@@ -91,7 +91,6 @@ def targets_of_each(scope: Scope, lists: dict[ErrorType, Fixes], pairs: TruePair
 
     Args:
         lists: possible targets per error type, from :func:`possible_targets`.
-        pairs: ground truths grouped by pair.
         seed: random seed; random numbers depend only on it and the row of the prediction. If None, a ground truth
             without a true positive is chosen, else the one whose true positive has the lowest score; ties are broken by
             file order.
@@ -223,7 +222,6 @@ class OverSeeds:
     Attributes:
         scope: scope of an analysis that averages over all classes and uses all-point interpolation.
         lists: possible fix targets per error type.
-        pairs: ground truths grouped by human-object pair.
         types: (p,) ``ErrorType`` of each prediction.
         found_by: (t,) true positive of each ground truth before any fix, or -1.
         ranking: ranked lists of the predictions of all classes.
@@ -373,7 +371,6 @@ class OverSeeds:
 
     @cached_property
     def _category(self) -> Indices:
-        """(t,) classes of the ground truths, ascending."""
         return np.sort(self.scope.truth_hoi).astype(np.int64)
 
     @cached_property
@@ -385,7 +382,6 @@ class OverSeeds:
         return [with_truth, *(with_truth & part for part in (classes.rare, classes.non_rare, *parts))]
 
     def _truths(self, counted: Mask) -> Indices:
-        """Return the (s, K) number of counted ground truths per class."""
         size = len(self._parts[0])
         seed, truth = np.nonzero(counted)
         numbers = np.bincount(seed * size + self._category[truth], minlength=len(counted) * size)

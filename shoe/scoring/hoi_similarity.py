@@ -46,7 +46,6 @@ class WholeSimilarity:
         Args:
             rated: pairs of a class and a predicted interaction that raters compared.
             values: combined rating 0..1 of each pair, NaN without a rating.
-            classes: classes of the dataset.
             verbs, objects: predicted words.
         """
         (class_verbs, class_verb), (class_objects, class_object), (of_verb, verb), (of_object, object_) = rated.columns
@@ -244,7 +243,7 @@ class HoiSimilarity:
     ) -> tuple[Indices, Floats]:
         """Return the (n,) class most similar to each prediction, and the (n,) similarity 0..1.
 
-        Candidates are the classes annotated on the prediction's image; of equals, the class of lowest index is taken.
+        Candidates are the classes annotated on the prediction's image; if equally similar, the lowest index is taken.
 
         Args:
             hoi: (t,) class of each ground truth.

@@ -72,7 +72,7 @@ def word_of(word: str) -> Word:
 
 @lru_cache(maxsize=20_000)
 def is_expression(words: tuple[str, ...], part: Part) -> bool:
-    """Return whether words are an expression in the lexicon or the aliases ("dining table"), unless it is excluded."""
+    """Return whether words are an expression in lexicon or aliases ("dining table"), unless a table excludes it."""
     return bool(find(list(words), part)) and "_".join(words) not in table("not_compound")
 
 
@@ -80,7 +80,7 @@ def is_expression(words: tuple[str, ...], part: Part) -> bool:
 def base_of(word: str) -> str:
     """Return the most likely base form of a verb form.
 
-    An unknown word loses -ing ("lasering": "laser"), or "-gged" and the like ("vlogged": "vlog"), else is unchanged.
+    Of unknown words, "lasering" becomes "laser", and "vlogged" (doubled consonant) "vlog"; others stay unchanged.
     """
     return next(iter(verb_bases(word)), undoubled(word) or word.removesuffix("ing"))
 
@@ -97,7 +97,8 @@ def _is_pair(word: str) -> bool:
 def verb_bases(word: str) -> tuple[str, ...]:
     """Return the base forms of a verb form in the lexicon or in ``phrase_words.tsv``; () if it is in neither.
 
-    A hyphenated word has the base forms of its last part ("horse-riding": "ride"), unless this is rather a noun.
+    An unknown word with a hyphen ("horse-riding") has the base forms of its last part ("ride"), unless it has neither
+    -ing nor -ed and its last part is mostly a noun.
     """
     found, last = bases(word, "verb"), word.rpartition("-")[2]
     if not found and last != word and (word.endswith(("ing", "ed")) or not word_of(last).rather_noun):
@@ -276,8 +277,7 @@ class Context(NamedTuple):
     def describes(self) -> bool:
         """Whether the word modifies a noun: a noun or adjective follows, or the word is the first of several modifiers.
 
-        Such a word comes after a determiner, possessive or adjective, and before "and" or a comma with a modifier, or
-        before a participle with a noun ("a big painted chair").
+        A determiner, possessive or adjective then precedes, and "and" or a comma with a modifier or participle follows.
         """
         following = self.i + 2
         while tag_alone(self.words, following) == ADV:

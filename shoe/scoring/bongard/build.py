@@ -302,11 +302,11 @@ class Sampling:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pool:
-    """Regions to draw from, on a images.
+    """Regions to draw from, grouped by image.
 
     Attributes:
         regions: (n,) indices of regions, grouped by image.
-        start, count: (a,) position of the first region of each image in ``regions``, and number of its regions.
+        start, count: (images,) position of each image's first region in ``regions``, and number of its regions.
     """
 
     regions: Indices
@@ -455,7 +455,7 @@ class Built:
 
     Attributes:
         merged: (action, object) of each merged concept.
-        too_few: number of concepts without problems, because fewer than seven images are positive, or negative.
+        too_few: number of concepts without problems, for example with fewer than seven positive or negative images.
     """
 
     problems: Problems

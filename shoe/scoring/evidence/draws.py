@@ -73,8 +73,7 @@ class Imputation:
 def imputation_of(task: Task, current: HoiSimilarity, options: SemanticOptions) -> Imputation | None:
     """Return the similarities of a task with bounds and guesses for the pairs of senses that its map does not rate.
 
-    ``current`` are the similarities under the map. None if ``current`` has no map (``source``), with ``unrated=drop``,
-    or with ``direction=class`` if all pairs are rated.
+    None if ``current`` has no map (``source``), with ``unrated=drop``, or with ``direction=class`` if all are rated.
     """
     source = current.source
     if source is None or options.unrated == "drop":
@@ -200,7 +199,10 @@ class SensePairs:
         )
 
     def kind_and_word(self, class_senses: Ints, senses: Ints) -> tuple[Indices, Indices]:
-        """Return (n,) kind and (n,) word of n pairs of sense IDs; an unknown pair has kind 0 and a word per sense."""
+        """Return the (n,) kind and (n,) word of n pairs of sense IDs.
+
+        A pair that is not stored here has kind 0, and its word is an index above all words, equal for equal senses.
+        """
         row, column = np.full((2, len(lexicon())), -1)
         row[self.class_senses], column[self.synsets] = np.arange(len(self.class_senses)), np.arange(len(self.synsets))
         at = row[class_senses], column[senses]

@@ -117,7 +117,6 @@ def near_repeats(
         rows: (r,) ascending rows.
         wanted: (n,) mask of the rows to test.
         group: (n,) group ID from 0, equal for predictions of one image whose words have the same meaning.
-        coordinates: box convention for the comparison.
         rule: overlap that both boxes must reach.
     """
     # Most groups have one row, or none that is wanted.
