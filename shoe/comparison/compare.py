@@ -215,7 +215,7 @@ class Comparison:
 
     @property
     def tau(self) -> float | None:
-        """Kendall's tau-b between the rankings by strict and by semantic mAP; None if not measurable."""
+        """Kendall's tau-b between the rankings by strict and by semantic mAP; None for < 2 models, or for only ties."""
         if self.compared is None:
             return None
         columns = [[cell.value for cell in self.cells(figure)] for figure in self.compared]

@@ -54,7 +54,7 @@ class Counted:
 
     Attributes:
         versions: versions of the images, which contain different predictions (:mod:`shoe.comparison.tau`).
-        own: (columns,) whether each version has the matches at the model's own threshold.
+        own: (columns,) whether each version has the matches of the run itself, not those at another threshold.
         true: (K, columns) sparse sums of the similarities of matches.
         false: (K, columns) sparse sums of 1 - similarity of matches, plus the number of false positives.
         found, truths: (K, columns) sparse numbers of matched ground truths, and of all ground truths.
@@ -77,7 +77,10 @@ class Counted:
 
     @classmethod
     def from_entries(cls, images: int, *models: F1Entries, tau: Sequence[TauLevels | None] = (None,)) -> Counted:
-        """Return the sums of one or more models on M ``images``; ``tau`` contains their matches at other thresholds."""
+        """Return the sums of the matches of one or more models, whose F1 entries are given, on M ``images``.
+
+        ``tau`` has the matches of each model at other thresholds; if it is None for any model, ``tau`` is not used.
+        """
         from scipy.sparse import hstack
 
         known = tuple(each for each in tau if each is not None)

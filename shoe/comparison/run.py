@@ -78,7 +78,7 @@ class SemanticRun:
         f1: matches for SHOE-mF1 and the miss rates.
         best: matches as in ``f1`` at the confidence threshold with the highest SHOE-mF1 (``tau-by=best``).
         above_delta: matches as in ``f1``, if the similarity of a match must exceed the option ``delta``.
-        tau: matches as in ``f1`` at other thresholds, for resampled images; None if these keep the same predictions.
+        tau: matches as in ``f1`` at other thresholds, for resampled images; None if resamples do not need them.
     """
 
     options: SemanticOptions

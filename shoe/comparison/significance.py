@@ -239,7 +239,7 @@ class Estimate:
 
     @classmethod
     def from_resamples(cls, value: float, resamples: Floats) -> Estimate:
-        """Return the value with its 95 % interval: value + percentiles of (resamples - their mean), without NaN."""
+        """Return the value with its 95 % interval: value + percentiles of (resamples - mean), with the value inside."""
         apart = deviations(resamples)
         return cls(value, *(interval_around(value, apart, COVERAGE) if len(apart) else (value, value)))
 
@@ -268,7 +268,7 @@ class Difference(Document, frozen=True, kw_only=True):
         models: names of the models; the second is subtracted from the first.
         figure: key of the metric.
         value: difference of the metric.
-        interval: 95 % interval of the difference over images; None with too few resamples, or if all are equal.
+        interval: 95 % interval of the difference over images; None if resamples are too few, or give equal values.
         bootstrap, randomisation: p-values of the paired bootstrap test and of the paired randomisation test.
         significant: whether both tests are significant after Holm's correction.
     """
@@ -336,7 +336,7 @@ def fewest_resamples(models: int) -> int:
 
 
 def usual_resamples(models: int) -> int:
-    """Return the default number of resamples: 1,000, or the multiple of 1,000 that significant differences need."""
+    """Return the default number of resamples: 1,000, or a multiple of 1,000 if significant differences need more."""
     return min(MOST_RESAMPLES - 1, USUAL * max(1, -(-fewest_resamples(models) // USUAL)))
 
 

@@ -37,11 +37,12 @@ class TauLevels:
     """Matches of M images at L thresholds, stored as v versions: matches of one image at a range of thresholds.
 
     Attributes:
-        fraction: (L,) fraction of the predictions that each threshold keeps, ascending; ``OWN`` is the run's own.
+        fraction: (L,) fraction of the predictions that each threshold keeps, ascending. The threshold of the run itself
+            has index ``OWN``; its matches are not stored here.
         kept: (L, M) number of predictions of each image that each threshold keeps, of those that count for tau.
         total: (M,) number of predictions of each image that count for tau.
-        image: (v,) image of each version; the versions exclude matches at the run's own threshold.
-        first, stop: (v,) range of thresholds, from ``first`` to before ``stop``, of each version.
+        image: (v,) image of each version.
+        first, stop: (v,) range of thresholds of each version: indices ``first`` to ``stop`` - 1.
         f1: matches of the versions, with indices of versions as images, and without ground truths.
     """
 
@@ -92,7 +93,10 @@ class TauLevels:
         return cls(fraction, kept, total, *_versions(found, images)) if found else None
 
     def ranges(self, images: int) -> tuple[Indices, Indices]:
-        """Return ``first`` and ``stop``, each (M + v,), of the M images at the own threshold and the v versions."""
+        """Return (M + v,) first index of the thresholds of each version, and (M + v,) last index + 1.
+
+        The M versions with the matches of the run itself, one per image, come before the v stored versions.
+        """
         first, stop = np.zeros(images, np.int64), np.full(images, LEVELS)
         above = self.first > OWN
         np.maximum.at(first, self.image[~above], self.stop[~above])
@@ -148,7 +152,7 @@ class Versions:
     images: int
 
     def entries(self, model: int, f1: F1Entries) -> F1Entries:
-        """Return the matches of all versions of a model: first those at its own threshold, then the other versions."""
+        """Return the matches of all versions of a model: first ``f1``, those of the run itself, then those stored."""
         if not self.levels:
             return f1
         level = self.levels[model]
@@ -163,7 +167,7 @@ class Versions:
         return replace(f1, **joined, truth_category=f1.truth_category[truth], truth_image=truth_version)
 
     def own(self, model: int) -> Mask:
-        """Return the mask of a model's versions that have the matches at its own threshold."""
+        """Return the mask of a model's versions that have the matches of the run itself: the first M versions."""
         extra = len(self.levels[model].image) if self.levels else 0
         return np.arange(self.images + extra) < self.images
 

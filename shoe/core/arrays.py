@@ -22,13 +22,13 @@ T = TypeVar("T")
 
 
 def expand(first: Indices, count: Indices) -> tuple[Indices, Indices]:
-    """Join n ranges of ``count[i]`` integers from ``first[i]`` on; return (total,) index i, and (total,) integers."""
+    """Return n joined ranges of ``count[i]`` integers from ``first[i]`` on: (total,) index i, and (total,) integers."""
     owner = np.repeat(np.arange(len(count)), count)
     return owner, np.arange(len(owner)) + (first - (np.cumsum(count) - count))[owner]
 
 
 def blocks(count: Indices, most: int) -> Iterator[tuple[int, int]]:
-    """Split groups of sizes ``count`` into blocks of about ``most`` elements; yield (first, last + 1) group of each.
+    """Split groups of sizes ``count`` into blocks of about ``most`` elements; yield (first, last + 1) group of a block.
 
     Groups are not divided. Empty groups at the start are left out, so nothing is yielded if all groups are empty.
     """
@@ -148,7 +148,10 @@ def runs(sorted_groups: NDArray[np.integer]) -> tuple[Indices, Indices]:
 
 
 def argmax_per_run(sorted_groups: NDArray[np.integer], *values: NDArray[np.floating]) -> Indices:
-    """Return the index of the largest value in each run of equal groups; further ``values``, then order, break ties."""
+    """Return the index of the largest value in each run of equal groups.
+
+    Of equal values, the next array in ``values`` decides, and after the last array the order: the first is returned.
+    """
     if not values or len(sorted_groups) == 0:
         return np.flatnonzero(first_of_each(sorted_groups))
     value, *others = values
@@ -166,7 +169,7 @@ _BUCKETS_PER_ROW = 4
 
 
 def as_bits(*numbers: Floats | NDArray[np.integer]) -> list[Bits]:
-    """Return the columns of arrays (n,) or (n, k) as the bits of float64; 0.0 and -0.0 have the same bits."""
+    """Return each column of (n,) or (n, k) arrays as the (n,) bits of float64; 0.0 and -0.0 have the same bits."""
     return [bits for each in numbers for bits in (np.atleast_2d(each.T).astype(np.float64) + 0.0).view(np.uint64)]
 
 

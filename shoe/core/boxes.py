@@ -15,7 +15,7 @@ from shoe.core.arrays import Floats
 
 
 class Coordinates(IntEnum):
-    """Type of box coordinates in a file."""
+    """Type of box coordinates in a file: edges, or indices of pixels counted from 0 or 1."""
 
     CONTINUOUS = 0
     """Edges, measured from the top-left corner of the image: width = x2 - x1. Detectors predict these."""
@@ -62,7 +62,7 @@ _TINY = np.finfo(np.float64).tiny
 
 
 class Overlap(StrEnum):
-    """Rule for computing the areas of boxes and of intersections."""
+    """Rule for computing the areas of boxes and of intersections: a width is x2 - x1 or x2 - x1 + 1."""
 
     CONTINUOUS = "cont"
     """Boxes are edges: width = x2 - x1 (pocket, THID)."""

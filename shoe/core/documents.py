@@ -35,7 +35,7 @@ class MeanFields(Document, frozen=True, kw_only=True):
 
 
 class GainFields(Document, frozen=True, kw_only=True):
-    """Differences of mean average precision."""
+    """Differences of two mean average precisions over all, rare and non-rare classes; None if either mean is None."""
 
     map: Gain | None = None
     map_rare: Gain | None = None
@@ -47,9 +47,8 @@ def flat_numbers(document: Mapping[str, Any], prefix: str = "") -> dict[str, flo
 
     An object in a list is named by its protocol ("protocols/upt/map"). Other lists, and texts, are left out.
 
-    Example:
-        >>> flat_numbers({"strict": {"map": 0.5}, "protocols": [{"protocol": "upt", "map": 0.4}]})
-        {'strict/map': 0.5, 'protocols/upt/map': 0.4}
+    >>> flat_numbers({"strict": {"map": 0.5}, "protocols": [{"protocol": "upt", "map": 0.4}]})
+    {'strict/map': 0.5, 'protocols/upt/map': 0.4}
     """
     found: dict[str, float] = {}
     for key, value in document.items():

@@ -76,7 +76,10 @@ def check_integers(
 
 
 def check_numbers(source: str | Path, field: str, values: ArrayLike, shape: tuple[int, ...]) -> Floats:
-    """Return numbers (NaN is valid) as float64; InputError for another shape, except any empty array for 0 rows."""
+    """Return numbers, NaN included, as a float64 array; InputError unless they have the given shape.
+
+    If the shape has 0 rows, an empty array of any shape is valid.
+    """
     try:
         array = np.asarray(plain_array(values))
     except ValueError:
@@ -136,7 +139,7 @@ def apply_bad_boxes(
 
 
 def valid_boxes(boxes: Floats, pixels: Mask) -> Mask:
-    """Return the (n,) mask of the boxes that are valid by the rules of :func:`check_boxes`."""
+    """Return the (n,) mask of the boxes for which :func:`check_boxes` raises no error."""
     x1, y1, x2, y2 = boxes.T
     wide, high = x1 < x2, y1 < y2
     if pixels.any():
@@ -173,7 +176,7 @@ class Interactions:
         images: m distinct image names, in file order; images without triplets are included.
         sizes: (m, 2) int32 width and height in pixels; 0, 0 if unknown.
         coordinates: (m,) uint8 ``Coordinates`` of the image's boxes.
-        offsets: (m + 1,) int64; the triplets of image i are rows offsets[i] to offsets[i + 1].
+        offsets: (m + 1,) int64; the triplets of image i are rows offsets[i] to offsets[i + 1] - 1.
         human_boxes, object_boxes: (n, 4) float64 x1, y1, x2, y2 as in the file.
         verb, object: (n,) int32 indices into ``verbs`` and ``objects``.
         score: (n,) float64 confidence; 1 for ground truth and for predictions without scores.
@@ -256,12 +259,9 @@ class Interactions:
         Args:
             images: m distinct image names.
             image: (n,) index of each row's image in ``images``.
-            human_boxes: (n, 4) finite x1, y1, x2, y2 with x1 < x2 and y1 < y2 (<= if coordinates are pixel indices).
-            object_boxes: (n, 4) boxes with the same conditions.
-            verb: (n,) indices into ``verbs``.
-            object: (n,) indices into ``objects``.
-            verbs: vocabulary of verbs.
-            objects: vocabulary of objects.
+            human_boxes, object_boxes: (n, 4) finite x1, y1, x2, y2 with x1 < x2 and y1 < y2 (<= for pixel indices).
+            verb, object: (n,) indices into ``verbs`` and ``objects``.
+            verbs, objects: vocabularies of distinct words.
             score: (n,) finite confidences; 1 if None.
             sizes: (m, 2) width and height in pixels; unknown if None.
             coordinates: :class:`Coordinates` of all images, or (m,) ``Coordinates`` of each image.

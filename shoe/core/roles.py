@@ -34,16 +34,16 @@ def no_boxes(boxes: Floats) -> Mask:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RoleTruth:
-    """Annotations per person, for m images with b boxes; p of the boxes are persons.
+    """Annotations of p persons, with A actions and R (action, role) entries, on m images with b boxes in all.
 
     Attributes:
-        box_offsets: (m + 1,) the boxes of image i are rows box_offsets[i] to box_offsets[i + 1].
+        box_offsets: (m + 1,) the boxes of image i are ``boxes[box_offsets[i]:box_offsets[i + 1]]``.
         boxes: (b, 4) x1, y1, x2, y2: indices of the first and last pixel, counted from 0.
         object: (b,) category of each box, an index into the benchmark's objects.
         person: (p,) row of each person in ``boxes``, ascending.
         labels: (p, A) int8: 1 if the person does the action, 0 if not, -1 if the person was not annotated.
-        role: (p, R) row in ``boxes`` of the object with this role; -1 if the person does not do the action, or no
-            object box was annotated.
+        role: (p, R) row in ``boxes`` of the object in each entry; -1 if the person does not do the action, or no object
+            box was annotated.
     """
 
     box_offsets: Indices
@@ -55,7 +55,7 @@ class RoleTruth:
 
     @property
     def offsets(self) -> Indices:
-        """(m + 1,) the persons of image i are rows offsets[i] to offsets[i + 1]."""
+        """(m + 1,) the persons of image i are ``person[offsets[i]:offsets[i + 1]]``."""
         return np.searchsorted(self.person, self.box_offsets)
 
     @property
@@ -91,16 +91,16 @@ _BY_PERSON = ("image", "person_boxes", "agent", "score", "role")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RolePredictions:
-    """Predictions for n person boxes on m images, with b role boxes; a person may have several person boxes.
+    """Predictions for n person boxes (several per person are possible): A actions, R (action, role) entries.
 
     Attributes:
-        images: names of the m images.
+        images: names of the images.
         image: (n,) index into ``images``.
         person_boxes: (n, 4) x1, y1, x2, y2.
         agent: (n, A) confidence that the person does the action; NaN without a prediction.
-        score: (n, R) confidence that the person does the action with this role box; NaN without a prediction.
-        role: (n, R) row in ``boxes`` of the role box.
-        boxes: (b, 4) x1, y1, x2, y2 of role boxes; all zeros or all NaN if the object is predicted to have no box.
+        score: (n, R) confidence of each entry with its role box; NaN without a prediction.
+        role: (n, R) row in ``boxes`` of the role box of each entry.
+        boxes: (b, 4) x1, y1, x2, y2 of b role boxes; all zeros or all NaN if the object is predicted to have no box.
     """
 
     images: tuple[str, ...]
@@ -137,7 +137,7 @@ class RolePredictions:
         return replace(self, **columns)
 
     def apply_bad_boxes(self, rule: str) -> tuple[RolePredictions, int]:
-        """Return the predictions after the rule "drop" or "count", and the number of bad persons and roles.
+        """Return the predictions after the rule "drop" or "count" for bad boxes, and the number of bad boxes.
 
         A person is bad if the person box is invalid; a role of a valid person is bad if it has a score and an invalid
         box. "drop" leaves both out; under "count", they match nothing. Placeholders (:meth:`is_placeholder`) are valid
@@ -169,13 +169,12 @@ class RolePredictions:
         score: Single,
         size: tuple[int, int],
     ) -> RolePredictions:
-        """Return predictions with one person box per human-object pair, and the pair's highest score for each action.
+        """Return predictions with one person box per human-object pair, and its highest score per action and entry.
 
         Args:
             record: (n,) ID of each triplet's human-object pair; triplets of one pair have the same ID.
             image: (n,) index into ``images``.
-            human_boxes: (n, 4) x1, y1, x2, y2.
-            object_boxes: (n, 4) x1, y1, x2, y2.
+            human_boxes, object_boxes: (n, 4) x1, y1, x2, y2.
             action: (n,) index of the action, 0 to A - 1.
             entry: (n,) index of the (action, role) entry, 0 to R - 1; -1 for an action without object.
             score: (n,) confidence.

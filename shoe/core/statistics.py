@@ -74,8 +74,7 @@ def spearman_of_rows(
     for all items from which the sample was drawn.
 
     Args:
-        a: (B, n) numbers, or (1, n) for the same row each time.
-        b: (B, n) or (1, n) numbers.
+        a, b: (B, n) numbers, or (1, n) for the same row each time.
         weight: (B, n) or (n,) weights of items, above 0.
         valid: (B, n) mask of the items to include; None for all.
     """
@@ -119,7 +118,7 @@ def correlation(both: Floats, first: Floats, second: Floats) -> Floats:
 
 
 def differences(values: ArrayLike, same: float = ROUNDING) -> Floats:
-    """Return the (..., n (n - 1) / 2) differences x[i] - x[j], i < j, of (..., n) values; 0 if at most ``same``."""
+    """Return the (..., n (n - 1) / 2) differences x[i] - x[j], i < j, of (..., n) values; 0 if within ``same`` of 0."""
     array = np.asarray(values, np.float64)
     first, second = np.triu_indices(array.shape[-1], 1)
     difference = array[..., first] - array[..., second]
@@ -221,8 +220,8 @@ class PairSums(NamedTuple):
 def quadratic_weighted_kappa(a: NDArray[Any], b: NDArray[Any], weight: Floats | None = None) -> float | None:
     """Return Cohen's quadratically weighted kappa of two raters of n items, with (n,) weights (SHOE supplement 5.3).
 
-    Items with a negative (missing) rating are left out. The result is at most 1; None if all ratings are equal, or for
-    fewer than two items (kappa of one item is always 0).
+    Items with a negative (missing) rating are left out. The result is at most 1; None if all ratings of both raters are
+    equal, or for fewer than two items (kappa of one item is always 0).
 
     >>> quadratic_weighted_kappa(np.array([0, 4], np.int8), np.array([0, 4], np.int8))
     1.0
@@ -250,7 +249,7 @@ def p_value(value: float, null: Floats) -> float:
     """Return the two-sided p-value of an observed value, given (R,) values under the null hypothesis.
 
     The p-value is (1 + number of |null| >= |value|) / (1 + R), which is never 0 (Phipson and Smyth 2010). NaN values
-    are left out.
+    are left out, also of R.
     """
     known = null[~np.isnan(null)]
     return float((1 + (np.abs(known) >= abs(value) - ROUNDING).sum()) / (1 + len(known)))
@@ -269,7 +268,7 @@ def percentiles(draws: Floats, level: float = 0.95) -> tuple[float, float]:
 
 
 def interval_around(value: float, apart: Floats, level: float = 0.95) -> Interval:
-    """Return the interval value + percentiles of (R,) :func:`deviations` ``apart``, extended to contain the value."""
+    """Return value + [lower, upper percentile] of the (R,) deviations ``apart``, extended to contain the value."""
     low, high = percentiles(apart, level)
     return Interval(value + min(low, 0.0), value + max(high, 0.0))
 
@@ -329,7 +328,7 @@ def spearman_permutation_p(
 
 
 def nearest_measures(closeness: Floats, weight: Floats | None = None, resamples: int = 2_000) -> tuple[Floats, Mask]:
-    """Return which of K measures of similarity are not significantly farther from human ratings than the best measure.
+    """Return how close K measures of similarity are to human ratings, and which are not worse than the best measure.
 
     The test is Hansen's model confidence set in one step. A measure is worse if its studentized distance from the best
     measure exceeds the 95 % quantile, over bootstrap samples of items, of the largest studentized deviation of all

@@ -50,7 +50,7 @@ from shoe.scoring.matching.task import Boxes, Task
 
 
 class Step(NamedTuple):
-    """Step of the progression: error type fixed in it (name), mAP after it, and gain over the previous step (delta)."""
+    """Step of the progression: error type that it fixes (name), mAP after it, and gain over the step before (delta)."""
 
     name: str
     means: Means
@@ -73,8 +73,8 @@ class ErrorAnalysis:
     excluded: rows of images without ground truth, and of no_interaction if the variant excludes it. Each result is
     computed on first use.
 
-    In ``paper``, a fix never lowers mAP. In ``released``, a fix may lower mAP because of the averaging (protocols.md
-    8.5). A class whose predictions are all wrong is left out of the mean until a fix gives it a true positive, or until
+    In the variant ``paper``, a fix never lowers mAP. In ``released``, it may, because of the averaging (protocols.md
+    8.5): a class whose predictions are all wrong is left out of the mean until a fix gives it a true positive, or until
     all its predictions are removed (AP is then 0). A class without predictions is left out of the means over rare and
     non-rare classes until a fix gives it a true positive.
 
@@ -159,7 +159,7 @@ class ErrorAnalysis:
 
     @property
     def states(self) -> dict[str, State]:
-        """State of predictions and ground truths after each oracle is applied alone, by error name (types, groups)."""
+        """State of predictions and ground truths after one error type (or group of types) is fixed, by its name."""
         return self._fixed.alone
 
     @cached_property
@@ -283,7 +283,7 @@ class ErrorAnalysis:
 
     @cached_property
     def part_deltas(self) -> dict[str, dict[str, float | None]]:
-        """Gain in mAP from each oracle alone, averaged over seeds, by part of the class split, then by error name."""
+        """Gain in mAP from fixing one error type, mean over seeds, by part of the class split, then by error type."""
         deltas: dict[str, dict[str, float | None]] = {}
         for column, (part, before) in enumerate(self.parts.items(), len(Means._fields)):
             after = {name: over_seeds(figures[:, column]) for name, figures in self._figures_after.items()}
@@ -292,7 +292,7 @@ class ErrorAnalysis:
 
     @cached_property
     def deltas(self) -> dict[str, Means]:
-        """Gain in mAP over all, rare and non-rare classes from each oracle alone, by error name (IJCV paper, Eq. 2)."""
+        """Gain in mAP (all, rare, non-rare classes) from fixing one error type, by its name (IJCV paper, Eq. 2)."""
         return {name: after.minus(self.means) for name, (after, _) in self._after.items()}
 
     @property

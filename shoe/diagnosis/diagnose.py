@@ -67,8 +67,7 @@ def by_role(predictions: Interactions, truth: GroundTruth, variant: Variant) -> 
         the IoU and AP of V-COCO: boxes of inclusive pixels, all-point AP, 0 for a class without a true positive
         (protocols.md 8.5).
 
-    Raises:
-        OptionError: if the benchmark is not scored by person, or if the ground-truth file contains no persons.
+    Raises OptionError if the benchmark is not scored by person, or if the ground-truth file contains no persons.
     """
     roles, benchmark = truth.roles, truth.benchmark
     if roles is None:
@@ -186,7 +185,7 @@ class Diagnosis(ErrorAnalysis, PairResults):
 
     @cached_property
     def interaction_map(self) -> InteractionMap | None:
-        """Interaction mAP of localised pairs (IJCV paper 4.2.2), or None without interaction scores."""
+        """Mean AP of classifying the verbs of predictions on ground-truth pairs; None without interaction scores."""
         scores, pairs = self.action_scores, self.pair_file
         if scores is None and pairs is not None and pairs.verb_scores is not None:
             scores = triplet_scores(pairs, self.table)

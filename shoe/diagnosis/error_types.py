@@ -157,7 +157,7 @@ class Assigned:
 
 
 def assign_types(scope: Scope, overlaps: Overlaps, flow: Flow = FLOW) -> Assigned:
-    """Return the error type and the matched ground truth of each prediction, by the rules of ``flow``.
+    """Return the error type and the matched ground truth of each prediction, by the decision rules ``flow``.
 
     A prediction refers to the ground truth of its class with the largest pair IoU; ties are broken by file order. Of
     all predictions that refer to a ground truth, the best-scored one is its true positive. The other predictions are
@@ -190,11 +190,11 @@ _PAIRS_AT_ONCE = 1 << 18
 def assign_by_person(scope: Scope, roles: RoleTruth, rule: OverlapRule) -> Assigned:
     """Return the error type and the matched ground truth of each prediction of a task by role (protocols.md 8.3).
 
-    A prediction refers to the annotated person whose box overlaps most with the human box, however small the overlap,
-    and to the box of this person in the predicted role. A person has boxes only in roles of performed actions; without
-    such a box, an empty box is right. Therefore a wrong action with the right boxes is an association error here, not
-    an interaction error. ``scope`` is that of a task by role (:func:`shoe.diagnosis.diagnose.by_role`): its classes are
-    entries of the benchmark (actions with a role).
+    A prediction is compared with the annotated person whose box overlaps most with the human box, however small the
+    overlap. Its object box is right if it overlaps the box of this person in the predicted role. A person has boxes
+    only in roles of performed actions; if the person has no box in the role, only an empty box is right. If the
+    predicted action is wrong, the person has no box in its role, so that any predicted box is wrong, too: this is an
+    association or box error, not an interaction error. ``scope`` is that of :func:`shoe.diagnosis.diagnose.by_role`.
     """
     table = scope.task.predictions
     human, object_ = table.human_boxes[scope.prediction], table.object_boxes[scope.prediction]

@@ -91,7 +91,6 @@ def targets_of_each(scope: Scope, lists: dict[ErrorType, Fixes], pairs: TruePair
 
     Args:
         lists: possible targets per error type, from :func:`possible_targets`.
-        pairs: ground truths grouped by pair.
         seed: random seed; random numbers depend only on it and the row of the prediction. If None, a ground truth
             without a true positive is chosen, else the one whose true positive has the lowest score; ties are broken by
             file order.
@@ -166,7 +165,7 @@ def least_changed(prediction: Indices, same_verb: Mask) -> Mask:
 
 
 def shared_map(scope: Scope, overlaps: Overlaps, types: NDArray[np.int8], found_by: Indices) -> Indices:
-    """Return the map of the toolbox (there: ``best``): the (t,) wrong prediction assigned to each truth, or -1.
+    """Return the (t,) wrong prediction that the toolbox (in its ``best``) assigns to each truth, or -1.
 
     Truths are processed in file order. Each truth gets the best-scored prediction that is not a true positive, is not
     assigned yet, has a higher score than the true positive of the truth (if any), and matches the human box of the
@@ -190,10 +189,10 @@ def shared_map(scope: Scope, overlaps: Overlaps, types: NDArray[np.int8], found_
 
 
 def targets_by_map(best: Indices, types: NDArray[np.int8]) -> FixTargets:
-    """Return a function from a state and an error type to (errors, targets) in the toolbox's map (protocols.md 8.4).
+    """Return a function that maps a state and an error type to (errors, fix target of each), chosen as in the toolbox.
 
-    Errors that are not in the map have no target. ``best`` is the map from :func:`shared_map`, and ``types`` the (p,)
-    ``ErrorType`` of each prediction.
+    ``best`` is the result of :func:`shared_map`; errors that are not in it have no target. ``types`` are the (p,)
+    ``ErrorType`` of the predictions.
     """
     truth = np.flatnonzero(best >= 0)
 
@@ -223,11 +222,9 @@ class OverSeeds:
     Attributes:
         scope: scope of an analysis that averages over all classes and uses all-point interpolation.
         lists: possible fix targets per error type.
-        pairs: ground truths grouped by human-object pair.
         types: (p,) ``ErrorType`` of each prediction.
         found_by: (t,) true positive of each ground truth before any fix, or -1.
         ranking: ranked lists of the predictions of all classes.
-        seeds: s random seeds.
     """
 
     scope: Scope
@@ -240,17 +237,20 @@ class OverSeeds:
 
     @cached_property
     def alone(self) -> dict[str, Floats]:
-        """(s, 3 + parts) mean AP after each oracle alone, by error name, for oracles that depend on the seed.
+        """Mean AP after one error type is fixed, by name of the type; only types whose result depends on the seed.
 
-        Columns are the means over all, rare and non-rare classes, then over the parts of a class split. A mean over no
-        class is NaN.
+        Arrays have a row for each of s seeds. Columns are the means over all, rare and non-rare classes, then over the
+        parts of a class split. A mean over no class is NaN.
         """
         fixed = {type_.label: self._figures(found, {type_}) for type_, found in self._alone.items()}
         return fixed | {MISSED_GT.name: self._without_missed}
 
     @cached_property
     def progression(self) -> list[Floats]:
-        """(s, 3 + parts) mean AP, as in ``alone``, after each step of the progression; one array per step."""
+        """Mean AP after error types are fixed one after another: an array per type, with rows and columns of ``alone``.
+
+        The last array, after missed ground truths are removed, contains only 1, and NaN for a mean over no class.
+        """
         found, gone = self._before, set[ErrorType]()
         steps = []
         for error in ERRORS[:-1]:
@@ -371,7 +371,6 @@ class OverSeeds:
 
     @cached_property
     def _category(self) -> Indices:
-        """(t,) classes of the ground truths, ascending."""
         return np.sort(self.scope.truth_hoi).astype(np.int64)
 
     @cached_property
@@ -383,7 +382,6 @@ class OverSeeds:
         return [with_truth, *(with_truth & part for part in (classes.rare, classes.non_rare, *parts))]
 
     def _truths(self, counted: Mask) -> Indices:
-        """Return the (s, K) number of counted ground truths per class."""
         size = len(self._parts[0])
         seed, truth = np.nonzero(counted)
         numbers = np.bincount(seed * size + self._category[truth], minlength=len(counted) * size)

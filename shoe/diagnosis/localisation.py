@@ -240,10 +240,11 @@ SCORE_THRESHOLDS = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.7)
 
 
 class SweepPoint(PairFigures, frozen=True):
-    """Threshold of a sweep, and metrics of the pairs that remain.
+    """Metrics of the pairs that a sweep keeps at one threshold.
 
     Attributes:
-        map, map_rare, map_non_rare: mAP of the triplets that remain, as in the error analysis; None without analysis.
+        threshold: highest overlap (NMS) or lowest score of a pair that is kept.
+        map, map_rare, map_non_rare: mAP of the triplets that are kept; None without an error analysis.
     """
 
     threshold: float

@@ -53,7 +53,7 @@ class NegativeAp:
     """Average precision (AP) of the detection of negative pairs: predicted pairs that match no ground-truth pair.
 
     Attributes:
-        all_points: area under the envelope of the precision-recall curve; None without negative pairs.
+        all_points: area under the envelope of the precision-recall curve; it and ``diag`` are None without negatives.
         diag: AP as in the toolbox, whose recall grid ends above 1, so that AP is at most 101/110 (protocols.md 8.8).
         pairs, negatives: number of predicted pairs, and of negative pairs among them.
     """
@@ -118,8 +118,7 @@ def interaction_map(analysis: ErrorAnalysis, scores: Floats) -> InteractionMap:
         analysis: error analysis of n predictions.
         scores: (n,) interaction score of each prediction; NaN is allowed for excluded predictions.
 
-    Raises:
-        InputError: if the number of scores is not n, or if a prediction that is not excluded has no score.
+    Raises InputError if the number of scores is not n, or if a prediction that is not excluded has no score.
     """
     scope, options, task = analysis.scope, analysis.variant.strict, analysis.task
     if len(scores) != len(task.predictions):

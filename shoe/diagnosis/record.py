@@ -42,7 +42,7 @@ class FixedStep(Deltas, frozen=True):
 
 
 class PartDelta(Document, frozen=True):
-    """Gain in the mAP of a part from fixing an error type."""
+    """Gain in the mAP of a part of a class split from fixing an error type."""
 
     delta_map: Gain | None = None
 

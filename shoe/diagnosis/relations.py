@@ -86,6 +86,7 @@ class PredictedWords:
         part: "verb" or "object".
         labels, synsets: C words of the classes, and their WordNet senses; "" for no_interaction.
         row: (K,) index in ``labels`` of the verb (or object) of each class.
+        words: W predicted words.
         table: similarities of the predicted words to the classes.
         relation: (C, W) int8 ``Relation`` of each predicted word to each word of a class.
         sense: (C, W) sense of the predicted word to which the relation applies, or -1 if no sense was looked up.
@@ -101,9 +102,9 @@ class PredictedWords:
     sense: Senses
 
     def word_index(self, table: Interactions) -> Ints:
-        """Return the (n,) index in ``words`` of the verb (or object) of each triplet.
+        """Return the column ``verb`` (or ``object``) of a table: the (n,) index in ``words`` of each triplet's word.
 
-        The vocabulary of ``table`` must begin with ``words``.
+        The vocabulary of ``table`` must begin with ``words``; indices of further words are ``len(words)`` or more.
         """
         return table.verb if self.part == "verb" else table.object
 

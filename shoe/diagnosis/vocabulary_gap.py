@@ -391,8 +391,9 @@ def vocabulary_gap(
 
     Args:
         tables: predictions and ground truths of the diagnosis, with at least one ground truth.
-        matches: matches of ``scorer`` for SHOE-mAP.
+        scorer, matches: scorer with the similarity map, and its matches for SHOE-mAP.
         known: cache of the average precision of classes.
+        words: predicted verbs and predicted objects, with their relations to the classes.
         most: maximum number of confusions in the result.
     """
 

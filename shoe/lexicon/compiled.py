@@ -43,7 +43,6 @@ def keys_in(text: bytes, starts: NDArray[np.int64], lengths: NDArray[np.int64]) 
     """Return the (n,) 64-bit keys of n names that are byte ranges of ``text``.
 
     Args:
-        text: bytes that contain the names.
         starts: (n,) byte offset of each name.
         lengths: (n,) length of each name in bytes; names are cut at 128 bytes (no synset name is that long).
     """

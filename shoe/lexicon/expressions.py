@@ -233,7 +233,7 @@ def takes_tool(classes: Sequence[str]) -> Mask:
 
 @lru_cache(maxsize=10_000)
 def relation(verb: str) -> str:
-    """Return the first spatial relation after a verb ("on" for "sitting on top of"); "" without a relation."""
+    """Return the first relation in :data:`SPATIAL` after the first word: "near" for "sitting beside"; "" for none."""
     words, relations = text.tokens(text.plain(verb[: text.LONGEST_LABEL])), _relations()
     spans = ("_".join(words[start : start + size]) for start in range(1, len(words)) for size in (3, 2, 1))
     return next((relations[span] for span in spans if relations.get(span)), "")
@@ -257,9 +257,10 @@ _NOUN_SENSES = 3  # only the first count: almost any noun could be a tool in a r
 
 
 def constructions(words: Sequence[str]) -> list[Sense]:
-    """Return the senses that constructions.tsv gives for a predicate: the verb leave for "stepping off"; [] if none.
+    """Return the verb senses that fit a predicate by patterns of verb, noun and preposition; [] if no pattern fits.
 
-    ``words`` are in lower case; before an initial preposition, "be" is added.
+    The patterns are in constructions.tsv: a verb of motion with "off" ("stepping off") has the sense exit.v.01.
+    ``words`` is the predicate in lower case; a predicate that starts with a preposition ("on") is read as "be on".
     """
     if not words:
         return []

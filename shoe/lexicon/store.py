@@ -126,9 +126,8 @@ def ids_of(names: Iterable[str]) -> Ints:
 
     A WordNet sense has one name per lemma; all are accepted.
 
-    Example:
-        >>> names_of(ids_of(["ride.v.01", "rider.n.99"]))
-        ['ride.v.01', '']
+    >>> names_of(ids_of(["ride.v.01", "rider.n.99"]))
+    ['ride.v.01', '']
     """
     listed, store = list(names), lexicon()
     ids = store.key_table.find(keys_of(listed))

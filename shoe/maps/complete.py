@@ -242,9 +242,9 @@ def bound_score(similarity: Similarity, task: Task) -> BoundedScore:
         return BoundedScore(score, None, (score, score), (score, score), (nothing, nothing))
     lowest = Scorer(task, imputation.low, OPTIONS, scorer.near)
     found = OpenScore.from_scorer(lowest, imputation, lowest.map_rows)
-    today, either = (precision_bounds(found, other) for other in (found.today, found.other))
-    matches, interval = (value_range([score, *found.mean_bounds(ap)]) or (score, score) for ap in (today, either))
-    return BoundedScore(score, found, interval, matches, today)
+    current, either = (precision_bounds(found, other) for other in (found.current, found.other))
+    matches, interval = (value_range([score, *found.mean_bounds(ap)]) or (score, score) for ap in (current, either))
+    return BoundedScore(score, found, interval, matches, current)
 
 
 def _round(look: BoundedScore, draft: Draft, request_count: int, budget: Budget) -> CompletionRound:

@@ -104,15 +104,15 @@ def by_false_positives(open_score: OpenScore, askable: Wanted, most: int) -> dic
     if any(mask.any() for mask in unfounded.values()):
         return unfounded
     scorer, imputation, unmatched = open_score.scorer, open_score.imputation, open_score.matches.unmatched
-    today = open_score.today
+    current = open_score.current
     values = {part: _values(imputation.low, side) for part, side in sides.items()}
     guesses = {part: _values(imputation.guess, side) for part, side in sides.items()}
     wanted = {part: np.zeros(side.askable.shape, bool) for part, side in sides.items()}
     for _ in range(_LOOKS):
         tables = {part: _table(side, guesses[part]) for part, side in sides.items()}
         guess = replace(imputation.guess, verbs=tables["verb"], objects=tables["object"])
-        other = other_class(scorer, guess, unmatched, today)
-        moved = (other.category != today.category) & (other.nearest >= 0)
+        other = other_class(scorer, guess, unmatched, current)
+        moved = (other.category != current.category) & (other.nearest >= 0)
         found = False
         for part, side in sides.items():
             chosen = _raising(side, values[part], guesses[part], other.nearest[moved], unmatched[moved])
@@ -135,7 +135,7 @@ def width_per_match(open_score: OpenScore, bounds: tuple[Floats, Floats]) -> tup
     Return the (p,) index of the ground truth, (p,) row of the prediction, and (p,) contribution of each match, in units
     of SHOE-mAP; 0 for matches that are not open. ``bounds`` are as for :func:`by_credit`.
     """
-    scorer, matches, today = open_score.scorer, open_score.matches, open_score.today
+    scorer, matches, current = open_score.scorer, open_score.matches, open_score.current
     possible = np.flatnonzero(matches.outcomes.possible)
     truth, row = matches.pairs.truth[possible], matches.pairs.prediction[possible]
     hoi, sides = scorer.hoi[truth], _sides(open_score, {"verb": _NO_PAIRS, "object": _NO_PAIRS})
@@ -143,8 +143,8 @@ def width_per_match(open_score: OpenScore, bounds: tuple[Floats, Floats]) -> tup
     low, high = bounds
     varies = np.where(matches.settled, matches.most - matches.outcomes.least, matches.most)
     varies = np.where(matches.number > 0, varies + _DOUBT * (matches.number > 1), 0.0)
-    doubtful = np.flatnonzero(today.counts & ~matches.surely)
-    positives = np.bincount(today.nearest[doubtful], minlength=len(low))
+    doubtful = np.flatnonzero(current.counts & ~matches.surely)
+    positives = np.bincount(current.nearest[doubtful], minlength=len(low))
     in_class = np.bincount(scorer.hoi, weights=varies, minlength=len(low)) + _FALSE_POSITIVE * positives
     gap = np.where(scorer.in_mean, high - low, 0.0) / max(1, int(scorer.in_mean.sum()))
     unit = np.divide(gap, in_class, out=np.zeros(len(gap)), where=in_class > 0)
@@ -154,7 +154,7 @@ def width_per_match(open_score: OpenScore, bounds: tuple[Floats, Floats]) -> tup
     stuck = own == 0
     false_image = scorer.task.image[matches.unmatched[doubtful]]
     of_image = np.bincount(scorer.truth_image[stuck], weights=worth[stuck], minlength=images) + np.bincount(
-        false_image, weights=_FALSE_POSITIVE * unit[today.nearest[doubtful]], minlength=images
+        false_image, weights=_FALSE_POSITIVE * unit[current.nearest[doubtful]], minlength=images
     )
     image = scorer.truth_image[truth]
     together = np.bincount(image[is_open], minlength=images)

@@ -23,7 +23,7 @@ _PAIRS = 128
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Group:
-    """``size`` tied entries, not all of equal credit, below ``above`` other entries; ``credit``: credits above 0."""
+    """Group of tied entries of unequal credit: number of entries above it, its size, and its credits above 0."""
 
     above: int
     size: int
@@ -136,7 +136,6 @@ def average_precision(
         rank: (lists, positives) 1-based ranks, ascending along a row; a row may end in infinite ranks with label 0.
         label: (lists, positives) credit of the entry at each rank, 0 to 1.
         truths: (lists,) number of ground truths, at least 1; (1,) if the number is the same for all lists.
-        interpolation: rule for the precision-recall curve.
         epsilon: constant added to the denominators of precision and recall. Rules with a grid of recall thresholds
             subtract it from the thresholds instead, because sums of fractional credits are rounded.
     """
@@ -312,7 +311,6 @@ class FixedRanking:
             true: (q,) indices of the entries with credit 1; ``false`` must be False for them.
             category: (q,) class in which each entry of ``true`` is a true positive.
             truths: (K,) number of ground truths per class.
-            ap: interpolation of the precision-recall curve.
         """
         classes = len(truths)
         false_before = self.false_before(false)

@@ -58,7 +58,7 @@ def harmonic_mean(parts: Mapping[str, PartMean]) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class AveragingRule:
-    """Rules for computing average precision from entries, and for the classes that enter the means.
+    """Rule for computing average precision (AP) from entries, and for selecting the classes of the means.
 
     Attributes:
         ap: interpolation of the precision-recall curve.
@@ -81,7 +81,7 @@ class AveragingRule:
 
     @classmethod
     def from_options(cls, options: StrictOptions | SemanticOptions) -> AveragingRule:
-        """Return the rules set by the options of a protocol (docs/protocols.md 1 to 3, 5, 8.5; 10.5 A10 to A12)."""
+        """Return the rule that the options of a protocol set; for SHOE, the last three attributes are False."""
         if isinstance(options, SemanticOptions):
             epsilon = GRID_TOLERANCE if options.ap in GRIDS else EPSILON
             return cls(options.ap, options.ties, epsilon, truthless_count=options.classes == "all")
@@ -118,7 +118,6 @@ class ClassScores(RankedLists):
         """Return the values in ``lists`` together with the classes that enter the means.
 
         Args:
-            lists: average precision of every class.
             truths: (K,) number of ground truths per class.
             counted: (K,) whether each class is evaluated.
             unseen: (K,) whether the training set lacks each class.
@@ -131,7 +130,7 @@ class ClassScores(RankedLists):
         return cls(**{f.name: getattr(lists, f.name) for f in fields(lists)}, in_mean=in_mean, in_parts=in_parts)
 
     def part_means(self, parts: Mapping[str, Mask]) -> dict[str, PartMean]:
-        """Return the mean AP of each part, by name, over its (K,) mask, without classes that ``in_parts`` excludes."""
+        """Return {name: mean AP and number of classes} for each (K,) mask in ``parts``, of classes in ``in_parts``."""
         masks = {part: self.in_parts & mask for part, mask in parts.items()}
         return {part: PartMean(map=mean_over(self.ap, mask), classes=int(mask.sum())) for part, mask in masks.items()}
 
@@ -160,16 +159,15 @@ class Entries:
         unseen: (K,) whether the training set lacks each class, which is then neither rare nor non-rare; (1,) False if
             there are no unseen classes.
 
-    Example:
-        >>> import numpy as np
-        >>> everything = np.ones(1, bool)
-        >>> entries = Entries(
-        ...     category=np.array([0, 0]), image=np.array([0, 1]), score=np.array([0.9, 0.8]),
-        ...     credit=np.array([0.0, 1.0]), truth_category=np.array([0]), truth_image=np.array([1]),
-        ...     counted=everything, rare=~everything, rule=AveragingRule(Interpolation.ALL_POINTS, Ties.INPUT),
-        ... )
-        >>> entries.means().map, entries.take_images(np.array([1, 1])).means().map
-        (0.5, 1.0)
+    >>> import numpy as np
+    >>> everything = np.ones(1, bool)
+    >>> entries = Entries(
+    ...     category=np.array([0, 0]), image=np.array([0, 1]), score=np.array([0.9, 0.8]),
+    ...     credit=np.array([0.0, 1.0]), truth_category=np.array([0]), truth_image=np.array([1]),
+    ...     counted=everything, rare=~everything, rule=AveragingRule(Interpolation.ALL_POINTS, Ties.INPUT),
+    ... )
+    >>> entries.means().map, entries.take_images(np.array([1, 1])).means().map
+    (0.5, 1.0)
     """
 
     category: NDArray[np.integer]
@@ -254,7 +252,7 @@ class F1Figures(Document, frozen=True):
 
 
 class F1Rule(NamedTuple):
-    """Values of the options ``recall``, ``f1-classes`` and ``prediction-misses`` (docs/protocols.md A24 to A26)."""
+    """Values of the options ``recall``, ``f1-classes`` and ``prediction-misses``, which define F1 and miss rates."""
 
     recall: Literal["fn", "truth"]
     classes: Literal["truth", "counted"]
@@ -262,7 +260,7 @@ class F1Rule(NamedTuple):
 
     @classmethod
     def from_options(cls, options: SemanticOptions) -> F1Rule:
-        """Return the rules set by the options recall, f1-classes and prediction-misses of a SHOE protocol."""
+        """Return the options ``recall``, ``f1-classes`` and ``prediction-misses`` of a SHOE protocol."""
         return cls(options.recall, options.f1_classes, options.prediction_misses)
 
     def f1(self, true: Amounts, false: Amounts, found: Amounts, truths: Amounts, counted: Mask) -> tuple[Floats, Mask]:

@@ -46,7 +46,6 @@ class WholeSimilarity:
         Args:
             rated: pairs of a class and a predicted interaction that raters compared.
             values: combined rating 0..1 of each pair, NaN without a rating.
-            classes: classes of the dataset.
             verbs, objects: predicted words.
         """
         (class_verbs, class_verb), (class_objects, class_object), (of_verb, verb), (of_object, object_) = rated.columns
@@ -142,10 +141,10 @@ class HoiSimilarity:
         similarity: Similarity,
         options: SemanticOptions,
     ) -> HoiSimilarity:
-        """Return the similarities of the classes to predicted words.
+        """Return the similarities of the classes to all combinations of a predicted verb with a predicted object.
 
-        Raises:
-            OptionError: if an option needs senses or ratings that the dataset or the map does not have.
+        The two lists are separate vocabularies, to which the indices in :meth:`sigma` refer. Raises OptionError if an
+        option needs senses or ratings that the dataset or the map does not have.
         """
 
         def table(part: Part, words: Sequence[str]) -> tuple[SimilarityTable, Indices, Mask, Ints]:
@@ -197,8 +196,7 @@ class HoiSimilarity:
         """Return the (n,) allowed class most similar to each prediction (the first if equal), and the (n,) similarity.
 
         Args:
-            verb: (n,) predicted verb words.
-            object_: (n,) predicted object words.
+            verb, object_: (n,) indices of the predicted words.
             allowed: classes, ascending.
             known: (n,) an allowed class per prediction, and (n,) a similarity that replaces the computed similarity of
                 this class. Both must be the same for predictions of the same words.
@@ -245,14 +243,13 @@ class HoiSimilarity:
     ) -> tuple[Indices, Floats]:
         """Return the (n,) class most similar to each prediction, and the (n,) similarity 0..1.
 
-        Candidates are the classes annotated on the prediction's image. Of equally similar classes, the first is taken.
+        Candidates are the classes annotated on the prediction's image; if equally similar, the lowest index is taken.
 
         Args:
             hoi: (t,) class of each ground truth.
             first: (n,) first ground truth on each prediction's image.
             count: (n,) number of ground truths on this image, at least 1.
-            verb: (n,) predicted verb words.
-            object_: (n,) predicted object words.
+            verb, object_: (n,) indices of the predicted words.
         """
         nearest, sigma = np.zeros(len(verb), np.int64), np.zeros(len(verb))
         for start, end in blocks(count, _CELLS):

@@ -54,8 +54,7 @@ class Metric:
     ) -> None:
         """Check and store the arguments of :func:`shoe.score`.
 
-        Raises:
-            OptionError: for an unknown protocol, option or value.
+        Raises OptionError for an unknown protocol, option or value.
         """
         check_kind("truth", truth, GroundTruth, "shoe.read_ground_truth(FILE)")
         benchmark, labels = truth.benchmark, truth.image_labels is not None
@@ -72,8 +71,7 @@ class Metric:
     def update(self, predictions: Interactions) -> None:
         """Add the predictions of some images; arrays are copied, so the caller may reuse them.
 
-        Raises:
-            OptionError: if ``predictions`` is not a table of predictions.
+        Raises OptionError if ``predictions`` is not a table of predictions.
         """
         check_kind("predictions", predictions, Interactions, "shoe.Interactions.from_columns(...)")
         self._batches.append(_packed(predictions, self._batches[-1] if self._batches else predictions))
@@ -85,8 +83,7 @@ class Metric:
     def merge(self, other: Metric) -> None:
         """Add the batches of another worker's metric.
 
-        Raises:
-            OptionError: if ``other`` is this metric itself, or has another ground truth, map, protocols or options.
+        Raises OptionError if ``other`` is this metric itself, or has another ground truth, map, protocols or options.
         """
         check_kind("other", other, Metric, "shoe.Metric(TRUTH)")
         if other is self:

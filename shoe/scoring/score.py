@@ -106,7 +106,7 @@ def exchanged_words(task: Task) -> list[str]:
 
 
 def foreign_words(task: Task) -> list[str]:
-    """Return warnings if an extra token keeps most words from being labels, or if most rows have one unknown verb."""
+    """Return warnings if most words would be labels without an extra token, or if most rows have one unknown verb."""
     table, classes, lines = task.predictions, task.truth.classes, list[str]()
     parts: tuple[tuple[Part, str], ...] = (("verb", "verbs"), ("object", "objects"))
     for part, words, labels in ((part, getattr(table, name), getattr(classes, name)) for part, name in parts):
@@ -350,7 +350,7 @@ class Report:
 
     @cached_property
     def repeats(self) -> int:
-        """Number of predictions with the image, boxes and words of another prediction."""
+        """Number of predictions that repeat another (same image, boxes and words); the original is not counted."""
         table = self.task.predictions
         return table.by_person.repeats if table.by_person else len(repeated(table, np.arange(len(table))))
 
@@ -362,7 +362,7 @@ class Report:
 
     @cached_property
     def doubts(self) -> list[str]:
-        """Notes on exact repeats of predictions, and on scores that are all equal; [] if there are neither."""
+        """Notes on exact repeats, and on equal scores of all predictions (with SHOE, or if mAP depends on them)."""
         lines = []
         if self.repeats:
             verb = "repeats" if self.repeats == 1 else "repeat"
@@ -417,7 +417,7 @@ class Report:
     def to_dict(self, *, flat: bool = False) -> dict[str, Any]:
         """Return :meth:`figures`, reasons for absent parts, and notes, under keys of ``shoe score --json``.
 
-        Other keys of this JSON (docs/reference/json.md), such as "profile", are left out.
+        Keys with empty values, and other keys of this JSON, such as "profile", are left out.
         With ``flat``, return only numbers, by the path of their keys: {"strict/map": 0.68, ...}.
         """
         extra = {"absent": dict(self.absent), "notes": self._notes}
@@ -427,9 +427,9 @@ class Report:
     def classes_table(self) -> dict[str, Any]:
         """Return a table of the K classes as a dict of columns, for ``pandas.DataFrame`` and ``polars.DataFrame``.
 
-        The columns are "verb", "object", "rare", "ground_truths", and the values of each protocol, such as
-        "hico-det/ap", "hico-det/recall", "shoe/ap" and "shoe/f1". Values are fractions, NaN for classes that are not
-        in the mean of the protocol.
+        The columns are "verb", "object", "rare", "ground_truths", and the values of each exact-label and SHOE protocol,
+        such as "hico-det/ap", "hico-det/recall", "shoe/ap" and "shoe/f1". Values are fractions, NaN for classes that
+        are not in the mean of the protocol.
         """
         classes, semantic = self.truth.classes, self.semantic
         columns: dict[str, Any] = {

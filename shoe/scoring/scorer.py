@@ -142,7 +142,7 @@ class Scorer:
 
     @property
     def f1_rows(self) -> Indices:
-        """Ascending rows of the predictions for SHOE-mF1, chosen by tau (Algorithm 2, line 2; A22)."""
+        """Ascending rows of the predictions for SHOE-mF1: evaluated predictions that pass the threshold tau."""
         return self.f1_rows_by(self.options.tau_by)
 
     def f1_rows_by(self, by: TauBy) -> Indices:
@@ -296,7 +296,7 @@ class Scorer:
         return self.options.assign in ("greedy-gt", "best-first") and self.options.sigma_ties == "confidence"
 
     def may_match(self, sigma: Floats) -> Mask:
-        """Return (c,) whether the similarity ``sigma`` of each pair is high enough for a match (A5)."""
+        """Return (c,) whether the similarity ``sigma`` of each pair is high enough for a match (``min-sigma``)."""
         if self.options.min_sigma == "none":
             return np.ones(len(sigma), bool)
         return sigma > (0 if self.options.min_sigma == "positive" else self.options.delta)

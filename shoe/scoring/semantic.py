@@ -40,7 +40,7 @@ class Semantic(Document, frozen=True, kw_only=True):
         tau_readings: SHOE-mF1 and the miss rates for each value of the option ``tau-by``.
         map_interval, mf1_interval: with ``--bounds``, 90 % predictive interval of the metric if all pairs were rated.
         unrated_pairs: with ``--bounds``, number of unrated pairs of a class sense and a sense of a matched word.
-        raters: with ``--bounds``, SHOE-mAP under the ratings of each rater of the map alone.
+        raters: with ``--bounds``, SHOE-mAP under the ratings of each single rater of the map, by rater name.
     """
 
     protocol: str

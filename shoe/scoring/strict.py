@@ -23,8 +23,8 @@ class Strict(Document, frozen=True, kw_only=True):
         map, map_rare, map_non_rare: mean average precision over all, rare and non-rare classes.
         max_recall: mean over classes of the recall of all predictions.
         classes: number of classes in the mean over all.
-        ranked: number of ranked predictions. Predictions on unknown or excluded images, beyond a cap, or of a class
-            outside the mean are not ranked.
+        ranked: number of ranked predictions. Predictions on unknown or excluded images, beyond a cap, suppressed by
+            NMS, or of a class outside the mean are not ranked.
         tied_share: fraction of ranked predictions whose score equals the score of another prediction of the class.
         parts: means over each part of the class split, by name.
         harmonic_mean: harmonic mean of the means over seen and unseen classes.
@@ -64,7 +64,7 @@ class StrictResult(Strict, frozen=True, eq=False, kw_only=True):
 
 
 def strict_score(task: Task, options: StrictOptions) -> StrictResult:
-    """Return the metrics of a task under one exact-label protocol (docs/protocols.md 1 to 3, 5, 8.5)."""
+    """Return the metrics of a task under one exact-label protocol."""
     entries = strict_entries(task, options)
     scores = entries.scores()
     means = scores.means(entries.rare, entries.unseen)
@@ -105,7 +105,7 @@ def strict_entries(task: Task, options: StrictOptions) -> Entries:
 
 
 def strict_credits(task: Task, options: StrictOptions) -> tuple[Indices, Floats]:
-    """Return :func:`ranked_rows`, and the (r,) credit of each of these predictions: 1 for a true positive, else 0."""
+    """Return the (r,) rows of ranked predictions, and the (r,) credit of each: 1 for a true positive, else 0."""
     rows = ranked_rows(task, options)
     credit = np.zeros(len(rows))
     credit[true_positives(task, rows, options)] = 1.0

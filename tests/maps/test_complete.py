@@ -163,12 +163,12 @@ def test_it_ends_inside_the_tolerance_after_few_questions_asked_once(task: Task,
     assert last.rated == stand_in.asked.total() == sum(state.asked for state in found.rounds)
     needed = sum(len(plan) for plan in plan_needed(task.truth.classes, [task.predictions]).values())
     assert last.rated * 20 < needed
-    today = HoiSimilarity.from_task(task, loaded(folder), OPTIONS)
-    assert semantic_score(task, today, OPTIONS).map == last.map
+    current = HoiSimilarity.from_task(task, loaded(folder), OPTIONS)
+    assert semantic_score(task, current, OPTIONS).map == last.map
     # What the whole table says of credit and matches is inside; of which class false positives are is not bounded.
     scorer = Scorer(task, HoiSimilarity.from_task(task, Whole(), OPTIONS), OPTIONS)
     matches = scorer.match(scorer.map_rows)
-    category = false_positives(scorer, today, matches.unmatched).category
+    category = false_positives(scorer, current, matches.unmatched).category
     score = scorer.entries(replace(matches, false_positive_of=category)).means().map
     assert score is not None
     assert last.map_interval[0] <= score <= last.map_interval[1]

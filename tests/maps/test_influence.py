@@ -43,7 +43,7 @@ def chosen(prospects: OpenScore, *, credit: bool, most: int = 1 << 40) -> set[tu
     lookups = {"verb": prospects.imputation.verbs, "object": prospects.imputation.objects}
     askable = {part: of_part.unrated for part, of_part in lookups.items()}
     if credit:
-        masks = by_credit(prospects, precision_bounds(prospects, prospects.today), askable, most)  # type: ignore[arg-type]
+        masks = by_credit(prospects, precision_bounds(prospects, prospects.current), askable, most)  # type: ignore[arg-type]
     else:
         masks = by_false_positives(prospects, askable, most)  # type: ignore[arg-type]
     name = shoe.lexicon.store.lexicon().name

@@ -164,7 +164,7 @@ def atomic_write(path: str | Path) -> Iterator[IO[bytes]]:
 
 
 def make_folder(path: Path, expected: str = "a folder that can be created") -> None:
-    """Create a folder and its parents unless it exists; raise InputError, with this ``expected``, if impossible."""
+    """Create a folder and its parents if needed; raise InputError, which says ``expected``, if that is impossible."""
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -181,7 +181,7 @@ _PACKAGE = Path(__file__).parents[2]
 
 
 def data_folder(kind: str) -> Path:
-    """Return the path of the shipped folder ``kind``, "similarity_maps" or "prompts" (also in a checkout)."""
+    """Return the path of the folder "similarity_maps" or "prompts" of the installed package or of the checkout."""
     packaged = _PACKAGE / "_shipped" / kind
     return packaged if packaged.is_dir() else _PACKAGE.parent / kind
 

@@ -111,7 +111,7 @@ _MOST_EXAMPLES = 5
 
 @dataclass(frozen=True, slots=True)
 class Defect:
-    """Defect of some concepts of a source, such as a missing gloss, with IDs or names of at most five of these."""
+    """Type of defect, such as a missing gloss: number of concepts with it, and IDs or names of at most five of them."""
 
     what: str
     count: int

@@ -31,10 +31,11 @@ def wordnet_numbers(links: Iterable[Sequence[str]]) -> list[int]:
 
 
 def match_concepts(one: Lexicon, other: Lexicon) -> list[int]:
-    """Return, for each concept of ``one``, the ID of the same concept in ``other``; -1 if ``other`` lacks the concept.
+    """Return, for each concept of ``one``, the ID of the matching concept of ``other``; -1 if none matches.
 
-    If either lexicon is WordNet 3.0, the links of the other lexicon to WordNet decide; several synsets may then match
-    one concept. Otherwise concepts match by shared links, or without shared links by equal names.
+    If either lexicon is WordNet 3.0, the links of the other lexicon to WordNet decide. Otherwise, the concept with most
+    of the same links matches, and a concept without a shared link matches the concept of the same name. Several
+    concepts of ``one`` may match the same concept.
     """
     if one.concepts is other.concepts:
         return list(range(len(one)))

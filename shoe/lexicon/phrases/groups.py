@@ -204,7 +204,7 @@ def _does(clause: Clause) -> bool:
 
 
 def is_nearby(clause: Clause) -> bool:
-    """Return whether a clause states a position, not an action: "stands behind a counter", "covered by a blanket"."""
+    """Return whether a clause states a position ("stands behind a counter", "covered by a blanket") or an approach."""
     posed = not clause.direct and base_of(clause.verb[0]) in table("posture")
     comes = clause.direct and clause.object is not None and base_of(clause.verb[0]) in table("approach")
     return clause.borne or comes or (posed and "_".join(clause.verb[1:]) in table("nearby"))

@@ -72,13 +72,16 @@ def word_of(word: str) -> Word:
 
 @lru_cache(maxsize=20_000)
 def is_expression(words: tuple[str, ...], part: Part) -> bool:
-    """Return whether the lexicon or the table of aliases has the words as one expression, such as "dining table"."""
+    """Return whether words are an expression in lexicon or aliases ("dining table"), unless a table excludes it."""
     return bool(find(list(words), part)) and "_".join(words) not in table("not_compound")
 
 
 @lru_cache(maxsize=20_000)
 def base_of(word: str) -> str:
-    """Return the most likely base form of a verb form; for unknown verbs, a guess from the ending -ing or -ed."""
+    """Return the most likely base form of a verb form.
+
+    Of unknown words, "lasering" becomes "laser", and "vlogged" (doubled consonant) "vlog"; others stay unchanged.
+    """
     return next(iter(verb_bases(word)), undoubled(word) or word.removesuffix("ing"))
 
 
@@ -92,7 +95,11 @@ def _is_pair(word: str) -> bool:
 
 
 def verb_bases(word: str) -> tuple[str, ...]:
-    """Return the base forms of a verb form in the lexicon or in ``phrase_words.tsv``; () for other words."""
+    """Return the base forms of a verb form in the lexicon or in ``phrase_words.tsv``; () if it is in neither.
+
+    An unknown word with a hyphen ("horse-riding") has the base forms of its last part ("ride"), unless it has neither
+    -ing nor -ed and its last part is mostly a noun.
+    """
     found, last = bases(word, "verb"), word.rpartition("-")[2]
     if not found and last != word and (word.endswith(("ing", "ed")) or not word_of(last).rather_noun):
         found = bases(last, "verb")
@@ -202,7 +209,7 @@ def is_adverb(word: str) -> bool:
 
 
 def is_incorporated(words: list[str], i: int) -> bool:
-    """Return whether word ``i`` is a noun that can be the object of an -ing form directly after it: "horse riding"."""
+    """Return whether word ``i`` is a noun, but no person, directly before an -ing form: "horse" in "horse riding"."""
     following = word_of(words[i + 1]).forms if i + 1 < len(words) else ""
     known = word_of(words[i])
     return words[i] not in closed_classes() and known.noun and not known.person and "g" in following
@@ -268,7 +275,10 @@ class Context(NamedTuple):
 
     @property
     def describes(self) -> bool:
-        """Whether the word modifies a noun: a noun or adjective follows, directly or after "and" or a comma."""
+        """Whether the word modifies a noun: a noun or adjective follows, or the word is the first of several modifiers.
+
+        A determiner, possessive or adjective then precedes, and "and" or a comma with a modifier or participle follows.
+        """
         following = self.i + 2
         while tag_alone(self.words, following) == ADV:
             following += 1

@@ -163,7 +163,7 @@ class Curation:
 
 
 class Step(Document, frozen=True):
-    """Counts after a curation step: concepts that have regions, regions, and labels (one or more per region)."""
+    """Name of a curation step, and counts after it: concepts that have regions, regions, and labels of regions."""
 
     step: str
     concepts: Count
@@ -245,7 +245,7 @@ def curate(truth: GroundTruth, similarity: Similarity, how: Curation) -> Curated
 
 
 def drop_concepts(found: Curated, concepts: Mask, name: str) -> Curated:
-    """Return a copy without the regions whose concept is True in the (C,) mask; ``name`` is the new step's name."""
+    """Return a copy without the regions of concepts in the (C,) mask; ``steps`` gets a last step called ``name``."""
     keep = ~concepts[found.concept]
     columns: dict[str, Any] = {
         field: getattr(found.regions, field)[keep]
@@ -289,7 +289,6 @@ class Sampling:
     """Options for sampling problems.
 
     Attributes:
-        seed: random seed.
         overlap: a problem is rejected if it shares at least this number of images with an accepted problem.
         most: maximum number of problems per concept; the published algorithm has no such limit.
         rejections: number of consecutive rejections after which sampling for a concept ends.
@@ -307,7 +306,7 @@ class Pool:
 
     Attributes:
         regions: (n,) indices of regions, grouped by image.
-        start, count: (a,) position of the first region of each image in ``regions``, and number of its regions.
+        start, count: (images,) position of each image's first region in ``regions``, and number of its regions.
     """
 
     regions: Indices
@@ -456,7 +455,7 @@ class Built:
 
     Attributes:
         merged: (action, object) of each merged concept.
-        too_few: number of concepts without problems, because fewer than seven images show, or do not show, them.
+        too_few: number of concepts without problems, for example with fewer than seven positive or negative images.
     """
 
     problems: Problems

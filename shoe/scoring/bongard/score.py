@@ -172,7 +172,6 @@ class Answers:
         """Return answers with their outcomes.
 
         Args:
-            yes: (P, 2) whether the answer is yes for the positive and for the negative query.
             detected: (P,) whether anything was detected in the positives.
             left: (P,) whether any interaction remains after subtracting the detections in the negatives.
         """

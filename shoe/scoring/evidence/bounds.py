@@ -224,8 +224,8 @@ def _outcomes(scorer: Scorer, pairs: Overlaps, low: Floats, high: Floats) -> Out
 #
 # Proved for any values 0..1 of the unrated pairs: credit, and which ground truths and predictions are matched. Not
 # bounded: the class of which an unmatched prediction is a false positive, because one rating of 1 can make it one of
-# any class. ``low`` and ``high`` hold if each unmatched prediction is a false positive of the class by today's map or
-# of the class by a cautious guess (:func:`other_class`), and if near repeats (``repeats=near``) are those of today.
+# any class. ``low`` and ``high`` hold if each unmatched prediction is a false positive of the class by the current map
+# or by a cautious guess (:func:`other_class`), and if near repeats (``repeats=near``) are those under the current map.
 #
 # Proof per class. The average precision of a list of entries (score, credit) does not fall if a credit is raised, an
 # entry without credit is removed, an entry moves up past entries of no more credit, or an entry is added whose credit
@@ -266,17 +266,17 @@ def false_positives(scorer: Scorer, similarities: HoiSimilarity, unmatched: Indi
     return FalsePositives(nearest, sigma, scorer.reaches_delta(sigma, scorer.options.delta_at) & (nearest >= 0))
 
 
-def other_class(scorer: Scorer, guess: HoiSimilarity, unmatched: Indices, today: FalsePositives) -> FalsePositives:
+def other_class(scorer: Scorer, guess: HoiSimilarity, unmatched: Indices, current: FalsePositives) -> FalsePositives:
     """Return the class in which each unmatched prediction counts as a false positive under the similarities ``guess``.
 
-    With ``fp-scope=dataset``, the class ``today.nearest`` keeps its similarity ``today.sigma`` under the unchanged map,
-    even if the guess is higher, so that another class can become the nearest.
+    ``current`` are the false positives under the current map. With ``fp-scope=dataset``, the nearest class under this
+    map keeps its similarity, even if ``guess`` is higher, so that another class can become the nearest.
     """
     if scorer.options.fp_scope != "dataset" or not scorer.counted.any():
         return false_positives(scorer, guess, unmatched)
     words, allowed = scorer.task.predictions, np.flatnonzero(scorer.counted)
     verb, object_ = words.verb[unmatched], words.object[unmatched]
-    nearest, sigma = guess.nearest_class(verb, object_, allowed, (today.nearest, today.sigma))
+    nearest, sigma = guess.nearest_class(verb, object_, allowed, (current.nearest, current.sigma))
     return FalsePositives(nearest, sigma, scorer.reaches_delta(sigma, scorer.options.delta_at))
 
 
@@ -288,26 +288,26 @@ class OpenScore:
         scorer: scorer in which unrated pairs are 0.
         imputation: similarities, with bounds and guesses for unrated pairs.
         matches: possible matches of the evaluated predictions.
-        today: false positives under the unchanged map.
+        current: false positives under the current map.
         other: false positives if unrated pairs have guessed similarities; see :func:`other_class`.
     """
 
     scorer: Scorer
     imputation: Imputation
     matches: PossibleMatches
-    today: FalsePositives
+    current: FalsePositives
     other: FalsePositives
 
     @classmethod
     def from_scorer(cls, scorer: Scorer, imputation: Imputation, rows: Indices) -> OpenScore:
         """Return the possible results for the predictions in ``rows``.
 
-        ``scorer`` must have the similarities ``imputation.low``, and ``near`` of a scorer with ``imputation.today``.
+        ``scorer`` must have the similarities ``imputation.low``, and ``near`` of a scorer with ``imputation.current``.
         """
         matches = PossibleMatches.from_scorer(scorer, imputation, rows)
-        today = false_positives(scorer, imputation.today, matches.unmatched)
-        other = other_class(scorer, imputation.guess, matches.unmatched, today)
-        return cls(scorer, imputation, matches, today, other)
+        current = false_positives(scorer, imputation.current, matches.unmatched)
+        other = other_class(scorer, imputation.guess, matches.unmatched, current)
+        return cls(scorer, imputation, matches, current, other)
 
     def mean_bounds(self, ap: tuple[Floats, Floats]) -> list[float | None]:
         """Return [lowest, highest] SHOE-mAP: means of the (K,) lowest and (K,) highest AP; None without a class."""
@@ -323,8 +323,8 @@ def value_range(figures: Sequence[float | None]) -> Bounds | None:
 def precision_bounds(score: OpenScore, other: FalsePositives) -> tuple[Floats, Floats]:
     """Return (K,) lower and (K,) upper bounds of the average precision of each class over all possible matches.
 
-    Each unmatched prediction may be a false positive of its class in ``score.today`` or of its class in ``other``. The
-    comment in this module has the proof.
+    Each unmatched prediction may be a false positive of its class in ``score.current`` or of its class in ``other``.
+    The comment in this module has the proof.
     """
     scorer, matches = score.scorer, score.matches
     settled, least = matches.settled, matches.outcomes.least
@@ -336,8 +336,8 @@ def precision_bounds(score: OpenScore, other: FalsePositives) -> tuple[Floats, F
     highest = np.zeros(len(scorer.truths))
     np.maximum.at(highest, scorer.hoi[matched], matches.most[matched])
     most = np.where(fixed, matches.most[matched], highest[scorer.hoi[matched]])
-    today, else_ = score.today.category, other.category
-    surely = np.where((today == else_) & matches.surely, today, -1)
+    current, else_ = score.current.category, other.category
+    surely = np.where((current == else_) & matches.surely, current, -1)
     high = scorer.entries_of(matched, first, most, *_false(score, surely)).scores()
 
     later = np.flatnonzero(~settled & (least > 0)) if scorer.options.ap != Interpolation.TRAPEZOID else matched[:0]
@@ -349,7 +349,7 @@ def precision_bounds(score: OpenScore, other: FalsePositives) -> tuple[Floats, F
         np.concatenate([matched, later, missed]),
         np.concatenate([first, np.nextafter(matches.last[later], -np.inf), np.zeros(len(missed))]),
         np.concatenate([np.where(fixed, least[matched], 0.0), least[later], np.zeros(len(missed))]),
-        *_false(score, today, np.where(today == else_, -1, else_)),
+        *_false(score, current, np.where(current == else_, -1, else_)),
     ).scores()
     return low.ap, high.ap
 

@@ -78,17 +78,16 @@ def calibration(entries: Entries, bins: int = BINS, protocol: str = "", signatur
 
     ``protocol`` and ``signature`` are copied into the result.
 
-    Example:
-        >>> from shoe.scoring.entries import Interpolation, AveragingRule, Ties
-        >>> all_ = np.ones(1, bool)
-        >>> entries = Entries(
-        ...     category=np.zeros(4, int), image=np.arange(4), score=np.array([0.9, 0.9, 0.8, 0.1]),
-        ...     credit=np.array([1.0, 0.0, 1.0, 0.0]), truth_category=np.array([0]), truth_image=np.array([0]),
-        ...     counted=all_, rare=~all_, rule=AveragingRule(Interpolation.ALL_POINTS, Ties.INPUT),
-        ... )
-        >>> found = calibration(entries, bins=2)
-        >>> round(found.error, 3), found.tied_share, [one.predictions for one in found.bins]
-        (0.175, 0.5, [1, 3])
+    >>> from shoe.scoring.entries import Interpolation, AveragingRule, Ties
+    >>> all_ = np.ones(1, bool)
+    >>> entries = Entries(
+    ...     category=np.zeros(4, int), image=np.arange(4), score=np.array([0.9, 0.9, 0.8, 0.1]),
+    ...     credit=np.array([1.0, 0.0, 1.0, 0.0]), truth_category=np.array([0]), truth_image=np.array([0]),
+    ...     counted=all_, rare=~all_, rule=AveragingRule(Interpolation.ALL_POINTS, Ties.INPUT),
+    ... )
+    >>> found = calibration(entries, bins=2)
+    >>> round(found.error, 3), found.tied_share, [one.predictions for one in found.bins]
+    (0.175, 0.5, [1, 3])
     """
     mean = entries.means().map
     score, credit, number = entries.score, entries.credit, len(entries.score)
@@ -116,8 +115,8 @@ class Evidence:
 
     Attributes:
         resolution: resolution of predicted words; None without SHOE.
-        wordings: the 10 predicted (verb, object) wordings that lost most credit and the 10 that gained most, without
-            wordings that are classes of the dataset.
+        wordings: at most 20 predicted (verb, object) wordings: those that lost most credit, then those that gained
+            most, without wordings that are classes of the dataset.
         tau: SHOE-mF1 and the miss rates for each value of ``tau-by``; empty without SHOE.
         by_nearest_seen: mAP of unseen classes by similarity to the nearest seen class; empty without a class split or
             without a map.

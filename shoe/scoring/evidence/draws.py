@@ -50,13 +50,13 @@ class Imputation:
     """Similarities of classes to the predicted words of a task, with and without imputed values of unrated pairs.
 
     Attributes:
-        today: similarities of the map, with unrated pairs treated as the protocol's options say.
+        current: similarities under the map, with unrated pairs treated as the protocol's options say.
         low, high: similarities with the lowest and with the highest possible value of every pair of class and word.
         guess: similarities with unrated pairs predicted from WordNet and the rated pairs.
         verbs, objects: pairs of verb senses, and of object senses, that determine these similarities.
     """
 
-    today: HoiSimilarity
+    current: HoiSimilarity
     low: HoiSimilarity
     high: HoiSimilarity
     guess: HoiSimilarity
@@ -70,16 +70,19 @@ class Imputation:
         return all(np.array_equal(low.values, high.values) for low, high in tables)
 
 
-def imputation_of(task: Task, today: HoiSimilarity, options: SemanticOptions) -> Imputation | None:
-    """Return imputed similarities of a task; None if ``today`` has no source, all pairs are rated, or unrated=drop."""
-    source = today.source
+def imputation_of(task: Task, current: HoiSimilarity, options: SemanticOptions) -> Imputation | None:
+    """Return the similarities of a task with bounds and guesses for the pairs of senses that its map does not rate.
+
+    None if ``current`` has no map (``source``), with ``unrated=drop``, or with ``direction=class`` if all are rated.
+    """
+    source = current.source
     if source is None or options.unrated == "drop":
         return None
-    classes = frozenset({*today.verb_senses.tolist(), *today.object_senses.tolist()} - {-1})
+    classes = frozenset({*current.verb_senses.tolist(), *current.object_senses.tolist()} - {-1})
     words, labels = task.predictions, task.truth.classes
-    verbs = SenseLookups.from_vocabulary(source, "verb", today.verb_senses, words.verbs, options, labels.verbs)
+    verbs = SenseLookups.from_vocabulary(source, "verb", current.verb_senses, words.verbs, options, labels.verbs)
     objects = SenseLookups.from_vocabulary(
-        source, "object", today.object_senses, words.objects, options, labels.objects
+        source, "object", current.object_senses, words.objects, options, labels.objects
     )
     if options.direction == "class" and not verbs.unrated.any() and not objects.unrated.any():
         return None
@@ -95,7 +98,7 @@ def imputation_of(task: Task, today: HoiSimilarity, options: SemanticOptions) ->
         low_objects, high_objects = _of_any_sense(low.objects, high.objects, objects)
         low = replace(low, verbs=low_verbs, objects=low_objects)
         high = replace(high, verbs=high_verbs, objects=high_objects)
-    return Imputation(today, low, high, imputed(None), verbs, objects)
+    return Imputation(current, low, high, imputed(None), verbs, objects)
 
 
 def _of_any_sense(
@@ -161,7 +164,7 @@ class SensePairs:
     def from_lookups(
         cls, source: Similarity, learned: LearnedPart, lookups: SenseLookups, row: Indices, word: Indices
     ) -> SensePairs:
-        """Collect all pairs; those of a word that has the class's own sense count neither as rated nor as unrated.
+        """Return all pairs; pairs of a word that also has the sense of the class are neither in ``rated`` nor unrated.
 
         ``source`` has the ratings; ``learned`` has the level of each pair, predicted without the pair's own rating.
         ``row`` and ``word`` are the (n,) indices of the class sense and predicted word compared in each match.
@@ -196,7 +199,10 @@ class SensePairs:
         )
 
     def kind_and_word(self, class_senses: Ints, senses: Ints) -> tuple[Indices, Indices]:
-        """Return (n,) kind and (n,) word of n pairs of sense IDs; other pairs have kind 0, and a new word per sense."""
+        """Return the (n,) kind and (n,) word of n pairs of sense IDs.
+
+        A pair that is not stored here has kind 0, and its word is an index above all words, equal for equal senses.
+        """
         row, column = np.full((2, len(lexicon())), -1)
         row[self.class_senses], column[self.synsets] = np.arange(len(self.class_senses)), np.arange(len(self.synsets))
         at = row[class_senses], column[senses]
@@ -208,7 +214,7 @@ class SensePairs:
     def adapt(self, ratings: Shares, rng: np.random.Generator) -> Floats:
         """Return the (kinds, L, 5) probabilities of ratings 0 to 4 for each kind and level.
 
-        The (L, 5) probabilities ``ratings`` are adapted to the rated pairs, weighted by a random weight per word.
+        These are the (L, 5) ``ratings`` of L levels, adapted to the rated pairs with a random weight per word.
         """
         kind, level, word = self.rated.T
         weight = rng.standard_exponential(int(word.max(initial=0)) + 1)[word]
@@ -284,8 +290,7 @@ class SampledMap(ImputedBase):
     """A map in which unrated pairs have random ratings, drawn from predicted distributions.
 
     Attributes:
-        source: map with unrated pairs.
-        learned: predicted distributions of ratings.
+        source, learned: map with unrated pairs, and its predicted distributions of ratings.
         pairs: pairs of senses that the predictions need, by part of speech.
         seed: index of the draw, which determines the random ratings.
     """

@@ -148,7 +148,7 @@ class Profile(Document, frozen=True, kw_only=True):
         named: number of ground-truth images that the file lists, with or without predictions.
         unknown_images: number of images missing from the ground truth; their predictions are left out.
         constant_scores: whether there are several predictions, all with the same score.
-        repeats: number of predictions with the image, boxes and words of another prediction.
+        repeats: number of predictions that repeat another (same image, boxes and words); the original is not counted.
         outside_share: fraction of predictions with a box that extends more than a pixel beyond the image; None if no
             image size is known.
     """
@@ -306,12 +306,11 @@ def wordings(report: Report, most: int | None = None) -> tuple[Wording, ...]:
     With ``most``, return at most this number, without words that name a class, and without lost or gained credit under
     0.05: at most half (rounded up) are the words that lost most credit, then follow the words that gained most.
 
-    Example:
-        >>> import shoe, shoe.demo
-        >>> report = shoe.score(shoe.read_predictions(shoe.demo.PREDICTIONS["free text"]),
-        ...                     shoe.read_ground_truth(shoe.demo.TRUTH))
-        >>> len(wordings(report, 5))
-        5
+    >>> import shoe, shoe.demo
+    >>> report = shoe.score(shoe.read_predictions(shoe.demo.PREDICTIONS["free text"]),
+    ...                     shoe.read_ground_truth(shoe.demo.TRUTH))
+    >>> len(wordings(report, 5))
+    5
     """
     result, similarities = report.semantic, report.similarities
     if result is None or similarities is None:

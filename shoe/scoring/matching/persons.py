@@ -21,8 +21,7 @@ class PersonMatches:
     """Annotated person with the largest box overlap for each of n predicted persons, even if the overlap is small.
 
     Attributes:
-        predictions: predicted persons with their actions and roles.
-        truth: annotated persons.
+        predictions, truth: predicted persons and annotated persons, with their actions and roles.
         image: (n,) ground-truth image of each predicted person; -1 for an unknown image.
         person: (n,) annotated person with the largest IoU (the first if equal); -1 on an image without persons.
         iou: (n,) IoU of the two person boxes; 0 without an annotated person.
@@ -57,8 +56,8 @@ class PersonMatches:
     def role_fits(self, rows: Indices, entry: int, rule: OverlapRule, scenario: str) -> Mask:
         """Return (r,) whether the predicted role box of each person is right: it overlaps the annotated role box.
 
-        ``rows`` are predicted persons; ``entry`` is the index of the (action, role) pair. If the annotated person has
-        no box for the role, an empty box is right in scenario "1", and any box in scenario "2".
+        ``rows`` are predicted persons with an annotated person, ``entry`` is the index of the (action, role) pair. If
+        the annotated person has no box for the role, an empty box is right in scenario "1", and any box in "2".
         """
         annotated, predicted = self.truth.role[self.person[rows], entry], self.predictions.role[rows, entry]
         fits: Mask = self.empty[predicted] if scenario == "1" else np.ones(len(rows), bool)

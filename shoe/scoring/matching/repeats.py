@@ -62,7 +62,7 @@ class Suppression:
         self.later, self.earlier, self.overlap = later[by_index], earlier[by_index], overlap[by_index]
 
     def kept(self, threshold: float) -> Mask:
-        """Return (r,) whether each row is kept."""
+        """Return the (r,) mask of the rows that NMS keeps at an overlap threshold, at least ``lowest``."""
         close = self.overlap > threshold
         kept = greedily_kept(self.later[close], self.earlier[close], self.index)
         return mask_of(self.order[kept], len(self.order))
@@ -117,7 +117,6 @@ def near_repeats(
         rows: (r,) ascending rows.
         wanted: (n,) mask of the rows to test.
         group: (n,) group ID from 0, equal for predictions of one image whose words have the same meaning.
-        coordinates: box convention for the comparison.
         rule: overlap that both boxes must reach.
     """
     # Most groups have one row, or none that is wanted.

@@ -199,8 +199,7 @@ class Task:
     def truth_image(self) -> Ints:
         """(prediction images,) index of each image in the ground truth, matched by name; -1 for unknown images.
 
-        Raises:
-            InputError: if two images of the predictions are the same image of the ground truth.
+        Raises InputError if two images of the predictions are the same image of the ground truth.
         """
         if self.origin is not None:
             return self.origin.task.truth_image
@@ -219,11 +218,7 @@ class Task:
         return tuple(self.predictions.images[i] for i in np.flatnonzero(self.truth_image < 0).tolist())
 
     def check_images(self) -> None:
-        """Raise an error if predictions and ground truth both have images, but none in common.
-
-        Raises:
-            InputError: naming one image of the predictions and one of the ground truth.
-        """
+        """Raise InputError, naming an image of each, if predictions and truth have images, but none in common."""
         known, unknown = self.truth.interactions.images, self.unknown_images
         if known and unknown and len(unknown) == len(self.predictions.images):
             expected = f"names of the ground truth's images, such as {quote(known[0])}"

@@ -56,11 +56,11 @@ class Completed(Similarity):
         return np.where(np.isnan(found) & of_class[:, None], drawn, found)
 
 
-def completed(task: Task, today: HoiSimilarity, options: SemanticOptions, seed: int) -> HoiSimilarity:
+def completed(task: Task, current: HoiSimilarity, options: SemanticOptions, seed: int) -> HoiSimilarity:
     """The similarities of a task's words by a completion of the map."""
-    assert today.source is not None
-    classes = frozenset({*today.verb_senses.tolist(), *today.object_senses.tolist()} - {-1})
-    return HoiSimilarity.from_task(task, Completed(today.source, classes, seed), replace(options, unrated="zero"))
+    assert current.source is not None
+    classes = frozenset({*current.verb_senses.tolist(), *current.object_senses.tolist()} - {-1})
+    return HoiSimilarity.from_task(task, Completed(current.source, classes, seed), replace(options, unrated="zero"))
 
 
 def _mixed(seed: int, class_senses: NDArray[np.int32], senses: NDArray[np.int32]) -> NDArray[np.int64]:

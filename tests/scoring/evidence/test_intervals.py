@@ -62,26 +62,26 @@ def scene_task(seed: int) -> Task:
 
 
 def pinned(scorer: Scorer, rows: Indices, imputation: Imputation, seed: int) -> Matches:
-    """Match by a scorer's similarities; false positives are of today's class, or of the other possible one."""
+    """Match by a scorer's similarities; false positives are of current's class, or of the other possible one."""
     matches = scorer.match(rows)
-    today = false_positives(scorer, imputation.today, matches.unmatched)
-    other = other_class(scorer, imputation.guess, matches.unmatched, today)
+    current = false_positives(scorer, imputation.current, matches.unmatched)
+    other = other_class(scorer, imputation.guess, matches.unmatched, current)
     chance = np.random.default_rng(seed).random(len(matches.unmatched))
-    return replace(matches, false_positive_of=np.where(chance < (seed % 3) / 2, other.category, today.category))
+    return replace(matches, false_positive_of=np.where(chance < (seed % 3) / 2, other.category, current.category))
 
 
-def outside(task: Task, today: HoiSimilarity, options: SemanticOptions, seeds: Sequence[int]) -> list[str]:
+def outside(task: Task, current: HoiSimilarity, options: SemanticOptions, seeds: Sequence[int]) -> list[str]:
     """What drawn values score outside the bounds, where false positives and near repeats are those that they expect."""
-    imputation = imputation_of(task, today, options)
+    imputation = imputation_of(task, current, options)
     if imputation is None:
         return []
-    near = Scorer(task, today, options).near
+    near = Scorer(task, current, options).near
     low = Scorer(task, imputation.low, options, near)
     for_map = OpenScore.from_scorer(low, imputation, low.map_rows)
     lowest, highest = precision_bounds(for_map, for_map.other)
     found = []
     for seed in seeds:
-        similarities = completed(task, today, options, seed)
+        similarities = completed(task, current, options, seed)
         found += [f"{seed}: similarities" for _ in range(not _between(imputation, similarities))]
         scorer = Scorer(task, similarities, options, near)
         scores = scorer.entries(pinned(scorer, scorer.map_rows, imputation, seed)).scores()
@@ -107,16 +107,16 @@ def _between(imputation: Imputation, similarities: HoiSimilarity) -> bool:
 @given(seed=st.integers(0, 1 << 20), share=st.sampled_from([0.0, 0.3, 0.7, 0.9]))
 def test_no_drawn_values_score_outside(settings_: list[str], seed: int, share: float) -> None:
     task, options = scene_task(seed), changed(SEMANTIC["shoe"], settings_)
-    today = HoiSimilarity.from_task(task, Gappy(seed, share), options)
-    assert outside(task, today, options, range(seed, seed + 3)) == []
+    current = HoiSimilarity.from_task(task, Gappy(seed, share), options)
+    assert outside(task, current, options, range(seed, seed + 3)) == []
 
 
 @pytest.mark.slow
 def test_the_packaged_map_holds_its_bounds_on_the_sample() -> None:
     task = Task(read_predictions(PREDICTIONS["free text"]), read_truth_file(TRUTH))
     options = SEMANTIC["shoe"]
-    today = HoiSimilarity.from_task(task, shoe.load_similarity("hico-det"), options)
-    assert outside(task, today, options, range(8)) == []
+    current = HoiSimilarity.from_task(task, shoe.load_similarity("hico-det"), options)
+    assert outside(task, current, options, range(8)) == []
 
 
 @pytest.mark.slow
@@ -125,8 +125,8 @@ def test_the_packaged_map_holds_its_bounds_on_the_test_set(shared_data: Path) ->
     truth = read_truth_file(shared_data / "hico_det" / "instances_test2015.json")
     said = to_words(truth)
     task, options = Task(said, truth), SEMANTIC["shoe"]
-    today = HoiSimilarity.from_task(task, shoe.load_similarity("hico-det"), options)
-    assert outside(task, today, options, range(3)) == []
+    current = HoiSimilarity.from_task(task, shoe.load_similarity("hico-det"), options)
+    assert outside(task, current, options, range(3)) == []
 
 
 def to_words(truth: shoe.GroundTruth) -> shoe.Interactions:
