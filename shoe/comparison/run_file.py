@@ -466,7 +466,7 @@ def _run(head: _Head, columns: list[Any]) -> Run:
         known = benchmark(classes.name).role_protocols.values()  # protocols without settings that users can change
         options = next((options for options in known if settings(options) == stored.options), None)
         if options is None:
-            raise ValueError(f"settings of no V-COCO protocol (AP per annotated person) of {classes.name}")
+            raise ValueError(f"settings of agent AP and role AP that belong to no protocol of {classes.name}")
         check_signature(stored.signature, head.facts, stored.options, strict=True)
         names, number = tuple(stored.names), len(stored.names)
         ranked = Entries(

@@ -402,7 +402,7 @@ def concatenate(parts: Sequence[Interactions]) -> Interactions:
     by_person = [part.roles for part in parts if part.roles is not None]
     if by_person and any(part.roles is None and len(part) for part in parts):
         found = "tables with and without predictions per person"
-        raise InputError("concatenate", found=found, expected="either all or none with predictions per person")
+        raise InputError("concatenate", found=found, expected="predictions per person in all tables or in no table")
     if by_person:
         table = replace(table, roles=RolePredictions.concatenate(by_person))
     return replace(table, notes=notes[0].merge(notes[1:])) if notes else table

@@ -283,7 +283,7 @@ class Folder:
             root.mkdir(mode=_PRIVATE, parents=True, exist_ok=True)
             if not (root / "shoe.sqlite").exists() and any(root.iterdir()):
                 expected = "an empty folder, or a data folder of `shoe serve`"
-                raise InputError(path, found="other files", expected=expected)
+                raise InputError(path, found="a folder with other files", expected=expected)
             refuse_empty_database(root)
             os.chmod(root, _PRIVATE)
             made = cls(root.resolve())

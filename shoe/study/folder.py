@@ -58,7 +58,7 @@ def problems_of(folder: Path, study: ProblemStudy) -> Problems:
     problems = read_problems(*(folder / PROBLEMS / Path(name).name for name in study.files))
     if digest(problems) != study.digest:
         expected = f"the problems of {folder / FILE}"
-        raise InputError(folder / PROBLEMS, found="other problems", expected=expected)
+        raise InputError(folder / PROBLEMS, found="changed problems, or problems of another study", expected=expected)
     return problems
 
 

@@ -45,7 +45,7 @@ def test_a_folder_is_set_up_copied_and_put_back(tmp_path: Path) -> None:
     refused(run("serve", "add-truth", "lab", "other", "README.md", folder=tmp_path), "no such file")
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "thesis.tex").touch()
-    refused(run("serve", "full", folder=tmp_path), "full: found other files, expected an empty folder")
+    refused(run("serve", "full", folder=tmp_path), "full: found a folder with other files, expected an empty folder")
     refused(
         run("serve", "doctr", folder=tmp_path),
         "expected a command or a folder (did you mean doctor? for a folder: ./doctr)",

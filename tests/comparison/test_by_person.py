@@ -94,7 +94,7 @@ def test_runs_over_other_persons_are_not_compared(reports: list[Report]) -> None
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda of: of["options"].update({"roles.threshold": "0.4"}), "no V-COCO protocol"),
+        (lambda of: of["options"].update({"roles.threshold": "0.4"}), "belong to no protocol of v-coco"),
         (lambda of: of["names"].pop(), "a damaged or edited run"),
         (lambda of: of.update(signature="shoe:1"), "a signature that differs"),
         (lambda of: of["names"].__setitem__(0, "x\n"), "plain text"),

@@ -68,7 +68,7 @@ def test_a_folder_without_detections_is_refused(tmp_path: Path) -> None:
     [
         ({0: [ROW[:8]]}, (600, 2), r"class 1: image 1: found a matrix of shape \(1, 8\), expected n x 9"),
         ({601: [[5.0]]}, (600, 2), r"class 2: image 2: found a matrix of shape \(1, 1\), expected n x 9"),
-        ({}, (599, 2), "all_boxes: found 1,198 cells, expected cells, 600 classes x images"),
+        ({}, (599, 2), "all_boxes: found 1,198 cells, expected a multiple of 600 cells: one per class and image"),
         ({0: [ROW]}, (600, 3), "all_boxes: found 3 columns, expected 9,658, the test images, or as many as"),
     ],
 )

@@ -148,7 +148,7 @@ def _check(
         raise InputError(path, record=record, field="role_name", found=found, expected=expected)
     if action.image_id != image_id or action.ann_id != ann_id:
         expected = "the same persons as in all other actions"
-        raise InputError(path, record=record, field="ann_id", found="other persons", expected=expected)
+        raise InputError(path, record=record, field="ann_id", found="different persons", expected=expected)
     if len(action.image_id) != n or len(action.label) != n:
         raise InputError(path, record=record, field="label", found=f"{len(action.label)} values", expected=str(n))
     if len(action.role_object_id) != n * len(action.role_name):

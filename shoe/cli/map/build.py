@@ -57,7 +57,7 @@ def build(
     object_words: Annotated[
         str | None, Option(help="With --for: rule for the senses of multi-word objects (protocol option object-words).")
     ] = None,
-    parts: Annotated[str, Option(help="Parts of interactions to rate, separated by a comma.")] = _PARTS,
+    parts: Annotated[str, Option(help="Parts to rate: verb, object or both, separated by a comma.")] = _PARTS,
     steps: Annotated[int | None, Option(min=0, max=20, help="Maximum hypernym steps between rated objects.")] = None,
     ledger: _Ledger = None,
     prompts: Annotated[Path | None, Option(help="Folder of prompts: verb.txt, object.txt, interaction.txt.")] = None,

@@ -190,7 +190,7 @@ def _numbers(data: bytes, at: int, end: int, count: int, dimensions: tuple[int, 
     if kind not in _NUMBERS:
         raise ValueError("numbers of an unsupported type")
     if (stop - start) != count * _SCALARS[kind].size:
-        raise ValueError("a number of values that differs from the dimensions of the matrix")
+        raise ValueError("a number of values that does not match the dimensions of the matrix")
     if not count:
         return _EMPTY if dimensions == _EMPTY.shape else np.zeros(dimensions)
     if count == 1:

@@ -101,7 +101,8 @@ def _cells(path: Path, data: bytes, classes: int) -> list[Any]:
         refuse_other_matlab(path, data, f"official detections ({_VARIABLE})")
     if not isinstance(cells, list) or not cells or len(cells) % classes:
         found = f"{len(cells):,} cells" if isinstance(cells, list) else "no cells"
-        raise InputError(path, field=_VARIABLE, found=found, expected=f"cells, {classes} classes x images")
+        expected = f"a multiple of {classes} cells: one per class and image"
+        raise InputError(path, field=_VARIABLE, found=found, expected=expected)
     return cells
 
 

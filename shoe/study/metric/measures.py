@@ -74,8 +74,8 @@ def measures_of(truth: GroundTruth, protocols: Sequence[str], similarity: str, v
     def add(protocol: str, settings: Sequence[str], source: str, changes: Sequence[str]) -> None:
         options = choose([protocol], settings, of.protocols, of.role_protocols, image_labels=labels)
         if options.roles:
-            expected = "a protocol that scores triplets"
-            raise OptionError(f"protocol: found {protocol}, which scores persons, expected {expected}")
+            expected = "a protocol that scores triplets, not agent AP or role AP"
+            raise OptionError(f"protocol: found {protocol}, expected {expected}")
         name = " ".join([protocol, *changes])
         made[name] = Measure(name, options, source)
 

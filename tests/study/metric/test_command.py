@@ -101,7 +101,7 @@ def test_measures_and_their_names() -> None:
             measures_of(truth, (), "dataset", [text])
     v_coco = cast(GroundTruth, SimpleNamespace(benchmark=benchmark("v-coco"), image_labels=None))
     assert [each.name for each in measures_of(v_coco, (), "dataset", ())] == ["diag", "shoe"]
-    with pytest.raises(OptionError, match="which scores persons"):
+    with pytest.raises(OptionError, match="not agent AP or role AP"):
         measures_of(v_coco, ["v-coco-s1"], "dataset", ())
     with pytest.raises(OptionError, match="expected a semantic --protocol that it could change"):
         measures_of(truth, ["qpic"], "dataset", ["combine=minimum"])
