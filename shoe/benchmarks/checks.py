@@ -84,13 +84,14 @@ def check_boxes(
     """
     limit = counts[place_of[1]]
     if (row := first_true((index < 0) | (index >= limit) if wrong is None else wrong)) is not None:
+        hint = "perhaps the file counts boxes from 1" if index[row] == limit[row] else None
         raise InputError(
             path,
             record=triplet_name(place_of, row),
             field=field,
             found=str(index[row]),
             expected=f"the index of one of the image's {limit[row]} boxes, from 0",
-            hint="only V-COCO has triplets without object" if index[row] == -1 and field == "object_id" else None,
+            hint="only V-COCO has triplets without object" if index[row] == -1 and field == "object_id" else hint,
         )
 
 

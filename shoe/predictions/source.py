@@ -211,7 +211,8 @@ def open_source(path: str | Path, benchmark: Benchmark, sizes: Sizes | None = No
         source.document, source.lines = read_xlsx(path, data)
         return source
     if JSON_LOG.match(source.data) or (is_zip and (source.path.suffix == ".eval" or LOG_START in source.members)):
-        source.document = read_log(source.path, source.data)
+        source.document, unanswered = read_log(source.path, source.data)
+        source.notes.add("unanswered", count=unanswered)
         return source
     if is_zip:
         _refuse_other_zip(source)

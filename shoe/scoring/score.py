@@ -42,15 +42,23 @@ _NAMES_SHOWN, _ENOUGH, _NEARLY = 3, 20, 0.8
 _TOKEN = re.compile(r"[^\W_]+")
 
 
-def warnings(task: Task, boxes: BoxReport, numbering: Sequence[str]) -> list[str]:
+def warnings(task: Task, boxes: BoxReport, numbering: Sequence[str], notes: ReadNotes | None) -> list[str]:
     """Return warnings about bad predictions, boxes, class IDs, missing images, words, and incomplete ground truth.
 
-    ``boxes`` is the result of the check of box conventions; ``numbering`` are the warnings about class IDs.
+    ``boxes`` is the result of the check of box conventions; ``numbering`` are the warnings about class IDs. Both are
+    left out if ``notes`` say that the IDs of boxes are wrong, because they would name another cause.
     """
     cut = task.truth.cut
     lines = [f"truth: the file has {cut}: scores are not comparable with scores on the whole split"] if cut else []
-    read = [*_bad(task), *boxes.lines(), *numbering]
+    read = [*_bad(task), *_unscored(task), *([] if notes and notes.count("box_ids") else [*boxes.lines(), *numbering])]
     return [*read, *filter(None, [coverage(task)]), *exchanged(task), *foreign_words(task), *left_out(task), *lines]
+
+
+def _unscored(task: Task) -> list[str]:
+    table = task.predictions
+    if table.notes is not None or not 0 < table.unscored < len(table):
+        return []
+    return [f"scores: no score given for {table.unscored:,} of {len(table):,} predictions, which rank below all others"]
 
 
 _BAD = {"drop": "left out", "count": "kept: an invalid box matches nothing, an invalid score ranks last"}
@@ -344,7 +352,7 @@ class Report:
             *(self.notes.urgent() if self.notes else []),
             *inverted(self.task, self.strict, self.role_results),
             *empty_words(self.task, sum(self.notes.examples("unparsed").values()) if self.notes else 0),
-            *warnings(self.task, self.box_check, self.numbering_check),
+            *warnings(self.task, self.box_check, self.numbering_check, self.notes),
         ]
 
     @cached_property
@@ -361,12 +369,13 @@ class Report:
 
     @cached_property
     def doubts(self) -> list[str]:
-        """Notes on exact repeats of predictions, and on scores that are all equal."""
+        """Notes on exact repeats of predictions, on scores that are all equal, and on words that are no labels."""
         lines = []
         if self.repeats:
             verb = "repeats" if self.repeats == 1 else "repeat"
             is_charged = self.semantic is not None and self.semantic.options.repeats != "matched"
             charged = "; SHOE counts repeats as false positives: remove them" if is_charged else ""
+            charged += "; perhaps the file joins two models or runs" if 4 * self.repeats > self.predicted else ""
             lines.append(
                 f"repeats    {pluralize(self.repeats, 'prediction')} {verb} another prediction exactly{charged}"
             )
@@ -375,7 +384,14 @@ class Report:
             if any(result.ties_matter for result in self.strict_results):
                 equal.append("strict mAP depends on their order in the file")
             lines += [f"scores     all predictions have the same score: {', and '.join(equal)}"] if equal else []
-        return lines
+        return [*lines, *filter(None, [self.unlabelled_words])]
+
+    @property
+    def unlabelled_words(self) -> str:
+        """Line with the number of predicted words that are no labels of the dataset; "" if all are labels."""
+        known, count = self.task.labelled_words
+        unknown = f"{count - known:,} of {pluralize(count, 'predicted word')}"
+        return f"words      {unknown} are no labels of the dataset" if known < count else ""
 
     @property
     def remarks(self) -> list[str]:

@@ -32,6 +32,7 @@ from shoe.predictions.record_fields import image_names, labels_of, optional_colu
 from shoe.predictions.roles import stated_entries, without_roles
 from shoe.predictions.source import Source, collection_paused, open_source
 
+_FEWEST, _NEARLY_ALL = 16, 0.95
 _HOIS, _LIST, _PERSON = "hoi_prediction", "preds", "person"
 B = TypeVar("B")
 N = TypeVar("N")
@@ -150,6 +151,8 @@ def _read_rows(
     by_person = len(dataset.actions) > 0  # a person may then have an action without an object
     check_boxes(path, (images, image), "subject_id", human, counts)
     check_boxes(path, (images, image), "object_id", target, counts, (target < -by_person) | (target >= counts[image]))
+    if len(records) >= _FEWEST and len(human) and min(human.min(), target[target >= 0].min(initial=1)) > 0:
+        source.notes.add("box_ids", first="no triplet of any image has the box 0")
     human += start
     target = np.where(target < 0, -1, target + start)
     objects = np.zeros(0, np.int64)
@@ -158,6 +161,12 @@ def _read_rows(
         no_object = len(dataset.objects) if by_person and not first else None
         name = partial(box_name, images, counts)
         objects = labels_of_ids(source, OBJECTS, category, object_numbering, "category_id", name, no_object)
+        is_person = np.append(objects == dataset.objects.index(_PERSON), False) if _PERSON in dataset.objects else None
+        for step in (-1, 1) if is_person is not None and len(human) >= _FEWEST else ():
+            before, after = (float(is_person[np.clip(each, -1, len(boxes))].mean()) for each in (human, human + step))
+            if after >= _NEARLY_ALL > before:
+                text = f"{before:.0%} of the subjects are labelled {_PERSON!r}, {after:.0%} with IDs {step:+d}"
+                source.notes.add("box_ids", first=text)
 
     place = partial(triplet_name, (images, image))
 
