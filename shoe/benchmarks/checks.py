@@ -23,9 +23,9 @@ PlaceOf = tuple[Sequence[str], Indices]
 
 
 def triplet_name(place_of: PlaceOf, row: int) -> str:
-    """Return the name of triplet ``row`` for messages: the image name, and the index within the image, from 0."""
+    """Return the name of triplet ``row`` for messages: the image name, and the number within the image, from 1."""
     images, image = place_of
-    return f"image {quote(images[image[row]])}: triplet {row - int(np.searchsorted(image, image[row]))}"
+    return f"image {quote(images[image[row]])}: triplet {row - int(np.searchsorted(image, image[row])) + 1}"
 
 
 def named_images(path: str | Path, name: Callable[[object], str], values: Iterable[object]) -> list[str]:
@@ -36,16 +36,16 @@ def named_images(path: str | Path, name: Callable[[object], str], values: Iterab
             names.append(name(value))
         except ValueError:
             found, expected = describe_value(value), "the name or number of an image"
-            raise InputError(path, record=f"image {number}", found=found, expected=expected) from None
+            raise InputError(path, record=f"image {number + 1}", found=found, expected=expected) from None
     return names
 
 
 def named_record(kind: str = "image", key: str = "file_name") -> Callable[[object, int, Any], str]:
-    """Return a callback that names a JSON record in messages: "KIND TEXT" with the text at ``key``, or "KIND INDEX"."""
+    """Return a callback that names a JSON record in messages: "KIND TEXT" with the text at ``key``, else its number."""
 
     def name(_document: object, number: int, record: Any) -> str:
         text = record.get(key) if isinstance(record, dict) else None
-        return f"{kind} {quote(text) if isinstance(text, str) else number}"
+        return f"{kind} {quote(text) if isinstance(text, str) else number + 1}"
 
     return name
 
@@ -98,7 +98,7 @@ def check_boxes(
 def box_name(images: Sequence[str], counts: Indices, box: int) -> str:
     """Return the name of a box for messages; ``box`` is its index in the joined boxes of all images."""
     image = int(np.searchsorted(np.cumsum(counts), box, side="right"))
-    return f"image {quote(images[image])}: box {box - int(counts[:image].sum())}"
+    return f"image {quote(images[image])}: box {box - int(counts[:image].sum()) + 1}"
 
 
 def objects_of(

@@ -290,7 +290,7 @@ class Interactions:
         n = len(image_of)
 
         def name(row: int) -> str:
-            return f"record {row} ({quote(images[image_of[row]])})"
+            return f"record {row + 1} ({quote(images[image_of[row]])})"
 
         kinds = check_integers(source, "coordinates", coordinates, len(Coordinates)).astype(np.uint8, copy=False)
         if len(kinds) not in (1, m):
@@ -393,7 +393,7 @@ def concatenate(parts: Sequence[Interactions]) -> Interactions:
 
     unscored = [part.unscored > 0 and bool((part.score == 1).all()) for part in parts]
     lowest = min((p.score.min(initial=np.inf) for p, no in zip(parts, unscored, strict=True) if not no), default=np.inf)
-    below = 1.0 if np.isinf(lowest) else lowest - abs(lowest) / 2
+    below = lowest - abs(lowest) / 2 if any(unscored) and np.isfinite(lowest) else 1.0
     scores = [np.full(len(p), below) if no else p.score for p, no in zip(parts, unscored, strict=True)]
     notes = list({id(part.notes): part.notes for part in parts if part.notes is not None}.values())
     table = Interactions.from_columns(

@@ -194,7 +194,7 @@ class Source:
                     return f"image {quote(self.benchmark.image_name(record[key]))}"
                 except ValueError:
                     break
-        return f"line {self.lines[number]}" if self.lines else f"record {number}"
+        return f"line {self.lines[number]}" if self.lines else f"record {number + 1}"
 
 
 def open_source(path: str | Path, benchmark: Benchmark, sizes: Sizes | None = None) -> Source:

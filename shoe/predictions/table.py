@@ -118,7 +118,7 @@ def _refuse_invalid(rows: Rows, source: Source, conventions: Conventions) -> Non
 
 def triplet_place(rows: Rows, row: int) -> str:
     """Return the name of a triplet for messages: its record (else its row number), and its image."""
-    record = f"triplet {row}" if rows.place is None else rows.place(row)
+    record = f"triplet {row + 1}" if rows.place is None else rows.place(row)
     return f"{record} (image {quote(rows.images[rows.image[row]])})"
 
 

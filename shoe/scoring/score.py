@@ -169,11 +169,11 @@ _INVERTED, _INVERTED_IN_CLASS, _DEVIATIONS = 0.4, 0.45, 3.5
 def inverted(task: Task, strict: StrictResult | None, by_person: Sequence[RoleResult]) -> list[str]:
     """Return one warning if right predictions mostly have lower scores than wrong ones, else an empty list.
 
-    ``strict``, or else the first result ``by_person``, decides which predictions are right. Under ``strict``, repeated
+    ``strict``, or else each result ``by_person``, decides which predictions are right. Under ``strict``, repeated
     predictions of one ground truth are right, too: the one that counts depends on the scores.
     """
     table, roles = task.predictions, task.predictions.roles
-    auc = name = found = None
+    auc = name = found = used = None
     if strict is not None:
         rows, pairs = (
             ranked_rows(task, strict.options),
@@ -181,15 +181,17 @@ def inverted(task: Task, strict: StrictResult | None, by_person: Sequence[RoleRe
         )
         right = mask_of(pairs.prediction, len(table))[rows].astype(np.float64)
         auc, name, found = low_auc(task.hoi[rows], table.score[rows], right), "strict", strict.map
-    elif by_person and task.truth.roles is not None:
-        options, found = by_person[0].options, by_person[0].map
+    for result in by_person if strict is None and task.truth.roles is not None else ():
+        options, found, used = result.options, result.map, result
         entries = role_entries(task, person_matches(task, task.truth.roles, [options])[options.overlap], options)
         auc, name = low_auc(entries.category, entries.score, entries.credit), options.protocol
+        if auc is not None:
+            break
     if auc is None:
         return []
     roles = roles and replace(roles, agent=-roles.agent, score=-roles.score)
     other = Task(replace(table, score=-table.score, roles=roles), task.truth)
-    better = strict_score(other, strict.options).map if strict else role_scores(other, [by_person[0].options])[0].map
+    better = strict_score(other, strict.options).map if strict else role_scores(other, [used.options])[0].map
     return [
         f"scores: right predictions have lower scores than wrong ones (AUC {auc:.2f} instead of 0.5 or more): if low "
         f"scores are good scores in the file, replace each score by 1 - score ({name} mAP {100 * (better or 0):.2f} "

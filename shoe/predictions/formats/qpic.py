@@ -161,12 +161,14 @@ def _read_rows(
         no_object = len(dataset.objects) if by_person and not first else None
         name = partial(box_name, images, counts)
         objects = labels_of_ids(source, OBJECTS, category, object_numbering, "category_id", name, no_object)
-        is_person = np.append(objects == dataset.objects.index(_PERSON), False) if _PERSON in dataset.objects else None
-        for step in (-1, 1) if is_person is not None and len(human) >= _FEWEST else ():
-            before, after = (float(is_person[np.clip(each, -1, len(boxes))].mean()) for each in (human, human + step))
-            if after >= _NEARLY_ALL > before:
-                text = f"{before:.0%} of the subjects are labelled {_PERSON!r}, {after:.0%} with IDs {step:+d}"
-                source.notes.add("box_ids", first=text)
+        is_person = np.append(objects == (*dataset.objects, _PERSON).index(_PERSON), False)
+        ids = [np.clip(each, -1, len(boxes)) for each in (human, target, human - 1, human + 1)]
+        own, partner, *others = (float(is_person[each].mean()) if len(each) >= _FEWEST else 0.0 for each in ids)
+        if max(own, partner) < _NEARLY_ALL <= max(others):  # of exchanged subjects and objects, partners are persons
+            text = (
+                f"{own:.0%} of the subjects are labelled {_PERSON!r}, {max(others):.0%} if all IDs are shifted by one"
+            )
+            source.notes.add("box_ids", first=text)
 
     place = partial(triplet_name, (images, image))
 
@@ -278,7 +280,7 @@ def read_action_scores(
 
         def place(row: int) -> str:
             name = source.record_name(int(image[row]), source.records_within(_LIST)[image[row]])
-            return f"{name}: triplet {row - int(np.searchsorted(image, image[row]))}"
+            return f"{name}: triplet {row - int(np.searchsorted(image, image[row])) + 1}"
 
         scores = optional_column(source, "action_score", values, place)
         return scores if scores is None or kept is None or len(kept) != len(scores) else scores[kept]

@@ -398,7 +398,7 @@ class Reader:
             self._notes.add_unread(key, [value])
         is_single = len(reading.pairs) == 1
         for i, pair in enumerate(reading.pairs):
-            where = place if is_single else f"{place}: interaction {i}"
+            where = place if is_single else f"{place}: interaction {i + 1}"
             self._columns.add_pair(where, image, pair, number, None if is_single else i, loose=False)
 
     def _add_reply(
@@ -466,7 +466,7 @@ class Reader:
         for key in answer.reading.joined:
             self._notes.add("joined", key)
         for i, item in enumerate(answer.reading.items):
-            where = f"{place}, item {i}"
+            where = f"{place}, item {i + 1}"
             try:
                 if isinstance(item, Problem):
                     raise UnreadableError(where, item.cause, item.found, item.expected)
