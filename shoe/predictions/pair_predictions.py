@@ -154,7 +154,7 @@ def _read(source: Source, convention: Convention) -> Pairs:
         verb=np.zeros(len(pairs), np.int64),
         object=object_,
         score=np.min(detections, axis=0) if detections else np.ones(len(pairs)),
-        place=lambda row: f"pair {index[row]}",
+        place=lambda row: f"pair {index[row] + 1}",
     )
     table = to_table(rows, source, convention)
     source.notes.format = "pairs"

@@ -278,7 +278,7 @@ def _check(path: str | Path, problems: Sequence[_Problem]) -> None:
         if len(concepts) > 1:
             found = ", ".join(_JOIN.join(each) for each in concepts)
             raise InputError(path, record=where, field="positives", found=quote(found), expected="one concept")
-        for place, picture in enumerate(problem.negatives):
+        for place, picture in enumerate(problem.negatives, start=1):
             if picture.obj_class != concept[1] or picture.act_class == concept[0]:
                 raise InputError(
                     path,
@@ -294,7 +294,7 @@ def _check(path: str | Path, problems: Sequence[_Problem]) -> None:
                 raise InputError(
                     path,
                     record=f"{where}: {side}",
-                    field=f"picture {place}: {field}",
+                    field=f"picture {place + 1}: {field}",
                     found=quote([x1, y1, x2, y2]),
                     expected=f"[x1, y1, x2, y2] with x1 < x2, y1 < y2 and no coordinate beyond {_FARTHEST:,} pixels",
                 )
