@@ -32,7 +32,7 @@ def plain_array(values: Any, source: str | Path = "array", field: str | None = N
     Raises InputError, with ``source`` and ``field``, for masked values, which NumPy would read as numbers.
     """
     if np.ma.is_masked(values):
-        found, hint = pluralize(int(np.ma.count_masked(values)), "masked value"), "leave masked rows out"
+        found, hint = pluralize(int(np.ma.getmaskarray(values).sum()), "masked value"), "leave masked rows out"
         raise InputError(source, field=field, found=found, expected="values without a mask", hint=hint)
     if not all(hasattr(values, name) for name in ("detach", "cpu", "float")):
         return values

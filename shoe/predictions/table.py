@@ -301,9 +301,9 @@ def _one_verb_per_row(rows: Rows, source: Source, conventions: Conventions) -> t
     """Return rows and conventions with one row per verb of a cell that lists verbs: "kiss|pet", "['kiss', 'pet']"."""
     plain = np.ones(len(rows.verb), bool) if rows.loose is None else ~rows.loose
     parts = dict[int, list[str]]()
-    for i, verb in enumerate(rows.verbs):
-        words = re.sub(r"[\[\]'\"]", "", verb).strip() if (is_list := _LIST.fullmatch(verb)) else verb
-        if text.ALTERNATIVES not in verb and (found := split_verbs(words, "") or ([words] if is_list else [])):
+    for i, cell in enumerate(rows.verbs):
+        words = re.sub(r"[\[\]'\"]", "", cell).strip() if (is_list := _LIST.fullmatch(cell)) else cell
+        if text.ALTERNATIVES not in cell and (found := split_verbs(words, "") or ([words] if is_list else [])):
             parts[i] = found
     if not (several := plain & np.isin(rows.verb, list(parts))).any():
         return rows, conventions

@@ -50,15 +50,10 @@ def warnings(task: Task, boxes: BoxReport, numbering: Sequence[str], notes: Read
     """
     cut = task.truth.cut
     lines = [f"truth: the file has {cut}: scores are not comparable with scores on the whole split"] if cut else []
-    read = [*_bad(task), *_unscored(task), *([] if notes and notes.count("box_ids") else [*boxes.lines(), *numbering])]
+    read = [*_bad(task), *([] if notes and notes.count("box_ids") else [*boxes.lines(), *numbering])]
+    if notes is None and 0 < (count := task.predictions.unscored) < (total := len(task.predictions)):
+        read += [f"scores: no score given for {count:,} of {total:,} predictions, which rank below all others"]
     return [*read, *filter(None, [coverage(task)]), *exchanged(task), *foreign_words(task), *left_out(task), *lines]
-
-
-def _unscored(task: Task) -> list[str]:
-    table = task.predictions
-    if table.notes is not None or not 0 < table.unscored < len(table):
-        return []
-    return [f"scores: no score given for {table.unscored:,} of {len(table):,} predictions, which rank below all others"]
 
 
 _BAD = {"drop": "left out", "count": "kept: an invalid box matches nothing, an invalid score ranks last"}
@@ -173,7 +168,7 @@ def inverted(task: Task, strict: StrictResult | None, by_person: Sequence[RoleRe
     predictions of one ground truth are right, too: the one that counts depends on the scores.
     """
     table, roles = task.predictions, task.predictions.roles
-    auc = name = found = used = None
+    auc = name = found = None
     if strict is not None:
         rows, pairs = (
             ranked_rows(task, strict.options),
@@ -181,17 +176,17 @@ def inverted(task: Task, strict: StrictResult | None, by_person: Sequence[RoleRe
         )
         right = mask_of(pairs.prediction, len(table))[rows].astype(np.float64)
         auc, name, found = low_auc(task.hoi[rows], table.score[rows], right), "strict", strict.map
-    for result in by_person if strict is None and task.truth.roles is not None else ():
-        options, found, used = result.options, result.map, result
-        entries = role_entries(task, person_matches(task, task.truth.roles, [options])[options.overlap], options)
-        auc, name = low_auc(entries.category, entries.score, entries.credit), options.protocol
-        if auc is not None:
-            break
+    for result in by_person if strict is None else ():
+        if auc is None and task.truth.roles is not None:
+            options, found = result.options, result.map
+            entries = role_entries(task, person_matches(task, task.truth.roles, [options])[options.overlap], options)
+            auc, name = low_auc(entries.category, entries.score, entries.credit), options.protocol
     if auc is None:
         return []
     roles = roles and replace(roles, agent=-roles.agent, score=-roles.score)
     other = Task(replace(table, score=-table.score, roles=roles), task.truth)
-    better = strict_score(other, strict.options).map if strict else role_scores(other, [used.options])[0].map
+    chosen = [each.options for each in by_person if each.options.protocol == name]
+    better = strict_score(other, strict.options).map if strict else role_scores(other, chosen)[0].map
     return [
         f"scores: right predictions have lower scores than wrong ones (AUC {auc:.2f} instead of 0.5 or more): if low "
         f"scores are good scores in the file, replace each score by 1 - score ({name} mAP {100 * (better or 0):.2f} "

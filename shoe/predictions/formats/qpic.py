@@ -165,9 +165,7 @@ def _read_rows(
         ids = [np.clip(each, -1, len(boxes)) for each in (human, target, human - 1, human + 1)]
         own, partner, *others = (float(is_person[each].mean()) if len(each) >= _FEWEST else 0.0 for each in ids)
         if max(own, partner) < _NEARLY_ALL <= max(others):  # of exchanged subjects and objects, partners are persons
-            text = (
-                f"{own:.0%} of the subjects are labelled {_PERSON!r}, {max(others):.0%} if all IDs are shifted by one"
-            )
+            text = f"{own:.0%} of the subjects are labelled {_PERSON!r}, {max(others):.0%} under IDs shifted by one"
             source.notes.add("box_ids", first=text)
 
     place = partial(triplet_name, (images, image))

@@ -86,7 +86,7 @@ def context_fields(outer: dict[Any, Any]) -> Fields:
 
 def best_answer(answers: Sequence[Any], context: Fields) -> Answer:
     """Return the last answer that has interactions; if none has any, the answer with the highest ``rank``."""
-    contents = [Answer(raw, *read_answer(raw, context)) for raw in reversed(answers)]
+    contents = [_with_score(Answer(raw, *read_answer(raw, context)), context.score) for raw in reversed(answers)]
     readable = [answer for answer in contents if answer.reading.pairs]
     if not readable:
         return max(contents, key=lambda answer: answer.rank)
@@ -100,7 +100,7 @@ def are_parts(turns: Sequence[Sequence[Pair]]) -> bool:
     return not any((abs(a - b).max(axis=1) <= _NEAR * abs(a).max(axis=1)).all() for a, b in both)
 
 
-def with_score(answer: Answer, score: Any) -> Answer:
+def _with_score(answer: Answer, score: Any) -> Answer:
     """Return an answer whose interactions have the score of the record, or the confidences stated in the sentences."""
     pairs, items = answer.reading.pairs, answer.reading.items
     stated = [] if answer.reply.values or not isinstance(answer.raw, str) else _CONFIDENCE.findall(answer.raw)

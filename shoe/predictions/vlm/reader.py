@@ -12,14 +12,7 @@ from shoe.core.interactions import Rows
 from shoe.core.io.json import describe_value
 from shoe.predictions.notes import TWO, ReadNotes
 from shoe.predictions.source import Source
-from shoe.predictions.vlm.answers import (
-    Answer,
-    are_parts,
-    best_answer,
-    caption_interactions,
-    context_fields,
-    with_score,
-)
+from shoe.predictions.vlm.answers import Answer, are_parts, best_answer, caption_interactions, context_fields
 from shoe.predictions.vlm.box_marks import has_points
 from shoe.predictions.vlm.boxes import box_of
 from shoe.predictions.vlm.columns import Columns
@@ -423,23 +416,19 @@ class Reader:
         if verdicts or is_missing:  # without a candidate, or unclear
             self._tally.add_unread(place, Answer(wrapper.answers[-1], Reading(), Reply()), has_cut=False)
             return
-        answer = with_score(best_answer(wrapper.answers, context), context.score)
+        answer = best_answer(wrapper.answers, context)
         if not any(answer.rank[:3]) and (other_answers := open_other_keys(record, ()).answers):
             answer = max(answer, best_answer(other_answers, context), key=lambda answer: answer.rank)
         if not any((words := parse_pair_words(pair)) and words.interactions for pair in answer.reading.pairs):
             from_caption = caption_interactions(answer.raw, record)
             answer = answer._replace(reading=from_caption) if from_caption.pairs else answer
-        earlier = [each for raw in wrapper.earlier if (each := best_answer([raw], context)).reading.pairs]
-        if earlier:
+        if earlier := [each for raw in wrapper.earlier if (each := best_answer([raw], context)).reading.pairs]:
             self._earlier.append((answer, earlier, place, image, number, record, wrapper.error))
         else:
             self._add_answer(place, image, answer, number, record, wrapper.error)
 
     def _add_chats(self) -> None:
-        """Add the last turn with interactions of each chat, or all if no pair of boxes occurs in two turns.
-
-        Turns in chats on several images are examples.
-        """
+        """Add the last turn with interactions of each chat, or all about different boxes; others may be examples."""
         turns = {(str(turn.raw), image) for _, earlier, _, image, *_ in self._earlier for turn in earlier}
         images = Counter(text for text, _ in turns)
         for answer, earlier, place, image, number, record, error in self._earlier:
