@@ -22,7 +22,7 @@ _SINGULAR_PLURAL = re.compile(r"\[([^|\]]*)\|([^\]]*)\]")
 
 SENTENCES = {
     "two_scales": "scores mix two scales, so their ranking means nothing: {second:,} in 0..1, {count:,} above 1",
-    "box_ids": "box IDs of the triplets seem to be off by one, as they count from 0: {first}",
+    "box_ids": "box IDs seem to be off by one: they should count from 0, but no triplet of any image has the box 0",
     "bad_fit": "boxes: of {count:,} prediction[|s] with an invalid box, {first}",
     "refused": "{of_replies} [refuses|refuse] to answer, which counts as no prediction: {quoted}",
     "numbered": "image numbers were read as the numbers in the file names: {first}",

@@ -55,7 +55,7 @@ def essential_notes(report: Report, evidence: Evidence) -> list[str]:
         tau = report.semantic.options.tau
         lines.append(f"unmatched predictions: not measured: no prediction is confident (tau = {tau:g})")
     # The second line of the report gives the number of labels.
-    return [*lines, *(line for line in report.doubts if line != report.unlabelled_words)]
+    return [*lines, *(line for line in report.doubts if not line.startswith("words "))]
 
 
 def detail_notes(report: Report, evidence: Evidence) -> list[str]:

@@ -381,14 +381,9 @@ class Report:
             if any(result.ties_matter for result in self.strict_results):
                 equal.append("strict mAP depends on their order in the file")
             lines += [f"scores     all predictions have the same score: {', and '.join(equal)}"] if equal else []
-        return [*lines, *filter(None, [self.unlabelled_words])]
-
-    @property
-    def unlabelled_words(self) -> str:
-        """Line with the number of predicted words that are no labels of the dataset; "" if all are labels."""
         known, count = self.task.labelled_words
         unknown = f"{count - known:,} of {pluralize(count, 'predicted word')}"
-        return f"words      {unknown} are no labels of the dataset" if known < count else ""
+        return [*lines, *([f"words      {unknown} are no labels of the dataset"] if known < count else [])]
 
     @property
     def remarks(self) -> list[str]:

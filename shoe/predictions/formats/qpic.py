@@ -32,7 +32,7 @@ from shoe.predictions.record_fields import image_names, labels_of, optional_colu
 from shoe.predictions.roles import stated_entries, without_roles
 from shoe.predictions.source import Source, collection_paused, open_source
 
-_FEWEST, _NEARLY_ALL = 16, 0.95
+_FEWEST = 16
 _HOIS, _LIST, _PERSON = "hoi_prediction", "preds", "person"
 B = TypeVar("B")
 N = TypeVar("N")
@@ -152,7 +152,7 @@ def _read_rows(
     check_boxes(path, (images, image), "subject_id", human, counts)
     check_boxes(path, (images, image), "object_id", target, counts, (target < -by_person) | (target >= counts[image]))
     if len(records) >= _FEWEST and len(human) and min(human.min(), target[target >= 0].min(initial=1)) > 0:
-        source.notes.add("box_ids", first="no triplet of any image has the box 0")
+        source.notes.add("box_ids")
     human += start
     target = np.where(target < 0, -1, target + start)
     objects = np.zeros(0, np.int64)
@@ -161,12 +161,6 @@ def _read_rows(
         no_object = len(dataset.objects) if by_person and not first else None
         name = partial(box_name, images, counts)
         objects = labels_of_ids(source, OBJECTS, category, object_numbering, "category_id", name, no_object)
-        is_person = np.append(objects == (*dataset.objects, _PERSON).index(_PERSON), False)
-        ids = [np.clip(each, -1, len(boxes)) for each in (human, target, human - 1, human + 1)]
-        own, partner, *others = (float(is_person[each].mean()) if len(each) >= _FEWEST else 0.0 for each in ids)
-        if max(own, partner) < _NEARLY_ALL <= max(others):  # of exchanged subjects and objects, partners are persons
-            text = f"{own:.0%} of the subjects are labelled {_PERSON!r}, {max(others):.0%} under IDs shifted by one"
-            source.notes.add("box_ids", first=text)
 
     place = partial(triplet_name, (images, image))
 

@@ -161,10 +161,7 @@ def recognise(source: Source) -> Format:
 
 
 def unwrapped(source: Source) -> Format | None:
-    """Replace a document like {"results": [...]} or {image: record} by its records, and return their format, if any.
-
-    Free text is not unwrapped, because its reader does so.
-    """
+    """Replace a document like {"results": [...]} or {image: record} by its records, and return their format, if any."""
     if source.kind != "document" or not isinstance(document := source.document, dict):
         return None
     found = [value for value in document.values() if isinstance(value, list) and value and isinstance(value[0], dict)]
