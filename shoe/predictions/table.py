@@ -18,7 +18,7 @@ from shoe.predictions.boxes.check import BoxReport, check_box_convention
 from shoe.predictions.boxes.conventions import Convention, Conventions, are_valid, valid_conventions
 from shoe.predictions.roles import with_stated_roles
 from shoe.predictions.source import Sizes, Source
-from shoe.predictions.vlm.words import split_verbs
+from shoe.predictions.vlm.words import split_verbs, without_brackets
 
 # Conversions of scores outside 0..1, e.g. logits and log-probabilities. Each keeps the order of the scores (a sigmoid
 # up to float precision), so strict metrics do not change. Metrics with a score threshold depend on the conversion.
@@ -294,16 +294,13 @@ def _without_denied(rows: Rows, source: Source, conventions: Conventions) -> tup
     return (rows, conventions) if keep.all() else (_select_rows(rows, keep), conventions.select(keep))
 
 
-_LIST = re.compile(r"""\[\s*(['"]).*\1\s*\]""")  # a Python list as text, as pandas writes it to CSV
-
-
 def _one_verb_per_row(rows: Rows, source: Source, conventions: Conventions) -> tuple[Rows, Conventions]:
     """Return rows and conventions with one row per verb of a cell that lists verbs: "kiss|pet", "['kiss', 'pet']"."""
     plain = np.ones(len(rows.verb), bool) if rows.loose is None else ~rows.loose
     parts = dict[int, list[str]]()
     for i, cell in enumerate(rows.verbs):
-        words = re.sub(r"[\[\]'\"]", "", cell).strip() if (is_list := _LIST.fullmatch(cell)) else cell
-        if text.ALTERNATIVES not in cell and (found := split_verbs(words, "") or ([words] if is_list else [])):
+        words = without_brackets(cell)
+        if text.ALTERNATIVES not in cell and (found := split_verbs(words, "") or [words] * (words != cell)):
             parts[i] = found
     if not (several := plain & np.isin(rows.verb, list(parts))).any():
         return rows, conventions

@@ -12,6 +12,7 @@ from shoe.predictions.vlm.parsed_reply import Pair
 from shoe.predictions.vlm.verdicts import split_verdict
 
 _LONGEST_VERB = 3
+_LIST = re.compile(r"""\[\s*(['"]).*\1\s*\]""")
 _JOINED = re.compile(r"[,;/&+|\n]|\band\b")
 _ARROW, _TRIPLET = re.compile(r"\s*(?:-+>?|→|\||\s/\s)\s*"), 3  # as in "person-riding-horse"
 _FUNCTION_WORDS = text.DETERMINERS | text.AUXILIARIES | text.NEGATIONS | text.CONJUNCTIONS
@@ -59,7 +60,7 @@ class _ParsedWords(NamedTuple):
 def parse_pair_words(pair: Pair) -> Words | None:
     """Parse the words of a pair into interactions; None if the pair has no words."""
     (phrase, *said), (target, *of_target) = split_verdict(pair.phrase), split_verdict(pair.target)
-    judged = [(verb.score, *split_verdict(verb.text)) for verb in pair.verbs]
+    judged = [(verb.score, *split_verdict(without_brackets(verb.text))) for verb in pair.verbs]
     confirmed = [(words, score) for score, words, verdict in judged if words and verdict is not False]
     denied = len([verdict for *_, verdict in judged if verdict is False])
     if False in (*said, *of_target) or (denied and not confirmed):
@@ -202,6 +203,15 @@ def _is_verb_alone(verb: str, target: str) -> bool:
         return False
     is_verb = _PARTICLES.issuperset(words[1:]) and words[0] not in _NOT_VERBS and can_be_verb(words[0])
     return not any(map(is_person, words[1:] if is_verb else words))  # "peers into" is a verb, "man on" names a person
+
+
+def without_brackets(cell: str) -> str:
+    """Return the words of a Python list as text, as pandas writes it: "kiss, pet" for "['kiss', 'pet']"; else the text.
+
+    >>> without_brackets("['kiss', 'pet']"), without_brackets("kiss")
+    ('kiss, pet', 'kiss')
+    """
+    return re.sub(r"[\[\]'\"]", "", cell).strip() if _LIST.fullmatch(cell) else cell
 
 
 def split_verbs(verb: str, target: str) -> list[str]:
