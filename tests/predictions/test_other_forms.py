@@ -50,7 +50,8 @@ def test_a_cell_with_several_verbs_is_one_triplet_per_verb(tmp_path: Path, cell:
         written(path, [({"image": "a.jpg", **ITEM} if form == "vlm" else FLAT) | {"verb": cell}] * 2)
     table, notes = read_predictions_with_notes(path)
     assert words(table)[:2] == [("kiss", "horse"), ("pet", "horse")]
-    assert notes.count("several_verbs") == (1 if form == "csv" else 2)
+    # The parser of replies reads a list as text, without a note.
+    assert notes.count("several_verbs") == (1 if form == "csv" else 0 if form == "vlm" and cell[0] == "[" else 2)
 
 
 def test_alternatives_and_labels_stay_one_verb(tmp_path: Path) -> None:
@@ -196,7 +197,7 @@ def test_words_that_are_no_labels_are_counted_in_python() -> None:
     table = read_predictions(DETECTOR)
     assert not any("no labels" in line for line in shoe.score(table, TRUTH).doubts)
     table = replace(
-        table, verbs=tuple("straddle" if i == table.verb[0] else verb for i, verb in enumerate(table.verbs))
+        table, verbs=tuple("befriend" if i == table.verb[0] else verb for i, verb in enumerate(table.verbs))
     )
     count = len({*table.verb}) + len({*table.object})
     assert f"words      1 of {count} predicted words are no labels of the dataset" in shoe.score(table, TRUTH).doubts
