@@ -121,7 +121,7 @@ class HoiMetric(TorchMetric):  # type: ignore[misc]
         """
         for each in predictions:
             check_kind("predictions", each, Mapping, '[{"image": NAME, "human_boxes": ..., ...}]')
-            missing = next((name for name in ("image", *_COLUMNS) if name not in each), None)
+            missing = next((name for name in ("image", *_COLUMNS) if each.get(name) is None), None)
             if missing is not None:
                 raise OptionError(f"predictions: found {quote(list(each))}, expected also the key {missing}")
             image, name = self._image_of(each["image"])

@@ -78,6 +78,8 @@ def test_what_is_no_image_is_refused_in_one_line() -> None:
     metric, one = metric_of(truth, table), mappings(table)[0]
     with pytest.raises(shoe.OptionError, match="expected also the key score"):
         metric.update([{name: of for name, of in one.items() if name != "score"}])
+    with pytest.raises(shoe.OptionError, match="expected also the key score"):
+        metric.update([one | {"score": None}])
     with pytest.raises(shoe.InputError, match="human_boxes"):
         metric.update([one | {"human_boxes": one["human_boxes"][:, :3]}])
     for image in (None, ["a.jpg", "b.jpg"], torch.tensor([1, 2])):

@@ -73,7 +73,7 @@ class Card:
 
 def read_card(path: Path) -> Card:
     """Read the card of a dataset from its file ``card.json``."""
-    return read_typed(path, path.read_bytes(), Card, lambda _document, number, _record: f"file {number}")
+    return read_typed(path, path.read_bytes(), Card, lambda _document, number, _record: f"file {number + 1}")
 
 
 @dataclass(frozen=True, slots=True)

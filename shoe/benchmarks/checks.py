@@ -23,9 +23,9 @@ PlaceOf = tuple[Sequence[str], Indices]
 
 
 def triplet_name(place_of: PlaceOf, row: int) -> str:
-    """Return a name of triplet ``row`` for messages: 'image "a.jpg": triplet 0' for the first triplet of the image."""
+    """Return a name of triplet ``row`` for messages: 'image "a.jpg": triplet 1' for the first triplet of the image."""
     images, image = place_of
-    return f"image {quote(images[image[row]])}: triplet {row - int(np.searchsorted(image, image[row]))}"
+    return f"image {quote(images[image[row]])}: triplet {row - int(np.searchsorted(image, image[row])) + 1}"
 
 
 def named_images(path: str | Path, name: Callable[[object], str], values: Iterable[object]) -> list[str]:
@@ -36,16 +36,16 @@ def named_images(path: str | Path, name: Callable[[object], str], values: Iterab
             names.append(name(value))
         except ValueError:
             found, expected = describe_value(value), "the name or number of an image"
-            raise InputError(path, record=f"image {number}", found=found, expected=expected) from None
+            raise InputError(path, record=f"image {number + 1}", found=found, expected=expected) from None
     return names
 
 
 def named_record(kind: str = "image", key: str = "file_name") -> Callable[[object, int, Any], str]:
-    """Return a callback that names a JSON record in messages: "KIND TEXT" with the text at ``key``, or "KIND INDEX"."""
+    """Return a callback that names a JSON record in messages: "KIND TEXT" with the text at ``key``, else its number."""
 
     def name(_document: object, number: int, record: Any) -> str:
         text = record.get(key) if isinstance(record, dict) else None
-        return f"{kind} {quote(text) if isinstance(text, str) else number}"
+        return f"{kind} {quote(text) if isinstance(text, str) else number + 1}"
 
     return name
 
@@ -84,20 +84,21 @@ def check_boxes(
     """
     limit = counts[place_of[1]]
     if (row := first_true((index < 0) | (index >= limit) if wrong is None else wrong)) is not None:
+        hint = "perhaps the file counts boxes from 1" if index[row] == limit[row] else None
         raise InputError(
             path,
             record=triplet_name(place_of, row),
             field=field,
             found=str(index[row]),
             expected=f"the index of one of the image's {limit[row]} boxes, from 0",
-            hint="only V-COCO has triplets without object" if index[row] == -1 and field == "object_id" else None,
+            hint="only V-COCO has triplets without object" if index[row] == -1 and field == "object_id" else hint,
         )
 
 
 def box_name(images: Sequence[str], counts: Indices, box: int) -> str:
-    """Return a name such as 'image "a.jpg": box 0' for messages; ``box`` is an index into the boxes of all images."""
+    """Return a name such as 'image "a.jpg": box 1' for messages; ``box`` is an index into the boxes of all images."""
     image = int(np.searchsorted(np.cumsum(counts), box, side="right"))
-    return f"image {quote(images[image])}: box {box - int(counts[:image].sum())}"
+    return f"image {quote(images[image])}: box {box - int(counts[:image].sum()) + 1}"
 
 
 def objects_of(

@@ -51,7 +51,7 @@ class InputError(ShoeError):
         self.source, self.record, self.field = str(source), record, field
         where = [self.source]
         if record is not None:
-            where.append(f"record {record}" if isinstance(record, int) else record)
+            where.append(f"record {record + 1}" if isinstance(record, int) else record)
         if field is not None:
             where.append(field)
         message = f"{': '.join(where)}: found {found}, expected {expected}"

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from shoe.core.arrays import Floats, Indices, Ints, Mask, first_true
 from shoe.core.boxes import Coordinates
-from shoe.core.errors import InputError, quote, unknown_name
+from shoe.core.errors import InputError, pluralize, quote, unknown_name
 from shoe.core.roles import RolePredictions, RoleTruth
 
 # Validation of columns. All functions raise InputError for the first invalid row. In its message, ``source`` is the
@@ -26,8 +26,14 @@ from shoe.core.roles import RolePredictions, RoleTruth
 _LARGEST = 1e9  # larger than any image, and small enough that areas and their sums are precise
 
 
-def plain_array(values: Any) -> Any:
-    """Return a torch tensor in a form that NumPy reads (CPU, no graph, no bfloat16); other values are unchanged."""
+def plain_array(values: Any, source: str | Path = "array", field: str | None = None) -> Any:
+    """Return a torch tensor in a form that NumPy reads (CPU, no graph, no bfloat16); other values are unchanged.
+
+    Raises InputError, with ``source`` and ``field``, for masked values, which NumPy would read as numbers.
+    """
+    if np.ma.is_masked(values):
+        found, hint = pluralize(int(np.ma.getmaskarray(values).sum()), "masked value"), "leave masked rows out"
+        raise InputError(source, field=field, found=found, expected="values without a mask", hint=hint)
     if not all(hasattr(values, name) for name in ("detach", "cpu", "float")):
         return values
     values = values.detach().cpu()
@@ -62,7 +68,7 @@ def check_integers(
 
     If ``rows`` is given, the array must have this length. ``name`` returns the name of a row for the message.
     """
-    array = np.asarray(plain_array(values))
+    array = np.asarray(plain_array(values, source, field))
     if array.size and array.dtype.kind not in "iu":
         raise InputError(source, field=field, found=f"values of type {array.dtype}", expected="whole numbers")
     column = array.reshape(-1) if array.size else np.zeros(0, np.int64)
@@ -81,7 +87,7 @@ def check_numbers(source: str | Path, field: str, values: ArrayLike, shape: tupl
     If the shape has 0 rows, an empty array of any shape is valid.
     """
     try:
-        array = np.asarray(plain_array(values))
+        array = np.asarray(plain_array(values, source, field))
     except ValueError:
         raise InputError(source, field=field, found="rows of different lengths", expected=f"shape {shape}") from None
     if array.size and array.dtype.kind not in "iuf":
@@ -185,6 +191,8 @@ class Interactions:
         notes: notes of the file reader, for reports; not compared by :meth:`equals`.
         bad: {rule: number of bad predictions to which it was applied}, with a rule of :data:`BAD_BOXES`; {} for
             "refuse". Not compared by :meth:`equals`.
+        unscored: number of triplets without a score, if the table was made without scores or joined from such tables;
+            :meth:`select` does not change it. Not compared by :meth:`equals`.
     """
 
     images: tuple[str, ...]
@@ -201,6 +209,7 @@ class Interactions:
     notes: Any = None
     roles: RolePredictions | None = None
     bad: dict[str, int] = dataclass_field(default_factory=dict)
+    unscored: int = 0
 
     def __repr__(self) -> str:
         words = f"{len(self.verbs):,} verbs, {len(self.objects):,} objects"
@@ -282,7 +291,7 @@ class Interactions:
         n = len(image_of)
 
         def name(row: int) -> str:
-            return f"record {row} ({quote(images[image_of[row]])})"
+            return f"record {row + 1} ({quote(images[image_of[row]])})"
 
         kinds = check_integers(source, "coordinates", coordinates, len(Coordinates)).astype(np.uint8, copy=False)
         if len(kinds) not in (1, m):
@@ -300,6 +309,7 @@ class Interactions:
             score=np.ones(n) if score is None else check_numbers(source, "score", score, (n,)),
             verbs=tuple(verbs),
             objects=tuple(objects),
+            unscored=n if score is None else 0,
         )
         pixels = kinds != Coordinates.CONTINUOUS
         in_pixels = pixels[image_of] if len(kinds) == m and pixels.any() else pixels[:1]
@@ -345,8 +355,8 @@ class Interactions:
         )
 
     def equals(self, other: Interactions) -> bool:
-        """Return whether two tables have exactly equal values, apart from ``notes``, ``roles`` and ``bad``."""
-        fields = self.__dataclass_fields__.keys() - {"notes", "roles", "bad"}
+        """Return whether two tables have exactly equal values, except ``notes``, ``roles``, ``bad``, ``unscored``."""
+        fields = self.__dataclass_fields__.keys() - {"notes", "roles", "bad", "unscored"}
         return all(
             np.array_equal(a, b) if isinstance(a, np.ndarray) else a == b
             for a, b in ((getattr(self, name), getattr(other, name)) for name in fields)
@@ -357,7 +367,7 @@ def concatenate(parts: Sequence[Interactions]) -> Interactions:
     """Return one table with the triplets of all ``parts``.
 
     Images and words are in the order of first appearance, the triplets of an image in the order of the parts. Notes are
-    merged.
+    merged. If some parts have scores, the triplets of parts without scores rank below all others, as in files.
 
     Raises:
         InputError: if two parts have different sizes or coordinates for the same image, or if only some of the parts
@@ -382,6 +392,10 @@ def concatenate(parts: Sequence[Interactions]) -> Interactions:
     def joined(arrays: list[NDArray[np.generic]]) -> ArrayLike:
         return np.concatenate(arrays) if arrays else []
 
+    unscored = [part.unscored > 0 and bool((part.score == 1).all()) for part in parts]
+    lowest = min((p.score.min(initial=np.inf) for p, no in zip(parts, unscored, strict=True) if not no), default=np.inf)
+    below = lowest - abs(lowest) / 2 if any(unscored) and np.isfinite(lowest) else 1.0
+    scores = [np.full(len(p), below) if no else p.score for p, no in zip(parts, unscored, strict=True)]
     notes = list({id(part.notes): part.notes for part in parts if part.notes is not None}.values())
     table = Interactions.from_columns(
         images=list(images),
@@ -390,13 +404,14 @@ def concatenate(parts: Sequence[Interactions]) -> Interactions:
         object_boxes=joined([part.object_boxes for part in parts]),
         verb=joined([_renumbered(part.verbs, verbs)[part.verb] for part in parts]),
         object=joined([_renumbered(part.objects, objects)[part.object] for part in parts]),
-        score=joined([part.score for part in parts]),
+        score=joined(scores),
         sizes=sizes,
         coordinates=coordinates,
         verbs=list(verbs),
         objects=list(objects),
         source="concatenate",
     )
+    table = replace(table, unscored=sum(len(part) for part, no in zip(parts, unscored, strict=True) if no))
     for rule in {rule for part in parts for rule in part.bad}:
         table.bad[rule] = sum(part.bad.get(rule, 0) for part in parts)
     by_person = [part.roles for part in parts if part.roles is not None]

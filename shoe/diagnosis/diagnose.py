@@ -203,7 +203,7 @@ class Diagnosis(ErrorAnalysis, PairResults):
         applied = self.read.conventions_of(len(self.table)) if self.read else "xyxy"
         urgent = self.read.urgent() if self.read else []
         boxes = check_box_convention(self.table, self.task.truth.interactions, applied)
-        return *urgent, *warnings(self.task, boxes, check_numbering(self.table, self.task.truth, self.read))
+        return *urgent, *warnings(self.task, boxes, check_numbering(self.table, self.task.truth, self.read), self.read)
 
     @cached_property
     def notes(self) -> tuple[str, ...]:

@@ -84,7 +84,7 @@ def read_names(path: str | Path, benchmark: Benchmark) -> Names:
     path = Path(path)
     data = read_bytes(path)
     if data.lstrip()[:1] in (b"{", b"["):
-        coco = read_typed(path, data, _Coco, lambda _document, number, _record: f"item {number}")
+        coco = read_typed(path, data, _Coco, lambda _document, number, _record: f"item {number + 1}")
         ids = {int(category.id): category.name for category in coco.categories}
         return Names(ids, tuple(ids.values()), path.name, images_of(coco.images))
     try:
@@ -230,10 +230,10 @@ def _boxes(
     data = read_bytes(path)
     start, coco = data.lstrip()[:1], {"file": path.name, "format": "coco"}
     if start == b"[":
-        results = read_typed(path, data, list[_Result], lambda _document, number, _record: f"result {number}")
+        results = read_typed(path, data, list[_Result], lambda _document, number, _record: f"result {number + 1}")
         return _coco(path, results, names, pictures), coco, ()
     if start == b"{" and _is_dataset(data):
-        dataset = read_typed(path, data, _Dataset, lambda _document, number, _record: f"item {number}")
+        dataset = read_typed(path, data, _Dataset, lambda _document, number, _record: f"item {number + 1}")
         ids = {int(category.id): category.name for category in dataset.categories}
         names = replace(names, categories=ids, images=images_of(dataset.images), whose=path.name)
         return _coco(path, dataset.annotations, names, pictures), coco, ()
@@ -244,7 +244,9 @@ def _boxes(
     for record in records:
         check_same(path, record, known.get(record.image))
     boxes = (
-        FileBox(record.image, f"image {quote(record.image)}: detection {number}", *msgspec.structs.astuple(detection))
+        FileBox(
+            record.image, f"image {quote(record.image)}: detection {number + 1}", *msgspec.structs.astuple(detection)
+        )
         for record in records
         for number, detection in enumerate(record.detections)
     )
@@ -303,7 +305,7 @@ def _coco(path: Path, results: Iterable[_Result], names: Names, pictures: Sequen
             number = int(match[1])
             of_number[number] = None if number in of_number else picture.name
     for index, result in enumerate(results):
-        place, category, image = f"result {index}", int(result.category_id), result.image_id
+        place, category, image = f"result {index + 1}", int(result.category_id), result.image_id
         if category not in names.categories:
             expected = f"a category ID of {names.whose}"
             hint = "if IDs are indices from 0, add --labels FILE with the class names" if category == 0 else None

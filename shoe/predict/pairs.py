@@ -246,7 +246,7 @@ def read_paired(path: str | Path, pictures: Sequence[Picture], names: Names, ben
         image = Detected(image=name, digest=record.digest, width=record.width, height=record.height, detections=())
         check_same(path, image, picture)
         for i, pair in enumerate(record.box_pairs):
-            place = f"image {quote(name)}: pair {i}"
+            place = f"image {quote(name)}: pair {i + 1}"
             human, thing = (inside(path, place, box, picture) for box in (pair.h_box, pair.o_box))
             if pair.o_label not in object_of:
                 object_of[pair.o_label] = _object(path, place, pair.o_label, names, benchmark)

@@ -21,6 +21,7 @@ from shoe.predictions.formats.registry import (
     recognise,
     refuse_others,
     suggest_names,
+    unwrapped,
     writable_format,
     zero_based,
 )
@@ -137,6 +138,8 @@ def read_predictions_with_notes(
             return table, notes
         if format == NATIVE:
             raise InputError(path, found=found, expected="a native table (.npz)")
+        if chosen is not None and source.kind == "document" and not chosen.fits(source):
+            unwrapped(source)
         chosen = chosen or recognise(source)
         if source.kind not in chosen.kinds:
             raise InputError(path, found=found, expected=f"a file in the format {chosen.name}")

@@ -22,6 +22,7 @@ _SINGULAR_PLURAL = re.compile(r"\[([^|\]]*)\|([^\]]*)\]")
 
 SENTENCES = {
     "two_scales": "scores mix two scales, so their ranking means nothing: {second:,} in 0..1, {count:,} above 1",
+    "box_ids": "box IDs seem to be off by one: they should count from 0, but no triplet of any image has the box 0",
     "bad_fit": "boxes: of {count:,} prediction[|s] with an invalid box, {first}",
     "refused": "{of_replies} [refuses|refuse] to answer, which counts as no prediction: {quoted}",
     "numbered": "image numbers were read as the numbers in the file names: {first}",
@@ -37,6 +38,7 @@ SENTENCES = {
     "numeric_words": "{count:,} word[|s] [is a number, which matches|are numbers, which match] no label: "
     "{examples:some}",
     "roles": "{count:,} verb[|s] [states|state] a role ({examples:some}): read as the action with this role",
+    "several_verbs": "{count:,} row[|s] [lists|list] several verbs ({examples:some}): read as one triplet per verb",
     "fixed": "{of_replies} [was|were] not clean JSON: complete items were read",
     "left_out": "{count:,} item[|s] left out ({examples:causes}); first: {first}",
     "flat_boxes": "{count:,} item[|s] left out because a box has no area; first: {first}",
@@ -45,11 +47,16 @@ SENTENCES = {
     "unread": "{of_replies} [contains|contain] no interaction that can be read{details}",
     "failed": "{of_records} [contains|contain] an error instead of an answer: {examples:quoted}",
     "none": "{of_replies} [says|say] that there is no interaction{details}",
+    "unanswered": "{count:,} sample[|s] without an answer in this unfinished log [is|are] left out",
     "cut_off": "{of_replies} [was|were] cut off at the length limit",
     "several_answers": "{of_records} [contains|contain] several answers: the first choice was read, else the last "
     "answer with interactions",
     "earlier_turns": "{of_replies} [has|have] other interactions in earlier turns of the chat: only the last turn with "
     "interactions was read",
+    "joined_files": "the predictions of {count:,} of {images} are in two parts of the file: does the file join two "
+    "models or runs?",
+    "joined_turns": "{of_replies} [is|are] chats whose turns are about different boxes: the interactions of all turns "
+    "were joined",
     "joined": "predictions under several keys were joined: {examples:quoted}; delete lists that are no predictions",
     "drafts": "{of_replies} [contains|contain] several lists or drafts: the last was read",
     "reversed": "all boxes start with their lower right corner: read as x1, y1, x2, y2",
@@ -344,8 +351,8 @@ class ReadNotes:
         return details
 
     def urgent(self) -> list[str]:
-        """Return the sentences of notes on problems that distort all metrics, such as two score scales; may be []."""
-        codes = ["two_scales", "bad_fit", *["unparsed"] * (2 * self.count("unparsed") > self.triplets)]
+        """Return notes on problems that distort all metrics: two score scales, invalid boxes, unread text or turns."""
+        codes = ["two_scales", "box_ids", "bad_fit", *["unparsed"] * (2 * self.count("unparsed") > self.triplets)]
         codes += ["earlier_turns"] + ["left_out"] * (self.count("left_out") > self.triplets)
         return [line for line in map(self.sentence, codes) if line]
 

@@ -77,8 +77,9 @@ def numberings(dataset: Benchmark, part: str) -> Mapping[str, Numbering]:
     """Return all known numberings of the objects, verbs or interactions of a dataset by name, the dataset's own first.
 
     A name consists of an order of the labels and the ID of the first label: "alphabetical-0", or "alphabetical-minus-1"
-    if the first ID is -1. The order "actions" is the dataset's order of verbs without no_interaction. "coco-ids" are
-    COCO's category IDs, "coco-ids-plus-1" and "coco-ids-minus-1" the IDs one higher and one lower.
+    if the first ID is -1. The order "actions" is the dataset's order of verbs without no_interaction, or of actions
+    without their roles. "coco-ids" are COCO's category IDs, "coco-ids-plus-1" and "coco-ids-minus-1" the IDs one higher
+    and one lower.
     """
     classes, names, own = dataset.classes, labels(dataset, part), own_name(dataset, part)
     by_role = part == VERBS and len(dataset.actions) > 0
@@ -92,11 +93,13 @@ def numberings(dataset: Benchmark, part: str) -> Mapping[str, Numbering]:
         known[CLASS_LIST] = np.array(list(dict.fromkeys(listed.tolist())), np.int64)
     if part == VERBS and any(no_action := [text.says_no_interaction(text.tokens(name)) for name in names]):
         known[ACTIONS] = known[own][~np.array(no_action)[known[own]]]
+    if by_role:
+        known[ACTIONS] = np.unique([action for action, _ in dataset.actions.by_verb_id], return_index=True)[1]
     found = {}
     for order, label in known.items():
         shown = {ALPHABETICAL: "alphabetical order", CLASS_LIST: "the order of the class list"}.get(order)
         shown = shown or f"{dataset.object_numbers if part == OBJECTS else dataset.name}'s order"
-        shown += " without no_interaction" if order == ACTIONS else ""
+        shown += f" without {'roles' if by_role else 'no_interaction'}" if order == ACTIONS else ""
         for name, first in (("0", 0), ("1", 1), ("2", 2), ("minus-1", -1)):
             about = f"{first} to {len(label) - 1 + first}, {part} in {shown}"
             found[f"{order}-{name}"] = Numbering(label, about, first)

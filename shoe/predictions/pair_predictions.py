@@ -127,7 +127,7 @@ def _read(source: Source, convention: Convention) -> Pairs:
     image, index = np.repeat(np.arange(len(records)), counts), index_in_group(counts)
 
     def place(row: int) -> str:
-        return f"image {quote(images[image[row]])}: pair {index[row]}"
+        return f"image {quote(images[image[row]])}: pair {index[row] + 1}"
 
     def refuse(row: int, field: str, found: str, expected: str, hint: str | None = None) -> NoReturn:
         raise InputError(source.path, record=place(row), field=field, found=found, expected=expected, hint=hint)
@@ -154,7 +154,7 @@ def _read(source: Source, convention: Convention) -> Pairs:
         verb=np.zeros(len(pairs), np.int64),
         object=object_,
         score=np.min(detections, axis=0) if detections else np.ones(len(pairs)),
-        place=lambda row: f"pair {index[row]}",
+        place=lambda row: f"pair {index[row] + 1}",
     )
     table = to_table(rows, source, convention)
     source.notes.format = "pairs"

@@ -34,7 +34,7 @@ def hoi_classes_of(table: Interactions, classes: HoiClasses, path: str | Path, n
     if (row := first_true(hoi < 0)) is not None:
         found = f"{quote(classes.verbs[verb[row]])} with {quote(classes.objects[object_[row]])}"
         expected = f"one of the {len(classes)} classes of {classes.name}; the format {name} has no other classes"
-        raise InputError(path, record=f"triplet {row}", found=found, expected=expected)
+        raise InputError(path, record=f"triplet {row + 1}", found=found, expected=expected)
     return hoi
 
 
@@ -49,7 +49,7 @@ def _labels(
     from shoe.lexicon.resolve import match_labels
 
     limit, match = f"; the format {name} has no other {part}s", partial(match_labels, labels=labels, part=part)
-    return labels_of_words(path, part, index, words, labels, "triplet {}".format, limit, match)
+    return labels_of_words(path, part, index, words, labels, lambda row: f"triplet {row + 1}", limit, match)
 
 
 def image_names(

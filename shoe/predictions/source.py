@@ -194,7 +194,7 @@ class Source:
                     return f"image {quote(self.benchmark.image_name(record[key]))}"
                 except ValueError:
                     break
-        return f"line {self.lines[number]}" if self.lines else f"record {number}"
+        return f"line {self.lines[number]}" if self.lines else f"record {number + 1}"
 
 
 def open_source(path: str | Path, benchmark: Benchmark, sizes: Sizes | None = None) -> Source:
@@ -211,7 +211,8 @@ def open_source(path: str | Path, benchmark: Benchmark, sizes: Sizes | None = No
         source.document, source.lines = read_xlsx(path, data)
         return source
     if JSON_LOG.match(source.data) or (is_zip and (source.path.suffix == ".eval" or LOG_START in source.members)):
-        source.document = read_log(source.path, source.data)
+        source.document, unanswered = read_log(source.path, source.data)
+        source.notes.add("unanswered", count=unanswered)
         return source
     if is_zip:
         _refuse_other_zip(source)

@@ -18,6 +18,7 @@ from shoe.predictions.boxes.check import BoxReport, check_box_convention
 from shoe.predictions.boxes.conventions import Convention, Conventions, are_valid, valid_conventions
 from shoe.predictions.roles import with_stated_roles
 from shoe.predictions.source import Sizes, Source
+from shoe.predictions.vlm.words import split_verbs, without_brackets
 
 # Conversions of scores outside 0..1, e.g. logits and log-probabilities. Each keeps the order of the scores (a sigmoid
 # up to float precision), so strict metrics do not change. Metrics with a score threshold depend on the conversion.
@@ -116,7 +117,7 @@ def _refuse_invalid(rows: Rows, source: Source, conventions: Conventions) -> Non
 
 def triplet_place(rows: Rows, row: int) -> str:
     """Return the name of a triplet for messages: its record (else its row number), and its image."""
-    record = f"triplet {row}" if rows.place is None else rows.place(row)
+    record = f"triplet {row + 1}" if rows.place is None else rows.place(row)
     return f"{record} (image {quote(rows.images[rows.image[row]])})"
 
 
@@ -232,6 +233,7 @@ def to_table(rows: Rows, source: Source, usual: Convention, named: str | None = 
     rows = _in_pixels(rows, source, conventions)
     bad, rows, conventions = _without_bad(rows, source, conventions)
     rows, conventions = _without_flat_boxes(rows, source, conventions)
+    rows, conventions = _one_verb_per_row(rows, source, conventions)
     rows, absent = _with_scores(rows, source)
     verbs, verb = _clip_words(rows.verbs, rows.verb, source)
     objects, object_ = _clip_words(rows.objects, rows.object, source)
@@ -243,14 +245,24 @@ def to_table(rows: Rows, source: Source, usual: Convention, named: str | None = 
         if error.field != "images":  # the checks of boxes need distinct images
             _refuse_invalid(rows, source, conventions)
         raise
+    notes.add("joined_files", count=_count_split_images(rows.image), second=len(rows.images))
     order = np.argsort(rows.image, kind="stable")
-    table = replace(_in_one_scale(table, notes.scores_as, absent[order]), bad=bad)
+    unscored = len(table) if absent.all() else 0
+    table = replace(_in_one_scale(table, notes.scores_as, absent[order]), bad=bad, unscored=unscored)
     if source.benchmark.role_protocols:
         table = with_stated_roles(table, source.benchmark, notes)
     notes.conventions = conventions.select(order)
     notes.triplets_by_convention = conventions.counts(len(table))
     notes.boxes, notes.images, notes.triplets = "; ".join(notes.triplets_by_convention), len(table.images), len(table)
     return table
+
+
+def _count_split_images(image: Indices) -> int:
+    """Return the number of images whose rows are in two groups, given the (n,) image of each row; 0 unless most are."""
+    starts = image[np.flatnonzero(np.diff(image, prepend=-1))]
+    groups = np.bincount(starts)
+    split = int((groups == _TIMES).sum())
+    return split if split >= max(_ENOUGH, 0.8 * len(groups)) and len(image) > 2 * len(starts) else 0
 
 
 def _sizes(rows: Rows, known: Sizes | None) -> Floats:
@@ -279,6 +291,24 @@ def _without_denied(rows: Rows, source: Source, conventions: Conventions) -> tup
         rows = replace(rows, verbs=verbs, verb=verb[rows.verb])
     source.notes.add("denied", count=int((~keep).sum()))
     return (rows, conventions) if keep.all() else (_select_rows(rows, keep), conventions.select(keep))
+
+
+def _one_verb_per_row(rows: Rows, source: Source, conventions: Conventions) -> tuple[Rows, Conventions]:
+    """Return rows and conventions with one row per verb of a cell that lists verbs: "kiss|pet", "['kiss', 'pet']"."""
+    plain = np.ones(len(rows.verb), bool) if rows.loose is None else ~rows.loose
+    parts = dict[int, list[str]]()
+    for i, cell in enumerate(rows.verbs):
+        words = without_brackets(cell)
+        if text.ALTERNATIVES not in cell and (found := split_verbs(words, "") or [words] * (words != cell)):
+            parts[i] = found
+    if not (several := plain & np.isin(rows.verb, list(parts))).any():
+        return rows, conventions
+    for i, count in zip(*np.unique(rows.verb[several], return_counts=True), strict=True):
+        source.notes.add("several_verbs", rows.verbs[i], int(count))
+    listed = [parts[i] if is_list else [rows.verbs[i]] for i, is_list in zip(rows.verb.tolist(), several, strict=True)]
+    index = np.repeat(np.arange(len(listed)), list(map(len, listed)))
+    verbs, verb = number_words(word for words in listed for word in words)
+    return replace(_select_rows(rows, index), verbs=verbs, verb=verb), conventions.select(index)
 
 
 def _without_sizeless(rows: Rows, source: Source, conventions: Conventions) -> tuple[Rows, Conventions]:
@@ -404,9 +434,9 @@ def _refuse_numbers(rows: Rows, source: Source) -> None:
             source.notes.add("numeric_words", words[i])
 
 
-def _select_rows(rows: Rows, keep: Mask) -> Rows:
-    """Return the rows marked in ``keep`` (n,), and all images, including images without remaining rows."""
-    place, indices = rows.place, np.flatnonzero(keep)
+def _select_rows(rows: Rows, keep: Mask | Indices) -> Rows:
+    """Return the rows in ``keep``, a mask or row indices, and all images, including images without remaining rows."""
+    place, indices = rows.place, np.flatnonzero(keep) if keep.dtype == np.bool_ else keep
     names = ("image", "human_boxes", "object_boxes", "verb", "object", "score", "loose")
     columns: dict[str, Any] = {name: each[keep] for name in names if (each := getattr(rows, name)) is not None}
     return replace(rows, **columns, place=None if place is None else lambda row: place(int(indices[row])))

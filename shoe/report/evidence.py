@@ -54,7 +54,8 @@ def essential_notes(report: Report, evidence: Evidence) -> list[str]:
     if report.semantic and report.semantic.prediction_miss_rate is None:
         tau = report.semantic.options.tau
         lines.append(f"unmatched predictions: not measured: no prediction is confident (tau = {tau:g})")
-    return [*lines, *report.doubts]
+    # The second line of the report gives the number of labels.
+    return [*lines, *(line for line in report.doubts if not line.startswith("words "))]
 
 
 def detail_notes(report: Report, evidence: Evidence) -> list[str]:

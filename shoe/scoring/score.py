@@ -42,15 +42,25 @@ _NAMES_SHOWN, _ENOUGH, _NEARLY = 3, 20, 0.8
 _TOKEN = re.compile(r"[^\W_]+")
 
 
-def warnings(task: Task, boxes: BoxReport, numbering: Sequence[str]) -> list[str]:
+def warnings(task: Task, boxes: BoxReport, numbering: Sequence[str], notes: ReadNotes | None) -> list[str]:
     """Return warnings about bad predictions, boxes, class IDs, missing images, words, and incomplete ground truth.
 
-    ``boxes`` is the result of the check of box conventions; ``numbering`` are the warnings about class IDs.
+    ``boxes`` is the result of the check of box conventions; ``numbering`` are the warnings about class IDs. Both are
+    left out if ``notes`` say that the IDs of boxes are wrong, because they would name another cause.
     """
     cut = task.truth.cut
     lines = [f"truth: the file has {cut}: scores are not comparable with scores on the whole split"] if cut else []
-    lines = [*exchanged_words(task), *foreign_words(task), *unscored_images(task), *lines]
-    return [*_bad(task), *boxes.lines(), *numbering, *filter(None, [coverage(task)]), *lines]
+    read = [*_bad(task), *([] if notes and notes.count("box_ids") else [*boxes.lines(), *numbering])]
+    if notes is None and 0 < (count := task.predictions.unscored) < (total := len(task.predictions)):
+        read += [f"scores: no score given for {count:,} of {total:,} predictions, which rank below all others"]
+    return [
+        *read,
+        *filter(None, [coverage(task)]),
+        *exchanged_words(task),
+        *foreign_words(task),
+        *unscored_images(task),
+        *lines,
+    ]
 
 
 _BAD = {"drop": "left out", "count": "kept: an invalid box matches nothing, an invalid score ranks last"}
@@ -161,7 +171,7 @@ _INVERTED, _INVERTED_IN_CLASS, _DEVIATIONS = 0.4, 0.45, 3.5
 def inverted_scores(task: Task, strict: StrictResult | None, by_person: Sequence[RoleResult]) -> list[str]:
     """Return one warning if right predictions mostly have lower scores than wrong ones, else an empty list.
 
-    ``strict``, or else the first result ``by_person``, decides which predictions are right. Under ``strict``, repeated
+    ``strict``, or else each result ``by_person``, decides which predictions are right. Under ``strict``, repeated
     predictions of one ground truth are right, too: the one that counts depends on the scores.
     """
     table, roles = task.predictions, task.predictions.roles
@@ -173,15 +183,17 @@ def inverted_scores(task: Task, strict: StrictResult | None, by_person: Sequence
         )
         right = mask_of(pairs.prediction, len(table))[rows].astype(np.float64)
         auc, name, found = low_auc(task.hoi[rows], table.score[rows], right), "strict", strict.map
-    elif by_person and task.truth.roles is not None:
-        options, found = by_person[0].options, by_person[0].map
-        entries = role_entries(task, person_matches(task, task.truth.roles, [options])[options.overlap], options)
-        auc, name = low_auc(entries.category, entries.score, entries.credit), options.protocol
+    for result in by_person if strict is None else ():
+        if auc is None and task.truth.roles is not None:
+            options, found = result.options, result.map
+            entries = role_entries(task, person_matches(task, task.truth.roles, [options])[options.overlap], options)
+            auc, name = low_auc(entries.category, entries.score, entries.credit), options.protocol
     if auc is None:
         return []
     roles = roles and replace(roles, agent=-roles.agent, score=-roles.score)
     other = Task(replace(table, score=-table.score, roles=roles), task.truth)
-    better = strict_score(other, strict.options).map if strict else role_scores(other, [by_person[0].options])[0].map
+    chosen = [each.options for each in by_person if each.options.protocol == name]
+    better = strict_score(other, strict.options).map if strict else role_scores(other, chosen)[0].map
     return [
         f"scores: right predictions have lower scores than wrong ones (AUC {auc:.2f} instead of 0.5 or more): if low "
         f"scores are good scores in the file, replace each score by 1 - score ({name} mAP {100 * (better or 0):.2f} "
@@ -345,7 +357,7 @@ class Report:
             *(self.notes.urgent() if self.notes else []),
             *inverted_scores(self.task, self.strict, self.role_results),
             *empty_words(self.task, sum(self.notes.examples("unparsed").values()) if self.notes else 0),
-            *warnings(self.task, self.box_check, self.numbering_check),
+            *warnings(self.task, self.box_check, self.numbering_check, self.notes),
         ]
 
     @cached_property
@@ -362,12 +374,13 @@ class Report:
 
     @cached_property
     def doubts(self) -> list[str]:
-        """Notes on exact repeats, and on equal scores of all predictions (with SHOE, or if mAP depends on them)."""
+        """Notes on exact repeats, words that are no labels, and equal scores (with SHOE, or if mAP depends on them)."""
         lines = []
         if self.repeats:
             verb = "repeats" if self.repeats == 1 else "repeat"
             is_charged = self.semantic is not None and self.semantic.options.repeats != "matched"
             charged = "; SHOE counts repeats as false positives: remove them" if is_charged else ""
+            charged += "; perhaps the file joins two models or runs" if 4 * self.repeats > self.predicted else ""
             lines.append(
                 f"repeats    {pluralize(self.repeats, 'prediction')} {verb} another prediction exactly{charged}"
             )
@@ -376,7 +389,9 @@ class Report:
             if any(result.ties_matter for result in self.strict_results):
                 equal.append("strict mAP depends on their order in the file")
             lines += [f"scores     all predictions have the same score: {', and '.join(equal)}"] if equal else []
-        return lines
+        known, count = self.task.labelled_words
+        unknown = f"{count - known:,} of {pluralize(count, 'predicted word')}"
+        return [*lines, *([f"words      {unknown} are no labels of the dataset"] if known < count else [])]
 
     @property
     def remarks(self) -> list[str]:

@@ -127,7 +127,7 @@ def add_answers(folder: Folder, identity: tokens.Identity, answers: Sequence[Ans
         if (answer.item, answer.occasion, answer.phase) not in questions or answer.rating >= levels:
             found = quote([answer.item, answer.occasion, answer.phase, answer.rating])
             expected = f"a question for {identity.name}, and a rating from 0 to {levels - 1}"
-            raise InputError("request", record=f"answer {number}", found=found, expected=expected)
+            raise InputError("request", record=f"answer {number + 1}", found=found, expected=expected)
     who, now = _study_and_rater(identity), time.time()
     if any(not answer.shown <= answer.answered <= 1000 * now + _DAY for answer in answers):
         _log.warning("study %s: the clock of %s is wrong: an answer is before its question, or in the future", *who)

@@ -66,7 +66,7 @@ def load_study(folder: Path) -> AnyStudy:
     """Read ``study.json``, or raise InputError if it is absent or not a study."""
 
     def place(_document: object, number: int, _record: object) -> str:
-        return f"record {number}"
+        return f"record {number + 1}"
 
     path = folder / FILE
     data = read_bytes(path)
@@ -145,7 +145,7 @@ def kept_problems(folder: Path, study: ProblemStudy, answers: LastAnswers) -> Pr
 
 
 def _read(path: Path, study: AnyStudy) -> RaterFile:
-    returned = read_typed(path, read_bytes(path), RaterFile, lambda _document, number, _: f"answer {number}")
+    returned = read_typed(path, read_bytes(path), RaterFile, lambda _document, number, _: f"answer {number + 1}")
     if returned.study != study.id:
         raise InputError(path, field="study", found=quote(returned.study), expected=f"{study.id}, the ID of this study")
     if returned.rater not in study.names:
@@ -156,5 +156,5 @@ def _read(path: Path, study: AnyStudy) -> RaterFile:
         if answer.question not in asked or not 0 <= answer.rating < study.levels:
             found = quote([*answer.question, answer.rating])
             expected = f"a question on the page of {returned.rater}, and a rating 0 to {study.levels - 1}"
-            raise InputError(path, record=f"answer {number}", found=found, expected=expected)
+            raise InputError(path, record=f"answer {number + 1}", found=found, expected=expected)
     return returned

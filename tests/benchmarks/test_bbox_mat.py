@@ -86,34 +86,34 @@ def test_squeezed_values_are_read(tmp_path: Path) -> None:
 
 FIRST = "image 'HICO_test2015_00000001.jpg'"
 BROKEN = [
-    (_image(filename=7), "image 0: found an invalid record, expected a filename, and a size with width and height"),
-    (_image(filename=""), "image 0: found an invalid record, expected a filename"),
-    (_image(size=NOTHING), "image 0: found an invalid record, expected a filename"),
-    (_image(size=structs([{"width": 640}])), "image 0: found an invalid record, expected a filename"),
-    (_image(size=structs([{"width": np.nan, "height": 480}])), "image 0: found an invalid record"),
-    (_image(size=structs([{"width": 1e300, "height": 480}])), "image 0: found an invalid record"),
+    (_image(filename=7), "image 1: found an invalid record, expected a filename, and a size with width and height"),
+    (_image(filename=""), "image 1: found an invalid record, expected a filename"),
+    (_image(size=NOTHING), "image 1: found an invalid record, expected a filename"),
+    (_image(size=structs([{"width": 640}])), "image 1: found an invalid record, expected a filename"),
+    (_image(size=structs([{"width": np.nan, "height": 480}])), "image 1: found an invalid record"),
+    (_image(size=structs([{"width": 1e300, "height": 480}])), "image 1: found an invalid record"),
     (
         _image(size=structs([{"width": -640, "height": 480}])),
-        "record 0: sizes: found -640 x 480, expected width and hei",
+        "record 1: sizes: found -640 x 480, expected width and hei",
     ),
     (_image(hoi=np.array([1.0])), f"{FIRST}: hoi: found no records, expected records or []"),
-    (_image(_hoi(id=0)), f"{FIRST}: hoi 0: id: found 0, expected 1 to 600"),
-    (_image(_hoi(), _hoi(id=601)), f"{FIRST}: hoi 1: id: found 601, expected 1 to 600"),
-    (_image(_hoi(id=np.nan)), f"{FIRST}: hoi 0: found an invalid record, expected numbers id and invis, boxes with x1"),
-    (_image(_hoi(id=1.5)), f"{FIRST}: hoi 0: found an invalid record"),
-    (_image(_hoi(id="140")), f"{FIRST}: hoi 0: found an invalid record"),
-    (_image(_hoi(invis=NOTHING)), f"{FIRST}: hoi 0: found an invalid record"),
-    (_image({"id": 140, "invis": 0}), f"{FIRST}: hoi 0: found an invalid record"),
-    (_image(_hoi(bboxhuman=np.array([[1, 2, 30, 40]]))), f"{FIRST}: hoi 0: found an invalid record"),
-    (_image(_hoi(bboxobject=structs([{"x1": 1, "x2": 2}]))), f"{FIRST}: hoi 0: found an invalid record"),
-    (_image(_hoi(bboxobject=structs([BOX | {"x1": "one"}]))), f"{FIRST}: hoi 0: found an invalid record"),
+    (_image(_hoi(id=0)), f"{FIRST}: hoi 1: id: found 0, expected 1 to 600"),
+    (_image(_hoi(), _hoi(id=601)), f"{FIRST}: hoi 2: id: found 601, expected 1 to 600"),
+    (_image(_hoi(id=np.nan)), f"{FIRST}: hoi 1: found an invalid record, expected numbers id and invis, boxes with x1"),
+    (_image(_hoi(id=1.5)), f"{FIRST}: hoi 1: found an invalid record"),
+    (_image(_hoi(id="140")), f"{FIRST}: hoi 1: found an invalid record"),
+    (_image(_hoi(invis=NOTHING)), f"{FIRST}: hoi 1: found an invalid record"),
+    (_image({"id": 140, "invis": 0}), f"{FIRST}: hoi 1: found an invalid record"),
+    (_image(_hoi(bboxhuman=np.array([[1, 2, 30, 40]]))), f"{FIRST}: hoi 1: found an invalid record"),
+    (_image(_hoi(bboxobject=structs([{"x1": 1, "x2": 2}]))), f"{FIRST}: hoi 1: found an invalid record"),
+    (_image(_hoi(bboxobject=structs([BOX | {"x1": "one"}]))), f"{FIRST}: hoi 1: found an invalid record"),
     (_image(_hoi(bboxobject=structs([BOX | {"x1": 50}]))), "object box: found [50, 2, 30, 40], expected finite x1, y1"),
     (_image(_hoi(bboxhuman=structs([BOX | {"x1": np.nan}]))), "human box: found [nan, 2, 30, 40], expected finite x1"),
-    (_image(_hoi(connection=np.array([[1, 2, 3]]))), f"{FIRST}: hoi 0: found an invalid record"),
-    (_image(_hoi(connection="1")), f"{FIRST}: hoi 0: found an invalid record"),
+    (_image(_hoi(connection=np.array([[1, 2, 3]]))), f"{FIRST}: hoi 1: found an invalid record"),
+    (_image(_hoi(connection="1")), f"{FIRST}: hoi 1: found an invalid record"),
     (
         _image(_hoi(connection=np.array([[0, 1]]))),
-        f"{FIRST}: hoi 0: connection: found [0.0, 1.0], expected one of 1 hum",
+        f"{FIRST}: hoi 1: connection: found [0.0, 1.0], expected one of 1 hum",
     ),
     (
         _image(_hoi(connection=np.array([[1, 1], [1, 2]]))),
@@ -150,7 +150,7 @@ def test_a_file_of_other_variables_is_refused(tmp_path: Path) -> None:
             read_truth_file(write_mat(tmp_path / "anno.mat", **variables))
     with pytest.raises(InputError, match="bbox_test: found no records, expected records with filename, size and hoi"):
         read_truth_file(write_mat(tmp_path / "anno.mat", bbox_test=np.ones((2, 2))))
-    with pytest.raises(InputError, match="image 0: found an invalid record"):
+    with pytest.raises(InputError, match="image 1: found an invalid record"):
         read_truth_file(write_mat(tmp_path / "anno.mat", bbox_test=structs([{"name": "a"}])))
 
 

@@ -15,9 +15,9 @@ COUNTS = np.array([2, 0, 1])
 PLACE_OF = (IMAGES, IMAGE)
 
 
-def test_triplets_are_named_from_0_within_their_image() -> None:
+def test_triplets_are_counted_from_1_within_their_image() -> None:
     names = [triplet_name(PLACE_OF, row) for row in range(4)]
-    assert names == [f"image '{image}': triplet {i}" for image in ("a.jpg", "b.jpg") for i in (0, 1)]
+    assert names == [f"image '{image}': triplet {i}" for image in ("a.jpg", "b.jpg") for i in (1, 2)]
 
 
 def test_what_is_in_range_passes() -> None:
@@ -33,11 +33,11 @@ def test_what_is_in_range_passes() -> None:
     [
         (
             lambda: check_range("f", PLACE_OF, "verb", np.array([1, 3, 0, 4]), 3, first=1, meaning=": verbs"),
-            "f: image 'b.jpg': triplet 0: verb: found 0, expected 1 to 3: verbs",
+            "f: image 'b.jpg': triplet 1: verb: found 0, expected 1 to 3: verbs",
         ),
         (
             lambda: check_boxes("f", PLACE_OF, "h", np.array([0, 1, 0, 1]), COUNTS),
-            "f: image 'b.jpg': triplet 1: h: found 1, expected the index of one of the image's 1 boxes, from 0",
+            "f: image 'b.jpg': triplet 2: h: found 1, expected the index of one of the image's 1 boxes, from 0",
         ),
         (
             lambda: check_boxes("f", PLACE_OF, "object_id", np.array([0, -1, 0, 0]), COUNTS),
@@ -45,11 +45,11 @@ def test_what_is_in_range_passes() -> None:
         ),
         (
             lambda: objects_of("f", IMAGES, COUNTS, np.array([1, 1, 0]), np.array([-1, 7]), "1"),
-            "f: image 'b.jpg': box 0: category_id: found 0, expected 1",
+            "f: image 'b.jpg': box 1: category_id: found 0, expected 1",
         ),
         (
             lambda: objects_of("f", IMAGES, COUNTS, np.array([1, 2, 1]), np.array([-1, 7]), "1"),
-            "f: image 'a.jpg': box 1: category_id: found 2, expected 1",
+            "f: image 'a.jpg': box 2: category_id: found 2, expected 1",
         ),
     ],
 )

@@ -142,7 +142,7 @@ def test_a_class_table_of_the_users_takes_the_place_of_the_datasets(tmp_path: Pa
 
 def test_a_native_table_in_other_words_is_refused_with_the_nearest_one(tmp_path: Path) -> None:
     write_native(one_triplet(verbs=["riding"]), tmp_path / "t.npz")
-    message = r"image 'a.jpg': triplet 0: verb: found 'riding', expected one of the dataset's 117 verbs"
+    message = r"image 'a.jpg': triplet 1: verb: found 'riding', expected one of the dataset's 117 verbs"
     with pytest.raises(InputError, match=message):
         read_truth_file(tmp_path / "t.npz")
     write_native(one_triplet(objects=["Horse"]), tmp_path / "t.npz")

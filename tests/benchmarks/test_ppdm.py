@@ -55,52 +55,52 @@ def test_numbers_may_be_text_that_ends_in_a_line_break(tmp_path: Path) -> None:
 
 FIRST = "image 'HICO_test2015_00000001.jpg'"
 BROKEN = [
-    ([_record(), 7], "image 1: found 7, expected an object with 'file_name'"),
+    ([_record(), 7], "image 2: found 7, expected an object with 'file_name'"),
     (
         [_without(_record(), "file_name")],
-        "image 0: file_name: found only 'annotations', 'hoi_annotation', expected this",
+        "image 1: file_name: found only 'annotations', 'hoi_annotation', expected this",
     ),
-    ([_record(file_name=3)], "image 0: file_name: found 3, expected text"),
+    ([_record(file_name=3)], "image 1: file_name: found 3, expected text"),
     ([_record(), _record()], "images: found 'HICO_test2015_00000001.jpg' twice, expected distinct names"),
     ([_without(_record(), "annotations")], f"{FIRST}: annotations: found only 'file_name', 'hoi_annotation'"),
     ([_record(annotations={})], f"{FIRST}: annotations: found an object of 0, expected a list"),
-    ([_record(annotations=[[]])], f"{FIRST}: box 0: found [], expected an object with 'bbox'"),
-    ([_record(hoi_annotation=[[1, 2]])], f"{FIRST}: triplet 0: found [1, 2], expected an object with 'subject_id'"),
+    ([_record(annotations=[[]])], f"{FIRST}: box 1: found [], expected an object with 'bbox'"),
+    ([_record(hoi_annotation=[[1, 2]])], f"{FIRST}: triplet 1: found [1, 2], expected an object with 'subject_id'"),
     ([_record(hoi_annotation=None)], f"{FIRST}: hoi_annotation: found None, expected a list"),
-    ([_record(hoi_annotation=[{}])], f"{FIRST}: triplet 0: subject_id: found only no keys, expected this key"),
-    ([_box(bbox=[1, 2, 3])], f"{FIRST}: box 1: bbox: found [1, 2, 3], expected [x1, y1, x2, y2]"),
-    ([_box(bbox="1234")], f"{FIRST}: box 1: bbox: found '1234', expected [x1, y1, x2, y2]"),
-    ([_box(bbox=[1, 2, 3, "four"])], f"{FIRST}: box 1: bbox: found [1, 2, 3, 'four'], expected [x1, y1, x2, y2]"),
+    ([_record(hoi_annotation=[{}])], f"{FIRST}: triplet 1: subject_id: found only no keys, expected this key"),
+    ([_box(bbox=[1, 2, 3])], f"{FIRST}: box 2: bbox: found [1, 2, 3], expected [x1, y1, x2, y2]"),
+    ([_box(bbox="1234")], f"{FIRST}: box 2: bbox: found '1234', expected [x1, y1, x2, y2]"),
+    ([_box(bbox=[1, 2, 3, "four"])], f"{FIRST}: box 2: bbox: found [1, 2, 3, 'four'], expected [x1, y1, x2, y2]"),
     ([_box(bbox=["nan", 2, 3, 4])], "object box: found [nan, 2, 3, 4], expected finite x1, y1, x2, y2"),
     ([_box(bbox=[70, 6, 5, 80])], "object box: found [70, 6, 5, 80], expected finite x1, y1, x2, y2 with x1 < x2"),
     (
         [_box(category_id=12)],
-        f"{FIRST}: box 1: category_id: found 12, expected one of COCO's 80 category ids, between 1",
+        f"{FIRST}: box 2: category_id: found 12, expected one of COCO's 80 category ids, between 1",
     ),
-    ([_box(category_id=0)], f"{FIRST}: box 1: category_id: found 0, expected one of COCO's 80"),
-    ([_box(category_id=-5)], f"{FIRST}: box 1: category_id: found -5, expected one of COCO's 80"),
-    ([_box(category_id=91)], f"{FIRST}: box 1: category_id: found 91, expected one of COCO's 80"),
-    ([_box(category_id="nan")], f"{FIRST}: box 1: category_id: found 'nan', expected a whole number"),
-    ([_box(category_id=[19])], f"{FIRST}: box 1: category_id: found [19], expected a whole number"),
-    ([_box(category_id=80)], f"{FIRST}: triplet 0: found 'ride' with 'toaster', expected one of the 600 classes"),
-    ([_hoi(category_id=0)], f"{FIRST}: triplet 0: category_id: found 0, expected 1 to 117"),
-    ([_hoi(category_id=118)], f"{FIRST}: triplet 0: category_id: found 118, expected 1 to 117"),
-    ([_hoi(object_id=2)], f"{FIRST}: triplet 0: object_id: found 2, expected the index of one of the image's 2 boxes"),
+    ([_box(category_id=0)], f"{FIRST}: box 2: category_id: found 0, expected one of COCO's 80"),
+    ([_box(category_id=-5)], f"{FIRST}: box 2: category_id: found -5, expected one of COCO's 80"),
+    ([_box(category_id=91)], f"{FIRST}: box 2: category_id: found 91, expected one of COCO's 80"),
+    ([_box(category_id="nan")], f"{FIRST}: box 2: category_id: found 'nan', expected a whole number"),
+    ([_box(category_id=[19])], f"{FIRST}: box 2: category_id: found [19], expected a whole number"),
+    ([_box(category_id=80)], f"{FIRST}: triplet 1: found 'ride' with 'toaster', expected one of the 600 classes"),
+    ([_hoi(category_id=0)], f"{FIRST}: triplet 1: category_id: found 0, expected 1 to 117"),
+    ([_hoi(category_id=118)], f"{FIRST}: triplet 1: category_id: found 118, expected 1 to 117"),
+    ([_hoi(object_id=2)], f"{FIRST}: triplet 1: object_id: found 2, expected the index of one of the image's 2 boxes"),
     (
         [_hoi(subject_id=2)],
-        f"{FIRST}: triplet 0: subject_id: found 2, expected the index of one of the image's 2 boxes",
+        f"{FIRST}: triplet 1: subject_id: found 2, expected the index of one of the image's 2 boxes",
     ),
     (
         [_hoi(object_id=-1)],
         "object_id: found -1, expected the index of one of the image's 2 boxes, from 0 (only V-COCO",
     ),
     ([_hoi(train=True, object_id=-1)], "object_id: found -1, expected the index of one of the image's 2 boxes, from 0"),
-    ([_hoi(object_id=0.5)], f"{FIRST}: triplet 0: object_id: found 0.5, expected a whole number"),
+    ([_hoi(object_id=0.5)], f"{FIRST}: triplet 1: object_id: found 0.5, expected a whole number"),
     (
         [_hoi(hoi_category_id=5)],
-        f"{FIRST}: triplet 0: hoi_category_id: found 5, expected 140, which is 'ride' with 'horse'",
+        f"{FIRST}: triplet 1: hoi_category_id: found 5, expected 140, which is 'ride' with 'horse'",
     ),
-    ([_hoi(hoi_category_id="x")], f"{FIRST}: triplet 0: hoi_category_id: found 'x', expected a whole number"),
+    ([_hoi(hoi_category_id="x")], f"{FIRST}: triplet 1: hoi_category_id: found 'x', expected a whole number"),
     ([_hoi(category_id=1, hoi_category_id=5)], "expected the ID of a class; 'adjust' with 'horse' is not a class"),
 ]
 
@@ -116,11 +116,11 @@ def test_a_broken_rule_is_named(tmp_path: Path, records: Any, message: str) -> N
 def test_the_place_of_an_error_is_counted_within_its_image(tmp_path: Path) -> None:
     second = _record(file_name="b.jpg")
     second["annotations"] = [*second["annotations"], {"bbox": [1, 1, 2, 2], "category_id": 26}]
-    with pytest.raises(InputError, match=r"image 'b.jpg': box 2: category_id: found 26"):
+    with pytest.raises(InputError, match=r"image 'b.jpg': box 3: category_id: found 26"):
         _read(tmp_path, [_record(), _record(file_name="empty.jpg", annotations=[], hoi_annotation=[]), second])
     second = _record(file_name="b.jpg")
     second["hoi_annotation"] = [second["hoi_annotation"][0], second["hoi_annotation"][0] | {"category_id": 999}]
-    with pytest.raises(InputError, match=r"image 'b.jpg': triplet 1: category_id: found 999"):
+    with pytest.raises(InputError, match=r"image 'b.jpg': triplet 2: category_id: found 999"):
         _read(tmp_path, [_record(), second])
 
 

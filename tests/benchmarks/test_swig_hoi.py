@@ -80,15 +80,15 @@ def test_annotations_are_read(tmp_path: Path) -> None:
     ("changes", "message"),
     [
         ({"hoi_annotations": [{"subject_id": 0, "object_id": 2, "action_id": 402}]},
-         "image 'wrapping_1.jpg': triplet 0: object_id: found 2, expected the index of one of the image's 2 boxes"),
+         "image 'wrapping_1.jpg': triplet 1: object_id: found 2, expected the index of one of the image's 2 boxes"),
         ({"hoi_annotations": [{"subject_id": 0, "object_id": 1, "action_id": 407}]},
-         "triplet 0: action_id: found 407, expected 0 to 406"),
+         "triplet 1: action_id: found 407, expected 0 to 406"),
         ({"hoi_annotations": [{"subject_id": 0, "object_id": 1, "action_id": 404}]},
          "'wrinkle', expected one of the dataset's 406 verbs"),
         ({"hoi_annotations": [{"subject_id": 0, "object_id": 1, "action_id": 0}]},
          "found 'adjust' with 'strip_tape', expected one of the 14130 classes of swig-hoi"),
         ({"box_annotations": [{"bbox": PERSON, "category_id": 1000}, {"bbox": WRAP, "category_id": 123}]},
-         "box 0: category_id: found 1000, expected 0 to 999, an object of SWIG-HOI"),
+         "box 1: category_id: found 1000, expected 0 to 999, an object of SWIG-HOI"),
         ({"hoi_annotations": [{"subject_id": 0, "object_id": 1}]}, "expected this key"),
         ({"img_id": 8}, "img_id: found 8 of 'wrapping_1.jpg' and 'aiming_3.jpg', expected a different ID"),
     ],
@@ -144,8 +144,8 @@ def test_a_run_keeps_both_figures_that_are_called_full(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ([[14_130, 0.9, *PERSON, *WRAP]], "triplet 0: class: found 14130, expected 0 to 14129"),
-        ([[3, 0.9, *PERSON, *WRAP], [3, "x", *PERSON, *WRAP]], "image '7': row 1: found"),
+        ([[14_130, 0.9, *PERSON, *WRAP]], "triplet 1: class: found 14130, expected 0 to 14129"),
+        ([[3, 0.9, *PERSON, *WRAP], [3, "x", *PERSON, *WRAP]], "image '7': row 2: found"),
     ],
 )
 def test_wrong_rows_are_one_line(tmp_path: Path, rows: list[Any], message: str) -> None:

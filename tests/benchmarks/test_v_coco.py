@@ -73,7 +73,7 @@ def test_official_annotations_need_their_boxes(tmp_path: Path) -> None:
         shoe.read_ground_truth(path, dataset="v-coco")
     document["annotations"][0]["category_id"] = 12
     instances.write_text(json.dumps(document))
-    with pytest.raises(InputError, match=r"box 0: category_id: found 12, expected one of COCO's 80"):
+    with pytest.raises(InputError, match=r"box 1: category_id: found 12, expected one of COCO's 80"):
         shoe.read_ground_truth(path, dataset="v-coco")
     instances.unlink()
     with pytest.raises(InputError, match=r"expected COCO's boxes, instances_vcoco_all_2014\.json"):
@@ -83,7 +83,7 @@ def test_official_annotations_need_their_boxes(tmp_path: Path) -> None:
 def test_images_without_a_name(tmp_path: Path) -> None:
     nameless = {"file_name": "images/", "annotations": [], "hoi_annotation": []}
     (tmp_path / "truth.json").write_text(json.dumps([nameless]))
-    with pytest.raises(InputError, match="image 0: found 'images/', expected the name or number of an image"):
+    with pytest.raises(InputError, match="image 1: found 'images/', expected the name or number of an image"):
         shoe.read_ground_truth(tmp_path / "truth.json", dataset="v-coco")
 
 

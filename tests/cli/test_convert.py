@@ -104,7 +104,7 @@ def test_an_open_word_that_the_target_cannot_hold_leaves_the_old_file(tmp_path: 
     record = VLM | {"verb": "befriend", "human_box": [0, 0, 5, 5], "object_box": [2, 2, 9, 9]}
     source.write_bytes(orjson.dumps(record))
     out.write_bytes(b"old")
-    with pytest.raises(InputError, match="triplet 0: verb: found 'befriend', expected one of the dataset's 117 verbs"):
+    with pytest.raises(InputError, match="triplet 1: verb: found 'befriend', expected one of the dataset's 117 verbs"):
         run(source, out, "--to", "qpic")
     assert out.read_bytes() == b"old"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in.jsonl", "out.json"]

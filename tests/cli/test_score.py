@@ -295,7 +295,7 @@ BAD_PREDICTIONS: dict[str, tuple[bytes, list[str]]] = {
     "truncated JSON Lines": (VLM.read_bytes()[:300], ["line 3", "expected JSON"]),
     "truncated CSV": ((CSV + ROW + ROW[:40]).encode(), ["line 3", "expected 12"]),
     "wrong nesting": (orjson.dumps([[QPIC]]), ["found "]),
-    "missing key": (hoi_without("object_id"), [IMAGE, "triplet 0: object_id"]),
+    "missing key": (hoi_without("object_id"), [IMAGE, "triplet 1: object_id"]),
     "object for list": (qpic(predictions={}), [IMAGE, "predictions: found an object", "expected a list"]),
     "list for object": (qpic(hoi_prediction=[[1]]), [IMAGE, "expected an object"]),
     "NaN in JSON": (qpic().replace(b"[8,", b"[NaN,"), [IMAGE, "nan"]),

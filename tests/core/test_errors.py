@@ -6,7 +6,7 @@ from shoe.core.errors import InputError, MissingExtraError, OptionError, ShoeErr
 
 def test_an_input_error_says_where_what_and_what_else() -> None:
     error = InputError("a.json", record=3, field="bbox", found="3 numbers", expected="4", hint="xyxy")
-    assert str(error) == "a.json: record 3: bbox: found 3 numbers, expected 4 (xyxy)"
+    assert str(error) == "a.json: record 4: bbox: found 3 numbers, expected 4 (xyxy)"
     assert (
         str(InputError("a.json", record="image 'b'", found="x", expected="y"))
         == "a.json: image 'b': found x, expected y"

@@ -14,18 +14,18 @@ BROKEN = [
     ({"verbs": iter(["ride"])}, "verbs: found a list_iterator, expected a list of names"),
     ({"objects": ["horse", None]}, "objects: found a name that is not text, expected names"),
     ({"images": ["a\ud800.jpg"]}, "images: found a name that is not valid Unicode, expected names"),
-    ({"image": [1]}, "record 0: image: found index 1, expected 0 to 0"),
+    ({"image": [1]}, "record 1: image: found index 1, expected 0 to 0"),
     ({"image": [0.5]}, "image: found values of type float64, expected whole numbers"),
-    ({"images": []}, "record 0: image: found index 0, expected no indices"),
-    ({"verb": [-1]}, "record 0 ('a.jpg'): verb: found index -1, expected 0 to 0"),
-    ({"verb": [2**32]}, "record 0 ('a.jpg'): verb: found index 4294967296, expected 0 to 0"),
+    ({"images": []}, "record 1: image: found index 0, expected no indices"),
+    ({"verb": [-1]}, "record 1 ('a.jpg'): verb: found index -1, expected 0 to 0"),
+    ({"verb": [2**32]}, "record 1 ('a.jpg'): verb: found index 4294967296, expected 0 to 0"),
     ({"verb": [0, 0]}, "verb: found 2 rows, expected 1, one per triplet"),
-    ({"object": [7]}, "record 0 ('a.jpg'): object: found index 7, expected 0 to 0"),
+    ({"object": [7]}, "record 1 ('a.jpg'): object: found index 7, expected 0 to 0"),
     ({"human_boxes": [[0, 0, 1]]}, "human_boxes: found shape (1, 3), expected shape (1, 4)"),
     ({"human_boxes": []}, "human_boxes: found shape (0,), expected shape (1, 4)"),
     ({"human_boxes": [[0, 0, 1, 1], [0, 0]]}, "human_boxes: found rows of different lengths, expected shape (1, 4)"),
     ({"human_boxes": [["a"] * 4]}, "human_boxes: found values of type <U1, expected numbers"),
-    ({"human_boxes": [[0, 0, np.nan, 1]]}, "record 0 ('a.jpg'): human box: found [0, 0, nan, 1], expected finite x1"),
+    ({"human_boxes": [[0, 0, np.nan, 1]]}, "record 1 ('a.jpg'): human box: found [0, 0, nan, 1], expected finite x1"),
     ({"object_boxes": [[0, -np.inf, 1, 1]]}, "object box: found [0, -inf, 1, 1], expected finite x1, y1, x2, y2 with"),
     ({"object_boxes": [[0, 0, np.inf, 1]]}, "object box: found [0, 0, inf, 1], expected finite"),
     ({"object_boxes": [[0, 0, 1e10, 1]]}, "object box: found [0, 0, 1e+10, 1], expected finite"),
@@ -38,13 +38,13 @@ BROKEN = [
         {"human_boxes": [[6, 1, 5, 9]], "coordinates": Coordinates.PIXELS_1},
         "human box: found [6, 1, 5, 9], expected finite",
     ),
-    ({"score": [np.nan]}, "record 0 ('a.jpg'): score: found nan, expected a finite number"),
-    ({"score": [np.inf]}, "record 0 ('a.jpg'): score: found inf, expected a finite number"),
+    ({"score": [np.nan]}, "record 1 ('a.jpg'): score: found nan, expected a finite number"),
+    ({"score": [np.inf]}, "record 1 ('a.jpg'): score: found inf, expected a finite number"),
     ({"score": [1, 2]}, "score: found shape (2,), expected shape (1,)"),
     ({"sizes": [[1, 2], [3, 4]]}, "sizes: found shape (2, 2), expected shape (1, 2)"),
-    ({"sizes": [[-1, 2]]}, "record 0: sizes: found -1 x 2, expected width and height in whole pixels"),
-    ({"sizes": [[1.5, 2]]}, "record 0: sizes: found 1.5 x 2, expected width and height in whole pixels"),
-    ({"coordinates": 3}, "record 0: coordinates: found index 3, expected 0 to 2"),
+    ({"sizes": [[-1, 2]]}, "record 1: sizes: found -1 x 2, expected width and height in whole pixels"),
+    ({"sizes": [[1.5, 2]]}, "record 1: sizes: found 1.5 x 2, expected width and height in whole pixels"),
+    ({"coordinates": 3}, "record 1: coordinates: found index 3, expected 0 to 2"),
     ({"coordinates": [0, 0]}, "coordinates: found 2 values, expected 1, one per image"),
 ]
 
@@ -67,7 +67,7 @@ def test_the_first_broken_row_is_named_with_its_image() -> None:
         "verb": [0] * 4,
         "object": [0] * 4,
     }
-    with pytest.raises(InputError, match=r"record 2 \('a.jpg'\): human box: found \[2, 0, 1, 1\]"):
+    with pytest.raises(InputError, match=r"record 3 \('a.jpg'\): human box: found \[2, 0, 1, 1\]"):
         Interactions.from_columns(**columns)
 
 

@@ -204,7 +204,7 @@ def test_missing_scores_are_named() -> None:
     table, predicted = tables([image([RIDE], [RIDE, Triplet(NOWHERE, NOWHERE_ELSE, "ride", "horse")])])
     diagnosis = diagnose(predicted, table)
     assert interaction_map(diagnosis, np.array([0.5, np.nan])).map == 1
-    with pytest.raises(InputError, match=r"image '.*': triplet 0: found no interaction score, as in 1 triplets"):
+    with pytest.raises(InputError, match=r"image '.*': triplet 1: found no interaction score, as in 1 triplets"):
         interaction_map(diagnosis, np.array([np.nan, 0.5]))
     with pytest.raises(InputError, match="found 1 values, expected 2, one per triplet"):
         interaction_map(diagnosis, np.array([0.5]))

@@ -152,7 +152,7 @@ def test_what_cannot_be_swept_is_refused() -> None:
     assert [each.by for each in sweeps(localise(bare, truth), None)] == ["nms"]
     first = Pairs(bare.table.select(np.array([0])), detected=True)
     with pytest.raises(
-        InputError, match=r"image '.*': triplet 1: found no pair with exactly the same boxes and object"
+        InputError, match=r"image '.*': triplet 2: found no pair with exactly the same boxes and object"
     ):
         score_sweep(localise(first, truth), (0.5,), diagnose(predictions, truth))
 

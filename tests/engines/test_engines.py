@@ -81,7 +81,7 @@ def test_all_engines_give_what_this_process_gives(engine: Engine) -> None:
 @pytest.mark.slow
 @pytest.mark.ray
 def test_what_the_work_raises_ends_it_here(engine: Engine) -> None:
-    with pytest.raises(InputError, match="there: record 3: found three, expected another number") as caught:
+    with pytest.raises(InputError, match="there: record 4: found three, expected another number") as caught:
         dict(engine.map(work.refuse, range(9), "there"))
     assert caught.value.source == "there"
 

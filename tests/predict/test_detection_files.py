@@ -109,12 +109,12 @@ def changed(**fields: Any) -> str:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (changed(category_id=12), "result 0: category_id: found 12, expected a category ID of COCO"),
+        (changed(category_id=12), "result 1: category_id: found 12, expected a category ID of COCO"),
         (changed(category_id=0), "found 0, expected a category ID of COCO (if IDs are indices from 0, add --labels"),
-        (changed(bbox=[8, 12, 16]), "result 0: bbox: found [8, 12, 16], expected [x, y, width, height]"),
-        (changed(bbox=[8, 12, 90, 20]), "result 0: box: found 8, 12, 98, 32, expected x1 < x2 and y1 < y2 inside COCO"),
+        (changed(bbox=[8, 12, 16]), "result 1: bbox: found [8, 12, 16], expected [x, y, width, height]"),
+        (changed(bbox=[8, 12, 90, 20]), "result 1: box: found 8, 12, 98, 32, expected x1 < x2 and y1 < y2 inside COCO"),
         (changed(bbox=[8, 12, 0, 20]), "which has 64 x 48 pixels"),
-        (changed(score=3), "result 0: score: found 3, expected a number from 0 to 1"),
+        (changed(score=3), "result 1: score: found 3, expected a number from 0 to 1"),
         (json.dumps([{**RESULTS[0], "image_id": 9}]), "found only other images, such as ''"),
         ('[{"image_id": 7}]', "category_id: found only 'image_id', expected this key"),
         ("class,x\n", "expected COCO results"),

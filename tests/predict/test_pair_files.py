@@ -43,11 +43,11 @@ def test_pairs_are_read_as_written_and_by_name(pictures: list[Picture], tmp_path
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"o_label": 80}, "pair 0: o_label: found 80, expected 0 to 79, objects of COCO"),
+        ({"o_label": 80}, "pair 1: o_label: found 80, expected 0 to 79, objects of COCO"),
         ({"o_label": "bycicle"}, "found 'bycicle', expected an object of hico-det (did you mean bicycle?)"),
         (
             {"h_box": [0, 0, 99, 9]},
-            "pair 0: box: found 0, 0, 99, 9, expected x1 < x2 and y1 < y2 inside a.png, which has 64 x 48",
+            "pair 1: box: found 0, 0, 99, 9, expected x1 < x2 and y1 < y2 inside a.png, which has 64 x 48",
         ),
         ({"h_score": 2}, "h_score: found 2, expected a number from 0 to 1"),
     ],

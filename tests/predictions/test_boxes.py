@@ -227,10 +227,10 @@ def test_a_box_is_named_by_the_record_that_it_stands_in(tmp_path: Path) -> None:
     path.write_bytes(b"\n\n".join(map(orjson.dumps, reversed(records))))
     table, notes = read_predictions_with_notes(path)
     assert len(table) == 2
-    assert "1 item left out because a box has no area; first: line 3, item 1 (image 'a')" in notes.lines()
+    assert "1 item left out because a box has no area; first: line 3, item 2 (image 'a')" in notes.lines()
     reply = {"image": "a", "response": orjson.dumps([good | {"human_box": "x"}, bad, bad]).decode()}
     path.write_bytes(orjson.dumps([reply]))
-    with pytest.raises(InputError, match=r"record 0, item 1 \(image 'a'\): object box"):
+    with pytest.raises(InputError, match=r"record 1, item 2 \(image 'a'\): object box"):
         read_predictions(path)
     path.write_text("image,hx1,hy1,hx2,hy2,ox1,oy1,ox2,oy2,verb,object\n\na,1,2,1,4,1,2,3,4,v,o\n")
     with pytest.raises(InputError, match=r"line 3 \(image 'a'\): human box"):
@@ -245,7 +245,7 @@ def test_an_infinite_number_is_named_by_the_record_that_it_stands_in(tmp_path: P
     }
     columns[column][1] = np.inf
     pyarrow.parquet.write_table(pyarrow.table(columns), tmp_path / "v")
-    with pytest.raises(InputError, match=rf"record 1 \(image 'a'\): {field}: found .*inf.*expected .*finite"):
+    with pytest.raises(InputError, match=rf"record 2 \(image 'a'\): {field}: found .*inf.*expected .*finite"):
         read_predictions(tmp_path / "v")
     text = [",".join(columns), *(",".join(map(str, row)) for row in zip(*columns.values(), strict=True))]
     (tmp_path / "v").write_text("\n".join(text))

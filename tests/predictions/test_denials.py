@@ -85,7 +85,7 @@ def test_a_verdict_that_is_neither_yes_nor_no_is_refused(
 ) -> None:
     path = write(tmp_path, form, [{**row, "present": each} for each in (type(value)("1"), value)])
     shown = repr(str(value)) if form == "csv" or isinstance(value, str) else str(value)
-    place = {"csv": "line 3", "parquet": "record 1"}.get(form, "line 2")
+    place = {"csv": "line 3", "parquet": "record 2"}.get(form, "line 2")
     with pytest.raises(InputError, match=f"{place}: present: found {shown}, expected a verdict: yes or no"):
         read_predictions(path)
 

@@ -72,7 +72,7 @@ def test_a_size_counts_in_whichever_row_it_stands(tmp_path: Path, form: str) -> 
     assert table.sizes.tolist() == [[640, 480], [0, 0]]
 
 
-@pytest.mark.parametrize(("form", "place"), [("csv", "line 4"), ("jsonl", "line 3"), ("parquet", "record 2")])
+@pytest.mark.parametrize(("form", "place"), [("csv", "line 4"), ("jsonl", "line 3"), ("parquet", "record 3")])
 def test_two_sizes_of_one_image_are_refused(tmp_path: Path, form: str, place: str) -> None:
     rows = [ROW, ROW | {"width": 640, "height": 480}, ROW | {"width": 480, "height": 640}]
     with pytest.raises(InputError, match=f"{place}: width: found the size 480 x 640 of 'a.jpg', expected 640 x 480"):
@@ -210,7 +210,7 @@ def test_a_row_with_only_an_image_is_an_image_without_triplets(tmp_path: Path, f
     assert notes.scores == "given"
 
 
-@pytest.mark.parametrize(("form", "place"), [("csv", "line 4"), ("jsonl", "line 3"), ("parquet", "record 2")])
+@pytest.mark.parametrize(("form", "place"), [("csv", "line 4"), ("jsonl", "line 3"), ("parquet", "record 3")])
 def test_a_row_with_some_of_a_triplet_is_refused(tmp_path: Path, form: str, place: str) -> None:
     with pytest.raises(InputError, match=rf"{place} \(image 'c.jpg'\): human box: found \[nan"):
         read(tmp_path, form, [ROW, {"image": "b.jpg"}, {"image": "c.jpg", "verb": "ride", "object": "horse"}])

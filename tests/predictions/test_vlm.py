@@ -190,7 +190,7 @@ def test_an_image_has_one_size(tmp_path: Path) -> None:
     sized = [record, record | {"width": 640, "height": 480}, record]
     table, _ = read(tmp_path, sized)
     assert table.sizes.tolist() == [[640, 480]]
-    with pytest.raises(InputError, match=r"record 3: width: found the size 480 x 640 of 'a.jpg', expected 640 x 480"):
+    with pytest.raises(InputError, match=r"record 4: width: found the size 480 x 640 of 'a.jpg', expected 640 x 480"):
         read(tmp_path, [*sized, record | {"width": 480, "height": 640}])
 
 
@@ -297,7 +297,7 @@ def test_what_is_left_out_of_replies_is_counted_by_cause_and_the_first_is_shown(
     assert notes.examples("left_out") == {"human_box": 2, "verb": 1, "incomplete": 1}
     assert notes.lines() == [
         "4 items left out (human_box 2, verb 1, incomplete 1); "
-        "first: line 2, item 1: human_box: found 'left', expected four numbers",
+        "first: line 2, item 2: human_box: found 'left', expected four numbers",
         "1 image has more than one reply: its interactions are joined",
     ]
 
@@ -307,12 +307,12 @@ def test_what_is_left_out_of_replies_is_counted_by_cause_and_the_first_is_shown(
     [
         (
             [[], [{**BOXES, **WORDS, "human_box": "left"}, {**BOXES, **WORDS, "human_box": "top"}]],
-            r"record 1, item 0: human_box: found 'left', expected four numbers \(1 of 2 replies contains no inter",
+            r"record 2, item 1: human_box: found 'left', expected four numbers \(1 of 2 replies contains no inter",
         ),
-        ([[7]], r"record 0, item 0: incomplete: found 7, expected an object with two boxes"),
+        ([[7]], r"record 1, item 1: incomplete: found 7, expected an object with two boxes"),
         (
             ["Nobody.", "No."],
-            r"record 0: response: found '\"Nobody.\"', expected a list .* \(2 of 2 replies contain no interaction",
+            r"record 1: response: found '\"Nobody.\"', expected a list .* \(2 of 2 replies contain no interaction",
         ),
     ],
 )
@@ -323,7 +323,7 @@ def test_replies_of_which_nothing_can_be_read_are_refused(tmp_path: Path, replie
 
 def test_a_number_larger_than_any_float_is_no_coordinate(tmp_path: Path) -> None:
     items = orjson.dumps([{**BOXES, **WORDS, "human_box": [7, 2, 3, 4]}]).decode()
-    with pytest.raises(InputError, match=r"item 0: human_box: found \[7777.*, expected four numbers"):
+    with pytest.raises(InputError, match=r"item 1: human_box: found \[7777.*, expected four numbers"):
         read(tmp_path, [{"image": "a.jpg", "response": items.replace("7", "7" * 400, 1)}])
 
 

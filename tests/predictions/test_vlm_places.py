@@ -44,9 +44,9 @@ def test_rows_name_their_records_and_items(replies: Path) -> None:
     rows = read_vlm(open_source(replies, benchmark("hico-det")))
     assert rows.place is not None
     places = [rows.place(row) for row in range(len(rows.image))]
-    assert places[:3] == ["line 1, item 0", "line 2, item 0", "line 2, item 1"]
+    assert places[:3] == ["line 1, item 1", "line 2, item 1", "line 2, item 2"]
     assert [place for place in places if place[:7] in ("line 28", "line 31", "line 32")] == [
-        *("line 28, item 0", "line 28, item 1", "line 28, item 3", "line 28, item 3"),
-        *("line 31", "line 32, item 0", "line 32, item 1"),
+        *("line 28, item 1", "line 28, item 2", "line 28, item 4", "line 28, item 4"),
+        *("line 31", "line 32, item 1", "line 32, item 2"),
     ]
     assert places == sorted(places, key=lambda place: int(place.split(",")[0][5:]))

@@ -104,7 +104,7 @@ def test_a_cache_scores_as_the_pickle_with_all_keys(tmp_path: Path, module: str)
 @pytest.mark.parametrize(
     ("record", "message"),
     [
-        ({"holds_agent": 0.5}, "record 0: found the key 'holds_agent', expected image_id, person_box, hold_agent"),
+        ({"holds_agent": 0.5}, "record 1: found the key 'holds_agent', expected image_id, person_box, hold_agent"),
         ({"hold_obj": [1, 2, 3, 4]}, "hold_obj: found [1, 2, 3, 4], expected [x1, y1, x2, y2, score]"),
         ({"person_box": [1, 2, 3]}, "person_box: found [1, 2, 3], expected [x1, y1, x2, y2]"),
     ],
@@ -115,7 +115,7 @@ def test_a_cache_with_other_keys_or_values_is_refused(tmp_path: Path, record: An
     with pytest.raises(InputError, match=re.escape(message)):
         shoe.read_predictions(path, dataset="v-coco")
     v_coco.write_cache([{"image_id": 328, "person_box": A, "hold_agent": 1}, {"image_id": 328}], path, "utils")
-    with pytest.raises(InputError, match=r"record 1 .*person_box: found no such key"):
+    with pytest.raises(InputError, match=r"record 2 .*person_box: found no such key"):
         shoe.read_predictions(path, dataset="v-coco")
 
 

@@ -57,7 +57,7 @@ def test_answers_are_kept_once_and_never_changed(tmp_path: Path) -> None:
         (replace(answer, phase="picture"), "[0, 1, 'picture', 3]"),
         (replace(answer, rating=5), "[0, 1, 'words', 5]"),
     ):
-        with pytest.raises(InputError, match=f"answer 1: found {re.escape(found)}, expected a question for rater-1"):
+        with pytest.raises(InputError, match=f"answer 2: found {re.escape(found)}, expected a question for rater-1"):
             studies.add_answers(folder, first, [later, wrong])
     with pytest.raises(ConflictError, match="limit of 20 answers"):
         studies.add_answers(folder, first, [replace(answer, shown=float(number)) for number in range(41)])

@@ -132,9 +132,9 @@ def test_what_is_sent_back_is_looked_at(folder: Path, tmp_path: Path) -> None:
     for change, said in (
         ({"study": "other"}, "study: found 'other'"),
         ({"rater": "eve"}, "rater: found 'eve', expected one of the 2 raters"),
-        ({"answers": [answer | {"rating": 7}]}, "answer 0: found [0, 1, 'words', 7]"),
-        ({"answers": [answer | {"item": -1}]}, "answer 0: found [-1, 1, 'words', 3]"),
-        ({"answers": [answer | {"item": last, "occasion": 2}]}, f"answer 0: found [{last}, 2, 'words', 3]"),
+        ({"answers": [answer | {"rating": 7}]}, "answer 1: found [0, 1, 'words', 7]"),
+        ({"answers": [answer | {"item": -1}]}, "answer 1: found [-1, 1, 'words', 3]"),
+        ({"answers": [answer | {"item": last, "occasion": 2}]}, f"answer 1: found [{last}, 2, 'words', 3]"),
         ({"answers": "none"}, "answers: found 'none'"),
     ):
         path = tmp_path / "back.json"
@@ -182,7 +182,7 @@ def test_the_last_answer_counts_by_the_log_whatever_the_clock_says(folder: Path,
     early, late = sent("early.json", (1, 900)), sent("late.json", (1, 900), (4, 100))
     for files in ((early, late), (late, early)):
         assert [row[5] for row in table_of(study, answers_of(study, files))[1:]] == [4]
-    with pytest.raises(InputError, match=r"answer 0: found 2, expected 1 as in .*early.json"):
+    with pytest.raises(InputError, match=r"answer 1: found 2, expected 1 as in .*early.json"):
         answers_of(study, (early, sent("edited.json", (2, 900))))
 
 

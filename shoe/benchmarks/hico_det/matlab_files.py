@@ -84,7 +84,7 @@ def _image(path: str | Path, index: int, entry: Any) -> tuple[str, tuple[int, in
         return name, (whole_number(size["width"]), whole_number(size["height"]))
     except _DAMAGE:
         expected = "a filename, and a size with width and height"
-        raise InputError(path, record=f"image {index}", found="an invalid record", expected=expected) from None
+        raise InputError(path, record=f"image {index + 1}", found="an invalid record", expected=expected) from None
 
 
 def _triplets(path: str | Path, image: str, entry: Any, classes: int, *, is_test: bool) -> NDArray[np.float64] | None:
@@ -96,7 +96,7 @@ def _triplets(path: str | Path, image: str, entry: Any, classes: int, *, is_test
     except _DAMAGE:
         raise InputError(path, record=record, field="hoi", found="no records", expected="records or []") from None
     for index, hoi in enumerate(hois):
-        where = f"{record}: hoi {index}"
+        where = f"{record}: hoi {index + 1}"
         try:
             if number(hoi["invis"]):
                 continue

@@ -119,7 +119,7 @@ def _instances_of(path: str | Path) -> Path:
 
 def _of_images(home: Path, ids: Sequence[int]) -> tuple[list[_Image], list[_Instance]]:
     """Return the images with the given IDs, in this order, and their COCO annotations, sorted by image."""
-    document = read_typed(home, read_bytes(home), _Instances, lambda _document, number, _: f"record {number}")
+    document = read_typed(home, read_bytes(home), _Instances, lambda _document, number, _: f"record {number + 1}")
     images = {int(one.id): one for one in document.images}
     missing = next((number for number in ids if number not in images), None)
     if missing is not None:

@@ -13,6 +13,7 @@ from shoe.core.io.files import LARGEST_UNPACKED
 from shoe.core.io.json import parse_with_nan
 
 LOG_START = "_journal/start.json"  # archive member that identifies a log
+_HEADER = "header.json"  # archive member with the status, which a log has when its run ends
 JSON_LOG = re.compile(rb'\s*\{\s*"version"\s*:\s*\d+\s*,\s*"status"\s*:\s*"\w+"\s*,\s*"eval"\s*:')
 _FIELDS = ("id", "input", "output", "error")  # the other fields of a sample are scores, metadata, and images as base64
 _ZSTANDARD = 93  # zip compression method, which zipfile reads from Python 3.14 on
@@ -20,8 +21,8 @@ _UNPACKED_OF_ANY, _LARGEST_RATIO, _LARGEST_WINDOW = 200_000_000, 300, 1 << 27
 _EXPECTED = "a complete log of inspect_ai with samples"
 
 
-def read_log(path: Path, data: bytes) -> list[dict[str, Any]]:
-    """Return id, input, output and error of each sample of a log; an unfinished log has only completed samples.
+def read_log(path: Path, data: bytes) -> tuple[list[dict[str, Any]], int]:
+    """Return (id, input, output and error of each sample, number of samples without an answer in an unfinished log).
 
     ``data`` is the content of the file; if it is empty, ``path`` is opened as a zip archive.
 
@@ -32,22 +33,26 @@ def read_log(path: Path, data: bytes) -> list[dict[str, Any]]:
     try:
         is_json = JSON_LOG.match(data)
         found = [parse_with_nan(path, each) for each in ([data] if is_json else _documents(path, data))]
-        samples = found[0].get("samples") or [] if is_json else found
+        header: dict[str, Any] = next((each for each in found if "eval" in each), {})
+        samples = header.get("samples") or [] if is_json else [each for each in found if each is not header]
         read = [{field: sample.get(field) for field in _FIELDS} for sample in samples]
+        is_finished = header.get("status") == "success"
     except InputError:
         raise
     except ImportError:
         raise MissingExtraError(f"{path}: reading .eval (package zstandard)", "inspect") from None
     except Exception as error:  # zipfile and zstandard raise errors of many types for damaged files
         raise InputError(path, found=f"a damaged log ({type(error).__name__})", expected=_EXPECTED) from None
-    if not read:
-        raise InputError(path, found="no samples", expected=_EXPECTED)
-    return read
+    answered = [sample for sample in read if is_finished or sample["error"] or (sample["output"] or {}).get("choices")]
+    if not answered:
+        raise InputError(path, found="no samples" if not read else "no sample with an answer", expected=_EXPECTED)
+    return answered, len(read) - len(answered)
 
 
 def _documents(path: Path, data: bytes) -> Iterator[bytes]:
     with zipfile.ZipFile(BytesIO(data) if data else path) as archive:
-        found = [each for each in map(archive.getinfo, archive.namelist()) if each.filename.startswith("samples/")]
+        names = [name for name in archive.namelist() if name.startswith("samples/") or name == _HEADER]
+        found = [archive.getinfo(name) for name in names]
         size, packed = sum(each.file_size for each in found), sum(each.compress_size for each in found)
         if size > min(LARGEST_UNPACKED, max(_UNPACKED_OF_ANY, _LARGEST_RATIO * packed)):
             raise InputError(path, found=f"{size / 1e9:.2g} GB of compressed data", expected=_EXPECTED)

@@ -116,7 +116,7 @@ def explain_error(
     error: msgspec.ValidationError,
     document: Any,
     kind: Any,
-    place: Callable[[int, Any], str] = lambda number, record: f"record {number}",
+    place: Callable[[int, Any], str] = lambda number, record: f"record {number + 1}",
     record: str | None = None,
     field: str | None = None,
 ) -> InputError:
@@ -143,10 +143,10 @@ def explain_error(
                 key = next(key for key, item in value.items() if type(item) not in (int, float) or not isfinite(item))
                 field, value, node = f"{field}: {key}", value[key], inner.value_type
             elif "item" not in words and value is not document:
-                field, value, node = f"{field}: item {index}", value[int(index)], inner.item_type
+                field, value, node = f"{field}: item {int(index) + 1}", value[int(index)], inner.item_type
             else:
                 value, node = value[int(index)], inner.item_type
-                where.append(f"{words.get('item', 'item')} {index}" if where else place(int(index), value))
+                where.append(f"{words.get('item', 'item')} {int(index) + 1}" if where else place(int(index), value))
                 field = None if isinstance(_opened(node)[0], inspect.StructType) else field
         else:
             node, words = _opened(node)

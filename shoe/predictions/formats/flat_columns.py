@@ -11,6 +11,7 @@ import csv
 import io
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,7 @@ from shoe.core.io.files import atomic_write, write_text
 from shoe.core.io.json import ImageName, Number, NumberOrText, describe_value, explain_error
 from shoe.predictions.record_fields import image_names
 from shoe.predictions.source import Source
+from shoe.predictions.vlm import is_vlm, read_vlm
 from shoe.predictions.vlm.boxes import YES_OR_NO, corner_of, layout_of, verdict_of
 from shoe.predictions.vlm.keys import SCORE_NAMES, is_denied, judges, meaning_of_kind, only_judges, superseded
 
@@ -86,14 +88,12 @@ def read_csv(source: Source) -> Rows:
     values = list(zip(*(row for _, row in numbered), strict=True)) or [()] * len(header)
     columns: Columns = {name: values[header.index(in_file)] for name, in_file in names.items()}
     others: Columns = {name: values[header.index(name)] for name in header if name not in names.values()}
-    if "score" in columns:
-        columns["score"] = _without_percent(source, columns["score"])
     return _rows(source, columns, others, NumberOrText, absent="", layout=layout)
 
 
-def _without_percent(source: Source, scores: Sequence[str]) -> list[str]:
+def _without_percent(source: Source, scores: Sequence[Any]) -> list[Any]:
     """Return scores with percentages converted to fractions, like in model replies: "93%" becomes "0.93"."""
-    matches = [_PERCENT.fullmatch(text) for text in scores]
+    matches = [_PERCENT.fullmatch(text) if isinstance(text, str) else None for text in scores]
     if count := sum(match is not None for match in matches):
         source.notes.add("scores_converted", "%", count)
     return [text if match is None else str(float(match[1]) / 100) for text, match in zip(scores, matches, strict=True)]
@@ -130,12 +130,17 @@ def read_parquet(source: Source) -> Rows:
         other = [name for name in file.schema_arrow.names if name not in names.values()]
         table = file.read(columns=[*names.values(), *other], use_threads=False)
         table.validate(full=True)
+        if 3 * len(set(COLUMNS) - set(names)) > len(COLUMNS):
+            records = copy(source)
+            records.kind, records.document = "document", table.to_pylist()
+            if is_vlm(records):
+                return read_vlm(records)
         columns: Columns = {name: table.column(in_file).to_pylist() for name, in_file in names.items()}
         others: Columns = {name: table.column(name).to_pylist() for name in other}
     except (pyarrow.ArrowException, OSError, ValueError, TypeError, KeyError, MemoryError, OverflowError) as error:
         found = f"damaged Parquet data ({type(error).__name__})"
         raise InputError(source.path, found=found, expected="a Parquet file with flat columns") from None
-    return _rows(source, columns, others, Number, absent=None, layout=layout)
+    return _rows(source, columns, others, NumberOrText, absent=None, layout=layout)
 
 
 def _pyarrow() -> Any:
@@ -238,6 +243,8 @@ def _rows(source: Source, columns: Columns, others: Columns, kind: Any, absent: 
     if absent_columns:
         present = ", ".join(map(quote, [*columns, *others][:12]))
         raise InputError(source.path, field=absent_columns[0], found=f"only {present}", expected="this column")
+    if "score" in columns:
+        columns["score"] = _without_percent(source, columns["score"])
     count = len(columns["image"])
     images, image = _index_words(source, "image", columns["image"])
     is_triplet = np.ones(count, bool)

@@ -20,6 +20,7 @@ from shoe.core.interactions import Interactions, Rows
 from shoe.core.io.files import atomic_write, read_bytes
 from shoe.core.io.matlab import cell_file, is_matlab, load_matlab, matrix
 from shoe.predictions.formats.class_numbers import rows_of_classes
+from shoe.predictions.numbering import INTERACTIONS, labels_of_ids
 from shoe.predictions.record_fields import hoi_classes_of
 from shoe.predictions.source import Source
 
@@ -51,7 +52,7 @@ def read_cells(source: Source) -> Rows:
     every_class = np.arange(len(source.benchmark.classes))
     files = _files(source.path, source.benchmark) if source.kind == "folder" else [(source.path, every_class)]
     columns = set()
-    parts, image, hoi = [np.zeros((0, 9))], [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+    parts, image, classes = [np.zeros((0, 9))], [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
     for path, rows in files:
         cells = _cells(path, source.data or read_bytes(path), len(rows))
         columns.add(len(cells) // len(rows))
@@ -60,12 +61,14 @@ def read_cells(source: Source) -> Rows:
                 column, row = divmod(index, len(rows))  # Matlab's order: down each column
                 parts.append(_detection_matrix(path, cell, f"class {rows[row] + 1}: image {column + 1}"))
                 image.append(np.full(len(parts[-1]), column))
-                hoi.append(np.full(len(parts[-1]), rows[row]))
+                classes.append(np.full(len(parts[-1]), rows[row]))
     if len(columns) != 1:
         found = "files with different numbers of images"
         raise InputError(source.path, found=found, expected="equally many in all files")
     table, images = np.concatenate(parts), _images(source, columns.pop())
-    return rows_of_classes(source, images, np.concatenate(image), np.concatenate(hoi), table[:, :8], table[:, 8])
+    number, usual = np.concatenate(classes), f"{source.benchmark.name}-1"
+    hoi = labels_of_ids(source, INTERACTIONS, number + 1, usual, "class", lambda row: f"class {number[row] + 1}")
+    return rows_of_classes(source, images, np.concatenate(image), hoi, table[:, :8], table[:, 8])
 
 
 def write_cells(table: Interactions, path: str | Path, benchmark: Benchmark) -> None:

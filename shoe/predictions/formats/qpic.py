@@ -32,6 +32,7 @@ from shoe.predictions.record_fields import image_names, labels_of, optional_colu
 from shoe.predictions.roles import stated_entries, without_roles
 from shoe.predictions.source import Source, collection_paused, open_source
 
+_FEWEST = 16
 _HOIS, _LIST, _PERSON = "hoi_prediction", "preds", "person"
 B = TypeVar("B")
 N = TypeVar("N")
@@ -150,6 +151,8 @@ def _read_rows(
     by_person = len(dataset.actions) > 0  # a person may then have an action without an object
     check_boxes(path, (images, image), "subject_id", human, counts)
     check_boxes(path, (images, image), "object_id", target, counts, (target < -by_person) | (target >= counts[image]))
+    if len(records) >= _FEWEST and len(human) and min(human.min(), target[target >= 0].min(initial=1)) > 0:
+        source.notes.add("box_ids")
     human += start
     target = np.where(target < 0, -1, target + start)
     objects = np.zeros(0, np.int64)
@@ -269,7 +272,7 @@ def read_action_scores(
 
         def place(row: int) -> str:
             name = source.record_name(int(image[row]), source.records_within(_LIST)[image[row]])
-            return f"{name}: triplet {row - int(np.searchsorted(image, image[row]))}"
+            return f"{name}: triplet {row - int(np.searchsorted(image, image[row])) + 1}"
 
         scores = optional_column(source, "action_score", values, place)
         return scores if scores is None or kept is None or len(kept) != len(scores) else scores[kept]

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -136,6 +137,8 @@ def recognise(source: Source) -> Format:
     """Return the format of an opened file, by its content. Raises InputError for a file that is not predictions."""
     refuse_others(source, "predictions")
     for known in FORMATS.values():
+        if known.name == "vlm" and (inner := unwrapped(source)):
+            return inner
         if known.name == "vlm" and (error := _incomplete_table(source)):
             raise error
         if source.kind in known.kinds and known.fits(source):
@@ -155,6 +158,23 @@ def recognise(source: Source) -> Format:
         or _table_error(source)
         or InputError(source.path, found=describe_content(source.data), expected=expected)
     )
+
+
+def unwrapped(source: Source) -> Format | None:
+    """Replace a document like {"results": [...]} or {image: record} by its records, and return their format, if any."""
+    if source.kind != "document" or not isinstance(document := source.document, dict):
+        return None
+    found = [value for value in document.values() if isinstance(value, list) and value and isinstance(value[0], dict)]
+    if document and all(isinstance(record, dict) for record in document.values()):
+        found = [[r if image_of(r) is not None else {"filename": name, **r} for name, r in document.items()]]
+    inner = copy(source)
+    for records in found if len(found) == 1 else ():
+        inner.document, inner.__dict__["head"] = records, records
+        for known in FORMATS.values():
+            if known.kinds == _DOCUMENT and known.fits(inner):
+                source.document, source.__dict__["head"] = records, records
+                return known
+    return None
 
 
 def refuse_others(source: Source, expected: str) -> None:

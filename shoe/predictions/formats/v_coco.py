@@ -40,7 +40,7 @@ def read_v_coco(source: Source) -> Rows:
     images: dict[str, int] = {}
     ids: dict[Any, int] = {}
     for number, record in enumerate(records):
-        place = f"record {number}"
+        place = f"record {number + 1}"
         if not isinstance(record, dict) or "image_id" not in record:
             expected = "an object with image_id, person_box and all actions"
             raise InputError(source.path, record=place, found=describe_value(record), expected=expected)
@@ -58,7 +58,7 @@ def read_v_coco(source: Source) -> Rows:
         if isinstance(record, CacheRecord) and not known >= record.keys():
             key = next(key for key in record if key not in known)
             found, expected = f"the key {quote(key)}", f"image_id, person_box, {agents[0]}, {pairs[0]} and others"
-            raise InputError(source.path, record=f"record {number}", found=found, expected=expected)
+            raise InputError(source.path, record=f"record {number + 1}", found=found, expected=expected)
     extra: dict[Any, list[Any]] = {}
     for record in records:
         for key in record if len(record) > len(known) else ():
@@ -93,7 +93,7 @@ def _column(source: Source, records: Sequence[Any], key: str, width: int, expect
     except (TypeError, ValueError):
         row = next(row for row, value in zip(rows, values, strict=True) if not _is_row(value, width))
         found = "no such key" if key not in records[row] else describe_value(records[row][key])
-        place = f"record {row} ({source.record_name(row, records[row])})"
+        place = f"record {row + 1} ({source.record_name(row, records[row])})"
         raise InputError(source.path, record=place, field=key, found=found, expected=expected) from None
     column = np.empty((len(records), width), np.float32)
     column[:] = np.array(0.0 if default is None else default, np.float32)

@@ -2,7 +2,11 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
+from itertools import combinations, product
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from shoe.predictions.vlm.box_marks import MARK, MarkedText, entity_of, grounded_caption, insert_marks, mark_boxes
 from shoe.predictions.vlm.boxes import Box
@@ -23,6 +27,8 @@ _KEYED = re.compile(r"[\"']\s*:\s*[\[{\"']")
 _TASK = re.compile(r"<[A-Z_]+>")
 _SENTENCE = re.compile(r"\n+|(?<=[.!?;])\s+")
 _BRACKETED = re.compile(rf"(?<=[\w\])] )[\[{{]({CONFIDENCE})[\]}}]", re.I)
+_CONFIDENCE = re.compile(rf"\b(?:confiden\w+|probability|score)\W{{1,3}}(?:is |of )?({CONFIDENCE})(?![\w%]|\.\d)", re.I)
+_NEAR = 0.15  # of the largest coordinate: corrected boxes differ less
 _PIECE = 12  # characters: texts with a shorter mean length are tokens of one text, not lines
 
 
@@ -79,12 +85,33 @@ def context_fields(outer: dict[Any, Any]) -> Fields:
 
 
 def best_answer(answers: Sequence[Any], context: Fields) -> Answer:
-    """Return the last answer that has interactions, or without such an answer, the one with the highest ``rank``."""
-    contents = [Answer(raw, *read_answer(raw, context)) for raw in reversed(answers)]
+    """Return the last answer that has interactions; if none has any, the answer with the highest ``rank``."""
+    contents = [_with_score(Answer(raw, *read_answer(raw, context)), context.score) for raw in reversed(answers)]
     readable = [answer for answer in contents if answer.reading.pairs]
     if not readable:
         return max(contents, key=lambda answer: answer.rank)
     return readable[0]._replace(others=sum(other.reading.pairs != readable[0].reading.pairs for other in readable[1:]))
+
+
+def are_parts(turns: Sequence[Sequence[Pair]]) -> bool:
+    """Return whether no human and object box of a turn are close to those of another turn, as in a corrected answer."""
+    boxes = [[np.array([pair.human.box.numbers, pair.object.box.numbers]) for pair in pairs] for pairs in turns]
+    both = (each for first, second in combinations(boxes, 2) for each in product(first, second))
+    return not any((abs(a - b).max(axis=1) <= _NEAR * abs(a).max(axis=1)).all() for a, b in both)
+
+
+def _with_score(answer: Answer, score: Any) -> Answer:
+    """Return an answer whose interactions have the score of the record, or the confidences stated in the sentences."""
+    pairs, items = answer.reading.pairs, answer.reading.items
+    stated = [] if answer.reply.values or not isinstance(answer.raw, str) else _CONFIDENCE.findall(answer.raw)
+    if any(pair.score is not None for pair in pairs) or (score is None and not stated):
+        return answer
+    if score is None and len(stated) != len(items):
+        unread = [*answer.reading.unread, *(("confidence", each) for each in stated)]
+        return answer._replace(reading=replace(answer.reading, unread=unread))
+    scores = iter(stated if score is None else [score] * len(items))
+    scored = [item._replace(score=next(scores)) if isinstance(item, Pair) else item for item in items]
+    return answer._replace(reading=replace(answer.reading, items=scored))
 
 
 def read_answer(answer: Any, context: Fields) -> tuple[Reading, Reply]:

@@ -286,7 +286,9 @@ class Columns:
 
         def place(row: int) -> str:
             name = self._source.record_name(int(record[row]))
-            return name if item[row] == _NO_ITEM else f"{name}, {'item' if loose[row] else 'interaction'} {item[row]}"
+            return (
+                name if item[row] == _NO_ITEM else f"{name}, {'item' if loose[row] else 'interaction'} {item[row] + 1}"
+            )
 
         return Rows(
             images=list(self._images),

@@ -12,7 +12,7 @@ from shoe.core.interactions import Rows
 from shoe.core.io.json import describe_value
 from shoe.predictions.notes import TWO, ReadNotes
 from shoe.predictions.source import Source
-from shoe.predictions.vlm.answers import Answer, best_answer, caption_interactions, context_fields
+from shoe.predictions.vlm.answers import Answer, are_parts, best_answer, caption_interactions, context_fields
 from shoe.predictions.vlm.box_marks import has_points
 from shoe.predictions.vlm.boxes import box_of
 from shoe.predictions.vlm.columns import Columns
@@ -326,7 +326,7 @@ class Reader:
         self._columns = Columns(source)
         self._tally = Tally(source.notes)
         self._images_with_reply: list[int] = []
-        self._earlier: list[tuple[Answer, Answer, str, int, int, dict[Any, Any], str]] = []  # of chats
+        self._earlier: list[tuple[Answer, list[Answer], str, int, int, dict[Any, Any], str]] = []  # of chats
         self._outer = ReadNotes()  # of keys beside replies: most are metadata, but a verdict has two values
 
     def add(self, number: int, record: Any) -> None:
@@ -391,7 +391,7 @@ class Reader:
             self._notes.add_unread(key, [value])
         is_single = len(reading.pairs) == 1
         for i, pair in enumerate(reading.pairs):
-            where = place if is_single else f"{place}: interaction {i}"
+            where = place if is_single else f"{place}: interaction {i + 1}"
             self._columns.add_pair(where, image, pair, number, None if is_single else i, loose=False)
 
     def _add_reply(
@@ -422,20 +422,25 @@ class Reader:
         if not any((words := parse_pair_words(pair)) and words.interactions for pair in answer.reading.pairs):
             from_caption = caption_interactions(answer.raw, record)
             answer = answer._replace(reading=from_caption) if from_caption.pairs else answer
-        if wrapper.earlier and (earlier := best_answer(wrapper.earlier, context)).reading.pairs:
+        if earlier := [each for raw in wrapper.earlier if (each := best_answer([raw], context)).reading.pairs]:
             self._earlier.append((answer, earlier, place, image, number, record, wrapper.error))
         else:
             self._add_answer(place, image, answer, number, record, wrapper.error)
 
     def _add_chats(self) -> None:
-        """Add the last turn with interactions of each chat; turns in chats on several images are examples."""
-        images = Counter(text for text, _ in {(str(earlier.raw), image) for _, earlier, _, image, *_ in self._earlier})
+        """Add the last turn with interactions of each chat, or all about different boxes; others may be examples."""
+        turns = {(str(turn.raw), image) for _, earlier, _, image, *_ in self._earlier for turn in earlier}
+        images = Counter(text for text, _ in turns)
         for answer, earlier, place, image, number, record, error in self._earlier:
-            is_example, pairs = images[str(earlier.raw)] > 1, answer.reading.pairs
-            is_unread = earlier.others > 0 or (bool(pairs) and earlier.reading.pairs != pairs)
-            self._notes.add("earlier_turns", count=is_unread and not is_example)
-            used = answer if pairs or is_example else earlier._replace(others=0)
-            self._add_answer(place, image, used, number, record, error)
+            own = [turn for turn in earlier if images[str(turn.raw)] == 1]
+            own += [answer] if answer.reading.pairs or not own else []
+            if len(own) > 1 and are_parts([turn.reading.pairs for turn in own]):
+                self._notes.add("joined_turns")
+            else:
+                self._notes.add("earlier_turns", count=any(turn.reading.pairs != own[-1].reading.pairs for turn in own))
+                own = own[-1:]
+            for turn in own:
+                self._add_answer(place, image, turn, number, record, error)
 
     def _add_answer(
         self, place: str, image: int, answer: Answer, number: int, record: dict[Any, Any], error: str = ""
@@ -450,7 +455,7 @@ class Reader:
         for key in answer.reading.joined:
             self._notes.add("joined", key)
         for i, item in enumerate(answer.reading.items):
-            where = f"{place}, item {i}"
+            where = f"{place}, item {i + 1}"
             try:
                 if isinstance(item, Problem):
                     raise UnreadableError(where, item.cause, item.found, item.expected)

@@ -12,7 +12,8 @@ from shoe.predictions.vlm.parsed_reply import Pair
 from shoe.predictions.vlm.verdicts import split_verdict
 
 _LONGEST_VERB = 3
-_JOINED = re.compile(r"[,;/&+|]|\band\b")
+_LIST = re.compile(r"""\[\s*(['"]).*\1\s*\]""")
+_JOINED = re.compile(r"[,;/&+|\n]|\band\b")
 _ARROW, _TRIPLET = re.compile(r"\s*(?:-+>?|→|\||\s/\s)\s*"), 3  # as in "person-riding-horse"
 _FUNCTION_WORDS = text.DETERMINERS | text.AUXILIARIES | text.NEGATIONS | text.CONJUNCTIONS
 _NOT_VERBS = _FUNCTION_WORDS | text.WORD_CLASSES["persons"]
@@ -59,7 +60,7 @@ class _ParsedWords(NamedTuple):
 def parse_pair_words(pair: Pair) -> Words | None:
     """Parse the words of a pair into interactions; None if the pair has no words."""
     (phrase, *said), (target, *of_target) = split_verdict(pair.phrase), split_verdict(pair.target)
-    judged = [(verb.score, *split_verdict(verb.text)) for verb in pair.verbs]
+    judged = [(verb.score, *split_verdict(without_brackets(verb.text))) for verb in pair.verbs]
     confirmed = [(words, score) for score, words, verdict in judged if words and verdict is not False]
     denied = len([verdict for *_, verdict in judged if verdict is False])
     if False in (*said, *of_target) or (denied and not confirmed):
@@ -138,7 +139,7 @@ def _parse_words(verb: str, phrase: str, target: str) -> _ParsedWords:
         source = verb_before or source
         if _is_verb_alone(source, target):
             return _ParsedWords(((source, target),))
-        if len(verbs := _split_verbs(source, target)) > 1:
+        if len(verbs := split_verbs(source, target)) > 1:
             return _ParsedWords(tuple((each, target) for each in verbs))
     elif len(parts := _ARROW.split(phrase)) == _TRIPLET and is_person(parts[0]):
         phrase = " ".join(parts)
@@ -204,13 +205,23 @@ def _is_verb_alone(verb: str, target: str) -> bool:
     return not any(map(is_person, words[1:] if is_verb else words))  # "peers into" is a verb, "man on" names a person
 
 
-def _split_verbs(verb: str, target: str) -> list[str]:
+def without_brackets(cell: str) -> str:
+    """Return the words of a Python list as text, as pandas writes it: "kiss, pet" for "['kiss', 'pet']"; else the text.
+
+    >>> without_brackets("['kiss', 'pet']"), without_brackets("kiss")
+    ('kiss, pet', 'kiss')
+    """
+    return re.sub(r"[\[\]'\"]", "", cell).strip() if _LIST.fullmatch(cell) else cell
+
+
+def split_verbs(verb: str, target: str) -> list[str]:
     """Return the verbs of a field that lists only verbs: "jumping, riding and holding"; else an empty list."""
     if not _JOINED.search(verb):
         return []
     verbs = [each for part in _JOINED.split(verb) if (each := part.strip())]
-    gerunds = {each.split()[0].endswith("ing") for each in verbs}
-    are_verbs = len(gerunds) == 1 and all(_is_verb_alone(each, target) and _begins_as_verb(each) for each in verbs)
+    own = [each for each in verbs if not text.says_no_interaction(text.tokens(text.plain(each)))]
+    gerunds = {(word := each.split()[0]).endswith("ing") and word not in bases(word, "verb") for each in own}
+    are_verbs = len(gerunds) == 1 and all(_is_verb_alone(each, target) and _begins_as_verb(each) for each in own)
     return verbs if are_verbs else []
 
 

@@ -253,12 +253,12 @@ def _parsed(path: str | Path) -> list[_Problem]:
         raise InputError(path, found=describe_value(document), expected="a list of Bongard problems")
     for number, problem in enumerate(document):
         if not isinstance(problem, list) or len(problem) < 2:
-            raise InputError(path, record=f"problem {number}", found=describe_value(problem), expected=_EXPECTED)
+            raise InputError(path, record=f"problem {number + 1}", found=describe_value(problem), expected=_EXPECTED)
         for side, pictures in zip(("positives", "negatives"), problem, strict=False):
             try:
                 msgspec.convert(pictures, _Side)
             except msgspec.ValidationError as error:
-                raise explain_error(path, error, pictures, _Side, record=f"problem {number}: {side}") from None
+                raise explain_error(path, error, pictures, _Side, record=f"problem {number + 1}: {side}") from None
     raise InputError(path, found="an unexpected structure", expected=f"a list of {_EXPECTED}")
 
 
@@ -267,7 +267,7 @@ def _check(path: str | Path, problems: Sequence[_Problem]) -> None:
     if not problems:
         raise InputError(path, found="no problems", expected=f"a list of {_EXPECTED}")
     for number, problem in enumerate(problems):
-        where = f"problem {number}"
+        where = f"problem {number + 1}"
         for side in ("positives", "negatives"):
             pictures = getattr(problem, side)
             if len(pictures) != SIDE:
@@ -278,7 +278,7 @@ def _check(path: str | Path, problems: Sequence[_Problem]) -> None:
         if len(concepts) > 1:
             found = ", ".join(_JOIN.join(each) for each in concepts)
             raise InputError(path, record=where, field="positives", found=quote(found), expected="one concept")
-        for place, picture in enumerate(problem.negatives):
+        for place, picture in enumerate(problem.negatives, start=1):
             if picture.obj_class != concept[1] or picture.act_class == concept[0]:
                 raise InputError(
                     path,
@@ -294,7 +294,7 @@ def _check(path: str | Path, problems: Sequence[_Problem]) -> None:
                 raise InputError(
                     path,
                     record=f"{where}: {side}",
-                    field=f"picture {place}: {field}",
+                    field=f"picture {place + 1}: {field}",
                     found=quote([x1, y1, x2, y2]),
                     expected=f"[x1, y1, x2, y2] with x1 < x2, y1 < y2 and no coordinate beyond {_FARTHEST:,} pixels",
                 )

@@ -62,13 +62,13 @@ BROKEN = [
     ({"offsets": np.array([1, 1])}, "offsets: found invalid offsets"),
     ({"offsets": np.zeros(0, int)}, "offsets: found invalid offsets"),
     ({"score": None}, "found a damaged file (KeyError), expected a native table (.npz)"),
-    ({"score": np.array([np.nan])}, "record 0 ('a.jpg'): score: found nan, expected a finite number"),
+    ({"score": np.array([np.nan])}, "record 1 ('a.jpg'): score: found nan, expected a finite number"),
     ({"score": np.array([1j])}, "score: found values of type complex128, expected numbers"),
-    ({"verb": np.array([3])}, "record 0 ('a.jpg'): verb: found index 3, expected 0 to 0"),
+    ({"verb": np.array([3])}, "record 1 ('a.jpg'): verb: found index 3, expected 0 to 0"),
     ({"verb": np.array(["0"])}, "verb: found values of type <U1, expected whole numbers"),
     ({"human_boxes": np.zeros((1, 4))}, "human box: found [0, 0, 0, 0], expected finite x1, y1, x2, y2"),
     ({"human_boxes": np.zeros((4, 1))}, "human_boxes: found shape (4, 1), expected shape (1, 4)"),
-    ({"coordinates": np.array([9])}, "record 0: coordinates: found index 9, expected 0 to 2"),
+    ({"coordinates": np.array([9])}, "record 1: coordinates: found index 9, expected 0 to 2"),
 ]
 
 

@@ -72,20 +72,20 @@ def test_files_of_an_earlier_build_do_not_stay_beside_new_ones(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda p: p[0].pop(), "problem 1: positives: found 6 pictures, expected 7: 6 pictures and a query"),
-        (lambda p: p[1][3].update(act_class="ride"), "problem 1: negatives: picture 3: found 'ride++horse', expected"),
-        (lambda p: p[1][3].update(obj_class="cow"), "problem 1: negatives: picture 3: found 'feed++cow', expected"),
+        (lambda p: p[0].pop(), "problem 2: positives: found 6 pictures, expected 7: 6 pictures and a query"),
+        (lambda p: p[1][3].update(act_class="ride"), "problem 2: negatives: picture 4: found 'ride++horse', expected"),
+        (lambda p: p[1][3].update(obj_class="cow"), "problem 2: negatives: picture 4: found 'feed++cow', expected"),
         (
             lambda p: p[0][3].update(act_class="feed"),
-            "problem 1: positives: found 'ride++horse, feed++horse', expected one",
+            "problem 2: positives: found 'ride++horse, feed++horse', expected one",
         ),
-        (lambda p: p[0][2].update(sub_bbox=[5, 5, 5, 9]), "problem 1: positives: picture 2: sub_bbox: found [5.0, 5.0"),
-        (lambda p: p[0][2].update(crop_bbox=[0, 0, 9, 1e308]), "problem 1: positives: picture 2: crop_bbox: found"),
-        (lambda p: p[0][2].update(crop_bbox=[5, 5, 9]), "problem 1: positives: picture 2: crop_bbox: found [5, 5, 9]"),
-        (lambda p: p[1][6].pop("im_path"), "problem 1: negatives: picture 6: im_path: found only"),
+        (lambda p: p[0][2].update(sub_bbox=[5, 5, 5, 9]), "problem 2: positives: picture 3: sub_bbox: found [5.0, 5.0"),
+        (lambda p: p[0][2].update(crop_bbox=[0, 0, 9, 1e308]), "problem 2: positives: picture 3: crop_bbox: found"),
+        (lambda p: p[0][2].update(crop_bbox=[5, 5, 9]), "problem 2: positives: picture 3: crop_bbox: found [5, 5, 9]"),
+        (lambda p: p[1][6].pop("im_path"), "problem 2: negatives: picture 7: im_path: found only"),
         (
             lambda p: p.__delitem__(slice(1, None)),
-            "problem 1: found a list of 1, expected [positives, negatives, number",
+            "problem 2: found a list of 1, expected [positives, negatives, number",
         ),
     ],
 )
@@ -113,7 +113,7 @@ def test_a_file_is_given_once(tmp_path: Path) -> None:
         (b"[]", "found no problems"),
         (b"{}", "found an object of 0, expected a list of Bongard problems"),
         (b"[[[", "found the end of the file, expected JSON"),
-        (b"[3]", "problem 0: found 3, expected [positives, negatives"),
+        (b"[3]", "problem 1: found 3, expected [positives, negatives"),
     ],
 )
 def test_what_is_no_file_of_problems(content: bytes, message: str, tmp_path: Path) -> None:

@@ -1,0 +1,203 @@
+"""Other forms of the same predictions, and doubts about files with wrong IDs, joined models or missing scores."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import shoe
+import shoe.demo
+from shoe.core.errors import InputError
+from shoe.core.interactions import Interactions, concatenate
+from shoe.core.io.inspect_logs import read_log
+from shoe.predictions import read_predictions, read_predictions_with_notes, write_predictions
+
+TRUTH = shoe.read_ground_truth(shoe.demo.TRUTH)
+DETECTOR = shoe.demo.PREDICTIONS["detector"]
+RECORDS: list[dict[str, Any]] = json.loads(DETECTOR.read_text())
+ITEM = {"human_box": [0, 0, 90, 90], "object_box": [10, 10, 50, 50], "verb": "ride", "object": "horse"}
+OTHER = {"human_box": [300, 0, 390, 90], "object_box": [310, 10, 350, 50], "verb": "hold", "object": "cup"}
+CORNERS = {"hx1": 0, "hy1": 0, "hx2": 90, "hy2": 90, "ox1": 10, "oy1": 10, "ox2": 50, "oy2": 50}
+FLAT = {"image": "a.jpg", **CORNERS, "verb": "ride", "object": "horse", "score": 0.5}
+
+
+def written(path: Path, records: list[Any]) -> Path:
+    path.write_text("\n".join(map(json.dumps, records)) + "\n")
+    return path
+
+
+def words(table: Interactions) -> list[tuple[str, str]]:
+    return [(table.verbs[v], table.objects[o]) for v, o in zip(table.verb, table.object, strict=True)]
+
+
+def warnings_of(table: Interactions) -> str:
+    report = shoe.score(table, TRUTH)
+    return "\n".join(report.input_warnings)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("cell", ["kiss|pet", "kiss/pet", "kiss, pet", "kiss; pet", "kiss & pet", "['kiss', 'pet']"])
+@pytest.mark.parametrize("form", ["csv", "jsonl", "vlm"])
+def test_a_cell_with_several_verbs_is_one_triplet_per_verb(tmp_path: Path, cell: str, form: str) -> None:
+    path = tmp_path / "a"
+    if form == "csv":
+        quoted = {key: f'"{value}"' for key, value in (FLAT | {"verb": cell}).items()}
+        path.write_text(",".join(quoted) + "\n" + ",".join(quoted.values()) + "\n")
+    else:
+        written(path, [({"image": "a.jpg", **ITEM} if form == "vlm" else FLAT) | {"verb": cell}] * 2)
+    table, notes = read_predictions_with_notes(path)
+    assert words(table)[:2] == [("kiss", "horse"), ("pet", "horse")]
+    # The parser of replies reads a list as text, without a note.
+    assert notes.count("several_verbs") == (1 if form == "csv" else 0 if form == "vlm" and cell[0] == "[" else 2)
+
+
+def test_alternatives_and_labels_stay_one_verb(tmp_path: Path) -> None:
+    rows = [FLAT | {"verb": verb} for verb in ("sipping from / taking from", "no_interaction", "A,B")]
+    assert len(read_predictions(written(tmp_path / "a", rows))) == len(rows)
+
+
+@pytest.mark.parametrize(
+    ("turns", "verbs", "code"),
+    [
+        ([[ITEM], [OTHER]], ["ride", "hold"], "joined_turns"),
+        ([[ITEM], [ITEM | {"verb": "wash", "human_box": [2, 1, 92, 90]}]], ["wash"], "earlier_turns"),
+    ],
+)
+def test_turns_about_different_boxes_are_joined(tmp_path: Path, turns: list[Any], verbs: list[str], code: str) -> None:
+    messages = [
+        message
+        for turn in turns
+        for message in ({"role": "user", "content": "?"}, {"role": "assistant", "content": json.dumps(turn)})
+    ]
+    table, notes = read_predictions_with_notes(written(tmp_path / "a", [{"image": "a.jpg", "messages": messages}] * 1))
+    assert ([table.verbs[v] for v in table.verb], notes.count(code)) == (verbs, 1)
+
+
+@pytest.mark.parametrize(
+    ("reply", "score"),
+    [
+        ({"response": "A man [0, 0, 90, 90] rides a horse [10, 10, 50, 50].", "score": 0.25}, 0.25),
+        ({"response": "A man [0, 0, 90, 90] rides a horse [10, 10, 50, 50]. Confidence: 0.25"}, 0.25),
+        ({"response": json.dumps([ITEM]), "score": 0.25}, 0.25),
+    ],
+)
+def test_scores_beside_sentences_are_read(tmp_path: Path, reply: dict[str, Any], score: float) -> None:
+    other = {"image": "b.jpg", "response": json.dumps([OTHER | {"score": 0.5}])}
+    assert read_predictions(written(tmp_path / "a", [{"image": "a.jpg", **reply}, other])).score[0] == score
+
+
+def test_confidences_without_an_interaction_of_their_own_are_noted(tmp_path: Path) -> None:
+    text = "A man [0, 0, 90, 90] (confidence 0.9) rides a horse [10, 10, 50, 50] (confidence 0.8)."
+    _, notes = read_predictions_with_notes(written(tmp_path / "a", [{"image": "a.jpg", "response": text}] * 2))
+    assert "confidence" in notes.unread or not notes.scores_defaulted
+
+
+@pytest.mark.parametrize("status", ["cancelled", "success"])
+def test_samples_without_an_answer_are_left_out_of_unfinished_logs(tmp_path: Path, status: str) -> None:
+    answer = {"choices": [{"message": {"role": "assistant", "content": json.dumps([ITEM])}}]}
+    samples = [{"id": "a.jpg", "output": answer}, {"id": "b.jpg", "output": {"choices": []}}]
+    path = tmp_path / "log.json"
+    path.write_text(json.dumps({"version": 2, "status": status, "eval": {}, "samples": samples}))
+    left_out = int(status == "cancelled")
+    assert read_log(path, path.read_bytes())[1] == left_out
+    table, notes = read_predictions_with_notes(path)
+    assert (len(table.images), notes.count("unanswered")) == (2 - left_out, left_out)
+
+
+@pytest.mark.parametrize("field", ["human_boxes", "score", "verb", "image"])
+def test_masked_values_are_refused(field: str) -> None:
+    table = TRUTH.interactions
+    names = ("images", "image", "human_boxes", "object_boxes", "verb", "object", "verbs", "objects", "score")
+    columns = {name: getattr(table, name) for name in names}
+    columns[field] = (
+        np.ma.masked_where(np.arange(len(table)) % 2 == 0, columns[field])
+        if columns[field].ndim == 1
+        else (np.ma.masked_less(columns[field], 100))
+    )
+    with pytest.raises(InputError, match=rf"{field}: found [\d,]+ masked values, expected values without a mask"):
+        Interactions.from_columns(**columns)
+
+
+def test_parquet_with_one_row_per_image_and_scores_as_text(tmp_path: Path) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    nested = [{"image": "a.jpg", "predictions": [ITEM | {"score": 0.5}, OTHER | {"score": 0.25}]}]
+    for rows, scores in ((nested, [0.5, 0.25]), ([FLAT | {"score": "0.5"}, FLAT | {"score": "25%"}], [0.5, 0.25])):
+        parquet.write_table(pyarrow.Table.from_pylist(rows), tmp_path / "a.parquet")
+        table = read_predictions(tmp_path / "a.parquet")
+        assert (table.score.tolist(), table.verbs[0]) == (scores, "ride")
+
+
+@pytest.mark.parametrize("form", ["results", "by name", "by name, without names inside"])
+def test_wrapped_records_of_detectors_are_read(tmp_path: Path, form: str) -> None:
+    named = {each["filename"]: each for each in RECORDS}
+    inner = {name: {key: each[key] for key in each if key != "filename"} for name, each in named.items()}
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps({"results": {"model": "m", "results": RECORDS}, "by name": named}.get(form, inner)))
+    for format_ in (None, "qpic"):
+        assert read_predictions(path, format=format_).equals(read_predictions(DETECTOR))
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_box_ids_that_are_off_by_one_are_named(tmp_path: Path) -> None:
+    records, path = json.loads(DETECTOR.read_text()), tmp_path / "a.json"
+    for record in records:
+        record["predictions"].append({"bbox": [0, 0, 10, 10], "category_id": 0})
+        for hoi in record["hoi_prediction"]:
+            hoi |= {key: hoi[key] + 1 for key in ("subject_id", "object_id")}
+    path.write_text(json.dumps(records))
+    lines = warnings_of(read_predictions(path))
+    assert "box IDs seem to be off by one" in lines
+    assert "swapped" not in lines
+    assert "box IDs" not in warnings_of(read_predictions(DETECTOR))
+
+
+def test_a_box_id_beyond_the_last_box_may_count_from_1(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    count = len(RECORDS[0]["predictions"])
+    records = json.loads(DETECTOR.read_text())
+    records[0]["hoi_prediction"][0]["object_id"] = count
+    path.write_text(json.dumps(records))
+    with pytest.raises(InputError, match=r"triplet 1: object_id: .* \(perhaps the file counts boxes from 1\)"):
+        read_predictions(path)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_two_models_in_one_file_are_a_doubt(tmp_path: Path) -> None:
+    table = read_predictions(DETECTOR)
+    write_predictions(table, tmp_path / "a.csv", "csv")
+    write_predictions(replace(table, score=table.score / 2), tmp_path / "b.csv", "csv")
+    first, second = ((tmp_path / name).read_text() for name in ("a.csv", "b.csv"))
+    (tmp_path / "both.csv").write_text(first + second.partition("\n")[2])
+    both, alone = (read_predictions(tmp_path / name) for name in ("both.csv", "a.csv"))
+    assert both.notes.count("joined_files") >= 190
+    assert alone.notes.count("joined_files") == 0
+    assert "joins two models" in warnings_of(both)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_batches_with_and_without_scores_are_a_doubt() -> None:
+    table = TRUTH.interactions
+    with_scores = table.select_images(np.arange(100))
+    with_scores = replace(with_scores, unscored=0, score=np.full(len(with_scores), 0.5))
+    without = table.select_images(np.arange(100, 200))
+    both = concatenate([with_scores, replace(without, unscored=len(without))])
+    assert (both.unscored, both.score.min(), both.score.max()) == (len(without), 0.25, 0.5)
+    metric = shoe.Metric(TRUTH)
+    metric.update(with_scores)
+    metric.update(replace(without, unscored=len(without)))
+    assert f"no score given for {len(without)} of 621 predictions" in "\n".join(metric.compute().input_warnings)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_words_that_are_no_labels_are_counted_in_python() -> None:
+    table = read_predictions(DETECTOR)
+    assert not any("no labels" in line for line in shoe.score(table, TRUTH).doubts)
+    table = replace(
+        table, verbs=tuple("befriend" if i == table.verb[0] else verb for i, verb in enumerate(table.verbs))
+    )
+    count = len({*table.verb}) + len({*table.object})
+    assert f"words      1 of {count} predicted words are no labels of the dataset" in shoe.score(table, TRUTH).doubts
