@@ -373,7 +373,7 @@ class Group:
         scale, layout = np.divmod(candidate, len(_LAYOUTS))
         scales = list(self._scales)
         return [
-            Convention(_LAYOUTS[in_layout], *scales[in_scale], order=ORDERS[in_order])
+            replace(Convention(_LAYOUTS[in_layout], *scales[in_scale]), order=ORDERS[in_order])
             for in_order, in_scale, in_layout in zip(order.tolist(), scale.tolist(), layout.tolist(), strict=True)
         ]
 

@@ -208,7 +208,8 @@ def profile(report: Report) -> Profile:
         boxes = Boxes(predictions, CommonCoordinates.EDGES)
         outside = np.zeros(len(known), bool)
         for corners in (boxes.human(known), boxes.object(known)):
-            outside |= (corners[:, :2] < -1).any(axis=1) | (corners[:, 2:] > limit).any(axis=1)
+            for k in range(2):
+                outside |= (corners[:, k] < -1) | (corners[:, k + 2] > limit[:, k])
         outside_share = float(outside.mean())
     return Profile(
         images=int((np.diff(predictions.offsets) > 0).sum()),
