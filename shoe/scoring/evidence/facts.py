@@ -105,14 +105,14 @@ def spread(report: Report) -> Spread | None:
     if report.semantic is None or similarities is None or not isinstance(similarities.source, SimilarityMap):
         return None
     source, options = similarities.source, report.semantic.options
-    together = [table.ratings[(table.ratings != MISSING).sum(axis=1) > 1] for table in source.tables.values()]
-    columns = np.flatnonzero(np.any([(ratings != MISSING).any(axis=0) for ratings in together], axis=0))
+    shared = [table.ratings[(table.ratings != MISSING).sum(axis=1) > 1] for table in source.tables.values()]
+    columns = np.flatnonzero(np.any([(ratings != MISSING).any(axis=0) for ratings in shared], axis=0))
     if len(columns) < 2:
         return None
-    found = {}
+    found, together = {}, Scorer(task, similarities, options, report.semantic.near)
     for column in columns.tolist():
         alone = HoiSimilarity.from_task(task, single_rater_map(source, column), options)
-        found[source.raters[column].name] = Scorer(task, alone, options).map()
+        found[source.raters[column].name] = together.under(alone).map()
     known = {name: value for name, value in found.items() if value is not None}
     return Spread(known) if known else None
 
