@@ -348,8 +348,8 @@ def _ties_with_other_credit(place: Indices, equal: Indices, gains: Floats) -> bo
 
 def number_tied(category: AnyInts, score: Floats) -> int:
     """Return the number of entries whose score equals the score of another entry of their class."""
-    order = np.lexsort((score, category))
-    return _number_tied((np.diff(category[order]) == 0) & (np.diff(score[order]) == 0))
+    by_class = np.split(score.take(stable_order(category)), np.cumsum(np.bincount(category, minlength=1))[:-1])
+    return sum(_number_tied(np.diff(np.sort(scores)) == 0) for scores in by_class)
 
 
 def _number_tied(equal: Mask) -> int:
