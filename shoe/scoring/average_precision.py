@@ -223,14 +223,14 @@ def ranked_lists(
     for k in np.flatnonzero((entries > 0) & (truths > 0)).tolist():
         part = slice(ends[k] - entries[k], ends[k])
         ascending = np.sort(score[part])
-        tied += _number_tied(ascending[1:] == ascending[:-1])
+        tied += (tied_here := _number_tied(ascending[1:] == ascending[:-1]))
         positive = np.flatnonzero(credit[part])
         if len(positive) == 0:
             continue
         gained, gains = score[part][positive], credit[part][positive]
         recall[k] = gains.sum() / truths[k]
         right = np.searchsorted(ascending, gained, "right")
-        equal = right - np.searchsorted(ascending, gained, "left")
+        equal = right - np.searchsorted(ascending, gained, "left") if tied_here else np.ones_like(right)
         if equal.max() == 1:
             order = np.argsort(-right)
             certain.append((k, (len(ascending) - right[order] + 1).astype(np.float64), gains[order]))
@@ -353,5 +353,5 @@ def number_tied(category: AnyInts, score: Floats) -> int:
 
 
 def _number_tied(equal: Mask) -> int:
-    # ``equal``: whether the sorted entries i and i + 1 are tied.
-    return int((np.append(equal, False) | np.append(False, equal)).sum())
+    # ``equal``: whether the sorted entries i and i + 1 are tied; mostly none are.
+    return int((np.append(equal, False) | np.append(False, equal)).sum()) if equal.any() else 0
