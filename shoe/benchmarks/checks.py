@@ -7,7 +7,6 @@ images, ascending (n,) image index of each triplet); ``index`` is the (n,) value
 
 from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
-from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +52,7 @@ def named_record(kind: str = "image", key: str = "file_name") -> Callable[[objec
 
 def list_lengths(path: str | Path, names: Sequence[str], records: Sequence[object], *fields: str) -> Indices:
     """Return the (m,) number of triplets per image; raise InputError unless all ``fields`` are lists of this length."""
-    counts, *others = (np.array(list(map(len, map(attrgetter(field), records))), np.int64) for field in fields)
+    counts, *others = (np.array([len(getattr(record, field)) for record in records], np.int64) for field in fields)
     for field, lengths in zip(fields[1:], others, strict=True):
         if (number := first_true(lengths != counts)) is not None:
             record, found = f"image {quote(names[number])}", f"{lengths[number]} entries"

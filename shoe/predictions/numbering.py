@@ -9,17 +9,7 @@ import numpy as np
 
 from shoe.benchmarks.base import Benchmark
 from shoe.benchmarks.truth import GroundTruth
-from shoe.core.arrays import (
-    Indices,
-    Ints,
-    best_of_each,
-    distinct,
-    expand,
-    first_of_each,
-    first_true,
-    mask_of,
-    number_distinct,
-)
+from shoe.core.arrays import Indices, Ints, best_of_each, distinct, expand, first_of_each, first_true, number_distinct
 from shoe.core.boxes import CommonCoordinates, Overlap, convert_boxes, iou
 from shoe.core.errors import InputError, OptionError, flag, unknown_name
 from shoe.core.interactions import Interactions, image_index
@@ -346,7 +336,7 @@ def _overlapping(predictions: Interactions, truth: Interactions) -> tuple[Indice
     has_truth = np.append(np.diff(truth.offsets), 0)[truth_image] > 0
     both = np.flatnonzero(has_truth & (np.diff(predictions.offsets) > 0))
     chosen = np.random.default_rng(0).permutation(both)[:_IMAGES]
-    rows = np.flatnonzero(mask_of(chosen, len(truth_image))[predictions.image])
+    rows = np.flatnonzero(np.bincount(chosen, minlength=len(truth_image))[predictions.image])
     rows = rows[best_of_each(predictions.image[rows], predictions.score[rows], _OF_IMAGE)]
     partner = truth_image[predictions.image[rows]]
     owner, annotated = expand(truth.offsets[partner], np.diff(truth.offsets)[partner])

@@ -40,7 +40,6 @@ _BREAK = ord("\n")
 _BOM_16 = (b"\xff\xfe", b"\xfe\xff")
 _HEAD = 1 << 16  # bytes of a JSON list or JSON Lines from which the format is recognised
 _GAP = re.compile(r"[\s,]*")
-_LITERAL = re.compile(rb"\"?\[?\s*\{\s*'")  # a Python dict, or a list of dicts, perhaps in JSON text
 _IMAGE_KEYS = ("filename", "file_name", "image_id")
 
 
@@ -234,7 +233,7 @@ def open_source(path: str | Path, benchmark: Benchmark, sizes: Sizes | None = No
         raise InputError(path, found="text in UTF-16", expected="text in UTF-8", hint="save the file as UTF-8")
     elif error := encoding_error(path, source.data):
         raise error
-    elif _LITERAL.match(start):
+    elif re.match(rb"\"?\[?\s*\{\s*'", start):  # a Python dict, or a list of dicts, perhaps in JSON text
         from shoe.core.io.tolerant import parse_literal  # its regular expressions take 10 ms to compile
 
         text = parse_json(path, source.data) if start[:1] == b'"' else data.decode("utf-8", "replace")

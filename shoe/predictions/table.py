@@ -320,9 +320,7 @@ def _in_pixels(rows: Rows, source: Source, conventions: Conventions) -> Rows:
     """Convert boxes to x1, y1, x2, y2 in pixels. If all of at least 40 boxes are x2, y2, x1, y1, swap the corners."""
     human, target = conventions.to_pixels(rows.human_boxes, rows.object_boxes, np.asarray(rows.sizes)[rows.image])
     roles = rows.detected and _roles_in_pixels(rows.detected, source, conventions.kinds[0], np.asarray(rows.sizes))
-    if 2 * len(human) >= _SURE and all(
-        bool((each[:, k + 2] < each[:, k]).all()) for each in (human, target) for k in (0, 1)
-    ):
+    if 2 * len(human) >= _SURE and all((each[:, 2:] < each[:, :2]).all() for each in (human, target)):
         source.notes.add("reversed")
         human, target = human[:, _OPPOSITE], target[:, _OPPOSITE]
     return replace(rows, human_boxes=human, object_boxes=target, coordinates=conventions.coordinates, detected=roles)

@@ -166,10 +166,8 @@ def inverted(task: Task, strict: StrictResult | None, by_person: Sequence[RoleRe
     table, roles = task.predictions, task.predictions.roles
     auc = name = found = None
     if strict is not None:
-        rows, pairs = (
-            ranked_rows(task, strict.options),
-            task.exact_overlaps(strict.options.coordinates, strict.options.rule),
-        )
+        how = strict.options
+        rows, pairs = ranked_rows(task, how), task.exact_overlaps(how.coordinates, how.rule)
         right = mask_of(pairs.prediction, len(table))[rows].astype(np.float64)
         auc, name, found = low_auc(task.hoi[rows], table.score[rows], right), "strict", strict.map
     elif by_person and task.truth.roles is not None:
@@ -282,9 +280,8 @@ class Report:
         return as_table(self._title, self._rows, self._notes) + self._worst()
 
     def _worst(self) -> str:
-        rows, credit = (
-            strict_credits(self.task, self.strict.options) if self.strict else (np.zeros(0, int), np.zeros(0))
-        )
+        none = np.zeros(0, int), np.zeros(0)
+        rows, credit = strict_credits(self.task, self.strict.options) if self.strict else none
         if not len(wrong := rows[credit == 0]):
             return ""
         row, truth = wrong[[np.argmax(self.predictions.score[wrong])]], self.truth.interactions

@@ -6,6 +6,7 @@ lists. Class indices refer to class lists in the same file. Boxes are the offici
 
 import io
 import re
+import tarfile
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -256,8 +257,6 @@ def _unpacked(data: bytes) -> bytes:
     """Return the first JSON file of a tar archive, in which HAKE is published; other data are returned unchanged."""
     if data[257:262] != b"ustar":  # magic number in the header of a tar archive
         return data
-    import tarfile
-
     with suppress(tarfile.TarError, EOFError, OSError, ValueError), tarfile.open(fileobj=io.BytesIO(data)) as archive:
         for member in archive:
             content = archive.extractfile(member) if member.name.endswith(".json") else None

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal
 
@@ -57,13 +58,7 @@ _DOCUMENT: tuple[Kind, ...] = ("document",)
 
 def _vlm(function: str) -> Callable[..., Any]:
     """Return a function of the format vlm; the first call imports it, which takes 0.2 s (regular expressions)."""
-
-    def call(*arguments: object) -> object:
-        from shoe.predictions.formats import vlm
-
-        return getattr(vlm, function)(*arguments)
-
-    return call
+    return lambda *arguments: getattr(import_module("shoe.predictions.formats.vlm"), function)(*arguments)
 
 
 # Recognition tries the formats in this order.
