@@ -134,10 +134,13 @@ def best_of_each(group: NDArray[np.integer], score: Floats, most: int, *, revers
         reverse_ties: whether later rows are preferred among rows with equal scores, instead of earlier rows.
     """
     sizes = np.bincount(group, minlength=1)
-    row = np.arange(len(group))
     if sizes.max(initial=0) <= most:
-        return row
-    order = np.lexsort((-row if reverse_ties else row, -score, group))
+        return np.arange(len(group))
+    step, rise = np.diff(group), np.diff(score)
+    if not ((step < 0) | ((step == 0) & (rise >= 0 if reverse_ties else rise > 0))).any():
+        return np.flatnonzero(index_in_group(sizes) < most)  # most files list the predictions of an image by score
+    by_score = len(group) - 1 - descending_order(score[::-1]) if reverse_ties else descending_order(score)
+    order = by_score[stable_order(group[by_score])]
     return np.sort(order[index_in_group(sizes) < most])
 
 

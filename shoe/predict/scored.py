@@ -206,7 +206,7 @@ def _write_whole(
 ) -> Counter[float]:
     """Write the predictions in answers about whole images; return the number of predictions for each score."""
     from shoe.predictions import read_predictions
-    from shoe.predictions.vlm import write_vlm
+    from shoe.predictions.formats.vlm import write_vlm
 
     with tempfile.TemporaryDirectory() as folder:
         raw = Path(folder) / "answers.jsonl"

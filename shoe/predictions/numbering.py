@@ -9,7 +9,7 @@ import numpy as np
 
 from shoe.benchmarks.base import Benchmark
 from shoe.benchmarks.truth import GroundTruth
-from shoe.core.arrays import Indices, Ints, best_of_each, expand, first_true
+from shoe.core.arrays import Indices, Ints, best_of_each, distinct, expand, first_of_each, first_true, number_distinct
 from shoe.core.boxes import CommonCoordinates, Overlap, convert_boxes, iou
 from shoe.core.errors import InputError, OptionError, flag, unknown_name
 from shoe.core.interactions import Interactions, image_index
@@ -203,12 +203,12 @@ def check_numbering(predictions: Interactions, truth: GroundTruth, notes: ReadNo
     named = (VERBS,) if predictions.objects == ("",) else (OBJECTS, VERBS)
     words = {part: f"{own_name(dataset, part)}-0" for part in named}
     numbering = notes.numbering if notes and notes.numbering else words
-    table, row, annotated = _overlapping(predictions, truth.interactions)
+    row, annotated = _overlapping(predictions, truth.interactions)
     better, lines, last = dict[str, str](), list[str](), 0
     for part, applied in numbering.items():
-        predicted = _labels_in(table, dataset, part, row)
+        predicted = _labels_in(predictions, dataset, part, row)
         pairs = np.stack([row, predicted, _labels_in(truth.interactions, dataset, part, annotated)])[:, predicted >= 0]
-        found = _compare_numberings(numberings(dataset, part), applied, table.image[pairs[0]], *pairs)
+        found = _compare_numberings(numberings(dataset, part), applied, predictions.image[pairs[0]], *pairs)
         if found is None:
             names = labels(dataset, part)
             lines += [
@@ -243,12 +243,12 @@ def check_numbering(predictions: Interactions, truth: GroundTruth, notes: ReadNo
 def _exchanged(rows: Indices, size: int) -> list[tuple[int, int, float]]:
     """Return pairs of labels that are exchanged, and the fraction of their predictions that agree only if exchanged.
 
-    ``rows`` are the (3, p) predictions, predicted labels and annotated labels, ``size`` is the number of labels.
+    ``rows`` are the (3, p) predictions, ascending, predicted and annotated labels; ``size`` is the number of labels.
     """
-    distinct, index = np.unique(rows[:2], axis=1, return_inverse=True)
-    label, pairs = distinct[1], np.unique(np.stack([index.ravel(), rows[2]]), axis=1)
-    own = np.bincount(pairs[0], pairs[1] == label[pairs[0]], len(label)) > 0
-    at, other = pairs[:, (pairs[1] >= 0) & ~own[pairs[0]]]
+    new = first_of_each(rows[0])
+    label, (of, other) = rows[1, new], np.divmod(distinct((np.cumsum(new) - 1) * (size + 1) + rows[2] + 1), size + 1)
+    own = np.bincount(of, other - 1 == label[of], len(label)) > 0
+    at, other = np.stack([of, other - 1])[:, (other > 0) & ~own[of]]
     number = np.bincount(label, minlength=size)
     code, count = np.unique(label[at] * size + other, return_counts=True)
     a, b = np.divmod(code, size)
@@ -278,9 +278,10 @@ def _compare_numberings(
     """Return what explains the labels far better than the numbering with the name ``applied``; None if nothing does.
 
     For each pair of a prediction and an annotation with overlapping boxes, the arrays are the image, the prediction,
-    its label under the applied numbering and the annotated label.
+    its label under the applied numbering and the annotated label. Predictions are in ascending order.
     """
-    _, first, index = np.unique(row, return_index=True, return_inverse=True)
+    new = first_of_each(row)
+    first, index = np.flatnonzero(new), np.cumsum(new) - 1
     count = len(first)
     if count < _FEWEST:
         return None
@@ -288,11 +289,11 @@ def _compare_numberings(
     agrees = {name: np.bincount(index, each.labels_of(ids) == expected, count) > 0 for name, each in known.items()}
     own = agrees[applied]
     fit, rest = float(own.mean()), count - int(own.sum())
-    distinct, of_id = np.unique(ids[first], return_inverse=True)
-    if len(distinct) == 1:
+    used, of_id = number_distinct(ids[first] - ids.min(), int(np.ptp(ids)) + 1)
+    if len(used) == 1:
         return _Finding(fit, None) if fit < _HIT and len(np.unique(expected)) > 1 else None
     least = _MARGIN + _DEVIATIONS * 0.5 / count**0.5
-    fewest = max(_FEWEST_IDS, _PART_OF_IDS * len(distinct))
+    fewest = max(_FEWEST_IDS, _PART_OF_IDS * len(used))
     whole = max(agrees, key=lambda name: agrees[name].sum())
     part = max(agrees, key=lambda name: (agrees[name] & ~own).sum())
     for best in (whole, part):
@@ -337,28 +338,28 @@ def _learned_order(image: Ints, predicted: Indices, expected: Indices) -> Indice
     return label
 
 
-def _overlapping(predictions: Interactions, truth: Interactions) -> tuple[Interactions, Indices, Indices]:
-    """Return predictions on sampled images, and rows of (prediction, annotation) pairs with two overlapping boxes.
+def _overlapping(predictions: Interactions, truth: Interactions) -> tuple[Indices, Indices]:
+    """Return the rows of (prediction, annotation) pairs with two overlapping boxes, on sampled images.
 
     The sample has at most 2,000 images, drawn with a fixed seed, and the six best-scored predictions per image.
     """
     truth_image = image_index(predictions.images, truth.images)
     has_truth = np.append(np.diff(truth.offsets), 0)[truth_image] > 0
     both = np.flatnonzero(has_truth & (np.diff(predictions.offsets) > 0))
-    chosen = np.sort(np.random.default_rng(0).permutation(both)[:_IMAGES])
-    table = predictions.select_images(chosen)
-    rows = best_of_each(table.image, table.score, _OF_IMAGE)
-    partner = truth_image[chosen][table.image[rows]]
+    chosen = np.random.default_rng(0).permutation(both)[:_IMAGES]
+    rows = np.flatnonzero(np.bincount(chosen, minlength=len(truth_image))[predictions.image])
+    rows = rows[best_of_each(predictions.image[rows], predictions.score[rows], _OF_IMAGE)]
+    partner = truth_image[predictions.image[rows]]
     owner, annotated = expand(truth.offsets[partner], np.diff(truth.offsets)[partner])
     row = rows[owner]
     overlap = np.ones(len(row), bool)
     for part in ("human_boxes", "object_boxes"):
         first, second = (
             convert_boxes(getattr(each, part)[at], each.coordinates[each.image[at]], CommonCoordinates.EDGES)
-            for each, at in ((table, row), (truth, annotated))
+            for each, at in ((predictions, row), (truth, annotated))
         )
         overlap &= iou(first, second, Overlap.CONTINUOUS) >= _HIT
-    return table, row[overlap], annotated[overlap]
+    return row[overlap], annotated[overlap]
 
 
 def _labels_in(table: Interactions, dataset: Benchmark, part: str, rows: Indices) -> Indices:
@@ -368,7 +369,7 @@ def _labels_in(table: Interactions, dataset: Benchmark, part: str, rows: Indices
         return np.pad(dataset.classes.of, ((0, 1), (0, 1)), constant_values=-1)[verb, target].astype(np.int64)
     words, column = (table.verbs, table.verb) if part == VERBS else (table.objects, table.object)
     by_role = part == VERBS and len(dataset.actions) > 0
-    used, index = np.unique(column[rows], return_inverse=True)
+    used, index = number_distinct(column[rows].astype(np.int64), len(words))
     names = dataset.actions.names if by_role else labels(dataset, part)
     label = match_labels([words[i] for i in used], names, "verb" if part == VERBS else "object")[index].astype(np.int64)
     if by_role:

@@ -27,7 +27,6 @@ from shoe.core.io.json import describe_value, explain_error, parse_json, parse_w
 from shoe.core.io.matlab import is_matlab
 from shoe.core.io.pickles import TORCH_TO_JSON
 from shoe.core.io.spreadsheets import WORKBOOK, read_xlsx
-from shoe.core.io.tolerant import is_literal, parse_literal
 from shoe.predictions.notes import ReadNotes
 
 Kind = Literal["document", "text", "matlab", "parquet", "npz", "folder"]
@@ -235,10 +234,10 @@ def open_source(path: str | Path, benchmark: Benchmark, sizes: Sizes | None = No
         raise InputError(path, found="text in UTF-16", expected="text in UTF-8", hint="save the file as UTF-8")
     elif error := encoding_error(path, source.data):
         raise error
-    elif is_literal(start):
-        source.document = parse_literal(path, data.decode("utf-8", "replace"))
-    elif start[:1] == b'"' and is_literal(start[1:]):  # JSON text that holds a written-out value
-        text = parse_json(path, source.data)
+    elif re.match(rb"\"?\[?\s*\{\s*'", start):  # a Python dict, or a list of dicts, perhaps in JSON text
+        from shoe.core.io.tolerant import parse_literal  # its regular expressions take 10 ms to compile
+
+        text = parse_json(path, source.data) if start[:1] == b'"' else data.decode("utf-8", "replace")
         source.document = parse_literal(path, text) if isinstance(text, str) else text
     elif start[:1] == b"{":
         if source.data.startswith(PREDICT_PREFIX):

@@ -349,8 +349,7 @@ def _in_pixels(rows: Rows, source: Source, conventions: Conventions) -> Rows:
     """Convert boxes to x1, y1, x2, y2 in pixels. If all of at least 40 boxes are x2, y2, x1, y1, swap the corners."""
     human, target = conventions.to_pixels(rows.human_boxes, rows.object_boxes, np.asarray(rows.sizes)[rows.image])
     roles = rows.detected and _roles_in_pixels(rows.detected, source, conventions.kinds[0], np.asarray(rows.sizes))
-    both = np.concatenate([human, target])
-    if len(both) >= _SURE and (both[:, 2:] < both[:, :2]).all():
+    if 2 * len(human) >= _SURE and all((each[:, 2:] < each[:, :2]).all() for each in (human, target)):
         source.notes.add("reversed")
         human, target = human[:, _OPPOSITE], target[:, _OPPOSITE]
     return replace(rows, human_boxes=human, object_boxes=target, coordinates=conventions.coordinates, detected=roles)

@@ -221,14 +221,14 @@ def ranked_lists(
     for k in np.flatnonzero((entries > 0) & (truths > 0)).tolist():
         part = slice(ends[k] - entries[k], ends[k])
         ascending = np.sort(score[part])
-        tied += _number_tied(ascending[1:] == ascending[:-1])
+        tied += (tied_here := _number_tied(ascending[1:] == ascending[:-1]))
         positive = np.flatnonzero(credit[part])
         if len(positive) == 0:
             continue
         gained, gains = score[part][positive], credit[part][positive]
         recall[k] = gains.sum() / truths[k]
         right = np.searchsorted(ascending, gained, "right")
-        equal = right - np.searchsorted(ascending, gained, "left")
+        equal = right - np.searchsorted(ascending, gained, "left") if tied_here else np.ones_like(right)
         if equal.max() == 1:
             order = np.argsort(-right)
             certain.append((k, (len(ascending) - right[order] + 1).astype(np.float64), gains[order]))
@@ -345,10 +345,10 @@ def _ties_with_other_credit(place: Indices, equal: Indices, gains: Floats) -> bo
 
 def number_tied(category: AnyInts, score: Floats) -> int:
     """Return the number of entries whose score equals the score of another entry of their class."""
-    order = np.lexsort((score, category))
-    return _number_tied((np.diff(category[order]) == 0) & (np.diff(score[order]) == 0))
+    by_class = np.split(score.take(stable_order(category)), np.cumsum(np.bincount(category, minlength=1))[:-1])
+    return sum(_number_tied(np.diff(np.sort(scores)) == 0) for scores in by_class)
 
 
 def _number_tied(equal: Mask) -> int:
-    # ``equal``: whether the sorted entries i and i + 1 are tied.
-    return int((np.append(equal, False) | np.append(False, equal)).sum())
+    # ``equal``: whether the sorted entries i and i + 1 are tied; mostly none are.
+    return int((np.append(equal, False) | np.append(False, equal)).sum()) if equal.any() else 0

@@ -14,13 +14,12 @@ from numpy.typing import NDArray
 
 from shoe.benchmarks.protocols import Options, Signature, choose, sign
 from shoe.benchmarks.truth import GroundTruth
-from shoe.core.arrays import Floats, Indices, mask_of
+from shoe.core.arrays import Floats, Indices, first_of_each, mask_of, stable_order
 from shoe.core.boxes import CommonCoordinates, Coordinates, Overlap, iou
 from shoe.core.documents import Count, Document, as_base_class, flat_numbers
 from shoe.core.errors import flag, pluralize, printable, quote
 from shoe.core.interactions import Interactions, image_index
 from shoe.core.public import Drawn, Rows, as_drawing, as_lines, as_table
-from shoe.core.statistics import middle_ranks
 from shoe.lexicon.expressions import Part
 from shoe.lexicon.resolve import lexicon_metadata, match_labels
 from shoe.predictions.boxes.check import BoxReport, check_box_convention
@@ -177,10 +176,8 @@ def inverted_scores(task: Task, strict: StrictResult | None, by_person: Sequence
     table, roles = task.predictions, task.predictions.roles
     auc = name = found = None
     if strict is not None:
-        rows, pairs = (
-            ranked_rows(task, strict.options),
-            task.exact_overlaps(strict.options.coordinates, strict.options.rule),
-        )
+        how = strict.options
+        rows, pairs = ranked_rows(task, how), task.exact_overlaps(how.coordinates, how.rule)
         right = mask_of(pairs.prediction, len(table))[rows].astype(np.float64)
         auc, name, found = low_auc(task.hoi[rows], table.score[rows], right), "strict", strict.map
     for result in by_person if strict is None else ():
@@ -217,12 +214,14 @@ def low_auc(category: NDArray[np.integer], score: Floats, credit: Floats) -> flo
     >>> low_auc(np.zeros(60, int), np.arange(60.0), np.arange(60) < 30)
     0.0
     """
-    level = np.unique(score, return_inverse=True)[1]
-    for group, most in ((np.zeros(len(score), np.int64), _INVERTED), (category, _INVERTED_IN_CLASS)):
+    order = np.argsort(score)
+    for group, most in ((np.zeros(len(score), np.int32), _INVERTED), (category, _INVERTED_IN_CLASS)):
+        order = order[stable_order(group[order])]
         number, true = np.bincount(group), np.bincount(group, credit)
-        pairs = true * (number - true)
-        rank = middle_ranks((group * len(score) + level)[None], np.ones((1, len(score))))[0]
-        above = (rank - (np.bincount(group, rank) / np.maximum(number, 1))[group]) @ credit
+        pairs, middle = true * (number - true), np.cumsum(number) - number / 2
+        start = np.flatnonzero(first_of_each(group[order]) | first_of_each(score[order]))
+        rank = start + np.diff(start, append=len(order)) / 2  # equal scores of a group have their mean rank
+        above = (rank @ np.add.reduceat(credit[order], start) if len(start) else 0.0) - middle @ true
         auc = 0.5 + float(above) / max(pairs.sum(), 1)
         if auc < most and above + _DEVIATIONS * np.sqrt(pairs @ (number + 1) / 12) < 0:
             return float(auc)
@@ -294,9 +293,8 @@ class Report:
         return as_table(self._title, self._rows, self._notes) + self._worst()
 
     def _worst(self) -> str:
-        rows, credit = (
-            strict_credits(self.task, self.strict.options) if self.strict else (np.zeros(0, int), np.zeros(0))
-        )
+        none = np.zeros(0, int), np.zeros(0)
+        rows, credit = strict_credits(self.task, self.strict.options) if self.strict else none
         if not len(wrong := rows[credit == 0]):
             return ""
         row, truth = wrong[[np.argmax(self.predictions.score[wrong])]], self.truth.interactions

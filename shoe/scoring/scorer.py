@@ -427,7 +427,3 @@ class Scorer:
             counted=self.counted,
             rule=F1Rule.from_options(self.options),
         )
-
-    def f1(self, matches: Matches) -> tuple[Floats, Mask]:
-        """Return the (K,) F1 per class, and (K,) whether each class is in the mean (Algorithm 2, lines 9-36)."""
-        return self.f1_entries(matches).f1()

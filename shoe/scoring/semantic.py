@@ -106,12 +106,11 @@ def result_of(scorer: Scorer) -> SemanticResult:
     in_mean = scores.in_mean
     f1_entries = scorer.f1_entries(matches if np.array_equal(for_f1, for_map) else scorer.match(for_f1))
     f1, f1_mean = f1_entries.f1()
-    figures = f1_entries.figures()
-    above_delta = figures
+    figures = above_delta = f1_entries.figures()
     if options.min_sigma != "delta":
         strict = scorer.above_delta()
         above_delta = strict.f1_entries(strict.match(strict.f1_rows)).figures()
-    best = (f1, f1_mean) if options.tau_by == "best" else scorer.f1(scorer.match(scorer.f1_rows_by("best")))
+    best = f1_entries if options.tau_by == "best" else scorer.f1_entries(scorer.match(scorer.f1_rows_by("best")))
     # Entries may also be missed ground truths, which are not predictions.
     false = np.append(scorer.truths > 0, False)[matches.false_positive_of]
     matched = np.flatnonzero(matches.prediction >= 0)
@@ -136,7 +135,7 @@ def result_of(scorer: Scorer) -> SemanticResult:
         map_error=float(np.sqrt((scores.error[in_mean] ** 2).sum()) / max(1, in_mean.sum())) or None,
         map_interactions=mean_over(scores.ap, in_mean & ~task.truth.classes.no_interaction),
         **msgspec.structs.asdict(figures),
-        mf1_best_tau=mean_over(*best),
+        mf1_best_tau=mean_over(*best.f1()),
         above_delta=above_delta,
         classes=int(in_mean.sum()),
         tied_share=tied / ranked if ranked else None,

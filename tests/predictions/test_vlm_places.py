@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from shoe.benchmarks import benchmark
+from shoe.predictions.formats.vlm import read_vlm
 from shoe.predictions.source import open_source
-from shoe.predictions.vlm import read_vlm
 
 
 @pytest.fixture

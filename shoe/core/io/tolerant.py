@@ -276,11 +276,6 @@ _REWRITES = [
 ]
 
 
-def is_literal(start: bytes) -> bool:
-    """Return whether text starts like a Python dict or a list of dicts with keys in single quotes."""
-    return re.match(rb"\[?\s*\{\s*'", start) is not None
-
-
 def parse_literal(path: str | Path, text: str) -> Any:
     """Parse Python's ``repr`` of dicts, lists, tuples, numbers, text and small arrays; InputError for other text."""
     parts = _STRING.split(text)

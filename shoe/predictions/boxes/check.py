@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from copy import copy
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
 
 import numpy as np
 
-from shoe.core.arrays import Floats, Indices, Mask, best_of_each
+from shoe.core.arrays import Floats, Indices, Mask, best_of_each, distinct
 from shoe.core.boxes import CommonCoordinates, convert_boxes
 from shoe.core.errors import flag
 from shoe.core.interactions import FAR, Interactions, image_index
@@ -20,7 +20,6 @@ from shoe.predictions.boxes.conventions import (
     Conventions,
     is_resizing,
     parse_convention,
-    resized,
 )
 from shoe.predictions.boxes.overlap import OBJECT, PERSON, AnnotatedBoxes, Boxes, stretched_boxes
 
@@ -201,7 +200,9 @@ class Group:
         human, target = (plain.from_pixels(b[rows], sizes[image]) for b in (sample.human_boxes, sample.object_boxes))
         self._numbers = Boxes.distinct(image, *((target, human) if applied.order else (human, target)))
         self._coordinates = coordinates[self._numbers.rows]
-        self._scales = _scales(self._sizes) if self._all_known else _SCALES[:1]
+        self._scales = _scales(self._sizes, _SCALES if self._all_known else _SCALES[:1])
+        # (2, 4, scales, images) scale and offset of each corner coordinate
+        self._affine = np.array(list(self._scales.values()))[..., [0, 1, 0, 1]].transpose(1, 3, 0, 2)
 
     def fits(self) -> GroupFits:
         """Return the fits of all boxes; at most one of ``by_kind``, ``truth``, ``moved`` and ``of_part`` is set."""
@@ -302,7 +303,7 @@ class Group:
     def _fits_of_all(self) -> GroupFits:
         """Return the fit of the applied convention and, unless it is nearly perfect, of the best other conventions."""
         applied, numbers = self._applied, self._numbers
-        images, fit = len(np.unique(numbers.image)), self._fit_of(applied)
+        images, fit = int((np.bincount(numbers.image) > 0).sum()), self._fit_of(applied)
         evidence = int(np.minimum(np.bincount(numbers.image), _OF_IMAGE).sum())
         if fit.mean_iou > 1 - _CLOSE_MARGIN:
             return GroupFits(evidence, (fit,), 0.0, images)
@@ -368,21 +369,19 @@ class Group:
         means = np.array([self._overlaps(part, part.image, boxes, order).mean(axis=1) for order in ORDERS])
         near = np.flatnonzero(means.ravel() >= means.max() - _SCREENED_TIE)
         best = np.argsort(-means.ravel(), kind="stable")[:_FINALISTS]
-        order, candidate = np.divmod(np.union1d(near[:_FINALISTS], best), boxes.shape[1])
+        order, candidate = np.divmod(distinct(np.append(near[:_FINALISTS], best)), boxes.shape[1])
         scale, layout = np.divmod(candidate, len(_LAYOUTS))
+        scales = list(self._scales)
         return [
-            replace(Convention(_LAYOUTS[in_layout], *self._scales[in_scale]), order=ORDERS[in_order])
+            replace(Convention(_LAYOUTS[in_layout], *scales[in_scale]), order=ORDERS[in_order])
             for in_order, in_scale, in_layout in zip(order.tolist(), scale.tolist(), layout.tolist(), strict=True)
         ]
 
     def _screened(self, part: Boxes) -> Floats:
         """Return the (4, c, n) corners in pixels of the n boxes in ``part`` under all c candidate conventions."""
         corners = np.stack([TO_CORNERS[layout](part.numbers).T for layout in LAYOUTS], axis=1)
-        read = np.empty((4, len(self._scales), *corners.shape[1:]))
-        for i, scale in enumerate(self._scales):
-            factor, offset = Convention("xyxy", *scale).scale_and_offset(self._sizes)
-            read[:, i] = corners * _by_corner(factor, part.image) - _by_corner(offset, part.image)
-        return read.reshape(4, -1, len(part.image))
+        factor, offset = (each.take(part.image, axis=2)[:, :, None] for each in self._affine)
+        return np.asarray(corners[:, None] * factor - offset).reshape(4, -1, len(part.image))
 
     def _read(self, convention: Convention) -> Floats:
         numbers = self._numbers
@@ -410,13 +409,13 @@ class Group:
         return _fit(convention, self._overlaps(self._numbers, elsewhere, boxes, convention.order)).hits
 
 
-def _scales(sizes: Floats) -> list[tuple[str, str]]:
-    """Return the (scale, picture) words to try; of rules that resize ``sizes`` to the same sizes, only the first."""
-    known: dict[tuple[bytes, str], tuple[str, str]] = {}
-    for scale, picture in _SCALES:
-        rule = resized(scale, sizes).tobytes() if scale in _RULES else scale.encode()
-        known.setdefault((rule, picture), (scale, picture))
-    return list(known.values())
+def _scales(sizes: Floats, words: Iterable[tuple[str, str]]) -> dict[tuple[str, str], tuple[Floats, Floats]]:
+    """Return scale and offset of images for (scale, picture) words; of resizing rules with equal scales, the first."""
+    known: dict[bytes | tuple[str, str], tuple[tuple[str, str], tuple[Floats, Floats]]] = {}
+    for word in words:
+        affine = Convention("xyxy", *word).scale_and_offset(sizes)
+        known.setdefault(affine[0].tobytes() if word[0] in _RULES else word, (word, affine))
+    return dict(known.values())
 
 
 def _round_sides(side: float) -> list[int]:

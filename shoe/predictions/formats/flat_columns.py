@@ -28,8 +28,6 @@ from shoe.core.io.files import atomic_write, write_text
 from shoe.core.io.json import ImageName, Number, NumberOrText, describe_value, explain_error
 from shoe.predictions.record_fields import image_names
 from shoe.predictions.source import Source
-from shoe.predictions.vlm import is_vlm, read_vlm
-from shoe.predictions.vlm.boxes import YES_OR_NO, corner_of, layout_of, verdict_of
 from shoe.predictions.vlm.keys import SCORE_NAMES, is_denied, judges, meaning_of_kind, only_judges, superseded
 
 _CORNERS = ["hx1", "hy1", "hx2", "hy2", "ox1", "oy1", "ox2", "oy2"]
@@ -133,6 +131,8 @@ def read_parquet(source: Source) -> Rows:
         if 3 * len(set(COLUMNS) - set(names)) > len(COLUMNS):
             records = copy(source)
             records.kind, records.document = "document", table.to_pylist()
+            from shoe.predictions.formats.vlm import is_vlm, read_vlm
+
             if is_vlm(records):
                 return read_vlm(records)
         columns: Columns = {name: table.column(in_file).to_pylist() for name, in_file in names.items()}
@@ -204,6 +204,8 @@ def columns_in(given: Sequence[str]) -> tuple[dict[str, str], str]:
         names["score"] = score
     if set(COLUMNS) <= set(names):
         return names, "xyxy"
+    from shoe.predictions.vlm.boxes import corner_of, layout_of  # its regular expressions take 20 ms to compile
+
     corners: dict[str, dict[str, str]] = {"h": {}, "o": {}}
     labels = []
     for name in given:
@@ -293,6 +295,8 @@ def _rows(source: Source, columns: Columns, others: Columns, kind: Any, absent: 
 
 def _denied(source: Source, name: str, values: Sequence[Any]) -> Mask:
     """Return the (n,) mask of rows that a column of verdicts denies; raise InputError if a verdict is not yes or no."""
+    from shoe.predictions.vlm.boxes import YES_OR_NO, verdict_of
+
     verdicts = [verdict_of(value) for value in values] if judges(name) else []
     is_no = np.array([verdict is False for verdict in verdicts], bool)
     unclear = [row for row, verdict in enumerate(verdicts) if verdict is None and values[row] not in (None, "")]

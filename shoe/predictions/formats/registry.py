@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal
 
@@ -15,7 +16,6 @@ from shoe.core.boxes import Coordinates
 from shoe.core.errors import InputError, OptionError, closest_names, flag, printable, quote, unknown_name
 from shoe.core.interactions import Interactions, Rows
 from shoe.core.io.files import describe_content
-from shoe.predictions import vlm
 from shoe.predictions.formats import class_numbers, flat_columns, matlab_cells, qpic, v_coco
 from shoe.predictions.formats.flat_columns import COLUMNS, columns_in
 from shoe.predictions.source import Kind, Source
@@ -56,6 +56,12 @@ class Format:
 
 _DOCUMENT: tuple[Kind, ...] = ("document",)
 
+
+def _vlm(function: str) -> Callable[..., Any]:
+    """Return a function of the format vlm; the first call imports it, which takes 0.2 s (regular expressions)."""
+    return lambda *arguments: getattr(import_module("shoe.predictions.formats.vlm"), function)(*arguments)
+
+
 # Recognition tries the formats in this order.
 FORMATS = {
     known.name: known
@@ -79,8 +85,8 @@ FORMATS = {
                flat_columns.read_flat_lines, flat_columns.write_flat_lines, ".jsonl"),
         Format("csv", "flat columns as CSV", ("text",), flat_columns.is_csv, flat_columns.read_csv,
                flat_columns.write_csv, ".csv"),
-        Format("vlm", "free text of vision-language models: JSON Lines or JSON", ("document", "text"), vlm.is_vlm,
-               vlm.read_vlm, vlm.write_vlm),
+        Format("vlm", "free text of vision-language models: JSON Lines or JSON", ("document", "text"),
+               _vlm("is_vlm"), _vlm("read_vlm"), _vlm("write_vlm")),
         Format("parquet", "flat columns as Parquet", ("parquet",), flat_columns.is_parquet, flat_columns.read_parquet,
                flat_columns.write_parquet, ".parquet"),
         Format("mat", "official Matlab cells: one file, or a folder (UPT, PViC)", ("matlab", "folder"),

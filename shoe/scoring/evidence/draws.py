@@ -362,7 +362,7 @@ def figures_of(scorer: Scorer) -> tuple[float | None, float | None]:
     for_map, for_f1 = scorer.map_rows, scorer.f1_rows
     matches = scorer.match(for_map)
     f1_matches = matches if np.array_equal(for_map, for_f1) else scorer.match(for_f1)
-    return scorer.entries(matches).means().map, mean_over(*scorer.f1(f1_matches))
+    return scorer.entries(matches).means().map, mean_over(*scorer.f1_entries(f1_matches).f1())
 
 
 def predictive_interval(figures: Sequence[float | None]) -> Ends | None:

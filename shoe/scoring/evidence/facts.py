@@ -105,14 +105,14 @@ def spread(report: Report) -> Spread | None:
     if report.semantic is None or similarities is None or not isinstance(similarities.source, SimilarityMap):
         return None
     source, options = similarities.source, report.semantic.options
-    together = [table.ratings[(table.ratings != MISSING).sum(axis=1) > 1] for table in source.tables.values()]
-    columns = np.flatnonzero(np.any([(ratings != MISSING).any(axis=0) for ratings in together], axis=0))
+    shared = [table.ratings[(table.ratings != MISSING).sum(axis=1) > 1] for table in source.tables.values()]
+    columns = np.flatnonzero(np.any([(ratings != MISSING).any(axis=0) for ratings in shared], axis=0))
     if len(columns) < 2:
         return None
-    found = {}
+    found, together = {}, Scorer(task, similarities, options, report.semantic.near)
     for column in columns.tolist():
         alone = HoiSimilarity.from_task(task, single_rater_map(source, column), options)
-        found[source.raters[column].name] = Scorer(task, alone, options).map()
+        found[source.raters[column].name] = together.under(alone).map()
     known = {name: value for name, value in found.items() if value is not None}
     return Spread(known) if known else None
 
@@ -208,7 +208,8 @@ def profile(report: Report) -> Profile:
         boxes = Boxes(predictions, CommonCoordinates.EDGES)
         outside = np.zeros(len(known), bool)
         for corners in (boxes.human(known), boxes.object(known)):
-            outside |= (corners[:, :2] < -1).any(axis=1) | (corners[:, 2:] > limit).any(axis=1)
+            for k in range(2):
+                outside |= (corners[:, k] < -1) | (corners[:, k + 2] > limit[:, k])
         outside_share = float(outside.mean())
     return Profile(
         images=int((np.diff(predictions.offsets) > 0).sum()),

@@ -253,7 +253,7 @@ class Task:
     def labelled_words(self) -> tuple[int, int]:
         """Number of distinct predicted words (verbs plus objects) that are labels of the dataset, and of all words."""
         table, benchmark = self.predictions, self.truth.benchmark
-        verb, target = np.unique(table.verb), np.unique(table.object)
+        verb, target = (np.flatnonzero(np.bincount(words)) for words in (table.verb, table.object))
         is_label = self.verb_label[verb] >= 0
         if len(benchmark.actions):  # some actions have no class, because they have no object
             is_label |= match_labels([table.verbs[i] for i in verb], benchmark.actions.names, "verb") >= 0
