@@ -2,6 +2,7 @@
 
 import json
 import re
+import time
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
@@ -491,3 +492,27 @@ def test_raters_of_a_map_are_told_apart() -> None:
     drawn = matrix(["reading_c", "reading_d", "reading_e"], [(0, 1, 0.5)], "agreement")
     shown = {text.partition("<")[0] for text in re.findall(r"<text[^>]*>(.*?)</text>", drawn)}
     assert {"reading_c", "reading_d", "reading_e"} <= shown
+
+
+def test_readers_do_not_wait_for_templates_to_be_compiled(site: Any, monkeypatch: Any) -> None:
+    from shoe.report.page.rendering import environment
+    from shoe.service.pages import rendering
+
+    folder = Path(rendering.__file__).parent / "templates"
+    found, compiled = environment(folder), []
+    compile_one = found.compile
+
+    def counted(source: Any, name: str, *more: Any, **options: Any) -> Any:
+        compiled.append(name)
+        return compile_one(source, name, *more, **options)
+
+    monkeypatch.setattr(found, "compile", counted)
+    found.cache.clear()
+    every = sorted(path.name for path in folder.iterdir())
+    with calling(site[0]) as client:
+        until = time.monotonic() + 60
+        while len(compiled) < len(every) and time.monotonic() < until:
+            time.sleep(0.05)
+        for path in PAGES:
+            text_of(client.get(path))
+    assert sorted(compiled) == every  # each once, by the server and not by a request
