@@ -274,7 +274,7 @@ def compare(
         resamples: number of bootstrap resamples of the images; 0 for no intervals and tests. By default 1,000, or more
             if needed for significant differences between many models.
         allow_different: whether signatures may differ. If so, only protocols that all runs share are compared, and
-            tests of two models use the averaging rules of the first.
+            tests of two models use the averaging rules (AP, ties, classes in the mean) of the one listed first.
         engine: executor of the resampling, which does not change results.
 
     Raises:
@@ -398,7 +398,7 @@ def class_differences(found: Comparison) -> list[ClassDifference]:
 
 
 def class_ap(run: Run, figure: str) -> Floats:
-    """Return the (K,) AP of each class for the mAP with key ``figure``; NaN outside its mean, or for another key."""
+    """Return the (K,) AP per class for "strict:PROTOCOL:full" or "semantic:map"; NaN outside its mean; else all NaN."""
     entries = {f"strict:{each.options.protocol}:full": each.entries for each in run.strict}
     if run.semantic is not None:
         entries["semantic:map"] = run.semantic.entries

@@ -190,7 +190,7 @@ class Run:
         - SHOE: ``semantic:NAME`` for each name in ``SEMANTIC``.
         - With a class split: also ``strict:PROTOCOL:part-NAME`` and ``semantic:part-NAME`` for each part, and
           ``strict:PROTOCOL:harmonic-mean`` and ``semantic:harmonic-mean``.
-        - Protocols by person: ``roles:PROTOCOL:full``, and ``roles:PROTOCOL:part-without-NAME`` for a second mean.
+        - Protocols by person: ``roles:PROTOCOL:full``; if one entry is left out: ``roles:PROTOCOL:part-without-NAME``.
         """
         found: dict[str, float | None] = {}
         ranked = [(f"strict:{each.options.protocol}", [*PARTS], each.entries) for each in self.strict]

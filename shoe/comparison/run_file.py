@@ -41,10 +41,10 @@ _OF_ANY, _RATIO = 200_000_000, 32
 
 @contextmanager
 def open_archive(path: str | Path, head: str) -> Iterator[zipfile.ZipFile]:
-    """Yield the archive of a run; raise InputError unless it is a zip file with the member ``head``, its header.
+    """Yield the archive of a run; raise InputError unless it starts like a zip file and has the member ``head``.
 
-    Raise ValueError for bytes before or after the archive, and for members that are encrypted or neither stored nor
-    deflated.
+    Raise BadZipFile for a damaged archive, and ValueError for bytes before or after it, for members that are encrypted
+    or neither stored nor deflated, and for members larger than the file.
     """
     with _stream(path) as stream:
         if stream.read(len(_START)) != _START:

@@ -74,7 +74,7 @@ class DrawBatch(NamedTuple):
 
 
 class Draws:
-    """Runs and random numbers that all batches share; the random numbers of the latest batches are cached."""
+    """Runs and random numbers shared by all batches (:class:`DrawBatch`); those of the latest batches are cached."""
 
     def __init__(self, runs: Sequence[Run], resamples: int, seed: int) -> None:
         self._runs, self._resamples, self._seed = runs, resamples, seed

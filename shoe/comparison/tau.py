@@ -93,9 +93,9 @@ class TauLevels:
         return cls(fraction, kept, total, *_versions(found, images)) if found else None
 
     def ranges(self, images: int) -> tuple[Indices, Indices]:
-        """Return (M + v,) first index of the thresholds of each version, and (M + v,) last index + 1.
+        """Return (M + v,) first and (M + v,) last + 1 index in ``fraction`` of the thresholds that each version covers.
 
-        The M versions with the matches of the run itself, one per image, come before the v stored versions.
+        The first M versions are the run's own matches, one version per image; the v stored versions follow.
         """
         first, stop = np.zeros(images, np.int64), np.full(images, LEVELS)
         above = self.first > OWN

@@ -60,7 +60,7 @@ def by_role(predictions: Interactions, truth: GroundTruth, variant: Variant) -> 
 
     Args:
         predictions: predictions per person, or triplets.
-        variant: variant of the diagnosis by class; ``released`` has the error types of the toolbox for V-COCO.
+        variant: diagnosis by class; if it is ``released``, the error types are those of the toolbox for V-COCO.
 
     Returns:
         Task whose R classes are the (action, role) entries of the benchmark, in the same order; and the variant with

@@ -68,7 +68,7 @@ class TruePairs:
 
     @classmethod
     def from_scope(cls, scope: Scope, strict: StrictOptions) -> Self:
-        """Return the groups of ground truths with equal object labels whose boxes both overlap by the IoU rule."""
+        """Return, per ground truth, those of equal object label whose boxes both overlap its own by the IoU rule."""
         boxes = Boxes(scope.task.truth.interactions, strict.coordinates)
         sides = boxes.human(scope.truth), boxes.object(scope.truth)
         later, earlier = near_in_image(scope.truth_image, scope.truth_object, sides, strict.rule)
@@ -189,7 +189,7 @@ def shared_map(scope: Scope, overlaps: Overlaps, types: NDArray[np.int8], found_
 
 
 def targets_by_map(best: Indices, types: NDArray[np.int8]) -> FixTargets:
-    """Return a function that maps a state and an error type to (errors, fix target of each), chosen as in the toolbox.
+    """Return a function that maps a state (unused) and an error type to (errors, fix targets) of the Diag-HOI toolbox.
 
     ``best`` is the result of :func:`shared_map`; errors that are not in it have no target. ``types`` are the (p,)
     ``ErrorType`` of the predictions.

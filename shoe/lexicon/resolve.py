@@ -177,7 +177,7 @@ def canonical(words: Sequence[str]) -> list[str]:
 
 
 def defined_by(words: Sequence[str]) -> list[Sense]:
-    """Return the verb senses whose definition is the predicate, then those whose definition has one of its nouns."""
+    """Return the verb senses with the predicate as definition, then those with a noun of the predicate in theirs."""
     phrases = [" ".join(canonical([base, *words[1:]])) for base in bases(words[0], "verb")]
     reasons = {phrase: f'definition "{phrase}"' for phrase in phrases if " " in phrase}
     store = lexicon()

@@ -130,7 +130,7 @@ class ClassScores(RankedLists):
         return cls(**{f.name: getattr(lists, f.name) for f in fields(lists)}, in_mean=in_mean, in_parts=in_parts)
 
     def part_means(self, parts: Mapping[str, Mask]) -> dict[str, PartMean]:
-        """Return {name: mean AP and number of classes} for each (K,) mask in ``parts``, of classes in ``in_parts``."""
+        """Return {name: mean AP and number of classes} of each (K,) mask in ``parts``, limited to ``self.in_parts``."""
         masks = {part: self.in_parts & mask for part, mask in parts.items()}
         return {part: PartMean(map=mean_over(self.ap, mask), classes=int(mask.sum())) for part, mask in masks.items()}
 

@@ -25,7 +25,7 @@ from shoe.service.callers import AppState
 from shoe.service.contract import Refused, describe, json_response, known_parameters, too_many
 from shoe.service.folder import Folder
 from shoe.service.pages import routes
-from shoe.service.pages.rendering import NO_PAGE, problem
+from shoe.service.pages.rendering import NO_PAGE, compile_templates, problem
 from shoe.service.process import Executor
 from shoe.service.security import READS, BodyLimit, Guard
 from shoe.service.settings import Settings
@@ -150,7 +150,8 @@ def _changed(start: Message, body: bytes) -> list[str]:
 
 
 async def _tidy(shared: AppState) -> None:
-    """Record the last use of tokens, and remove abandoned uploads; runs forever."""
+    """Compile the templates of pages; then record the last use of tokens and remove abandoned uploads, forever."""
+    await run_in_threadpool(compile_templates)
     while True:
         await asyncio.sleep(_TIDY_EVERY)
         used, shared.used = shared.used, {}

@@ -156,7 +156,8 @@ def _entries(folder: Folder, name: str) -> list[_Entry]:
     return found
 
 
-def _items(signature: str) -> dict[str, str]:
+@lru_cache(maxsize=4096)
+def _items(signature: str) -> Mapping[str, str]:
     return {k: v for k, v in Signature.parse(signature).items if k not in OF_PREDICTIONS} if signature else {}
 
 

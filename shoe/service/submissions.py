@@ -151,7 +151,7 @@ def compare(
     new = NewJob("compare", request | options)
     asked = {"runs": list(ids)} | options
     columns = {"truth": found[0].truth, "visibility": visibility}
-    return _add_run(folder, team, new, ", ".join(names)[:200], asked, most_waiting, **columns)
+    return _add_run(folder, team, new, ", ".join(names), asked, most_waiting, **columns)
 
 
 def follow_up(db: sqlite3.Connection, job: jobs.Job) -> None:

@@ -267,6 +267,52 @@ def test_nothing_is_wider_than_the_window(browser: Any, server: Any, runs: dict[
         tab.complaints = [said for said in tab.complaints if "404" not in said]
 
 
+OUTSIDE_ITS_CELL = """() => [...document.querySelectorAll("td, tbody th")].filter((cell) => {
+  const texts = [...cell.querySelectorAll("bdi, small")].map((text) => text.getBoundingClientRect().right);
+  return Math.max(0, ...texts) > cell.getBoundingClientRect().right + 1;
+}).map((cell) => cell.textContent)"""
+
+
+@pytest.mark.parametrize("width", [1280, 400])
+def test_long_names_stay_in_their_cells(browser: Any, server: Any, runs: dict[str, str], width: int) -> None:
+    from shoe.service.folder import Folder
+    from shoe.service.runs import change
+
+    folder = Folder.open(server[1])
+    for run, name in (
+        ("detector", "a_very_long_name_with_underscores_for_every_single_setting_12"),
+        ("hostile", "é " * 30),
+    ):
+        change(folder, runs[run].removeprefix("/runs/"), name)
+    with folder.database.write() as db:
+        team = "robotics-and-perception-laboratory-of-the-university"
+        db.execute("UPDATE runs SET team = ? WHERE id = ?", (team, runs["detector"].removeprefix("/runs/")))
+    with opened(browser, server[0], viewport={"width": width, "height": 900}) as tab:
+        for path in ("/", "/runs", "/compare", "/boards/board", runs["compare"]):
+            page = tab.go(path)
+            assert page.evaluate(OUTSIDE_ITS_CELL) == [], path
+            if width == 1280:
+                seen = page.evaluate(
+                    "[...document.querySelectorAll('.wide')].map((e) => e.scrollWidth - e.clientWidth)"
+                )
+                assert max(seen) <= 1, path  # all columns are in the window
+    with folder.database.write() as db:
+        db.execute("UPDATE runs SET team = 'local'")
+    for run, name in (("detector", "renamed"), ("hostile", HOSTILE)):
+        change(folder, runs[run].removeprefix("/runs/"), name)
+    folder.close()
+
+
+def test_a_leaderboard_says_what_it_decides_and_who_sees_the_run(browser: Any, server: Any) -> None:
+    with opened(browser, server[0]) as tab:
+        page = tab.go("/submit?board=board")
+        assert page.get_by_text("Everybody who can see the leaderboard").is_visible()
+        assert not page.locator("select[name=truth]").is_visible()  # it would name another ground truth
+        page.select_option("select[name=board]", "")
+        assert not page.get_by_text("Everybody who can see the leaderboard").is_visible()
+        assert page.locator("select[name=truth]").is_visible()
+
+
 def test_a_login_by_form_lasts_and_ends(browser: Any, server: Any) -> None:
     from shoe.service.folder import Folder
     from shoe.service.tokens import new_token

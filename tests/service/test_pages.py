@@ -2,6 +2,7 @@
 
 import json
 import re
+import time
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
@@ -389,3 +390,129 @@ def test_an_address_without_a_page_is_told_to_people_as_a_page_and_to_programs_a
 def test_a_wrong_parameter_is_told_with_what_was_expected(client: Any) -> None:
     said = client.get("/v1/runs?limit=1000").json()["error"]
     assert said == "limit: found '1000' (query); expected less than or equal to 200"
+
+
+def test_a_quota_is_a_quota_on_every_page(tmp_path: Path) -> None:
+    from shoe.service import runs, submissions
+    from shoe.service.boards import add_board
+    from shoe.service.types import Request
+
+    folder = made_folder(tmp_path, shown=False)
+    add_board(folder, "usual", Request(truth="small"))
+    add_board(folder, "once", Request(truth="small"), quota=1)
+    stored = received(folder.files, [b"once"])
+    runs.add_file(folder, "local", "once", stored)
+    submissions.submit(folder, "local", "once", stored.sha256, Request(truth="small"), "team", "once")
+    with calling(folder) as client:
+        for path in ("/", "/boards"):
+            page = text_of(client.get(path))
+            assert "your team has 9 of 10 submissions in 24 hours left" in page, path  # the limit of a hidden truth
+            assert "has used its 1 submission in 24 hours; the next one is possible at <time" in page, path
+        assert "/submit?board=usual" in text_of(client.get("/boards/usual"))
+        assert "/submit?board=once" not in text_of(client.get("/boards/once"))
+        form = text_of(client.get("/submit"))
+        assert "(9 submissions left in 24 hours)" in form
+        assert re.search(r"\(quota used; next submission \d+ \w+ \d{4}, \d\d:\d\d UTC\)", form)
+        assert "Everybody who can see the leaderboard sees the name, the team and the scores" in form
+    with calling(folder, f"http://{PUBLIC}", names=(PUBLIC,)) as outside:
+        for path in ("/", "/boards", "/boards/usual"):
+            assert "at most 10 submissions per team in 24 hours" in text_of(outside.get(path)), path
+        assert "at most 1 submission per team" in text_of(outside.get("/boards/once"))
+    folder.close()
+
+
+def test_pages_offer_only_what_works(client: Any, site: Any) -> None:
+    from shoe.service import runs
+
+    folder, ids = site
+    with folder.database.write() as db:
+        db.execute("UPDATE runs SET team = 'others', visibility = 'team' WHERE id = ?", (ids["ranked"],))
+    board = text_of(client.get("/boards/board"))
+    assert f"{SHOWN} ranked" in board
+    assert f"/runs/{ids['ranked']}" not in board  # the page of another team's private run would be "not found"
+    runs.change(folder, ids["ranked"], visibility="public")
+    assert f'href="/runs/{ids["ranked"]}"' in text_of(client.get("/boards/board"))
+    for path, may in (("/runs", {"public", "other", "team", "ranked", "secret"}), ("/compare", {"public", "other"})):
+        offered = set(re.findall(r'name="run" value="(r_\w+)"', text_of(client.get(path))))
+        assert {ids[name] for name in may} <= offered
+        assert offered.isdisjoint({ids[name] for name in ("failed", "compare", "queued")})
+    assert ids["secret"] not in text_of(client.get("/compare"))
+    assert '"/submit"' in text_of(client.get(f"/runs/{ids['failed']}")).partition("Why it failed")[2]
+    assert 'href="/login?next=/runs/none"' in text_of(client.get("/runs/none"), 404)
+    assert 'href="/runs"' in text_of(client.get("/runs?name=nobody")).partition("No run matches")[2]
+
+
+def test_a_comparison_shows_what_is_significant_and_which_settings_differ() -> None:
+    from shoe.service.pages.views import comparison_values
+
+    models = [
+        {"name": name, "figures": {"semantic:gt_miss_rate": {"value": value, "rank": rank}}}
+        for name, value, rank in (("a", 0.2, 2), ("b", 0.1, 1), ("c", 0.3, 3))
+    ]
+    tests = [
+        {"models": pair, "figure": "semantic:gt_miss_rate", "significant": significant}
+        for pair, significant in ((["a", "b"], False), (["a", "c"], True), (["c", "b"], True))
+    ]
+    found = {"models": models, "differences": tests, "notes": ["tests      see `--json`"], "unlike": ["tau is 1 for a"]}
+    values = comparison_values(found, ["r_1", "r_2", "r_3"])
+    assert [above for model in values["models"] for _, above in model["cells"]] == [[3], [3], []]
+    assert (values["unlike"], values["notes"]) == (found["unlike"], found["notes"])
+
+
+def _rendered(source: str, **values: Any) -> str:
+    from shoe.report.page.rendering import environment
+
+    folder = Path(__file__).parents[2] / "shoe" / "service" / "pages" / "templates"
+    source = '{% import "parts.html" as parts with context %}' + source
+    return environment(folder).from_string(source).render(values)
+
+
+def test_commands_in_notes_are_code() -> None:
+    note = _rendered("{{ parts.note(line) }}", line="tests      `--json` writes <all>")
+    assert note == "<li><b>tests: </b><bdi><code>--json</code> writes &lt;all&gt;</bdi></li>"
+
+
+def test_errors_without_a_gain_are_not_called_the_largest_loss() -> None:
+    from shoe.service.pages.views import figures
+    from tests.service.site import DIAGNOSIS, RESULT
+
+    errors = {name: {"count": 1, "delta_map": 0.0} for name in DIAGNOSIS["errors"]}
+    for diagnosis, said in ((DIAGNOSIS, False), (DIAGNOSIS | {"errors": errors}, True)):
+        values = figures(RESULT, diagnosis, None) | {"examples": [], "files": {"words": None}, "link": str}
+        page = _rendered('{% include "figures.html" %}', **values)
+        assert ("alone does not raise mAP" in page) == said
+    strict = {name: value for name, value in RESULT.items() if name != "semantic"}  # the diagnosis has SHOE-mAP anyway
+    values = figures(strict, DIAGNOSIS, None) | {"examples": [], "files": {"words": None}, "link": str}
+    assert '<span class="dot m2"></span> SHOE-mAP' in _rendered('{% include "figures.html" %}', **values)
+
+
+def test_raters_of_a_map_are_told_apart() -> None:
+    from shoe.report.page.svg import matrix
+
+    drawn = matrix(["reading_c", "reading_d", "reading_e"], [(0, 1, 0.5)], "agreement")
+    shown = {text.partition("<")[0] for text in re.findall(r"<text[^>]*>(.*?)</text>", drawn)}
+    assert {"reading_c", "reading_d", "reading_e"} <= shown
+
+
+def test_readers_do_not_wait_for_templates_to_be_compiled(site: Any, monkeypatch: Any) -> None:
+    from shoe.report.page.rendering import environment
+    from shoe.service.pages import rendering
+
+    folder = Path(rendering.__file__).parent / "templates"
+    found, compiled = environment(folder), []
+    compile_one = found.compile
+
+    def counted(source: Any, name: str, *more: Any, **options: Any) -> Any:
+        compiled.append(name)
+        return compile_one(source, name, *more, **options)
+
+    monkeypatch.setattr(found, "compile", counted)
+    found.cache.clear()
+    every = sorted(path.name for path in folder.iterdir())
+    with calling(site[0]) as client:
+        until = time.monotonic() + 60
+        while len(compiled) < len(every) and time.monotonic() < until:
+            time.sleep(0.05)
+        for path in PAGES:
+            text_of(client.get(path))
+    assert sorted(compiled) == every  # each once, by the server and not by a request

@@ -280,7 +280,7 @@ def verbs_with(clause: Clause, attached: Attached) -> list[str]:
 
 
 def may_be_object(attached: Attached) -> bool:
-    """Return whether the noun after a preposition can be an object: some things ("with a bat"), a person after "to"."""
+    """Return whether the noun after a preposition can be an object: some things ("with a bat"), "to" a named person."""
     preposition, noun = attached
     if noun.none or is_scenery(noun) or is_body_part(noun) or noun.person:
         return noun.person and preposition == "to" and not noun.none and noun.head not in table("pronoun")
@@ -291,7 +291,7 @@ def may_be_object(attached: Attached) -> bool:
 
 
 def person_as_object(clause: Clause, reply: ReplyObjects) -> Candidate | None:
-    """Return the candidate (licks, dog) of "a dog licks a man"; None unless a thing acts on a person or body part."""
+    """Return (licks, dog) for "a dog licks a man" (or his hand); None for others, or if the reply names the man."""
     thing, person = clause.subject, clause.object
     if thing is None or person is None or thing.person or is_body_part(thing) or is_in_reply(person, reply):
         return None

@@ -131,8 +131,9 @@ def matrix(names: Sequence[str], values: Sequence[tuple[int, int, float | None]]
         y, title = row * cell + cell / 2 + 4, element("title", name)
         parts.append(element("text", _short(name, 16), title, x=left - 8, y=y, class_="name"))
     for column, name in enumerate(names[:-1]):
-        x, title = left + column * cell + cell / 2, element("title", name)
-        parts.append(element("text", _short(name, 7), title, x=x, y=height + 14))
+        x, y, title = left + column * cell + cell / 2 + 8, height + 12, element("title", name)
+        turned = f"rotate(-40 {x:g} {y})"
+        parts.append(element("text", _short(name, 16), title, x=x, y=y, class_="name", transform=turned))
     for first, second, value in values:
         x, y = left + first * cell, (second - 1) * cell
         if value is not None:
@@ -142,7 +143,7 @@ def matrix(names: Sequence[str], values: Sequence[tuple[int, int, float | None]]
             parts.append(element("rect", title, x=x, y=y, **size, fill_opacity=shade))
         text = "–" if value is None else f"{value:.2f}"
         parts.append(element("text", text, x=x + cell / 2 - 1, y=y + cell / 2 + 3))
-    return _svg(width, height + 20, label, parts, class_="matrix")
+    return _svg(width, height + 80, label, parts, class_="matrix")
 
 
 def error_bars(

@@ -129,10 +129,10 @@ def best_pairs_first(
 
     Pair a is always better than pair b in three cases: its lowest sigma is above b's highest sigma; its lowest sigma
     equals b's highest sigma and a has the higher rank; or both pairs have the same ``kind``, so that their sigmas are
-    equal, and a has the higher rank. A pair that is always better than all other pairs of its prediction can only lose
-    its place to a better pair of its ground truth. The ground truth is therefore always matched, and never in a worse
-    pair. The same holds with ground truths and predictions exchanged. Pairs that lose to such a pair are then removed,
-    and the remaining pairs are compared again.
+    equal, and a has the higher rank. In the first two cases, a must be ``certain``. If a certain pair is always better
+    than all other pairs of its prediction, only a better pair of its ground truth can displace it. The ground truth is
+    therefore always matched, and never in a worse pair: its worse pairs are removed. The same holds with ground truths
+    and predictions exchanged. The remaining pairs are then compared again.
 
     Args:
         pairs: candidates, without pairs that are never similar enough to match.

@@ -2,12 +2,14 @@
 
 import hashlib
 import posixpath
+import threading
 from collections.abc import Callable, Collection, Coroutine, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import parse_qs, quote
 
+import jinja2
 import msgspec
 from fastapi import Depends
 from fastapi.exceptions import RequestValidationError
@@ -77,10 +79,24 @@ def render(view: View, link: Callable[[str], str], about: Mapping[str, Any], *, 
         about: values that every page needs, such as the viewer.
         live: whether a server sends the page; False for an exported site.
     """
-    found = environment(Path(__file__).parent / "templates").get_template(view.template)
     values = {**about, **view.values, **(view.derive() if view.derive else {})}
-    page = found.render(values, link=link, live=live, version=__version__)
+    page = _template(view.template).render(values, link=link, live=live, version=__version__)
     return page.encode("utf-8", "replace")
+
+
+def compile_templates() -> None:
+    """Compile the templates of all pages, which takes about 0.2 s: otherwise the first readers would wait for it."""
+    for path in _TEMPLATES.iterdir():
+        _template(path.name)
+
+
+_TEMPLATES = Path(__file__).parent / "templates"
+_compiling = threading.Lock()
+
+
+def _template(name: str) -> jinja2.Template:
+    with _compiling:  # else all threads that need a template at the same time would compile it
+        return environment(_TEMPLATES).get_template(name)
 
 
 _TITLES = {403: "Not allowed", 404: "Page not found", 409: "Not possible", 429: "Too many requests"}

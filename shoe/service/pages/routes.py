@@ -293,7 +293,7 @@ def _rater_page() -> tuple[str, str]:
 
 @router.get("/compare")
 def choose(request: Request, _: Reader, run: Annotated[list[str], Query()] = []) -> Response:  # noqa: B006
-    """Show a form to compare the scored runs among the latest 200 finished runs; the runs `run` are selected."""
+    """Show a form to compare the latest 200 finished runs, if they may be compared; the runs `run` are selected."""
     return _choose(request, run)
 
 
@@ -318,8 +318,8 @@ def compare(request: Request, form: Form, identity: Submitter, app: App) -> Resp
 
 def _choose(request: Request, chosen: list[str], problem: str | None = None) -> Response:
     folder, viewer = state_of(request).folder, viewer_of(request)
-    found = runs.runs(folder, viewer.seen, limit=200, state="done")
-    done = views.rows(viewer, folder, (run for run in found if run.kind == "score"))
+    found = runs.all_without_hidden(folder, runs.runs(folder, viewer.seen, limit=200, state="done"), admin=viewer.admin)
+    done = [views.row(run) for run in found if "run.shoe" in run.outputs]
     values = {"runs": done, "chosen": chosen, "problem": problem}
     return answer(request, View("compare.html", values), 409 if problem else 200)
 

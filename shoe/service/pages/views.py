@@ -139,16 +139,13 @@ def front(folder: Folder, viewer: Viewer) -> View:
 
 
 def open_boards(folder: Folder, viewer: Viewer) -> list[dict[str, Any]]:
-    """Return the leaderboards that a viewer may see, as dicts of "board" and "left".
+    """Return the leaderboards that a viewer may see, as dicts of "board" and "quota", the quota of the viewer's team.
 
-    "left" is the number of submissions that the viewer's team may make now (without a team, the quota), or None for
-    no limit.
+    Hidden leaderboards are listed only for viewers with a token. Without a token, no submission counts as used.
     """
-    team = viewer.team
     with folder.database.read() as db:
-        known = [each for each in boards.boards(folder) if team is not None or not each.hidden]
-        left = [quota_of(db, team, each.name, each.truth).left if team else each.quota for each in known]
-    return [{"board": each, "left": number} for each, number in zip(known, left, strict=True)]
+        known = [each for each in boards.boards(folder) if viewer.team is not None or not each.hidden]
+        return [{"board": each, "quota": quota_of(db, viewer.team or "", each.name, each.truth)} for each in known]
 
 
 def run_list(folder: Folder, viewer: Viewer, filters: Mapping[str, str], after: str | None) -> View:
@@ -217,8 +214,7 @@ def classes_page(folder: Folder, run: Run) -> View | None:
 
 def board_list(folder: Folder, viewer: Viewer) -> View:
     """Return the list of leaderboards; hidden leaderboards are listed only for viewers with a token."""
-    known = [each for each in boards.boards(folder) if viewer.team is not None or not each.hidden]
-    return View("boards.html", {"boards": known})
+    return View("boards.html", {"boards": open_boards(folder, viewer)})
 
 
 def board_page(folder: Folder, viewer: Viewer, name: str, *, best: bool = False) -> View:
@@ -228,9 +224,12 @@ def board_page(folder: Folder, viewer: Viewer, name: str, *, best: bool = False)
     """
     found = boards.standing(folder, name)
     truth, hidden = _truth(folder, found.board.truth), found.board.hidden and not viewer.admin
+    visible = "SELECT id FROM runs WHERE board = ?1 AND (?2 IS NULL OR team = ?2 OR visibility = 'public')"
     with folder.database.read() as db:
-        quota = quota_of(db, viewer.team, name, found.board.truth) if viewer.team else None
+        quota = quota_of(db, viewer.team or "", name, found.board.truth)
+        linked = sorted(row["id"] for row in db.execute(visible, (name, viewer.seen)))
     values = {"quota": quota, "best": best, "board": found.board, "hidden": hidden, "standing": found, "truth": truth}
+    values["linked"] = linked
     return View("board.html", values, lambda: _board_values(found, truth, hidden=hidden, best=best))
 
 
@@ -284,13 +283,20 @@ def comparison_values(found: Mapping[str, Any], ids: Sequence[str]) -> dict[str,
     """Return the values of ``comparison.html``; `found` is the JSON of ``shoe compare``, `ids` has its run IDs."""
     models = found["models"]
     keys = list(dict.fromkeys(key for model in models for key in model["figures"]))
+    numbers = {model["name"]: number for number, model in enumerate(models, 1)}
+    above: dict[tuple[str, str], list[int]] = {}
+    for each in found.get("differences", ()):
+        if each["significant"]:
+            rank = {name: models[numbers[name] - 1]["figures"][each["figure"]]["rank"] for name in each["models"]}
+            better, worse = sorted(rank, key=lambda name: rank[name])
+            above.setdefault((better, each["figure"]), []).append(numbers[worse])
     columns = [{"group": _group(key), "heading": heading_with_arrow(key), "key": key} for key in keys]
     rows = [
         {
             "name": model["name"],
             "run": ids[number] if number < len(ids) else None,
             "gain": model.get("gain"),
-            "cells": [model["figures"].get(key) for key in keys],
+            "cells": [(model["figures"].get(key), sorted(above.get((model["name"], key), ()))) for key in keys],
         }
         for number, model in enumerate(models)
     ]
@@ -299,9 +305,11 @@ def comparison_values(found: Mapping[str, Any], ids: Sequence[str]) -> dict[str,
         "columns": columns,
         "groups": [(name, len(list(group))) for name, group in groupby(columns, key=lambda column: column["group"])],
         "models": rows,
-        "intervals": any(cell and "interval" in cell for model in rows for cell in model["cells"]),
+        "intervals": any(cell and "interval" in cell for model in rows for cell, _ in model["cells"]),
+        "tested": bool(found.get("differences")),
         "plot": plot([(model["name"], model["figures"]) for model in models]),
-        "notes": [*found.get("unlike", ()), *found.get("notes", ())],
+        "unlike": found.get("unlike", ()),
+        "notes": found.get("notes", ()),
     }
 
 
@@ -329,7 +337,7 @@ def _interval(metric: Mapping[str, Any] | None) -> Interval | None:
 
 def _group(key: str) -> str:
     kind, *protocol, _ = key.split(":")
-    return "by meaning" if kind == "semantic" else protocol[0]
+    return "semantic" if kind == "semantic" else protocol[0]
 
 
 ABOUT = {

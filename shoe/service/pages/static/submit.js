@@ -11,11 +11,11 @@ function chosen() {
   form.elements.name.placeholder = one.name;
 }
 
-/** A leaderboard determines ground truth, protocols, map and options. */
+/** A leaderboard determines ground truth, protocols, map and options: these fields are hidden and not sent. */
 function board() {
   const chosen = Boolean(form.elements.board?.value);
-  byId("measured").disabled = chosen;
-  byId("of-board").hidden = !chosen;
+  byId("measured").disabled = byId("measured").hidden = chosen;
+  if (byId("of-board")) byId("of-board").hidden = !chosen;
 }
 
 function say(text, share) {
