@@ -62,7 +62,7 @@ def read_predictions(
             "qpic,verbs=alphabetical-1"; see :mod:`shoe.predictions.numbering`.
         boxes: box convention, if not the default of the format; see :mod:`shoe.predictions.boxes.conventions`.
         scores: conversion of scores to 0..1: "sigmoid", "percent", "minmax" or "rank"; by default no conversion.
-        dataset: the benchmark, or its name, that defines the image names and class numbers of the file.
+        dataset: the benchmark, or its name, that defines the image names and class IDs of the file.
         sizes: (width, height) of images in pixels by name, for box conventions such as fractions of the image size.
         truth: ground truth with the same images, as ``read_ground_truth`` returns it. It provides the image sizes if
             ``sizes`` is not given. If many boxes have no area under the applied box convention, the error message names
@@ -71,8 +71,8 @@ def read_predictions(
             "drop" leaves them out, "count" keeps them: an invalid box matches nothing, an infinite score ranks last.
 
     Returns:
-        Triplets in file order within each image, with boxes as x1, y1, x2, y2 in pixels. The table carries the read
-            notes, which reports show.
+        Triplets in file order within each image, with boxes as x1, y1, x2, y2 in pixels. The table carries notes
+            on what was assumed, repaired or left out, which reports show.
 
     Raises:
         InputError: naming the file, record and field, the value found and the value expected.
@@ -92,7 +92,7 @@ def read_predictions(
 
 
 def validate_names(format: str | None, boxes: str | None, scores: str | None) -> Format | None:  # noqa: A002
-    """Return the named format (None for "native" or None); OptionError if it, ``boxes`` or ``scores`` is unknown."""
+    """Return the format of a name (None for "native" or no name); raise OptionError if any of the names is unknown."""
     name = None if format is None else split_format(format)[0]
     chosen = None if name in (None, NATIVE) else format_named(str(name))
     if boxes is not None:
@@ -112,7 +112,7 @@ def read_predictions_with_notes(
     truth: GroundTruth | Interactions | None = None,
     bad_boxes: str = "refuse",
 ) -> tuple[Interactions, ReadNotes]:
-    """Read a file as :func:`read_predictions` does; return also notes on what was assumed, repaired or left out."""
+    """Return the predictions in a file, and notes on what was assumed, repaired or left out while reading it."""
     chosen = validate_names(format, boxes, scores)
     truth = truth.interactions if isinstance(truth, GroundTruth) else truth
     check_bad_boxes(bad_boxes)
@@ -173,7 +173,7 @@ def write_predictions(
         table: predictions to write.
         format: a name in :data:`shoe.predictions.formats.registry.FORMATS`, or "native".
         dataset: the benchmark, or its name, that defines the class IDs of formats with class IDs.
-        notes: read notes of the table. The native format stores them, so that signatures and reports stay the same.
+        notes: notes from reading the table. The native format stores them, so that reports stay the same.
             Other formats write verbs with a role, such as "hold obj", as in the file that was read, and no score for
             triplets without a score in that file.
 

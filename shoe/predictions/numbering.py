@@ -56,7 +56,7 @@ class Numbering:
 
 
 def labels(dataset: Benchmark, part: str) -> tuple[str, ...]:
-    """Return the labels of a part, to which ``Numbering.label`` refers; V-COCO's verbs have a role ("hold obj")."""
+    """Return the labels of a dataset's objects, verbs or interactions; V-COCO's verbs have a role ("hold obj")."""
     if part == INTERACTIONS:
         return tuple(dataset.classes.labels)
     if part == OBJECTS:
@@ -139,7 +139,7 @@ def labels_of_ids(
 
     Args:
         source: the file; its notes record the numbering.
-        part: one of :data:`PARTS`.
+        part: "objects", "verbs" or "interactions".
         ids: (n,) class IDs.
         default: name of the format's numbering.
         field: key of the IDs, for messages.
@@ -194,7 +194,7 @@ _EXCHANGED = 0.3  # fraction of the predictions of each of two labels that surel
 def check_numbering(predictions: Interactions, truth: GroundTruth, notes: ReadNotes | None) -> list[str]:
     """Return report lines on IDs that fit the annotations better in another numbering, or with two labels exchanged.
 
-    Words are checked as IDs in the dataset's order, because IDs may have been converted with a wrong list of words.
+    Files with words are checked, too: their words may come from IDs that were converted with a wrong list of labels.
     """
     dataset = truth.benchmark
     named = (VERBS,) if predictions.objects == ("",) else (OBJECTS, VERBS)

@@ -144,12 +144,12 @@ def doctor(folder: Path) -> list[Finding]:
 
 
 def clean(folder: Path) -> int:
-    """Remove stored files that are unreferenced and at least an hour old; return the number of removed files.
+    """Remove stored files that the database does not refer to, if an hour old; return the number of removed files.
 
     Unfinished files older than an hour are also removed, but not counted.
 
     Raises:
-        InputError: if the database has a problem, or if most stored files are unreferenced, because the database may
+        InputError: if the database has a problem, or if it refers to less than half of the stored files, because it may
             belong to another folder.
     """
     _check_is_folder(folder)

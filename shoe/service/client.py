@@ -489,7 +489,7 @@ class Client:
         return self._do(_post("/v1/compare", wanted, Run))
 
     def diagnose(self, run: Run | str) -> Run:
-        """Return a run with ``further["diagnose"]``, the state of its diagnosis; the server starts it after scoring."""
+        """Return a run with the state of its diagnosis, ``further["diagnose"]``; the diagnosis starts after scoring."""
         return self._do(_act(_path(run), "diagnose"))
 
     def cancel(self, run: Run | str) -> Run:
@@ -528,7 +528,7 @@ def _as_coroutine(method: Callable[Concatenate[Client, P], T]) -> Callable[Conca
 
 
 class AsyncClient:
-    """Asynchronous version of :class:`Client`: the same methods as coroutines, and a coroutine `version`."""
+    """Asynchronous version of :class:`Client`, with the same methods as coroutines; `version` is a coroutine, too."""
 
     def __init__(self, server: str, *, token: str | None = None, timeout: float = _TIMEOUT) -> None:
         """Create a client; arguments and errors as for :class:`Client`."""

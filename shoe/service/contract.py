@@ -59,7 +59,7 @@ class QuotaError(ShoeError):
 
 
 class Refused(Exception):  # noqa: N818
-    """Error of a request, with its HTTP status.
+    """Exception that becomes the error response to a request, with an HTTP status.
 
     Attributes:
         field: name of the wrong field of the request.

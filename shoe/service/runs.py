@@ -351,13 +351,13 @@ def without_hidden(folder: Folder, run: Run, *, admin: bool = False) -> Run:
     """Return a run without the results that are hidden from a caller.
 
     If its leaderboard is hidden, metrics, output files, signature and follow-up jobs are hidden. Otherwise, if its
-    ground truth is not shown, files that :func:`check_file` refuses are hidden. Nothing is hidden from administrators.
+    ground truth is not shown, output files that reveal it are hidden. Nothing is hidden from administrators.
     """
     return all_without_hidden(folder, [run], admin=admin)[0]
 
 
 def all_without_hidden(folder: Folder, found: Sequence[Run], *, admin: bool = False) -> list[Run]:
-    """Return the result of :func:`without_hidden` for several runs, with two database queries."""
+    """Return several runs without the results that are hidden from a caller, with two database queries in all."""
     if admin:
         return list(found)
     with folder.database.read() as db:
@@ -375,7 +375,7 @@ def all_without_hidden(folder: Folder, found: Sequence[Run], *, admin: bool = Fa
 
 
 def visible_log(folder: Folder, run: Run, after: int = 0, *, admin: bool) -> list[Line]:
-    """Return log lines of a run as :func:`log`; no lines if the results of the run are hidden from the caller."""
+    """Return the first 1,000 log lines after the line `after`; [] if the run's results are hidden from the caller."""
     return [] if is_hidden(folder, run, admin=admin) else log(folder, run.id, after)
 
 

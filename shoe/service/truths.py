@@ -54,7 +54,7 @@ class Truth(msgspec.Struct, frozen=True):
 
     Attributes:
         reading: files of the ground truth, and the options with which the files are read.
-        facts: signature fields of the ground truth.
+        facts: metadata of the ground truth that results depend on, as in signatures.
         shown: whether boxes and labels may leave the server.
         created: time of the registration, in seconds since 1970.
     """

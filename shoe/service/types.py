@@ -116,7 +116,7 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Answer(msgspec.Struct, forbid_unknown_fields=True):
-    """Answer of a rater to one question; times are milliseconds since 1970 by the clock of the browser."""
+    """Rating of one item of a study; times of display and answer are milliseconds since 1970 by the browser's clock."""
 
     item: _Index
     occasion: _Index
@@ -183,7 +183,7 @@ class NewToken(RequestBody):
 class RaterQuestions(ResponseBody, frozen=True):
     """Questions for a rater: ``shown`` is the study content for the page, ``pictures`` has the images by file name.
 
-    ``order`` has the questions in the order for this rater, each as item, occasion (2: a repeat) and phase.
+    ``order`` lists the questions as they are shown to this rater: index of the item, occasion (2: repeat), and phase.
     """
 
     shown: dict[str, Any]
@@ -228,7 +228,7 @@ class Version(ResponseBody, frozen=True):
 
 
 class Health(ResponseBody, frozen=True):
-    """State of the server ("full": the disk is full), numbers of jobs, and engine.
+    """State of the server ("full": the disk is full), numbers of jobs, and the executor of jobs ("engine").
 
     While ``engine_state`` is "lost", because the Ray cluster does not respond, jobs stay in the queue.
     """
@@ -408,7 +408,7 @@ class Candidate(ResponseBody, frozen=True):
 
 
 class Resolution(ResponseBody, frozen=True):
-    """Candidate senses of a word as one part of speech, in order: first the senses that count in scoring."""
+    """Candidate WordNet senses of a word as verb or as object; first the senses with which the word is scored."""
 
     word: str
     part: Literal["verb", "object"]
@@ -416,7 +416,7 @@ class Resolution(ResponseBody, frozen=True):
 
 
 class Resolutions(ResponseBody, frozen=True):
-    """Candidate senses of a word, one entry per part of speech."""
+    """Candidate WordNet senses of a word: as verb, as object, or both."""
 
     resolutions: list[Resolution]
 

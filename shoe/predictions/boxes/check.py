@@ -90,7 +90,7 @@ _UNEQUAL = 0.7  # human and object boxes are compared if the ratio of their mean
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """Agreement of boxes with the ground truth if the boxes are read under one convention.
+    """Agreement of predicted boxes with annotated boxes, if the predicted boxes are read under one box convention.
 
     Attributes:
         hits: fraction of boxes with IoU >= 0.5 with an annotated box of the same image and kind (human or object).
@@ -121,7 +121,7 @@ _NEIGHBOUR = "with the annotations of the {} image of the file: are image names 
 
 @dataclass(frozen=True, slots=True)
 class GroupFits:
-    """Agreement between the ground truth and the predicted boxes with the same applied convention.
+    """Agreement with the ground truth of the predicted boxes to which the same box convention was applied.
 
     Attributes:
         boxes: number of distinct boxes, counting at most four per image, because boxes of an image are not independent.
@@ -157,7 +157,7 @@ class GroupFits:
         return self.best if self.is_far_better(self.best) else None
 
     def is_far_better(self, best: Fit) -> bool:
-        """Return whether ``best`` exceeds the applied convention's fit by more than chance; False for few boxes."""
+        """Return whether the fit ``best`` is far better than that of the applied convention; False for few boxes."""
         applied = self.fits[0]
         bar = max(applied.hits, self.chance)
         unsure = 0.5 / np.sqrt(self.boxes)
@@ -450,7 +450,7 @@ class BoxReport:
         images: number of images in the sample.
         tiny_share: fraction of triplets with a box that is less than one pixel wide or high.
         groups: fits, one item per applied convention; empty if no image has both predictions and ground truth.
-        stated: whether the file or its format states a convention, which only a full name in --boxes overrides.
+        stated: whether the file or its format states a convention; to replace it, --boxes must name scale and layout.
         stretched: report lines about boxes that are the union of two boxes, or the whole image.
         is_mixed: whether only a part of a file was checked, and the other boxes fit the applied convention best.
     """
@@ -468,7 +468,7 @@ class BoxReport:
 
     @property
     def verdicts(self) -> list[str]:
-        """Report lines, at most one per applied convention, on a convention or a change that fits far better."""
+        """Report lines, at most one per applied convention, if the boxes fit far better after another conversion."""
         return [line for group in self.groups if (line := self._verdict(group))]
 
     def _verdict(self, group: GroupFits) -> str | None:
@@ -527,7 +527,7 @@ class BoxReport:
         )
 
     def lines(self) -> list[str]:
-        """Return report lines: ``stretched``, or if empty, ``verdicts`` and boxes that fit nowhere; then tiny boxes."""
+        """Return report lines: ``stretched``, or if that is empty, ``verdicts`` and poor fits; then tiny boxes."""
         # Other conventions fit boxes of the wrong area only by chance.
         lines = [*self.stretched] or self.verdicts + list(filter(None, map(self._no_fit_verdict, self.groups)))
         if self.tiny_share >= _WORTH_SAYING:

@@ -38,7 +38,7 @@ _USUAL_FEWEST = 4
 
 
 def is_resizing(word: str) -> bool:
-    """Return whether a word has the form of a key of :data:`RESIZINGS`, such as "resized:640x480" for "resized:WxH"."""
+    """Return whether a word is a rule by which images were resized, such as "resized:640x480" or "resized:max=800"."""
     if smart := _SMART.fullmatch(word):
         return smart[2] is None or int(smart[2]) <= int(smart[3])
     if scale := _SCALE.fullmatch(word):
@@ -49,7 +49,7 @@ def is_resizing(word: str) -> bool:
 
 
 def resized(word: str, sizes: Floats) -> Floats:
-    """Return (n, 2) sizes of images, resized by the rule ``word``; (2,) if it gives all images the same size."""
+    """Return the (n, 2) image sizes after resizing by the rule ``word``, or (2,) if all images get the same size."""
     if fixed := _FIXED.fullmatch(word):
         return np.array([float(fixed[1]), float(fixed[2])])
     if smart := _SMART.fullmatch(word):
@@ -138,7 +138,7 @@ class Convention:
 
     @property
     def full_name(self) -> str:
-        """Name that includes even default layout and scale, so that it overrides layout and scale stated in a file."""
+        """Name with layout and scale even if default ("pixels,xyxy"), so that it overrides those stated in a file."""
         return ",".join(word for word in (self.scale, self.layout, self.picture, self.order) if word)
 
     @property
@@ -165,7 +165,7 @@ class Convention:
         return np.asarray(corners * np.tile(scale, 2) - np.tile(offset, 2))
 
     def from_pixels(self, boxes: Floats, sizes: Floats) -> Floats:
-        """Convert (n, 4) boxes from :meth:`to_pixels` back to the numbers of the file, up to rounding."""
+        """Convert (n, 4) boxes from x1, y1, x2, y2 in pixels back to the numbers of the file, up to rounding."""
         if self.needs_sizes:
             scale, offset = self.scale_and_offset(sizes)
             boxes = (boxes + np.tile(offset, 2)) / np.tile(scale, 2)
@@ -326,7 +326,7 @@ class Conventions:
         return self._each(Convention.to_pixels, human, target, sizes)
 
     def from_pixels(self, human: Floats, target: Floats, sizes: Floats) -> tuple[Floats, Floats]:
-        """Convert (n, 4) human and object boxes from :meth:`to_pixels` back to the numbers of the file."""
+        """Convert (n, 4) human and (n, 4) object boxes in pixels back to the numbers of the file."""
         return self._each(Convention.from_pixels, human, target, sizes)
 
     def _each(

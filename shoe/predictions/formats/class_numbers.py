@@ -34,7 +34,7 @@ class _Image(Struct, gc=False, forbid_unknown_fields=True):
 
 
 def is_hoidet(source: Source) -> bool:
-    """Return whether a document's first record has HOIDet's keys."""
+    """Return whether a document's first record has HOIDet's keys: "boxes", "h_idx", "o_idx" and "hoi_class"."""
     return {"boxes", "h_idx", "o_idx", "hoi_class"} <= set(source.first)
 
 

@@ -40,7 +40,7 @@ Columns = dict[str, Sequence[Any]]
 
 
 def is_csv(source: Source) -> bool:
-    """Return whether the first line of a text file names all required columns, as :func:`columns_in` finds them."""
+    """Return whether the first line of a text file has a name, or a synonym, of all required columns."""
     first = source.data[:4096].split(b"\n", 1)[0].decode("utf-8", "replace")
     names = [name.strip(' "\r') for name in first.split(_separator(first))]
     return source.kind == "text" and set(COLUMNS) <= set(columns_in(names)[0])
@@ -51,7 +51,7 @@ def _separator(header: str) -> str:
 
 
 def is_flat_lines(source: Source) -> bool:
-    """Return whether the first record has all required columns, in exact words if a value is a list or object."""
+    """Return whether the first record has all required columns; synonyms count only without a list or object value."""
     if any(isinstance(value, list | dict) or not isinstance(key, str) for key, value in source.first.items()):
         return set(COLUMNS) <= set(source.first)
     return set(COLUMNS) <= set(columns_in(list(source.first))[0])
@@ -100,7 +100,7 @@ def _without_percent(source: Source, scores: Sequence[str]) -> list[str]:
 
 
 def read_flat_lines(source: Source) -> Rows:
-    """Read JSON Lines or a JSON list of objects; errors as in :func:`read_csv`."""
+    """Read JSON Lines or a JSON list of objects. Raises InputError naming the line and column that break the format."""
     keys: Iterable[str] = chain.from_iterable(record for record in source.records if isinstance(record, dict))
     found, layout = _column_names(source, keys := list(dict.fromkeys(keys)))
     names = {name: name for name in COLUMNS} | found
@@ -148,7 +148,7 @@ def _pyarrow() -> Any:
 
 
 def write_csv(table: Interactions, path: str | Path, benchmark: Benchmark) -> None:
-    """Write CSV: a header line, one row per triplet, and one row with only the image for other images."""
+    """Write CSV: a header line, one row per triplet, and one row with only the image per image without triplets."""
     columns = _columns(table)
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
@@ -158,7 +158,7 @@ def write_csv(table: Interactions, path: str | Path, benchmark: Benchmark) -> No
 
 
 def write_flat_lines(table: Interactions, path: str | Path, benchmark: Benchmark) -> None:
-    """Write JSON Lines: one object per row that :func:`write_csv` would write."""
+    """Write JSON Lines: one object per triplet, and one with only the image per image without triplets."""
     columns = _columns(table)
     with atomic_write(path) as stream:
         for values in zip(*columns.values(), strict=True):
@@ -166,7 +166,7 @@ def write_flat_lines(table: Interactions, path: str | Path, benchmark: Benchmark
 
 
 def write_parquet(table: Interactions, path: str | Path, benchmark: Benchmark) -> None:
-    """Write Parquet with the rows that :func:`write_csv` would write; MissingExtraError if pyarrow is missing."""
+    """Write Parquet with one row per triplet or image without triplets; MissingExtraError if pyarrow is missing."""
     pyarrow = _pyarrow()
     columns = {
         name: pyarrow.array(values, pyarrow.string() if name in ("image", "verb", "object") else pyarrow.float64())
@@ -177,7 +177,7 @@ def write_parquet(table: Interactions, path: str | Path, benchmark: Benchmark) -
 
 
 def columns_in(given: Sequence[str]) -> tuple[dict[str, str], str]:
-    """Return {column: its name in the file} and the layout of the boxes.
+    """Return {column: its name in the file} and the layout of the boxes ("xyxy", "xywh", ...).
 
     Names are compared without case. If a column is missing, names with the same meaning are accepted, such as
     "person_xmin" for a corner, "file_name" for the image, "action" for the verb, "object_class" for the object. Such

@@ -79,7 +79,7 @@ def context_fields(outer: dict[Any, Any]) -> Fields:
 
 
 def best_answer(answers: Sequence[Any], context: Fields) -> Answer:
-    """Return the last answer that has interactions, or without such an answer, the one with the highest ``rank``."""
+    """Return the last answer with interactions; if no answer has interactions, the answer with the highest rank."""
     contents = [Answer(raw, *read_answer(raw, context)) for raw in reversed(answers)]
     readable = [answer for answer in contents if answer.reading.pairs]
     if not readable:
@@ -132,7 +132,7 @@ def read_answer(answer: Any, context: Fields) -> tuple[Reading, Reply]:
 
 
 def caption_interactions(answer: Any, record: dict[Any, Any]) -> Reading:
-    """Return the interactions in a sentence of ``record`` if ``answer`` only lists boxes of its phrases; else none."""
+    """Return the interactions in a caption of ``record`` if ``answer`` only lists boxes of its phrases; else none."""
     phrases = _boxed_phrases(answer)
     for value in record.values() if len(phrases) > 1 else ():
         sentence = _TASK.sub("", value) if isinstance(value, str) and len(value) <= _LONGEST else ""

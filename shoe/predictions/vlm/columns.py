@@ -32,7 +32,7 @@ def has_open_roles(pair: Pair) -> bool:
 
 
 def assign_roles(pairs: Sequence[Pair]) -> list[Pair]:
-    """Return ``pairs`` with open roles with their texts as subject, verb and object; equal keys have equal roles."""
+    """Return ``pairs`` with texts under unknown keys assigned to subject, verb and object, in the same way per key."""
     texts: dict[frozenset[str], dict[str, set[str]]] = {}
     for pair in pairs:
         columns = texts.setdefault(frozenset(pair.keys), {key: set() for key in pair.keys})
@@ -239,7 +239,7 @@ class Columns:
     def add_deferred(self) -> list[UnreadableError]:
         """Add the pairs that :meth:`add_pair` deferred; return the errors of pairs that are left out.
 
-        These are pairs with open roles (:func:`has_open_roles`), and relations from a thing to a person. Such relations
+        Deferred are pairs with several texts under unknown keys, and relations from a thing to a person. Such relations
         are reversed if nearly all pairs of the file are such relations, otherwise left out.
         """
         undecided, self._deferred = self._deferred, []

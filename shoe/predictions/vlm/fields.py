@@ -298,7 +298,7 @@ def is_pointer_pair(value: Any) -> bool:
 
 
 def rows_of(record: dict[Any, Any]) -> list[dict[Any, Any]] | None:
-    """Return the items of a record of equally long lists, one per field, with 1 or 2 lists of boxes; else None."""
+    """Return the items of a record that has a list per field, all equally long, 1 or 2 of them of boxes; else None."""
     lists = {key: value for key, value in record.items() if isinstance(value, list) and len(value) > 1}
     if len(lists) < 2:
         return None
@@ -322,7 +322,7 @@ def rows_of(record: dict[Any, Any]) -> list[dict[Any, Any]] | None:
 
 
 def relations_of(record: dict[Any, Any]) -> list[dict[Any, Any]] | None:
-    """Return the relations of a record with a list of box index pairs and equally long lists of words; else None."""
+    """Return the relations of a record that has a list of index pairs and equally long lists of words; else None."""
     lists = {key: value for key, value in record.items() if isinstance(value, list) and value}
     if len(lists) < 2:
         return None

@@ -117,7 +117,7 @@ class Viewer:
 
     @property
     def seen(self) -> str | None:
-        """Argument `team` for :func:`shoe.service.runs.runs`: None (all runs), a team, or "" (only public runs)."""
+        """Team whose runs the user sees beside public runs; None if the user sees all runs, "" for only public runs."""
         return None if self.admin else self.team or ""
 
 
