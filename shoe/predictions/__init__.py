@@ -60,7 +60,7 @@ def read_predictions(
         format: a name in :data:`shoe.predictions.formats.registry.FORMATS`, or "native"; by default the format is
             recognised from the content. The name may be followed by the order of the class IDs, as in
             "qpic,verbs=alphabetical-1"; see :mod:`shoe.predictions.numbering`.
-        boxes: box convention, if not the default of the format; see :mod:`shoe.predictions.boxes.conventions`.
+        boxes: box convention, such as "xywh"; by default that of the format; see :mod:`~.boxes.conventions`.
         scores: conversion of scores to 0..1: "sigmoid", "percent", "minmax" or "rank"; by default no conversion.
         dataset: the benchmark, or its name, that defines the image names and class IDs of the file.
         sizes: (width, height) of images in pixels by name, for box conventions such as fractions of the image size.
@@ -92,7 +92,7 @@ def read_predictions(
 
 
 def validate_names(format: str | None, boxes: str | None, scores: str | None) -> Format | None:  # noqa: A002
-    """Return the format of a name (None for "native" or no name); raise OptionError if any of the names is unknown."""
+    """Return the named file format (None for "native" or None); raise OptionError if any of the names is unknown."""
     name = None if format is None else split_format(format)[0]
     chosen = None if name in (None, NATIVE) else format_named(str(name))
     if boxes is not None:
@@ -166,8 +166,8 @@ def write_predictions(
 ) -> None:
     """Write predictions to a file, atomically.
 
-    Only the native format stores the coordinate system of boxes. Other formats store the numbers unchanged, except that
-    pixel indices counted from 1 become indices counted from 0.
+    Only the native format (.npz) stores the coordinate system of boxes. Other formats store the numbers unchanged,
+    except that pixel indices counted from 1 become indices counted from 0.
 
     Args:
         table: predictions to write.

@@ -189,7 +189,7 @@ class ReadNotes:
         """Count cases of a note; do nothing if ``count`` is 0.
 
         Args:
-            code: key of :data:`SENTENCES`.
+            code: kind of the remark, a key of :data:`SENTENCES`.
             example: text to be counted in the examples of the note; "" for none.
             count: number of cases.
             first: text about the first case; ignored if the note already has a text about its first case.
@@ -215,7 +215,7 @@ class ReadNotes:
             self.add(code, example)
 
     def count(self, code: str) -> int:
-        """Return the number of cases of a note; 0 if there is no such note."""
+        """Return the number of cases (such as triplets) to which a note applies; 0 if there is no such note."""
         return self.remarks[code].count if code in self.remarks else 0
 
     def examples(self, code: str) -> Mapping[str, int]:

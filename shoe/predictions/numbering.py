@@ -122,7 +122,7 @@ def split_format(format_: str) -> tuple[str, dict[str, str]]:
 
 
 def with_numberings(format_: str, chosen: Mapping[str, str]) -> str:
-    """Return the name of a format with {part: numbering} appended; the inverse of :func:`split_format`."""
+    """Return a format name with {part: numbering} appended, such as "qpic,objects=alphabetical-0"."""
     return ",".join([format_, *(f"{part}={name}" for part, name in chosen.items())])
 
 
@@ -269,7 +269,7 @@ class _Finding(NamedTuple):
 def _compare_numberings(
     known: Mapping[str, Numbering], applied: str, image: Ints, row: Indices, predicted: Indices, expected: Indices
 ) -> _Finding | None:
-    """Return what explains the labels far better than the numbering with the name ``applied``; None if nothing does.
+    """Return the numbering that explains the labels far better than the one with the name ``applied``, or None.
 
     For each pair of a prediction and an annotation with overlapping boxes, the arrays are the image, the prediction,
     its label under the applied numbering and the annotated label.

@@ -52,7 +52,7 @@ class Source:
         benchmark: benchmark that defines the image names and class IDs of the file.
         sizes: width and height of images by name, from the ground truth or the caller.
         truth: ground truth, for hints in messages about boxes; None if not available.
-        bad_boxes: rule for predictions with an invalid box or score, a key of :data:`shoe.core.interactions.BAD_BOXES`.
+        bad_boxes: rule for predictions with an invalid box or score: "refuse", "drop" or "count".
         kind: kind of the file; JSON, JSON Lines, pickles and written-out Python values are all "document".
         data: file content; empty for folders and native tables.
         is_list: whether the content is a JSON list.
@@ -90,7 +90,7 @@ class Source:
 
     @cached_property
     def document(self) -> Any:
-        """Parsed content as plain values; for JSON Lines, a list of records. Raises InputError if it is not JSON."""
+        """Parsed content (dict, list, ...); for JSON Lines, a list of records. Raises InputError if it is not JSON."""
         if not self.lines:
             return parse_with_nan(self.path, self.data)
         try:
@@ -111,7 +111,7 @@ class Source:
 
     @cached_property
     def head(self) -> list[Any]:
-        """First records of a document: those in 64 KB of a list or of JSON Lines, else all; [] for other kinds."""
+        """First records of a document: those in its first 64 KB (list, JSON Lines), else all; [] for other kinds."""
         if self.kind != "document":
             return []
         records: list[Any] = []

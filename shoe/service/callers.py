@@ -189,8 +189,8 @@ def needs(scope: Scope | None, *, often: bool = False) -> Callable[[Request], Aw
 
     Args:
         scope: required permission; None if the route itself checks permissions.
-        often: whether all requests of the route have the rate limit of read requests, which is higher, for example
-            because one upload consists of many requests. Otherwise only read requests have this limit.
+        often: whether write requests to the route, such as parts of uploads, also have the rate limit of read
+            requests, which is higher.
     """
 
     async def allowed(request: Request) -> Identity:

@@ -277,7 +277,7 @@ def is_local(server: str) -> bool:
 
 
 def _next(flow: Flow[T], answer: httpx2.Response | ServiceError | None = None) -> tuple[Any, T | None]:
-    """Return (next step of a flow, None), or (None, result) of a flow that has ended."""
+    """Return (next request or pause of an API call, None), or (None, result) if the API call has ended."""
     try:
         return next(flow) if answer is None else flow.send(answer), None
     except StopIteration as end:
@@ -547,7 +547,7 @@ class AsyncClient:
         await self._http.aclose()
 
     async def version(self) -> Version:
-        """Return the version of shoe and of the API on the server, requested once; errors as for `Client.version`."""
+        """Return the version of shoe and of the API on the server, requested once; ServiceError if not compatible."""
         if self._version is None:
             self._version = await self._run(server_version())
         return self._version

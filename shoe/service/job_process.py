@@ -279,7 +279,7 @@ _KEPT = frozenset(
 
 
 def decimals(size: int) -> int:
-    """Return the number of decimals for rounding a metric over `size` items (0..1) to about its standard error.
+    """Return the number of decimals for rounding a metric (0..1) over `size` items to about its standard error.
 
     >>> [decimals(size) for size in (20, 100, 9_999, 33_405)]
     [1, 2, 2, 3]
@@ -288,7 +288,7 @@ def decimals(size: int) -> int:
 
 
 def rounded(metrics: Mapping[str, float], size: int) -> dict[str, float]:
-    """Return metrics rounded for `size` items: the number of ground truths or predictions, whichever is lower."""
+    """Return metrics with ``decimals(size)`` decimals; `size` is the lower number of ground truths and predictions."""
     return {key: round(value, decimals(size)) for key, value in metrics.items()}
 
 

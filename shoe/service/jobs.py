@@ -74,7 +74,7 @@ class RankingRequest(msgspec.Struct):
     Attributes:
         run: SHA-256 of the file ``run.shoe`` of the run.
         resamples, seed: number of bootstrap samples of images, and random seed.
-        shown: whether the ground truth is shown; otherwise, the metrics are rounded.
+        shown: whether reports may contain boxes and labels of the ground truth; otherwise, the metrics are rounded.
     """
 
     run: str
@@ -131,7 +131,7 @@ class NewJob:
     """A job to queue.
 
     Attributes:
-        kind: one of the keys of ``PRIORITIES``.
+        kind: kind of job, such as "score" or "compare" (keys of ``PRIORITIES``).
         request: everything that the outcome of the job depends on, as JSON values.
     """
 
@@ -287,7 +287,7 @@ def _end(folder: Folder, job: Job, state: str, lines: Iterable[str], **columns: 
 
 
 def _update(db: sqlite3.Connection, job: Job, lines: Iterable[str], **columns: Any) -> bool:
-    """Change columns of a running job, and add lines to its log, unless the job was given to another attempt."""
+    """Change columns of a running job, and add lines to its log, unless a newer attempt at the job has started."""
     changed = db.execute(
         f"UPDATE jobs SET {', '.join(f'{name} = ?' for name in columns)} "  # noqa: S608 - names of this file
         "WHERE key = ? AND attempt = ? AND state = 'running'",

@@ -181,7 +181,7 @@ def maps(folder: Folder) -> list[Map]:
 
 
 def similarity(folder: Folder, name: str, dataset: str = DEFAULT) -> dict[str, str]:
-    """Return the description of a similarity for a job: "name", and for a registered map also "folder" and "digest".
+    """Return the description of a similarity for a job: "name", and for a registered map "folder" and hash ("digest").
 
     The name "dataset" stands for the default similarity of the dataset.
 

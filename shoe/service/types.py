@@ -106,7 +106,7 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     Attributes:
         rows: ranked runs, the best first.
         left_out: runs that are not comparable with the ranked runs, or not ranked yet.
-        signature: signature shared by the ranked runs, without the fields about how predictions were read.
+        signature: scoring settings shared by the ranked runs, without the fields about how predictions were read.
     """
 
     board: Board
@@ -183,7 +183,7 @@ class NewToken(RequestBody):
 class RaterQuestions(ResponseBody, frozen=True):
     """Questions for a rater: ``shown`` is the study content for the page, ``pictures`` has the images by file name.
 
-    ``order`` lists the questions as they are shown to this rater: index of the item, occasion (2: repeat), and phase.
+    ``order`` lists the questions in order of display, each as [index of the item, 1 or 2 (repeat), kind of question].
     """
 
     shown: dict[str, Any]
@@ -265,7 +265,7 @@ class File(msgspec.Struct, frozen=True):
 
 
 class Run(ResponseBody, frozen=True):
-    """Current state of a run."""
+    """Current state of a run: a scoring or comparison job with its request, progress, metrics and output files."""
 
     id: Id
     kind: str  # score, compare

@@ -153,7 +153,7 @@ class GroupFits:
 
     @property
     def better(self) -> Fit | None:
-        """The :attr:`best` fit if it is far better than the fit of the applied convention, else None."""
+        """The best fit if it is far better than the fit of the applied convention, else None."""
         return self.best if self.is_far_better(self.best) else None
 
     def is_far_better(self, best: Fit) -> bool:
@@ -204,7 +204,7 @@ class Group:
         self._scales = _scales(self._sizes) if self._all_known else _SCALES[:1]
 
     def fits(self) -> GroupFits:
-        """Return the fits of all boxes; at most one of ``by_kind``, ``truth``, ``moved`` and ``of_part`` is set."""
+        """Return how well all boxes fit; at most one of ``by_kind``, ``truth``, ``moved`` and ``of_part`` is set."""
         fits = self._fits_of_all()
         if len(fits.fits) < 2:
             return fits
@@ -232,7 +232,7 @@ class Group:
         return fits
 
     def _moved(self, overlap: Floats, least: float) -> str:
-        """Return how the boxes of many images were moved; "" if of few, or if the mean IoU would be below ``least``.
+        """Return how the boxes of many images were mirrored, rotated or shifted; "" if few, or mean IoU < ``least``.
 
         A correct file has few images whose boxes fit better if mirrored, rotated or compared with the previous or next
         image. Their number by chance is estimated from images two or three places away. ``overlap`` is the (n,) IoU of
@@ -527,7 +527,7 @@ class BoxReport:
         )
 
     def lines(self) -> list[str]:
-        """Return report lines: ``stretched``, or if that is empty, ``verdicts`` and poor fits; then tiny boxes."""
+        """Return report lines on stretched boxes, or else on better conventions and poor fits; then on tiny boxes."""
         # Other conventions fit boxes of the wrong area only by chance.
         lines = [*self.stretched] or self.verdicts + list(filter(None, map(self._no_fit_verdict, self.groups)))
         if self.tiny_share >= _WORTH_SAYING:

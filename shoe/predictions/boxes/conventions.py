@@ -121,8 +121,8 @@ class Convention:
     """Meaning of the four numbers of a box in a file.
 
     Attributes:
-        layout: order of the numbers, a key of :data:`LAYOUTS`.
-        scale: unit of the numbers, a key of :data:`SCALES`, or a resizing rule such as "resized:640x480".
+        layout: order of the numbers, such as "xyxy" or "xywh" (keys of :data:`LAYOUTS`).
+        scale: unit, such as "pixels" or "unit" (keys of :data:`SCALES`), or a resizing rule such as "resized:640x480".
         picture: "padded" if the image was padded to a square for the model; else "".
         order: "swapped" if the file has the object box in place of the human box, and vice versa; else "".
     """
@@ -189,7 +189,7 @@ def parse_convention(name: str, own: Convention | None = None) -> Convention:
     """Parse the name of a box convention.
 
     Args:
-        name: comma-separated words in any order.
+        name: comma-separated words in any order, such as "xywh,unit".
         own: convention that the file states; its layout and scale apply if ``name`` has no word for them.
 
     Raises OptionError for an unknown word, two words for the same field, or pixel indices with a layout with widths.
@@ -275,8 +275,8 @@ class Conventions:
 
         Args:
             default: convention of the format, used if the file states no convention.
-            chosen: convention name given by the user, or None. Its words override those in the file, except the layout
-                and scale of the conventions in ``rows.fixed`` (indices into ``rows.conventions``).
+            chosen: convention name given by the user, or None. Its words override those in the file, but not
+                layout and scale of the conventions with the indices ``rows.fixed`` in ``rows.conventions``.
         """
         if rows.convention is None or not rows.conventions:
             return cls(

@@ -116,7 +116,7 @@ def read_flat_lines(source: Source) -> Rows:
 
 
 def _is_bare(record: Any, names: Mapping[str, str]) -> bool:
-    """Return whether a record contains an image, perhaps its size, and nothing else, given the columns' names in it."""
+    """Return whether a record contains only an image and perhaps its size; ``names`` maps columns to its keys."""
     of_image = [names[name] for name in ("image", "width", "height") if name in names]
     return isinstance(record, dict) and all(record[key] is None for key in record.keys() - of_image)
 
@@ -285,7 +285,7 @@ def _rows(source: Source, columns: Columns, others: Columns, kind: Any, absent: 
 
 
 def _denied(source: Source, name: str, values: Sequence[Any]) -> Mask:
-    """Return the (n,) mask of rows that a column of verdicts denies; raise InputError if a verdict is not yes or no."""
+    """Return the (n,) mask of rows with a no in a yes/no column; raise InputError if a value is not yes or no."""
     verdicts = [verdict_of(value) for value in values] if judges(name) else []
     is_no = np.array([verdict is False for verdict in verdicts], bool)
     unclear = [row for row, verdict in enumerate(verdicts) if verdict is None and values[row] not in (None, "")]

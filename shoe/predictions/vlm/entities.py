@@ -60,7 +60,7 @@ class Pool:
         return {thing.side for thing in self._entities} == {"human", "object"}
 
     def set_index_base(self, numbers: list[int]) -> None:
-        """Set the index of the first entity: 1 if the indices ``numbers`` lack 0 and end with len(self); else 0."""
+        """Set the index of the first entity: 1 if the reply's indices ``numbers`` lack 0 and reach len(self)."""
         self.index_base = int(bool(numbers) and 0 not in numbers and max(numbers) == len(self._entities))
 
     def find(self, reference: Any, side: str) -> Entity | None:

@@ -145,7 +145,7 @@ def fields_of(record: dict[Any, Any]) -> Fields:
 
 @lru_cache(1 << 14)
 def _verdict(key: object, words: str) -> bool | None:
-    """Return True if a text under a key means only that an interaction is there, False if not there; else None."""
+    """Return True if a text under a key only says that an interaction is present, False if absent; else None."""
     if judges(key) and not only_judges(key):
         return next(iter(stated)) if len(stated := verdicts_in(words)) == 1 and not words.isdigit() else None
     is_word = meaning(key).part in ("verb", "phrase") or str(key).isdigit()  # the keys of an item in a list are numbers

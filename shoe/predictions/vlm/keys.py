@@ -47,7 +47,7 @@ class Meaning(NamedTuple):
 
     Attributes:
         side: "human", "subject", "object", or "" if the key names none.
-        part: kind of value, a key of :data:`PARTS`; "" if unknown.
+        part: kind of value, such as "box" or "verb" (keys of :data:`PARTS`); "" if unknown.
         words: words of the key in lower case.
     """
 
@@ -178,7 +178,7 @@ def is_metadata(key: object) -> bool:
 
 
 def is_error(key: object) -> bool:
-    """Return whether a key holds an error."""
+    """Return whether a key is for an error: "error", "errors" or "error_message"."""
     return isinstance(key, str) and plain(key) in _ERRORS
 
 

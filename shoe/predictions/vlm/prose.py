@@ -218,7 +218,7 @@ def interactions_of_sentences(marked: MarkedText) -> Reading:
 
 
 def _read_sentence(marked: MarkedText, sentence: str, previous_people: list[int], reading: Reading) -> list[int]:
-    """Add the interactions of a sentence to ``reading``; return the marks of the people whom "he" or "they" means."""
+    """Add the interactions of a sentence to ``reading``; return the box marks of people for "he" or "they"."""
     pieces = MARK.split(sentence)
     numbers = [int(number) for number in pieces[1::2]]
     for first, statement in _statements(tuple(pieces[::2])) if numbers else ():
@@ -627,7 +627,7 @@ def _plain_line(line: str) -> str:
 
 
 def _side_and_box(match: re.Match[str]) -> str:
-    """Return "Object: horse [b]" for the words of a side and its box; the unchanged text if they are not certain."""
+    """Return "Object: horse [b]" for a word and box [b] of a side; the unchanged text if these are not certain."""
     words = match["words"] or match["noun"] or ""
     is_legend = match["noun"] and (match["words"] or match["key"][-1].isdigit())  # "Object 1 (horse): [b]"
     side, part, _ = meaning(match["key"])

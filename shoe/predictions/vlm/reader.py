@@ -216,7 +216,7 @@ def _holds_box_value(value: Any) -> bool:
 
 
 def records_in(document: Any, depth: int = 0) -> Iterator[Any]:
-    """Yield the records of a document: items of (nested) lists, rows of columns, or values of a dict keyed by image."""
+    """Yield a document's records: items of (nested) lists, rows of a table of columns, or values of a dict by image."""
     if isinstance(document, list):
         if len(document) in (2, 3) and is_image_key(document[0]):
             yield {"image": document[0], "response": document[-1]}

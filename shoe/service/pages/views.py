@@ -129,7 +129,7 @@ def rows(viewer: Viewer, folder: Folder, found: Iterable[Run]) -> list[dict[str,
 def front(folder: Folder, viewer: Viewer) -> View:
     """Return the front page: leaderboards, hidden ones only for members of a team, and the latest 8 visible runs.
 
-    Viewers without the permission to read see only finished runs, public or of their team, on these leaderboards.
+    Viewers without the permission to read see only those runs that are finished and on one of the leaderboards.
     """
     known = open_boards(folder, viewer)
     names = {each["board"].name for each in known}
@@ -357,7 +357,7 @@ def run_values(folder: Folder, run: Run, truth: Truth | None, *, all_files: bool
 
     Args:
         truth: ground truth of the run; None if it is no longer registered.
-        all_files: whether to list all output files, even if they reveal a ground truth that must not be shown.
+        all_files: whether to list all output files, even if they reveal a hidden ground truth.
         images: whether the server has the images of the dataset.
     """
     result, diagnosis, cases = (
@@ -426,7 +426,7 @@ def figures(
         result: JSON of ``shoe score``.
         diagnosis: JSON of ``shoe diagnose``; None if it does not exist.
         state: state of the diagnosis job; None if there is no such job.
-        rounded: whether metrics are rounded, because the ground truth is not shown.
+        rounded: whether metrics are rounded, because the ground truth is hidden.
     """
     strict = result.get("protocols") or ([result["strict"]] if "strict" in result else [])
     by_person = [{**each, "classes": each["entries"]} for each in result.get("roles", ())]
