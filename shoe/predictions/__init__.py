@@ -60,7 +60,8 @@ def read_predictions(
         format: a name in :data:`shoe.predictions.formats.registry.FORMATS`, or "native"; by default the format is
             recognised from the content. The name may be followed by the order of the class IDs, as in
             "qpic,verbs=alphabetical-1"; see :mod:`shoe.predictions.numbering`.
-        boxes: box convention, such as "xywh"; by default that of the format; see :mod:`~.boxes.conventions`.
+        boxes: box convention, such as "xywh" or "xywh,unit" (:mod:`shoe.predictions.boxes.conventions` lists all);
+            by default that of the format.
         scores: conversion of scores to 0..1: "sigmoid", "percent", "minmax" or "rank"; by default no conversion.
         dataset: the benchmark, or its name, that defines the image names and class IDs of the file.
         sizes: (width, height) of images in pixels by name, for box conventions such as fractions of the image size.

@@ -131,8 +131,7 @@ class ReadNotes:
         triplets_by_convention: number of triplets per box convention.
         conventions: box conventions of the triplets, in the order of the table; None if no convention was applied.
         images, triplets: numbers of images and triplets in the table.
-        scores_defaulted: number of triplets without a score. They get score 1 if no triplet has a score, else rank
-            last.
+        scores_defaulted: number of triplets without a score; they get score 1 if no triplet has one, else rank last.
         scores_as: name of the score conversion; "" if scores are unchanged.
         kept: mask over the triplets in the file, False for those that ``bad_boxes="drop"`` left out; None for "refuse".
         replies: number of raw model replies.

@@ -215,7 +215,7 @@ def to_table(rows: Rows, source: Source, usual: Convention, named: str | None = 
     """Return the validated table of a file's rows, and record assumptions and repairs in the notes of the source.
 
     ``usual`` is the box convention of the format, ``named`` the name of the convention that the user chose, if any.
-    Raises InputError for invalid boxes, scores or words, or if a needed image size is unknown.
+    Raises InputError for invalid values, or if a needed image size is unknown.
     """
     notes = source.notes
     if not len(rows.verb) and notes.examples("denied") and not notes.replies:

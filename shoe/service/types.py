@@ -116,7 +116,7 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Answer(msgspec.Struct, forbid_unknown_fields=True):
-    """Rating of one item of a study; times of display and answer are milliseconds since 1970 by the browser's clock."""
+    """Answer to a question of a study; times of display and answer: milliseconds since 1970 by the browser's clock."""
 
     item: _Index
     occasion: _Index
