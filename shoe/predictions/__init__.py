@@ -61,9 +61,10 @@ def read_predictions(
         format: a name in :data:`shoe.predictions.formats.registry.FORMATS`, or "native"; by default the format is
             recognised from the content. The name may be followed by the order of the class IDs, as in
             "qpic,verbs=alphabetical-1"; see :mod:`shoe.predictions.numbering`.
-        boxes: box convention, if not the default of the format; see :mod:`shoe.predictions.boxes.conventions`.
+        boxes: box convention, such as "xywh" or "xywh,unit" (:mod:`shoe.predictions.boxes.conventions` lists all);
+            by default that of the format.
         scores: conversion of scores to 0..1: "sigmoid", "percent", "minmax" or "rank"; by default no conversion.
-        dataset: the benchmark, or its name, that defines the image names and class numbers of the file.
+        dataset: the benchmark, or its name, that defines the image names and class IDs of the file.
         sizes: (width, height) of images in pixels by name, for box conventions such as fractions of the image size.
         truth: ground truth with the same images, as ``read_ground_truth`` returns it. It provides the image sizes if
             ``sizes`` is not given. If many boxes have no area under the applied box convention, the error message names
@@ -72,8 +73,8 @@ def read_predictions(
             "drop" leaves them out, "count" keeps them: an invalid box matches nothing, an infinite score ranks last.
 
     Returns:
-        Triplets in file order within each image, with boxes as x1, y1, x2, y2 in pixels. The table carries the read
-            notes, which reports show.
+        Triplets in file order within each image, with boxes as x1, y1, x2, y2 in pixels. The table carries notes
+            on what was assumed, repaired or left out, which reports show.
 
     Raises:
         InputError: naming the file, record and field, the value found and the value expected.
@@ -93,7 +94,7 @@ def read_predictions(
 
 
 def validate_names(format: str | None, boxes: str | None, scores: str | None) -> Format | None:  # noqa: A002
-    """Return the named format (None for "native" or None); OptionError if it, ``boxes`` or ``scores`` is unknown."""
+    """Return the named file format (None for "native" or None); raise OptionError if any of the names is unknown."""
     name = None if format is None else split_format(format)[0]
     chosen = None if name in (None, NATIVE) else format_named(str(name))
     if boxes is not None:
@@ -113,7 +114,7 @@ def read_predictions_with_notes(
     truth: GroundTruth | Interactions | None = None,
     bad_boxes: str = "refuse",
 ) -> tuple[Interactions, ReadNotes]:
-    """Read a file as :func:`read_predictions` does; return also notes on what was assumed, repaired or left out."""
+    """Return the predictions in a file, and notes on what was assumed, repaired or left out while reading it."""
     chosen = validate_names(format, boxes, scores)
     truth = truth.interactions if isinstance(truth, GroundTruth) else truth
     check_bad_boxes(bad_boxes)
@@ -169,14 +170,14 @@ def write_predictions(
 ) -> None:
     """Write predictions to a file, atomically.
 
-    Only the native format stores the coordinate system of boxes. Other formats store the numbers unchanged, except that
-    pixel indices counted from 1 become indices counted from 0.
+    Only the native format (.npz) stores the coordinate system of boxes. Other formats store the numbers unchanged,
+    except that pixel indices counted from 1 become indices counted from 0.
 
     Args:
         table: predictions to write.
         format: a name in :data:`shoe.predictions.formats.registry.FORMATS`, or "native".
         dataset: the benchmark, or its name, that defines the class IDs of formats with class IDs.
-        notes: read notes of the table. The native format stores them, so that signatures and reports stay the same.
+        notes: notes from reading the table. The native format stores them, so that reports stay the same.
             Other formats write verbs with a role, such as "hold obj", as in the file that was read, and no score for
             triplets without a score in that file.
 

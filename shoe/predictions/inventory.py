@@ -32,7 +32,7 @@ class FoundFile(Document, frozen=True):
         kind: "ground truth", "image labels", "predictions" or "Bongard problems"; None if the file is not recognised.
         dataset: name of the dataset; None if unknown.
         format: name of the file format.
-        holds: part of the dataset in the file, such as a split, as the dataset card names it; None if unknown.
+        holds: part of the dataset that is in the file, such as "test2015"; None if unknown.
         images, triplets: number of images and of triplets, for ground truth and predictions.
         empty_images, classes: number of images without triplets, and of classes with triplets, for ground truth.
         published: comparison of the counts of ground truth with the published counts; None if no counts are published.

@@ -80,7 +80,7 @@ SENTENCES = {
 
 
 class Examples(Counter[str]):
-    """Counter of example texts; the format spec "some" lists some of the texts, "counted" all with their counts."""
+    """Counter of example texts; f"{examples:some}" lists some of the texts, f"{examples:counted}" all with counts."""
 
     def __format__(self, style: str) -> str:
         if style == "some":
@@ -101,7 +101,7 @@ class Note:
     """A remark about reading a file, with the number of cases (such as triplets or replies) to which it applies.
 
     Attributes:
-        code: key of :data:`SENTENCES`.
+        code: kind of the remark: key of its sentence in :data:`SENTENCES`.
         first: text about the first case.
         second: number that replaces ``{second}`` in the sentence; 0 if the sentence has no second number.
         examples: texts that occur in the cases, such as verbs, with the number of cases of each.
@@ -138,13 +138,12 @@ class ReadNotes:
         triplets_by_convention: number of triplets per box convention.
         conventions: box conventions of the triplets, in the order of the table; None if no convention was applied.
         images, triplets: numbers of images and triplets in the table.
-        scores_defaulted: number of triplets without a score. They get score 1 if no triplet has a score, else rank
-            last.
+        scores_defaulted: number of triplets without a score; they get score 1 if no triplet has one, else rank last.
         scores_as: name of the score conversion; "" if scores are unchanged.
         kept: mask over the triplets in the file, False for those that ``bad_boxes="drop"`` left out; None for "refuse".
         replies: number of raw model replies.
         phrases: for each (verb, object), up to three phrases that were parsed to it, in order of first appearance.
-        native_lines: for a native table, the report lines about the original file, which the table stores.
+        native_lines: for a native file (.npz), its stored report lines about the file from which it was made.
         numbering: name of the applied numbering by part, such as {"objects": "coco-0"}; empty if the file has words.
         chosen_numbering: numberings chosen by the user, such as "verbs=hico-det-1"; "" if the format decides.
         verbs_with_roles: if verbs state roles ("hold obj"), the verbs of the file, and the (n,) index of the verb of
@@ -177,7 +176,7 @@ class ReadNotes:
 
     @classmethod
     def from_native(cls, table: Interactions, stored: bytes) -> "ReadNotes":
-        """Return the notes of a native table; ``stored`` is the JSON in its file that :meth:`to_json` returned."""
+        """Return the notes of a table from a native file (.npz); ``stored`` is the JSON of the notes in the file."""
         try:
             details = msgspec.json.decode(stored, type=_StoredNotes)
         except (msgspec.DecodeError, UnicodeDecodeError):
@@ -196,7 +195,7 @@ class ReadNotes:
         """Count cases of a note; do nothing if ``count`` is 0.
 
         Args:
-            code: key of :data:`SENTENCES`.
+            code: kind of the remark, a key of :data:`SENTENCES`.
             example: text to be counted in the examples of the note; "" for none.
             count: number of cases.
             first: text about the first case; ignored if the note already has a text about its first case.
@@ -207,7 +206,7 @@ class ReadNotes:
             self.remarks.setdefault(code, Note(code)).add(Note(code, count, first, second, examples))
 
     def add_unread(self, key: str, values: Sequence[Any]) -> None:
-        """Count the values of a key or column that is not read, in ``unread``; lists and objects are not counted."""
+        """Count the values of an ignored key or column in :attr:`unread`; lists and objects are not counted."""
         counts = self.unread.setdefault(key, Counter())
         with suppress(TypeError):
             are_few = len(values) > 1 and len(set(values[:_SAMPLE])) <= _FEW
@@ -222,7 +221,7 @@ class ReadNotes:
             self.add(code, example)
 
     def count(self, code: str) -> int:
-        """Return the number of cases of a note; 0 if there is no such note."""
+        """Return the number of cases (such as triplets) to which a note applies; 0 if there is no such note."""
         return self.remarks[code].count if code in self.remarks else 0
 
     def examples(self, code: str) -> Mapping[str, int]:
@@ -230,7 +229,7 @@ class ReadNotes:
         return self.remarks[code].examples if code in self.remarks else {}
 
     def merge(self, others: Sequence["ReadNotes"]) -> "ReadNotes":
-        """Return the notes of several files as one: sums, all texts, conventions and numbering of the largest file."""
+        """Return this and other files' notes as one: counts are summed, box conventions are of the largest file."""
         parts = [self, *others]
         largest = max(parts, key=lambda notes: notes.triplets)
         merged = ReadNotes(conventions=largest.conventions, numbering=largest.numbering)
@@ -252,7 +251,7 @@ class ReadNotes:
         return merged
 
     def to_json(self) -> bytes:
-        """Return the notes that a native table stores, as JSON."""
+        """Return the notes as the JSON that is stored in a native file (.npz)."""
         return msgspec.json.encode(_StoredNotes(self.boxes, self.scores_defaulted, self.scores_as, self.lines()))
 
     @property
@@ -269,12 +268,12 @@ class ReadNotes:
 
     @property
     def signature_fields(self) -> dict[str, str]:
-        """Signature fields: "boxes" (convention), "scores" (source), and "class-ids" (numbering chosen by the user)."""
+        """Fields for signatures of results: "boxes" (convention), "scores" (origin), "class-ids" (chosen numbering)."""
         chosen = {"class-ids": self.chosen_numbering} if self.chosen_numbering else {}
         return {"boxes": self.boxes, "scores": self.scores, **chosen}
 
     def conventions_of(self, triplets: int) -> Conventions:
-        """Return the conventions of a table of ``triplets`` rows; only the most frequent one if rows were left out."""
+        """Return the box conventions of a table of ``triplets`` rows; the most frequent one if rows were left out."""
         known = self.conventions or Conventions((Convention(),))
         if known.index is None or len(known.index) == triplets:
             return known
@@ -286,7 +285,7 @@ class ReadNotes:
         return f"{counts}, read as {self.format}, boxes as {self.boxes}"
 
     def sentence(self, code: str, *, brief: bool = False) -> str:
-        """Return the sentence of a note; "" without such a note. If ``brief``, it does not quote unread replies."""
+        """Return the sentence of a note; "" without such a note. If ``brief``, it quotes no unreadable replies."""
         if (note := self._notes().get(code)) is None:
             return ""
         template = _SINGULAR_PLURAL.sub(lambda forms: forms[1 if note.count == 1 else 2], SENTENCES[code])
@@ -351,13 +350,13 @@ class ReadNotes:
         return details
 
     def urgent(self) -> list[str]:
-        """Return notes on problems that distort all metrics: two score scales, invalid boxes, unread text or turns."""
+        """Return the sentences of notes on problems that distort all metrics, such as two score scales; [] if none."""
         codes = ["two_scales", "box_ids", "bad_fit", *["unparsed"] * (2 * self.count("unparsed") > self.triplets)]
         codes += ["earlier_turns"] + ["left_out"] * (self.count("left_out") > self.triplets)
         return [line for line in map(self.sentence, codes) if line]
 
     def lines(self) -> list[str]:
-        """Return all notes as report lines, urgent notes first; for a native table, the lines stored in its file."""
+        """Return all notes as report lines, urgent notes first; for a native file (.npz), only its stored lines."""
         if self.native_lines:
             return [*self.native_lines]
         return [line for line in dict.fromkeys([*self.urgent(), *map(self.sentence, SENTENCES)]) if line]

@@ -56,7 +56,7 @@ class Numbering:
 
 
 def labels(dataset: Benchmark, part: str) -> tuple[str, ...]:
-    """Return the labels of a part, to which ``Numbering.label`` refers; V-COCO's verbs have a role ("hold obj")."""
+    """Return the labels of a dataset's objects, verbs or interactions; V-COCO's verbs have a role ("hold obj")."""
     if part == INTERACTIONS:
         return tuple(dataset.classes.labels)
     if part == OBJECTS:
@@ -125,7 +125,7 @@ def split_format(format_: str) -> tuple[str, dict[str, str]]:
 
 
 def with_numberings(format_: str, chosen: Mapping[str, str]) -> str:
-    """Return the name of a format with {part: numbering} appended; the inverse of :func:`split_format`."""
+    """Return a format name with {part: numbering} appended, such as "qpic,objects=alphabetical-0"."""
     return ",".join([format_, *(f"{part}={name}" for part, name in chosen.items())])
 
 
@@ -142,7 +142,7 @@ def labels_of_ids(
 
     Args:
         source: the file; its notes record the numbering.
-        part: one of :data:`PARTS`.
+        part: "objects", "verbs" or "interactions".
         ids: (n,) class IDs.
         default: name of the format's numbering.
         field: key of the IDs, for messages.
@@ -197,7 +197,7 @@ _EXCHANGED = 0.3  # fraction of the predictions of each of two labels that surel
 def check_numbering(predictions: Interactions, truth: GroundTruth, notes: ReadNotes | None) -> list[str]:
     """Return report lines on IDs that fit the annotations better in another numbering, or with two labels exchanged.
 
-    Words are checked as IDs in the dataset's order, because IDs may have been converted with a wrong list of words.
+    Files with words are checked, too: their words may come from IDs that were converted with a wrong list of labels.
     """
     dataset = truth.benchmark
     named = (VERBS,) if predictions.objects == ("",) else (OBJECTS, VERBS)
@@ -275,7 +275,7 @@ class _Finding(NamedTuple):
 def _compare_numberings(
     known: Mapping[str, Numbering], applied: str, image: Ints, row: Indices, predicted: Indices, expected: Indices
 ) -> _Finding | None:
-    """Return what explains the labels far better than the numbering with the name ``applied``; None if nothing does.
+    """Return the numbering that explains the labels far better than the one with the name ``applied``, or None.
 
     For each pair of a prediction and an annotation with overlapping boxes, the arrays are the image, the prediction,
     its label under the applied numbering and the annotated label. Predictions are in ascending order.

@@ -97,7 +97,7 @@ def holds_pairs(path: str | Path) -> bool:
 def read_pairs(
     path: str | Path, *, boxes: str | None = None, dataset: str | Benchmark = DEFAULT, sizes: Sizes | None = None
 ) -> Pairs:
-    """Read a file of pairs, in the format that the docstring of this module describes.
+    """Read human-object pairs with boxes and scores from a file in (extended) Diag-HOI format.
 
     Args:
         boxes: name of the box convention; by default boxes are x1, y1, x2, y2 in pixels.
@@ -237,7 +237,7 @@ def find_pairs(pairs: Pairs, triplets: Interactions) -> Indices:
 
 
 def triplet_scores(pairs: Pairs, triplets: Interactions) -> Floats:
-    """Return the (triplets,) verb score of each triplet in the first equal pair with a score of its verb, or NaN."""
+    """Return the (triplets,) score of each triplet's verb in the first pair with its boxes that has one, or NaN."""
     scores = np.full(len(triplets), np.nan)
     if pairs.verb_scores is None:
         return scores

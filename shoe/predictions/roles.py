@@ -17,7 +17,7 @@ _SEPARATOR = re.compile(r"[\s_-]+")
 
 
 def roles_of_triplets(table: Interactions, benchmark: Benchmark, stated: Ints | None = None) -> RolePredictions:
-    """Return one person box per human-object pair, with its highest score for each action, and action with a role.
+    """Return one person box per human-object pair, with its highest score for each action and each (action, role).
 
     Args:
         table: triplets; those whose verb is no action of the benchmark are left out.
@@ -97,7 +97,7 @@ def stated_entries(words: Sequence[str], actions: Actions) -> Ints:
 
 
 def without_roles(table: Interactions, actions: Actions, stated: Ints) -> Interactions:
-    """Return the table with "hold" in place of verbs like "hold obj"; ``stated`` is from :func:`stated_entries`."""
+    """Return the table with "hold" in place of verbs such as "hold obj"; ``stated`` is -1 for verbs without a role."""
     entries = zip(table.verbs, stated.tolist(), strict=True)
     names = (actions.names[actions.entries[entry][0]] if entry >= 0 else word for word, entry in entries)
     verbs, verb = number_words(names)
@@ -119,14 +119,14 @@ def with_stated_roles(table: Interactions, benchmark: Benchmark, notes: ReadNote
 
 
 def with_words_of_file(table: Interactions, notes: ReadNotes | None) -> Interactions:
-    """Return a table for writing: with the verbs as in the file, before :func:`with_stated_roles` changed them."""
+    """Return the table with the verbs as in the file that was read: "hold obj" again instead of "hold"."""
     if notes is None or notes.verbs_with_roles is None or len(notes.verbs_with_roles[1]) != len(table):
         return table
     return replace(table, verbs=notes.verbs_with_roles[0], verb=notes.verbs_with_roles[1])
 
 
 def count_lost(table: Interactions, benchmark: Benchmark, notes: ReadNotes) -> int:
-    """Return the number of action and role scores in ``table.roles`` that no triplet contains; 0 without roles."""
+    """Return the number of action and role scores in ``table.roles`` that no triplet contains; 0 if it is None."""
     if table.roles is None:
         return 0
     words = with_words_of_file(table, notes)

@@ -48,10 +48,10 @@ class Source:
     """An opened prediction file, with the information that is needed to read it.
 
     Attributes:
-        benchmark: benchmark that defines the image names and class numbers of the file.
+        benchmark: benchmark that defines the image names and class IDs of the file.
         sizes: width and height of images by name, from the ground truth or the caller.
         truth: ground truth, for hints in messages about boxes; None if not available.
-        bad_boxes: rule for predictions with an invalid box or score, a key of :data:`shoe.core.interactions.BAD_BOXES`.
+        bad_boxes: rule for predictions with an invalid box or score: "refuse", "drop" or "count".
         kind: kind of the file; JSON, JSON Lines, pickles and written-out Python values are all "document".
         data: file content; empty for folders and native tables.
         is_list: whether the content is a JSON list.
@@ -89,7 +89,7 @@ class Source:
 
     @cached_property
     def document(self) -> Any:
-        """Parsed content as plain values; for JSON Lines, a list of records. Raises InputError if it is not JSON."""
+        """Parsed content (dict, list, ...); for JSON Lines, a list of records. Raises InputError if it is not JSON."""
         if not self.lines:
             return parse_with_nan(self.path, self.data)
         try:
@@ -110,7 +110,7 @@ class Source:
 
     @cached_property
     def head(self) -> list[Any]:
-        """First records of a document: those in 64 KB of a list or of JSON Lines, or else all; [] for other kinds."""
+        """First records of a document: those in its first 64 KB (list, JSON Lines), else all; [] for other kinds."""
         if self.kind != "document":
             return []
         records: list[Any] = []
@@ -137,7 +137,7 @@ class Source:
         return self.head[0] if self.head and isinstance(self.head[0], dict) else {}
 
     def typed(self, kind: type[T], within: str | None = None) -> list[T]:
-        """Return the records of :meth:`records_within` (key ``within``) as objects of type ``kind``.
+        """Return the list under the key ``within``, or without this key all records, as objects of type ``kind``.
 
         Raises InputError naming the first record and field with another type.
         """
@@ -156,7 +156,7 @@ class Source:
             raise explain_error(self.path, error, records, listed, self.record_name) from None
 
     def convert(self, value: Any, kind: type[T]) -> T:
-        """Convert plain values to ``kind``, without unknown fields (noted as unread); ValidationError if invalid."""
+        """Convert dicts and lists to ``kind``, ignoring (and noting) unknown fields; ValidationError if invalid."""
         try:
             return msgspec.convert(value, kind)
         except msgspec.ValidationError:
@@ -176,7 +176,7 @@ class Source:
         return {key: self._without_unknown(value[key], types[key], f"{key}.") for key in types.keys() & value.keys()}
 
     def records_within(self, key: str | None) -> list[Any]:
-        """Return the list under ``key`` if the document has this key, else its records; InputError if it is no list."""
+        """Return the list under ``key``, or without this key all records; InputError if the value is no list."""
         records = self.records
         if key and isinstance(self.document, dict):
             records = self.document.get(key, records)

@@ -81,7 +81,7 @@ def _are_two_groups(score: Floats, image: Indices | None) -> bool:
 
 
 def convert_scores(table: Interactions, name: str, given: Mask) -> Interactions:
-    """Return the table with the scores in the (n,) mask ``given`` converted to 0..1 by ``SCORES[name]``.
+    """Return the table with the scores in the (n,) mask ``given`` converted to 0..1, for example by ``name`` "rank".
 
     >>> import numpy as np
     >>> from shoe.demo import PREDICTIONS
@@ -216,7 +216,7 @@ def to_table(rows: Rows, source: Source, usual: Convention, named: str | None = 
     """Return the validated table of a file's rows, and record assumptions and repairs in the notes of the source.
 
     ``usual`` is the box convention of the format, ``named`` the name of the convention that the user chose, if any.
-    Raises InputError for values that :meth:`Interactions.from_columns` refuses, or if a needed image size is unknown.
+    Raises InputError for invalid values, or if a needed image size is unknown.
     """
     notes = source.notes
     if not len(rows.verb) and notes.examples("denied") and not notes.replies:
@@ -405,7 +405,7 @@ def _without_bad(rows: Rows, source: Source, conventions: Conventions) -> tuple[
 
 
 def _without_flat_boxes(rows: Rows, source: Source, conventions: Conventions) -> tuple[Rows, Conventions]:
-    """Return rows and conventions without triplets of replies with a flat box, if these are at most half of all."""
+    """Return rows and conventions without triplets of replies with a box without area, if at most half of all."""
     if rows.loose is None:
         return rows, conventions
     valid = are_valid(rows.human_boxes, conventions.coordinates) & are_valid(rows.object_boxes, conventions.coordinates)

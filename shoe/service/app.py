@@ -142,7 +142,7 @@ class _Named(msgspec.Struct):
 
 
 def _changed(start: Message, body: bytes) -> list[str]:
-    """Return the names of what a request has changed, from its response, or from the page to which it leads."""
+    """Return the names of the objects that a request has changed, from the body or the redirect of its response."""
     with suppress(msgspec.MsgspecError, UnicodeDecodeError):
         return [name for name in msgspec.structs.astuple(msgspec.json.decode(body, type=_Named)) if name]
     leads = dict(start["headers"]).get(b"location", b"").decode("latin-1")

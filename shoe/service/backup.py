@@ -144,12 +144,12 @@ def doctor(folder: Path) -> list[Finding]:
 
 
 def clean(folder: Path) -> int:
-    """Remove stored files that are unreferenced and at least an hour old; return the number of removed files.
+    """Remove stored files that the database does not refer to, if an hour old; return the number of removed files.
 
     Unfinished files older than an hour are also removed, but not counted.
 
     Raises:
-        InputError: if the database has a problem, or if most stored files are unreferenced, because the database may
+        InputError: if the database has a problem, or if it refers to less than half of the stored files, because it may
             belong to another folder.
     """
     _check_is_folder(folder)
@@ -266,7 +266,7 @@ _MARK = ".shoe-site"
 def export(folder: Folder, path: str | Path) -> int:
     """Write all public pages and files as a static site with relative links, and return the number of pages.
 
-    Unfinished runs, and files that reveal boxes or labels of a ground truth that is not shown, are left out.
+    Unfinished runs, and files that reveal boxes or labels of a hidden ground truth, are left out.
     An earlier exported site in the folder `path` is replaced after the new site has been written completely.
 
     Raises:

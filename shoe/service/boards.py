@@ -1,4 +1,4 @@
-"""Leaderboards: tables of runs with equal signatures, with rank intervals.
+"""Leaderboards: tables of runs that were scored with equal settings, with rank intervals.
 
 A job of kind "board" computes the metrics of a run on bootstrap samples of images; all runs have the same samples. The
 table is computed from these metrics on each request, so that it is always up to date.
@@ -87,9 +87,9 @@ def board(folder: Folder, name: str) -> Board:
 def standing(folder: Folder, name: str) -> Standing:
     """Return a leaderboard with its table, even if it is hidden; raise NotFoundError if the leaderboard is unknown.
 
-    The ranked runs have the same signature as the latest ranked run; only fields about how predictions were read may
-    differ. All other runs are in `left_out` with the reason: for example, runs scored before an update of shoe.
-    Neither list contains cancelled or deleted runs.
+    The ranked runs have the same signature (scoring settings and versions) as the latest ranked run; only fields about
+    how predictions were read may differ. Other runs are in `left_out` with the reason, such as an older version of
+    shoe. Neither list contains cancelled or deleted runs.
     """
     own = board(folder, name)
     found = _entries(folder, name)

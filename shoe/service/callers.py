@@ -24,14 +24,14 @@ _POLL = 0.2
 
 
 class Buckets:
-    """Rate limiter with a bucket per key (caller): `rate.per_second` tokens refill it up to `rate.at_once` tokens."""
+    """Token-bucket rate limiter: a caller may send `rate.at_once` requests at once, `rate.per_second` on average."""
 
     def __init__(self, rate: Rate, clock: Callable[[], float] = time.monotonic) -> None:
         self._rate, self._clock, self._lock = rate, clock, Lock()
         self._full: dict[str, float] = {}  # time at which each bucket is full again
 
     def take(self, key: str) -> float:
-        """Remove one token from the bucket of a key, and return 0; for an empty bucket, return the seconds to wait."""
+        """Count a request of a caller, and return 0; if the caller exceeds the limit, return the seconds to wait."""
         with self._lock:
             now, each = self._clock(), 1 / self._rate.per_second
             full = max(self._full.pop(key, now), now)
@@ -105,7 +105,7 @@ class AppState:
         self.guesses = Buckets(settings.guesses)
 
     def note(self, identity: Identity) -> None:
-        """Record in `used` that the token of a caller is used now."""
+        """Record in :attr:`used` the current time as the last use of a caller's token."""
         self.used[str(identity.key)] = time.time()
 
 
@@ -189,8 +189,8 @@ def needs(scope: Scope | None, *, often: bool = False) -> Callable[[Request], Aw
 
     Args:
         scope: required permission; None if the route itself checks permissions.
-        often: whether all requests of the route have the rate limit of read requests, which is higher, for example
-            because one upload consists of many requests. Otherwise only read requests have this limit.
+        often: whether write requests to the route, such as parts of uploads, also have the rate limit of read
+            requests, which is higher.
     """
 
     async def allowed(request: Request) -> Identity:

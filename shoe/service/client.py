@@ -277,7 +277,7 @@ def is_local(server: str) -> bool:
 
 
 def _next(flow: Flow[T], answer: httpx2.Response | ServiceError | None = None) -> tuple[Any, T | None]:
-    """Return (next step of a flow, None), or (None, result) of a flow that has ended."""
+    """Return (next request or pause of an API call, None), or (None, result) if the API call has ended."""
     try:
         return next(flow) if answer is None else flow.send(answer), None
     except StopIteration as end:
@@ -489,7 +489,7 @@ class Client:
         return self._do(_post("/v1/compare", wanted, Run))
 
     def diagnose(self, run: Run | str) -> Run:
-        """Return a run with ``further["diagnose"]``, the state of its diagnosis; the server starts it after scoring."""
+        """Return a run with the state of its diagnosis, ``further["diagnose"]``; the diagnosis starts after scoring."""
         return self._do(_act(_path(run), "diagnose"))
 
     def cancel(self, run: Run | str) -> Run:
@@ -528,7 +528,7 @@ def _as_coroutine(method: Callable[Concatenate[Client, P], T]) -> Callable[Conca
 
 
 class AsyncClient:
-    """Asynchronous version of :class:`Client`: the same methods as coroutines, and a coroutine `version`."""
+    """Asynchronous version of :class:`Client`, with the same methods as coroutines; `version` is a coroutine, too."""
 
     def __init__(self, server: str, *, token: str | None = None, timeout: float = _TIMEOUT) -> None:
         """Create a client; arguments and errors as for :class:`Client`."""
@@ -547,7 +547,7 @@ class AsyncClient:
         await self._http.aclose()
 
     async def version(self) -> Version:
-        """Return the version of shoe and of the API on the server, requested once; errors as for `Client.version`."""
+        """Return the version of shoe and of the API on the server, requested once; ServiceError if not compatible."""
         if self._version is None:
             self._version = await self._run(server_version())
         return self._version

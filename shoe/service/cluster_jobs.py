@@ -99,8 +99,8 @@ class Host:
         """Wait until the child process prints lines or ends, at most `seconds`, and return its new lines.
 
         Returns:
-            (lines, None) while the job runs, else (lines, (end, result)). ``end`` is the same as :attr:`Child.end`;
-            ``result`` is the content of done.json, or None if the child process did not write this file.
+            (lines, None) while the job runs, else (lines, (end, result)). ``end`` is the reason why the
+            child process failed, or None; ``result`` is the content of done.json, or None without this file.
         """
         assert self._child is not None  # noqa: S101 - started
         self._lease.renew()
@@ -175,7 +175,7 @@ class JobRunner:
         self._hosts: set[Any] = set()
 
     def run(self, server: Connection[Any, Any]) -> None:
-        """Receive a job over the connection `server`, run the job on a host, and send updates back."""
+        """Receive a job over the connection `server`, run the job on a host, and send back output lines and the end."""
         with server, suppress(EOFError, OSError):  # the server has cancelled the job, or has ended
             scratch, task = msgspec.json.decode(server.recv_bytes(), type=Start)
             try:

@@ -59,7 +59,7 @@ class QuotaError(ShoeError):
 
 
 class Refused(Exception):  # noqa: N818
-    """Error of a request, with its HTTP status.
+    """Exception that becomes the error response to a request, with an HTTP status.
 
     Attributes:
         field: name of the wrong field of the request.
@@ -80,7 +80,7 @@ class Refused(Exception):  # noqa: N818
         self.headers = dict(headers or {})
 
     def response(self) -> Response:
-        """Return the HTTP response, with the JSON of :class:`shoe.service.types.Error`."""
+        """Return the HTTP response, whose JSON has the message, the wrong field and the hint."""
         document = {"error": self.message, "field": self.field, "hint": self.hint}
         return json_response({key: value for key, value in document.items() if value}, self.status, self.headers)
 

@@ -240,7 +240,7 @@ def empty_database(root: Path) -> InputError:
 
 
 def refuse_empty_database(root: Path) -> None:
-    """Raise InputError if shoe.sqlite has 0 bytes beside stored files; SQLite would delete its write-ahead log."""
+    """Raise InputError if files are stored but shoe.sqlite has 0 bytes; SQLite would delete its write-ahead log."""
     path = root / "shoe.sqlite"
     if path.is_file() and path.stat().st_size == 0 and has_files(root):
         raise empty_database(root)

@@ -279,7 +279,7 @@ _KEPT = frozenset(
 
 
 def decimals(size: int) -> int:
-    """Return the number of decimals for a metric in 0..1 over `size` items: a step of 1/5 to 2 standard errors.
+    """Return the number of decimals for rounding a metric (0..1) over `size` items to about its standard error.
 
     >>> [decimals(size) for size in (20, 100, 9_999, 33_405)]
     [1, 2, 2, 3]
@@ -288,15 +288,15 @@ def decimals(size: int) -> int:
 
 
 def rounded(metrics: Mapping[str, float], size: int) -> dict[str, float]:
-    """Return metrics with ``decimals(size)`` decimals; `size` counts ground truths or predictions, the fewer ones."""
+    """Return metrics with ``decimals(size)`` decimals; `size` is the lower number of ground truths and predictions."""
     return {key: round(value, decimals(size)) for key, value in metrics.items()}
 
 
 def reduced(content: Any, size: int, key: str = "") -> Any:
-    """Return a JSON value of a result or diagnosis with the keys in `_KEPT` only, and rounded metrics and counts.
+    """Return a JSON value of a result or diagnosis, rounded and without parts that reveal labels of images.
 
-    Counts, except those under keys in `_EXACT`, are rounded to multiples of ``size / 10 ** decimals(size)``, or of 1 if
-    this is lower. `key` is the key of the value itself.
+    Of dicts, only the keys in `_KEPT` are kept. Counts, except under keys in `_EXACT`, are rounded to multiples of
+    ``size / 10 ** decimals(size)`` or, if this is lower, 1. `key` is the key of the value itself.
     """
     if isinstance(content, Mapping):
         return {name: reduced(value, size, name) for name, value in content.items() if name in _KEPT}

@@ -74,7 +74,7 @@ class RankingRequest(msgspec.Struct):
     Attributes:
         run: SHA-256 of the file ``run.shoe`` of the run.
         resamples, seed: number of bootstrap samples of images, and random seed.
-        shown: whether the ground truth is shown; otherwise, the metrics are rounded.
+        shown: whether reports may contain boxes and labels of the ground truth; otherwise, the metrics are rounded.
     """
 
     run: str
@@ -131,7 +131,7 @@ class NewJob:
     """A job to queue.
 
     Attributes:
-        kind: one of the keys of ``PRIORITIES``.
+        kind: kind of job, such as "score" or "compare" (keys of ``PRIORITIES``).
         request: everything that the outcome of the job depends on, as JSON values.
     """
 
@@ -200,7 +200,7 @@ def claim(folder: Folder, lease: float = LEASE) -> Job | None:
 def beat(folder: Folder, job: Job, stage: str, progress: float, lines: Sequence[str] = ()) -> bool:
     """Renew the lease of a running job, and record its stage, its progress (0 to 1) and new lines for its log.
 
-    Return False, and record nothing, if the job was given to another attempt.
+    Return False, and record nothing, if a newer attempt at the job has started.
     """
     with folder.database.write() as db:
         return _update(db, job, lines, lease_until=time.time() + LEASE, stage=stage, progress=progress)
@@ -217,7 +217,7 @@ def finish(
 ) -> bool:
     """Record the outcome of a job, and call `after` with the database connection and the job, in one transaction.
 
-    Return False, and record nothing, if the job was given to another attempt.
+    Return False, and record nothing, if a newer attempt at the job has started.
 
     Args:
         outputs: output files by name, which must be stored already.
@@ -242,7 +242,7 @@ def fail(folder: Folder, job: Job, reason: str, lines: Sequence[str] = ()) -> bo
 def give_up(folder: Folder, job: Job, why: str, lines: Sequence[str] = ()) -> bool:
     """Queue a job again after a crash of its child process (cause: `why`); at the MOST_DEATHS-th crash, fail the job.
 
-    Return False, and record nothing, if the job was given to another attempt.
+    Return False, and record nothing, if a newer attempt at the job has started.
     """
     deaths = job.deaths + 1
     if deaths >= MOST_DEATHS:
@@ -287,7 +287,7 @@ def _end(folder: Folder, job: Job, state: str, lines: Iterable[str], **columns: 
 
 
 def _update(db: sqlite3.Connection, job: Job, lines: Iterable[str], **columns: Any) -> bool:
-    """Change columns of a running job, and add lines to its log, unless the job was given to another attempt."""
+    """Change columns of a running job, and add lines to its log, unless a newer attempt at the job has started."""
     changed = db.execute(
         f"UPDATE jobs SET {', '.join(f'{name} = ?' for name in columns)} "  # noqa: S608 - names of this file
         "WHERE key = ? AND attempt = ? AND state = 'running'",

@@ -201,4 +201,4 @@ class Executor:
         return Child(scratch, task)
 
     def stop(self) -> None:
-        """End all jobs on other machines (here: none); local child processes end with the threads that watch them."""
+        """End all jobs on other machines (here: none); jobs on this machine are not ended by this call."""

@@ -351,13 +351,13 @@ def without_hidden(folder: Folder, run: Run, *, admin: bool = False) -> Run:
     """Return a run without the results that are hidden from a caller.
 
     If its leaderboard is hidden, metrics, output files, signature and follow-up jobs are hidden. Otherwise, if its
-    ground truth is not shown, files that :func:`check_file` refuses are hidden. Nothing is hidden from administrators.
+    ground truth is hidden, output files that reveal it are hidden. Nothing is hidden from administrators.
     """
     return all_without_hidden(folder, [run], admin=admin)[0]
 
 
 def all_without_hidden(folder: Folder, found: Sequence[Run], *, admin: bool = False) -> list[Run]:
-    """Return the result of :func:`without_hidden` for several runs, with two database queries."""
+    """Return several runs without the results that are hidden from a caller, with two database queries in all."""
     if admin:
         return list(found)
     with folder.database.read() as db:
@@ -375,7 +375,7 @@ def all_without_hidden(folder: Folder, found: Sequence[Run], *, admin: bool = Fa
 
 
 def visible_log(folder: Folder, run: Run, after: int = 0, *, admin: bool) -> list[Line]:
-    """Return log lines of a run as :func:`log`; no lines if the results of the run are hidden from the caller."""
+    """Return the first 1,000 log lines after the line `after`; [] if the run's results are hidden from the caller."""
     return [] if is_hidden(folder, run, admin=admin) else log(folder, run.id, after)
 
 
@@ -388,8 +388,8 @@ def check_results(folder: Folder, identity: Identity, run: Run) -> None:
 def with_results(folder: Folder, identity: Identity, ids: Sequence[str]) -> list[str]:
     """Return `ids` as a list if the caller may compare these runs; else raise NotFoundError or Refused.
 
-    The caller must see the runs and their results, and (except administrators) the ground truth must be shown, because
-    differences of runs in full precision reveal labels.
+    The caller must see the runs and their results, and (except administrators) the ground truth must not be hidden,
+    because differences of runs in full precision reveal labels.
     """
     for id_ in ids:
         found = visible_run(folder, identity, id_)
@@ -404,7 +404,7 @@ def check_closed(folder: Folder, identity: Identity, request: Request) -> None:
 
     Raises:
         Refused: 403 if a leaderboard of the ground truth is hidden or has a quota, or if metrics are requested of only
-            some images or classes although the ground truth is not shown: such metrics would reveal labels.
+            some images or classes although the ground truth is hidden: such metrics would reveal labels.
     """
     if identity.allows("admin"):
         return
@@ -422,7 +422,7 @@ def check_closed(folder: Folder, identity: Identity, request: Request) -> None:
 
 
 def closed_truths(folder: Folder) -> dict[str, list[str]]:
-    """Return {ground truth: leaderboards with hidden results or a quota}; its runs must name one of these boards."""
+    """Return {ground truth: leaderboards with hidden results or a quota}; its runs must be on one of these."""
     found: dict[str, list[str]] = {}
     with folder.database.read() as db:
         for row in db.execute("SELECT name, truth FROM boards WHERE hidden OR quota IS NOT NULL ORDER BY name"):
@@ -431,7 +431,7 @@ def closed_truths(folder: Folder) -> dict[str, list[str]]:
 
 
 def check_file(folder: Folder, identity: Identity, run: Run, name: str) -> None:
-    """Raise Refused (403), except for administrators, if an output file would reveal ground truth that is not shown."""
+    """Raise Refused (403), except for administrators, if an output file would reveal a hidden ground truth."""
     if name not in AGGREGATES and not identity.allows("admin") and not _is_shown(folder, run.truth):
         why = f"{name}: withheld, because the file contains details of single images of ground truth {run.truth}"
         raise Refused(403, why, hint="ask an administrator of the server for the file")

@@ -166,7 +166,7 @@ class _LimitedProtocol(H11Protocol):
     _unread: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Start the time limit for request headers; close the connection if its address or all have too many."""
+        """Start the time limit for request headers; close the connection if there are too many."""
         super().connection_made(transport)
         transport.set_write_buffer_limits(high=0)  # call pause_writing as soon as the kernel does not take all data
         hosts = [(getattr(each, "client", None) or ("",))[0] for each in self.connections]

@@ -78,7 +78,7 @@ def retry(folder: Folder, id_: str, most_waiting: int | None = None) -> Run:
 
     Raises:
         ConflictError: if the run is neither failed nor cancelled, or the team has submitted an equal run since.
-        QuotaError, BusyError: as for :func:`submit`.
+        QuotaError, BusyError: if the team has reached its limit of submissions in 24 hours, or of unfinished runs.
     """
     old = run(folder, id_)
     if old.state not in ("failed", "cancelled"):
@@ -269,7 +269,7 @@ def quota_of(db: sqlite3.Connection, team: str, board: str | None, truth: str) -
     """Return a team's quota of submissions to a leaderboard or, if `board` is None, on a ground truth.
 
     On a leaderboard, the limit is the lower of its quota and the team's quota. If neither is set, the limit is DAILY
-    for a ground truth that is not shown, else None. Failed runs, cancelled runs and comparisons do not count.
+    for a hidden ground truth, else None. Failed runs, cancelled runs and comparisons do not count.
     """
     quota = db.execute(
         "SELECT min(quota) AS least FROM (SELECT quota FROM boards WHERE name = ? "

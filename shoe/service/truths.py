@@ -54,7 +54,7 @@ class Truth(msgspec.Struct, frozen=True):
 
     Attributes:
         reading: files of the ground truth, and the options with which the files are read.
-        facts: signature fields of the ground truth.
+        facts: metadata of the ground truth that results depend on, as in signatures.
         shown: whether boxes and labels may leave the server.
         created: time of the registration, in seconds since 1970.
     """
@@ -181,7 +181,7 @@ def maps(folder: Folder) -> list[Map]:
 
 
 def similarity(folder: Folder, name: str, dataset: str = DEFAULT) -> dict[str, str]:
-    """Return the description of a similarity for a job: "name", and for a registered map also "folder" and "digest".
+    """Return the description of a similarity for a job: "name", and for a registered map "folder" and hash ("digest").
 
     The name "dataset" stands for the default similarity of the dataset.
 

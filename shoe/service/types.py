@@ -106,7 +106,7 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     Attributes:
         rows: ranked runs, the best first.
         left_out: runs that are not comparable with the ranked runs, or not ranked yet.
-        signature: signature shared by the ranked runs, without the fields about how predictions were read.
+        signature: scoring settings shared by the ranked runs, without the fields about how predictions were read.
     """
 
     board: Board
@@ -116,7 +116,7 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Answer(msgspec.Struct, forbid_unknown_fields=True):
-    """Answer of a rater to one question; times are milliseconds since 1970 by the clock of the browser."""
+    """Answer to a question of a study; times of display and answer: milliseconds since 1970 by the browser's clock."""
 
     item: _Index
     occasion: _Index
@@ -183,7 +183,7 @@ class NewToken(RequestBody):
 class RaterQuestions(ResponseBody, frozen=True):
     """Questions for a rater: ``shown`` is the study content for the page, ``pictures`` has the images by file name.
 
-    ``order`` has the questions in the order for this rater, each as item, occasion (2: a repeat) and phase.
+    ``order`` lists the questions in order of display, each as [index of the item, 1 or 2 (repeat), kind of question].
     """
 
     shown: dict[str, Any]
@@ -228,7 +228,7 @@ class Version(ResponseBody, frozen=True):
 
 
 class Health(ResponseBody, frozen=True):
-    """State of the server ("full": the disk is full), numbers of jobs, and engine.
+    """State of the server ("full": the disk is full), numbers of jobs, and the executor of jobs ("engine").
 
     While ``engine_state`` is "lost", because the Ray cluster does not respond, jobs stay in the queue.
     """
@@ -265,7 +265,7 @@ class File(msgspec.Struct, frozen=True):
 
 
 class Run(ResponseBody, frozen=True):
-    """Current state of a run."""
+    """Current state of a run: a scoring or comparison job with its request, progress, metrics and output files."""
 
     id: Id
     kind: str  # score, compare
@@ -408,7 +408,7 @@ class Candidate(ResponseBody, frozen=True):
 
 
 class Resolution(ResponseBody, frozen=True):
-    """Candidate senses of a word as one part of speech, in order: first the senses that count in scoring."""
+    """Candidate WordNet senses of a word as verb or as object; first the senses with which the word is scored."""
 
     word: str
     part: Literal["verb", "object"]
@@ -416,7 +416,7 @@ class Resolution(ResponseBody, frozen=True):
 
 
 class Resolutions(ResponseBody, frozen=True):
-    """Candidate senses of a word, one entry per part of speech."""
+    """Candidate WordNet senses of a word: as verb, as object, or both."""
 
     resolutions: list[Resolution]
 

@@ -89,7 +89,7 @@ _UNEQUAL = 0.7  # human and object boxes are compared if the ratio of their mean
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """Agreement of boxes with the ground truth if the boxes are read under one convention.
+    """Agreement of predicted boxes with annotated boxes, if the predicted boxes are read under one box convention.
 
     Attributes:
         hits: fraction of boxes with IoU >= 0.5 with an annotated box of the same image and kind (human or object).
@@ -120,7 +120,7 @@ _NEIGHBOUR = "with the annotations of the {} image of the file: are image names 
 
 @dataclass(frozen=True, slots=True)
 class GroupFits:
-    """Agreement between the ground truth and the predicted boxes with the same applied convention.
+    """Agreement with the ground truth of the predicted boxes to which the same box convention was applied.
 
     Attributes:
         boxes: number of distinct boxes, counting at most four per image, because boxes of an image are not independent.
@@ -152,11 +152,11 @@ class GroupFits:
 
     @property
     def better(self) -> Fit | None:
-        """The :attr:`best` fit if it is far better than the fit of the applied convention, else None."""
+        """The best fit if it is far better than the fit of the applied convention, else None."""
         return self.best if self.is_far_better(self.best) else None
 
     def is_far_better(self, best: Fit) -> bool:
-        """Return whether ``best`` exceeds the applied convention's fit by more than chance; False for few boxes."""
+        """Return whether the fit ``best`` is far better than that of the applied convention; False for few boxes."""
         applied = self.fits[0]
         bar = max(applied.hits, self.chance)
         unsure = 0.5 / np.sqrt(self.boxes)
@@ -205,7 +205,7 @@ class Group:
         self._affine = np.array(list(self._scales.values()))[..., [0, 1, 0, 1]].transpose(1, 3, 0, 2)
 
     def fits(self) -> GroupFits:
-        """Return the fits of all boxes; at most one of ``by_kind``, ``truth``, ``moved`` and ``of_part`` is set."""
+        """Return how well all boxes fit; at most one of ``by_kind``, ``truth``, ``moved`` and ``of_part`` is set."""
         fits = self._fits_of_all()
         if len(fits.fits) < 2:
             return fits
@@ -233,7 +233,7 @@ class Group:
         return fits
 
     def _moved(self, overlap: Floats, least: float) -> str:
-        """Return how the boxes of many images were moved; "" if of few, or if the mean IoU would be below ``least``.
+        """Return how the boxes of many images were mirrored, rotated or shifted; "" if few, or mean IoU < ``least``.
 
         A correct file has few images whose boxes fit better if mirrored, rotated or compared with the previous or next
         image. Their number by chance is estimated from images two or three places away. ``overlap`` is the (n,) IoU of
@@ -449,7 +449,7 @@ class BoxReport:
         images: number of images in the sample.
         tiny_share: fraction of triplets with a box that is less than one pixel wide or high.
         groups: fits, one item per applied convention; empty if no image has both predictions and ground truth.
-        stated: whether the file or its format states a convention, which only a full name in --boxes overrides.
+        stated: whether the file or its format states a convention; to replace it, --boxes must name scale and layout.
         stretched: report lines about boxes that are the union of two boxes, or the whole image.
         is_mixed: whether only a part of a file was checked, and the other boxes fit the applied convention best.
     """
@@ -467,7 +467,7 @@ class BoxReport:
 
     @property
     def verdicts(self) -> list[str]:
-        """Report lines, at most one per applied convention, on a convention or a change that fits far better."""
+        """Report lines, at most one per applied convention, if the boxes fit far better after another conversion."""
         return [line for group in self.groups if (line := self._verdict(group))]
 
     def _verdict(self, group: GroupFits) -> str | None:
@@ -526,7 +526,7 @@ class BoxReport:
         )
 
     def lines(self) -> list[str]:
-        """Return report lines: ``stretched``, or if empty, ``verdicts`` and boxes that fit nowhere; then tiny boxes."""
+        """Return report lines on stretched boxes, or else on better conventions and poor fits; then on tiny boxes."""
         # Other conventions fit boxes of the wrong area only by chance.
         lines = [*self.stretched] or self.verdicts + list(filter(None, map(self._no_fit_verdict, self.groups)))
         if self.tiny_share >= _WORTH_SAYING:

@@ -38,7 +38,7 @@ _USUAL_FEWEST = 4
 
 
 def is_resizing(word: str) -> bool:
-    """Return whether a word has the form of a key of :data:`RESIZINGS`, such as "resized:640x480" for "resized:WxH"."""
+    """Return whether a word is a rule by which images were resized, such as "resized:640x480" or "resized:max=800"."""
     if smart := _SMART.fullmatch(word):
         return smart[2] is None or int(smart[2]) <= int(smart[3])
     if scale := _SCALE.fullmatch(word):
@@ -49,7 +49,7 @@ def is_resizing(word: str) -> bool:
 
 
 def resized(word: str, sizes: Floats) -> Floats:
-    """Return (n, 2) sizes of images, resized by the rule ``word``; (2,) if it gives all images the same size."""
+    """Return the (n, 2) image sizes after resizing by the rule ``word``, or (2,) if all images get the same size."""
     if fixed := _FIXED.fullmatch(word):
         return np.array([float(fixed[1]), float(fixed[2])])
     if smart := _SMART.fullmatch(word):
@@ -121,8 +121,8 @@ class Convention:
     """Meaning of the four numbers of a box in a file.
 
     Attributes:
-        layout: order of the numbers, a key of :data:`LAYOUTS`.
-        scale: unit of the numbers, a key of :data:`SCALES`, or a resizing rule such as "resized:640x480".
+        layout: order of the numbers, such as "xyxy" or "xywh" (keys of :data:`LAYOUTS`).
+        scale: unit, such as "pixels" or "unit" (keys of :data:`SCALES`), or a resizing rule such as "resized:640x480".
         picture: "padded" if the image was padded to a square for the model; else "".
         order: "swapped" if the file has the object box in place of the human box, and vice versa; else "".
     """
@@ -138,7 +138,7 @@ class Convention:
 
     @property
     def full_name(self) -> str:
-        """Name that includes even default layout and scale, so that it overrides layout and scale stated in a file."""
+        """Name with layout and scale even if default ("pixels,xyxy"), so that it overrides those stated in a file."""
         return ",".join(word for word in (self.scale, self.layout, self.picture, self.order) if word)
 
     @property
@@ -165,7 +165,7 @@ class Convention:
         return np.asarray(corners * np.tile(scale, 2) - np.tile(offset, 2))
 
     def from_pixels(self, boxes: Floats, sizes: Floats) -> Floats:
-        """Convert (n, 4) boxes from :meth:`to_pixels` back to the numbers of the file, up to rounding."""
+        """Convert (n, 4) boxes from x1, y1, x2, y2 in pixels back to the numbers of the file, up to rounding."""
         if self.needs_sizes:
             scale, offset = self.scale_and_offset(sizes)
             boxes = (boxes + np.tile(offset, 2)) / np.tile(scale, 2)
@@ -189,7 +189,7 @@ def parse_convention(name: str, own: Convention | None = None) -> Convention:
     """Parse the name of a box convention.
 
     Args:
-        name: comma-separated words in any order.
+        name: comma-separated words in any order, such as "xywh,unit".
         own: convention that the file states; its layout and scale apply if ``name`` has no word for them.
 
     Raises OptionError for an unknown word, two words for the same field, or pixel indices with a layout with widths.
@@ -275,8 +275,8 @@ class Conventions:
 
         Args:
             default: convention of the format, used if the file states no convention.
-            chosen: convention name given by the user, or None. Its words override those in the file, except the layout
-                and scale of the conventions in ``rows.fixed`` (indices into ``rows.conventions``).
+            chosen: convention name given by the user, or None. Its words override those in the file, but not
+                layout and scale of the conventions with the indices ``rows.fixed`` in ``rows.conventions``.
         """
         if rows.convention is None or not rows.conventions:
             return cls(
@@ -326,7 +326,7 @@ class Conventions:
         return self._each(Convention.to_pixels, human, target, sizes)
 
     def from_pixels(self, human: Floats, target: Floats, sizes: Floats) -> tuple[Floats, Floats]:
-        """Convert (n, 4) human and object boxes from :meth:`to_pixels` back to the numbers of the file."""
+        """Convert (n, 4) human and (n, 4) object boxes in pixels back to the numbers of the file."""
         return self._each(Convention.from_pixels, human, target, sizes)
 
     def _each(

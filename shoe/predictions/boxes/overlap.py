@@ -87,7 +87,7 @@ class AnnotatedBoxes:
         return np.asarray(np.maximum.reduceat(overlap, np.cumsum(count) - count, axis=1))
 
     def nearest(self, image: Indices, kind: Indices, boxes: Floats) -> Floats:
-        """Return the (n, 4) annotated boxes with the highest IoU with n boxes; arguments as in :meth:`best`, c = 1."""
+        """Return the (n, 4) annotated boxes with the highest IoU with n boxes, given as (4, 1, n) x1, y1, x2, y2."""
         group = 2 * image + kind
         owner, annotated = expand(self._first[group], self._count[group])
         order = np.lexsort((_overlap(boxes, self._corners[:, annotated], owner)[0], owner))

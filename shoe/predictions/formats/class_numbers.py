@@ -34,7 +34,7 @@ class _Image(Struct, gc=False, forbid_unknown_fields=True):
 
 
 def is_hoidet(source: Source) -> bool:
-    """Return whether a document's first record has HOIDet's keys."""
+    """Return whether a document's first record has HOIDet's keys: "boxes", "h_idx", "o_idx" and "hoi_class"."""
     return {"boxes", "h_idx", "o_idx", "hoi_class"} <= set(source.first)
 
 
@@ -205,7 +205,7 @@ def read_thid(source: Source) -> Rows:
 
 
 def is_thid_images(source: Source) -> bool:
-    """Return whether a document has one list per image, and the first item of the first filled list has ten entries."""
+    """Return whether a document has one list of rows per image, and the first row has ten entries."""
     document = source.document if source.kind == "document" and not source.is_list else None
     if not isinstance(document, dict) or not all(isinstance(rows, list) for rows in document.values()):
         return False

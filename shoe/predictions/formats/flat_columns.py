@@ -40,7 +40,7 @@ Columns = dict[str, Sequence[Any]]
 
 
 def is_csv(source: Source) -> bool:
-    """Return whether the first line of a text file names all required columns, as :func:`columns_in` finds them."""
+    """Return whether the first line of a text file has a name, or a synonym, of all required columns."""
     first = source.data[:4096].split(b"\n", 1)[0].decode("utf-8", "replace")
     names = [name.strip(' "\r') for name in first.split(_separator(first))]
     return source.kind == "text" and set(COLUMNS) <= set(columns_in(names)[0])
@@ -51,7 +51,7 @@ def _separator(header: str) -> str:
 
 
 def is_flat_lines(source: Source) -> bool:
-    """Return whether the first record has all required columns, in exact words if a value is a list or object."""
+    """Return whether the first record has all required columns; synonyms count only without a list or object value."""
     if any(isinstance(value, list | dict) or not isinstance(key, str) for key, value in source.first.items()):
         return set(COLUMNS) <= set(source.first)
     return set(COLUMNS) <= set(columns_in(list(source.first))[0])
@@ -98,7 +98,7 @@ def _without_percent(source: Source, scores: Sequence[Any]) -> list[Any]:
 
 
 def read_flat_lines(source: Source) -> Rows:
-    """Read JSON Lines or a JSON list of objects; errors as in :func:`read_csv`."""
+    """Read JSON Lines or a JSON list of objects. Raises InputError naming the line and column that break the format."""
     keys: Iterable[str] = chain.from_iterable(record for record in source.records if isinstance(record, dict))
     found, layout = _column_names(source, keys := list(dict.fromkeys(keys)))
     names = {name: name for name in COLUMNS} | found
@@ -114,7 +114,7 @@ def read_flat_lines(source: Source) -> Rows:
 
 
 def _is_bare(record: Any, names: Mapping[str, str]) -> bool:
-    """Return whether a record contains an image, perhaps its size, and nothing else, given the columns' names in it."""
+    """Return whether a record contains only an image and perhaps its size; ``names`` maps columns to its keys."""
     of_image = [names[name] for name in ("image", "width", "height") if name in names]
     return isinstance(record, dict) and all(record[key] is None for key in record.keys() - of_image)
 
@@ -153,7 +153,7 @@ def _pyarrow() -> Any:
 
 
 def write_csv(table: Interactions, path: str | Path, benchmark: Benchmark) -> None:
-    """Write CSV: a header line, one row per triplet, and one row with only the image for other images."""
+    """Write CSV: a header line, one row per triplet, and one row with only the image per image without triplets."""
     columns = _columns(table)
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
@@ -163,7 +163,7 @@ def write_csv(table: Interactions, path: str | Path, benchmark: Benchmark) -> No
 
 
 def write_flat_lines(table: Interactions, path: str | Path, benchmark: Benchmark) -> None:
-    """Write JSON Lines: one object per row that :func:`write_csv` would write."""
+    """Write JSON Lines: one object per triplet, and one with only the image per image without triplets."""
     columns = _columns(table)
     with atomic_write(path) as stream:
         for values in zip(*columns.values(), strict=True):
@@ -171,7 +171,7 @@ def write_flat_lines(table: Interactions, path: str | Path, benchmark: Benchmark
 
 
 def write_parquet(table: Interactions, path: str | Path, benchmark: Benchmark) -> None:
-    """Write Parquet with the rows that :func:`write_csv` would write; MissingExtraError if pyarrow is missing."""
+    """Write Parquet with one row per triplet or image without triplets; MissingExtraError if pyarrow is missing."""
     pyarrow = _pyarrow()
     columns = {
         name: pyarrow.array(values, pyarrow.string() if name in ("image", "verb", "object") else pyarrow.float64())
@@ -182,7 +182,7 @@ def write_parquet(table: Interactions, path: str | Path, benchmark: Benchmark) -
 
 
 def columns_in(given: Sequence[str]) -> tuple[dict[str, str], str]:
-    """Return {column: its name in the file} and the layout of the boxes.
+    """Return {column: its name in the file} and the layout of the boxes ("xyxy", "xywh", ...).
 
     Names are compared without case. If a column is missing, names with the same meaning are accepted, such as
     "person_xmin" for a corner, "file_name" for the image, "action" for the verb, "object_class" for the object. Such
@@ -294,7 +294,7 @@ def _rows(source: Source, columns: Columns, others: Columns, kind: Any, absent: 
 
 
 def _denied(source: Source, name: str, values: Sequence[Any]) -> Mask:
-    """Return the (n,) mask of rows that a column of verdicts denies; raise InputError if a verdict is not yes or no."""
+    """Return the (n,) mask of rows with a no in a yes/no column; raise InputError if a value is not yes or no."""
     from shoe.predictions.vlm.boxes import YES_OR_NO, verdict_of
 
     verdicts = [verdict_of(value) for value in values] if judges(name) else []

@@ -111,12 +111,12 @@ def read_qpic(source: Source) -> Rows:
 
 
 def read_gen_vlkt(source: Source) -> Rows:
-    """Read predictions of GEN-VLKT; errors as in :func:`read_qpic`."""
+    """Read predictions of GEN-VLKT. Raises InputError naming the image and field that break the format."""
     return _read_rows(source, _GenVlktImage)
 
 
 def read_ppdm(source: Source) -> Rows:
-    """Read predictions of PPDM; errors as in :func:`read_qpic`."""
+    """Read predictions of PPDM. Raises InputError naming the image and field that break the format."""
     own, known = own_name(source.benchmark, OBJECTS), numberings(source.benchmark, OBJECTS)
     return _read_rows(source, _PpdmImage, f"{own}-ids" if f"{own}-ids" in known else f"{own}-0", first=1)
 
@@ -252,9 +252,9 @@ def _first_record(source: Source) -> dict[str, Any]:
 def read_action_scores(
     path: str | Path, *, dataset: str | Benchmark = DEFAULT, kept: Mask | None = None
 ) -> Floats | None:
-    """Read the ``action_score`` of triplets in a file of QPIC, CDN, GEN-VLKT or PPDM.
+    """Read the field ``action_score`` of each triplet in a file of QPIC, CDN, GEN-VLKT or PPDM.
 
-    It scores a verb *given the boxes*, without detection scores, as Diag-HOI's toolbox needs it. Returns (n,) scores
+    The field scores the verb *given the boxes*, without detection scores, for Diag-HOI's toolbox. Returns (n,) scores
     in the row order of ``read_predictions``; None for another format or a file without such scores. ``kept`` is
     :attr:`shoe.ReadNotes.kept` of the file, the mask of rows to return.
 

@@ -34,7 +34,7 @@ class Format:
 
     Attributes:
         description: one line for users.
-        kinds: kinds of files that can have this format.
+        kinds: kinds of files that can have this format, such as "document" (JSON, pickle) and "text".
         fits: callback that returns whether an opened file has this format.
         read: callback that returns the rows of an opened file.
         write: callback that writes predictions; None if the format can only be read.
@@ -123,7 +123,7 @@ def writable_format(name: str) -> str:
 
 
 def format_of_name(path: Path) -> str:
-    """Return the name of the format to write, selected by the suffix of ``path``; OptionError for other suffixes."""
+    """Return the name of the format to write, selected by the suffix of ``path``; OptionError for unknown suffixes."""
     suffixes = {".npz": NATIVE, **{known.suffix: known.name for known in FORMATS.values() if known.suffix}}
     if path.suffix.lower() not in suffixes:
         problem = f"{path}: no format has the extension {quote(path.suffix)}"
@@ -260,7 +260,7 @@ def _imageless_error(source: Source) -> InputError | None:
 
 
 def suggest_names(source: Source, known: Sequence[str]) -> str | None:
-    """Return "did you mean ...?" if an unread key or column of a file resembles a key in ``known``; else None."""
+    """Return "did you mean ...?" if an ignored key or column of a file resembles a key in ``known``; else None."""
     records = (record for record in source.head[:_LOOKED_AT] if isinstance(record, dict))
     names = dict.fromkeys(name for record in records for name in record if isinstance(name, str) and role(name) is None)
     return _suggestion(list(source.notes.unread or names), known)

@@ -31,7 +31,7 @@ _NAMES = ("idx_to_files", "ind_to_classes", "ind_to_predicates")
 
 
 def is_sgg(document: Any) -> bool:
-    """Return whether a document has Scene-Graph-Benchmark's keys for each image, and class numbers as box labels."""
+    """Return whether a document has Scene-Graph-Benchmark's keys for each image, and class IDs as box labels."""
     if not isinstance(document, dict) or not document or not all(isinstance(key, str) for key in document):
         return False
     first = next(iter(document.values()))
@@ -39,7 +39,7 @@ def is_sgg(document: Any) -> bool:
 
 
 def records_of_sgg(source: Source) -> Iterator[dict[str, Any]]:
-    """Yield Scene-Graph-Benchmark's records with names in place of class numbers; InputError if a name is missing."""
+    """Yield Scene-Graph-Benchmark's records with names in place of class IDs; InputError if an ID has no name."""
     info_path = source.path.with_name(_INFO)
     if not info_path.is_file():
         hint = f"{_INFO} has the names of the images, classes and predicates, which are only numbers in this file"
@@ -135,7 +135,7 @@ def read_vlm(source: Source) -> Rows:
 
 
 def write_vlm(table: Interactions, path: str | Path, benchmark: Benchmark) -> None:
-    """Write JSON Lines: one line per interaction, with image size if known, or per image without interactions."""
+    """Write JSON Lines: one line per interaction, with image size if known, and per image without interactions."""
     humans, objects, scores = table.human_boxes.tolist(), table.object_boxes.tolist(), table.score.tolist()
     verb, object_ = table.verb.tolist(), table.object.tolist()
     with atomic_write(path) as stream:

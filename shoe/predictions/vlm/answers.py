@@ -159,7 +159,7 @@ def read_answer(answer: Any, context: Fields) -> tuple[Reading, Reply]:
 
 
 def caption_interactions(answer: Any, record: dict[Any, Any]) -> Reading:
-    """Return the interactions in a sentence of ``record`` if ``answer`` only lists boxes of its phrases; else none."""
+    """Return the interactions in a caption of ``record`` if ``answer`` only lists boxes of its phrases; else none."""
     phrases = _boxed_phrases(answer)
     for value in record.values() if len(phrases) > 1 else ():
         sentence = _TASK.sub("", value) if isinstance(value, str) and len(value) <= _LONGEST else ""

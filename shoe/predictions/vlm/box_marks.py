@@ -123,7 +123,7 @@ def has_points(text: str) -> bool:
 
 
 def mark_boxes(text: str) -> MarkedText:
-    """Return a text with a mark in place of every box, without tags around words such as ``<ref>``."""
+    """Return a text with a numbered placeholder for every group of boxes, without tags around words like ``<ref>``."""
     boxes: list[list[Box]] = []
 
     def mark(read: Callable[[re.Match[str]], list[Box]]) -> Callable[[re.Match[str]], str]:
@@ -150,7 +150,7 @@ def mark_boxes(text: str) -> MarkedText:
 
 
 def grounded_caption(value: Any) -> MarkedText | None:
-    """Return the caption with a mark after each entity if a value is the output of Kosmos-2's processor; else None.
+    """Return the caption in the output of Kosmos-2's processor, with a box mark after each entity; None for others.
 
     This output is a caption and a list of entities. An entity is a list of its words, their span in the caption, and
     its boxes: ["a man", [0, 5], [[0.1, 0.2, 0.5, 0.9]]].
@@ -177,7 +177,7 @@ def grounded_caption(value: Any) -> MarkedText | None:
 
 
 def insert_marks(text: str, marks: dict[str, int], words: dict[int, str] | None = None) -> str:
-    """Return a text with a mark after each name of an entity.
+    """Return a text with a box mark (numbered placeholder of boxes) after each name of an entity.
 
     ``marks`` are mark numbers by name. ``words`` are labels by mark number, which replace names: "man" for "P1".
     """

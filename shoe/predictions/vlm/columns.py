@@ -27,12 +27,12 @@ _NEARLY_ALL = 0.9
 
 
 def has_open_roles(pair: Pair) -> bool:
-    """Return whether a pair has several texts under unknown keys, so that the verb among the texts is unknown."""
+    """Return whether a pair has no verb but several texts under unknown keys, one of which may be the verb."""
     return len(set(pair.keys)) == len(pair.texts) > 1 and all(pair.keys) and not pair.verbs and not pair.phrase
 
 
 def assign_roles(pairs: Sequence[Pair]) -> list[Pair]:
-    """Return ``pairs`` with open roles with their texts as subject, verb and object; equal keys have equal roles."""
+    """Return ``pairs`` with texts under unknown keys as subject, verb and object, alike for pairs with equal keys."""
     texts: dict[frozenset[str], dict[str, set[str]]] = {}
     for pair in pairs:
         columns = texts.setdefault(frozenset(pair.keys), {key: set() for key in pair.keys})
@@ -122,7 +122,7 @@ _EXPECTED_TEXT = "text, such as 'riding'; only the formats qpic, hoidet and mllm
 
 
 class Columns:
-    """The interactions of a file, as columns."""
+    """Collector of the interactions of a file in columns: image, words, boxes and score."""
 
     def __init__(self, source: Source) -> None:
         self._source = source
@@ -239,7 +239,7 @@ class Columns:
     def add_deferred(self) -> list[UnreadableError]:
         """Add the pairs that :meth:`add_pair` deferred; return the errors of pairs that are left out.
 
-        These are pairs with open roles (:func:`has_open_roles`), and relations from a thing to a person. Such relations
+        Deferred are pairs with several texts under unknown keys, and relations from a thing to a person. Such relations
         are reversed if nearly all pairs of the file are such relations, otherwise left out.
         """
         undecided, self._deferred = self._deferred, []

@@ -1,4 +1,4 @@
-"""Find the boxes of a reply that relations in the reply mean by a number, ID, name or label."""
+"""Look up the boxes of a reply to which its relations refer by a number, ID, name or label."""
 
 import re
 from dataclasses import dataclass, replace
@@ -60,7 +60,7 @@ class Pool:
         return {thing.side for thing in self._entities} == {"human", "object"}
 
     def set_index_base(self, numbers: list[int]) -> None:
-        """Set the index of the first entity: 1 if the used indices ``numbers`` are without 0 and reach len(self)."""
+        """Set the index of the first entity: 1 if the reply's indices ``numbers`` lack 0 and reach len(self)."""
         self.index_base = int(bool(numbers) and 0 not in numbers and max(numbers) == len(self._entities))
 
     def find(self, reference: Any, side: str) -> Entity | None:

@@ -145,7 +145,7 @@ def fields_of(record: dict[Any, Any]) -> Fields:
 
 @lru_cache(1 << 14)
 def _verdict(key: object, words: str) -> bool | None:
-    """Return True if a text under a key means only that an interaction is there, False if not there; else None."""
+    """Return True if a text under a key only says that an interaction is present, False if absent; else None."""
     if judges(key) and not only_judges(key):
         return next(iter(stated)) if len(stated := verdicts_in(words)) == 1 and not words.isdigit() else None
     is_word = meaning(key).part in ("verb", "phrase") or str(key).isdigit()  # the keys of an item in a list are numbers
@@ -298,7 +298,7 @@ def is_pointer_pair(value: Any) -> bool:
 
 
 def rows_of(record: dict[Any, Any]) -> list[dict[Any, Any]] | None:
-    """Return the items of a record of equally long lists, one per field, with 1 or 2 lists of boxes; else None."""
+    """Return the items of a record that has a list per field, all equally long, 1 or 2 of them of boxes; else None."""
     lists = {key: value for key, value in record.items() if isinstance(value, list) and len(value) > 1}
     if len(lists) < 2:
         return None
@@ -322,7 +322,7 @@ def rows_of(record: dict[Any, Any]) -> list[dict[Any, Any]] | None:
 
 
 def relations_of(record: dict[Any, Any]) -> list[dict[Any, Any]] | None:
-    """Return the relations of a record with a list of box index pairs and equally long lists of words; else None."""
+    """Return the relations of a record that has a list of index pairs and equally long lists of words; else None."""
     lists = {key: value for key, value in record.items() if isinstance(value, list) and value}
     if len(lists) < 2:
         return None

@@ -47,7 +47,7 @@ class Meaning(NamedTuple):
 
     Attributes:
         side: "human", "subject", "object", or "" if the key names none.
-        part: kind of value, a key of :data:`PARTS`; "" if unknown.
+        part: kind of value, such as "box" or "verb" (keys of :data:`PARTS`); "" if unknown.
         words: words of the key in lower case.
     """
 
@@ -178,12 +178,12 @@ def is_metadata(key: object) -> bool:
 
 
 def is_error(key: object) -> bool:
-    """Return whether a key holds an error."""
+    """Return whether a key is for an error: "error", "errors" or "error_message"."""
     return isinstance(key, str) and plain(key) in _ERRORS
 
 
 def is_truth(key: object, value: Any) -> bool:
-    """Return whether a key is for ground truth; "label" only if text with data, "reference" also if a list of dicts."""
+    """Return whether a key is for ground truth, judged by its words, or by its value for keys such as "label"."""
     words = meaning(key).words
     if not _TRUTH.isdisjoint(words) or not (_REFERENCE.isdisjoint(words) or _ANSWER.isdisjoint(words)):
         return True
@@ -203,12 +203,12 @@ def is_denied(key: object) -> bool:
 
 
 def judges(key: object) -> bool:
-    """Return whether :func:`is_verdict` holds for a key that is never used for ground truth, unlike "label"."""
+    """Return whether the value of a key, except for keys such as "label", may say if an interaction is present."""
     return is_verdict(key) and _OF_OTHERS.isdisjoint(meaning(key).words)
 
 
 def only_judges(key: object) -> bool:
-    """Return whether :func:`judges` holds for a key whose value is never another word, unlike that of "answer"."""
+    """Return whether a key can only say if an interaction is present ("is_valid"), unlike "label" and "answer"."""
     return judges(key) and not meaning(key).part and _UNSURE.isdisjoint(meaning(key).words)
 
 

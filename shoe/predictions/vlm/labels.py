@@ -86,7 +86,7 @@ def stated_labels(sentence: str) -> tuple[str, ...]:
 
 
 def labels_of_reply(reply: str) -> str:
-    """Return labels, phrases and denials in a reply about a known pair, one per line; else the unchanged reply."""
+    """Return the labels, phrases and denials in a reply about two given boxes, one per line; without any, the reply."""
     sentences = [each for each in _SENTENCE.split(_SCORE_LINE.sub(r" (\1)", reply)) if each.strip()]
     denied = [each for each in sentences if split_verdict(each)[1] is False]
     kept, is_aside = list[str](), False

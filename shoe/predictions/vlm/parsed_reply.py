@@ -13,7 +13,7 @@ from shoe.predictions.vlm.fields import Verb
 
 @dataclass(eq=False)
 class UnreadableError(Exception):
-    """A record or item that breaks the format, with the parts of the error message."""
+    """Error for a record or item that breaks the format, with the parts of the error message."""
 
     place: str
     field: str | None

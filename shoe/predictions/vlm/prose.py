@@ -43,7 +43,7 @@ _LISTED = re.compile(r"(?<=\ue001)\s*(?:[,;]|\band\b)[\s,]*(?:and\b\s*)?")
 
 
 def names_in(sentences: list[str]) -> dict[str, int]:
-    """Return {name: mark number} from sentences that are only a name and a mark ("P1: [m]"), or a list of these."""
+    """Return {name: m} from sentences with only names and box marks ("P1: [m]"; [m] is the placeholder of box m)."""
     names: dict[str, int] = {}
     for sentence in sentences:
         marks = MARK.findall(sentence)
@@ -60,7 +60,7 @@ def names_in(sentences: list[str]) -> dict[str, int]:
 
 
 def legend_of(lines: list[str]) -> tuple[dict[str, int], dict[int, str], set[str]]:
-    """Return {ID: mark number} and {mark number: noun} of lines such as "O1 (horse): [m]", and IDs without a noun.
+    """Return {ID: m} and {m: noun} of lines like "O1 (horse): [m]" ([m]: placeholder of box m), and IDs without noun.
 
     The noun of a line without a noun is "person" if its ID ("Person 1", "P1") or heading ("People:") is of a person.
     """
@@ -86,7 +86,7 @@ def legend_of(lines: list[str]) -> tuple[dict[str, int], dict[int, str], set[str
 
 
 def listed_names(sentence: str) -> list[tuple[str, int]]:
-    """Return (name, mark number) pairs of a sentence that only lists things, as "There is a man [m]"; else []."""
+    """Return [(name, m)] of a sentence such as "There is a man [m]" ([m]: placeholder of box m); [] for others."""
     start, names = _THERE.match(sentence), list[tuple[str, int]]()
     plain = FIELD_LABEL.sub(" ", sentence[start.end() :]).translate(_BLANKS).strip(" .") if start else ""
     for part in _LISTED.split(plain) if _MARKED in plain else ():
@@ -101,9 +101,9 @@ def listed_names(sentence: str) -> list[tuple[str, int]]:
 
 
 def adjacent_names(sentences: list[str]) -> dict[int, dict[str, int]]:
-    """Return {sentence index: {name: mark number}} for each sentence without marks, from adjacent lines with marks.
+    """Return {sentence index: {name: m}} for sentences without box marks [m], from adjacent lines with marks.
 
-    These are either the lines directly after each sentence or the lines directly before it: those whose names occur
+    Used are either the lines directly after each sentence or the lines directly before it: those whose names occur
     more often in the sentences, or on a tie, the lines after.
     """
     unmarked = [i for i, sentence in enumerate(sentences) if not MARK.search(sentence)]
@@ -119,7 +119,7 @@ def adjacent_names(sentences: list[str]) -> dict[int, dict[str, int]]:
 def add_person(sentence: str, names: dict[str, int]) -> str:
     """Return a sentence without a subject with the person in front: "flying a kite" becomes "man flying a kite".
 
-    The sentence must start with an "-ing" form and contain one of two ``names`` (mark numbers by name), and the other
+    The sentence must start with an "-ing" form and contain one of two ``names`` (keys of the dict), and the other
     name must be a person. Other sentences are returned unchanged.
     """
     unmentioned = [name for name in names if name.lower() not in sentence.lower()]
@@ -132,7 +132,7 @@ def _without_marks(sentence: str) -> str:
 
 
 def numbered_list(sentence: str, count: int) -> dict[str, int]:
-    """Return {name: mark number} if a sentence lists ``count`` names like "person 1 [m], horse 2 [m]"; else {}."""
+    """Return {name: m} if a sentence lists ``count`` names like "horse 2 [m]" ([m]: placeholder of box m); else {}."""
     parts = _LISTED.split(sentence.strip(" ."))
     if len(parts) != count:
         return {}
@@ -173,7 +173,7 @@ _COUNTS = "as many human boxes as object boxes, or only one human or object box"
 
 
 def interactions_of_sentences(marked: MarkedText) -> Reading:
-    """Return the interactions in the sentences of a text; the noun next to a mark tells persons from objects."""
+    """Return the interactions in the sentences of a text; the noun next to a box mark tells persons from objects."""
     reading = Reading()
     raw = marked.text
     if "<pred>" in raw or "<rel>" in raw:
@@ -218,7 +218,7 @@ def interactions_of_sentences(marked: MarkedText) -> Reading:
 
 
 def _read_sentence(marked: MarkedText, sentence: str, previous_people: list[int], reading: Reading) -> list[int]:
-    """Add the interactions of a sentence to ``reading``; return the marks of the people whom "he" or "they" means."""
+    """Add the interactions of a sentence to ``reading``; return the box marks of people for "he" or "they"."""
     pieces = MARK.split(sentence)
     numbers = [int(number) for number in pieces[1::2]]
     for first, statement in _statements(tuple(pieces[::2])) if numbers else ():
@@ -627,7 +627,7 @@ def _plain_line(line: str) -> str:
 
 
 def _side_and_box(match: re.Match[str]) -> str:
-    """Return "Object: horse [b]" for the words of a side and its box; the unchanged text if they are not certain."""
+    """Return "Object: horse [b]" for a word and box [b] of a side; the unchanged text if these are not certain."""
     words = match["words"] or match["noun"] or ""
     is_legend = match["noun"] and (match["words"] or match["key"][-1].isdigit())  # "Object 1 (horse): [b]"
     side, part, _ = meaning(match["key"])

@@ -56,7 +56,7 @@ class Tally:
         self._none: list[dict[Any, Any]] = []
 
     def leave_out(self, error: UnreadableError, cause: str = "", count: int = 1) -> None:
-        """Count items left out because of an error; the notes name ``cause``, by default the field of the error."""
+        """Count items left out because of an error, by ``cause`` (default: name of the field with the error)."""
         self._notes.add("left_out", cause or error.field or "item", count, first=str(error))
         self._first.setdefault("left_out", error)
 
@@ -192,7 +192,7 @@ def _is_reply(name: str, value: Any) -> bool:
 
 
 def records_by_image(opened_record: Record) -> list[dict[Any, Any]]:
-    """Return an answer's records if each names its own image (two or more if the outer record has one); else []."""
+    """Return an answer's records if each names its image, at least two if the outer record names one; else []."""
     answers = opened_record.answer.answers if opened_record.answer else []
     answer = answers[-1] if answers else None
     if isinstance(answer, str):
@@ -216,7 +216,7 @@ def _holds_box_value(value: Any) -> bool:
 
 
 def records_in(document: Any, depth: int = 0) -> Iterator[Any]:
-    """Yield the records of a document: items of (nested) lists, rows of columns, or one record per key of an image."""
+    """Yield a document's records: items of (nested) lists, rows of a table of columns, or values of a dict by image."""
     if isinstance(document, list):
         if len(document) in (2, 3) and is_image_key(document[0]):
             yield {"image": document[0], "response": document[-1]}
@@ -318,7 +318,7 @@ class _StandardRecord(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Reader:
-    """Collector of the interactions in a file's records; it counts unreadable records and items in the read notes."""
+    """Collector of the interactions in a file's records; the notes of the file count unreadable records and items."""
 
     def __init__(self, source: Source) -> None:
         self._source = source
@@ -330,7 +330,7 @@ class Reader:
         self._outer = ReadNotes()  # of keys beside replies: most are metadata, but a verdict has two values
 
     def add(self, number: int, record: Any) -> None:
-        """Add a record's interactions, or count it as an unread reply; UnreadableError if the record is invalid."""
+        """Add a record's interactions, or count an unreadable reply; UnreadableError if the record is invalid."""
         if self._add_standard(record, number):
             return
         place = self._source.record_name(number)
@@ -350,7 +350,7 @@ class Reader:
             self._add_reply(place, image, parsed_record.answer, context_fields(outer), number, record)
 
     def rows(self) -> Rows:
-        """Return the collected rows. Raises InputError as :meth:`Tally.check` does, or if no phrase can be parsed."""
+        """Return the collected rows. Raises InputError if most replies are unreadable, or no phrase can be parsed."""
         self._add_chats()
         for error in self._columns.add_deferred():
             self._tally.leave_out(error)

@@ -85,7 +85,7 @@ class Reply:
 
 
 def reply_of(text: str, count: Callable[[Any, list[Any]], int]) -> Reply:
-    """Parse a reply; the callback ``count`` gets a value and all values of the reply, and counts its interactions."""
+    """Parse a reply; ``count`` returns the number of interactions in a value, given the value and all values."""
     clean = parse_json_text(text)
     if isinstance(clean, dict | list):
         return Reply([clean], [clean], text)

@@ -40,7 +40,7 @@ class Words(NamedTuple):
         interactions: the interactions; empty if the words name none or could not be parsed.
         unparsed: the phrase without a recognised verb and object; "" if there is none.
         thing_relation: the relation as text if its subject is a thing, unless "used by a person" or similar; else "".
-        doubtful: phrases that were split with doubt, with the resulting verb and object.
+        doubtful: phrases whose split may be wrong, with the resulting verb and object.
         denied: number of interactions that the words deny ("not riding", "❌ riding"), which are left out.
     """
 
@@ -124,7 +124,7 @@ def _passive_of_person(subject: str, source: str, target: str) -> _ParsedWords |
 
 @lru_cache(1 << 16)
 def _parse_words(verb: str, phrase: str, target: str) -> _ParsedWords:
-    """Split a verb, or else a phrase, into (verb, object) readings; ``target`` is the object of the reply or ""."""
+    """Split a verb, or else a phrase, into (verb, object) pairs; ``target`` is the object of the reply or ""."""
     source = verb or phrase
     if target:
         words = text.tokens(text.plain(source))

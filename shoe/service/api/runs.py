@@ -60,7 +60,7 @@ async def list_runs(
 
 @router.get("/v1/runs/{id}", **contract(types.Run))
 async def get_run(id_: RunId, identity: Anybody, app: App) -> Response:
-    """Return the current state of a run, without metrics and files if its leaderboard is hidden from the caller."""
+    """Return the current state of a run, without metrics and files if its leaderboard hides them from the caller."""
     return _response(app, identity, runs.visible_run(app.folder, identity, id_))
 
 
@@ -71,7 +71,7 @@ def get_log(
     app: App,
     after: Annotated[int, Query(ge=0, le=2**62, description="Number of the last line that the client has.")] = 0,
 ) -> Response:
-    """Return at most 1,000 log lines of a run after a given line, and the number of the last line.
+    """Return at most 1,000 log lines of a run after the line with a given number, and the number of the last line.
 
     No lines are returned if the results of the run are hidden from the caller.
     """
@@ -97,7 +97,7 @@ def retry_run(id_: RunId, identity: Submitter, app: App) -> Response:
 def change_run(
     id_: RunId, document: Annotated[types.Change, body(types.Change)], identity: Submitter, app: App
 ) -> Response:
-    """Change name, visibility or link of a run, and return the run; absent fields are not changed."""
+    """Change name, visibility or link (to paper or code) of a run; absent fields stay the same. Return the run."""
     run = runs.own_run(app.folder, identity, id_)
     return _response(app, identity, runs.change(app.folder, run.id, document.name, document.visibility, document.link))
 
@@ -111,7 +111,7 @@ def delete_run(id_: RunId, identity: Submitter, app: App) -> Response:
 
 @router.post("/v1/runs/{id}/diagnose", **contract(types.Run))
 def diagnose_run(id_: RunId, identity: Submitter, app: App) -> Response:
-    """Return a run with the state of its diagnosis, which starts when the run is done; 409 if its kind is not score."""
+    """Return a run with the state of its diagnosis, which starts when the run is done; 409 if it is a comparison."""
     run = runs.own_run(app.folder, identity, id_)
     if run.kind != "score":
         raise ConflictError(f"run {id_} is of kind {run.kind}: only runs of kind score have a diagnosis")

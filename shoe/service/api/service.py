@@ -29,7 +29,7 @@ async def version() -> Response:
 
 @about_router.get("/v1/health", **contract(types.Health, open_to="all"))
 def health(app: App) -> Response:
-    """Return whether server and engine work, and how many jobs are queued and running."""
+    """Return whether the server and its job executor work, and how many jobs are queued and running."""
     with app.folder.database.read() as db:
         rows = db.execute("SELECT state, count(*) FROM jobs WHERE state IN ('queued', 'running') GROUP BY state")
         counts = dict(rows.fetchall())
@@ -129,7 +129,7 @@ Name = Annotated[str, Path(max_length=80, description="Name of the leaderboard."
 
 @boards_router.get("/v1/boards", **contract(types.Boards, open_to="all"))
 async def list_boards(identity: Anybody, app: App) -> Response:
-    """List leaderboards, without tables; hidden ones only for callers with the permission to read."""
+    """List leaderboards, without tables; hidden leaderboards only for callers with the permission to read."""
     known = boards.boards(app.folder)
     return json_response(types.Boards(boards=[each for each in known if identity.allows("read") or not each.hidden]))
 
@@ -156,7 +156,7 @@ async def list_truths(_: Reader, app: App) -> Response:
 
 @catalog_router.get("/v1/maps", **contract(types.Maps))
 async def list_maps(_: Reader, app: App) -> Response:
-    """List similarities: measures computed from WordNet, built-in maps, then registered maps."""
+    """List similarity measures: measures computed from WordNet, built-in maps, then registered maps."""
     own = [types.Map(name=name) for name in truths.own_similarities()]
     return json_response(types.Maps(maps=own + truths.maps(app.folder)))
 
@@ -166,7 +166,7 @@ studies_router = APIRouter(tags=["studies"])
 
 @studies_router.get("/v1/study", **contract(types.RaterQuestions, open_to="token"))
 def get_study(identity: Rater, app: App) -> Response:
-    """Return the questions for the rater who owns the token, in the order for this rater."""
+    """Return the rating questions for the rater who owns the token, in the order in which to show them."""
     return json_response(studies.questions_of(app.folder, identity))
 
 
@@ -194,7 +194,7 @@ def resolve(
     _: Reader,
     part: Annotated[Part | None, Query(description="Part of the interaction (default: both).")] = None,
 ) -> Response:
-    """Return the candidate senses of a word, the senses used for scoring first."""
+    """Return the candidate WordNet senses of a word; first the senses with which ``shoe score`` scores the word."""
     if not word.strip():
         raise OptionError("word: found only blanks, expected a word or phrase")
     parts: tuple[Part, ...] = (part,) if part else ("verb", "object")

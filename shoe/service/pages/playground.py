@@ -58,7 +58,7 @@ def answer(place: str, phrase: str, truth: str) -> dict[str, Any]:
 
 
 def labels_of(place: str) -> list[str]:
-    """Return the class labels of the dataset of a similarity map; `place` as for :func:`answer`."""
+    """Return the class labels of the dataset of the similarity map with the name or folder `place`."""
     source = loaded(place)
     return list(benchmark(getattr(source, "dataset", DEFAULT)).classes.labels)
 

@@ -137,7 +137,7 @@ def viewer_of(request: Request) -> Viewer:
 
 
 def answer(request: Request, view: View, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
-    """Return the response with the page of a view."""
+    """Return the response with the page that a view (template and values) describes."""
     base, about = _frame(request)
     return HTMLResponse(render(view, partial(server_link, base), about), status, headers)
 

@@ -82,7 +82,7 @@ def _call(path: str, method: str, call: Mapping[str, Any], schema: Mapping[str, 
 
 
 def _resolved(node: Mapping[str, Any], schema: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the node to which a node of the schema refers; a node without a reference is returned itself."""
+    """Return the node to which a node of the OpenAPI schema refers; a node without a reference is returned itself."""
     while "$ref" in node:
         node = reduce(getitem, node["$ref"].removeprefix("#/").split("/"), schema)
     return node

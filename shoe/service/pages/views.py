@@ -117,7 +117,7 @@ class Viewer:
 
     @property
     def seen(self) -> str | None:
-        """Argument `team` for :func:`shoe.service.runs.runs`: None (all runs), a team, or "" (only public runs)."""
+        """Team whose runs the user sees beside public runs; None if the user sees all runs, "" for only public runs."""
         return None if self.admin else self.team or ""
 
 
@@ -129,7 +129,7 @@ def rows(viewer: Viewer, folder: Folder, found: Iterable[Run]) -> list[dict[str,
 def front(folder: Folder, viewer: Viewer) -> View:
     """Return the front page: leaderboards, hidden ones only for members of a team, and the latest 8 visible runs.
 
-    Viewers without the permission to read see only finished runs, public or of their team, on these leaderboards.
+    Viewers without the permission to read see only those runs that are finished and on one of the leaderboards.
     """
     known = open_boards(folder, viewer)
     names = {each["board"].name for each in known}
@@ -365,7 +365,7 @@ def run_values(folder: Folder, run: Run, truth: Truth | None, *, all_files: bool
 
     Args:
         truth: ground truth of the run; None if it is no longer registered.
-        all_files: whether to list all output files, even if they reveal a ground truth that must not be shown.
+        all_files: whether to list all output files, even if they reveal a hidden ground truth.
         images: whether the server has the images of the dataset.
     """
     result, diagnosis, cases = (
@@ -434,7 +434,7 @@ def figures(
         result: JSON of ``shoe score``.
         diagnosis: JSON of ``shoe diagnose``; None if it does not exist.
         state: state of the diagnosis job; None if there is no such job.
-        rounded: whether metrics are rounded, because the ground truth is not shown.
+        rounded: whether metrics are rounded, because the ground truth is hidden.
     """
     strict = result.get("protocols") or ([result["strict"]] if "strict" in result else [])
     by_person = [{**each, "classes": each["entries"]} for each in result.get("roles", ())]
