@@ -53,7 +53,7 @@ SERIAL = Engine()
 
 
 def repeated_deaths(keys: int, why: str) -> ShoeError:
-    """Return the error for workers that die repeatedly: number of unfinished ``keys``, and likely reason ``why``."""
+    """Return the error for workers that die repeatedly, given the number of unfinished keys and the likely reason."""
     unfinished = f"{pluralize(keys, 'piece')} of work unfinished"
     return ShoeError(f"{DEATHS} workers died one after the other ({why}), {unfinished}: check the available memory")
 
@@ -63,7 +63,7 @@ MOST = 100_000
 
 @dataclass(frozen=True, slots=True)
 class Shard:
-    """Part ``number`` of ``count`` parts of a job, from 1; an item belongs to a part by the hash of its content."""
+    """Part ``number`` (from 1) of ``count`` parts of a job; the hash of an item of work determines its part."""
 
     number: int
     count: int
@@ -88,16 +88,16 @@ class Shard:
         return f"{self.number}-of-{self.count}"
 
     def holds(self, hashes: NDArray[np.uint64]) -> Mask:
-        """Return the (n,) mask of the items that belong to this shard, given the (n,) hashes of their contents."""
+        """Return the (n,) mask of the items of work in this shard, given the (n,) hashes of their contents."""
         return np.asarray(hashes % np.uint64(self.count) == np.uint64(self.number - 1))
 
     def holds_one(self, digest: bytes) -> bool:
-        """Return whether an item is in this shard, given the :func:`content_digest` of its content."""
+        """Return whether an item of work is in this shard, given the 16-byte digest of its content."""
         return int.from_bytes(digest[:8], "big") % self.count == self.number - 1
 
 
 def content_digest(content: bytes) -> bytes:
-    """Return a 16-byte digest of the content of a file."""
+    """Return the 16-byte BLAKE2b digest of ``content``."""
     return hashlib.blake2b(content, digest_size=16).digest()
 
 

@@ -21,7 +21,7 @@ _SPAWN = get_context("spawn")
 
 
 class Processes(Engine):
-    """Engine with at most ``workers`` processes, started by "spawn"; after 64 keys, a new process replaces each."""
+    """Engine with at most ``workers`` processes, started by "spawn"; each process is replaced after 64 keys."""
 
     name = "processes"
 

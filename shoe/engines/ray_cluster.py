@@ -39,7 +39,7 @@ class Connection:
     """Connection of this process to a Ray cluster; ``ray`` is the imported module, after ``ray.init``."""
 
     def __init__(self, ray: Any, addresses: Mapping[str, str], lost_after: float) -> None:
-        """Watch ``addresses`` (by name); after ``lost_after`` seconds without a connection, the cluster is lost."""
+        """Watch the servers {name: address}; ``lost_after`` seconds without a connection, the cluster is lost."""
         self.ray, self._addresses, self._lost_after = ray, addresses, lost_after
         self._missing, self._since, self._closed = "", 0.0, Event()
         if addresses:
@@ -69,7 +69,7 @@ class Connection:
 
     @contextmanager
     def opened(self) -> Iterator[None]:
-        """Make nested :func:`connect` calls use this connection, and print each message of Ray as one line."""
+        """Return a context in which :func:`connect` reuses this connection, and messages of Ray take one line each."""
         global _current
         worker: Any = import_module("ray._private.worker")
         before = worker.print_to_stdstream
@@ -336,7 +336,7 @@ class Ray(Engine):
         self.address = address
 
     def check(self) -> None:
-        """Raise MissingExtraError if Ray is not installed, or OptionError as :func:`check_address`."""
+        """Raise MissingExtraError if Ray is not installed, or OptionError if no Ray cluster answers at the address."""
         if find_spec("ray") is None:
             raise MissingExtraError("--engine ray", "ray")
         check_address(self.address or os.environ.get("RAY_ADDRESS", ""))

@@ -28,7 +28,7 @@ class Subset(Document, frozen=True):
         raters: names of the raters in the subset, in the map's order.
         rated: number of verb pairs ("verbs") and object pairs ("objects") with a rating by a rater of the subset.
         map, mf1: SHOE-mAP and SHOE-mF1 with this subset; absent if no predictions are scored, or if undefined.
-        human: agreement with human ratings, per kind of human ratings; absent without human ratings.
+        human: agreement with human ratings by kind ("verbs", "objects", "interactions"); absent without human ratings.
     """
 
     raters: list[str]
@@ -80,7 +80,7 @@ class RaterCorrelation(Document, frozen=True):
 
 
 class NumberOfRatings(Document, frozen=True):
-    """Number of pairs rated by people, and number of these ratings; several people may rate the same pair."""
+    """Number of pairs rated by people, and of ratings by people; several people may rate the same pair."""
 
     pairs: Count
     ratings: Count
@@ -96,7 +96,7 @@ class MapAblate(Document, frozen=True):
         sizes: mean and range of the metrics over the subsets with the same number of raters, by this number.
         all_subsets: mean and range of the metrics over all subsets.
         signature: signature of the scores; absent if no predictions were scored.
-        human: number of pairs and of ratings in the human ratings, per kind.
+        human: number of human-rated pairs and of ratings by people, by kind ("verbs", "objects" or "interactions").
     """
 
     name: str
@@ -149,7 +149,7 @@ def ablate(
 
     Args:
         report: report on predictions, which are scored again with each subset; if None, no scores are computed.
-        human: human ratings, at most one entry per kind.
+        human: human ratings, at most one entry per kind ("verbs", "objects" or "interactions").
         track: function that wraps the list of subsets in an iterator that shows the progress.
 
     Raises:

@@ -42,8 +42,8 @@ def write_whole(folder: Path, similarity: SimilarityMap, raters: Raters, outcome
 
     ``planned`` is the plan of the run. An earlier map in the folder is replaced. If the map already rates a pair of
     interactions, all its ratings of the pair are replaced. Each rater of the run gets a new column, unless the map has
-    a rater of the same name and model. Raise OptionError if only the models differ, and InputError if the folder cannot
-    be written.
+    a rater of the same name and model. Raise OptionError if the map has a rater of the same name with another model,
+    and InputError if the folder cannot be written.
     """
     new = list(raters_of(raters, outcome))
     columns = all_columns(similarity, new)
@@ -86,8 +86,9 @@ class PartPlan(Document, frozen=True):
     Attributes:
         rule: description of the rule by which the pairs were selected.
         rows: number of ordered (class sense, sense) pairs.
-        questions: number of questions for a rater: unordered pairs, so that two class senses are a single question.
-        unanswered: number of questions without a final answer, summed over the columns of the map.
+        questions: number of questions for a rater: unordered pairs; (a, b) and (b, a) of two class senses are one
+            question.
+        unanswered: number of questions that still have to be answered, summed over the columns of the map.
     """
 
     rule: str
@@ -132,7 +133,7 @@ class Account(Document, frozen=True, kw_only=True):
 
 
 class Column(Document, frozen=True):
-    """Number of questions of a column of a map, by part and state: rated, refused, unparsable, unrated or not_asked."""
+    """Number of questions to one rater (column) of a map, by state: rated, refused, unparsable, unrated, not_asked."""
 
     name: str
     verbs: dict[str, Count] | None = None
@@ -159,7 +160,7 @@ class RaterRun(Document, frozen=True):
 
 
 class BuildRun(Document, frozen=True):
-    """Number of requests in this run and their cost in ``currency``, in total and per rater.
+    """Number of requests of one ``shoe map build`` and their cost in ``currency``, in total and per rater.
 
     Attributes:
         stopped_by: reason for an early end: "requests", "cost", "interrupted" or "failed"; absent if there was none.
@@ -180,7 +181,7 @@ class MapBuilt(Account, frozen=True, kw_only=True):
 
     @classmethod
     def from_outcome(cls, raters: Raters, outcome: Outcome, budget: Budget, rules: Rules) -> Self:
-        """Return the result of a run; ``rules`` describe, per part, how the pairs were selected."""
+        """Return the result of a run; ``rules`` describe how the pairs of each part ("verb", ...) were selected."""
         columns = [
             Column(name, **{f"{part}s": states_of(rated, column) for part, rated in outcome.parts.items()})
             for column, name in enumerate(raters.columns)
@@ -198,8 +199,8 @@ class MapBuilt(Account, frozen=True, kw_only=True):
 def check_place(folder: Path, mark: str = MARK) -> None:
     """Raise InputError unless a folder is new or empty, or contains a map of an earlier run, which may be replaced.
 
-    The map.json of such a map has the key ``mark``. Unfinished maps of killed processes are moved or deleted first.
-    Raise OptionError if the folder's name is not printable.
+    A map of an earlier run is recognized by the key ``mark`` in its map.json. Unfinished maps of killed processes are
+    moved or deleted first. Raise OptionError if the folder's name is not printable.
     """
     name = Path(os.path.realpath(folder)).name
     if not name or not name.isprintable():
@@ -219,8 +220,8 @@ def check_place(folder: Path, mark: str = MARK) -> None:
 def write_built(folder: Path, dataset: str, raters: Raters, outcome: Outcome, rules: Rules) -> None:
     """Write the rated pairs of a run as a map; an earlier map in the folder is replaced.
 
-    ``dataset`` is the name of the dataset of the classes; ``rules`` describe, per part, how the pairs were selected.
-    Raise InputError if the folder cannot be written.
+    ``dataset`` is the name of the dataset of the classes; ``rules`` describe how the pairs of each part ("verb",
+    "object", "interaction") were selected. Raise InputError if the folder cannot be written.
     """
     empty = RatedPairs.empty(len(raters.columns))
     pairs = {part: rated_pairs(outcome.parts[part]) if part in outcome.parts else empty for part in POS}
@@ -236,7 +237,7 @@ def write_built(folder: Path, dataset: str, raters: Raters, outcome: Outcome, ru
 
 
 def account(raters: Raters, outcome: Outcome, rules: Rules) -> Account:
-    """Return whether a run is complete, and per part, counts of pairs and questions and the test of a prefilter."""
+    """Return whether all pairs of a run are rated, its counts of pairs and questions, and the test of its prefilter."""
     plan, prefilter = {}, {}
     for part, rated in outcome.parts.items():
         plan[f"{part}s"] = PartPlan(rules[part], len(rated.plan.synset), len(rated.plan), int(unanswered(rated).sum()))
@@ -258,9 +259,9 @@ def is_complete(outcome: Outcome) -> bool:
 
 
 def states_of(rated: Rated, column: int) -> dict[str, int]:
-    """Return the number of a column's questions by state: rated, refused, unparsable, unrated (open), or not_asked.
+    """Return the number of questions to one rater (``column``) that are in each state, as {state: number}.
 
-    An open question has no final answer yet; a question that the prefilter excludes is not asked.
+    States: rated, refused, unparsable, unrated (no final answer yet), not_asked (excluded by the prefilter).
     """
     asked, states = rated.asked[:, column], rated.states[:, column]
     counts = {

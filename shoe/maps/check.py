@@ -102,7 +102,7 @@ def _values(similarity: SimilarityMap, part: Part, classes: Ints, senses: Ints) 
 
 
 def _surprising(learned: LearnedPart, classes: Ints, senses: Ints, ratings: Floats) -> list[SurprisingPair]:
-    """Return the pairs of a chunk of classes that are furthest from their prediction, from (C, S) ratings or NaN."""
+    """Return the pairs whose (C, S) ``ratings`` (NaN if unrated) differ most from their predicted ratings."""
     expected = (learned.ratings @ np.arange(HIGHEST + 1.0))[learned.levels_of(classes, senses)]
     distance = np.nan_to_num(np.abs(ratings - expected) * (classes[:, None] != senses))
     row, column = np.nonzero(distance)

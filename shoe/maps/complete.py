@@ -54,9 +54,9 @@ class CompletionRound(Document, frozen=True):
 
     Attributes:
         map: SHOE-mAP with the map after the round.
-        map_interval: lowest and highest SHOE-mAP that ratings of the unrated pairs could give. An unmatched prediction
-            is a false positive of the class most similar to it now, or of the class most similar by cautious guesses.
-        matches_interval: lowest and highest SHOE-mAP if each false positive stays in the class most similar now.
+        map_interval: lowest and highest SHOE-mAP that ratings of the unrated pairs could give; a false positive belongs
+            to the class most similar to it now, or most similar if unrated pairs have high plausible values.
+        matches_interval: these bounds if each false positive stays in the class most similar to it now.
         asked: number of questions answered in this round, with or without a rating; two class senses are one question.
         rated: number of questions with a rating so far, including earlier runs for the same predictions.
         unanswered: number of questions without a valid answer so far.
@@ -82,7 +82,7 @@ class CompletionRound(Document, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """Scores and counts before the first round of a completion and after each round, and the reason for its end."""
+    """Scores and counts before the first round of a completion and after each round, and why the completion ended."""
 
     rounds: list[CompletionRound]
     why: Why
@@ -109,7 +109,7 @@ class MapCompleted(Document, frozen=True, kw_only=True):
     Attributes:
         out: folder of the completed map; absent if no map was written, because no pair was rated.
         tolerance: the completion ends when ``map_interval`` is at most this wide.
-        why: reason for the end: "decided", "tolerance", "over" or "nothing_left".
+        why: "decided" (no rating can change the score), "tolerance", "over" (no budget) or "nothing_left" (to rate).
         map: SHOE-mAP with the completed map.
         map_interval: lowest and highest SHOE-mAP that ratings of the remaining unrated pairs could give.
     """
@@ -199,7 +199,7 @@ def first_round(
     purpose: Mapping[str, Any],
     known: Rate | None = None,
 ) -> tuple[CompletionRound, dict[Part, list[Pair]]]:
-    """Return the score before :func:`complete`, and the pairs of its first round, as if the budget were unlimited.
+    """Return the score before a completion, and the pairs that its first round rates if the budget is unlimited.
 
     The pairs are {} if the interval of SHOE-mAP is at most ``tolerance`` wide, or no rating can change the score.
     Arguments and errors are as for :func:`complete`. No rater is queried, and nothing is written.
@@ -217,7 +217,7 @@ class BoundedScore(NamedTuple):
     Attributes:
         open_score: possible matches and false positives if unrated pairs were rated; None if no rating can change the
             score.
-        interval, matches: ``map_interval`` and ``matches_interval`` of :class:`CompletionRound`.
+        interval, matches: lowest and highest SHOE-mAP; for ``matches``, if no false positive changes its class.
         precisions: (K,) lowest and (K,) highest average precision of K classes, if each false positive stays in the
             class most similar now.
     """

@@ -1,4 +1,4 @@
-"""Content of raters.toml: raters with their settings and prices, and the division of work between the raters."""
+"""Content of raters.toml: raters with their settings and prices, and the pairs that only the first rater rates."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Protocol
@@ -19,7 +19,7 @@ _NAME = r"^(?!(class_)?synset$)[A-Za-z0-9][A-Za-z0-9_.:-]{0,39}$"
 
 
 def setting(meaning: str, *, key: bool = True, reads: bool = False, **bounds: Any) -> msgspec.Meta:
-    """Return the annotation of a setting that only one kind of rater has, a field of its table in raters.toml.
+    """Return the annotation of a field that declares a setting of one kind of rater in raters.toml.
 
     Args:
         meaning: description for users.
@@ -91,7 +91,7 @@ class RaterConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
         return [self.name] if self.repeats == 1 else [f"{self.name}-{n}" for n in range(1, self.repeats + 1)]
 
     def backend(self, prompts: Prompts) -> Backend:
-        """Return the implementation of the rater; models and API keys are loaded when it first rates."""
+        """Return the implementation of the rater; it loads models and API keys when it answers its first question."""
         raise NotImplementedError
 
     def identity(self) -> Mapping[str, Any]:
@@ -116,9 +116,9 @@ def _settings(config: RaterConfig, use: str) -> dict[str, Any]:
 
 
 def identity_of(config: RaterConfig) -> dict[str, Any]:
-    """Return the settings of a rater that its answers depend on, for its answer keys and the name of its ledger.
+    """Return the settings that a rater's answers depend on, from which the keys of its stored answers are computed.
 
-    Prompts, API key and URL are not included. :func:`shoe.llm.ledger.comparable` removes further settings.
+    Prompts, API key and URL are not included.
     """
     settings = _settings(config, "key") | dict(config.identity())
     found = {
@@ -139,7 +139,7 @@ def conversion_settings(config: RaterConfig) -> dict[str, Any]:
 
 
 class Ensemble(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Division of work between the raters.
+    """Prefilter of pairs: the other raters skip pairs that the first rater rated 0.
 
     In the SHOE paper, one model rates all verb pairs, and the other models rate only the pairs that it did not rate 0.
 
@@ -155,7 +155,7 @@ class Ensemble(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class RatersFile(msgspec.Struct, frozen=True):
-    """Content of a raters.toml: raters in file order, division of work between the raters, and currency of prices."""
+    """Content of a raters.toml: raters in file order, prefilter (``ensemble``), and currency of prices."""
 
     raters: tuple[RaterConfig, ...]
     ensemble: Ensemble = Ensemble()

@@ -216,7 +216,7 @@ def publish(map_name: str, similarity: SimilarityMap, folder: Path) -> list[str]
     """Copy a map to a new folder; replace texts in map.json that may be private, such as URLs, by "[removed]".
 
     If a rater's model is a path, only its last component remains. Return one line for each changed text, and for each
-    unchanged note, provenance or licence. Raise InputError if the folder is not empty or not writable.
+    unchanged free text (note, provenance, licence). Raise InputError if the folder is not empty or not writable.
     """
     check_is_new(folder)
     lines: list[str] = []

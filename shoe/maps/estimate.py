@@ -81,7 +81,7 @@ class Progress(NamedTuple):
     Attributes:
         answered: number of final answers to the planned questions, by part ("verb", ...); each repeat counts.
         zeros: number of ratings 0 among these answers, by part; used for the first rater only.
-        cached: number of answers in the user's cache that are not in the ledger yet.
+        cached: number of answers in the user's cache that are not in the rater's own file of answers (ledger) yet.
         tokens_per_char: input tokens per character of a prompt; like the other measurements, None if unknown.
         answer_tokens, seconds: output tokens per pair, and seconds per request.
     """
@@ -158,7 +158,7 @@ def _rounded(document: Document) -> dict[str, Range]:
 
 
 def measured_progress(raters: Raters, outcome: Outcome) -> dict[str, Progress]:
-    """Return, by the name of each rater, measurements from its stored answers: answers, zeros, tokens and seconds."""
+    """Return {rater's name: measurements from its stored answers}: number of answers and zeros, tokens, seconds."""
     progress: dict[str, Progress] = {}
     for session, tally in zip(raters.sessions, outcome.tallies, strict=True):
         states = {part: rated.states[:, session.columns] for part, rated in outcome.parts.items()}

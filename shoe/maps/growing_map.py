@@ -70,9 +70,10 @@ class Draft:
     def from_map(
         cls, similarity: SimilarityMap, raters: Sequence[Rater], purpose: Mapping[str, Any], known: Rate | None = None
     ) -> Self:
-        """Create a draft from a map; the arguments are as for :func:`shoe.maps.complete.complete`.
+        """Create a draft from a map and the raters that complete it.
 
-        If the last completion of the map had the same ``purpose`` and raters, the draft continues this completion.
+        If the last completion of the map had the same raters and ``purpose`` (data that identify the predictions), the
+        draft continues it. ``known`` returns stored answers to the questions that earlier completions could not rate.
         Raise OptionError if a rater has the name of a rater of the map, but a different model.
         """
         columns = all_columns(similarity, raters)
@@ -95,7 +96,7 @@ class Draft:
         return cls(similarity, columns, active, pairs, asked, unanswered, rated, records, cached)
 
     def askable(self, lookups: SenseLookups) -> Mask:
-        """Return the (C, S) mask of pairs of class senses and senses that are unrated and not yet sent to raters."""
+        """Return the (C, S) mask of the pairs in ``lookups`` that are unrated and were not yet sent to raters."""
         questions = question_ids(lookups.class_senses[:, None], lookups.synsets)
         return lookups.unrated & ~np.isin(questions, list(self.asked[lookups.part]))
 

@@ -66,9 +66,9 @@ def read_human_ratings(path: Path) -> list[HumanRatings]:
 
     The header is ``class_synset synset rating`` or ``verb_a object_a verb_b object_b rating``; ``a`` is the class.
     Senses are WordNet names (ride.v.01), and ratings are numbers from 0 to 4. A pair may have several lines, for
-    example one per person; their mean counts. Raise InputError with the file, line and field if the table is invalid.
+    example one per person; their mean is used. Raise InputError with the file, line and field if the table is invalid.
 
-    Return one element for interactions; otherwise, one for verb pairs and one for object pairs, except empty elements.
+    The result has one element for interactions; or one for verb pairs and one for object pairs, if the table has any.
     """
     header, *rows = delimited_rows(path)
     if header not in (_PAIR, _INTERACTION):

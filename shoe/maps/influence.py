@@ -97,7 +97,8 @@ def by_false_positives(open_score: OpenScore, askable: Wanted, most: int) -> dic
 
     These are pairs whose guessed values would make another class most similar to the prediction. A value is guessed
     from rated pairs in the same bin of Wu-Palmer similarity (ten bins); if a bin has too few ratings, random pairs of
-    such bins are selected instead. Arguments and result are as for :func:`by_credit`, without a minimum number.
+    such bins are selected instead. Arguments and result are as for :func:`by_credit`, without a minimum number of
+    pairs.
     """
     sides = _sides(open_score, askable)
     unfounded = {part: _to_guess_by(side) for part, side in sides.items()}

@@ -23,10 +23,8 @@ class RaterAgreement(Document, frozen=True):
     """Agreement of two raters on the pairs that both rated; undefined values are absent.
 
     Attributes:
-        raters: names of the two raters.
         pairs: number of pairs that both rated.
         exact: fraction of these pairs with equal ratings.
-        pearson: Pearson correlation of the ratings.
         quadratic_weighted_kappa: Cohen's kappa with quadratic weights.
     """
 
@@ -65,7 +63,8 @@ class RaterInfo(Document, frozen=True):
     Attributes:
         details: further fields of the rater in map.json.
         weight: weight of the rater's ratings in the ensemble.
-        omits: whether a 0 may mean "not rated"; ignored if a rater without ``omits`` rated the pair, or any above 0.
+        omits: whether a 0 may mean "not rated". Such a 0 is ignored if a rater without ``omits`` rated the pair, or any
+            rater rated it above 0.
     """
 
     name: str
@@ -86,10 +85,8 @@ class PartInfo(Document, frozen=True):
     """Pairs of one part of speech in a map.
 
     Attributes:
-        pairs: number of pairs.
         rated_pairs: number of pairs that at least one rater rated.
-        class_senses: number of class senses in the table.
-        agreement: agreement of every two raters.
+        class_senses: number of different class senses in these pairs.
         coverage: number of rated pairs of each class sense, in the order of the dataset; absent if shoe does not know
             the dataset's classes.
         classes_without_ratings: class senses of the dataset without a rated pair; absent if the classes are unknown.

@@ -78,7 +78,7 @@ class Rated:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outcome:
-    """Ratings per part ("verb", "object" or "interaction"), also of earlier runs; and counts of this run per rater."""
+    """Ratings of this and earlier runs by part ("verb", "object", "interaction"), and counts of this run per rater."""
 
     parts: Mapping[Subject, Rated]
     tallies: Sequence[Tally]

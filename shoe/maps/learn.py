@@ -301,8 +301,8 @@ class MapLearned(Document, frozen=True):
 class RatingGrid:
     """Training data of one part of speech: m pairs in a grid of C class senses and S senses.
 
-    A class with fewer than ``_FEWEST`` rated pairs (but not none) gets random unrated pairs with senses of other
-    lexicographer files, which are assumed to be rated 0, because raters saw only the most similar senses of the class.
+    A class with 1 to 99 rated pairs gets random unrated pairs with senses of other lexicographer files, which are
+    assumed to be rated 0, because raters saw only the most similar senses of the class.
 
     Attributes:
         values: (m,) combined rating of each pair, 0 to 4; the n rated pairs come first.

@@ -75,14 +75,14 @@ class LocalModel:
             return getattr(self.transformers, kind).from_pretrained(self._config.model, **found, **settings)
 
     def load_weights(self, kind: str, **settings: Any) -> Any:
-        """Load the model with its weights as class ``kind``, in evaluation mode on its device; see :meth:`load`."""
+        """Load the model and its weights as the transformers class named ``kind``, in evaluation mode on its device."""
         with self.loading():
             dtype = getattr(self.torch, self._config.dtype)
             return self.load(kind, dtype=dtype, **settings).to(self.device).eval()
 
     @contextmanager
     def loading(self) -> Iterator[None]:
-        """Return a context for one thread at a time; loading errors become an OptionError with a one-line message."""
+        """Return a context in which one thread at a time loads a model; errors become a one-line OptionError."""
         from safetensors import SafetensorError
 
         refusals = (AttributeError, ImportError, KeyError, OSError, RuntimeError, TypeError, ValueError)

@@ -70,8 +70,9 @@ def object_neighbours(classes: Synsets, steps: int = STEPS) -> tuple[Indices, Sy
 def verb_vocabulary(classes: Synsets) -> Synsets:
     """Return the ascending IDs of the verb senses to compare with the verb classes, given the IDs of class senses.
 
-    These are the senses in the lexicographer files BODILY, the tagged senses in MIXED, and the senses at most two
-    hypernym or hyponym links from a class sense. In a lexicon other than WordNet, these are all verb senses.
+    These are the senses in the lexicographer files :data:`BODILY` (verbs of motion, contact, ...), the senses in
+    :data:`MIXED` (verbs of change, creation, ...) that occur in sense-tagged texts, and the senses at most two hypernym
+    or hyponym links from a class sense. In a lexicon other than WordNet, these are all verb senses.
     """
     words = lexicon()
     verbs = range(words.nouns, len(words))
@@ -188,7 +189,7 @@ def object_rule(steps: int = STEPS) -> str:
 def plan_dataset(classes: HoiClasses, *, steps: int = STEPS) -> dict[Part, Plan]:
     """Plan all pairs of a dataset's map: verb classes with the verb vocabulary, object classes with nearby senses.
 
-    See :func:`verb_vocabulary` and :func:`object_neighbours` (for ``steps``). Return a plan for each part.
+    See :func:`verb_vocabulary`; nearby senses are at most ``steps`` hypernym or hyponym links away.
     """
     verbs, objects = class_senses(classes, "verb"), class_senses(classes, "object")
     owner, nearby = object_neighbours(objects, steps)
@@ -277,7 +278,7 @@ class WholePlan(NamedTuple):
         plan: the m pairs, with the texts that raters get.
         rows: (class verb, class object, predicted verb, predicted object) of each of the m pairs, as written to a map.
         rule: description of the rule by which the pairs were selected.
-        refused: predicted words that are not sent to raters (:func:`is_refused`).
+        refused: predicted words that are not sent to raters, because their text could manipulate a rater.
     """
 
     plan: Plan
@@ -290,7 +291,7 @@ _PLAIN_WORDS = re.compile(r"[\w ,.&'’()/+-]{1,60}")
 
 
 def is_refused(words: str) -> bool:
-    """Return whether words could manipulate a rater: over 60 characters, unusual characters, or text like a rating."""
+    """Return whether words could manipulate a rater: over 60 characters, unusual characters, or a rating."""
     return not _PLAIN_WORDS.fullmatch(words) or read_text(words, [""])[0] >= 0
 
 

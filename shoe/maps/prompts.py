@@ -66,7 +66,7 @@ class Question:
         part: "verb", "object" or "interaction".
         first: the sense whose name sorts first; for interactions, the class.
         second: the other sense; for interactions, the predicted interaction.
-        attempt: 1, or 2 if the first answer contained no rating; equal for all questions of one request.
+        attempt: 1; or 2, if the question is sent again because the first answer contained no rating.
     """
 
     key: bytes
@@ -236,7 +236,7 @@ class Group(Request):
     __slots__ = ("_prompts", "_several", "questions")
 
     def __init__(self, questions: Sequence[Question], prompts: Prompts | None = None, *, several: bool = False) -> None:
-        """Create a request; ``prompts`` is None for a rater without prompts, ``several`` as for `Prompts.render`."""
+        """Create a request; ``prompts`` is None for raters without prompts, ``several`` selects the prompt with IDs."""
         super().__init__(b"".join(question.key for question in questions), {}, attempt=questions[0].attempt)
         self.questions, self._prompts, self._several = questions, prompts, several
 
@@ -251,14 +251,14 @@ class Group(Request):
         return ids_of(self.keys)
 
     def payload(self) -> Mapping[str, Any]:
-        """Return ``{"messages": [system, user]}`` for the chat API; a second attempt ends with ``SECOND_TIME``."""
+        """Return ``{"messages": [system, user]}`` for the chat API; a second attempt has a final sentence more."""
         assert self._prompts is not None, "only raters with prompts send requests to an endpoint"  # noqa: S101
         system, user, _ = self._prompts.render(self.questions, several=self._several)
         content = user if self.attempt == 1 else f"{user}\n\n{SECOND_TIME}"
         return {"messages": [{"role": "system", "content": system}, {"role": "user", "content": content}]}
 
     def about(self) -> Mapping[str, Any]:
-        """Return the data that the ledger stores next to the answer: IDs, part, pairs, and digest of the prompt."""
+        """Return the data that is stored together with the answer: IDs, part, pairs, and digest of the prompt."""
         return {
             "ids": self.ids,
             "part": self.part,

@@ -86,7 +86,7 @@ _SCALE = re.compile(
 def read_chat(raw: Mapping[str, Any], ids: Sequence[str]) -> list[int]:
     """Parse the first choice of the chat completion ``raw``, which answers the questions with the IDs ``ids``.
 
-    Return a rating 0 to 4 or a negative state per ID, see :meth:`shoe.maps.config.Backend.parse`.
+    Return a rating 0 to 4 per ID, or a negative ``State`` if the answer contains no valid rating.
     """
     choices = raw.get("choices")
     choice = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}
@@ -103,7 +103,7 @@ def read_chat(raw: Mapping[str, Any], ids: Sequence[str]) -> list[int]:
 
 
 def read_text(text: str, ids: Sequence[str]) -> list[int]:
-    """Parse a model's answer to the questions with the IDs ``ids``; return a rating or state per ID, as read_chat does.
+    """Parse a model's answer to the questions with the IDs ``ids``; return a rating or negative state per ID.
 
     Each rating must follow its ID, except for a single question. Texts over 200,000 characters count as unparsable.
     """

@@ -80,7 +80,7 @@ class _Column:
 
 
 class RaterSession:
-    """One rater during a run, with a ledger of its answers.
+    """One rater during a run, with the file of its stored answers (ledger).
 
     Attributes:
         columns: slice of the rater's columns in the map, one per repeat.
@@ -123,7 +123,7 @@ class RaterSession:
 
         ``states`` are the states to discard: "unparsable", "refused" or both. If the run is resumed, a call with the
         same ``states`` has no effect; a call with empty ``states`` marks the end of the run. Nothing happens if the
-        rater reads no prompts or has no ledger. ``say`` gets a line for the user if another process has the ledger.
+        rater reads no prompts or has no ledger. ``say`` is called with a message if another process uses the ledger.
         """
         if not self.ledger.path.exists() or not self.config.prompted:
             return
@@ -180,8 +180,8 @@ class RaterSession:
 
         ``wanted`` are plans, each with the indices of n of its questions. Return two (n, repeats) arrays per plan: the
         rating 0 to 4, or a negative :class:`~shoe.llm.ledger.State`, of each question; and whether its answer came from
-        the cache. If ``budget.reason`` is "known", no question is sent, and cached answers are not copied.
-        Raise ShoeError if the rater cannot continue, or the ledger cannot be read or written.
+        the cache. If ``budget.reason`` is "known" (only stored answers are wanted), no question is sent, and cached
+        answers are not copied. Raise ShoeError if the rater cannot continue, or the ledger cannot be read or written.
         """
         for ledger in self._earlier:
             ledger.refresh()
@@ -325,7 +325,7 @@ def _client(config: RaterConfig, prompts: Prompts) -> tuple[Ask, Parse]:
 
 
 class Raters:
-    """Sessions of all raters, in the order of raters.toml; if there is a ``shard``, only its questions are sent."""
+    """Sessions of all raters in raters.toml; with a ``shard`` (part of the job), only its questions are sent."""
 
     def __init__(self, file: RatersFile, prompts: Prompts, folder: Path, shard: Shard | None = None) -> None:
         """Create the sessions; no request is sent.

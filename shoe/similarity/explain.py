@@ -30,7 +30,7 @@ class CandidateSense(Document, frozen=True):
     Attributes:
         synset: name of the sense.
         lemma: lemma of the word by which the sense was found.
-        reason: rule by which the word leads to the sense.
+        reason: rule that relates the word to the sense, as text.
         value: similarity 0..1; None for an unrated pair.
         predicted: predicted similarity 0..1 of an unrated pair; None without a prediction.
         ratings: rating 0..4 of each rater; None for an unrated pair.
@@ -53,7 +53,7 @@ class Explanation(Document, frozen=True, kw_only=True):
         class_synset: name of the class's sense; "" for no_interaction.
         word: predicted word.
         value: similarity 0..1 of the class and the word.
-        basis: basis of the value; see :class:`~shoe.similarity.Basis`.
+        basis: origin of the value in words: a name in :class:`~shoe.similarity.Basis` such as "same word".
         sense: name of the word's sense that gave the value, or None.
         candidates: senses of the word in order of preference.
     """
@@ -76,7 +76,7 @@ def explanations(
     Args:
         a: the class, as the name of a sense (ride.v.01), a word of a class (ride), or an interaction (ride horse).
         b: the prediction, as a word (straddling) or an interaction (straddle pony).
-        part: "verb" or "object": part of speech of ``a`` and ``b``, which are then not read as interactions.
+        part: "verb" or "object": part of speech if ``a`` and ``b`` are not interactions; None if either is possible.
 
     Returns:
         (explanations, whether both texts are interactions). For interactions, there is one explanation of the verbs and
@@ -124,7 +124,7 @@ def _explain(similarity: Similarity, classes: HoiClasses, of: _ClassSense, word:
 
 
 def reason_of(candidate: Sense, part: Part, class_sense: tuple[str, str], word: str, options: SemanticOptions) -> str:
-    """Return a text: the rule by which a word leads to a sense, and each weight below 1 with which the sense counts.
+    """Return the rule that relates a word to a sense, as text, with each weight below 1 by which the sense counts.
 
     Args:
         candidate: possible sense of the predicted word ``word``, with the rule.

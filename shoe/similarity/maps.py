@@ -73,7 +73,7 @@ class UsedLexicon(msgspec.Struct, frozen=True):
 
 
 class RaterEntry(msgspec.Struct, frozen=True):
-    """Entry of one rater in map.json; see :class:`Rater`."""
+    """Entry of one rater in map.json, with the fields of :class:`Rater`."""
 
     name: _Name
     model: Annotated[str, _described("the model, person or tool behind the rater", 1)]
@@ -310,12 +310,12 @@ class SimilarityMap(Similarity):
         return (self.learned_file.path.read_bytes(), self.about["learned"]) if self.learned_file else None
 
     def predicted(self, part: Part, class_senses: Ints, senses: Ints) -> Floats | None:
-        """Return (C, S) predicted similarities 0..1, NaN for a class without any; None if the map has none."""
+        """Return (C, S) predicted similarities 0..1, NaN for a class without predictions; or None."""
         return self.learned[part].expected(class_senses, senses) if self.learned else None
 
     @property
     def rater_weights(self) -> RaterWeights:
-        """Weights and ``omits`` flags of the raters."""
+        """Weights of the raters, and for each rater whether a 0 may mean "not rated" (``omits``)."""
         return RaterWeights(tuple(rater.weight for rater in self.raters), tuple(rater.omits for rater in self.raters))
 
     @property

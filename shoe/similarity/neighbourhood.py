@@ -30,7 +30,7 @@ class Neighbourhood(Similarity):
     """Similarity map in which unrated pairs have values predicted from the WordNet relation of the two senses.
 
     Attributes:
-        source: rated map. For an unrated pair, the reversed pair's rating is used if there is one, else a prediction.
+        source: similarity map with ratings. The value of an unrated pair is that of the reversed pair if it is rated.
     """
 
     source: Similarity

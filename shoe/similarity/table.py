@@ -169,7 +169,7 @@ class SimilarityTable:
 
     Attributes:
         values: (C, W) float64, 0..1.
-        basis: (C, W) uint8 ``Basis``.
+        basis: (C, W) uint8 :class:`Basis`: origin of each value, such as a rating or a prediction.
         sense: (C, W) int32 ID of the word's sense that gave the value; -1 if no sense did.
         unresolved: words without a sense in the lexicon. Such a word is similar only to a class with the same word.
     """
@@ -189,10 +189,10 @@ def similarity_table(
     options: SemanticOptions,
     labels: Sequence[str] | None = None,
 ) -> SimilarityTable:
-    """Return the similarity of classes and words (docs/protocols.md, section 10.1 and A13 to A21, A32, A33 of 10.5).
+    """Return the similarity of C classes and W predicted words, as used in scoring.
 
-    Pass each distinct verb sense or object once, not one entry per HOI class: 600 HOI classes have about 120 distinct
-    verb senses and 80 objects.
+    The rules are in docs/protocols.md, section 10.1 and A13 to A21, A32, A33. Pass each distinct verb sense or object
+    once: 600 HOI classes have about 120 distinct verb senses and 80 objects.
 
     Args:
         part: "verb" or "object".
@@ -202,7 +202,7 @@ def similarity_table(
         options: options of the protocol, described in :class:`SemanticOptions`: ``sense``, ``object_words``,
             ``partial``, ``direction``, ``alternatives`` (with ``sense="one"``, only one alternative counts) and
             ``unrated`` ("drop" is the same as "zero" here; only the scorer drops predictions with unrated words).
-        labels: all labels of the dataset; ``class_words`` if None. See :func:`counted_senses`.
+        labels: all labels of the dataset, which have no partial matches; ``class_words`` if None.
 
     Returns:
         The table, with classes in the order of ``class_senses`` and words in the order of ``words``. For alternatives,

@@ -16,12 +16,12 @@ LEVELS = HIGHEST + 1
 
 
 def mean_kappa(ratings: Ratings, weight: Floats | None = None) -> float | None:
-    """Return the mean quadratic weighted kappa over all pairs of raters for which it is defined, or None if none is."""
+    """Return the mean quadratic weighted kappa of all pairs of raters, without undefined kappas; None if all are."""
     return mean_of_pairs(PairSums.from_ratings(ratings, weight).kappas)
 
 
 def mean_of_pairs(kappas: Floats) -> float | None:
-    """Return the mean of the (R, R) ``kappas`` that are not NaN, or None if all are NaN."""
+    """Return the mean of the (R, R) kappas of every two raters that are not NaN, or None if all are NaN."""
     return None if np.isnan(kappas).all() else float(np.nanmean(kappas))
 
 
@@ -108,7 +108,7 @@ class Jackknife(NamedTuple):
     raters: list[float | None]
 
     def figure(self, scale: Scale = "as it is") -> Figure:
-        """Return the value with its 95 % interval, if any; see :func:`figure_of`, also for ``scale``."""
+        """Return the value with its 95 % interval over items and raters; see :func:`figure_of` for ``scale``."""
         from scipy.stats import t
 
         if self.whole is None or (found := self._spread(scale)) is None:

@@ -30,7 +30,7 @@ RULES = (
 
 
 def excluded(study: StudyRatings) -> dict[str, list[str]]:
-    """Return {rater: broken ``RULES``} without raters who broke none; a rule whose data are missing is not broken."""
+    """Return {rater: broken exclusion rules} for raters who broke a rule; a rule without data is not broken."""
     found: dict[str, list[str]] = {}
     for j, rater in enumerate(study.raters):
         given = study.first[:, j] != MISSING
@@ -106,7 +106,6 @@ class Agreement(Document, frozen=True, kw_only=True):
     """Agreement of a set of raters over a set of items.
 
     Attributes:
-        items, raters, ratings: number of items, raters and ratings.
         alpha: Krippendorff's alpha by level of measurement.
         kappa: quadratic weighted kappa, averaged over all pairs of raters.
         ceiling: Spearman correlation of a rater with the mean of all other raters, averaged over raters.
@@ -153,7 +152,7 @@ class StudyReport(Document, frozen=True, kw_only=True):
 
     Attributes:
         holes: number of missing ratings.
-        all: agreement of all raters over all items except gold items.
+        all: agreement of all raters over all items except gold items (attention checks with a known rating).
         without_excluded: agreement without the excluded raters; absent if nobody is excluded or nobody remains.
         parts: agreement per stratum, if the table has several strata.
         by_majority: for each level 0 to 4, ratings of the items whose most frequent rating is this level, by level.
@@ -176,7 +175,7 @@ class StudyReport(Document, frozen=True, kw_only=True):
 
 
 def analyse(study: StudyRatings) -> tuple[StudyRatings, StudyReport]:
-    """Return a study without its gold items, and its results, without a comparison with a map (``beside`` is None).
+    """Return a study without its gold items (attention checks), and its results, without a comparison with a map.
 
     If items have weights, the results are estimates for the population. Undefined values are left out.
     """

@@ -78,10 +78,10 @@ def load_study(folder: Path) -> AnyStudy:
 
 
 class RaterAnswer(msgspec.Struct, frozen=True):
-    """One answer. If a file has several answers to a question, the last answer counts.
+    """One answer of a rater. If a file has several answers to the same question, the last answer counts.
 
     Attributes:
-        item, occasion, phase: as in :class:`shoe.study.plan.Question`.
+        item, occasion, phase: question that is answered: index of the item, 1 or 2 for a repeat, and kind of question.
         rating: rating 0 to 4. For the query of a problem, 1 for side A and 0 for side B.
         shown, answered: time of display and of the answer, in milliseconds since 1970.
     """
@@ -100,7 +100,7 @@ class RaterAnswer(msgspec.Struct, frozen=True):
 
 
 class RaterFile(msgspec.Struct, frozen=True):
-    """File saved by the page of a rater."""
+    """File with a rater's answers, which the rater's page of the study saved."""
 
     study: str
     rater: str

@@ -64,9 +64,9 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Item(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A pair of interactions a and b, by words and by WordNet names, and ``part``, in which they differ.
 
-    The part is "verb", "object" or "both", or "gold" for a gold item, whose expected rating is ``gold``. An item with
-    an image of its first class has ``picture``. Drawn items have a sampling weight, 1 / (inclusion probability), and a
-    stratum; gold items and practice items have neither.
+    The part is "verb", "object" or "both", or "gold" for an attention check, whose expected rating is ``gold``. An item
+    with an image of its first class has ``picture``. Drawn items have a sampling weight, 1 / (inclusion probability),
+    and a stratum; attention checks and practice items have neither.
     """
 
     verb_a: str
@@ -83,12 +83,12 @@ class Item(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def senses(self) -> tuple[str, str, str, str]:
-        """WordNet names (verb of a, object of a, verb of b, object of b); they identify the item in answer tables."""
+        """WordNet names of the verb and object of a, and of b; they identify the item in tables of answers."""
         return self.verb_a, self.object_a, self.verb_b, self.object_b
 
 
 class RatingStudy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Base class of :class:`Study` and :class:`ProblemStudy`."""
+    """Base class of studies of pairs of interactions, and of studies of Bongard problems."""
 
     if TYPE_CHECKING:
 
@@ -155,10 +155,10 @@ class Study(RatingStudy, frozen=True, forbid_unknown_fields=True):
 
 
 class Drawn(NamedTuple):
-    """How the items of a study were drawn.
+    """Number of pairs available and drawn for a study, and influence of the drawn pairs on a score.
 
     Attributes:
-        strata: number of pairs available and drawn per stratum, practice items included.
+        strata: per stratum, number of pairs available and number drawn, practice items included.
         influence: sum of the influence of the drawn pairs on the score, as a fraction of that of all pairs; None if
             pairs were not drawn by influence.
     """
@@ -231,7 +231,7 @@ def _gold_items(data: Benchmark, similarity: Similarity, drawn: list[Item], item
 
 
 def shuffled(rows: Indices, stream: int, seed: int) -> Indices:
-    """Return the rows in a random order that depends only on ``seed`` (below 65536) and the number ``stream``."""
+    """Return the rows in a random order that depends only on ``seed`` (below 65536) and ``stream``, an integer."""
     return rows[np.argsort(random_numbers(stream + (seed << 8), (len(rows),)), kind="stable")]
 
 
@@ -241,7 +241,7 @@ _SIDES_STREAM = (7 << 28) + (4 << 20)
 
 
 class Problem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One problem as testers see it.
+    """One Bongard problem of a study, as shown to testers (the people who solve it).
 
     Attributes:
         group, concept: group and concept of the problem, not shown to testers.
@@ -263,9 +263,9 @@ class ProblemStudy(RatingStudy, frozen=True, forbid_unknown_fields=True, tag_fie
     Item 2 p + k is query k of problem p. Rating 1 means side A, and rating 0 side B.
 
     Attributes:
-        raters, testers: number of testers, and number of testers who see each problem.
+        raters, testers: number of testers in the study, and number of testers who see each problem.
         files: names of the problem files, in the order of the problems.
-        examples: problems shown first, with their answers.
+        examples: example problems, shown with their answers before the problems of the study.
     """
 
     levels: ClassVar[int] = 2
@@ -279,7 +279,7 @@ class ProblemStudy(RatingStudy, frozen=True, forbid_unknown_fields=True, tag_fie
     examples: list[Problem] = msgspec.field(default_factory=list)
 
     def order(self, rater: int) -> list[Question]:
-        """Return the questions for a rater: the assigned problems in a random order, both queries in succession."""
+        """Return a tester's questions: both queries of each assigned problem, with the problems in random order."""
         numbers = random_numbers(_SIDES_STREAM + (self.seed << 8), (len(self.problems), self.raters))
         asked, load = [], np.zeros(self.raters, np.int64)
         for problem, drawn in enumerate(numbers):  # the raters with the fewest problems so far, for an equal load
@@ -297,7 +297,7 @@ class ProblemStudy(RatingStudy, frozen=True, forbid_unknown_fields=True, tag_fie
         return list(dict.fromkeys(shown))
 
     def row(self, rater: str, question: Question, rating: int, seconds: float) -> list[object]:
-        """Return an answer as a row in the order of ``columns``; "right" is 1 for the correct side, else 0."""
+        """Return an answer as a row in the order of ``columns``; "right" is 1 if the answer is correct, else 0."""
         number, query = divmod(question.item, 2)
         problem, shows = self.problems[number], self.problems[number].shows[query]
         side, right = "positive" if shows else "negative", int(bool(rating) == shows)

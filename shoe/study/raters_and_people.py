@@ -148,7 +148,6 @@ class RatedRater(Document, frozen=True):
 
     Attributes:
         name: name of the person or of the map's rater.
-        person: whether the rater is a person.
         bias, noise: parameters of the rater model, in points of the scale.
         rho: Spearman's correlation with the mean of the people; a person is compared with the other people.
     """
@@ -235,7 +234,7 @@ def _placed(study: StudyRatings, weight: Floats | None, names: list[str], of_map
 def ensembles_of(
     names: list[str], subsets: list[tuple[int, ...]], values: Floats, people: Floats, weight: Floats | None = None
 ) -> list[Ensemble]:
-    """Return all ensembles, with agreement and whether each may be the best by :func:`nearest_measures`, best first.
+    """Return all ensembles, with agreement and whether each may be the best (95 % confidence set), best first.
 
     Args:
         names: names of the map's raters.
@@ -278,7 +277,7 @@ class People(RaterConfig, frozen=True, kw_only=True):
         return Rows({self._pair(item): int(mean + 0.5) for item, mean in means if not np.isnan(mean)})
 
     def identity(self) -> Mapping[str, Any]:
-        """Return "content", the SHA-256 of the table, and "people", the number of people whose ratings are used."""
+        """Return {"content": SHA-256 of the table, "people": number of people whose ratings are used}."""
         people = int((self._study().first >= 0).any(axis=0).sum())
         return {"content": hashlib.sha256(read_bytes(self.file)).hexdigest(), "people": people}
 

@@ -82,7 +82,7 @@ class StudyRatings:
 
     @property
     def measured(self) -> Mask:
-        """(N,) mask of the items that are analysed: all except gold items."""
+        """(N,) mask of the analysed items, which are all items except gold items (attention checks)."""
         return np.asarray(self.gold == MISSING)
 
     def of_items(self, chosen: Mask | Indices) -> Self:

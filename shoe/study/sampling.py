@@ -125,7 +125,7 @@ class Sample:
 
 
 def similarities_of(classes: HoiClasses, similarity: Similarity) -> Floats:
-    """Return the (K, K) similarity of each two classes (interactions); NaN if unknown, or if a class has no sense."""
+    """Return the (K, K) similarity of all pairs of interaction classes; NaN if unknown, or if a class has no sense."""
     values = []
     for part, senses in zip(POS, (classes.verb_synsets, classes.object_synsets), strict=True):
         names = sorted(set(senses) - {""})
@@ -257,7 +257,7 @@ def simulated_measure(true: Floats, rng: np.random.Generator) -> Floats:
 
 
 def study_of(first: Ratings, reference: Floats) -> StudyRatings:
-    """Return a study of (N, R) first ratings and a reference, without repeats and gold items."""
+    """Return a study of (N, R) first ratings and an (N,) reference measure, without repeats and attention checks."""
     items, raters = (tuple(map(str, range(number))) for number in first.shape)
     none: Ratings = np.full(first.shape, MISSING, np.int8)
     seconds, gold = np.full(first.shape, np.nan), np.full(len(items), MISSING, np.int8)

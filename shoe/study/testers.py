@@ -32,7 +32,7 @@ GUESSED = 1 / 4  # probability that a tester who guesses both queries solves a p
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Trials:
-    """Answers of R testers to the queries of N problems.
+    """Answers of R testers to the queries of N Bongard problems, each with a positive and a negative query.
 
     Attributes:
         groups, group: group names, and (N,) group index of each problem.
@@ -87,7 +87,7 @@ class Result(
         positive, negative: accuracy for positive queries and for negative queries.
         agreement: Krippendorff's nominal alpha of the sides chosen by testers.
         kept: number of problems solved by at least one tester.
-        dropped: number of problems that no tester solved, although as many testers answered as for any problem.
+        dropped: number of problems that no tester solved, and that the maximum number of testers answered.
         waiting: number of problems that no tester solved so far, and that fewer testers answered.
         guessed: expected fraction of problems kept if all testers guessed.
     """
@@ -132,7 +132,7 @@ class TestersReport(Document, frozen=True, kw_only=True):
 
 
 def is_trials(path: Path) -> bool:
-    """Return whether a file is a table of testers' answers: it has the columns problem, query and right."""
+    """Return whether a file is a table of testers' answers, with the columns problem, query and right (0 or 1)."""
     header = read_bytes(path).split(b"\n", 1)[0].decode("utf-8-sig", "replace")
     return {"problem", "query", "right"} <= {name.strip('" \r') for name in re.split("[,;\t]", header)}
 
@@ -147,7 +147,7 @@ def read_trials(path: Path) -> Trials:
 
 
 def trials_of(rows: Sequence[Sequence[object]], path: Path) -> Trials:
-    """Parse the rows of a table as :func:`read_trials` does, header first. ``path`` is the file named in errors."""
+    """Parse the rows of a table of testers' answers, header first. ``path`` is the file named in errors."""
     header = [str(name) for name in rows[0]]
     columns = {name: header.index(name) for name in COLUMNS if name in header}
     for name in COLUMNS:

@@ -36,7 +36,7 @@ class LocalRater(RaterConfig, frozen=True, kw_only=True):
     batch_size: Annotated[int, setting("number of sequences per batch", key=False, ge=1, le=1_000_000)] = 16
 
     def identity(self) -> dict[str, str]:
-        """Return {"files": fingerprint of the files} if the model is a folder, or {} for a model on the hub."""
+        """Return {"files": fingerprint of the files} if the model is a folder; {} if it is on the Hugging Face Hub."""
         return files_of(self.model)
 
 
@@ -48,7 +48,7 @@ class Model(LocalModel):
     """Model of a rater on this machine, with its tokenizer."""
 
     def __init__(self, config: LocalRater, kind: str, **more: str) -> None:
-        """Load a model and its tokenizer; ``kind`` and ``more`` are as for :meth:`LocalModel.load`."""
+        """Load the tokenizer, and the model as transformers class ``kind``; ``more`` are further arguments for both."""
         rater = f"rater {quote(config.name)}"
         super().__init__(config, f"{rater}: model {quote(config.model)}", "local", owner=rater)
         self.tokenizer = self.load("AutoTokenizer", **more)
@@ -69,9 +69,9 @@ def check(config: RaterConfig, thresholds: Sequence[float] = ()) -> None:
 def batches(items: Iterable[tuple[Item, Sequence[int]]], size: int) -> Iterator[tuple[int, list[tuple[Item, Any]]]]:
     """Yield batches of token sequences that :func:`padded` pads to the same length.
 
-    ``items`` are (item, tokens) pairs. Yield (padded length, items of the batch): ``size`` items, or fewer in the last
-    batch of a length. A model's result for a sequence does not depend on the other sequences of its batch,
-    because the shape of the padded batch depends only on the length of the sequence.
+    ``items`` are pairs of any object (item) and its token sequence. Yield (padded length, items of the batch): ``size``
+    items, or fewer in the last batch of a length. A model's result for a sequence does not depend on the other
+    sequences of its batch, because the shape of the padded batch depends only on the length of the sequence.
     """
     waiting: defaultdict[int, list[tuple[Item, Any]]] = defaultdict(list)
     for item, tokens in items:

@@ -44,7 +44,7 @@ class OpenAI(RaterConfig, frozen=True, kw_only=True):
 
     @property
     def place(self) -> Endpoint:
-        """Address of the endpoint, and names of the variables with its API key; OptionError if the URL is invalid."""
+        """URL of the endpoint, and environment variables with API key and headers; OptionError for an invalid URL."""
         return address(f"rater {quote(self.name)}", self.base_url, self.api_key_env, self.headers)
 
     def backend(self, prompts: Prompts) -> Backend:

@@ -62,7 +62,7 @@ def measures_of(truth: GroundTruth, protocols: Sequence[str], similarity: str, v
             selected protocol with such options. ``protocol=NAME`` sets another protocol, ``similarity=NAME`` a map.
 
     Raises:
-        OptionError: for an unknown name or value, or a protocol by person, which does not score triplets.
+        OptionError: for an unknown name or value, or a protocol that scores the actions of persons instead of triplets.
     """
     of, labels = truth.benchmark, truth.image_labels is not None
     every, usual = [*of.protocols, "shoe"], [name for name in of.usual_protocols if name not in of.role_protocols]
@@ -131,7 +131,7 @@ class ModelScoresCollector:
     """Collector of models' scores, one model at a time, which keeps only judged predictions and metrics in memory."""
 
     def __init__(self, judgements: Judgements, measures: Sequence[Measure], images: Sequence[str]) -> None:
-        """Prepare for models with ground truth on ``images``; raise InputError for a judged image not among them."""
+        """Create a collector; ``images`` are those of the ground truth. Raise InputError for another judged image."""
         self.judgements, self.measures = judgements, measures
         self._image = judgements.images(images)
         self._weights = drawn_images(len(images), range(RESAMPLES), 0)
@@ -142,7 +142,8 @@ class ModelScoresCollector:
     def add(self, model: str, task: Task, notes: ReadNotes | None = None) -> None:
         """Score a model's predictions by all measures.
 
-        Raise InputError as :meth:`Judgements.rows_of` does, and OptionError if a protocol cannot score the predictions.
+        Raise InputError if a rated prediction of the model is not exactly one prediction of ``task``, and OptionError
+        if a protocol cannot score the predictions.
         """
         rows = self.judgements.rows_of(model, task)
         found = [score_predictions(measure, task, notes, self._weights) for measure in self.measures]

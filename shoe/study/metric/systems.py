@@ -30,7 +30,7 @@ class Difference(Document, frozen=True, kw_only=True):
     Attributes:
         figure: name of the statistic.
         first, second: names of the measures.
-        p: p-value of a test that the difference is 0; None if it does not vary.
+        p: p-value of a test that the difference is 0; None if the bootstrap or jackknife values do not vary.
         adjusted: p-value after Holm's correction over all pairs of measures.
         significant: whether the adjusted p-value is below 0.05.
     """
@@ -53,10 +53,10 @@ class Nearest(Document, frozen=True):
 
 
 class Level(Document, frozen=True):
-    """Agreement of measures with people in ranking units: predictions, models on one image, or models.
+    """Agreement of measures with people in one kind of ranking: of predictions, of models on one image, or of models.
 
     Attributes:
-        number: number of ranked units.
+        number: number of ranked predictions or models.
         figures: statistics by measure, then by name.
         differences: differences between every two measures.
         nearest: measure nearest to people by each statistic that is defined for any measure.
@@ -69,7 +69,7 @@ class Level(Document, frozen=True):
 
     @classmethod
     def from_rankings(cls, number: int, rows: Mapping[str, Mapping[str, Ranking]]) -> Self:
-        """Return a level of ``number`` ranked units, with the differences between every two measures.
+        """Return the agreement on ``number`` ranked predictions or models, with the differences of every two measures.
 
         ``rows`` are statistics by measure, then by name of the statistic ("accuracy").
         """
@@ -120,9 +120,8 @@ class MeasureComparison(Document, frozen=True):
         images, raters, ratings, holes: number of images, raters, ratings and missing ratings.
         people: mean correlation of a rater with the mean of the other raters, over the judged predictions.
         models: score of each judged model by people: mean over images of the mean rating of its predictions.
-        measures: signature of each measure.
         scores: score of each model, by measure and metric, then by model.
-        levels: results of the levels "prediction", "image" and, with two or more models, "model".
+        levels: agreement on the rankings "prediction", "image" (models on one image) and, with several models, "model".
         opposite: by measure and metric, pairs of models that people and the metric rank in opposite order; the model
             that people prefer comes first.
     """
@@ -167,12 +166,13 @@ class Scores:
 
 
 def scores_of(judged: Judged, models: int, weights: Counts) -> tuple[Scores, Scores, list[Scores]]:
-    """Return scores of models: by people, by people with draws that also vary the raters, and by each of K measures.
+    """Return scores of models by people, by people (varying raters too), and by each of K measures.
 
-    The score of a model is the mean over images of its mean rating (or credit) on the judged predictions of the image.
-    The variation of raters is estimated by a jackknife over groups of raters; with a single rater, or a model that one
-    group judged alone, it is left out, and the first two results are equal. ``models`` is the number of models;
-    ``weights`` (images, B) is how often each judged image is in each bootstrap sample.
+    The bootstrap samples of the second result vary both images and raters, all others only images. The score of a model
+    is the mean over images of its mean rating (or credit) on the judged predictions of the image. The variation of
+    raters is estimated by a jackknife over groups of raters; with a single rater, or a model that one group judged
+    alone, it is left out, and the first two results are equal. ``models`` is the number of models; ``weights`` (images,
+    B) is how often each judged image is in each bootstrap sample.
     """
 
     def table(chosen: Mask) -> Floats:
@@ -209,7 +209,7 @@ class ScoreDifferences:
     """Score differences of the C pairs of models: ``whole`` (C,), and ``drawn`` (B, C) in bootstrap samples."""
 
     def __init__(self, scores: Scores, spread: Scores | None = None) -> None:
-        """Compute differences; if ``scores`` also vary raters, ``spread`` are the scores with draws of images only."""
+        """Compute differences; the draws in ``spread`` (default: ``scores``) give the standard error of confidences."""
         self.whole, self.drawn = differences(scores.values, _SAME), differences(scores.drawn, _SAME)
         self.error = np.nanstd(differences((spread or scores).drawn, 0), axis=0)
 
@@ -236,7 +236,7 @@ def accuracy(x: Floats, y: Floats) -> Floats:
 def soft_accuracy(a: ScoreDifferences, b: ScoreDifferences, x: Floats, y: Floats) -> Floats:
     """Return soft pairwise accuracy (Thompson et al. 2024): 1 - mean absolute difference of two confidences.
 
-    These are ``a.confidence(x)`` and ``b.confidence(y)`` of each pair of models. NaN if accuracy(x, y) is NaN.
+    The confidences are ``a.confidence(x)`` and ``b.confidence(y)`` per pair of models. NaN if x or y is all 0.
     """
     return np.where(np.isnan(accuracy(x, y)), np.nan, 1 - np.abs(a.confidence(x) - b.confidence(y)).mean(axis=-1))
 

@@ -23,7 +23,7 @@ CORRELATIONS: dict[str, Correlation] = {"spearman": spearman, "pearson": pearson
 
 
 class UnitPairs(NamedTuple):
-    """P pairs of :class:`Units` on the same image: (P,) indices of the first unit, the second unit and the image."""
+    """P pairs of predictions, or of models, on the same image: (P,) indices of the first, the second and the image."""
 
     first: Indices
     second: Indices
@@ -31,7 +31,7 @@ class UnitPairs(NamedTuple):
 
 
 def pairs_within(image: Indices) -> UnitPairs:
-    """Return all pairs of units with the same ``image`` (n,); of more than 50 units of an image, 50 are drawn."""
+    """Return the pairs of units (predictions or models) with equal ``image`` (n,), of 50 units per image at most."""
     place = index_in_group(np.bincount(image))
     order = np.lexsort((random_numbers(11 << 28, image.shape), image))[place < MOST_PAIRED]
     place = place[place < MOST_PAIRED]
@@ -142,11 +142,11 @@ class Judged:
     ratings: Ratings
 
     def predictions(self, raters: Mask) -> Units:
-        """Return the predictions as units, with mean ratings by the ``raters`` in an (R,) mask."""
+        """Return one unit per prediction, with its mean rating by the ``raters`` in an (R,) mask."""
         return Units(self.image, mean_ratings(self.ratings[:, raters])[self.item], self.credit)
 
     def cells(self, raters: Mask) -> tuple[Units, Indices]:
-        """Return one unit per (model, image), and its model; values are means over predictions rated by ``raters``."""
+        """Return one unit per model and image (mean over its predictions rated by ``raters``), and the unit's model."""
         of, images = self.predictions(raters), int(self.image.max(initial=-1)) + 1
         key, cell = np.unique(self.model * images + self.image, return_inverse=True)
         known = ~np.isnan(of.people)
