@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 _LEDGER = "shoe-ledger"
 _PARTS = "verb,object"
+_INTERRUPTED = "interrupted: all answers are saved; run the same command to resume"
 _PRICE = "price = {input = 2.5, output = 10} in raters.toml"
 
 
@@ -105,7 +106,8 @@ def build(
     if not (shard or dry_run):
         built_map.check_place(out, built_map.WHOLE_MARK if whole else built_map.MARK)
     ledger = ledger or out.absolute().parent / _LEDGER
-    session = _open_raters(raters, prompts, ledger, shard, again, open_cache(cache, say, create=not dry_run))
+    store = open_cache(cache, say, create=not dry_run)
+    session = _open_raters(raters, prompts, ledger, shard, again, store, dry_run=dry_run)
     part = session.shard
     tables = [read_predictions(path, dataset=dataset) for path in predictions or []]
     planned = None
@@ -152,7 +154,7 @@ def build(
             each.cluster = cluster
         outcome = rate(session, plans, budget, progress)
     if budget.reason == "interrupted":
-        say("interrupted: all answers are saved, no map was written; run the same command to resume")
+        say(_INTERRUPTED)
         raise KeyboardInterrupt
     if part:
         put_json(MapBuilt.from_outcome(session, outcome, budget, rules), json)
@@ -176,16 +178,18 @@ def build(
 
 
 def _open_raters(
-    raters: Path, prompts: Path | None, ledger: Path, shard: str | None, again: list[str], store: AnswerStore | None
-) -> Raters:
+    raters: Path, prompts: Path | None, ledger: Path, shard: str | None, again: list[str], store: AnswerStore | None,
+    *, dry_run: bool,
+) -> Raters:  # fmt: skip
     """Return the sessions of the raters in raters.toml, after a merge of the ledgers of other runs.
 
-    ``ledger`` is the folder of the ledgers, ``store`` the user's cache; the others are options. Raise OptionError if
-    both ``--shard`` and ``--ask-again`` are given.
+    ``ledger`` is the folder of the ledgers, ``store`` the user's cache; the others are options. A dry run reads the
+    ledgers of other runs without merging them. Raise OptionError if both ``--shard`` and ``--ask-again`` are given.
     """
     from shoe.engines.base import Shard
     from shoe.llm.cache import AnswerCache
-    from shoe.llm.ledger_writer import merge
+    from shoe.llm.ledger import Ledger
+    from shoe.llm.ledger_writer import merge, parts_of
     from shoe.maps.prompts import Prompts
     from shoe.maps.raters_toml import read_raters
     from shoe.maps.session import Raters
@@ -200,13 +204,21 @@ def _open_raters(
     for each in session.sessions:
         each.cache = AnswerCache(store, each.ledger) if store and each.config.prompted else None
     ledgers = [each.ledger for each in session.sessions]
-    if merged := sum(merge(each.path, each.identity, each.parse, say) for each in ledgers):
+    for own in ledgers if dry_run else ():
+        for path in parts_of(own.path):
+            own.base = Ledger(path, own.identity, own.parse, own.base)
+            own.base.refresh()
+    if not dry_run and (merged := sum(merge(own.path, own.identity, own.parse, say) for own in ledgers)):
         say(f"merged {merged:,} lines from the ledgers of other runs")
     return session
 
 
 def _stored_answers(session: Raters, expected: Estimate) -> Iterator[str]:
-    """Yield a line per rater with cached answers, and per other address from which stored answers came."""
+    """Yield a line about unknown costs, per rater with cached answers, and per other address of stored answers."""
+    if unknown := [
+        each.config for each, rater in zip(session.sessions, expected.raters, strict=True) if rater.is_unknown
+    ]:
+        yield f"not included: {model_requests.unknown_cost(unknown, _PRICE)}"
     for each, rater in zip(session.sessions, expected.raters, strict=True):
         name, here = each.config.name, getattr(each.config, "base_url", "").partition("?")[0]
         if rater.cached:
@@ -320,7 +332,8 @@ def complete(
     again, asking = model_requests.parse_states(ask_again), model_requests.parse_engine(engine, gpus)
     begin = map_to_continue(start, folder)
     ledger = ledger or folder.absolute().parent / _LEDGER
-    session = _open_raters(raters, None, ledger, shard, again, open_cache(cache, say, create=not dry_run))
+    store = open_cache(cache, say, create=not dry_run)
+    session = _open_raters(raters, None, ledger, shard, again, store, dry_run=dry_run)
     part = session.shard
     if not dry_run:
         model_requests.approve_spending(
@@ -350,7 +363,7 @@ def complete(
     def rated(wanted: Mapping[Part, Sequence[Pair]]) -> Mapping[Part, RatedPairs]:
         found = rate_pairs(session, wanted, limit, progress)
         if limit.reason == "interrupted":  # an incomplete round cannot choose the pairs of the next round
-            progress.say("interrupted: all answers are saved; run the same command to resume")
+            progress.say(_INTERRUPTED)
             raise KeyboardInterrupt
         return found
 
@@ -363,6 +376,7 @@ def complete(
         if part:
             outcome = rate(session, first, limit, progress, sample=0)
             if limit.reason == "interrupted":
+                progress.say(_INTERRUPTED)
                 raise KeyboardInterrupt
             _end_part(part, outcome, limit)
             return
