@@ -60,11 +60,8 @@ def _field(value: Any, kind: type[_T], *path: str) -> _T:
 
 
 def _id(place: Endpoint, response: Any) -> str:
-    return _checked(place, _field(response, str, "id"))
-
-
-def _checked(place: Endpoint, name: str) -> str:
-    """Return the ID from a response; raise Transient if it is empty or contains a secret."""
+    """Return the ID in a response; raise Transient if the response has no ID or the ID contains a secret."""
+    name = response if isinstance(response, str) else _field(response, str, "id")
     if not name or name != place.shown(name):
         raise errors.Transient(*_ODD)
     return name
@@ -97,7 +94,7 @@ class BatchApi:
 
         def send() -> str:
             if self._google:
-                return _checked(self._place, google_files.upload(self._client, self._google, name, path))
+                return _id(self._place, google_files.upload(self._client, self._google, name, path))
             with path.open("rb") as stream:
                 return _id(self._place, self._client.files.create(file=(name, stream), purpose="batch"))
 

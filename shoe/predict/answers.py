@@ -176,8 +176,7 @@ class Answers:
         self._identity = config.identity()
         for _, identity in ledgers_of([base or path, path], self._identity):  # of an earlier version, with an address
             self._identity = identity
-        whole = Ledger(base, self._identity, parsed) if base else None
-        self._ledger = Ledger(path, self._identity, parsed, whole)
+        self._ledger = Ledger(path, self._identity, parsed, Ledger(base, self._identity, parsed) if base else None)
         self._cache = AnswerCache(store, self._ledger) if store and config.asks else None
 
     @cached_property
