@@ -61,7 +61,7 @@ def _field(value: Any, kind: type[_T], *path: str) -> _T:
 
 def _id(place: Endpoint, response: Any) -> str:
     """Return the ID in a response; raise Transient if the response has no ID or the ID contains a secret."""
-    name = response if isinstance(response, str) else _field(response, str, "id")
+    name = _field(response, str, "id")
     if not name or name != place.shown(name):
         raise errors.Transient(*_ODD)
     return name
@@ -94,7 +94,8 @@ class BatchApi:
 
         def send() -> str:
             if self._google:
-                return _id(self._place, google_files.upload(self._client, self._google, name, path))
+                file = google_files.upload(self._client, self._google, name, path)
+                return _id(self._place, self._openai.types.FileObject.construct(id=file))
             with path.open("rb") as stream:
                 return _id(self._place, self._client.files.create(file=(name, stream), purpose="batch"))
 
