@@ -126,14 +126,13 @@ def approve_spending(
     configs = list(configs)
     unpriced = [config for config in configs if config.price is None]
     if unpriced and max_cost is not None:
-        say(f"--max-cost does not limit {_names(unpriced)}: no price is set ({example})")
+        say(f"--max-cost does not limit {unknown_cost(unpriced, example)}")
     charged = [config for config in unpriced if (place := getattr(config, "place", None)) and place.may_charge]
     is_open = max_cost is None and any(config.price and not config.price.is_free for config in configs)
     known = about() if is_open and not yes else ""
     if yes or not (charged or known):
         return
-    unknown = [f"the unknown cost of {_names(charged)}, which has no price ({example})"] if charged else []
-    cost = " plus ".join([*([known] if known else []), *unknown])
+    cost = " plus ".join([*([known] if known else []), *([unknown_cost(charged, example)] if charged else [])])
     if sys.stdin is None or not sys.stdin.isatty():
         raise OptionError(f"this run will cost {cost}: add --yes to accept, or --dry-run for details")
     detail()
@@ -153,5 +152,7 @@ def end_at_budget(budget: Budget) -> None:
         raise typer.Exit(BUDGET_REACHED)
 
 
-def _names(configs: Iterable[Any]) -> str:
-    return ", ".join(getattr(config, "name", config.model) for config in configs)
+def unknown_cost(configs: Iterable[Any], example: str) -> str:
+    """Return the cost of models without a price as text, for all messages; arguments as in `approve_spending`."""
+    names = ", ".join(getattr(config, "name", config.model) for config in configs)
+    return f"the unknown cost of {names}, which has no price ({example})"

@@ -258,9 +258,9 @@ def predict(
 
 
 def _print_plan(plan: RunSize, config: BackendConfig) -> None:
-    price = ""
-    if config.asks:
-        price = ", cost unknown: no price is set" if plan.cost is None else f", cost at most {plan.cost:,.4g}"
+    price = f", cost at most {plan.cost:,.4g}" if plan.cost is not None else ""
+    if config.asks and plan.cost is None:
+        price = f", and {model_requests.unknown_cost([config], _PRICE)}"
     cached = f", {plan.cached:,} of them in the cache" if plan.cached else ""
     questions = f"{pluralize(plan.total, 'question')}, {plan.known:,} already answered{cached}"
     tokens = f"{plan.text_tokens:,} input tokens and {plan.answer_tokens:,} output tokens"

@@ -10,11 +10,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import monotonic, sleep
 from typing import Any, NamedTuple, TypeVar
+from urllib.parse import quote
 
 import msgspec
 
 from shoe.core.errors import InputError, ShoeError
-from shoe.llm import errors
+from shoe.llm import errors, google_files
 from shoe.llm.batch_state import OpenBatch, Supply, attempts_in, batches_in, result_of
 from shoe.llm.endpoint import Endpoint
 from shoe.llm.limits import Limits
@@ -29,6 +30,7 @@ _LOOKS = 30
 _MAYBE_BEGUN = (408, 409)
 """HTTP statuses below 500 after which a batch may still have been started."""
 _T = TypeVar("_T")
+_NO_BATCHES = """the endpoint has no OpenAI-compatible batches (if base_url is right, set kind = "openai")"""
 _ODD = "odd", "not a response of the Batch API (is base_url right?)"
 
 
@@ -76,7 +78,7 @@ class BatchApi:
         self, place: Endpoint, model: str, limits: Limits, sleep: Callable[[float], None], stopped: Callable[[], bool]
     ) -> None:
         self._place, self._model, self._limits, self._sleep, self._stopped = place, model, limits, sleep, stopped
-        self._client, self._openai = client(place, limits.timeout), sdk()
+        self._client, self._openai, self._google = client(place, limits.timeout), sdk(), place.google_files
         self._answered: float | None = None
         self._denied = 0
         self._temporary = TemporaryDirectory(prefix="shoe-")
@@ -91,6 +93,9 @@ class BatchApi:
         """Upload the file at ``path``, with one request per line, as ``name``; return its ID at the endpoint."""
 
         def send() -> str:
+            if self._google:
+                file = google_files.upload(self._client, self._google, name, path)
+                return _id(self._place, self._openai.types.FileObject.construct(id=file))
             with path.open("rb") as stream:
                 return _id(self._place, self._client.files.create(file=(name, stream), purpose="batch"))
 
@@ -169,7 +174,8 @@ class BatchApi:
         def retrieve() -> BatchState | None:
             nonlocal unknown
             try:
-                response = self._client.batches.retrieve(batch)
+                # Not by batches.retrieve, which would encode the slash in Google's IDs ("batches/abc").
+                response = self._client.get(f"/batches/{quote(batch)}", cast_to=self._openai.types.Batch)
             except self._openai.NotFoundError:
                 unknown += 1
                 if unknown == errors.DENIED_IN_A_ROW:
@@ -196,6 +202,9 @@ class BatchApi:
 
         def download() -> None:
             try:
+                if self._google:
+                    path.write_bytes(google_files.download(self._client, self._google, file))
+                    return
                 with self._client.files.with_streaming_response.content(file) as response:
                     response.stream_to_file(path)
             except self._openai.NotFoundError:
@@ -235,6 +244,8 @@ class BatchApi:
             failed = errors.http_error(
                 self._place, self._model, response.status_code, response.headers, response.read()
             )
+            if response.status_code in (404, 405) and self._answered is None:
+                failed = ShoeError(f"{self._place}: HTTP {response.status_code}: {_NO_BATCHES}")
             self._denied += isinstance(failed, errors.HopelessError)
             if isinstance(failed, errors.HopelessError) and self._answered and self._denied < errors.DENIED_IN_A_ROW:
                 failed = errors.Transient(failed.kind, str(failed))

@@ -80,7 +80,7 @@ def _escaped(char: str) -> str:
 OFFICIAL = "https://api.openai.com/v1"
 OFFICIAL_KEY = "OPENAI_API_KEY"
 _LONGEST_MESSAGE = 300
-OWN_HEADERS = tuple(b"accept connection content- host idempotency- transfer- user-agent x-stainless-".split())
+OWN_HEADERS = tuple(b"accept connection content- host idempotency- transfer- user-agent x-goog-up x-stainless-".split())
 """Beginnings of the names, in lower case, of headers that shoe sets itself."""
 _HEADER = re.compile(r"[A-Za-z0-9_-]{1,100}")
 VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]{0,99}")
@@ -121,6 +121,12 @@ class Endpoint:
     def may_charge(self) -> bool:
         """Whether requests may cost money: they need a key or secret header, and the endpoint is on another machine."""
         return bool(self.variables) and urlsplit(self.base_url).hostname not in ("localhost", "127.0.0.1", "::1")
+
+    @property
+    def google_files(self) -> str:
+        """URL of Google's server if the endpoint is Google's, which has no OpenAI-compatible files; "" otherwise."""
+        url = self.base_url.partition("?")[0]
+        return url.removesuffix("/v1beta/openai") if url.endswith("/v1beta/openai") else ""
 
     def open(self) -> Self:
         """Return a copy with key and headers from the environment; raise OptionError for a missing or invalid value."""

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, BinaryIO, Literal
+from typing import Any, BinaryIO, Literal, Self
 from zlib import crc32
 
 import msgspec
@@ -162,15 +162,15 @@ class Ledger:
     Attributes:
         path: path of the file, which need not exist.
         identity: JSON with ``model`` and all other settings that the answers depend on.
-        base: path of another ledger, which is read once and counts as the beginning of this ledger; None for no other.
-            The ledger of a shard has the ledger of the whole run as its base.
+        base: another ledger, which is read once and counts as the beginning of this ledger; None for no other. The
+            ledger of a shard has the ledger of the whole run as its base; in a dry run, bases are ledgers of shards.
         events: all events read so far, oldest first.
     """
 
     path: Path
     identity: Mapping[str, Any]
     parse: Parse
-    base: Path | None = None
+    base: Self | None = None
     events: list[Any] = field(default_factory=list, init=False)
     _index: Index = field(default_factory=Index, init=False)
     _cached: bytearray = field(default_factory=bytearray, init=False)
@@ -226,10 +226,10 @@ class Ledger:
         if self.base is None:
             self._index, self._cached, self.events = Index(), bytearray(), []
         elif self._file is None:
-            base = Ledger(self.base, self.identity, self.parse)
+            base = self.base
             base.refresh()
             self._index, self._cached, self.events = base._index, base._cached, base.events
-            self._undecided_before = base._undecided
+            self._undecided_before = base._undecided | base._undecided_before
         self._offset, self._file = 0, file
 
     def _read(self, stream: BinaryIO, size: int) -> None:
@@ -289,7 +289,7 @@ class Ledger:
             line_keys, line_states = self.parsed(entry)
             if min(line_states) < 0:
                 if line in self._undecided_before:
-                    return None  # the base has the same line: it counts as one answer, not as two
+                    return None  # a base has the same line: it counts as one answer, not as two
                 self._undecided.add(line)
             if "origin" in entry:
                 self._cached += line_keys

@@ -95,7 +95,7 @@ class Progress:
             f"{tally.done:,}/{tally.total:,} {self._unit}",
             f"{task.speed or 0:,.1f}/s" if (task.elapsed or 0) >= _SECONDS_OF_A_RATE else "-/s",
             f"ETA {timedelta(seconds=left) if left else '-'}",
-            f"{tally.cost:,.4g} {self._currency}" if tally.cost else "free",
+            "unknown cost" if tally.is_unpriced else f"{tally.cost:,.4g} {self._currency}" if tally.cost else "free",
             f"{tally.retries:,} retries",
             f"{tally.failures.total():,} failures",
         ]
@@ -148,6 +148,7 @@ class Tally:
         failures: number of attempts without an answer, by kind of failure.
         input_tokens, output_tokens, cost: sums over all attempts; estimated for answers that report no tokens.
         waiting: whether the model waits for another process to end.
+        is_unpriced: whether the model is at an endpoint, and has no price.
     """
 
     name: str
@@ -162,6 +163,7 @@ class Tally:
     output_tokens: int = 0
     cost: float = 0.0
     waiting: bool = False
+    is_unpriced: bool = False
 
 
 @dataclass(frozen=True, slots=True)

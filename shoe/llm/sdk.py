@@ -149,7 +149,7 @@ def _bounds(timeout: float) -> Callable[[Any], None]:
 
     class Bounded(httpx2.SyncByteStream, httpx2.AsyncByteStream):
         def __init__(self, response: Any) -> None:
-            is_file = response.is_success and response.request.url.path.endswith("/content")
+            is_file = response.is_success and response.request.url.path.endswith(("/content", ":download"))
             self._stream = response.stream
             self._left = self._most = LONGEST_FILE if is_file else LONGEST_BODY
             self._end = monotonic() + (_LONGEST_DOWNLOAD if is_file else timeout)
@@ -188,7 +188,9 @@ def _set_headers(place: Endpoint, request: Any) -> None:
     """Remove headers that the SDK sets from OPENAI_... variables, except for OpenAI's endpoint; add the endpoint's."""
     if place.base_url != OFFICIAL:
         headers = [(name, value) for name, value in request.headers.raw if name.lower().startswith(OWN_HEADERS)]
-        if place.key:
+        if place.key and place.google_files and "/openai/" not in request.url.path:
+            headers.append((b"X-Goog-Api-Key", place.key.encode()))
+        elif place.key:
             headers.append((b"Authorization", f"Bearer {place.key}".encode()))
         request.headers = type(request.headers)(headers)
     request.headers.update(place.headers)

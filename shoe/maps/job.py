@@ -102,7 +102,8 @@ def rate(
     for part, plan in plans.items():
         states = np.full((len(plan), columns), State.UNRATED, np.int8)
         parts[part] = Rated(plan, states, np.zeros(states.shape, bool), np.zeros(columns, np.int64))
-    outcome = Outcome(parts, [Tally(session.config.name) for session in raters.sessions])
+    configs = [session.config for session in raters.sessions]
+    outcome = Outcome(parts, [Tally(c.name, is_unpriced=c.chats and c.price is None) for c in configs])
     if any(len(plan) for plan in plans.values()):
         _Run(raters, outcome, budget, display).work(raters.file.ensemble.sample if sample is None else sample)
     budget.cached += sum(int(rated.cached.sum()) for rated in parts.values())

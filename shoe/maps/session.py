@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import accumulate, groupby
 from pathlib import Path
@@ -115,8 +115,9 @@ class RaterSession:
         if others and not whole.exists():  # of an earlier version of shoe, with the address in its header
             whole, identity = others[0]
         self._earlier = [Ledger(path, other, partial(_parsed, backend)) for path, other in others if path != whole]
-        own, base = (folder / shard.folder / whole.name, whole) if shard else (whole, None)
-        self.ledger = Ledger(own, identity, partial(_parsed, backend), base=base)
+        self.ledger = Ledger(whole, identity, partial(_parsed, backend))
+        if shard:
+            self.ledger = replace(self.ledger, path=folder / shard.folder / whole.name, base=self.ledger)
 
     def ask_again(self, states: Sequence[str], say: Callable[[str], None]) -> None:
         """Discard stored answers without a rating, so that their questions are sent again.

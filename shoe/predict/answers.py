@@ -176,7 +176,7 @@ class Answers:
         self._identity = config.identity()
         for _, identity in ledgers_of([base or path, path], self._identity):  # of an earlier version, with an address
             self._identity = identity
-        self._ledger = Ledger(path, self._identity, parsed, base)
+        self._ledger = Ledger(path, self._identity, parsed, Ledger(base, self._identity, parsed) if base else None)
         self._cache = AnswerCache(store, self._ledger) if store and config.asks else None
 
     @cached_property
@@ -287,7 +287,8 @@ class Answers:
         self, questions: Questions, budget: Budget, display: Progress, *, probabilities: bool
     ) -> Counter[str]:
         """Send questions as :meth:`ask` does, with a progress display. Ctrl-C ends the run like a used-up budget."""
-        tally, done, counts, errors = Tally("answers"), Event(), Counter[str](), list[BaseException]()
+        tally = Tally("answers", is_unpriced=self._config.asks and self._config.price is None)
+        done, counts, errors = Event(), Counter[str](), list[BaseException]()
         more: dict[str, Any] = {"tally": tally, "say": display.say, "probabilities": probabilities}
 
         def work() -> None:

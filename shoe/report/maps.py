@@ -330,7 +330,7 @@ def print_outcome(raters: Raters, outcome: Outcome, to: Console) -> None:
         for tally in outcome.tallies:
             counts = (tally.done, tally.cached, tally.requests, tally.retries, tally.failures.total())
             numbers = map(count, (*counts, tally.input_tokens, tally.output_tokens))
-            made.add_row(words(tally.name), *numbers, f"{tally.cost:,.4f}")
+            made.add_row(words(tally.name), *numbers, "unknown" if tally.is_unpriced else f"{tally.cost:,.4f}")
         to.print(made)
     for line in failure_lines(outcome):
         print_line(to, line)

@@ -229,7 +229,9 @@ def test_the_official_endpoint_without_a_price_is_not_taken_for_free(tmp_path: P
     assert "cost" not in found
     assert "cost" not in found["raters"][0]
     assert found["raters"][0]["requests"]["low"] > 0
-    assert run(tmp_path, "--dry-run").stdout.count("unknown") == 1
+    shown = run(tmp_path, "--dry-run")
+    assert shown.stdout.count("unknown") == 1
+    assert shown.stderr.count("the unknown cost of a, which has no price (price = ") == 1
     (tmp_path / "raters.toml").write_text('[[rater]]\nname = "a"\nkind = "openai"\nmodel = "m"\nprice = {}\n')
     free = cli.as_json("map", "build", *arguments(tmp_path, "--dry-run"))["estimate"]
     assert free["cost"]["high"] == 0
@@ -403,3 +405,21 @@ def test_a_damaged_ledger_is_one_line(tmp_path: Path) -> None:
     assert done.returncode == 2
     assert f"{path}: line 6: found" in done.stderr
     assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_dry_run_counts_the_answers_of_other_runs_and_merges_nothing(tmp_path: Path) -> None:
+    def tree() -> dict[Path, bytes]:
+        return {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+
+    raters_file(tmp_path, count=1)
+    for shard in ("1/2", "2/2"):
+        assert run(tmp_path, "--shard", shard).returncode == 0
+    before = tree()
+    done = run(tmp_path, "--dry-run", "--json", "-")
+    assert done.returncode == 0, done.stderr
+    assert "merged" not in done.stderr
+    assert tree() == before
+    rater = orjson.loads(done.stdout)["estimate"]["raters"][0]
+    assert run(tmp_path, "--max-requests", "0").returncode in (0, 3)
+    assert rater == orjson.loads(run(tmp_path, "--dry-run", "--json", "-").stdout)["estimate"]["raters"][0]
+    assert rater["answered"] > 0

@@ -1,8 +1,13 @@
 """``shoe map complete`` as a user runs it: rounds, what it saves, budgets, refusals, and what it does not touch."""
 
+import os
+import signal
+import subprocess
+import sys
 from collections import Counter
 from contextlib import suppress
 from pathlib import Path
+from time import sleep
 from typing import Any
 
 import numpy as np
@@ -144,6 +149,42 @@ def test_what_ended_without_a_rating_is_asked_again_on_request_and_nothing_else(
         still = (still - void) | asked
         assert again["pairs"]["unanswered"] == len(still)
         assert again["pairs"]["rated"] == first["pairs"]["rated"]
+
+
+def test_a_part_that_is_interrupted_says_so_and_keeps_its_answers(folder: Path) -> None:
+    (folder / "raters.toml").write_text(f"{STAND_IN}delay = 0.05\n")
+    program = "from tests.maps.standin import know_this_kind; know_this_kind(); from shoe.cli import main; main()"
+    arguments = ["hico-det", "--for", "said.jsonl", "-g", str(TRUTH), "--raters", "raters.toml", "--yes"]
+    words = [sys.executable, "-c", program, "map", "complete", *arguments, "--out", "out", "--shard", "1/2"]
+    at = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    with subprocess.Popen(words, stderr=subprocess.PIPE, text=True, cwd=folder, env=at) as process:
+        while not (folder / "log").exists() and process.poll() is None:
+            sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130, errors
+    assert errors.splitlines()[-1] == "shoe: interrupted: all answers are saved; run the same command to resume"
+    assert list((folder / "shoe-ledger").rglob("*.jsonl"))
+
+
+def test_a_dry_run_merges_no_ledger_and_names_an_unknown_cost(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    know_this_kind(monkeypatch.setitem)
+    (folder / "raters.toml").write_text(STAND_IN.partition("price")[0])
+    with suppress(FileNotFoundError):  # a part has no result file
+        run(folder, yes=True, max_requests=20, json=None, shard="1/2")
+    before = {path: path.read_bytes() for path in (folder / "shoe-ledger").rglob("*.jsonl")}
+    assert run(folder, dry_run=True)["estimate"]["raters"][0]["answered"] > 0
+    assert {path: path.read_bytes() for path in (folder / "shoe-ledger").rglob("*.jsonl")} == before != {}
+    capsys.readouterr()
+    complete(
+        "hico-det", predictions=folder / "said.jsonl", ground_truth=TRUTH, raters=folder / "raters.toml",
+        out=folder / "out", dry_run=True,
+    )  # fmt: skip
+    shown, said = capsys.readouterr()
+    assert "unknown" in shown
+    assert "not included: the unknown cost of r1, which has no price (price = " in said
 
 
 def test_what_is_no_map_to_go_on_with_is_left_alone(folder: Path) -> None:

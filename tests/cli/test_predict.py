@@ -151,8 +151,9 @@ def test_a_dry_run_says_what_it_would_take(models: Path, folder: Path) -> None:
     unpriced = run(*words, "--out", "p.jsonl", "--max-cost", "5", folder=folder)
     assert unpriced.returncode == 2
     assert "vlm.price" in unpriced.stderr
-    told = json.loads(run(*words, "--out", "p.jsonl", "--dry-run", "--json", "-", folder=folder).stdout)
-    assert "cost" not in told["questions"]
+    done = run(*words, "--out", "p.jsonl", "--dry-run", "--json", "-", folder=folder)
+    assert "cost" not in json.loads(done.stdout)["questions"]
+    assert "the unknown cost of gpt-4.1, which has no price (--set vlm.price=" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from shoe.lexicon.expressions import Part
     from shoe.lexicon.resolve import ObjectWords
     from shoe.llm.budget import Budget
-    from shoe.llm.cache import AnswerStore
     from shoe.maps.estimate import Estimate
     from shoe.maps.growing_map import Pair
     from shoe.maps.job import Outcome
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
 
 _LEDGER = "shoe-ledger"
 _PARTS = "verb,object"
+_INTERRUPTED = "interrupted: all answers are saved; run the same command to resume"
 _PRICE = "price = {input = 2.5, output = 10} in raters.toml"
 
 
@@ -86,7 +86,6 @@ def build(
     from rich.console import Console
 
     from shoe.llm.budget import Budget
-    from shoe.llm.cache import open_cache
     from shoe.llm.recorder import Progress
     from shoe.maps import built_map
     from shoe.maps.built_map import MapBuilt, is_complete
@@ -95,7 +94,6 @@ def build(
     from shoe.maps.planning import plan_whole
     from shoe.predictions import read_predictions
     from shoe.report.maps import estimate_table, print_outcome, unanswered_questions
-    from shoe.report.terminal import console
     from shoe.similarity import SimilarityMap
 
     model_requests.treat_sigterm_as_interrupt()
@@ -105,7 +103,7 @@ def build(
     if not (shard or dry_run):
         built_map.check_place(out, built_map.WHOLE_MARK if whole else built_map.MARK)
     ledger = ledger or out.absolute().parent / _LEDGER
-    session = _open_raters(raters, prompts, ledger, shard, again, open_cache(cache, say, create=not dry_run))
+    session = _open_raters(raters, prompts, ledger, shard, again, cache, dry_run=dry_run)
     part = session.shard
     tables = [read_predictions(path, dataset=dataset) for path in predictions or []]
     planned = None
@@ -128,9 +126,7 @@ def build(
     if dry_run:
         expected = estimate(plans, session.file, session.prompts, progress=measured_progress(session, before))
         if not put_json(BuildEstimate(expected.rounded()), json):
-            console().print(estimate_table(expected))
-            for line in _stored_answers(session, expected):
-                say(line)
+            _print_estimate(session, expected)
             if planned:
                 say(planned.rule)
         return
@@ -152,7 +148,7 @@ def build(
             each.cluster = cluster
         outcome = rate(session, plans, budget, progress)
     if budget.reason == "interrupted":
-        say("interrupted: all answers are saved, no map was written; run the same command to resume")
+        say(_INTERRUPTED)
         raise KeyboardInterrupt
     if part:
         put_json(MapBuilt.from_outcome(session, outcome, budget, rules), json)
@@ -176,21 +172,23 @@ def build(
 
 
 def _open_raters(
-    raters: Path, prompts: Path | None, ledger: Path, shard: str | None, again: list[str], store: AnswerStore | None
-) -> Raters:
+    raters: Path, prompts: Path | None, ledger: Path, shard: str | None, again: list[str], cache: str | None,
+    *, dry_run: bool,
+) -> Raters:  # fmt: skip
     """Return the sessions of the raters in raters.toml, after a merge of the ledgers of other runs.
 
-    ``ledger`` is the folder of the ledgers, ``store`` the user's cache; the others are options. Raise OptionError if
-    both ``--shard`` and ``--ask-again`` are given.
+    ``ledger`` is the folder of the ledgers; the others are options. A dry run reads the ledgers of other runs without
+    merging them. Raise OptionError if both ``--shard`` and ``--ask-again`` are given.
     """
     from shoe.engines.base import Shard
-    from shoe.llm.cache import AnswerCache
-    from shoe.llm.ledger_writer import merge
+    from shoe.llm.cache import AnswerCache, open_cache
+    from shoe.llm.ledger import Ledger
+    from shoe.llm.ledger_writer import merge, parts_of
     from shoe.maps.prompts import Prompts
     from shoe.maps.raters_toml import read_raters
     from shoe.maps.session import Raters
 
-    part = None if shard is None else Shard.parse(shard)
+    store, part = open_cache(cache, say, create=not dry_run), None if shard is None else Shard.parse(shard)
     if part and again:
         raise OptionError(
             "--shard and --ask-again are mutually exclusive: "
@@ -200,20 +198,32 @@ def _open_raters(
     for each in session.sessions:
         each.cache = AnswerCache(store, each.ledger) if store and each.config.prompted else None
     ledgers = [each.ledger for each in session.sessions]
-    if merged := sum(merge(each.path, each.identity, each.parse, say) for each in ledgers):
+    for own in ledgers if dry_run else ():
+        for path in parts_of(own.path):
+            own.base = Ledger(path, own.identity, own.parse, own.base)
+            own.base.refresh()
+    if not dry_run and (merged := sum(merge(own.path, own.identity, own.parse, say) for own in ledgers)):
         say(f"merged {merged:,} lines from the ledgers of other runs")
     return session
 
 
-def _stored_answers(session: Raters, expected: Estimate) -> Iterator[str]:
-    """Yield a line per rater with cached answers, and per other address from which stored answers came."""
+def _print_estimate(session: Raters, expected: Estimate) -> None:
+    """Print an estimate, and lines about unknown costs, cached answers, and stored answers from other addresses."""
+    from shoe.report.maps import estimate_table
+    from shoe.report.terminal import console
+
+    console().print(estimate_table(expected))
+    if unknown := [
+        each.config for each, rater in zip(session.sessions, expected.raters, strict=True) if rater.is_unknown
+    ]:
+        say(f"not included: {model_requests.unknown_cost(unknown, _PRICE)}")
     for each, rater in zip(session.sessions, expected.raters, strict=True):
         name, here = each.config.name, getattr(each.config, "base_url", "").partition("?")[0]
         if rater.cached:
-            yield f"{name}: {rater.cached:,} of the answers are in the cache, and cost nothing"
+            say(f"{name}: {rater.cached:,} of the answers are in the cache, and cost nothing")
         for address, count in each.addresses().items() if each.config.chats else ():
             if address.rstrip("/") != here.rstrip("/"):
-                yield f"{name}: {count:,} stored answers from {address or 'an unknown address'}"
+                say(f"{name}: {count:,} stored answers from {address or 'an unknown address'}")
 
 
 def _end_part(part: Shard, outcome: Outcome, budget: Budget) -> None:
@@ -293,7 +303,6 @@ def complete(
     """
     from shoe.core.io.files import read_bytes
     from shoe.llm.budget import Budget
-    from shoe.llm.cache import open_cache
     from shoe.llm.recorder import Progress
     from shoe.maps.complete import (
         CompletedPairs,
@@ -307,7 +316,7 @@ def complete(
     from shoe.maps.growing_map import map_to_continue
     from shoe.maps.job import known, rate, rate_pairs
     from shoe.maps.planning import plan_dataset, plan_needed, plan_pairs
-    from shoe.report.maps import closing_lines, estimate_table, round_line, rounds_table
+    from shoe.report.maps import closing_lines, round_line, rounds_table
     from shoe.report.terminal import console
     from shoe.report.text import print_line
     from shoe.similarity import SimilarityMap
@@ -320,7 +329,7 @@ def complete(
     again, asking = model_requests.parse_states(ask_again), model_requests.parse_engine(engine, gpus)
     begin = map_to_continue(start, folder)
     ledger = ledger or folder.absolute().parent / _LEDGER
-    session = _open_raters(raters, None, ledger, shard, again, open_cache(cache, say, create=not dry_run))
+    session = _open_raters(raters, None, ledger, shard, again, cache, dry_run=dry_run)
     part = session.shard
     if not dry_run:
         model_requests.approve_spending(
@@ -342,15 +351,13 @@ def complete(
         expected = estimate(first, session.file, session.prompts, progress=measured)
         if not put_json(CompleteEstimate(state.map, state.map_interval, expected.rounded()), json):
             print(round_line(state, session.file.currency))
-            console().print(estimate_table(expected))
-            for line in _stored_answers(session, expected):
-                say(line)
+            _print_estimate(session, expected)
         return
 
     def rated(wanted: Mapping[Part, Sequence[Pair]]) -> Mapping[Part, RatedPairs]:
         found = rate_pairs(session, wanted, limit, progress)
         if limit.reason == "interrupted":  # an incomplete round cannot choose the pairs of the next round
-            progress.say("interrupted: all answers are saved; run the same command to resume")
+            progress.say(_INTERRUPTED)
             raise KeyboardInterrupt
         return found
 
@@ -363,6 +370,7 @@ def complete(
         if part:
             outcome = rate(session, first, limit, progress, sample=0)
             if limit.reason == "interrupted":
+                progress.say(_INTERRUPTED)
                 raise KeyboardInterrupt
             _end_part(part, outcome, limit)
             return

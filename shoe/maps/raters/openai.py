@@ -21,6 +21,7 @@ from shoe.maps.config import Backend, RaterConfig, setting
 from shoe.maps.prompts import SECOND_TIME, Group, Prompts
 from shoe.maps.rating_answers import read_chat
 
+_ANTHROPIC = "//api.anthropic.com"
 _RATING = {"type": "integer", "enum": [0, 1, 2, 3, 4]}
 
 
@@ -74,6 +75,9 @@ class _ChatEndpoint:
         for name in OURS:
             if name in config.sampling:
                 raise OptionError(f"rater {quote(config.name)}: sampling: remove {name}, which shoe sets itself")
+        if isinstance(config, OpenAIBatch) and _ANTHROPIC in config.base_url.lower():
+            gateway = 'set kind = "openai", or base_url of a gateway with batches'
+            raise OptionError(f"rater {quote(config.name)}: Anthropic has no OpenAI-compatible batches: {gateway}")
         secrets = Secrets(*(os.environ.get(name, "").strip() for name in self._address.variables))
         for name in config.__struct_fields__:
             if secrets.cleaned(said := getattr(config, name)) != said:
