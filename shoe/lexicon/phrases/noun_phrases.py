@@ -212,6 +212,15 @@ def is_inner(noun: Noun) -> bool:
 
 
 @lru_cache(maxsize=20_000)
+def may_act(word: str) -> bool:
+    """Return whether a common sense of a noun, among its first three, is a person or group: "fan", "medic", "crew"."""
+    base = next(iter(bases(word, "object")), "")
+    uses = lexicon().tag_count(base, "n").tolist()[:3]
+    acting = [n for n, file in zip(uses, senses_of(word), strict=False) if file in ("noun.person", "noun.group")]
+    return any(10 * n >= uses[0] for n in acting)
+
+
+@lru_cache(maxsize=20_000)
 def senses_of(word: str) -> tuple[str, ...]:
     """Return the lexicographer file ("noun.animal") of each sense of a noun, most frequent sense first; () if none."""
     base = next(iter(bases(word, "object")), "")
@@ -352,7 +361,7 @@ class NounReader:
             at += 1
         word = "".join(self.words[at : at + 1])
         senses = senses_of(word)[: 2 if word_of(word).plural else 1]
-        acts = not {"noun.person", "noun.animal"}.isdisjoint(senses) or set(senses_of(word)[:2]) == {"noun.group"}
+        acts = may_act(word) or not {"noun.person", "noun.animal"}.isdisjoint(senses)
         return self.tags[at] == Tag.PERSON or acts or is_body_part(Noun([word]))
 
     def _verb_after(self) -> bool:

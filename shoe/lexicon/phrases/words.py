@@ -60,6 +60,7 @@ def word_of(word: str) -> Word:
     stem = word.removesuffix("s").removesuffix("r").removesuffix("e")
     doer = not nouns and word.removesuffix("s") == stem + "er" and not store.adjective_first(stem)
     person = person or (doer and bool(verb_bases(stem) or verb_bases(stem + "e")))
+    person |= not (nouns or verbs) and word.endswith(("children", "child", "women", "woman", "men", "man", "person"))
     as_noun = sum(int(store.tag_count(base, "n").sum()) for base in nouns)
     as_verb = sum(int(store.tag_count(base, "v").sum()) for base in verbs)
     plural = word.endswith("s") and bool(nouns) and (nouns != (word,) or _is_pair(word))
