@@ -426,7 +426,8 @@ def _candidate(clause: Clause, reply: ReplyObjects) -> Candidate | None:
         verbs = [f"{clause.verb[0]} {clause.dangling}".strip()]
         verbs += [f"{clause.use.verb[0]} with"] if clause.use is not None else []
         objects = names(clause.subject) if clause.subject is not None else [reply.object] if reply.object else []
-        if clause.verb[-1] == "to" and clause.object is not None and not clause.dangling and not reply.heads:
+        by = any(attached.preposition == "by" for attached in clause.attached)
+        if clause.verb[-1] == "to" and clause.object is not None and not (by or clause.dangling or reply.heads):
             return Candidate([" ".join(clause.verb), *verbs], [*names(clause.object), *objects], doubtful=True)
         return Candidate(verbs, objects) if objects else None
     if aboard := _motion_candidate(clause, reply):

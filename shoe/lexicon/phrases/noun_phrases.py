@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
+import numpy as np
+
 from shoe.lexicon import text
 from shoe.lexicon.expressions import bases
 from shoe.lexicon.phrases.words import (
@@ -199,8 +201,12 @@ def is_scenery(noun: Noun) -> bool:
 
 
 def is_body_part(noun: Noun) -> bool:
-    """Return whether the first sense of a noun is a body part."""
-    return any(senses_of(base)[:1] == ("noun.body",) for base in bases(noun.head, "object"))
+    """Return whether a noun means a body part, in its first sense and more often than a thing, unlike "nail"."""
+    return any(
+        senses_of(base)[:1] == ("noun.body",)
+        and (senses_of(base)[1:2] != ("noun.artifact",) or np.diff(lexicon().tag_count(base, "n")[:2]).item() < 0)
+        for base in bases(noun.head, "object")
+    )
 
 
 def is_inner(noun: Noun) -> bool:

@@ -319,11 +319,10 @@ def _sentence_candidates(parts: Sequence[str], reply: ReplyObjects) -> tuple[lis
     if left_open and not groups:
         words += ["the", *words_of(text.plain(reply.object))]
         groups = candidates(sentence_of(words, tags_of(words)), reply)
-    unsure = (
-        rival != tags and not reply.object and _heads(groups) != _heads(candidates(sentence_of(words, rival), reply))
-    )
-    if unsure or (len(words) == 2 and not words[0].endswith("ing") and find(words, "object")):
-        groups = [[candidate._replace(doubtful=True) for candidate in group] for group in groups]
+    others = candidates(sentence_of(words, rival), reply) if rival != tags and not reply.object else groups
+    two_words = len(words) == 2 and not words[0].endswith("ing") and find(words, "object")
+    if two_words or _heads(groups) != _heads(others):
+        groups = [[candidate._replace(doubtful=True) for candidate in group] for group in groups or others]
     subjects = [clause.subject for clause in sentence.clauses if clause.verb[0] != "being"]
     if nothing and words and not any(subject is None or subject.person for subject in subjects):
         groups = no_interaction_candidates("none", reply, words) or groups

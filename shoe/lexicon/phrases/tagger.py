@@ -19,7 +19,7 @@ from shoe.lexicon.store import lexicon
 TAGS = "".join(Tag) + FULL_STOP
 WEIGHTS = Path(__file__).parents[1] / "data" / "phrase_tags.npz"
 _VERB_KINDS = ("posture", "transitive", "filler", "attributive", "copula", "light_verb", "implied", "causative", "seen")
-_SURE = 80  # on phrases that neither the rules nor the model were made for, the model is right beyond this difference
+_SURE = 100  # on phrases that neither the rules nor the model were made for, the model is right beyond this difference
 
 
 class Tagging(NamedTuple):
@@ -91,7 +91,7 @@ def path_of(scores: Floats, transitions: Floats) -> list[int]:
 
 
 def tagging_of(words: list[str]) -> Tagging:
-    """Return the tags of words by rules or by the model: the model's if it rates them clearly higher than the rules'."""
+    """Return the tags of words by the rules, or by the model if it rates its own clearly higher than the rules'."""
     by_rules, (index, weights, transitions) = tags_of(words), _model()
     if not words:
         return Tagging(by_rules, by_rules)
