@@ -238,15 +238,11 @@ def _inherit_object(before: Clause, clause: Clause) -> None:
 # Prepositional objects: "cutting a cake with a knife", "reading the time on a clock".
 
 
-_SHAPELESS = frozenset(f"noun.{name}" for name in ("communication", "possession", "substance", "object", "attribute"))
-
-
 def candidate_without_inner(clause: Clause, inner: Noun) -> Candidate | None:
     """Return the candidate (doing tricks on, skateboard) of "doing tricks on a skateboard"; None for other clauses.
 
-    ``inner`` is the direct object ("tricks"). It must be part of the action (:func:`is_inner`), and a preposition with
-    a thing ("skateboard") must follow; the thing becomes the object. If the direct object is a mass noun ("money",
-    "mud"), the reading with the direct object as object is preferred to this candidate.
+    ``inner`` is the direct object ("tricks"), a part of the action (:func:`is_inner`). The thing after a preposition is
+    the object if the verb is light ("do") or ``inner`` is a body part; else it follows ``inner`` as an alternative.
     """
     brought = [Attached("of", inner.of)] if inner.of is not None else clause.attached
     brought = [a for a in brought if "_".join(a.preposition.split()) not in table("nearby").keys() | table("at_time")]

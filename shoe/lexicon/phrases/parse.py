@@ -309,9 +309,9 @@ def _sentence_candidates(parts: Sequence[str], reply: ReplyObjects) -> tuple[lis
             if groups and not candidates(sentence_of(words, tags), reply):
                 return groups, True
         elif (more := words_of(said)) and table("foreign").keys().isdisjoint(more):
-            tagging, stop = tagging_of(more), [FULL_STOP] if words else []
+            (best, other), stop = tagging_of(more), FULL_STOP if words else ""
             words += [*stop, *more]
-            tags, rival = "".join([tags, *stop, tagging.best]), "".join([rival, *stop, tagging.rival])
+            tags, rival = tags + stop + best, rival + stop + other
     left_open = bool(reply.object) and tags[-1:] in _LEFT_OPEN
     ends = left_open and Tag.NOUN in tags and reply.heads.isdisjoint(words)  # "has a look at"
     sentence = sentence_of(words, tags)

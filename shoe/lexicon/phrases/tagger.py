@@ -5,7 +5,6 @@
 
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
@@ -22,13 +21,6 @@ _VERB_KINDS = ("posture", "transitive", "filler", "attributive", "copula", "ligh
 _SURE = 100  # on phrases that neither the rules nor the model were made for, the model is right beyond this difference
 
 
-class Tagging(NamedTuple):
-    """Tags of a phrase, one letter per word, and the tags of the other tagger; equal if rules and model agree."""
-
-    best: str
-    rival: str
-
-
 @cache
 def _model() -> tuple[dict[str, int], Floats, Floats]:
     with np.load(WEIGHTS) as file:
@@ -43,11 +35,8 @@ def _classes(word: str) -> tuple[str, ...]:
         return fixed, word
     known, store, nouns, verbs = word_of(word), lexicon(), bases(word, "object"), verb_bases(word)
     forms = f":{known.forms}"
-    found = [
-        f"{known.noun:d}{known.person:d}{known.adjective:d}{forms}",
-        forms,
-        word[-2:] + forms * (word[-2:] == "ly"),
-    ]
+    found = [f"{known.noun:d}{known.person:d}{known.adjective:d}{forms}", forms]
+    found.append(word[-2:] + forms * (word[-2:] == "ly"))
     found.append(f"{known.noun:d}{known.rather_noun:d}{known.plural:d}{forms}")
     uses = [1 + sum(int(store.tag_count(base, "n").sum()) for base in nouns)]
     uses.append(1 + sum(int(store.tag_count(base, "v").sum()) for base in verbs))
@@ -57,21 +46,36 @@ def _classes(word: str) -> tuple[str, ...]:
     return *found, *(kind for kind in _VERB_KINDS if verbs and verbs[0] in table(kind))
 
 
-def features_of(words: list[str]) -> list[list[str]]:
-    """Return the names of the features of each word: classes of the word and its neighbours, and pairs of these."""
-    classes, found = [("<",), ("<",), *map(_classes, words), (">",), (">",)], list[list[str]]()
+@lru_cache(maxsize=20_000)
+def _placed(classes: tuple[str, ...], place: str) -> tuple[str, ...]:
+    return tuple(f"{each}{place}" for each in classes)
+
+
+def contexts_of(words: list[str]) -> list[list[tuple[tuple[str, ...], tuple[str, ...]]]]:
+    """Return the features of each word as pairs: classes of the word, and the contexts that each class is in."""
+    classes: list[tuple[str, ...]] = [("<",), ("<",), *map(_classes, words), (">",), (">",)]
+    found, flags = [], tuple[str, ...]()
     joined = [is_expression(tuple(words[i : i + 2]), "object") for i in range(len(words) - 1)]
+    doing = [":" in each[0] and "g" in each[0] for each in classes]
     for i in range(len(words)):
         before, left, own, right, after = classes[i : i + 5]
-        compounds = f"{joined[i - 1 : i]}{joined[i : i + 1]}"
-        far = [any(":" in each[0] and "g" in each[0] for each in side) for side in (classes[: i + 2], classes[i + 3 :])]
-        around = [f"{left[0]}|{right[0]}", compounds, f"{far}", f"{min(i, 3)}", f"{min(len(words) - i, 3)}"]
-        around += [f"by {'by' in words[i + 1 : i + 5]}", f"{right[0]}|{after[0]}", f"{before[0]}|{left[0]}|"]
-        around += [f"{word}{place}" for place, near in enumerate((left[:5], right[:5])) for word in near]
-        names = [f"{name}+{other}" for name in own[:5] for other in around]
-        names += [f"{word}@{place}" for place, near in enumerate(classes[i : i + 5]) for word in near]
-        found.append(names)
+        flags = (f"{joined[i - 1 : i]}{joined[i : i + 1]}", f"{any(doing[: i + 2])}{any(doing[i + 3 :])}")
+        flags = (*flags, f"{min(i, 3)}", f"{min(len(words) - i, 3)}.", f"by {'by' in words[i + 1 : i + 5]}")
+        tops = (f"{left[0]}|{right[0]}", f"{right[0]}|{after[0]}.", f"{before[0]}|{left[0]}|")
+        pairs = [(own[:5], each) for each in (flags, tops, _placed(left[:5], "0"), _placed(right[:5], "1"))]
+        found.append(pairs + [(("",), _placed(near, f"@{k}")) for k, near in enumerate(classes[i : i + 5])])
     return found
+
+
+def names_of(own: tuple[str, ...], contexts: tuple[str, ...]) -> list[str]:
+    """Return the names of the features for classes of a word and their contexts."""
+    return [f"{name}+{context}" for name in own for context in contexts]
+
+
+@lru_cache(maxsize=50_000)
+def _scores(own: tuple[str, ...], contexts: tuple[str, ...]) -> Floats:
+    index, weights, _ = _model()
+    return weights[[index[name] for name in names_of(own, contexts) if name in index]].sum(0)
 
 
 def path_of(scores: Floats, transitions: Floats) -> list[int]:
@@ -90,22 +94,14 @@ def path_of(scores: Floats, transitions: Floats) -> list[int]:
     return path[::-1]
 
 
-def tagging_of(words: list[str]) -> Tagging:
-    """Return the tags of words by the rules, or by the model if it rates its own clearly higher than the rules'."""
-    by_rules, (index, weights, transitions) = tags_of(words), _model()
+def tagging_of(words: list[str]) -> tuple[str, str]:
+    """Return the tags of words by the rules and the model, the more reliable first: the model's if clearly better."""
+    by_rules, (_, _, transitions) = tags_of(words), _model()
     if not words:
-        return Tagging(by_rules, by_rules)
-    rows = ([index[name] for name in names if name in index] for names in features_of(words))
-    scores = np.array([weights[row].sum(0) for row in rows])
+        return by_rules, by_rules
+    scores = np.array([np.sum([_scores(*pair) for pair in pairs], axis=0) for pairs in contexts_of(words)])
     path, other = path_of(scores, transitions), [TAGS.index(tag) for tag in by_rules]
-    gain = sum(
-        sign
-        * (
-            scores[range(len(words)), tags].sum()
-            + transitions[[-2, *tags[:-1]], tags].sum()
-            + transitions[-1, tags[-1]]
-        )
-        for sign, tags in ((1, path), (-1, other))
-    )
+    steps = ([[-2, *tags[:-1], -1], [*tags, tags[-1]]] for tags in (path, other))
+    better, worse = (scores[range(len(words)), b[:-1]].sum() + transitions[a, b].sum() for a, b in steps)
     by_model = "".join(TAGS[tag] for tag in path)
-    return Tagging(by_model, by_rules) if gain > _SURE else Tagging(by_rules, by_model)
+    return (by_model, by_rules) if better - worse > _SURE else (by_rules, by_model)
