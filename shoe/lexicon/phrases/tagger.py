@@ -75,7 +75,8 @@ def names_of(own: tuple[str, ...], contexts: tuple[str, ...]) -> list[str]:
 @lru_cache(maxsize=50_000)
 def _scores(own: tuple[str, ...], contexts: tuple[str, ...]) -> Floats:
     index, weights, _ = _model()
-    return weights[[index[name] for name in names_of(own, contexts) if name in index]].sum(0)
+    found: Floats = weights[[index[name] for name in names_of(own, contexts) if name in index]].sum(0)
+    return found
 
 
 def path_of(scores: Floats, transitions: Floats) -> list[int]:
@@ -97,7 +98,7 @@ def path_of(scores: Floats, transitions: Floats) -> list[int]:
 def tagging_of(words: list[str]) -> tuple[str, str]:
     """Return the tags of words by the rules and the model, the more reliable first: the model's if clearly better."""
     by_rules, (_, _, transitions) = tags_of(words), _model()
-    if not words:
+    if not words or "_" in "".join(words):  # labels such as "sit_on" are one word
         return by_rules, by_rules
     scores = np.array([np.sum([_scores(*pair) for pair in pairs], axis=0) for pairs in contexts_of(words)])
     path, other = path_of(scores, transitions), [TAGS.index(tag) for tag in by_rules]
