@@ -14,6 +14,7 @@ from shoe.lexicon.phrases.noun_phrases import (
     Sentence,
     is_body_part,
     is_scenery,
+    may_act,
 )
 from shoe.lexicon.phrases.words import (
     DET_NOUNS,
@@ -345,6 +346,8 @@ class _Reader(NounReader):
         if tag == Tag.PAST and self._is_causative():
             subject, be = self.found.clauses.pop().object, True
             self.subject = subject
+        if subject is not None and tag != Tag.PAST:
+            subject.person |= may_act(subject.head)
         passive = tag == Tag.PAST and self._passive(be)
         past = tag == Tag.PAST and not be and subject is not None and subject.person and self._tag() in DET_NOUNS
         helped = main and not finite and self.open is not None and base_of(self.open.verb[0]) in table("causative")

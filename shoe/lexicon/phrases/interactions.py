@@ -238,15 +238,11 @@ def _inherit_object(before: Clause, clause: Clause) -> None:
 # Prepositional objects: "cutting a cake with a knife", "reading the time on a clock".
 
 
-_SHAPELESS = frozenset(f"noun.{name}" for name in ("communication", "possession", "substance", "object", "attribute"))
-
-
 def candidate_without_inner(clause: Clause, inner: Noun) -> Candidate | None:
     """Return the candidate (doing tricks on, skateboard) of "doing tricks on a skateboard"; None for other clauses.
 
-    ``inner`` is the direct object ("tricks"). It must be part of the action (:func:`is_inner`), and a preposition with
-    a thing ("skateboard") must follow; the thing becomes the object. If the direct object is a mass noun ("money",
-    "mud"), the reading with the direct object as object is preferred to this candidate.
+    ``inner`` is the direct object ("tricks"), a part of the action (:func:`is_inner`). The thing after a preposition is
+    the object if the verb is light ("do") or ``inner`` is a body part; else it follows ``inner`` as an alternative.
     """
     brought = [Attached("of", inner.of)] if inner.of is not None else clause.attached
     brought = [a for a in brought if "_".join(a.preposition.split()) not in table("nearby").keys() | table("at_time")]
@@ -255,7 +251,7 @@ def candidate_without_inner(clause: Clause, inner: Noun) -> Candidate | None:
         return None
     also = [] if is_body_part(inner) or inner.of is not None else names(inner)
     verbs, objects = verbs_with(clause, things[0]), [*names(things[0].noun), *also]
-    done = base_of(clause.verb[0]) in table("light_verb") or _SHAPELESS.isdisjoint(senses_of(inner.head)[:2])
+    done = base_of(clause.verb[0]) in table("light_verb") and things[0].preposition not in ("with", "from", "into")
     return Candidate(*((verbs, objects) if done or not also else (verbs[::-1], objects[::-1])))
 
 
@@ -426,6 +422,9 @@ def _candidate(clause: Clause, reply: ReplyObjects) -> Candidate | None:
         verbs = [f"{clause.verb[0]} {clause.dangling}".strip()]
         verbs += [f"{clause.use.verb[0]} with"] if clause.use is not None else []
         objects = names(clause.subject) if clause.subject is not None else [reply.object] if reply.object else []
+        by = any(attached.preposition == "by" for attached in clause.attached)
+        if clause.verb[-1] == "to" and clause.object is not None and not (by or clause.dangling or reply.heads):
+            return Candidate([" ".join(clause.verb), *verbs], [*names(clause.object), *objects], doubtful=True)
         return Candidate(verbs, objects) if objects else None
     if aboard := _motion_candidate(clause, reply):
         return aboard
@@ -452,11 +451,13 @@ def _candidate(clause: Clause, reply: ReplyObjects) -> Candidate | None:
         named = names(clause.object) if thing or is_scenery(clause.object) else []
         on_it = clause.verb[-1] in ("on", "with", "at", "in") and thing and not is_scenery(clause.object)
         also = [implied] if are_alike(clause.object.head, implied) else []  # "device / keyboard", but only "laptop"
+        if clause.verb[-1] == "to":
+            return Candidate([verb, clause.verb[0]], [*names(clause.object), implied])
         return Candidate([verb], [*named, *also]) if on_it else Candidate([clause.verb[0]], [implied, *named])
     if clause.direct and (inner := candidate_without_inner(clause, clause.object)):
         return inner
     beside = [attached for attached in clause.attached if may_be_object(attached)]
-    place = not clause.direct and is_scenery(clause.object)
+    place = not clause.direct and is_scenery(clause.object) and clause.verb[-1] != "to"
     if place and clause.kind == "participle" and (nominal := nominal_candidate(clause)):
         return nominal
     if beside and (place or clause.object.head in table("pronoun")):
@@ -489,7 +490,7 @@ def _motion_candidate(clause: Clause, reply: ReplyObjects) -> Candidate | None:
     ridden = names(noun) if noun is not None else [own] if own else []
     named = names(clause.object) if clause.object is not None else []
     verbs = [gerund(done) if done else clause.verb[0], " ".join(clause.verb), "riding"]
-    return Candidate(verbs, [*ridden, *named]) if ridden else None
+    return Candidate(verbs, [*named, *ridden] if clause.verb[-1] == "to" else [*ridden, *named]) if ridden else None
 
 
 def _light_verb_candidate(clause: Clause, reply: ReplyObjects) -> Candidate | None:

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
+import numpy as np
+
 from shoe.lexicon import text
 from shoe.lexicon.expressions import bases
 from shoe.lexicon.phrases.words import (
@@ -199,8 +201,12 @@ def is_scenery(noun: Noun) -> bool:
 
 
 def is_body_part(noun: Noun) -> bool:
-    """Return whether the first sense of a noun is a body part."""
-    return any(senses_of(base)[:1] == ("noun.body",) for base in bases(noun.head, "object"))
+    """Return whether a noun means a body part, in its first sense and more often than a thing, unlike "nail"."""
+    return any(
+        senses_of(base)[:1] == ("noun.body",)
+        and (senses_of(base)[1:2] != ("noun.artifact",) or np.diff(lexicon().tag_count(base, "n")[:2]).item() < 0)
+        for base in bases(noun.head, "object")
+    )
 
 
 def is_inner(noun: Noun) -> bool:
@@ -209,6 +215,15 @@ def is_inner(noun: Noun) -> bool:
         return False
     senses = senses_of(noun.head)
     return (bool(senses) and MATERIAL.isdisjoint(senses) and not is_scenery(noun)) or is_body_part(noun)
+
+
+@lru_cache(maxsize=20_000)
+def may_act(word: str) -> bool:
+    """Return whether a common sense of a noun, among its first three, is a person or group: "fan", "medic", "crew"."""
+    base = next(iter(bases(word, "object")), "")
+    uses = lexicon().tag_count(base, "n").tolist()[:3]
+    acting = [n for n, file in zip(uses, senses_of(word), strict=False) if file in ("noun.person", "noun.group")]
+    return any(10 * n >= uses[0] for n in acting)
 
 
 @lru_cache(maxsize=20_000)
@@ -352,7 +367,7 @@ class NounReader:
             at += 1
         word = "".join(self.words[at : at + 1])
         senses = senses_of(word)[: 2 if word_of(word).plural else 1]
-        acts = not {"noun.person", "noun.animal"}.isdisjoint(senses) or set(senses_of(word)[:2]) == {"noun.group"}
+        acts = may_act(word) or not {"noun.person", "noun.animal"}.isdisjoint(senses)
         return self.tags[at] == Tag.PERSON or acts or is_body_part(Noun([word]))
 
     def _verb_after(self) -> bool:

@@ -21,6 +21,7 @@ from shoe.lexicon.phrases.noun_phrases import (
     reply_objects,
     with_conjuncts,
 )
+from shoe.lexicon.phrases.tagger import tagging_of
 from shoe.lexicon.phrases.tags import tags_of, words_of
 from shoe.lexicon.phrases.words import FULL_STOP, Tag, patterns, table, verb_bases, word_of
 from shoe.lexicon.store import by_wordnet
@@ -298,7 +299,7 @@ def _sentence_candidates(parts: Sequence[str], reply: ReplyObjects) -> tuple[lis
     A sentence that denies an interaction with a named object yields a no_interaction candidate.
     """
     words: list[str] = []
-    tags, denied, nothing = "", False, False
+    tags, rival, denied, nothing = "", "", False, False
     for part in parts:
         said, refuses = _without_frames(part)
         denied = denied or refuses
@@ -308,8 +309,9 @@ def _sentence_candidates(parts: Sequence[str], reply: ReplyObjects) -> tuple[lis
             if groups and not candidates(sentence_of(words, tags), reply):
                 return groups, True
         elif (more := words_of(said)) and table("foreign").keys().isdisjoint(more):
-            words += [FULL_STOP, *more] if words else more
-            tags += (FULL_STOP if tags else "") + tags_of(more)
+            (best, other), stop = tagging_of(more), FULL_STOP if words else ""
+            words += [*stop, *more]
+            tags, rival = tags + stop + best, rival + stop + other
     left_open = bool(reply.object) and tags[-1:] in _LEFT_OPEN
     ends = left_open and Tag.NOUN in tags and reply.heads.isdisjoint(words)  # "has a look at"
     sentence = sentence_of(words, tags)
@@ -317,13 +319,20 @@ def _sentence_candidates(parts: Sequence[str], reply: ReplyObjects) -> tuple[lis
     if left_open and not groups:
         words += ["the", *words_of(text.plain(reply.object))]
         groups = candidates(sentence_of(words, tags_of(words)), reply)
-    if len(words) == 2 and not words[0].endswith("ing") and find(words, "object"):
-        groups = [[candidate._replace(doubtful=True) for candidate in group] for group in groups]
+    others = candidates(sentence_of(words, rival), reply) if rival != tags and not reply.object else groups
+    two_words = len(words) == 2 and not words[0].endswith("ing") and find(words, "object")
+    if two_words or _heads(groups) != _heads(others):
+        groups = [[candidate._replace(doubtful=True) for candidate in group] for group in groups or others]
     subjects = [clause.subject for clause in sentence.clauses if clause.verb[0] != "being"]
     if nothing and words and not any(subject is None or subject.person for subject in subjects):
         groups = no_interaction_candidates("none", reply, words) or groups
     lacks = (a for clause in sentence.clauses for a in clause.attached if a.noun.none and a.preposition != "without")
     return groups, not groups and (denied or any(clause.negated for clause in sentence.clauses) or any(lacks))
+
+
+def _heads(groups: list[list[Candidate]]) -> list[tuple[str, str]]:
+    """Return the first word of the verb and the last word of the object of each interaction of the best group."""
+    return [(each.verbs[0].split()[0], each.objects[0].split()[-1]) for each in (groups or [[]])[0]]
 
 
 def _without_frames(part: str) -> tuple[str, bool]:

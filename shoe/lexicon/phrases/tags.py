@@ -3,8 +3,7 @@
 import re
 
 from shoe.lexicon import text
-from shoe.lexicon.expressions import is_kind
-from shoe.lexicon.phrases.noun_phrases import MATERIAL, Noun, is_body_part, senses_of
+from shoe.lexicon.phrases.noun_phrases import MATERIAL, senses_of
 from shoe.lexicon.phrases.words import (
     ADJ,
     ADV,
@@ -12,9 +11,7 @@ from shoe.lexicon.phrases.words import (
     AUX,
     BEFORE_NOUNS,
     COMMA,
-    CONTRAST,
     DET,
-    DET_NOUNS,
     DET_PERSON,
     ING,
     ING_PAST,
@@ -36,55 +33,17 @@ from shoe.lexicon.phrases.words import (
     closed_classes,
     is_adverb,
     is_expression,
-    is_incorporated,
     table,
     tag_alone,
     word_of,
 )
 
 _WHOM = re.compile(r"W[DJRNP]+$")  # the verb must follow: "the woman whom the dog licks"
-_SECOND_PERSON = re.compile(r"[VE].*C[DJ]*P$")  # as subject: "he reads a book and the boy plays"
-_NEXT_PERSON = re.compile(r"[VE].*K[DJ]*P$")  # as subject: "woman pours tea, man slices"
-_SECOND_THING = re.compile(r"KC[DJ]*N$")  # as subject: "he throws it, and the dog jumps to catch it"
-# A person with a complete relative clause: "the men that ride the bus".
-_RELATIVE_SUBJECT = re.compile(r"([DJN]*P)W[BHRX]*[VGE]R*I*[DJ]*N+$")
 # A subject with a place before its verb: "two friends on a terrace share a pizza".
 _PLACED_SUBJECT = re.compile(r"([DJN]*[PN])I[DJNI]*$")
-_BRAND_NAME = re.compile(r"[VGEI]DJ*P$")  # the object of a verb up to a brand name
-_AFTER_ADJECTIVE = ("", PREP, Tag.SUB, AND, COMMA, Tag.TO)  # without a noun
 _FINITE = VERBS_BE - {ING}
 # Words before the clause of a word: "surrounded by friends, a girl", "it is a ball that the girl".
 _BEFORE = re.compile(r"E[^K]*K|.*[WS]")
-
-
-def belongs_to_gerund(place: Context) -> bool:
-    """Return whether the noun at ``place`` is the object of the following -ing form: "horse" in "is horse riding"."""
-    words, i, tags, *_ = place
-    if not tags or place.after != ING or not is_incorporated(words, i):
-        return False
-    inflected = not {"s", "g"}.isdisjoint(place.known.forms)
-    if base_of(words[i]) in table("transitive") or (inflected and _names_thing(words, i + 1)):
-        return False
-    if tags[-1] == PERSON:
-        person = words[i - 1] in text.WORD_CLASSES["persons"] - {"baby"} and not place.is_compound(i - 1)
-        led = base_of(words[i + 1]) not in table("posture").keys() - table("led").keys()
-        return person and led and tag_alone(words, i + 2) in (PREP, "")
-    return tags[-1] == Tag.BE or (tags[-1] == VERB and base_of(words[i - 1]) == "go")
-
-
-def describes_before(place: Context) -> bool:
-    """Return whether the adjective at ``place`` describes words before it: "a bag big enough", "a kite high above"."""
-    words, i, _, known, before, after, _ = place
-    following = (words[i + 1 :] or [""])[0]
-    if before == NOUN:
-        high = (
-            after == PREP
-            and "e" not in known.forms
-            and (not known.noun or following in ("above", "over", "in", "into", "up"))
-        )
-        return (high or following == "enough") and not place.is_compound(i - 1)
-    posed = before in (VERB, ING) and base_of(words[i - 1]) in table("posture") and after in _AFTER_ADJECTIVE
-    return posed and (not known.noun or words[i] in table("resultative"))
 
 
 def tag_after_noun(place: Context) -> str:
@@ -92,34 +51,18 @@ def tag_after_noun(place: Context) -> str:
     words, i, tags, known, _, after, noun = place
     last = max(j for j in range(i) if tags[j] != ADV)
     before = word_of(words[last])
-    if words[i] in text.WORD_CLASSES["persons"] and before.person and not before.plural:
-        return noun
+    caused = "b" in known.forms and _is_caused(words, tags)
     if place.is_compound(i - 1):
-        led = "b" in known.forms and senses_of(words[i - 1])[:1] == ("noun.animal",) and _is_caused(words, tags)
-        return VERB if led or _agrees(place) else noun
+        return VERB if caused and senses_of(words[i - 1])[:1] == ("noun.animal",) else noun
+    if caused:
+        return VERB
     if after in ("", PREP, Tag.SUB, COMMA, AND) and words[i] in table("resultative"):
         return ADJ
-    if "b" in known.forms and _is_caused(words, tags):
-        return VERB
     said = "".join(tags)
-    # An object after a brand name that is also a personal name ("a new Wilson racket"), or after a receiver.
-    brand = not after and words[i - 1] not in text.WORD_CLASSES["persons"] and _BRAND_NAME.search(said)
-    given = before.person and base_of(words[max(0, i - 2)]) in table("ditransitive")
-    if known.noun and (brand or given):
+    if known.noun and before.person and base_of(words[max(0, i - 2)]) in table("ditransitive"):
         return noun
-    if words[last] in table("pronoun") or _is_main(place):
+    if words[last] in table("pronoun"):
         return VERB
-    if "s" in known.forms:
-        other = word_of((words[i + 2 :] or [""])[0]).forms if after == AND else ""
-        if (
-            place.precedes_anaphor()
-            or (before.person and after and _NEXT_PERSON.search(said))
-            or (after in (COMMA, AND) and "it" in words[i:] and VERBS_BE.isdisjoint(tags))
-            or (tags[-1] == PERSON and after in (PREP, DET, ADV, "") and _SECOND_PERSON.search(said))
-            or ("s" in other and tag_alone(words, i + 3) and VERBS_BE.isdisjoint(tags))
-            or (after == Tag.TO and _SECOND_THING.search(said))
-        ):
-            return VERB
     if (_FINITE.intersection(tags) and _FINITE.intersection(_BEFORE.sub("", said))) or (after == DET and ING in tags):
         return VERB if after == DET else noun
     if "s" in known.forms:
@@ -137,24 +80,6 @@ def tag_after_noun(place: Context) -> str:
     return noun
 
 
-def _is_main(place: Context) -> bool:
-    """Return whether the word at ``place`` is the main verb after a relative clause: "boys that sit wear caps"."""
-    words, _, tags, known, _, after, _ = place
-    told = _RELATIVE_SUBJECT.match("".join(tags))
-    if told is None or after not in (DET, ADJ, NOUN, PERSON, PREP):
-        return False
-    several = word_of(words[told.end(1) - 1]).plural
-    return ("b" if several else "s") in known.forms and (after != PREP or not known.rather_noun)
-
-
-def _agrees(place: Context) -> bool:
-    """Return whether a word is a verb although it could form a compound noun with the word before: "cat sleeps on"."""
-    words, i, tags, known, _, after, _ = place
-    doer = "s" in known.forms and tags[-1] == PERSON and after in DET_NOUNS and VERBS_BE.isdisjoint(tags)
-    verb = "s" in known.forms and base_of(words[i]) in table("posture") and after in (PREP, Tag.SUB)
-    return doer or (verb and i == 2 and words[0] in text.ARTICLES and tags == [DET, NOUN])
-
-
 def _is_caused(words: list[str], tags: list[str]) -> bool:
     """Return whether the tagged words end with a causative verb and its object: "lets the dog" before "go"."""
     verb = max((k for k, tag in enumerate(tags) if tag in VERB_FORMS), default=-1)
@@ -165,8 +90,6 @@ def _is_caused(words: list[str], tags: list[str]) -> bool:
 # Words of open classes: noun, adjective or verb form ("walk the dog", "a walk", "dog walker").
 
 _ADJECTIVES = re.compile(r"[DO][RJCK]*JKR*$")  # another one may follow: "a dirty, cracked window"
-# A verb may follow: "the girl, wearing a hat, waits", "a man, with a dog, waits", "the boy, his arms crossed, waits".
-_PARENTHESIS = re.compile(r"[^VBGEK]*K(?:[RGEIW]|D[JN]+[GEI])[^K]*K")
 
 # Verbs that another verb, and not an object, may follow directly: "standing holding a cup".
 _LEADING = frozenset().union(*map(table, ("filler", "seen", "copula", "posture", "implied")))
@@ -180,41 +103,20 @@ def tag_open_class(words: list[str], i: int, tags: list[str]) -> str:
     before = next((tag for tag in reversed(tags) if tag != ADV), "")
     before = ADJ if before == COMMA and _ADJECTIVES.search("".join(tags)) else before
     place = Context(words, i, tags, known, before, tag_alone(words, i + 1), PERSON if known.person else NOUN)
-    if belongs_to_gerund(place):
-        return ADV
-    if "s" in known.forms and before in ("", COMMA) and _is_held_body_part(place):
-        return NOUN
-    if place.ends_after_anaphor and (known.adjective or not known.noun):
-        return ADJ if word in table("resultative") else ADV
-    if word in table("resultative") and tags and tags[-1] in VERB_FORMS and place.after in DET_PERSON:
-        return PREP
-    if known.adjective and describes_before(place):
-        return ADV
     result = known.adjective or word in table("resultative") or not (known.noun or known.forms or known.person)
-    if before == PAST and place.after in _AFTER_ADJECTIVE and result:
+    if before == PAST and place.after in ("", PREP, Tag.SUB, AND, COMMA, Tag.TO) and result:
         return ADV  # "painted blue", "dragged ashore"
     if not known.forms:
         return ADJ if _describes(place) or (before == NOUN and word in table("resultative")) else place.noun
-    if known.adjective and before in BEFORE_NOUNS and place.after in (NOUN, PERSON, ADJ, AND) and not known.person:
-        return ADJ
     if "g" in known.forms:
         return _tag_ing_form(place)
     return _tag_participle(place) if "e" in known.forms and "b" not in known.forms else _tag_base_form(place)
 
 
-def _is_held_body_part(place: Context) -> bool:
-    """Return whether the word at ``place`` is a body part with a description after it: "arms crossed, he waits"."""
-    words, i, *_, after, _ = place
-    described = after in (ADJ, PAST) or "e" in word_of((words[i + 1 :] or [""])[0]).forms
-    return described and is_body_part(Noun([words[i]])) and "," in words[i + 1 :]
-
-
 def _describes(place: Context) -> bool:
     """Return whether the word at ``place``, no verb form, is an adjective, as are unknown words before a noun."""
     words, i, tags, known, before, after, _ = place
-    verb_next = "s" in word_of((words[i + 1 :] or [""])[0]).forms or words[i] in text.WORD_CLASSES["persons"]
-    if known.person and known.noun and verb_next and tag_alone(words, i + 2) in NOMINAL:
-        return False
+    verb_next = "s" in word_of((words[i + 1 :] or [""])[0]).forms
     seems = before == VERB and base_of(words[max(k for k in range(i) if tags[k] != ADV)]) in table("copula")
     if not known.noun and (seems or (before == Tag.BE and not known.person)):
         return True
@@ -276,12 +178,10 @@ def _tag_base_form(place: Context) -> str:
     if not known.noun and not known.adjective:
         modifies = before == DET and known.forms == "b" and after in NOUNS_ADJ
         return ADJ if modifies else PAST if before == Tag.BE and "e" in known.forms else VERB
-    if before == REL and words[i - 1] == "whose" and known.noun:
-        return noun
     if before in (Tag.TO, AUX, NEG, REL) or ("s" in known.forms and after == DET and before not in ("", DET, Tag.POSS)):
         return VERB
     if before == Tag.BE:
-        if "e" in known.forms or words[i - 1] == "being":
+        if "e" in known.forms:
             return PAST
         return ADJ if known.adjective else noun if known.rather_noun or known.person else PAST
     if not tags:
@@ -290,8 +190,6 @@ def _tag_base_form(place: Context) -> str:
     done = after in (PREP, ADV) and (gets or (before == NOUN and "by" in words[i + 2 :]))  # "pizza cut into slices by"
     if "e" in known.forms and (done or (words[i + 1 : i + 2] == ["by"] and (gets or before in (NOUN, PERSON, COMMA)))):
         return PAST
-    if before == Tag.SUB and words[i - 1] in CONTRAST and "s" in known.forms and after in DET_NOUNS:
-        return VERB
     if before in (AND, COMMA):
         return _tag_coordinate(place)
     if before in NOUNS:
@@ -309,22 +207,20 @@ def _tag_first_word(place: Context) -> str:
     if noun == PERSON and after != DET and not _is_command(words):
         return noun
     base, third = base_of(words[0]), tag_alone(words, 2)
+    if words[1:2] == ["of"] and known.noun and not is_expression(tuple(words[:2]), "verb"):
+        return noun
     if not after:
         implied = base in table("implied") and MATERIAL.isdisjoint(senses_of(words[0]))
         return noun if known.rather_noun and not implied else VERB
     if after == DET or (third in NOMINAL and third and place.is_compound(1)):
         return VERB
     if after == PREP:
-        if words[1] == "of" and known.noun and not is_expression(tuple(words[:2]), "verb"):
-            return noun
         aimed = "s" in known.forms and (words[1] == "for" or words[1] in _AIMS)
         verb = aimed or base in table("posture") or base in table("implied") or is_expression(tuple(words[:2]), "verb")
         return noun if known.rather_noun and not verb else VERB
     if after in (ING, PAST, Tag.BE, AUX, REL, Tag.POSS):
         thing = after == ING and "s" in known.forms and not known.rather_noun and _names_thing(words, 1)
         return VERB if thing or (base in table("copula") and after == PAST) else noun
-    if after == COMMA and known.rather_noun:
-        return noun
     following = word_of(words[1])
     done = known.noun and "by" in words[2:4] and "e" in following.forms
     if done or ("s" in following.forms and "s" not in known.forms and third in (DET, NOUN, PERSON, ADJ, PREP)):
@@ -342,30 +238,18 @@ def _is_command(words: list[str]) -> bool:
     if len(words) < 2 or not forms or words[0] in text.WORD_CLASSES["persons"]:
         return False
     following = word_of(words[1])
-    if "b" not in forms:
-        return "s" in forms and following.noun and (following.rather_noun or not following.forms)
     described = following.noun or following.adjective or not following.forms
     return described and not ("s" in following.forms and len(words) > 2) and "g" not in following.forms
 
 
 def _tag_coordinate(place: Context) -> str:
     """Return the tag of the word at ``place`` after "and" or a comma: if possible, the tag of the word before these."""
-    words, _, tags, known, _, after, noun = place
+    _, _, tags, known, _, after, noun = place
     other = next((tag for tag in reversed(tags) if tag not in (AND, COMMA, ADV)), "")
     if (other in VERB_FORMS or (other == PREP and after in DET_PERSON)) and not (known.person and known.rather_noun):
         return VERB
     if known.adjective and other == ADJ:
         return ADJ
-    if "s" in known.forms:
-        aimed = VERB in tags and not _AIMS.isdisjoint(words[place.i + 1 : place.i + 2])
-        first = other in NOUNS and VERBS_BE.isdisjoint(tags)
-        if place.precedes_anaphor() or aimed or (after and (first or _PARENTHESIS.fullmatch("".join(tags)))):
-            return VERB
-    verbs = [word for word, tag in zip(words, tags, strict=False) if tag == VERB]
-    alike = any(set(word_of(word).forms) & set(known.forms) for word in verbs)
-    leads = (after in NOMINAL or (after == PREP and known.forms == "s")) and not known.rather_noun
-    if alike and ((other in NOUNS and (leads or place.precedes_anaphor())) or tags[-2] == PREP):
-        return VERB
     again = tags[0] == VERB and after == PREP and not known.rather_noun and "b" in known.forms
     return VERB if again or (after == DET and not known.person) else noun
 
@@ -419,8 +303,7 @@ def _starts_subject(words: list[str], tags: str, after_article: str) -> bool:
     acts, done = _PERSON_ACTS.match(after_article), _IS_DONE.match(after_article) if "by" in words else None
     compound = is_expression(tuple(words[:2]), "object")
     if tags[0] == ING:
-        teaches = any(is_kind(words[1], kind) for kind in table("teacher"))
-        alone = teaches or known.adjective or base_of(words[0]) in table("posture")
+        alone = known.adjective or base_of(words[0]) in table("posture")
         subject = acts is not None and ((done is not None and acts[1] in (PAST, Tag.BE)) or alone)
         return _IS_DONE.match(after_article) is not None if compound else subject
     if tags[0] == PAST or known.person or (known.adjective and after_article[0] == ADJ):
@@ -460,12 +343,10 @@ def _tag_closed_class(words: list[str], i: int, tag: str, tags: list[str]) -> st
     if word in _MAIN_VERBS:
         participle = after in NOMINAL and i + 1 < len(words) and "e" in word_of(words[i + 1]).forms
         return _MAIN_VERBS[word] if after in (PREP, *NOMINAL) and not participle else tag
-    if word == "neither" and after in (PREP, *NOUNS_ADJ):
-        return NOUN if after == PREP else DET
     if (word == "that" and before not in (NOUN, PERSON, VERB, ING)) or (word == "of" and before == DET):
         return DET
-    if word in CONTRAST and before == ADJ and tag_alone(words, i) == AND:
-        return AND
+    if word == "neither" and after in (PREP, *NOUNS_ADJ):
+        return NOUN if after == PREP else DET
     if after == Tag.TO and before in VERB_FORMS and word.endswith(("self", "selves")):
         return ADV
     if word == "her":
@@ -474,22 +355,8 @@ def _tag_closed_class(words: list[str], i: int, tag: str, tags: list[str]) -> st
         return DET if back or ((after in NOMINAL or after in ING_PAST) and not seen) else PERSON
     if word == "one":
         return DET if (after in NOMINAL and before != ADJ) or words[i + 1 : i + 2] == ["of"] else PERSON
-    if (
-        word in table("pronominal")
-        and (
-            after in (Tag.BE, Tag.AUX, REL)  # the noun is the subject of a verb
-            or (before == DET and after == ING and tag_alone(words, i + 2) == DET)
-            or (words[i + 1 : i + 2] and "s" in word_of(words[i + 1]).forms and tag_alone(words, i + 2) == DET)
-        )
-    ):
-        return PERSON
     if word == "can" and before in (DET, ADJ, NOUN, ING) and after not in (Tag.BE, AUX, ADV, NEG):
         return tag if "b" in word_of((words[i + 1 :] or [","])[0]).forms else NOUN
-    if word == "like" and (before in (AUX, Tag.TO, PERSON) or not tags):
-        return VERB
-    if word == "both":
-        verb = after in VERB_FORMS or (PERSON in tags and VERB_FORMS.isdisjoint(tags) and after == NOUN)
-        return ADV if verb and word_of(words[i + 1]).forms else tag
     return tag
 
 
@@ -504,8 +371,6 @@ def _starts_infinitive(words: list[str], i: int) -> bool:
     thing = known.person or known.rather_noun or compound
     if (after in NOMINAL and not (thing and led == "on")) or led in table("seen") or base_of(led) in table("filler"):
         return True
-    if closed_classes().get(pair[-1]) == PREP:
-        return is_expression(pair, "verb") or not (thing or MATERIAL.intersection(sense))
     return (not thing or sense == ("noun.act",)) and MATERIAL.isdisjoint(sense)
 
 

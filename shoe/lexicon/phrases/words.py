@@ -60,6 +60,7 @@ def word_of(word: str) -> Word:
     stem = word.removesuffix("s").removesuffix("r").removesuffix("e")
     doer = not nouns and word.removesuffix("s") == stem + "er" and not store.adjective_first(stem)
     person = person or (doer and bool(verb_bases(stem) or verb_bases(stem + "e")))
+    person |= not (nouns or verbs) and word.endswith(("children", "child", "women", "woman", "men", "man", "person"))
     as_noun = sum(int(store.tag_count(base, "n").sum()) for base in nouns)
     as_verb = sum(int(store.tag_count(base, "v").sum()) for base in verbs)
     plural = word.endswith("s") and bool(nouns) and (nouns != (word,) or _is_pair(word))
@@ -246,7 +247,6 @@ def _tag_alone(word: str, following: str) -> str:
 
 # Tags that may follow an adjective in a list, after a comma or "and".
 _DESCRIBED: dict[str, tuple[Tag, ...]] = {COMMA: (NOUN, ADJ, PAST, ING), AND: (ADJ,)}
-_ANAPHORS = frozenset(["it", "them", "him"])
 
 
 class Context(NamedTuple):
@@ -288,14 +288,3 @@ class Context(NamedTuple):
         made = self.after == PAST and then in NOUNS
         adjective = self.after == AND and following < len(self.words) and is_modifier(self.words[following])
         return made or adjective or then in _DESCRIBED.get(self.after, "")
-
-    @property
-    def ends_after_anaphor(self) -> bool:
-        """Whether the word is the last word, and a verb and "it", "them" or "him" precede: "he eats it raw"."""
-        told = not self.after and self.i > 1 and self.words[self.i - 1] in _ANAPHORS
-        return told and self.tags[-2] in VERB_FORMS
-
-    def precedes_anaphor(self) -> bool:
-        """Return whether "it", "them" or "him" follows the word, directly or after a preposition."""
-        following = self.words[self.i + 1 : self.i + (3 if self.after == PREP else 2)]
-        return not _ANAPHORS.isdisjoint(following)

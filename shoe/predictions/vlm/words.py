@@ -112,8 +112,10 @@ def _passive_of_person(subject: str, source: str, target: str) -> _ParsedWords |
         return None
     if target and not _is_same(agent[-1:], text.tokens(text.plain(target))[-1:]):
         return None
-    before = before if any(map(is_person, before[:-1])) else [*text.tokens(text.plain(subject or "person")), *before]
     parsed = _parse_words("", " ".join([*before, "by", *agent]), "")
+    if not any(thing.split()[-1] in before for _, thing in parsed.readings):  # only the verb: "is kissed by"
+        before = [*text.tokens(text.plain(subject or "person")), *before]
+        parsed = _parse_words("", " ".join([*before, "by", *agent]), "")
     for verb, thing in parsed.readings:
         noun, done = thing.split()[-1], verb.split()[0]
         if not (is_person(thing) and noun in before and done in before and before.index(noun) < before.index(done)):
