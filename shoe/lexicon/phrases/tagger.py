@@ -100,7 +100,7 @@ def tagging_of(words: list[str]) -> tuple[str, str]:
     by_rules, (_, _, transitions) = tags_of(words), _model()
     if not words or "_" in "".join(words):  # labels such as "sit_on" are one word
         return by_rules, by_rules
-    scores = np.array([np.sum([_scores(*pair) for pair in pairs], axis=0) for pairs in contexts_of(words)])
+    scores = np.array([sum(_scores(*pair) for pair in pairs) for pairs in contexts_of(words)])
     path, other = path_of(scores, transitions), [TAGS.index(tag) for tag in by_rules]
     steps = ([[-2, *tags[:-1], -1], [*tags, tags[-1]]] for tags in (path, other))
     better, worse = (scores[range(len(words)), b[:-1]].sum() + transitions[a, b].sum() for a, b in steps)
