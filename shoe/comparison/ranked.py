@@ -93,7 +93,7 @@ class ByClass:
         return cls(values, masks, drawn, parts[0].images, own)
 
     def means(self) -> Floats:
-        """Return the (R, n) mean values for the n masks of ``means_over``; NaN if a mask contains no class."""
+        """Return the (R, n) means of R resamples over the n masks of ``means_over``; NaN if a mask has no class."""
         return np.stack([mean_over_each(self.values, mask) for mask in self.means_over], axis=1)
 
     def resampled(self) -> Floats:

@@ -83,17 +83,17 @@ class TruePairs:
 
 
 def targets_of_each(scope: Scope, lists: dict[ErrorType, Fixes], pairs: TruePairs, seed: int | None) -> FixTargets:
-    """Return a function that maps a state and an error type to (errors, fix target of each), chosen as in the papers.
+    """Return a function that maps a state and an error type to (errors, targets), chosen as in the papers.
 
-    Targets are chosen in order of descending score of the errors. Targets with the predicted verb are preferred. For
-    association errors, "each pair is fixed only once" (IJCV paper 3.2.1): ground truths in the pair of an earlier
-    target, in this oracle or earlier in the progression, are excluded.
+    A fixed error gets the class and boxes of its target, a ground truth. Errors choose in order of descending score;
+    box and association errors prefer targets with the predicted verb. "Each pair is fixed only once" (IJCV paper
+    3.2.1): association errors skip human-object pairs that already have a target, from this or an earlier oracle.
 
     Args:
         lists: possible targets per error type, from :func:`possible_targets`.
-        seed: random seed; random numbers depend only on it and the row of the prediction. If None, a ground truth
-            without a true positive is chosen, else the one whose true positive has the lowest score; ties are broken by
-            file order.
+        seed: random seed; an error draws its target by numbers that depend only on it and the row of the prediction.
+            If None, the error chooses a ground truth without a true positive, or else the one whose true positive has
+            the lowest score; in case of ties, the first in the file.
     """
     in_turn = {
         type_: list(ranks_by_image(scope, prediction))

@@ -337,8 +337,8 @@ class Confusion(Document, frozen=True):
         part: "verb" or "object".
         word: word of the class and predicted word.
         matches: number of matches with this confusion.
-        gain: part of the credit that is due to this confusion, in mAP (0..1).
-        share: ``gain`` as a fraction of the total credit.
+        gain: SHOE-mAP (0..1) gained because matches with this confusion get credit for the similar word.
+        share: ``gain`` as a fraction of the SHOE-mAP gained by such credit in all matches.
         examples: matches with the largest gains.
     """
 

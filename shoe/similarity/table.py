@@ -335,8 +335,8 @@ def counted_senses(
 ) -> list[tuple[Sense, ...]]:
     """Return the senses of each word that count in scoring, best first.
 
-    Senses that shoe adds as partial matches, because the word is no lemma of the sense, do not count with
-    ``partial=full``. They never count for a word in ``labels``: the label "board" would otherwise be similar to ride.
+    With ``partial=full``, and always for a word in ``labels``, only synsets of which the word is a lemma count.
+    Other synsets are partial matches that shoe adds; with them, the label "board" would resemble the verb "ride".
     """
     found = [resolve(word, part, options.object_words).candidates for word in words]
     own = np.full(len(words), options.partial == "full") | (match_labels(words, labels, part) >= 0)

@@ -82,7 +82,7 @@ def _scores(own: tuple[str, ...], contexts: tuple[str, ...]) -> Floats:
 def path_of(scores: Floats, transitions: Floats) -> list[int]:
     """Return the best sequence of tags (Viterbi) for the (n, t) scores of the tags of n words, as tag indices.
 
-    ``transitions`` are (t + 2, t): scores of a tag after each tag, of the first tag, and of the last tag.
+    ``transitions`` are (t + 2, t): row i scores each tag after tag i; the last two rows, as first and as last tag.
     """
     total, back = scores[0] + transitions[-2], list[list[int]]()
     for each in scores[1:]:

@@ -108,7 +108,7 @@ class Reading:
         return [item for item in self.items if isinstance(item, Problem)]
 
     def add(self, other: Reading) -> None:
-        """Add the items and properties of another value of the same reply."""
+        """Add the items, keys, flags and counts read from another parsed value, such as a list, of the same reply."""
         self.items += other.items
         self.says_none |= other.says_none
         self.keys.update(other.keys)

@@ -142,7 +142,7 @@ class Record:
 def without_reference(record: dict[Any, Any]) -> dict[Any, Any]:
     """Return a record without its "answer" if another key, such as "prediction", has the reply or null.
 
-    In VLMEvalKit, "answer" is the ground truth; in lmms-eval, "target" is, which is left out beside "filtered_resps".
+    "answer" is the ground truth in VLMEvalKit. In lmms-eval, "target" is; it is removed if there is "filtered_resps".
 
     >>> without_reference({"answer": "[...]", "prediction": ""}), without_reference({"answer": "[...]"})
     ({'prediction': ''}, {'answer': '[...]'})

@@ -164,10 +164,10 @@ class SensePairs:
     def from_lookups(
         cls, source: Similarity, learned: LearnedPart, lookups: SenseLookups, row: Indices, word: Indices
     ) -> SensePairs:
-        """Return all pairs; pairs of a word that also has the sense of the class are neither in ``rated`` nor unrated.
+        """Return all pairs. Pairs count as rated or unrated only if a word with the sense lacks the class sense.
 
-        ``source`` has the ratings; ``learned`` has the level of each pair, predicted without the pair's own rating.
-        ``row`` and ``word`` are the (n,) indices of the class sense and predicted word compared in each match.
+        ``source`` has the ratings; ``learned`` has the level of predicted ratings, found without a pair's own rating.
+        ``row`` and ``word`` are (n,) indices, in ``lookups``, of the class senses and words that matches compare.
         """
         level = learned.levels_of(lookups.class_senses, lookups.synsets)
         same = lookups.class_senses[:, None] == lookups.synsets
@@ -302,7 +302,7 @@ class SampledMap(ImputedBase):
     name: str = "drawn"
 
     def values(self, part: Part, class_senses: Ints, senses: Ints) -> Floats:
-        """Return (C, S) similarities 0..1: of the map, or drawn for unrated pairs; NaN for pairs without prediction."""
+        """Return (C, S) similarities 0..1 from ratings, or else drawn from predicted ratings; NaN without both."""
         classes, of_class = np.unique(class_senses, return_inverse=True)
         found = self.source.values(part, classes, senses)
         of_part, pairs = self.learned[part], self.pairs[part]
