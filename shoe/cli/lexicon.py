@@ -141,7 +141,7 @@ def check(file: _File, format: _Format = None, language: _Language = None) -> No
 
 @app.command()
 def carry(
-    map: Annotated[str, Argument(metavar="MAP", help="Map to convert, of the active lexicon: name or folder.")],
+    map: Annotated[str, Argument(metavar="MAP", help="Map of the active lexicon to convert: name or folder.")],
     out: Annotated[Path, Argument(metavar="OUT", help="New folder for the converted map.")],
     to: Annotated[Path, Option(metavar="LEXICON", help="Lexicon to convert the map to.")],
 ) -> None:

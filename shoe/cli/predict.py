@@ -128,7 +128,7 @@ def predict(
             "combine with +."
         ),
     ] = "boxes",
-    way: Annotated[str, Option(help="Type of question: phrase, yes-no, letters, image (one per image).")] = "phrase",
+    way: Annotated[str, Option(help="Question: phrase, yes-no, letters (choices), image (whole image).")] = "phrase",
     prompt: Annotated[Path | None, Option(help="Prompt file to use instead of the shipped prompt.")] = None,
     confidence: Annotated[
         str | None,

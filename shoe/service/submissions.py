@@ -91,7 +91,7 @@ def retry(folder: Folder, id_: str, most_waiting: int | None = None) -> Run:
         try:
             db.execute("UPDATE runs SET cancelled = 0, created = ? WHERE id = ?", (now, id_))
         except sqlite3.IntegrityError:
-            raise ConflictError(f"run {id_}: the team has submitted an equal run since: use the later run") from None
+            raise ConflictError(f"run {id_}: the team has submitted the same run again: use the later run") from None
         db.execute(
             "UPDATE jobs SET state = 'queued', reason = NULL, deaths = 0, ended = NULL, created = ? "
             "WHERE key = (SELECT key FROM runs WHERE id = ?) AND state IN ('failed', 'cancelled')",
