@@ -228,7 +228,7 @@ class Comparison:
         if self.compared is None:
             return []
         strict, semantic = ([cell.rank or 0 for cell in self.cells(figure)] for figure in self.compared)
-        pairs = combinations(range(len(self.runs)), 2)
+        pairs = combinations([i for i, ranks in enumerate(zip(strict, semantic, strict=True)) if all(ranks)], 2)
         apart = [(i, j) for i, j in pairs if (strict[i] - strict[j]) * (semantic[i] - semantic[j]) < 0]
         ordered = ((i, j) if strict[i] < strict[j] else (j, i) for i, j in apart)
         return [(self.names[i], self.names[j]) for i, j in ordered]

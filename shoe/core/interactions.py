@@ -394,7 +394,7 @@ def concatenate(parts: Sequence[Interactions]) -> Interactions:
 
     unscored = [part.unscored > 0 and bool((part.score == 1).all()) for part in parts]
     lowest = min((p.score.min(initial=np.inf) for p, no in zip(parts, unscored, strict=True) if not no), default=np.inf)
-    below = lowest - abs(lowest) / 2 if any(unscored) and np.isfinite(lowest) else 1.0
+    below = lowest - abs(lowest) / 2 or np.nextafter(0, -1) if any(unscored) and np.isfinite(lowest) else 1.0
     scores = [np.full(len(p), below) if no else p.score for p, no in zip(parts, unscored, strict=True)]
     notes = list({id(part.notes): part.notes for part in parts if part.notes is not None}.values())
     table = Interactions.from_columns(

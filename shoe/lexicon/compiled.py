@@ -225,7 +225,7 @@ class Lexicon:
         return self._lexnames[int(self._lexname[synset])]
 
     def name(self, synset: int) -> str:
-        """Return the name of a synset: "ride.v.01" (lemma, part of speech, number) for WordNet, else the source ID."""
+        """Return a synset's name: "ride.v.01" for WordNet 3.0's synsets, whatever the language; else the source ID."""
         if synset not in self._names and self.concepts is not self:
             self._names[synset] = self.concepts.name(synset)
         elif synset not in self._names and not self.is_wordnet:

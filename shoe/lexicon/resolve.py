@@ -166,7 +166,7 @@ def canonical(words: Sequence[str]) -> list[str]:
     """Return the words of a predicate, which starts with a verb, in the normal form of the index of definitions.
 
     After the verb, determiners, words such as "something", words in -ly, plural endings and final prepositions
-    are removed; equivalent prepositions become equal.
+    (unless no other word is left, as in "sit on") are removed; equivalent prepositions become equal.
     """
     kept = [EQUAL_PREPOSITIONS.get(word, word) for word in words[1:] if word not in _SKIPPED]
     kept = [singular(word) for word in kept if not word.endswith("ly")]

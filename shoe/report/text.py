@@ -165,9 +165,9 @@ def model_names(paths: Sequence[Path]) -> list[str]:
 
 
 def short_names(names: Sequence[str], longest: int = 40) -> list[str]:
-    """Return names of at most ``longest`` characters: without their common prefix, then without their middle.
+    """Return names of at most ``longest`` characters: without parts of their common prefix, then without their middle.
 
-    Names are only shortened if a name is too long. Names that become equal get a number.
+    Names are only shortened if a name is too long, by as few parts as suffice. Equal names get a number, not counted.
 
     >>> short_names(["runs/may/large", "runs/may/small"], 12)
     ['…may/large', '…may/small']

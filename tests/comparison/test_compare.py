@@ -45,6 +45,7 @@ def test_one_that_misses_all_is_last_and_marked_by_none(run: Run) -> None:
 def test_what_one_model_has_not_is_left_out(run: Run) -> None:
     found = compare([without_scores(run), run, replace(run, name="again")], resamples=19)
     assert found.cells("semantic:map")[0].value is None
+    assert found.discordant_pairs == []
     assert "logits: semantic: not measured: a score of 7" in sentences(found)
     compared = {(d["figure"], *d["models"]) for d in Compare.from_comparison(found).to_dict()["differences"]}
     assert ("semantic:map", "model", "again") in compared

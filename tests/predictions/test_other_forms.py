@@ -186,6 +186,8 @@ def test_batches_with_and_without_scores_are_a_doubt() -> None:
     without = table.select_images(np.arange(100, 200))
     both = concatenate([with_scores, replace(without, unscored=len(without))])
     assert (both.unscored, both.score.min(), both.score.max()) == (len(without), 0.25, 0.5)
+    zero = replace(with_scores, score=np.zeros(len(with_scores)))
+    assert concatenate([zero, replace(without, unscored=len(without))]).score.argmin() >= len(zero)
     metric = shoe.Metric(TRUTH)
     metric.update(with_scores)
     metric.update(replace(without, unscored=len(without)))

@@ -123,7 +123,7 @@ def denies(heading: str) -> bool:
 
 
 def split_denied(text: str) -> tuple[str, str]:
-    """Return the lines of a text that are not denied, and the lines that a mark or their heading denies."""
+    """Return the lines of a text that are not denied, and the denied lines; both without marks and denying headings."""
     text, lines = _YET.sub("", text), dict[bool, list[str]]({True: [], False: []})
     heading, is_listed = True, False
     for line in text.split("\n"):
