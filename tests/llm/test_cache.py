@@ -84,6 +84,10 @@ def test_only_the_user_can_read_it(tmp_path: Path) -> None:
 
 def test_the_user_says_where_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert cache_folder(None) is None  # as the tests have SHOE_CACHE=off
+    monkeypatch.setenv("SHOE_CACHE", "/elsewhere")
+    assert cache_folder(None) == Path("/elsewhere/shoe-answers")
+    monkeypatch.delenv("SHOE_CACHE")
     assert cache_folder(None) == tmp_path / "shoe-answers"
     assert cache_folder("/there") == Path("/there/shoe-answers")
     assert cache_folder("off") is None

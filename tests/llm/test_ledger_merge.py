@@ -53,7 +53,7 @@ def test_what_was_void_stays_void_and_an_answer_in_two_ledgers_is_one(tmp_path: 
     write(tmp_path, [line([3], [-4], 1), line([3], [-4], 2), again, unread])
     write(tmp_path / "1-of-2", [unread, rated])
     own = fresh(tmp_path / "1-of-2")
-    own.base = tmp_path / "ledger.jsonl"
+    own.base = fresh(tmp_path)
     own.refresh()
     assert states(own, 4) == [-1, -4, 3, -1]
     write(tmp_path / "1-of-2" / "worker", [line([0], [1])])

@@ -65,7 +65,7 @@ def test_the_counts_that_the_documents_state(whole: dict[Part, Plan]) -> None:
     text = (Path(__file__).parents[2] / "docs" / "maps.md").read_text("utf-8")
     for plan in whole.values():
         assert f"| {len(plan.synset):,} | {len(plan):,} |" in text
-    assert all(f"{len(plan):,} {part} questions" in text for part, plan in needed.items())
+    assert f"need about {round(sum(map(len, needed.values())), -3):,} questions" in text
 
 
 @pytest.mark.slow
