@@ -213,7 +213,7 @@ def read_truth_file(
     image_labels: str | Path | None = None,
     split: str | None = None,
 ) -> GroundTruth:
-    """Read a ground truth file. ``shoe.read_ground_truth`` also names the kind of other files in its error.
+    """Read a ground truth file. If given predictions, say, ``shoe.read_ground_truth`` raises an error that says so.
 
     ``split`` is an image split, a class split or a file of unseen classes. The result is named after the image split
     that contains all images, else after the file; "/part" is appended if images or triplets of the published split are

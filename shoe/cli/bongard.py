@@ -105,7 +105,7 @@ def score(
     region: Annotated[str, Option(help="Predictions to use: crop (in the problem's crop) or image (all).")] = "crop",
     top: Annotated[int, Option(min=1, help="Number of best predictions to use per image, and their ties.")] = 10,
     min_score: Annotated[float, Option(help="Minimum score of the predictions to use.")] = 0.0,
-    votes: Annotated[str, Option(help="Count one vote per 'image' or per 'detection'.")] = "image",
+    votes: Annotated[str, Option(help="Oracle votes: one per 'image' or 'detection'.")] = "image",
     images_in_predictions: Annotated[
         bool, Option("--images-in-predictions", help="Skip problems with images that do not occur in PREDICTIONS.")
     ] = False,

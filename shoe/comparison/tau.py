@@ -1,13 +1,14 @@
 """Threshold tau of SHOE-mF1 under resampled images, for ``tau-by=dataset``.
 
-The threshold keeps a given fraction of all predictions of the test set, so that each resample has its own threshold. A
-run therefore contains the matches at several thresholds around its own. For a resample, the first of these thresholds
-is chosen that keeps at least this fraction of the weighted predictions. Confidences of different models are not
-comparable: for images of two models, thresholds are compared by the fraction of the model's predictions that they keep.
+SHOE-mF1 counts only predictions with a score of at least tau, and tau is chosen such that a given fraction of all
+predictions counts. In a resample, the predictions of some images have a higher weight, so that tau is different. Tau is
+therefore computed anew for each resample: it is one of 13 thresholds around the tau of the run, the first above which
+at least the given fraction of the weighted predictions lies. Scores of different models are not comparable, so that
+for a comparison of two models, each threshold is expressed as the fraction of predictions that it keeps.
 
-The matches of an image depend only on the predictions of the image that are kept. Each different set of kept
-predictions is one version of the image, and belongs to a range of thresholds. A version has the weight of its image if
-the chosen threshold is in this range, else 0. A resample is thus a weight per version, and sums need no other code.
+The matches of an image depend only on which of its predictions are kept. An image therefore has different matches only
+at some of the 13 thresholds. The matches of one image within a range of thresholds are called a version of the image.
+A resample gives each version a weight: the weight of its image if tau is in this range, else 0.
 """
 
 from __future__ import annotations
@@ -34,7 +35,9 @@ LEVELS = 2 * _STEPS + 1
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TauLevels:
-    """Matches of M images at L thresholds, stored as v versions: matches of one image at a range of thresholds.
+    """Matches of M images at L = 13 thresholds tau, stored as v versions.
+
+    A version is the matches of one image, which are the same within a range of thresholds.
 
     Attributes:
         fraction: (L,) fraction of the predictions that each threshold keeps, ascending. The threshold of the run itself
@@ -43,7 +46,7 @@ class TauLevels:
         total: (M,) number of predictions of each image that count for tau.
         image: (v,) image of each version.
         first, stop: (v,) range of thresholds of each version: indices ``first`` to ``stop`` - 1.
-        f1: matches of the versions, with indices of versions as images, and without ground truths.
+        f1: matches of all versions; its image indices are indices of versions, and it has no ground truths.
     """
 
     fraction: Floats
@@ -56,9 +59,9 @@ class TauLevels:
 
     @classmethod
     def from_scorer(cls, scorer: Scorer) -> TauLevels | None:
-        """Return matches at thresholds near that of a scorer, one of which each resample uses.
+        """Return the matches at thresholds tau near the scorer's own; each resample uses one of these thresholds.
 
-        None for another ``tau-by`` than "dataset", or if all these thresholds keep the same predictions.
+        Return None if ``tau-by`` is not "dataset", or if all these thresholds keep the same predictions.
         """
         rows, options = scorer.rows, scorer.options
         if options.tau_by != "dataset":
@@ -93,9 +96,9 @@ class TauLevels:
         return cls(fraction, kept, total, *_versions(found, images)) if found else None
 
     def ranges(self, images: int) -> tuple[Indices, Indices]:
-        """Return (M + v,) first and (M + v,) last + 1 index in ``fraction`` of the thresholds that each version covers.
+        """Return two (M + v,) arrays: version i has the matches at the thresholds ``first[i]`` to ``stop[i]`` - 1.
 
-        The first M versions are the run's own matches, one version per image; the v stored versions follow.
+        The first M versions are the matches at the run's own threshold, one per image; the v stored versions follow.
         """
         first, stop = np.zeros(images, np.int64), np.full(images, LEVELS)
         above = self.first > OWN
@@ -141,10 +144,10 @@ def _versions(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Versions:
-    """Versions of the images of one or more models; a resample has one fraction of kept predictions for all models.
+    """Matches of one or more models at different thresholds tau, of which each resample uses one per model.
 
     Attributes:
-        levels: thresholds of each model; empty if the threshold is the same under all weights.
+        levels: matches of each model at other thresholds than the run's own; empty if tau is equal in all resamples.
         images: number of images, M; image i of model j has column j M + i in weights of images.
     """
 
@@ -152,7 +155,7 @@ class Versions:
     images: int
 
     def entries(self, model: int, f1: F1Entries) -> F1Entries:
-        """Return the matches of all versions of a model: first ``f1``, those of the run itself, then those stored."""
+        """Return the matches of a model at all thresholds: ``f1``, those at the run's own, and then the stored ones."""
         if not self.levels:
             return f1
         level = self.levels[model]
@@ -167,12 +170,15 @@ class Versions:
         return replace(f1, **joined, truth_category=f1.truth_category[truth], truth_image=truth_version)
 
     def own(self, model: int) -> Mask:
-        """Return the mask of a model's versions that have the matches of the run itself: the first M versions."""
+        """Return the mask of a model's versions (M + v) that are True for the first M, those at the run's own tau."""
         extra = len(self.levels[model].image) if self.levels else 0
         return np.arange(self.images + extra) < self.images
 
     def weights(self, weights: NDArray[np.int32]) -> NDArray[np.int32]:
-        """Return the (versions, R) weights of the versions of all models from (columns, R) weights of the images."""
+        """Return the weights of the versions of all models, a row each, in R resamples with given weights of images.
+
+        ``weights`` are (models x M, R). A version has the weight of its image if its thresholds include tau, else 0.
+        """
         if not self.levels:
             return weights
         of_model = weights.reshape(len(self.levels), self.images, -1)

@@ -247,9 +247,9 @@ class OverSeeds:
 
     @cached_property
     def progression(self) -> list[Floats]:
-        """Mean AP after error types are fixed one after another: an array per type, with rows and columns of ``alone``.
+        """Mean AP after error types are fixed one after another: an array per type, with a row per seed.
 
-        The last array, after missed ground truths are removed, contains only 1, and NaN for a mean over no class.
+        Columns are as in ``alone``. Without missed ground truths, the last array is 1, or NaN for a mean over no class.
         """
         found, gone = self._before, set[ErrorType]()
         steps = []

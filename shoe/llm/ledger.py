@@ -188,7 +188,7 @@ class Ledger:
         return self._index.states(keys)
 
     def is_cached(self, keys: Keys) -> Mask:
-        """Return an (n,) mask of the questions with an answer from the user's cache, in the lines read so far."""
+        """Return an (n,) mask of questions to which the ledger, as read so far, has an answer from the user's cache."""
         cached = Index()
         if self._cached:
             cached.add(as_keys(bytes(self._cached)), np.zeros(len(self._cached) // KEY_BYTES, np.int8))
@@ -207,7 +207,7 @@ class Ledger:
         Raise InputError if a line is damaged, the file is the ledger of another model, or it is shorter than before.
         """
         if is_stream(self.path):  # reading would wait for a writer
-            raise InputError(self.path, found="a pipe or device", expected="a ledger")
+            raise InputError(self.path, found="a pipe or device", expected="a ledger of answers")
         if self._file is None:
             self._reset(0)
         try:
@@ -215,7 +215,7 @@ class Ledger:
         except FileNotFoundError:
             return
         except OSError as error:
-            raise InputError(self.path, found=str(error.strerror), expected="a ledger") from None
+            raise InputError(self.path, found=str(error.strerror), expected="a ledger of answers") from None
         with stream:
             status = os.fstat(stream.fileno())
             if status.st_ino != self._file:  # nothing was read yet, or a merge has replaced the file

@@ -310,7 +310,7 @@ def merge(
         _await_workers(parts, say)
         for part in parts:
             if not part.exists():
-                raise InputError(part, found="a symbolic link to a missing file", expected="a ledger")
+                raise InputError(part, found="a symbolic link to a missing file", expected="a ledger of answers")
             ledger = Ledger(part, identity, parse)
             ledger.refresh()
             if ledger.events:

@@ -77,9 +77,9 @@ def numberings(dataset: Benchmark, part: str) -> Mapping[str, Numbering]:
     """Return all known numberings of the objects, verbs or interactions of a dataset by name, the dataset's own first.
 
     A name consists of an order of the labels and the ID of the first label: "alphabetical-0", or "alphabetical-minus-1"
-    if the first ID is -1. The order "actions" is the dataset's order of verbs without no_interaction, or of actions
-    without their roles. "coco-ids" are COCO's category IDs, "coco-ids-plus-1" and "coco-ids-minus-1" the IDs one higher
-    and one lower.
+    if the first ID is -1. The order "actions" is the dataset's order of verbs, without no_interaction; for V-COCO, its
+    order of actions, without roles. "coco-ids" are COCO's category IDs, "coco-ids-plus-1" and "coco-ids-minus-1" the
+    IDs one higher and one lower.
     """
     classes, names, own = dataset.classes, labels(dataset, part), own_name(dataset, part)
     by_role = part == VERBS and len(dataset.actions) > 0

@@ -110,7 +110,7 @@ class Source:
 
     @cached_property
     def head(self) -> list[Any]:
-        """First records of a document: those in its first 64 KB (list, JSON Lines), else all; [] for other kinds."""
+        """Records in the first 64 KB of a JSON list or JSON Lines, else all; [] if ``kind`` is not "document"."""
         if self.kind != "document":
             return []
         records: list[Any] = []

@@ -241,9 +241,9 @@ def _range(spread: SubsetSpread) -> str:
 
 
 def learned_table(found: MapLearned) -> Group:
-    """Return a table of the accuracy of predicted ratings, and one line per class with suspiciously high predictions.
+    """Return a table of the accuracy of predicted ratings, and a line per class sense with suspiciously high ones.
 
-    The table has a row for held-out senses and a row for held-out classes, each for verbs and for objects.
+    Verbs and objects each have a row for held-out senses, and one for held-out class senses (those of the classes).
     """
     made = table("predicted", "held out", "pairs", "rho", "kappa (quadratic)", "off by", "bias", names=2)
     for part, of_part in (("verbs", found.verbs), ("objects", found.objects)):

@@ -58,14 +58,14 @@ def harmonic_mean(parts: Mapping[str, PartMean]) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class AveragingRule:
-    """Rule for computing average precision (AP) from entries, and for selecting the classes of the means.
+    """Rule for computing AP from the entries (ranked predictions) of a class, and for selecting the classes of means.
 
     Attributes:
         ap: interpolation of the precision-recall curve.
         ties: ranking of entries with equal scores.
         epsilon: see :func:`~shoe.scoring.average_precision.average_precision`.
         truthless_count: whether classes without ground truth are in the mean, with AP 0.
-        skip_without_hit: whether classes with entries but without credit are left out of the mean.
+        skip_without_hit: whether classes whose entries are all false positives are left out of the mean.
         parts_need_entries: whether classes without entries are left out of the means of rare and non-rare classes.
         unseen_apart: whether classes without training examples are left out of the mean over all classes, but not out
             of the means over parts.

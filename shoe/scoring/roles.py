@@ -182,7 +182,7 @@ def role_rule(options: RoleOptions) -> AveragingRule:
 
 
 def role_parts(names: tuple[str, ...], left_out: str) -> dict[str, Mask]:
-    """Return {"without-NAME": (E,) mask of all entries except NAME}, NAME being ``left_out``; {} without NAME."""
+    """Return {"without-X": (E,) mask of the E ``names`` other than X}, X being ``left_out``; {} if that is ""."""
     return {f"without-{left_out}": np.array([name != left_out for name in names], bool)} if left_out else {}
 
 

@@ -134,7 +134,7 @@ def compare(
     for one in found:
         if "run.shoe" not in one.outputs:
             state = "a comparison" if one.kind == "compare" else one.state
-            raise ConflictError(f"run {one.id} is {state}: only scored runs that are done can be compared")
+            raise ConflictError(f"run {one.id} is {state}: only finished scoring runs can be compared")
     names = [one.name for one in found]
     shown = {each.name: each.shown for each in truths(folder)}
     request = {

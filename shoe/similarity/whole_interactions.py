@@ -97,7 +97,7 @@ class WholeFile:
 
 
 def format_whole(pairs: WholeRatings, raters: Sequence[str]) -> bytes:
-    """Return the table of whole interactions as bytes, with sorted rows; ``raters`` are names of rating columns."""
+    """Return ratings of (class, predicted interaction) pairs as a sorted TSV table with rating columns ``raters``."""
     ratings = (["" if rating == MISSING else str(rating) for rating in row] for row in pairs.ratings.tolist())
     lines = sorted("\t".join((*row, *of_row)) for row, of_row in zip(pairs.rows, ratings, strict=True))
     return "".join(f"{line}\n" for line in ["\t".join((*_NAMES, *raters)), *lines]).encode()

@@ -115,8 +115,8 @@ def split(
     verify: Annotated[
         str,
         Option(
-            help="Minimum number of training combinations per object and verb: possible (2, or 1 if there is only 1), "
-            "paper (2), released (1, as in the released splits)."
+            help="Minimum training combinations per object and verb: 'possible' (2, or 1 if only 1 exists), "
+            "'paper' (2), 'released' (1, as in the released splits)."
         ),
     ] = "possible",
     draw: Annotated[

@@ -21,7 +21,7 @@ _Predictions = Annotated[
     Path | None,
     Option("--for", metavar="PREDICTIONS", help="Prediction file to score with each map or subset of raters."),
 ]
-_Truth = Annotated[Path | None, Option("--ground-truth", "-g", help="Ground truth for --for: annotation file.")]
+_Truth = Annotated[Path | None, Option("--ground-truth", "-g", help="Annotation file for scoring PREDICTIONS.")]
 
 
 def import_(

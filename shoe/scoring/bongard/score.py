@@ -74,7 +74,7 @@ class Detections:
     named: Mask
 
     def counts(self) -> Any:
-        """Return the sparse (n, u) number of detections of each interaction in each region."""
+        """Return a sparse array: the number of detections of each of u interactions (columns) in each of n regions."""
         from scipy.sparse import csr_array
 
         shape = len(self.named), len(self.verb)

@@ -223,7 +223,7 @@ def profile(report: Report) -> Profile:
 
 
 def resolution(report: Report) -> Resolution | None:
-    """Return how the predicted words were resolved, and the basis of the similarities in matches; None without SHOE."""
+    """Return how words were resolved, and the basis of similarities to matched truths; None without SHOE metrics."""
     task, result, similarities = report.task, report.semantic, report.similarities
     if result is None or similarities is None:
         return None
