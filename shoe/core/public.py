@@ -104,7 +104,7 @@ _LONGEST_NOTE = 240
 
 
 def as_lines(title: str, rows: Rows, notes: Sequence[str] = ()) -> str:
-    """Return a text: the title, a line per row with its values in percent except None, and the first three notes."""
+    """Return a text: title, a line per row with its values in percent (None is left out), and the first three notes."""
     return "\n  ".join([title, *(f"{name}: {', '.join(_cells(row))}" for name, row in rows.items()), *_first(notes)])
 
 

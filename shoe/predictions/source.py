@@ -176,7 +176,7 @@ class Source:
         return {key: self._without_unknown(value[key], types[key], f"{key}.") for key in types.keys() & value.keys()}
 
     def records_within(self, key: str | None) -> list[Any]:
-        """Return the list under ``key``, or without this key all records; InputError if the value is no list."""
+        """Return the list under ``key``, or all records without this key; InputError for no list, or [] under a key."""
         records = self.records
         if key and isinstance(self.document, dict):
             records = self.document.get(key, records)

@@ -334,7 +334,7 @@ def own_run(folder: Folder, identity: Identity, id_: str) -> Run:
 
     Raises:
         NotFoundError: if the caller may not see the run.
-        Refused: 403 if the caller may see but not change the run.
+        Refused: 403 (401 without a token) if the caller may see but not change the run.
     """
     run = visible_run(folder, identity, id_)
     if run.team != identity.team and not identity.allows("admin"):

@@ -256,7 +256,7 @@ def read_action_scores(
 
     The field scores the verb *given the boxes*, without detection scores, for Diag-HOI's toolbox. Returns (n,) scores
     in the row order of ``read_predictions``; None for another format or a file without such scores. ``kept`` is
-    :attr:`shoe.ReadNotes.kept` of the file, the mask of rows to return.
+    :attr:`shoe.ReadNotes.kept` of the file, the mask of rows to return; a mask of another length is ignored.
 
     Raises InputError if some triplets have no score, or a score is not finite.
     """

@@ -89,7 +89,7 @@ class Pool:
         return of_side if len(candidates) > 1 and len(of_side) == 1 else candidates
 
     def mentions(self, text: str) -> tuple[list[Entity], str]:
-        """Return the entities named in a text, in order, and the text with each name replaced by its label."""
+        """Cut a text to 500 characters; return the entities named in it, in order, and it with labels for names."""
         if self._name_pattern is None:
             names = {thing.name for thing in self._entities} - {""}
             ordered = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))

@@ -331,7 +331,7 @@ class SampledMap(ImputedBase):
 
 
 def interval(report: Report) -> Interval | None:
-    """Return the predictive intervals of the SHOE metrics if all pairs were rated.
+    """Return 90 % intervals of the values that the SHOE metrics would have if all pairs were rated.
 
     Return None without SHOE, without predicted ratings in the map, if no match uses an unrated pair, or under
     ``unrated=drop``, where ratings decide which predictions are evaluated. Takes DRAWS (8) times as long as scoring.

@@ -455,7 +455,7 @@ def nearest_seen(
 
 
 def nearest_seen_of_report(report: Report) -> Nearest | None:
-    """Return the nearest seen class of each unseen class of a report; None without a class split or a map."""
+    """Return the nearest seen class of each unseen class of a report; None without SHOE or a seen/unseen split."""
     split, semantic, tables = report.truth.class_split, report.semantic, report.similarities
     if split is None or semantic is None or tables is None or tables.source is None:
         return None

@@ -150,7 +150,7 @@ async def get_result(id_: RunId, request: Request, identity: Anybody, app: App) 
 
 @results_router.get("/v1/runs/{id}/files/{name}", **contract(media=_ANY))
 async def get_file(id_: RunId, name: FileName, request: Request, identity: Anybody, app: App) -> Response:
-    """Return an output file of a run; the status is 409 if the run is not done, 404 if it has no such file."""
+    """Return an output file of a run; the status is 403 for hidden results, 409 before the run is done, else 404."""
     return _file(app, identity, runs.visible_run(app.folder, identity, id_), name, request)
 
 
