@@ -64,7 +64,7 @@ class Card:
 
     @property
     def holdings(self) -> dict[str, list[CardFile]]:
-        """Files of the card by their value of ``holds``, in the order of the card."""
+        """Files of the card by what they hold (name of a split, or ``IMAGE_LABELS``), in the order of the card."""
         files: dict[str, list[CardFile]] = {}
         for file in self.files:
             files.setdefault(file.holds, []).append(file)

@@ -78,7 +78,7 @@ class ErrorType(IntEnum):
 
 
 class TruthStatus(IntEnum):
-    """Status of a ground truth: found, covered by an error, or missed."""
+    """Status of a ground truth: found, not found but the target of an erroneous prediction (covered), or missed."""
 
     FOUND = 0
     """The ground truth has a true positive."""

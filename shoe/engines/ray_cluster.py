@@ -416,7 +416,7 @@ class Cluster:
         return max(1, min(most, int(slots / self.models)))
 
     def start(self, kind: type[Any], *args: Any, is_local: bool = False, concurrency: int = 1) -> Any:
-        """Create ``kind(*args)`` as a Ray actor that is never restarted; it runs ``concurrency`` calls at once."""
+        """Start actor ``kind(*args)``, never restarted, for ``concurrency`` calls at once; local models get GPUs."""
         gpus = self.gpus if is_local else 0.0
         options = {"num_cpus": 0.0 if gpus else 1.0, "num_gpus": gpus, "scheduling_strategy": "SPREAD"}
         actor = self.connection.ray.remote(max_restarts=0, max_task_retries=0, max_concurrency=concurrency, **options)

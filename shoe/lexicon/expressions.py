@@ -42,8 +42,8 @@ class Sense(NamedTuple):
         reason: rule that led to the synset, in a few words.
         weight: credit 0..1 for the sense; below 1 if the expression means only a kind or a part of the synset.
         own: whether the expression, in any spelling, is a lemma of the synset. Other senses are additions of shoe, from
-            aliases, definitions and constructions; they are not used for labels of the dataset, nor with
-            ``partial=full``.
+            aliases, definitions and constructions; they are not used for labels of the dataset, nor with the protocol
+            option ``partial=full``.
     """
 
     synset: int

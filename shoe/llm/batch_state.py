@@ -75,7 +75,7 @@ class OpenBatch:
     overlapped: bool = False
 
     def request(self, custom_id: str) -> Request | None:
-        """Return the request with a custom ID, reduced to its questions in ``found``; None if no question is left."""
+        """Return the request with a custom ID, with only those questions that this run needs; None if it needs none."""
         return _together([self.found[name] for name in self.requests[custom_id] if name in self.found])
 
 

@@ -192,10 +192,10 @@ class Terms:
 
 @dataclass(eq=False, slots=True)
 class LedgerRecorder:
-    """Implementation of :class:`~shoe.llm.request.Recorder` for one model, with a ledger and a budget.
+    """:class:`~shoe.llm.request.Recorder` for one model, with a budget and a ledger (a file of all attempts).
 
     Attributes:
-        ledger: reader of the ledger of ``writer``, with the events of earlier runs.
+        ledger: reader of the file to which ``writer`` appends, with the events of earlier runs.
         tally: counts of the model, updated by the recorder.
         unusable: number of attempts without a usable answer since the latest usable answer.
         answered: whether there has been a usable answer.

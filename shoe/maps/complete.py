@@ -89,12 +89,12 @@ class Completion:
 
 
 class CompletedPairs(Document, frozen=True):
-    """Number of pairs rated by the completion, compared with the pairs of a map built with ``shoe map build``.
+    """Number of pairs rated to complete a map for a prediction file, compared with the pairs of larger plans.
 
     Attributes:
         unanswered: number of pairs without a valid answer.
-        whole_build: number of pairs that would be rated to build a map for the whole dataset.
-        looked_up: number of pairs that would be rated to build a map for all words of these predictions.
+        whole_build: number of pairs of a map for the whole dataset, whatever the predictions.
+        looked_up: number of pairs of a map for all words in the prediction file.
     """
 
     rated: Count

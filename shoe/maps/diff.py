@@ -88,7 +88,7 @@ class ScoredBy(Document, frozen=True, kw_only=True):
 
 
 class ScoreDiff(Document, frozen=True):
-    """Scores of a prediction file with both maps, and up to 10 classes whose average precision differs most."""
+    """Scores of one prediction file with similarity maps a and b, and up to 10 classes whose AP differs most."""
 
     a: ScoredBy
     b: ScoredBy

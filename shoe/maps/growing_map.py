@@ -73,8 +73,8 @@ class Draft:
         """Create a draft from a map and the raters that complete it.
 
         If the last completion of the map had the same raters and ``purpose`` (data that identify the predictions), the
-        draft continues it. ``known`` returns stored answers to the questions that earlier completions could not rate.
-        Raise OptionError if a rater has the name of a rater of the map, but a different model.
+        draft continues it. Questions that got no rating from these raters before are not asked again; with ``known``,
+        only if it has a stored answer. Raise OptionError if the map has a rater of the same name with another model.
         """
         columns = all_columns(similarity, raters)
         active, old = [rater.name for rater in raters], range(len(similarity.raters))

@@ -357,5 +357,5 @@ class Raters:
 
     @property
     def columns(self) -> list[str]:
-        """Names of the columns of all raters in a map, with one column per repeat of a rater."""
+        """Names of the columns of all raters in a map; a rater that rates each pair n times has n columns."""
         return [column for session in self.sessions for column in session.config.columns]

@@ -285,7 +285,7 @@ class ReadNotes:
         return f"{counts}, read as {self.format}, boxes as {self.boxes}"
 
     def sentence(self, code: str, *, brief: bool = False) -> str:
-        """Return the sentence of a note; "" without such a note. If ``brief``, it quotes no unreadable replies."""
+        """Return the sentence of the note with this code, or "" if there is none; if ``brief``, no reply is quoted."""
         if (note := self._notes().get(code)) is None:
             return ""
         template = _SINGULAR_PLURAL.sub(lambda forms: forms[1 if note.count == 1 else 2], SENTENCES[code])

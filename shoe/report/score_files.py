@@ -166,5 +166,5 @@ class Score(Figures, frozen=True, kw_only=True):
 
 
 def as_json(report: Report, evidence: Evidence | None = None) -> bytes:
-    """Return a report as indented JSON that ends with a newline; the evidence is collected if not given."""
+    """Return a report as indented JSON with a final newline; ``evidence``, which explains it, is collected if None."""
     return encode(Score.from_report(report, evidence), readable=True)

@@ -300,7 +300,7 @@ class FixedRanking:
         return before
 
     def position(self, category: AnyInts, rank: Indices) -> Indices:
-        """Return the positions in ``ranked`` at which entries with these classes and ranks are or would be inserted."""
+        """Return the position in ``ranked`` of each (class, rank), or where it would be inserted if it is absent."""
         return np.searchsorted(self.keys, category * np.int64(len(self.rank)) + rank)
 
     def lists(self, false: Mask, true: Indices, category: AnyInts, truths: Indices, ap: Interpolation) -> RankedLists:

@@ -234,10 +234,10 @@ class Scorer:
         return false_of
 
     def nearest(self, rows: Indices, similarities: HoiSimilarity, scope: FpScope) -> tuple[Indices, Floats]:
-        """Return the (r,) class most similar to each prediction in ``rows``, and the (r,) similarity to this class.
+        """Return, for each of r predictions (``rows``), the most similar class, and the similarity to this class.
 
-        Candidates are all evaluated classes, or those annotated on the prediction's image (``scope``); -1 without a
-        candidate. An unmatched prediction can be a false positive of this class (Algorithm 1, lines 23-30; A7).
+        Candidates are all evaluated classes, or those annotated on the prediction's image (``scope``); -1 without any.
+        An unmatched prediction can be a false positive of the class (SHOE's Algorithm 1; docs/protocols.md, A7).
         """
         nearest, sigma, which = self._nearest(similarities, scope)
         return nearest[which[rows]], sigma[which[rows]]

@@ -288,7 +288,7 @@ def decimals(size: int) -> int:
 
 
 def rounded(metrics: Mapping[str, float], size: int) -> dict[str, float]:
-    """Return metrics with ``decimals(size)`` decimals; `size` is the lower number of ground truths and predictions."""
+    """Return metrics with ``decimals(size)`` decimals; `size`: number of ground truths or, if lower, predictions."""
     return {key: round(value, decimals(size)) for key, value in metrics.items()}
 
 

@@ -278,7 +278,7 @@ def is_chat(node: Any) -> bool:
 
 
 def holds_box(node: Any, depth: int = 0) -> bool:
-    """Return whether a structure contains a box anywhere, except in long texts."""
+    """Return whether a JSON value is or contains a box; metadata and texts of over 200 characters are not searched."""
     if isinstance(node, str):
         return len(node) <= _SHORT and box_of(node) is not None
     if depth > _DEEPEST or not isinstance(node, dict | list):
