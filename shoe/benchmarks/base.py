@@ -64,7 +64,7 @@ class Card:
 
     @property
     def holdings(self) -> dict[str, list[CardFile]]:
-        """Files of the card by what they hold (name of a split, or ``IMAGE_LABELS``), in the order of the card."""
+        """Files of the dataset by content (name of a split, or ``IMAGE_LABELS``), in the order of the card."""
         files: dict[str, list[CardFile]] = {}
         for file in self.files:
             files.setdefault(file.holds, []).append(file)
@@ -97,7 +97,7 @@ class Actions:
     """The A actions of a benchmark that scores the actions of each person (V-COCO), in the order of its files.
 
     Attributes:
-        left_out: name of the (action, role) entry that papers often exclude from mean role AP; "" if there is none.
+        left_out: action and role that papers often exclude from mean role AP, such as "point-instr"; "" for none.
     """
 
     all: tuple[Action, ...]
@@ -113,17 +113,17 @@ class Actions:
 
     @cached_property
     def entries(self) -> tuple[tuple[int, str], ...]:
-        """The R entries (action index, role): one per action and role. Role AP is the mean over the entries."""
+        """The R pairs (action index, role), one per role of each action. Role AP is the mean over these pairs."""
         return tuple((number, role) for number, action in enumerate(self.all) for role in action.roles)
 
     @cached_property
     def entry_names(self) -> tuple[str, ...]:
-        """Names of the R (action, role) entries, such as "hit-instr"."""
+        """Names of the R pairs of an action and a role, such as "hit-instr"."""
         return tuple(f"{self.names[action]}-{role}" for action, role in self.entries)
 
     @cached_property
     def by_verb_id(self) -> tuple[tuple[int, int], ...]:
-        """(action index, index into ``entries``) of each verb ID 0, 1, ... in files; the entry is -1 without roles."""
+        """(action index, index into ``entries``) of each verb ID 0, 1, ... in files; the latter is -1 without roles."""
         entry_of = {pair: entry for entry, pair in enumerate(self.entries)}
         return tuple(
             (number, entry_of.get((number, role), -1))
@@ -132,7 +132,7 @@ class Actions:
         )
 
     def entry_of(self, action: int, object_: str) -> int:
-        """Return the index into ``entries`` of an action; -1 without roles. The object chooses between two roles."""
+        """Return the index into ``entries`` of an action; -1 without roles. The object decides between two roles."""
         roles = self.all[action].roles
         if len(roles) > 1:
             roles = ("instr" if object_ in self.all[action].instruments else "obj",)
@@ -141,7 +141,7 @@ class Actions:
     def verb_ids(
         self, verbs: Sequence[str], objects: Sequence[str], verb: NDArray[np.integer], object_: NDArray[np.integer]
     ) -> Indices:
-        """Return the (n,) verb IDs by which files denote n (verb, object) pairs.
+        """Return the (n,) verb IDs in files for n (verb, object) pairs.
 
         ``verb`` and ``object_`` are (n,) indices into ``verbs`` and ``objects``. The object is needed because an action
         with two roles has two verb IDs, one per role, and the object determines the role.

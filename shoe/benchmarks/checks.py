@@ -23,7 +23,7 @@ PlaceOf = tuple[Sequence[str], Indices]
 
 
 def triplet_name(place_of: PlaceOf, row: int) -> str:
-    """Return a name of triplet ``row`` for messages: 'image "a.jpg": triplet 1' for the first triplet of the image."""
+    """Return the name of triplet ``row`` in messages: 'image "a.jpg": triplet 1' for the first triplet of the image."""
     images, image = place_of
     return f"image {quote(images[image[row]])}: triplet {row - int(np.searchsorted(image, image[row])) + 1}"
 
@@ -41,7 +41,7 @@ def named_images(path: str | Path, name: Callable[[object], str], values: Iterab
 
 
 def named_record(kind: str = "image", key: str = "file_name") -> Callable[[object, int, Any], str]:
-    """Return a callback that names a JSON record in messages: "KIND TEXT" with the text at ``key``, else its number."""
+    """Return a callback that names a JSON record in messages: ``kind``, and the text at ``key`` or a number."""
 
     def name(_document: object, number: int, record: Any) -> str:
         text = record.get(key) if isinstance(record, dict) else None
@@ -51,7 +51,7 @@ def named_record(kind: str = "image", key: str = "file_name") -> Callable[[objec
 
 
 def list_lengths(path: str | Path, names: Sequence[str], records: Sequence[object], *fields: str) -> Indices:
-    """Return the (m,) number of triplets per image: the length of its lists ``fields``; InputError if unequal."""
+    """Return the (m,) length of the lists ``fields`` of each record; InputError if it differs between the lists."""
     counts, *others = (np.array([len(getattr(record, field)) for record in records], np.int64) for field in fields)
     for field, lengths in zip(fields[1:], others, strict=True):
         if (number := first_true(lengths != counts)) is not None:
@@ -69,7 +69,7 @@ def joined_boxes(lists: Iterable[list[Box]], count: int) -> Floats:
 def check_range(
     path: str | Path, place_of: PlaceOf, field: str, index: Indices, size: int, first: int = 0, meaning: str = ""
 ) -> None:
-    """Raise InputError for the first index outside ``first`` to ``first + size - 1``; ``meaning`` ends its message."""
+    """Raise InputError for the first index outside ``first`` to ``first + size - 1``; ``meaning`` ends the message."""
     if (row := first_true((index < first) | (index >= first + size))) is not None:
         record, expected = triplet_name(place_of, row), f"{first} to {first + size - 1}{meaning}"
         raise InputError(path, record=record, field=field, found=str(index[row]), expected=expected)

@@ -75,7 +75,7 @@ class HoiClasses:
         return [f"{self.verbs[v]} {self.objects[o]}" for v, o in zip(self.verb, self.object, strict=True)]
 
     def columns_of(self, hoi: Indices) -> dict[str, Any]:
-        """Return {field of ``Rows``: value} for verbs, objects, verb, object, given the (n,) class of each triplet."""
+        """Return vocabularies ("verbs", "objects") and indices ("verb", "object") of n triplets with (n,) classes."""
         verb, object_ = self.verb[hoi].astype(np.int64), self.object[hoi].astype(np.int64)
         return {"verbs": self.verbs, "objects": self.objects, "verb": verb, "object": object_}
 
@@ -103,7 +103,7 @@ class HoiClasses:
 
 
 def read_classes(path: str | Path, usual: HoiClasses) -> HoiClasses:
-    """Read a class table to use instead of ``usual``, a benchmark's class table, whose name and study senses it gets.
+    """Read a class table that replaces ``usual``, the table of a benchmark; name and study senses stay the same.
 
     Raises:
         InputError: if the file cannot be read, a line has another format, two labels differ only in case or separators,
@@ -267,7 +267,7 @@ class ClassSplit:
         return digest.hexdigest()[:8]
 
     def within(self, own: HoiClasses, classes: HoiClasses) -> ClassSplit:
-        """Return this split of the class table ``own`` as a split of another class table, ``classes``.
+        """Convert this split, which is defined on the class table ``own``, to a split of the class table ``classes``.
 
         Classes are matched by label. A class that is not in ``own`` is in no part.
         """

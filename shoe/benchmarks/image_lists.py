@@ -48,7 +48,8 @@ def columns_of_lists(
 ) -> tuple[Indices, Floats, Indices, Indices, list[Indices]]:
     """Return the boxes and triplets of m images as arrays, image by image; ``fields`` are attributes of triplets.
 
-    Arrays: (m,) boxes per image; (b, 4) boxes; (b,) category IDs; (n,) image index per triplet; (n,) per field.
+    Arrays: (m,) number of boxes per image; (b, 4) boxes; (b,) category IDs; (n,) image indices of triplets; per field
+    the (n,) values of triplets.
     """
     counts, size = (np.array([len(each) for each in lists], np.int64) for lists in (boxes, triplets))
     every, hois = list(chain.from_iterable(boxes)), list(chain.from_iterable(triplets))

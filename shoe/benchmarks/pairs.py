@@ -41,7 +41,7 @@ def merge_pairs(table: Interactions, iou: float) -> Indices:
     """Merge n triplets into human-object pairs; return the (n,) row of the first triplet in each triplet's pair.
 
     Triplets are processed in file order. A triplet joins the first pair of its image with the same object word whose
-    first triplet it overlaps: IoU of human boxes and of object boxes at least ``iou``. Else it starts a new pair.
+    first triplet it overlaps: IoU of human boxes and of object boxes at least ``iou``. Otherwise it starts a new pair.
     """
     leader = np.arange(len(table))
     for row, before in zip(*(rows.tolist() for rows in overlapping_triplets(table, table.object, iou)), strict=True):
@@ -53,7 +53,7 @@ def merge_pairs(table: Interactions, iou: float) -> Indices:
 def single_pair_images(table: Interactions, iou: float = 0.8) -> Mask:
     """Return an (m,) mask of the images whose triplets all belong to a single pair; False for images without triplets.
 
-    Triplets are of one pair if they are in :func:`merge_pairs`: same object, IoU of both boxes at least ``iou``.
+    Triplets belong to one pair if :func:`merge_pairs` merges them: same object, IoU of both boxes at least ``iou``.
 
     With ``iou`` 0.8, the mask selects 3,920 images of HICO-DET's test set, with 575 classes. The "single HOI" subset of
     the SHOE paper's supplement also has 575 classes; the paper does not define it.

@@ -175,7 +175,7 @@ def shortest(
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the fewest protocol names and settings with which :func:`choose` returns the same options.
 
-    Settings are sorted, without defaults; the last of repeated settings counts. Arguments, errors: see :func:`choose`.
+    Settings are sorted, without defaults; the last of repeated settings counts. Arguments are as in :func:`choose`.
 
     >>> shortest(["shoe"], ["tau=0.40", "sense=max", "delta=0.5", "tau=0.3"], {})
     (('shoe',), ('sense=max', 'tau=0.3'))

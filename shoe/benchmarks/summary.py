@@ -37,7 +37,7 @@ class ListedDataset(Document, frozen=True):
 
 
 class DatasetList(Document, frozen=True):
-    """All datasets."""
+    """All datasets that shoe can describe."""
 
     datasets: list[ListedDataset]
 
@@ -147,14 +147,14 @@ class Published(Document, frozen=True):
 
 
 class Recounted(Document, frozen=True):
-    """Number of classes with fewer than 10 triplets in a training file; whether exactly these are rare in the table."""
+    """Number of classes with fewer than 10 training triplets, and whether exactly these are rare in the class table."""
 
     classes: Count
     as_listed: bool
 
 
 class DatasetInfo(Document, frozen=True, kw_only=True):
-    """Counts of a ground truth file; see :func:`summary`."""
+    """Numbers of images, triplets, classes and box pairs in a ground truth file; see :func:`summary`."""
 
     file: str
     format: str
@@ -200,7 +200,7 @@ class DatasetStats(Document, frozen=True):
 
 
 def sizes(truth: GroundTruth) -> dict[str, int]:
-    """Return the number of images, empty_images (without triplets), triplets and classes (with triplets), by name."""
+    """Return {"images", "empty_images" (without triplets), "triplets", "classes" (with triplets): number}."""
     table = truth.interactions
     return {
         "images": len(table.images),

@@ -56,7 +56,7 @@ def _published(dataset: str, ratio: float, seed: int, number: int) -> ClassSplit
 
 
 def file_order(data: Benchmark) -> Indices:
-    """Return (V, O) keys that sort (verb, object) pairs as in the files: by object ID, then by verb ID."""
+    """Return (V, O) keys that sort pairs of V verbs and O objects by object ID, then by verb ID in files."""
     object_number = np.empty(len(data.objects), np.int64)
     object_number[data.object_order] = np.arange(len(data.object_order))
     object_number = object_number[: len(data.classes.objects)]
@@ -333,7 +333,7 @@ def split_systematically(
 def held_out_images(table: Interactions, held_out: Mask) -> tuple[Mask, Mask]:
     """Return (m,) masks of test images and of mixed images, given the (n,) mask of held-out triplets.
 
-    Test images have only held-out or no triplets (Algorithm 1); mixed images have held-out and other triplets.
+    Test images have only held-out triplets, or no triplets; mixed images have held-out and other triplets.
     """
     number = np.bincount(table.image[held_out], minlength=len(table.images))
     test = number == np.diff(table.offsets)
@@ -403,7 +403,7 @@ class Partners(Document, frozen=True):
     Attributes:
         all: number of these objects (or verbs) over all images.
         train: the same number, if only combinations in training images are counted.
-        absent: number of objects (or verbs), with one or more partners, without a training image.
+        absent: number of all objects (or verbs) that no training image shows.
     """
 
     all: Count
@@ -427,7 +427,7 @@ class Nearest(Document, frozen=True):
 
 
 class DatasetSplit(Document, frozen=True, kw_only=True):
-    """Card of a systematic generalisation split: how it was made, and counts of the written files.
+    """Description of a systematic generalisation split: how it was made, and counts of the written files.
 
     Attributes:
         original, statistics: counts of the input files, and of the written files, by "train" and "test".
@@ -466,7 +466,7 @@ def split_files(
     Existing files are replaced. An existing card is deleted first, so that an incomplete folder has no card.
 
     Args:
-        read: input files, as in :data:`Read`.
+        read: (path, ground truth) of the input files "train" and "test", or only of "train".
         folder: output folder, created if needed.
         written_as: output format, a key of ``FORMATS``.
         similarity: name of the class similarity, and a callback that returns the (R, S) similarities between R class
@@ -538,7 +538,8 @@ def split_files(
 def joined(read: Read) -> Interactions:
     """Return the annotations of all files as one table.
 
-    Raises InputError if two files contain the same image, or test annotations are given as "train" or the reverse.
+    ``read`` is as in :func:`split_files`. Raises InputError if two files contain the same image, or if a
+    file of test images is given as "train", or the reverse.
     """
     (path, truth), *more = read.values()
     splits = truth.benchmark.splits

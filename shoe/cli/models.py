@@ -34,7 +34,7 @@ def load_runs(
     """Return the runs of the files, in the order of the files: saved runs are read, prediction files are scored.
 
     Args:
-        scoring: ground truth and options, for prediction files; saved runs are checked against a given ground truth.
+        scoring: ground truth and options, for prediction files; if given, saved runs must have the same ground truth.
         no_confidence: whether a prediction file with different scores also yields a second run, with all scores 1.
         bounds: whether intervals of SHOE-mAP and SHOE-mF1 over the unrated pairs of word senses are computed.
         reports: dict to which the report of each scored run is added, by name of the run.
@@ -104,8 +104,8 @@ def _check_truth(path: Path, run: Run, truth: GroundTruth) -> None:
 def refuse_for_runs(paths: Sequence[Path], given: Container[str], *, ground_truth: bool) -> None:
     """Raise an OptionError if an option in ``given`` (parameter names) cannot be used with saved runs in ``paths``.
 
-    If all ``paths`` are saved runs, options for scoring are refused and, without ``ground_truth``, options for reading
-    the ground truth. If any path is a saved run, --sweep and --no-confidence are refused.
+    If any path is a saved run, --sweep and --no-confidence are refused. If all paths are saved runs, options for
+    scoring are refused, too, and options for reading a ground truth unless one is given (``ground_truth``).
     """
     kept = next((path for path in paths if is_run(path)), None)
     if kept is None:

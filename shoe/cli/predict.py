@@ -40,8 +40,8 @@ def find_pairs(
     """Return the human-object pairs to ask the model about; None if the questions are about whole images.
 
     The pairs are read from the file ``pairs`` if given, or else selected from the boxes in ``files.detections``, after
-    a detector, if given, has added boxes of missing images. ``pictures`` are the images of this run or shard; files of
-    boxes and pairs may contain ``every`` image of all shards. ``say`` prints remarks. Raise OptionError if there are no
+    a detector, if given, has added boxes of missing images. ``pictures`` are the images of this run or shard, and
+    ``every`` those of all shards, which files may contain. ``say`` prints remarks. Raise OptionError if there are no
     pairs, except for a shard.
     """
     from shoe.predict.detection_files import read_detections_with_notes
@@ -86,7 +86,7 @@ def _detect(pictures: Sequence[Picture], choices: PredictionSettings, config: De
 def report_pairs(
     found: Pairs, ground_truth: Path | None, dataset: str, say: Callable[[str], None]
 ) -> PairFigures | None:
-    """Print the number of pairs. If a ground truth is given, print and return the recall of its pairs, else None."""
+    """Print the number of pairs. With ``ground_truth``, print and return the recall of ground-truth pairs."""
     from shoe.predict.pairs import pair_recall
     from shoe.predictions.truth import read_ground_truth
 

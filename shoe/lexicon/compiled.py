@@ -40,7 +40,7 @@ _MASKS = np.where(np.arange(LONGEST_NAME) < np.arange(LONGEST_NAME + 1)[:, None]
 
 
 def keys_in(text: bytes, starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> Keys:
-    """Return the (n,) 64-bit keys of n names that are byte ranges of ``text``.
+    """Return the (n,) 64-bit keys (hashes) of n names that are byte ranges of ``text``.
 
     Args:
         starts: (n,) byte offset of each name.
@@ -69,7 +69,7 @@ def keys_in(text: bytes, starts: NDArray[np.int64], lengths: NDArray[np.int64]) 
 
 
 def keys_of(names: Sequence[str]) -> Keys:
-    """Return the (n,) 64-bit keys of n names; see :func:`keys_in`."""
+    """Return the (n,) 64-bit keys (hashes) of n names."""
     encoded = [name.encode() for name in names]
     lengths = np.fromiter(map(len, encoded), np.int64, len(encoded))
     return keys_in(b"".join(encoded), np.cumsum(lengths) - lengths, lengths)

@@ -123,8 +123,8 @@ def _found(words: list[str], part: Part, spelled: str) -> list[Sense]:
 def distinct(senses: Iterable[Sense]) -> list[Sense]:
     """Return one sense per synset, in the order of first appearance of the synsets.
 
-    Of several senses with the same synset, the sense with the highest weight is kept; on a tie, a sense that is not
-    rare. Its ``own`` becomes true if it is true for any of these senses.
+    Of several senses with the same synset, the sense with the highest weight is returned; on a tie, a sense that is not
+    rare. Its ``own`` is true if it is true for any of these senses.
     """
     best: dict[int, Sense] = {}
     for sense in senses:
@@ -169,7 +169,7 @@ def _lemmas(words: list[str], part: Part, spelled: str) -> list[str]:
 
 
 def with_head(words: list[str], head: str, part: Part) -> list[str]:
-    """Return the words with ``head`` in place of their head: the last word of an object, the first word of a verb."""
+    """Return the words with the last word (of an object) or the first word (of a verb) replaced by ``head``."""
     return [*words[:-1], head] if part == "object" else [head, *words[1:]]
 
 
@@ -181,7 +181,7 @@ def _alias_keys(words: list[str], part: Part) -> list[str]:
 
 @cache
 def _aliases(part: Part) -> dict[str, list[tuple[str, str, str]]]:
-    """Return the (synset name, relation, reason) of each synset of each alias."""
+    """Return {alias: [(synset name, relation, reason) of each synset]} for verbs or objects."""
     return {
         word: [(name, relation, why) for name in names.split()]
         for where, word, names, relation, why in table_rows("aliases.tsv")
@@ -233,7 +233,7 @@ def takes_tool(classes: Sequence[str]) -> Mask:
 
 @lru_cache(maxsize=10_000)
 def relation(verb: str) -> str:
-    """Return the first relation in :data:`SPATIAL` after the first word: "near" for "sitting beside"; "" for none."""
+    """Return the spatial relation that follows the first word of a verb: "near" for "sitting beside"; "" for none."""
     words, relations = text.tokens(text.plain(verb[: text.LONGEST_LABEL])), _relations()
     spans = ("_".join(words[start : start + size]) for start in range(1, len(words)) for size in (3, 2, 1))
     return next((relations[span] for span in spans if relations.get(span)), "")

@@ -144,7 +144,7 @@ listed_ids: Callable[[tuple[str, ...]], Ints] = per_lexicon(64)(ids_of)
 def ids_in(text: bytes, starts: Indices, ends: Indices) -> Ints:
     """Return the (n,) sense IDs, in the active lexicon, of n names that are byte ranges of ``text``.
 
-    Only names that :func:`names_of` returns are known; the ID is -1 for others. Fast for many names.
+    The ID is -1 for a name that :func:`names_of` does not return. Fast for many names.
 
     Args:
         starts: (n,) first byte of each name.

@@ -82,7 +82,7 @@ def says_no_interaction(words: list[str]) -> bool:
 
 
 def names_no_action(words: list[str]) -> bool:
-    """Return whether words that stand for a verb mean that there is no action: "none", "N/A", "no relation"."""
+    """Return whether words in place of a verb mean that there is no action: "none", "N/A", "no relation"."""
     return words in _NO_ACTION
 
 
@@ -171,7 +171,7 @@ def _doubled(base: str) -> list[str]:
 
 @lru_cache(maxsize=10_000)
 def american(word: str) -> tuple[str, ...]:
-    """Return possible American spellings that differ from a word (not checked to be words); () if there are none."""
+    """Return possible American spellings of a word, which may not exist; () if its spelling would not change."""
     listed = _spellings()
     if word in listed:
         return (listed[word],)

@@ -49,7 +49,7 @@ class AnswerState(IntEnum):
 
 @dataclass(eq=False, slots=True)
 class AnswerRecorder(LedgerRecorder):
-    """Recorder that, if ``probabilities``, ends the run at an answer (not a refusal) without token probabilities."""
+    """Recorder of answers. If ``probabilities``, an answer (not a refusal) without token probabilities ends the run."""
 
     probabilities: bool = True
     _lacks: str = field(default="", init=False)
@@ -93,7 +93,7 @@ class AnswerRecorder(LedgerRecorder):
 
 
 def parsed(entry: Mapping[str, Any]) -> list[int]:
-    """Return [state] of the one question in a ledger line: an :class:`AnswerState` or ``State.REFUSED``."""
+    """Return a list with the state of the answer in a line of a file: an :class:`AnswerState` or ``State.REFUSED``."""
     answer = answer_of(entry)
     if answer.finish == REFUSED:
         return [State.REFUSED]
@@ -101,7 +101,7 @@ def parsed(entry: Mapping[str, Any]) -> list[int]:
 
 
 def answer_of(entry: Mapping[str, Any]) -> Answer:
-    """Return the answer or refusal in a ledger line; ValueError if it has neither a message nor an error object."""
+    """Return the answer or refusal in a line of an answer file; ValueError without a message or an error object."""
     (key,), raw = entry["keys"], entry["answer"]
     choices = raw.get("choices")
     message = choices[0].get("message") if choices else raw.get("error")
@@ -117,7 +117,7 @@ _WORKER_BATCHES = 2
 def spread(
     cluster: Cluster, config: BackendConfig, asks: Iterator[Ask], count: int, recorder: LedgerRecorder, beside: Path
 ) -> None:
-    """Let the workers of a cluster answer ``asks``, ``count`` questions; see :class:`~shoe.llm.workers.Spread`.
+    """Let the workers of a cluster answer ``count`` questions (``asks``) with a model, and record the answers.
 
     Workers open the image files under the same paths as this process, and check that they have not changed. Workers
     write their answers into subfolders of the folder that contains ``beside``.
@@ -188,10 +188,11 @@ class Answers:
         return merge(self.path, self._identity, parsed, say, self._beside)
 
     def plan(self, questions: Questions, *, probabilities: bool = True) -> RunSize:
-        """Estimate tokens and cost of the questions with no answer here or in the cache; send nothing.
+        """Estimate tokens and cost of the questions without an answer in the file or the user's cache; send nothing.
 
         Input: one token per 4 bytes of text, 3,000 per image; output: as many as allowed. The cost is None for a model
-        on this machine or without a price. ``probabilities`` is as in :meth:`ask`.
+        on this machine or without a price. If ``probabilities``, cached answers
+        without token probabilities do not count.
         """
         self._ledger.refresh()
         cached = {entry["keys"][0] for entry in self._cached(questions, probabilities)}
@@ -202,7 +203,7 @@ class Answers:
         return RunSize(total, total - len(sizes), usage.input, usage.output, cost, len(cached))
 
     def _cached(self, questions: Questions, probabilities: bool) -> Iterator[dict[str, Any]]:
-        """Yield the cached answers to questions without an answer; only with ``probabilities``, if these are needed."""
+        """Yield cached answers to unanswered questions; if ``probabilities``, only answers with token probabilities."""
         if self._cache and self._cache.exists():
             for ask in self.unanswered(questions):
                 if found := self._cache.answer(ask.key):
@@ -306,7 +307,7 @@ class Answers:
         return counts
 
     def read(self) -> Iterator[Answer]:
-        """Yield one answer, perhaps a refusal, to each question in the file: the first if there are several."""
+        """Yield one answer (perhaps a refusal) to each question in the file; of several answers, the first."""
         self._ledger.refresh()
         seen: set[str] = set()
         for entry in answers(self.path):
@@ -318,7 +319,7 @@ class Answers:
     def answers_to(self, questions: Iterable[Question]) -> Iterator[Answer]:
         """Yield the recorded answers to the given questions, in order; questions without an answer are skipped.
 
-        The answers get image name and pair of the questions, whose file names and detection scores may be newer.
+        Image name and pair are those of the questions, because file names and detection scores may have changed.
         """
         by_key = {answer.key: answer for answer in self.read()}
         for question in questions:
@@ -333,7 +334,7 @@ class Answers:
         return self._ledger.states(keys) != State.UNRATED
 
     def unanswered(self, questions: Questions) -> Iterator[Ask]:
-        """Yield a request for each distinct question that has no answer in the part of the file read so far."""
+        """Yield a request for each distinct question without an answer in the lines of the answer file read so far."""
         seen: set[bytes] = set()
         for question in questions():
             ask = Ask(question, self._identity)

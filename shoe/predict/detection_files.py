@@ -283,7 +283,7 @@ def _is_dataset(data: bytes) -> bool:
 def check_same(path: Path, record: Detected, picture: Picture | None) -> None:
     """Raise InputError if digest or size in ``record``, from the file ``path``, differ from those of the image file.
 
-    An unknown digest ("") or size (0) is not compared, and nothing if ``picture`` is None (no file with this name).
+    An unknown digest ("") or size (0) is not compared. If ``picture`` is None (no file with this name), do nothing.
     """
     if picture is not None:
         size = f"{record.width} x {record.height}" if record.width or record.height else ""
@@ -353,7 +353,7 @@ def _yolo_line(path: Path, place: str, fields: Sequence[str], picture: Picture, 
 
 
 def detected(picture: Picture, detections: Iterable[Detection]) -> Detected:
-    """Return a record with the name, digest, size and detections of an image."""
+    """Return the detections of an image together with the image's name, digest and size."""
     name, digest, width, height = picture.name, picture.digest, picture.width, picture.height
     return Detected(image=name, digest=digest, width=width, height=height, detections=tuple(detections))
 
@@ -361,7 +361,7 @@ def detected(picture: Picture, detections: Iterable[Detection]) -> Detected:
 def inside(
     path: Path, place: str, box: tuple[float, float, float, float], picture: Picture
 ) -> tuple[float, float, float, float]:
-    """Return a box clipped to its image; raise InputError if it is empty, or more than 2 pixels outside."""
+    """Return a box clipped to its image; raise InputError if the box is empty, or more than 2 pixels outside."""
     x1, y1, x2, y2 = box
     width, height = picture.width, picture.height
     if not (-_OUTSIDE <= x1 < x2 <= width + _OUTSIDE and -_OUTSIDE <= y1 < y2 <= height + _OUTSIDE):

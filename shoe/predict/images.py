@@ -132,7 +132,7 @@ def opened(picture: Picture) -> Image:
 
 
 def rgb(image: Image) -> Image:
-    """Return an image of any mode as 8-bit RGB, on white if transparent; ValueError for floats and over 16 bits."""
+    """Return an image of any mode as 8-bit RGB, on white if transparent; ValueError for floats and above 16 bits."""
     from PIL import Image as Images
 
     if image.mode.startswith("I") or image.mode == "F":

@@ -81,7 +81,7 @@ class Ask(Request):
         return {"messages": messages_of(self.question, urls)}
 
     def characters(self) -> int:
-        """Return :meth:`size`, an upper bound on the characters of the request."""
+        """Return an upper bound on the number of characters of the request, :meth:`size`."""
         return self.size()
 
     def size(self) -> int:

@@ -32,7 +32,7 @@ def first_line(form: str, by: Mapping[str, Any], **more: Any) -> bytes:
 def read_lines(path: str | Path, kind: type[T], form: str) -> tuple[dict[str, Any], list[T]]:
     """Read a JSON Lines file with records of type ``kind``. An incomplete last line is skipped.
 
-    Return (settings with which the records were made, records); without such a first line, the settings are {}. Raise
+    Return (settings in the first line, records); the settings are {} if the file has no line with settings. Raise
     InputError if the file has another format, or a line is not a valid record.
     """
     lines = read_bytes(path).split(b"\n")
@@ -193,7 +193,7 @@ class Token(Struct, frozen=True, array_like=True, gc=False):
 
 
 class Answer(Struct, frozen=True, kw_only=True):
-    """Answer of a model to one question about a pair or a whole image, as read from a line of the ledger.
+    """Answer of a model to one question about a pair or a whole image, as read from an answer file.
 
     Attributes:
         key: hash of image, boxes, prompt, model and decoding settings, as 32 hex digits.

@@ -58,7 +58,7 @@ class WrittenCounts:
     """Counts of predictions and answers when a prediction file is written.
 
     Attributes:
-        unread: number of empty answers, and answers with no expected word or letter; only for questions about pairs.
+        unread: number of answers about pairs that are empty, or contain no expected word or letter.
         scores: number of predictions for each score.
     """
 
@@ -228,7 +228,7 @@ def _size(sizes: Sizes, image: str) -> dict[str, int]:
 class Ceiling(Document, frozen=True, kw_only=True):
     """Recall of ground-truth pairs, persons and objects by the selected pairs: the maximum recall of predictions.
 
-    A value is absent if the ground truth has no pairs, persons or objects. ``truths`` is the number of pairs in it.
+    A value is absent if the ground truth has no pairs, persons or objects. ``truths``: number of ground-truth pairs.
     """
 
     recall: Fraction | None = None

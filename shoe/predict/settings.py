@@ -171,7 +171,7 @@ def configured(kind: type[_Settings], group: str, usual: Mapping[str, Any], give
     Args:
         group: name of the step in ``--set``, for messages.
         usual: values of settings by name, which replace the defaults of ``kind``.
-        given: values that the user assigned, as text by name (lists and objects as JSON); they replace ``usual``.
+        given: values that the user assigned, as text by name (lists and objects as JSON); override ``usual``.
 
     Raises OptionError if a name or a value is invalid.
     """

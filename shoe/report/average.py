@@ -59,7 +59,7 @@ class Average(Document, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class ReportFile:
-    """A report, the digest of its ground truth, and {protocol: signature}, with the key "" for the whole report."""
+    """A report, the hash of its ground truth, and its signature by protocol; the key "" is for the whole report."""
 
     report: AveragedReport
     truth: str
@@ -138,7 +138,7 @@ def _check_signatures(path: Path, report: ReportFile, first: ReportFile) -> None
 
 
 def print_average(average: Average, to: Console) -> None:
-    """Print a row per metric: value in each report, mean, standard deviation, value in ``beside`` and difference."""
+    """Print a row per metric: value in each report, mean, standard deviation, difference from ``average.beside``."""
     reports, beside, difference = average.reports, average.beside, average.difference or {}
     columns = [report.split for report in reports] + ["mean", "s. d."]
     output = table("", *columns, *([beside.split, "difference"] if beside else []))

@@ -20,12 +20,12 @@ from shoe.scoring.bongard.score import BongardReport, Outcome
 
 
 def group_name(name: str) -> str:
-    """Return a group such as "seen_obj_unseen_act" as "seen object, unseen action"; keep names of another form."""
+    """Return the readable name of a group of problems: "seen object, unseen action" for "seen_obj_unseen_act"."""
     return name.replace("_obj_", " object, ").replace("_act", " action") if "_obj_" in name else printable(name)
 
 
 def print_built(built: Built, files: list[str], to: Console) -> None:
-    """Print counts after each curation step, counts of the sampled problems, and the names of written ``files``."""
+    """Print the counts after each step of building Bongard problems, the counts of problems, and names of ``files``."""
     rows = ((step.step, count(step.concepts), count(step.regions), count(step.labels)) for step in built.steps)
     to.print(table("curation", "concepts", "regions", "labels", rows=rows))
     if built.merged:
@@ -37,13 +37,13 @@ def print_built(built: Built, files: list[str], to: Console) -> None:
 
 
 def print_counts(problems: Problems, to: Console) -> None:
-    """Print the numbers of concepts, problems and images of each group."""
+    """Print the numbers of concepts, Bongard problems and images of each group of problems."""
     rows = ((group_name(name), *map(count, numbers)) for name, numbers in problems.counts().items())
     to.print(table("group", "concepts", "problems", "images", rows=rows))
 
 
 def print_score(report: BongardReport, to: Console) -> None:
-    """Print accuracy by group and questions by outcome, of the oracle and the soft oracle; then notes and signature."""
+    """Print how well the oracle and the soft oracle answer Bongard problems: accuracy by group, outcomes and notes."""
     sizes = (report.problems, "problem"), (report.concepts, "concept"), (report.images, "image")
     print_line(to, " · ".join(pluralize(*size) for size in sizes), "bold")
     if report.named_images < report.images:

@@ -48,7 +48,7 @@ def largest_differences(
 ) -> Iterator[tuple[str, Sequence[str], list[tuple[str, str, str, str, str, str]]]]:
     """Yield, per metric, its name, the two best models, and rows with the largest AP gains and losses between them.
 
-    ``made``: see :func:`print_largest_differences`. The models rank best by the first metric. A row has the kind
+    ``made``: AP differences by class, verb and object. The models rank best by the first metric. A row has the kind
     ("class", "verb" or "object"), name, number of ground truths, AP of both models in percent, and the difference in
     points. There are at most three gains and three losses of each kind. Classes with fewer than 5 ground truths, and
     verbs and objects with fewer than 10, are left out unless all have fewer. Metrics without rows are left out.
@@ -81,7 +81,7 @@ def _two_best(found: Comparison) -> set[str]:
 def classes_csv(found: Comparison) -> str:
     """Return a CSV table with a line per class: name, rare or not, ground truths, and AP (0..1) by metric and model.
 
-    The AP is empty for a class that the metric leaves out of its mean.
+    The AP is empty for a class that does not count in the mean of the metric.
     """
     figures = dict.fromkeys(c.figure for c in found.columns if c.figure.endswith((":full", ":map")))
     headings = [f"{name} {figure}" for figure in figures for name in found.names]
@@ -101,7 +101,7 @@ NAMES = {"strict": "mAP", "map": "SHOE-mAP", "mf1": "SHOE-mF1"}
 def print_sweep(
     models: Sequence[str], points: Sequence[Point], survivals: Sequence[RankStability], to: Console
 ) -> None:
-    """Print a table per metric, a row per setting and a column per model, and whether settings change the ranking."""
+    """Print a table per metric, a row per option value and a column per model, and which values change the ranking."""
     for name, rows in sweep_tables(points):
         to.print(table(name, "value", *short_names(models, 24), names=2, rows=rows))
     if points:
@@ -112,7 +112,7 @@ def print_sweep(
 
 
 def sweep_tables(points: Sequence[Point]) -> Iterator[tuple[str, list[list[str]]]]:
-    """Yield, per metric, its name and rows [option, value, percentage of each model]; "*" marks requested values."""
+    """Yield, per metric, its name and rows [option, value, metric of each model in %]; "*" marks requested values."""
     for figure in FIGURES:
         rows = [
             [point.setting.option, _value(point.setting), *map(percent, point.figures[figure])]
@@ -158,8 +158,8 @@ class Compared(Document, frozen=True, kw_only=True):
             ":gt_miss_rate" and ":prediction_miss_rate"; and others (:meth:`shoe.comparison.run.Run.figures`).
         gain: SHOE-mAP minus the strict mAP of the first protocol.
         raters: SHOE-mAP with the ratings of each rater of the similarity map alone.
-        map_interval: with ``--bounds``, the 90 % interval of SHOE-mAP if all pairs of word senses were rated.
-        absent: for each part that could not be measured, the reason.
+        map_interval: with ``--bounds``, 90 % interval for the SHOE-mAP that ratings of all pairs of senses would give.
+        absent: reasons why metrics could not be measured, by group of metrics, such as "semantic".
     """
 
     name: str
@@ -207,7 +207,7 @@ class Sweep(Document, frozen=True):
 
     @classmethod
     def from_points(cls, models: Sequence[str], points: Sequence[Point], survivals: Sequence[RankStability]) -> Sweep:
-        """Build the document from points, whose values are in the order of ``models``; leave out values of None."""
+        """Build the JSON document from ``points``, with values in the order of ``models``; leave out values of None."""
         swept = []
         for point in points:
             pairs = {figure: zip(models, values, strict=True) for figure, values in point.figures.items()}
@@ -244,7 +244,7 @@ class Compare(Document, frozen=True, kw_only=True):
     def from_comparison(
         cls, found: Comparison, apart: list[ClassDifference] | None = None, sweep: Sweep | None = None
     ) -> Compare:
-        """Build the document from a comparison and, optionally, differences by class and a sweep."""
+        """Build the JSON document from a comparison, differences by class (``apart``) and a sweep of options."""
         made, ranking = found.statistics, None
         if found.compared:
             ranking = Ranking(figures=found.compared, tau=found.tau, moved=[*found.discordant_pairs])
@@ -312,9 +312,9 @@ _LATEX = {
 
 
 def print_comparison(found: Comparison, to: Console, *, verbose: bool = False) -> None:
-    """Print the metrics, the main results and notes; with ``verbose`` also ranks, raters, all results and signatures.
+    """Print metrics, main results and notes; with ``verbose`` also ranks, metrics by rater, all results and signatures.
 
-    Without ``verbose``, intervals are printed for at most three models, so that the report fits on one screen.
+    Without ``verbose``, intervals are left out for more than three models, so that the report fits on one screen.
     """
     facts, images = found.runs[0].facts, pluralize(len(found.runs[0].images), "image")
     print_line(to, f"{facts['data']} · {facts['split']} · {images}", "bold")

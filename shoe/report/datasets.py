@@ -102,7 +102,7 @@ class ClassSplitInfo(Document, frozen=True):
     """A split of a dataset's classes; fields from ``lost_verbs`` on are None without seen and unseen classes.
 
     Attributes:
-        digest: hash of the parts.
+        digest: hash of the classes in each part.
         parts: class counts by part, such as "seen" and "unseen".
         lost_verbs, lost_objects: verbs and objects that occur only in unseen classes.
         nearest: the most similar seen class of each unseen class, under the map ``similarity``.
@@ -234,7 +234,7 @@ class WantedFile(Document, frozen=True):
 
 
 class Missing(Document, frozen=True):
-    """A part of a dataset, such as a split (``holds``), that a folder lacks; each of ``files`` contains this part."""
+    """A split or other part of a dataset (``holds``) that is missing in a folder; any file in ``files`` contains it."""
 
     dataset: str
     holds: str
@@ -252,7 +252,7 @@ class DatasetCheck(Document, frozen=True):
 
 
 def dataset_check(folder: str, inventory: Inventory, wanted: Sequence[Benchmark]) -> DatasetCheck:
-    """Return the files found in a folder, the files that ``wanted`` benchmarks lack there, and scoring commands."""
+    """Return the files in a folder, the missing files of the ``wanted`` benchmarks, and scoring commands."""
     missing = [
         Missing(benchmark.name, holds, [WantedFile(file.name, file.purpose, file.place) for file in options])
         for benchmark in wanted
@@ -263,7 +263,7 @@ def dataset_check(folder: str, inventory: Inventory, wanted: Sequence[Benchmark]
 
 
 def print_inventory(check: DatasetCheck, datasets: Sequence[str], to: Console) -> None:
-    """Print the files that a folder has and lacks of each dataset, scoring commands, and then all other files."""
+    """Print the existing and the missing files of each dataset in a folder, scoring commands, and the other files."""
     sizes = f"{pluralize(len(check.files), 'file')}, {pluralize(check.pictures, 'picture')}"
     print_line(to, f"{check.folder}: {sizes}", "bold")
     for dataset in datasets:
@@ -324,7 +324,7 @@ _COUNTS = ("images", "triplets", "combinations")
 
 
 def print_split(folder: str, card: DatasetSplit, to: Console) -> None:
-    """Print a split by combinations of verb and object: sizes before and after it, and what both parts share."""
+    """Print a split by verb-object combinations: sizes of training and test set, and what occurs in both."""
     print_line(to, f"{folder}: {card.dataset}, split by combinations with seed {card.seed}", "bold")
     made = table("", *(f"{name}, {part}" for name in _COUNTS for part in PARTS))
     for title, parts in (("original", card.original), ("split", card.statistics)):

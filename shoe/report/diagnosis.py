@@ -31,7 +31,7 @@ _NO_WORD = "(nothing)"
 
 
 def print_semantics(found: SemanticDiagnosis, to: Console, *, verbose: bool = True) -> None:
-    """Print SHOE-mAP, if measured, as exact matches plus further gains; ``verbose`` adds tables of wrong words."""
+    """Print SHOE-mAP, if measured, as mAP of exact words plus gains; ``verbose`` adds tables of wrong words."""
     wide, gap = to.width >= 140, found.vocabulary_gap
     if gap is not None:
         sentence = (

@@ -23,13 +23,13 @@ THRESHOLD_NOTE = (
 
 
 def threshold_names(tau: float) -> dict[str, str]:
-    """Return {value of option ``tau-by``: text that says which predictions are confident at the threshold ``tau``}."""
+    """Return {value of option ``tau-by``: text on which predictions are confident at the threshold ``tau``}."""
     best, score = f"best {1 - tau:.0%}", f"score of {tau:g} or more"
     return {"dataset": f"{best} of all", "image": f"{best} per image", "score": score, "best": "highest SHOE-mF1"}
 
 
 def notes(report: Report, evidence: Evidence) -> list[str]:
-    """Return all notes on a report, one line each, the most urgent first."""
+    """Return all notes on a report and the explanations of its metrics, one line each, the most urgent first."""
     lines = [*essential_notes(report, evidence), *detail_notes(report, evidence)]
     if report.semantic is not None and len(set(evidence.tau.values())) > 1:
         names = threshold_names(report.semantic.options.tau)
@@ -122,7 +122,7 @@ def _tie_line(protocol: str, share: float, *, order_free: bool) -> str:
 
 
 def bounds_notes(evidence: Evidence) -> list[str]:
-    """Return lines on the results of ``--bounds``: effects of line order, of unrated pairs and of single raters."""
+    """Return lines on how much the order of lines, unrated pairs and single raters change metrics (``--bounds``)."""
     lines = []
     if evidence.orders:
         ranges = (f"{name} {percent(low)} to {percent(high)}" for name, (low, high) in evidence.orders.items())

@@ -10,7 +10,7 @@ from shoe.scoring.score import Report
 
 
 def coco_labels(diagnosis: Diagnosis, report: Report) -> dict[str, Any]:
-    """Return the labels of a diagnosis as a COCO document: a box of a person and a box of an object per triplet.
+    """Return the labels of a diagnosis as a COCO document: a human box and an object box per triplet.
 
     Each box has the attributes "source" ("prediction" or "ground_truth"), "pair" (number of the triplet), "interaction"
     and "error": the error type or "true_positive" of a prediction, or the :class:`TruthStatus` of a ground truth.

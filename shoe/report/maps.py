@@ -241,9 +241,9 @@ def _range(spread: SubsetSpread) -> str:
 
 
 def learned_table(found: MapLearned) -> Group:
-    """Return a table of the accuracy of predicted ratings, and a line per class sense with suspiciously high ones.
+    """Return a table of the accuracy of predicted ratings, and a line per class sense for which they are too high.
 
-    Verbs and objects each have a row for held-out senses, and one for held-out class senses (those of the classes).
+    Verbs and objects each have two rows: accuracy for senses, and for classes, that do not occur in the training data.
     """
     made = table("predicted", "held out", "pairs", "rho", "kappa (quadratic)", "off by", "bias", names=2)
     for part, of_part in (("verbs", found.verbs), ("objects", found.objects)):
@@ -308,7 +308,7 @@ def _money(amount: float) -> str:
 
 
 def print_outcome(raters: Raters, outcome: Outcome, to: Console) -> None:
-    """Print pairs and requests by rater, and how often other raters rate pairs above 0 that the first rater rated 0."""
+    """Print pairs and requests by rater, and the fraction of pairs rated 0 by the first rater but above 0 by others."""
     made = table("rater", "part", "rated", "refused", "unparsable", "unrated", "not asked", names=2)
     for column, rater in enumerate(raters.columns):
         for part, rated in outcome.parts.items():
@@ -337,7 +337,7 @@ def print_outcome(raters: Raters, outcome: Outcome, to: Console) -> None:
 
 
 def failure_lines(outcome: Outcome) -> Iterator[str]:
-    """Yield a line per rater with failed attempts: their number by kind."""
+    """Yield a line per rater with failed requests: number of failures by kind, such as "429"."""
     for tally in outcome.tallies:
         if tally.failures:
             kinds = ", ".join(f"{number:,} {kind}" for kind, number in tally.failures.most_common())
@@ -369,7 +369,7 @@ def rounds_table(completion: Completion, currency: str) -> Table:
 
 
 def closing_lines(completion: Completion, pairs: CompletedPairs, tolerance: float) -> Iterator[str]:
-    """Yield lines on why the completion of a map ended, and on how many pairs larger plans would have rated."""
+    """Yield lines on why the rating of pairs ended, and on how many times more pairs a complete map would need."""
     yield f"{completion.why} ({percent(tolerance)} points)" if completion.why is Why.TOLERANCE else str(completion.why)
     if completion.why is not Why.DECIDED:
         yield "the interval does not cover false positives of unlikely classes: docs/protocols.md, 10.7"

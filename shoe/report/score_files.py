@@ -65,7 +65,7 @@ WORDINGS_TITLE = "Predicted words other than labels: most credit lost, then most
 
 
 def wordings_table(wordings: Sequence[Wording], *, narrow: bool = False) -> Table:
-    """Return a table with one row per wording, in two groups: most credit lost, then most credit gained.
+    """Return a table of predicted words: those with most credit (similarity of matches) lost, then most gained.
 
     ``wordings`` are statistics of predicted words, first those with most credit lost, then at most as many with most
     credit gained. ``narrow`` leaves out some columns, and all but the first five rows of each group.
@@ -125,7 +125,7 @@ class Score(Figures, frozen=True, kw_only=True):
         by_nearest_seen: with a class split, mAP of unseen classes by similarity to their nearest seen class.
         order_spans: with ``--bounds``, the lowest and highest mAP over several orders of the lines of the file, by
             protocol; only protocols whose mAP depends on the order.
-        absent: for each part that could not be measured, the reason.
+        absent: reasons why metrics could not be measured, by group of metrics, such as "semantic".
         wordings: of the predicted words that are not labels, the 10 with most credit lost, then 10 with most gained.
         notes: the notes printed below the tables.
     """
@@ -140,7 +140,7 @@ class Score(Figures, frozen=True, kw_only=True):
 
     @classmethod
     def from_report(cls, report: Report, evidence: Evidence | None = None) -> Score:
-        """Build the document from a report and its evidence, which is collected if not given."""
+        """Build the JSON document from a report; ``evidence`` explains its metrics, and is collected if None."""
         evidence = evidence or Evidence.from_report(report)
         figures, interval, spread = report.figures(), evidence.interval, evidence.spread
         if figures.semantic is not None:

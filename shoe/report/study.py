@@ -23,7 +23,7 @@ from shoe.study.testers import Result, TestersReport
 def print_study(study: StudyRatings, found: StudyReport, to: Console, *, as_drawn: bool = False) -> None:
     """Print the agreement of raters with intervals, results per person and per rater of a map, and excluded raters.
 
-    ``study`` contains no gold items. ``as_drawn`` adds a note that sampling weights were not used.
+    ``study`` must not contain gold items (attention checks). ``as_drawn`` adds a note that weights were not used.
     """
     holes = f", {pluralize(study.holes, 'line')} without a rating" if study.holes else ""
     print_line(to, shape_of(study) + holes, "bold")
@@ -68,7 +68,7 @@ def print_study(study: StudyRatings, found: StudyReport, to: Console, *, as_draw
 
 
 def print_plan(folder: Path, study: Study, drawn: Drawn, to: Console) -> None:
-    """Print the number of items by differing word (verb, object or both) and similarity, and expected intervals."""
+    """Print the number of items by differing word (verb, object or both) and similarity, and expected precision."""
     gold = sum(item.gold is not None for item in study.items)
     counts = [(len(study.items) - gold, "item"), (gold, "gold item"), (len(study.training), "practice item")]
     if seen := sum(bool(item.picture) for item in study.items):
@@ -90,7 +90,7 @@ def print_plan(folder: Path, study: Study, drawn: Drawn, to: Console) -> None:
 
 
 def columns_of(found: StudyReport) -> dict[str, Agreement]:
-    """Return {title: agreement}: of all raters, without excluded raters if any are excluded, and per stratum."""
+    """Return the agreement of all raters, of the raters that are not excluded (if it is known), and per stratum."""
     without = {"without excluded": found.without_excluded} if found.without_excluded else {}
     return {"all": found.all, **without, **found.parts}
 
@@ -168,7 +168,7 @@ def study_latex(found: StudyReport) -> str:
 
 
 def print_problem_plan(folder: Path, study: ProblemStudy, to: Console) -> None:
-    """Print one line: numbers of problems, of testers per problem, of problems per page and of pages, and the seed."""
+    """Print one line on a study of Bongard problems: numbers of problems, of testers per problem and of pages; seed."""
     counts = [len(study.order(rater)) // 2 for rater in range(study.raters)]
     each = " to ".join(f"{number:,}" for number in sorted({min(counts), max(counts)}))
     workload = f"{pluralize(study.testers, 'tester')} per problem, {each} on each of {pluralize(study.raters, 'page')}"
@@ -176,7 +176,7 @@ def print_problem_plan(folder: Path, study: ProblemStudy, to: Console) -> None:
 
 
 def print_testers(found: TestersReport, to: Console) -> None:
-    """Print the accuracy of testers by group and by tester, and the number of problems that are kept."""
+    """Print the accuracy of testers by group and by tester, and the number of problems that some tester solves."""
     total, testers = found.all, found.testers
     by = " to ".join(map(str, sorted(set(total.testers))))
     sizes = f"{pluralize(total.problems, 'problem')}, {pluralize(len(testers), 'tester')}"
@@ -229,7 +229,7 @@ _MOST_PAIRS = 5
 
 
 def print_against(found: MeasureComparison, models: int, to: Console) -> None:
-    """Print how well each measure agrees with people on the order of predictions, of models per image and of models."""
+    """Print how well measures agree with people on the ranking of predictions, of models per image, and of models."""
     sizes = [pluralize(found.images, "image"), pluralize(models, "model"), pluralize(found.raters, "rater")]
     judged = count(found.levels["prediction"].number)
     holes = f", {pluralize(found.holes, 'line')} without a rating" if found.holes else ""
@@ -279,7 +279,7 @@ def _print_closest(name: str, level: Level, to: Console) -> None:
 
 
 def against_latex(found: MeasureComparison) -> str:
-    r"""Return a LaTeX table with a part per level and a row per measure; needs ``\usepackage{booktabs}``."""
+    r"""Return a LaTeX table of the agreement of each measure with people; needs ``\usepackage{booktabs}``."""
     lines = [r"\begin{tabular}{lrrrr}", r"\toprule"]
     for number, (name, level) in enumerate(found.levels.items()):
         names = list(next(iter(level.figures.values()), {}))

@@ -96,7 +96,7 @@ def print_more(to: Console) -> None:
 
 
 def words(text: str, longest: int = 80) -> Text:
-    """Return text from a file as a table cell, cut to ``longest`` characters."""
+    """Return text from a file as a table cell, cut to ``longest`` characters, without terminal commands."""
     return Text(printable(text, longest))
 
 
@@ -115,7 +115,7 @@ def table(*columns: str, names: int = 1, rows: Iterable[Iterable[str | Text]] = 
 
 
 def table_of_models(first: str, *columns: str) -> Table:
-    """Return an empty table for a row per model: ``first`` heads the names, columns are close, long names wrap."""
+    """Return an empty table for one row per model; ``first`` is the heading of the model names, which may wrap."""
     made = table(first, *columns)
     made.padding = (0, 0, 0, 0)
     made.columns[0].no_wrap, made.columns[0].overflow = False, "fold"
@@ -167,7 +167,7 @@ def model_names(paths: Sequence[Path]) -> list[str]:
 def short_names(names: Sequence[str], longest: int = 40) -> list[str]:
     """Return names of at most ``longest`` characters: without parts of their common prefix, then without their middle.
 
-    Names are only shortened if a name is too long, by as few parts as suffice. Equal names get a number, not counted.
+    Names are only shortened if a name is too long, by as few parts as suffice. Equal names get a number at the end.
 
     >>> short_names(["runs/may/large", "runs/may/small"], 12)
     ['…may/large', '…may/small']

@@ -224,7 +224,7 @@ def is_hake(data: bytes) -> bool:
 
 
 def read_hake(path: str | Path, data: bytes, benchmark: Benchmark, _split: str | None) -> Rows:
-    """Return the triplets and image sizes in a file of HAKE; an image without triplets has size (0, 0), unknown."""
+    """Return the triplets and image sizes in a file of HAKE; images without triplets have the size (0, 0), unknown."""
     document = parse_json(path, _unpacked(data))
     images: list[str] = []
     entries: list[_HakeImage] = []

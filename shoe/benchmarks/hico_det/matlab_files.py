@@ -88,7 +88,7 @@ def _image(path: str | Path, index: int, entry: Any) -> tuple[str, tuple[int, in
 
 
 def _triplets(path: str | Path, image: str, entry: Any, classes: int, *, is_test: bool) -> NDArray[np.float64] | None:
-    """Return (n, 9) HOI class from 0, human box and object box per triplet; None to leave out a training image."""
+    """Return (n, 9) HOI class from 0, human box and object box per triplet; None if the training image is left out."""
     blocks = [np.zeros((0, 9))]
     record = f"image {quote(image)}"
     try:
@@ -138,9 +138,9 @@ _SPLITS = ("test", "train")
 def read_image_labels(
     path: str | Path, images: Sequence[str], classes: HoiClasses, benchmark: Benchmark
 ) -> NDArray[np.int8]:
-    """Return the (K, m) ``ImageLabel`` of ``classes`` in ``images``; ``benchmark`` has the class order of the file.
+    """Return the (K, m) ``ImageLabel`` of K classes in m images; ``benchmark`` has the class order of the file.
 
-    NaN is UNKNOWN. Raises InputError if the file is damaged, or does not list one of the images or classes.
+    NaN in the file means UNKNOWN. Raises InputError if the file is damaged, or lacks one of the images or classes.
     """
     numbering = benchmark.classes
     data = read_bytes(path)

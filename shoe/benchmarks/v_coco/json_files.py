@@ -60,7 +60,7 @@ class AnnotatedPersons:
     target: Indices
 
     def rows(self, benchmark: Benchmark) -> Rows:
-        """Return one triplet per annotation with an object box, and in ``annotated`` the annotations of each person."""
+        """Return one triplet per annotation with object box; the field ``annotated`` has all annotations by person."""
         actions = benchmark.actions
         pair = np.flatnonzero(self.target >= 0)
         image = np.repeat(np.arange(len(self.images)), self.counts)
@@ -132,7 +132,7 @@ class _Document(Struct, gc=False):
 
 
 def read_pairs_json(path: str | Path, data: bytes, benchmark: Benchmark, _split: str | None) -> Rows:
-    """Return the triplets in a file of fredzzhang/vcoco; it has neither persons without object nor image sizes."""
+    """Return the triplets in a file of fredzzhang/vcoco; the file has no persons without object and no image sizes."""
     document = read_typed(path, data, _Document, named_record())
     entries = document.annotations
     names = [entry.file_name for entry in entries]

@@ -90,7 +90,7 @@ class LexiconSize:
 
     Attributes:
         words: number of lemmas, counted once per part of speech.
-        named: number of concepts with at least one word.
+        named: number of concepts that have at least one word.
         glosses: number of concepts whose definition is in the lexicon file.
         linked: number of concepts with an ID in another lexicon.
         relations: number of hypernym relations.

@@ -32,7 +32,7 @@ class Concept(NamedTuple):
         names: words for the concept, the preferred word first.
         gloss: definition; "" without a definition.
         parents: IDs of the direct hypernyms.
-        kind: lexicographer file or semantic type in the source; "" for none.
+        kind: lexicographer file ("noun.animal") or semantic type in the source; "" for none.
         links: IDs in other lexicons ("ili:i35545", "key:ride%2:38:00::", "wn30:01955984-v").
         where: position of the concept in the file, for messages.
     """
@@ -75,9 +75,9 @@ class Source:
             self.left_out[reason] = self.left_out.get(reason, 0) + number
 
     def with_verbs(self, kinds: frozenset[str]) -> Self:
-        """Return a copy of the source in which all concepts with a kind in ``kinds`` are verbs.
+        """Return a copy of the source in which all concepts of the given semantic types, ``kinds``, are verbs.
 
-        Raises OptionError for a kind that does not occur in the source.
+        Raises OptionError for a type that does not occur in the source.
         """
         for unknown in sorted(kinds - {c.kind for c in self.concepts}):
             expected = f"a lexicographer file or semantic type that occurs in {self.path}"
@@ -526,7 +526,7 @@ def read_source(path: Path, form: str | None = None, language: str | None = None
         language: language to read, if the file has several; or language of the names, if the file does not state it.
 
     Raises:
-        InputError: for a file that cannot be read, or with the record that breaks the format.
+        InputError: for a file that cannot be read, or that contains an invalid record (named in the error).
         OptionError: for an unknown format.
         MissingExtraError: if a required library is not installed.
     """

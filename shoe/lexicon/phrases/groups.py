@@ -211,7 +211,7 @@ def is_nearby(clause: Clause) -> bool:
 
 
 def is_immaterial(clause: Clause) -> bool:
-    """Return whether the prepositional object of a clause is immaterial or only looked at: "listens to music"."""
+    """Return whether the noun after a preposition is immaterial ("listens to music"), or a camera or viewer."""
     thing = clause.object
     if thing is None or clause.direct or thing.head in table("looker"):
         return thing is not None and not clause.direct
@@ -235,13 +235,13 @@ def _heads(clause: Clause) -> str:
 
 
 def is_bare(clause: Clause) -> bool:
-    """Return whether a clause without object has only a verb like "sit", "look", "talk" or "play" (+ "away")."""
+    """Return whether a clause without object has only a verb like "sit", "look", "talk" or "play" (or "sit down")."""
     alone = clause.object is None and not clause.passive and _AWAY.issuperset(clause.verb[1:])
     return alone and base_of(clause.verb[0]) in table("posture")
 
 
 def fits_reply(clause: Clause, reply: ReplyObjects) -> bool:
-    """Return whether the model's reply names an object of the clause, its passive subject, or its implied object."""
+    """Return whether the model's reply names an object of the clause, a passive subject, or an implied object."""
     nouns = [clause.object, clause.second, *(each.noun for each in clause.attached if not each.noun.none)]
     nouns += [clause.subject] if clause.passive else []
     named = any(is_in_reply(noun, reply) for noun in nouns if noun is not None)

@@ -239,7 +239,7 @@ def _inherit_object(before: Clause, clause: Clause) -> None:
 
 
 def candidate_without_inner(clause: Clause, inner: Noun) -> Candidate | None:
-    """Return the candidate (doing tricks on, skateboard) of "doing tricks on a skateboard"; None for other clauses.
+    """Return the interaction (doing tricks on, skateboard) in "doing tricks on a skateboard"; None for other clauses.
 
     ``inner`` is the direct object ("tricks"), a part of the action (:func:`is_inner`). The thing after a preposition is
     the object if the verb is light ("do") or ``inner`` is a body part; else it follows ``inner`` as an alternative.
@@ -276,7 +276,7 @@ def verbs_with(clause: Clause, attached: Attached) -> list[str]:
 
 
 def may_be_object(attached: Attached) -> bool:
-    """Return whether the noun after a preposition can be an object: some things ("with a bat"), "to" a named person."""
+    """Return whether the noun after a preposition can be an object: a thing ("with a bat"), or a person after "to"."""
     preposition, noun = attached
     if noun.none or is_scenery(noun) or is_body_part(noun) or noun.person:
         return noun.person and preposition == "to" and not noun.none and noun.head not in table("pronoun")
@@ -287,7 +287,7 @@ def may_be_object(attached: Attached) -> bool:
 
 
 def person_as_object(clause: Clause, reply: ReplyObjects) -> Candidate | None:
-    """Return (licks, dog) for "a dog licks a man" (or his hand); None for others, or if the reply names the man."""
+    """Return (licks, dog) for "a dog licks a man" (or his hand); None otherwise, or if the reply names the man."""
     thing, person = clause.subject, clause.object
     if thing is None or person is None or thing.person or is_body_part(thing) or is_in_reply(person, reply):
         return None
@@ -303,7 +303,7 @@ def is_act(noun: Noun) -> bool:
 
 
 def nominal_candidate(clause: Clause) -> Candidate | None:
-    """Return the candidate of an -ing form that follows its object: (riding, horse) of "horse riding"; else None."""
+    """Return the interaction of an -ing form that follows its object: (riding, horse) in "horse riding"; else None."""
     subject, base = clause.subject, base_of(clause.verb[0])
     if subject is None or subject.person or (clause.object is None and len(clause.verb) > 1) or clause.attached:
         return None
@@ -312,7 +312,7 @@ def nominal_candidate(clause: Clause) -> Candidate | None:
 
 
 def verbless_candidates(sentence: Sentence, reply: ReplyObjects) -> list[Candidate]:
-    """Return the candidates in words outside clauses: (being on, horse) in "man on a horse"; [] for "nobody on ..."."""
+    """Return interactions in words outside clauses: (being on, horse) in "man on a horse"; [] for "nobody on ..."."""
     found = []
     for noun in sentence.nouns[:1]:
         verb = verb_of_noun(noun) if not sentence.clauses else ""
@@ -341,9 +341,9 @@ MOST_ALTERNATIVES = 3
 
 
 def candidates(sentence: Sentence, reply: ReplyObjects) -> list[list[Candidate]]:
-    """Return groups of candidates, best group first; [] if no interaction is found, or all are negated.
+    """Return groups of possible interactions, best group first; [] if no interaction is found, or all are negated.
 
-    The candidates of a group are interactions of the same pair; groups are alternatives to each other. Clauses of
+    The interactions of a group have the same human-object pair; groups are alternatives to each other. Clauses of
     ``sentence`` are changed in place: pronouns are resolved, and objects and negations are copied to joined clauses.
     """
     for clause in sentence.clauses:
@@ -474,7 +474,7 @@ def _candidate(clause: Clause, reply: ReplyObjects) -> Candidate | None:
 
 
 def _motion_candidate(clause: Clause, reply: ReplyObjects) -> Candidate | None:
-    """Return the candidate (riding, horse) for "a man on a horse jumps over a fence"; None for other clauses."""
+    """Return the interaction (riding, horse) for "a man on a horse jumps over a fence"; None for other clauses."""
     light = base_of(clause.verb[0]) in table("light_verb") and clause.direct and clause.object is not None
     done = light_verb(clause.object) if light and clause.object is not None else ""
     if clause.subject is None or reply.object or (done or base_of(clause.verb[0])) not in table("motion"):
@@ -494,7 +494,7 @@ def _motion_candidate(clause: Clause, reply: ReplyObjects) -> Candidate | None:
 
 
 def _light_verb_candidate(clause: Clause, reply: ReplyObjects) -> Candidate | None:
-    """Return the candidate (sipping from, cup) for "taking a sip from a cup"; None without a light verb."""
+    """Return the interaction (sipping from, cup) for "taking a sip from a cup"; None without a light verb."""
     noun = clause.second or clause.object
     if noun is None or base_of(clause.verb[0]) not in table("light_verb") or not (stem := light_verb(noun)):
         return None

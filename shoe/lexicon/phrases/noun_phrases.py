@@ -42,7 +42,7 @@ class ReplyObjects(NamedTuple):
 
 @lru_cache(maxsize=20_000)
 def reply_objects(object_: str | None, known: tuple[str, ...]) -> ReplyObjects:
-    """Return the objects that a reply names in its object field ``object_``, or without one, as box labels ``known``.
+    """Return the objects that a reply names: in its object field ``object_`` or, if empty, in box labels ``known``.
 
     Persons are left out if other objects remain.
     """
@@ -54,7 +54,7 @@ def reply_objects(object_: str | None, known: tuple[str, ...]) -> ReplyObjects:
 
 
 def is_in_reply(noun: Noun, reply: ReplyObjects) -> bool:
-    """Return whether the model's reply names a noun, the noun after "of", the owner, or a noun joined by "and"."""
+    """Return whether a reply names a noun, the noun after "of", the owner ("plane's"), or a noun joined by "and"."""
     parts = [noun, noun.of, noun.owner, *noun.also]
     return any(has_head_in_reply(part, reply) for part in parts if part is not None)
 
@@ -66,7 +66,7 @@ def has_head_in_reply(noun: Noun, reply: ReplyObjects) -> bool:
 
 
 def names_known(noun: Noun, reply: ReplyObjects) -> list[str]:
-    """Return alternative names of a thing as :func:`names` does, but a name in the model's reply first.
+    """Return alternative names of a thing ("bottle of wine", "bottle"), first a name that is in the model's reply.
 
     If the reply names the owner, or the noun after "of", but not the thing, this noun comes first: "aircraft" for "wing
     of an aircraft".

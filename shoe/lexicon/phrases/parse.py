@@ -41,7 +41,7 @@ def denies_interaction(part: str) -> bool:
 
 
 def no_interaction_candidates(part: str, reply: ReplyObjects, beside: Sequence[str] = ()) -> list[list[Candidate]]:
-    """Return [[(no_interaction, object)]] for ``part`` of a phrase, which denies an interaction; [] without an object.
+    """Return [[(no_interaction, object)]] for ``part`` of a phrase that denies an interaction; [] without an object.
 
     The object is that of the reply; else a thing in ``part`` ("dog" in "no interaction between the man and the dog");
     else a thing in ``beside``, the words of other sentences ("None. The chair is in the background."); else a person
@@ -124,12 +124,12 @@ class Phrase:
 
     @property
     def verbs(self) -> tuple[str, ...]:
-        """(r,) the verb of each reading."""
+        """(r,) verb of each reading."""
         return tuple(reading.verb for reading in self.readings)
 
     @property
     def objects(self) -> tuple[str, ...]:
-        """(r,) the object of each reading."""
+        """(r,) object of each reading."""
         return tuple(reading.object for reading in self.readings)
 
 
@@ -196,7 +196,7 @@ def interactions(
         phrase: sentence, sentence fragment or triplet, in English.
         verb: verb from another field of the reply; only the object is then taken from the phrase.
         object: object from another field of the reply; only the verb is then taken from the phrase.
-        known: labels of the boxes in the reply; nouns of the phrase that are among them are preferred as objects.
+        known: labels of the boxes in the reply; nouns of the phrase with these labels are preferred as objects.
     """
     if verb is not None:
         part = fields_or_sentence(phrase)

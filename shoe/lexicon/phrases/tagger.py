@@ -52,7 +52,7 @@ def _placed(classes: tuple[str, ...], place: str) -> tuple[str, ...]:
 
 
 def contexts_of(words: list[str]) -> list[list[tuple[tuple[str, ...], tuple[str, ...]]]]:
-    """Return the features of each word as pairs: classes of the word, and the contexts that each class is in."""
+    """Return the features of each word as pairs (classes of the word, contexts that are combined with each class)."""
     classes: list[tuple[str, ...]] = [("<",), ("<",), *map(_classes, words), (">",), (">",)]
     found, flags = [], tuple[str, ...]()
     joined = [is_expression(tuple(words[i : i + 2]), "object") for i in range(len(words) - 1)]
@@ -68,7 +68,7 @@ def contexts_of(words: list[str]) -> list[list[tuple[tuple[str, ...], tuple[str,
 
 
 def names_of(own: tuple[str, ...], contexts: tuple[str, ...]) -> list[str]:
-    """Return the names of the features for classes of a word and their contexts."""
+    """Return the feature name "CLASS+CONTEXT" for each combination of a class of a word and a context."""
     return [f"{name}+{context}" for name in own for context in contexts]
 
 
@@ -82,7 +82,8 @@ def _scores(own: tuple[str, ...], contexts: tuple[str, ...]) -> Floats:
 def path_of(scores: Floats, transitions: Floats) -> list[int]:
     """Return the best sequence of tags (Viterbi) for the (n, t) scores of the tags of n words, as tag indices.
 
-    ``transitions`` are (t + 2, t): row i scores each tag after tag i; the last two rows, as first and as last tag.
+    ``transitions`` is (t + 2, t): row i has the scores of each tag after tag i; the last two rows have the scores of
+    each tag as first and as last tag.
     """
     total, back = scores[0] + transitions[-2], list[list[int]]()
     for each in scores[1:]:
@@ -96,7 +97,7 @@ def path_of(scores: Floats, transitions: Floats) -> list[int]:
 
 
 def tagging_of(words: list[str]) -> tuple[str, str]:
-    """Return the tags of words by the rules and the model, the more reliable first: the model's if clearly better."""
+    """Return two taggings of words, by rules and by a model; that of the model first if its score is clearly higher."""
     by_rules, (_, _, transitions) = tags_of(words), _model()
     if not words or "_" in "".join(words):  # labels such as "sit_on" are one word
         return by_rules, by_rules

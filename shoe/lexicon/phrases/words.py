@@ -73,7 +73,7 @@ def word_of(word: str) -> Word:
 
 @lru_cache(maxsize=20_000)
 def is_expression(words: tuple[str, ...], part: Part) -> bool:
-    """Return whether words are an expression in lexicon or aliases ("dining table"), unless a table excludes it."""
+    """Return whether words are an expression in lexicon or aliases ("dining table"), unless excluded by a table."""
     return bool(find(list(words), part)) and "_".join(words) not in table("not_compound")
 
 
@@ -277,7 +277,8 @@ class Context(NamedTuple):
     def describes(self) -> bool:
         """Whether the word modifies a noun: a noun or adjective follows, or the word is the first of several modifiers.
 
-        A determiner, possessive or adjective then precedes, and "and" or a comma with a modifier or participle follows.
+        In the second case, a determiner, possessive or adjective precedes; a modifier after "and" or a comma, or a
+        participle with a noun, follows.
         """
         following = self.i + 2
         while tag_alone(self.words, following) == ADV:

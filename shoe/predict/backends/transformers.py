@@ -206,10 +206,10 @@ class Split(NamedTuple):
 
 
 class Prefix:
-    """Prefix caching: the common start of several prompts is processed once, if this keeps the probabilities.
+    """Prefix caching: the common start of prompts is processed once, if the probabilities then stay the same.
 
     Attributes:
-        is_known: whether ``works`` is final, after a comparison of probabilities or because caching is not allowed.
+        is_known: whether ``works`` is final: probabilities have been compared, or caching is not allowed.
         works: whether prefix caching may be used.
     """
 
@@ -338,7 +338,7 @@ def _answer_all(model: "VisionModel", batch_size: int, asks: Iterator[Ask], reco
 
 
 def batched_by_images(asks: Iterator[Ask], size: int) -> Iterator[list[Ask]]:
-    """Yield batches of at most ``size`` next questions: those on equal images if these are at least ``size / 2``."""
+    """Yield batches of at most ``size`` questions; if ``size / 2`` or more have the images of the first, only these."""
     waiting: list[Ask] = []
     while waiting := [*waiting, *islice(asks, size - len(waiting))]:
         alike = len(next(list(group) for _, group in groupby(waiting, lambda ask: ask.digests)))
@@ -424,7 +424,7 @@ class VisionModel(LocalModel):
         return str(self._processor.apply_chat_template(messages, **settings))
 
     def prepare(self, questions: Sequence[Question]) -> Prepared:
-        """Open images and tokenize prompts of a batch, also in parallel with :meth:`answer`; may raise OptionError."""
+        """Open images and tokenize prompts of a batch, perhaps while :meth:`answer` runs; may raise OptionError."""
         texts = [self._conversation(question) for question in questions]
         for word in (word for question in questions for word in question.words):
             if word not in self._spelt:

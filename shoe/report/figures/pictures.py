@@ -30,7 +30,7 @@ _SMALL = 6000  # area in square pixels below which a label could hide a box
 
 
 def draw_pictures(found: ErrorAnalysis, name: str, folder: Path, pictures: Path | None) -> list[Path]:
-    """Write ERROR.png, a grid of at most six examples, for each kind of error that a model makes; return the paths.
+    """Write ERROR.png, a grid of at most six examples, for each type of error that a model makes; return the paths.
 
     ``name`` is the model, ``pictures`` the folder of the dataset's images; boxes of missing images are drawn on grey.
     ``folder`` is created if needed; raise InputError if it cannot be written to.

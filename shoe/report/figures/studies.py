@@ -39,7 +39,7 @@ def draw_study(study: StudyRatings, found: StudyReport, folder: Path) -> list[Pa
 
 
 def levels(found: StudyReport) -> Figure:
-    """Draw the distribution of ratings over levels in percent, one bar per rater, for the first 40 raters."""
+    """Draw how often each rater gave each rating, 0 to 4, in percent: one stacked bar per rater, at most 40 raters."""
     ratings = np.array([rater.levels for rater in found.raters.values()][:_MOST])
     shares = 100 * ratings / np.maximum(ratings.sum(axis=1, keepdims=True), 1)
     figure = new_figure(_ABOVE + _ROW * len(ratings))
@@ -96,7 +96,7 @@ def ceilings(found: StudyReport) -> Figure:
 
 
 def pictures(study: StudyRatings) -> Figure:
-    """Draw the number of ratings by level before the image was shown (rows) and level after it (columns)."""
+    """Draw counts of ratings as a matrix: rating before the image was shown (rows), rating after it (columns)."""
     both = (study.first != MISSING) & (study.picture != MISSING)
     counts = np.zeros((LEVELS, LEVELS), np.int64)
     np.add.at(counts, (study.first[both], study.picture[both]), 1)
@@ -119,12 +119,12 @@ def _names(axes: Axes, names: Sequence[str]) -> None:
 
 
 def draw_against(found: MeasureComparison, folder: Path) -> list[Path]:
-    """Write :func:`ranking_lines` as PDF and PNG; return both paths. InputError if ``folder`` is not writable."""
+    """Write the plot :func:`ranking_lines` as PDF and PNG; return both paths. InputError if this is impossible."""
     return save(partial(ranking_lines, found), folder, "metric_against_people")
 
 
 def ranking_lines(found: MeasureComparison) -> Figure:
-    """Draw the agreement of measures with people, with intervals: one panel each for predictions, images and models."""
+    """Draw how well measures agree with people, with intervals; panels: predictions, models per image, and models."""
     levels = {name: level for name, level in found.levels.items() if level.figures}
     rows = [max(1, len(level.figures)) for level in levels.values()]
     figure = new_figure(0.7 * len(levels) + 0.24 * sum(rows))

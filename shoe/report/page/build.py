@@ -67,8 +67,8 @@ def _ap(entries: Entries) -> Floats:
 def _curves(entries: Entries) -> dict[str, Any]:
     """Return "count", the (K,) number of points per class, and "recall" and "precision" of all points, class by class.
 
-    Points are predictions with credit, at most ``MOST_POINTS`` per class. Recall and precision are integers, scaled by
-    ``_SCALE``. Predictions with equal scores are in input order.
+    Points are predictions with a credit above 0, at most ``MOST_POINTS`` per class. Recall and precision are integers,
+    scaled by ``_SCALE``. Predictions with equal scores are in input order.
     """
     order = np.lexsort((-entries.score, entries.category))
     category, credit = entries.category[order], entries.credit[order]

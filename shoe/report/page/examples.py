@@ -26,7 +26,7 @@ from shoe.similarity.explain import reason_of
 
 
 class Words:
-    """Collector of explanations of similarities between class labels and one model's words; no pair is repeated.
+    """Collector of explanations of similarities, one for each distinct pair of a class label and a word of one model.
 
     Attributes:
         listed: explanations of all models, with the keys that ``static/examples.js`` reads.
@@ -82,8 +82,8 @@ _MATCHED, _UNMATCHED = 12, 5
 def examples(names: Sequence[str], reports: Sequence[Report], images: Path | None = None) -> dict[str, Any] | None:
     """Return the contents of example images, with the keys that ``static/examples.js`` reads.
 
-    There are at most eight images of each kind, none with more than 12 ground truths. Return None if a model has no
-    SHOE results, or if no image qualifies.
+    There are at most eight images per topic, none with more than 12 ground truths. Return None if a model has no SHOE
+    results, or if no image qualifies.
 
     Args:
         names: names of the models.

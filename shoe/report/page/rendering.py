@@ -152,7 +152,7 @@ def document(
 
 
 def bundle(modules: Sequence[str]) -> Markup:
-    """Return modules of ``static`` as one script, because a page opened from disk cannot import modules."""
+    """Return JavaScript modules as one script, because a page opened from disk cannot import modules."""
     sources = ((_FOLDER / "static" / f"{name}.js").read_text("utf-8") for name in modules)
     return Markup("".join(_MODULE_LINKS.sub("", source) for source in sources))  # noqa: S704 - ours
 

@@ -158,7 +158,7 @@ class _Words:
     """Similarities of the words of all models; words with equal similarities in all ensembles share a column.
 
     Attributes:
-        columns: (ensembles, rows, distinct columns) similarities.
+        columns: (ensembles, class words, distinct columns) similarities.
         number: column index by word.
     """
 

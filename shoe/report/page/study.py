@@ -38,7 +38,7 @@ def write_people_page(path: Path, study: StudyRatings, found: StudyReport, comma
 def people_part(study: StudyRatings, found: StudyReport) -> Markup:
     """Render the results of a study: agreement with intervals, each rater, and subsets of the raters of a map.
 
-    ``study`` contains no gold items.
+    ``study`` must not contain gold items (items with an expected rating).
     """
     columns = columns_of(found)
     agreement = [figure_rows(each) for each in columns.values()]
@@ -157,7 +157,7 @@ _STREAM = (7 << 28) + (5 << 20)
 
 
 def with_pictures(study: Study, truth: GroundTruth, images: Path) -> tuple[Study, dict[str, bytes]]:
-    """Return a copy of a study with an image of the first class of each item, and these images as JPEG by file name.
+    """Return a copy of a study in which items have an image of their first class, and the images as JPEG by file name.
 
     Images are chosen at random by the seed of the study. Gold items, and items without an image, are unchanged. Raise
     InputError if no item has an image.

@@ -284,7 +284,7 @@ def sweep_charts(
 ) -> dict[str, dict[str, Markup]]:
     """Return charts of each metric over the values of each option, as {metric: {option title: chart}}.
 
-    Marks show the settings that change the ranking of models (``survivals``). Options with one setting are left out.
+    Marks show values that change the ranking of models (``survivals``). Options with a single value are left out.
     """
     from shoe.comparison.sweeps import FIGURES, VALUES
     from shoe.report.comparison import NAMES
