@@ -64,7 +64,7 @@ class Card:
 
     @property
     def holdings(self) -> dict[str, list[CardFile]]:
-        """Files of the dataset by content (name of a split, or ``IMAGE_LABELS``), in the order of the card."""
+        """Files of the dataset, grouped by the split that they contain; image-level labels are a further group."""
         files: dict[str, list[CardFile]] = {}
         for file in self.files:
             files.setdefault(file.holds, []).append(file)
@@ -72,7 +72,7 @@ class Card:
 
 
 def read_card(path: Path) -> Card:
-    """Read the card of a dataset from its file ``card.json``."""
+    """Read the description of a dataset from its file ``card.json``."""
     return read_typed(path, path.read_bytes(), Card, lambda _document, number, _record: f"file {number + 1}")
 
 
@@ -123,7 +123,7 @@ class Actions:
 
     @cached_property
     def by_verb_id(self) -> tuple[tuple[int, int], ...]:
-        """(action index, index into ``entries``) of each verb ID 0, 1, ... in files; the latter is -1 without roles."""
+        """(action index, index into ``entries`` or -1 without roles) of each verb ID 0, 1, ... in files."""
         entry_of = {pair: entry for entry, pair in enumerate(self.entries)}
         return tuple(
             (number, entry_of.get((number, role), -1))
@@ -321,5 +321,5 @@ class Benchmark:
 
     @cached_property
     def card(self) -> Card:
-        """Dataset card; by default, a card with only the name of the benchmark."""
+        """Description of the dataset; by default, only the name of the benchmark."""
         return self.load_card() if self.load_card else Card(self.name, (), "not known", ())

@@ -75,7 +75,7 @@ class HoiClasses:
         return [f"{self.verbs[v]} {self.objects[o]}" for v, o in zip(self.verb, self.object, strict=True)]
 
     def columns_of(self, hoi: Indices) -> dict[str, Any]:
-        """Return vocabularies ("verbs", "objects") and indices ("verb", "object") of n triplets with (n,) classes."""
+        """Return the vocabularies "verbs" and "objects", and the (n,) indices "verb" and "object" of n classes."""
         verb, object_ = self.verb[hoi].astype(np.int64), self.object[hoi].astype(np.int64)
         return {"verbs": self.verbs, "objects": self.objects, "verb": verb, "object": object_}
 

@@ -256,7 +256,7 @@ Family = TypeVar("Family", SemanticOptions, StrictOptions)
 def settings(options: Any, *, quiet: bool = False) -> dict[str, str]:
     """Return {public option name: value as text}, such as ``{"protocol": "shoe", "combine": "arithmetic", ...}``.
 
-    Options declared ``quiet`` (see :func:`option`) are omitted at their default value unless ``quiet`` is True.
+    If ``quiet`` is False, options declared as quiet (see :func:`option`) are omitted at their default value.
     """
     values = ((f, getattr(options, f.name)) for f in fields(options))
     return {

@@ -19,7 +19,7 @@ _OTHERS = Path(__file__).with_name("cards")
 
 
 def cards() -> dict[str, Card]:
-    """Return the cards of all datasets by name, including datasets that shoe cannot score."""
+    """Return the descriptions of all datasets by name, including datasets that shoe cannot score."""
     others = {path.stem: read_card(path) for path in sorted(_OTHERS.glob("*.json"))}
     return {name: benchmark(name).card for name in benchmark_names()} | others
 

@@ -213,7 +213,7 @@ def read_truth_file(
     image_labels: str | Path | None = None,
     split: str | None = None,
 ) -> GroundTruth:
-    """Read a ground truth file. ``shoe.read_ground_truth`` also recognises files of other kinds in errors.
+    """Read a ground truth file. For a file of predictions, ``shoe.read_ground_truth`` raises a clearer error.
 
     ``split`` is an image split, a class split or a file of unseen classes. The result is named after the image split
     that contains all images, else after the file; "/part" is appended if images or triplets of the published split are
@@ -287,7 +287,7 @@ def _split(images: Sequence[str], dataset: Benchmark, path: str | Path) -> str:
 
 
 def _cut(table: Interactions, dataset: Benchmark, split: str) -> str:
-    """Return "9 of 10 images of test2015" or similar if images or triplets of a published split are missing; else ""."""
+    """Return text such as "9 of 10 images of test2015" if parts of a published split are missing; else ""."""
     versions = [each.counts for name, each in dataset.published.items() if name.partition(",")[0] == split]
     counts = {"images": len(table.images), "triplets": len(table)}
     known = {name: min((version[name] for version in versions), default=0) for name in counts}

@@ -125,7 +125,7 @@ class Lexicon:
         concepts: lexicon that defines the synsets: this lexicon itself, or WordNet 3.0 if this lexicon only has other
             words for WordNet's synsets.
         nouns: number of noun synsets, which is also the ID of the first verb synset.
-        keys: (synsets,) uint64 key of each synset's name; see :mod:`shoe.lexicon.compiled`.
+        keys: (synsets,) uint64 key (hash) of each synset's name.
         caches: results of functions decorated with :func:`per_lexicon`.
     """
 

@@ -40,7 +40,7 @@ class Sense(NamedTuple):
     Attributes:
         lemma: lemma by which the synset was found.
         reason: rule that led to the synset, in a few words.
-        weight: credit 0..1 for the sense; below 1 if the expression means only a kind or a part of the synset.
+        weight: factor 0..1 for similarities; below 1 if the expression means only a kind or a part of the synset.
         own: whether the expression, in any spelling, is a lemma of the synset. Other senses are additions of shoe, from
             aliases, definitions and constructions; they are not used for labels of the dataset, nor with the protocol
             option ``partial=full``.

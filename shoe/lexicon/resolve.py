@@ -322,7 +322,7 @@ def _expression(words: list[str], spelled: str) -> tuple[list[Sense], bool]:
 
 
 def _may_be_literal(words: list[str], lemma: str) -> bool:
-    """Return whether a verb with a particle, in WordNet as ``lemma``, may be meant literally: "wiping out the oven"."""
+    """Return whether ``lemma``, a verb with a particle, may be meant literally in ``words``: "wiping out the oven"."""
     if len(words) < 2 or lemma in _PHRASAL or _LIGHT.intersection(bases(words[0], "verb")):
         return False
     if words[-1] in _ADVERBIAL or lexicon().adjective_first(words[-1]):
@@ -397,7 +397,7 @@ def _senses(reading: str, part: Part, object_words: ObjectWords) -> Iterable[Sen
 
 
 def lexicon_metadata() -> dict[str, str]:
-    """Return the signature entries of the active lexicon: "lexicon-sha", and "lexicon" (name) if it is not WordNet."""
+    """Return the signature fields of the active lexicon: "lexicon-sha" (hash), and "lexicon" (name) if not WordNet."""
     return ({} if lexicon() is wordnet() else {"lexicon": lexicon().label}) | {"lexicon-sha": lexicon_digest()}
 
 

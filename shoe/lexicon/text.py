@@ -61,7 +61,7 @@ def plain(text: str) -> str:
 
 
 def spelled(text: str) -> str:
-    """Return text with runs of blanks and underscores replaced by one underscore, as in WordNet's lemmas."""
+    """Return text with each run of blanks and underscores replaced by one underscore, as in WordNet's lemmas."""
     return _SEPARATORS.sub("_", text.strip())
 
 

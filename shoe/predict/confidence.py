@@ -164,7 +164,7 @@ def word_shares(answer: Answer, words: Sequence[str]) -> list[float] | None:
 
 
 def first_token(answer: Answer) -> Token | None:
-    """Return the first token that is not only blanks, quotes, "(", "[" or "*"; else the first; None without tokens."""
+    """Return the first token with more than blanks, quotes, "(", "[" or "*"; else the first; None without tokens."""
     tokens = answer.tokens or (None,)
     return next((token for token in tokens if token and token.text.strip(_OPENING)), tokens[0])
 

@@ -184,7 +184,7 @@ class Pairs:
 
     @property
     def by(self) -> dict[str, Any]:
-        """Settings, as JSON: of the detector ("boxes") and the rule ("pairs"), and a hash of all pairs ("paired")."""
+        """Settings of the detector ("boxes") and of the pair rule ("pairs"), and a hash of all pairs ("paired")."""
         digest = hashlib.blake2b(digest_size=_DIGEST_BYTES)
         for record in self.records:
             digest.update(canonical(msgspec.to_builtins(record)))

@@ -47,7 +47,7 @@ class Question:
         pictures: images that are shown before the text, in this order.
         system: system prompt with instructions; "" for no system prompt.
         words: expected first words of the answer, such as ("yes", "no"). Local back ends record their probabilities.
-        prompt: digest of the prompt file.
+        prompt: hash of the prompt file.
         about: values for fields of :class:`~shoe.predict.records.Answer` that describe the question: image, pair, ...
     """
 

@@ -242,7 +242,7 @@ class Questions(Document, frozen=True):
 
     Attributes:
         total: number of distinct questions.
-        known: number of questions with an answer or a refusal, in the file of answers or in the user's cache.
+        known: number of questions that have an answer or a refusal in the file of answers or in the user's cache.
         text_tokens: input tokens of the questions without an answer: one per 4 bytes of text, and 3,000 per image.
         answer_tokens: highest number of output tokens of these questions.
         cost: cost of these tokens; absent for a model on this machine.

@@ -166,7 +166,7 @@ def grouped(assignments: Iterable[str], groups: Iterable[str]) -> dict[str, dict
 
 
 def configured(kind: type[_Settings], group: str, usual: Mapping[str, Any], given: Mapping[str, str]) -> _Settings:
-    """Return the settings of one step of a run as an object of type ``kind``.
+    """Return the settings of one step of a run, such as the detector, as an object of type ``kind``.
 
     Args:
         group: name of the step in ``--set``, for messages.

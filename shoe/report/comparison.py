@@ -220,7 +220,7 @@ class Compare(Document, frozen=True, kw_only=True):
     """Comparison of models.
 
     Attributes:
-        models: one entry per file, in the order of the files.
+        models: metrics of each model, in the order of the files.
         resamples, seed: number of resamples of the images, and the random seed.
         differences: differences of every two models, for each metric that both have; empty without resamples.
         ranking: agreement of the rankings by strict and by semantic mAP.

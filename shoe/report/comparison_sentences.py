@@ -15,7 +15,7 @@ _MOST_NAMED = 3
 def sentences(found: Comparison, *, brief: bool = False) -> list[str]:
     """Return the results of a comparison of models in sentences, such as the ranking and significant differences.
 
-    Unless ``brief``, add the sources of uncertainty. With more than six pairs of models (``brief``: more than one),
+    If not ``brief``, add the sources of uncertainty. With more than six pairs of models (``brief``: more than one),
     tests are summarised per metric. For a single model, return only uncertainty and unmeasured parts.
     """
     last = _not_measured(found) if brief else _uncertainty(found)

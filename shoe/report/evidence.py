@@ -29,7 +29,7 @@ def threshold_names(tau: float) -> dict[str, str]:
 
 
 def notes(report: Report, evidence: Evidence) -> list[str]:
-    """Return all notes on a report and the explanations of its metrics, one line each, the most urgent first."""
+    """Return all notes on a report and its ``evidence`` (explanations of metrics), one line each, most urgent first."""
     lines = [*essential_notes(report, evidence), *detail_notes(report, evidence)]
     if report.semantic is not None and len(set(evidence.tau.values())) > 1:
         names = threshold_names(report.semantic.options.tau)

@@ -36,7 +36,7 @@ class Outcome:
         results: result file by prediction file, for all results that exist.
         scored: number of new results.
         failed: reason why a file could not be scored, by its path, in the order of the files.
-        others: number of files of other shards without results so far.
+        others: number of files that belong to other shards and have no results yet.
     """
 
     results: Mapping[Path, Path]

@@ -28,7 +28,7 @@ _LONGEST, _DEEPEST, _MOST_ITEMS = 2000, 6, 50
 
 
 def heading(similarity: SimilarityMap) -> str:
-    """Return name, digest, dataset, and number of pairs and raters of a similarity map in one line."""
+    """Return the name, hash, dataset, number of pairs and number of raters of a similarity map in one line."""
     pairs = " and ".join(f"{len(table):,} {part} pairs" for part, table in similarity.tables.items())
     raters = "1 rater" if len(similarity.raters) == 1 else f"{len(similarity.raters)} raters"
     return f"{similarity.name} ({similarity.digest}) · classes of {similarity.dataset} · {pairs} · {raters}"

@@ -65,7 +65,7 @@ WORDINGS_TITLE = "Predicted words other than labels: most credit lost, then most
 
 
 def wordings_table(wordings: Sequence[Wording], *, narrow: bool = False) -> Table:
-    """Return a table of predicted words: those with most credit (similarity of matches) lost, then most gained.
+    """Return a table of predicted words: first the words with most credit lost, then the words with most credit gained.
 
     ``wordings`` are statistics of predicted words, first those with most credit lost, then at most as many with most
     credit gained. ``narrow`` leaves out some columns, and all but the first five rows of each group.

@@ -137,7 +137,7 @@ def percent(value: float | None, *, rounded: bool = False) -> str:
 
 
 def points(value: float | None, digits: int = 2, *, rounded: bool = False) -> str:
-    """Return a difference of fractions in percentage points with its sign, or a dash for None; see :func:`percent`."""
+    """Return a difference of fractions in points with sign, or a dash for None; ``rounded`` as in :func:`percent`."""
     return "–" if value is None else f"{100 * value:{'+z.6g' if rounded else f'+z.{digits}f'}}"
 
 

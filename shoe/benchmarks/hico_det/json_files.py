@@ -58,7 +58,7 @@ class _Document(Struct, gc=False):
 
 
 def read_instances(path: str | Path, data: bytes, _benchmark: Benchmark, _split: str | None) -> Rows:
-    """Return the triplets in a file of fredzzhang/hicodet; vocabularies and any image sizes are those of the file."""
+    """Return the triplets in a file of fredzzhang/hicodet; vocabularies and image sizes (if any) are in the file."""
     document = read_typed(
         path, data, _Document, lambda document, number, _: f"image {quote(document['filenames'][number])}"
     )

@@ -77,7 +77,7 @@ def text_bytes(text: str) -> NDArray[np.uint8]:
 
 
 def texts(kind: str, values: Sequence[str]) -> Arrays:
-    """Return {"KIND_length": array, "KIND_text": array}, which store ``values``, one per concept, in the file."""
+    """Return {"KIND_length": array, "KIND_text": array}, which store one text per concept; KIND is ``kind``."""
     return {f"{kind}_length": lengths([text.encode() for text in values]), f"{kind}_text": text_bytes("".join(values))}
 
 
@@ -160,7 +160,7 @@ def check_parents(source: Source, *, break_cycles: bool) -> dict[str, tuple[str,
     ``source.left_out``.
 
     Raises:
-        InputError: for a cycle, unless ``break_cycles`` is true, or for a concept more than 250 levels below its root.
+        InputError: for a cycle if ``break_cycles`` is false, or for a concept more than 250 levels below its root.
     """
     pos = {concept.id: concept.pos for concept in source.concepts}
     parents = {}

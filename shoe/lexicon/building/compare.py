@@ -16,7 +16,7 @@ _FILE = Path(__file__).parents[1] / "data" / "wordnet_ids.npz"
 
 
 def wordnet_numbers(links: Iterable[Sequence[str]]) -> list[int]:
-    """Return the WordNet 3.0 synset ID to which each concept is linked; -1 for a concept without a known link.
+    """Return the WordNet 3.0 synset ID to which each concept is linked; -1 for a concept without a link to WordNet.
 
     ``links`` are the links of each concept: interlingual IDs ("ili:i35545"), offsets ("wn30:01955984-v") and sense keys
     ("key:ride%2:38:00::"). Sense keys are used only if the other links lead to no synset. If links lead to several

@@ -34,7 +34,7 @@ class Concept(NamedTuple):
         parents: IDs of the direct hypernyms.
         kind: lexicographer file ("noun.animal") or semantic type in the source; "" for none.
         links: IDs in other lexicons ("ili:i35545", "key:ride%2:38:00::", "wn30:01955984-v").
-        where: position of the concept in the file, for messages.
+        where: position of the concept in the file, for error messages.
     """
 
     id: str

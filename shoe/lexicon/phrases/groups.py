@@ -163,7 +163,7 @@ def _is_set_in_scenery(first: Clause, second: Clause) -> bool:
 
 
 def _stands_beside(clause: Clause, group: list[Clause]) -> bool:
-    """Return whether a clause states a further interaction: "one washes a car while another holds a hose"."""
+    """Return whether a clause adds an interaction to ``group``: "one washes a car while another holds a hose"."""
     if any(_heads(clause) == _heads(other) and _of_same(clause, other) for other in group):
         return False
     if any(clause.subject is other.subject for other in group):
@@ -191,7 +191,7 @@ def poses(first: Clause, second: Clause) -> bool:
 
 
 def _does(clause: Clause) -> bool:
-    """Return whether a clause states an action of a person on a thing, or in a main clause on another person."""
+    """Return whether a clause states an action of a person on a thing or, in a main clause, on another person."""
     subject, thing = clause.subject, clause.object
     if clause.passive:
         return False

@@ -147,7 +147,7 @@ def _antecedents(clause: Clause, before: list[Clause], nouns: list[Noun], reply:
 
 
 def _earlier_nouns(before: list[Clause]) -> list[Noun]:
-    """Return the inanimate subject and the object of each clause; the object first for "have" and prepositions."""
+    """Return the inanimate subject and the object of each clause; the object first after "have" or a preposition."""
     found: list[Noun | None] = []
     for other in before:
         done = other.direct and base_of(other.verb[0]) != "have"

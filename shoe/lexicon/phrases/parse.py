@@ -124,12 +124,12 @@ class Phrase:
 
     @property
     def verbs(self) -> tuple[str, ...]:
-        """(r,) verb of each reading."""
+        """Verb of each of the r readings."""
         return tuple(reading.verb for reading in self.readings)
 
     @property
     def objects(self) -> tuple[str, ...]:
-        """(r,) object of each reading."""
+        """Object of each of the r readings."""
         return tuple(reading.object for reading in self.readings)
 
 
@@ -233,7 +233,7 @@ def _pairs(candidate: Candidate, rank: int) -> list[Reading]:
 
 
 def _find_groups(phrase: str, reply: ReplyObjects) -> tuple[list[list[Candidate]], bool]:
-    """Return the groups of candidates of a phrase, best first, and whether the phrase denies an interaction."""
+    """Return groups of possible interactions in a phrase, best first, and whether the phrase denies an interaction."""
     if len(phrase) > LONGEST_PHRASE:
         return [], False
     if "?" in phrase and (exchange := _EXCHANGE.fullmatch(text.plain(phrase))):

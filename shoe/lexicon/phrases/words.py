@@ -98,8 +98,8 @@ def _is_pair(word: str) -> bool:
 def verb_bases(word: str) -> tuple[str, ...]:
     """Return the base forms of a verb form in the lexicon or in ``phrase_words.tsv``; () if it is in neither.
 
-    An unknown word with a hyphen ("horse-riding") has the base forms of its last part ("ride"), unless it has neither
-    -ing nor -ed and its last part is mostly a noun.
+    An unknown word with a hyphen ("horse-riding") has the base forms of its last part ("ride"), if it ends in -ing or
+    -ed, or if its last part is not mostly a noun.
     """
     found, last = bases(word, "verb"), word.rpartition("-")[2]
     if not found and last != word and (word.endswith(("ing", "ed")) or not word_of(last).rather_noun):

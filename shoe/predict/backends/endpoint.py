@@ -26,7 +26,7 @@ class Endpoint(BackendConfig, frozen=True, kw_only=True):
         served_as: name of the model in the file of answers, if it differs from ``model``, its name at the endpoint.
         api_key_env: environment variable with the API key; by default OPENAI_API_KEY for the official endpoint.
         headers: further headers of requests, each with the environment variable that contains its value.
-        logprobs: whether to request token probabilities; ``shoe predict`` does unless the confidence is ``none``.
+        logprobs: whether to request token probabilities; ``shoe predict`` sets it to False for the confidence ``none``.
         parameters: further parameters of each request, which override default parameters; null removes a parameter.
         limits: limits on the number and rate of requests.
     """

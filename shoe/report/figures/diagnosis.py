@@ -124,7 +124,7 @@ def _single(name: str, line: str, bars: Sequence[Bar], above: float) -> Figure:
 def _grid(
     models: Iterable[str], panels: Sequence[tuple[str, Sequence[Bar], tuple[float, float]]], above: float, title: float
 ) -> Figure:
-    """Draw panels of (title, a bar per model, x limits), with ``above`` inches of space above, ``title`` above each."""
+    """Draw panels, each (title, a bar per model, x limits); ``above`` and ``title``: inches above all and each."""
     labels = [label(name, _NAME) for name in models]
     rows = -(-len(panels) // _COLUMNS)
     figure = new_figure(above + rows * (title + _row_height(labels) * len(labels)))

@@ -112,7 +112,7 @@ def examples(names: Sequence[str], reports: Sequence[Report], images: Path | Non
 
 
 def _kinds(models: Sequence[_Model], names: Sequence[str]) -> Iterator[tuple[str, Floats]]:
-    """Yield (title, value of each image) for each kind of examples; the images with the highest values are shown."""
+    """Yield (title, value of each image) per group of examples; a group shows the images with the highest values."""
     credit = np.stack([model.credit for model in models])
     if len(models) > 1:
         yield "models differ", np.ptp(credit, axis=0)

@@ -159,8 +159,8 @@ _STREAM = (7 << 28) + (5 << 20)
 def with_pictures(study: Study, truth: GroundTruth, images: Path) -> tuple[Study, dict[str, bytes]]:
     """Return a copy of a study in which items have an image of their first class, and the images as JPEG by file name.
 
-    Images are chosen at random by the seed of the study. Gold items, and items without an image, are unchanged. Raise
-    InputError if no item has an image.
+    Images are chosen at random by the seed of the study. Gold items (attention checks), and items without an image, are
+    unchanged. Raise InputError if no item has an image.
     """
     table, classes = truth.interactions, truth.classes
     number = {

@@ -267,7 +267,7 @@ class _Axis(NamedTuple):
 
     @classmethod
     def around(cls, values: Sequence[float], low: float, high: float) -> _Axis:
-        """Return an axis with two to six round ticks that enclose ``values``, drawn from ``low`` to ``high``."""
+        """Return an axis with two to six round ticks that enclose ``values``; ``low`` and ``high``: end coordinates."""
         span = max(values) - min(values) or max(abs(values[0]), 1) / 10
         step = 10 ** floor(log10(span))
         step = next(step * by for by in (0.5, 1, 2, 5) if span / (step * by) <= 4)
