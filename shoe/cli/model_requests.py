@@ -153,6 +153,6 @@ def end_at_budget(budget: Budget) -> None:
 
 
 def unknown_cost(configs: Iterable[Any], example: str) -> str:
-    """Return the cost of models without a price as text, for all messages; arguments as in `approve_spending`."""
+    """Return "the unknown cost of A, B, which has no price (EXAMPLE)"; all ``configs`` must be without a price."""
     names = ", ".join(getattr(config, "name", config.model) for config in configs)
     return f"the unknown cost of {names}, which has no price ({example})"

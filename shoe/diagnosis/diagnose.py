@@ -72,7 +72,7 @@ def by_role(predictions: Interactions, truth: GroundTruth, variant: Variant) -> 
     roles, benchmark = truth.roles, truth.benchmark
     if roles is None:
         expected = "a file with all persons, also those without objects" if len(benchmark.actions) else "v-coco"
-        raise OptionError(f"by role: found ground truth of {benchmark.name} ({truth.format}), expected {expected}")
+        raise OptionError(f"by=role: found ground truth of {benchmark.name} ({truth.format}), expected {expected}")
     header = ["verb\tobject\tgerund\tverb_synset\tobject_synset\trare"]
     lines = [
         f"{name}\t{_ANYTHING}\t{benchmark.actions.all[action].gerund}\t\t\t"
@@ -388,10 +388,10 @@ def diagnose(
     task.check_images()
     nameless = predictions.roles is not None and not len(predictions)
     if nameless and by == "class":
-        raise OptionError("by class: predictions per person without objects can only be diagnosed by role")
+        raise OptionError("by=class: predictions per person without objects can only be diagnosed by role")
     if nameless or by == "role":
         if pairs is not None:
-            raise OptionError("by role: a file of pairs is not supported: give only predictions")
+            raise OptionError("by=role: a file of pairs is not supported: give only predictions")
         task, reading = by_role(predictions, truth, reading)
         similarity = action_scores = None
     notes = notes or predictions.notes

@@ -33,7 +33,7 @@ Row = tuple[str, str, str, str]
 
 
 def normalize_word(word: str) -> str:
-    """Return a predicted word as written in tables of whole interactions: lower case, no accents, single blanks."""
+    """Return a word as written in tables of whole interactions, without accents: "sit on" for "Sit_on", "Sit  on"."""
     return text.spelled(text.plain(word)).replace("_", " ")
 
 

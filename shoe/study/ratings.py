@@ -104,7 +104,7 @@ class StudyRatings:
 
 
 def named_by(header: Sequence[str]) -> tuple[str, ...]:
-    """Return the columns of a table ``header`` that identify an item: four senses, or ``item``."""
+    """Return the columns that identify an item: four senses if ``header`` has all of them, else ``item``."""
     return SENSES if set(SENSES) <= set(header) else ("item",)
 
 

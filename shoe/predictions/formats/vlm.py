@@ -77,7 +77,7 @@ _LONGEST_HEADER = 4096
 
 
 def is_vlm(source: Source) -> bool:
-    """Return whether a file has replies or interactions of vision-language models, with image names."""
+    """Return whether a file is for ``read_vlm``: replies or interactions with image names, or Scene-Graph-Benchmark."""
     if source.kind == "text":
         return bool(_table_rows(source, _LOOKED_AT))
     if source.kind != "document":
