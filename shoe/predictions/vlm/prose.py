@@ -424,7 +424,7 @@ _DEEPEST = 8
 def table_records(text: str) -> list[dict[str, Any]]:
     """Return the rows of an HTML table, else of Markdown tables, else of the first CSV table with boxes, as dicts."""
     records: list[dict[str, Any]] = []
-    if "</t" in text:
+    if "</tr>" in text:
         names, *rows = [_CELL.findall(row) for row in text.split("</tr>")]
         for row in rows:
             _add_row(records, [name.strip() for name in names], row)
