@@ -135,7 +135,7 @@ def read_vlm(source: Source) -> Rows:
 
 
 def write_vlm(table: Interactions, path: str | Path, benchmark: Benchmark) -> None:
-    """Write JSON Lines: one line per interaction, with image size if known, and per image without interactions."""
+    """Write JSON Lines: a line per interaction or image without interactions, with the image size if it is known."""
     humans, objects, scores = table.human_boxes.tolist(), table.object_boxes.tolist(), table.score.tolist()
     verb, object_ = table.verb.tolist(), table.object.tolist()
     with atomic_write(path) as stream:
