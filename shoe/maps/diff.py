@@ -25,7 +25,7 @@ class ValueDifference(Document, frozen=True):
 
     Attributes:
         a, b: value of the pair in map a and in map b, 0 to 1.
-        lemmas: words of both senses, as "mount, hop on".
+        lemmas: for each of the two senses, its words as one text, such as "mount, hop on".
         glosses: WordNet's definitions of both senses; absent unless requested.
     """
 
@@ -71,7 +71,7 @@ class ClassMove(Document, frozen=True):
 
 
 class MapSide(Document, frozen=True):
-    """Name, digest and raters of one of the two compared maps."""
+    """Name, digest, raters and ensemble of a similarity map that is compared with another map."""
 
     name: str
     digest: str
@@ -80,7 +80,7 @@ class MapSide(Document, frozen=True):
 
 
 class ScoredBy(Document, frozen=True, kw_only=True):
-    """SHOE-mAP, SHOE-mF1 and their signature with one of the two maps; an undefined score is absent."""
+    """SHOE-mAP and SHOE-mF1 with one similarity map, and their signature; an undefined score is absent."""
 
     map: Fraction | None = None
     mf1: Fraction | None = None
@@ -96,7 +96,7 @@ class ScoreDiff(Document, frozen=True):
 
 
 class MapDiff(Document, frozen=True):
-    """Comparison of two maps."""
+    """Comparison of two similarity maps a and b: rated pairs, and scores of the same predictions."""
 
     a: MapSide
     b: MapSide
@@ -119,11 +119,11 @@ class MapDiff(Document, frozen=True):
 
     @property
     def parts(self) -> dict[Part, PartDiff]:
-        """``verbs`` and ``objects`` by part of speech: {"verb": ..., "object": ...}."""
+        """Comparison per part of speech: {"verb": ``verbs``, "object": ``objects``}."""
         return {"verb": self.verbs, "object": self.objects}
 
     def with_glosses(self) -> Self:
-        """Return a copy in which each element of ``largest`` also has WordNet's definitions of its two senses."""
+        """Return a copy in which each pair with different values also has WordNet's definitions of both senses."""
 
         def glossed(part: PartDiff) -> PartDiff:
             defined = glosses(sorted({name for pair in part.largest for name in (pair.class_synset, pair.synset)}))
@@ -192,7 +192,7 @@ def semantic_of(report: Report) -> SemanticResult:
 
 
 def rescore(report: Report, similarity: SimilarityMap) -> Report:
-    """Return a copy of the report whose SHOE scores are computed with another map; strict scores stay the same."""
+    """Return a copy of the report whose SHOE scores are computed with another map; other scores stay the same."""
     options = semantic_of(report).options
     similarities = HoiSimilarity.from_task(report.task, similarity, options)
     return replace(

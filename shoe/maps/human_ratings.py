@@ -27,7 +27,7 @@ _PART_OF_COLUMN: dict[str, Part] = {"verb_a": "verb", "verb_b": "verb", "object_
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HumanRatings:
-    """Human ratings of N pairs of senses, or of whole interactions.
+    """Human ratings of N pairs of senses, or of N pairs of interactions (verb and object together).
 
     Attributes:
         kind: "verbs", "objects" or "interactions".

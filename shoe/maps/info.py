@@ -122,7 +122,7 @@ class MapInfo(Document, frozen=True):
 
     @property
     def parts(self) -> dict[Part, PartInfo]:
-        """``verbs`` and ``objects`` by part of speech: {"verb": ..., "object": ...}."""
+        """Pairs per part of speech: {"verb": ``verbs``, "object": ``objects``}."""
         return {"verb": self.verbs, "object": self.objects}
 
 

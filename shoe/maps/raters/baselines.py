@@ -101,7 +101,7 @@ class Predicted(Similarity):
 
     @property
     def digest(self) -> str:
-        """Digest of the source map."""
+        """Digest of the map ``source``, 8 hex digits."""
         return self.source.digest
 
     def values(self, part: Part, class_senses: Ints, senses: Ints) -> Floats:
