@@ -22,7 +22,7 @@ with the subset that agrees best with people."""
 
 
 class Subset(Document, frozen=True):
-    """Scores of a map with a subset of its raters, and agreement of the subset with human ratings.
+    """Scores of a similarity map with a subset of its raters, and agreement of the subset with human ratings.
 
     Attributes:
         raters: names of the raters in the subset, in the map's order.
@@ -87,7 +87,7 @@ class NumberOfRatings(Document, frozen=True):
 
 
 class MapAblate(Document, frozen=True):
-    """Scores and human agreement of a map for each subset of its raters.
+    """Scores and human agreement of a similarity map for each subset of its raters.
 
     Attributes:
         correlations: per part of speech ("verbs", "objects"), correlation of every two raters.
@@ -145,7 +145,7 @@ def ablate(
     human: Sequence[HumanRatings] = (),
     track: Callable[[list[tuple[int, ...]]], Iterable[tuple[int, ...]]] = iter,
 ) -> MapAblate:
-    """Compute scores and human agreement of a map for every non-empty subset of its raters.
+    """Compute scores and human agreement of a similarity map for every non-empty subset of its raters.
 
     Args:
         report: report on predictions, which are scored again with each subset; if None, no scores are computed.

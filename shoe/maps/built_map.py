@@ -38,7 +38,7 @@ def check_interaction_raters(raters: Raters) -> None:
 
 
 def write_whole(folder: Path, similarity: SimilarityMap, raters: Raters, outcome: Outcome, planned: WholePlan) -> None:
-    """Write a copy of the map ``similarity`` with ratings of interactions as a whole, from the run ``outcome``.
+    """Write a copy of the similarity map ``similarity`` with the ratings of interactions in ``outcome``.
 
     ``planned`` is the plan of the run. An earlier map in the folder is replaced. If the map already rates a pair of
     interactions, all its ratings of the pair are replaced. A rater of the run gets a new column if the map has no rater
@@ -218,7 +218,7 @@ def check_place(folder: Path, mark: str = MARK) -> None:
 
 
 def write_built(folder: Path, dataset: str, raters: Raters, outcome: Outcome, rules: Rules) -> None:
-    """Write the rated pairs of a run as a map; an earlier map in the folder is replaced.
+    """Write the rated pairs of a run as a similarity map; an earlier map in the folder is replaced.
 
     ``dataset`` is the name of the dataset of the classes; ``rules`` describe how the pairs of each part ("verb",
     "object", "interaction") were selected. Raise InputError if the folder cannot be written.
@@ -249,7 +249,7 @@ def account(raters: Raters, outcome: Outcome, rules: Rules) -> Account:
 
 
 def unanswered(rated: Rated) -> np.typing.NDArray[np.int64]:
-    """Return the (C,) number of questions without a final answer, for each of the C columns (raters) of a map."""
+    """Return the (C,) number of questions without a final answer, for each of the C raters of a similarity map."""
     return np.asarray((rated.asked & pending(rated.states)).sum(axis=0))
 
 
@@ -275,7 +275,7 @@ def states_of(rated: Rated, column: int) -> dict[str, int]:
 
 
 def raters_of(raters: Raters, outcome: Outcome) -> Iterator[Rater]:
-    """Yield one rater per column of a map; its details are its settings and the number of its questions by state.
+    """Yield one rater per column of a similarity map; its details are its settings and numbers of questions by state.
 
     ``from_cache`` in the details is the number of answers from the user's cache per part; absent if there are none.
     """

@@ -34,7 +34,7 @@ _UNLIMITED = 1 << 62
 
 
 class Why(StrEnum):
-    """Reason why the completion of a map has ended; the value of each member is its text for users."""
+    """Reason why the completion of a similarity map has ended; the value of each member is its text for users."""
 
     DECIDED = "no unrated pair can change the score"
     TOLERANCE = "the interval is within the tolerance"
@@ -50,7 +50,7 @@ class CompletionSpent(Document, frozen=True):
 
 
 class CompletionRound(Document, frozen=True):
-    """SHOE-mAP and its bounds after one round of completing a map, and the number of pairs rated so far.
+    """SHOE-mAP and its bounds after one round of completing a similarity map, and the number of pairs rated so far.
 
     Attributes:
         map: SHOE-mAP with the map after the round.
@@ -89,7 +89,7 @@ class Completion:
 
 
 class CompletedPairs(Document, frozen=True):
-    """Number of pairs rated to complete a map for a prediction file, compared with the pairs of larger plans.
+    """Number of pairs rated to complete a similarity map for a prediction file, compared with larger plans.
 
     Attributes:
         rated: number of pairs with a rating.
@@ -105,7 +105,7 @@ class CompletedPairs(Document, frozen=True):
 
 
 class MapCompleted(Document, frozen=True, kw_only=True):
-    """Result of completing a map for a file of predictions; scores are from 0 to 1.
+    """Result of completing a similarity map for a file of predictions; scores are from 0 to 1.
 
     Attributes:
         out: folder of the completed map; absent if no map was written, because no pair was rated.
@@ -213,7 +213,7 @@ def first_round(
 
 
 class BoundedScore(NamedTuple):
-    """SHOE-mAP of predictions with a map, and its bounds over all possible values of unrated pairs.
+    """SHOE-mAP of predictions with a similarity map, and its bounds over all possible values of unrated pairs.
 
     Attributes:
         open_score: matches and false positives that are possible if unrated pairs get ratings; None if no rating can

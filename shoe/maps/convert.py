@@ -49,7 +49,7 @@ def export(similarity: SimilarityMap, target: Path) -> None:
 
 
 def dense(similarity: SimilarityMap, part: Part) -> dict[str, Any]:
-    """Return the ratings of one part of speech of a map as a dictionary of dense arrays.
+    """Return the ratings of one part of speech of a similarity map as a dictionary of dense arrays.
 
     Returns:
         ``classes``: (C,) sorted names of the class senses.

@@ -38,7 +38,7 @@ class ValueDifference(Document, frozen=True):
 
 
 class PartDiff(Document, frozen=True, kw_only=True):
-    """Comparison of the rated pairs of one part of speech in two maps.
+    """Comparison of the rated pairs of one part of speech in two similarity maps.
 
     Attributes:
         shared, only_a, only_b: number of pairs that are rated in both maps, in map a only, and in map b only.
@@ -107,7 +107,7 @@ class MapDiff(Document, frozen=True):
 
     @classmethod
     def from_maps(cls, a: SimilarityMap, b: SimilarityMap, reports: tuple[Report, Report] | None = None) -> Self:
-        """Return the comparison of two maps; ``reports`` score the same predictions with map a and with map b."""
+        """Return the comparison of similarity maps a and b; ``reports`` score the same predictions with a and b."""
         parts = compare(a, b)
         of_a, of_b = (MapSide(each.name, each.digest, [rater.name for rater in each.raters]) for each in (a, b))
         moved = None
@@ -192,7 +192,7 @@ def semantic_of(report: Report) -> SemanticResult:
 
 
 def rescore(report: Report, similarity: SimilarityMap) -> Report:
-    """Return a copy of the report whose SHOE scores are computed with another map; other scores stay the same."""
+    """Return a copy of the report with SHOE scores by another similarity map; other scores stay the same."""
     options = semantic_of(report).options
     similarities = HoiSimilarity.from_task(report.task, similarity, options)
     return replace(

@@ -70,7 +70,7 @@ class Draft:
     def from_map(
         cls, similarity: SimilarityMap, raters: Sequence[Rater], purpose: Mapping[str, Any], known: Rate | None = None
     ) -> Self:
-        """Create a draft from a map and the raters that complete it.
+        """Create a draft from a similarity map and the raters that complete it.
 
         If the last completion of the map had the same raters and ``purpose`` (data that identify the predictions), the
         draft continues it. Questions to which these raters gave no rating before are not asked again; if ``known``, a
@@ -183,7 +183,7 @@ def _merge(pairs: RatedPairs, new: RatedPairs, columns: Sequence[int]) -> RatedP
 
 
 def map_to_continue(similarity: SimilarityMap, folder: Path) -> SimilarityMap:
-    """Return the map to complete: the map in a folder, or ``similarity`` if the folder is new or empty.
+    """Return the similarity map to complete: the map in a folder, or ``similarity`` if the folder is new or empty.
 
     Raise InputError if the content of the folder is neither ``similarity`` nor a map completed from it. Unfinished maps
     of killed processes are moved or deleted first.

@@ -55,7 +55,7 @@ class Disagreement(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class Rated:
-    """Ratings of a plan with n questions, in C columns (raters) of a map.
+    """Ratings of a plan with n questions, in C columns (raters) of a similarity map.
 
     Attributes:
         states: (n, C) rating 0 to 4, or a negative state (:class:`shoe.llm.ledger.State`).

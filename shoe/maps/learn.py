@@ -291,7 +291,7 @@ class PartLearned(Document, frozen=True):
 
 
 class MapLearned(Document, frozen=True):
-    """Result of training on a map's ratings, per part of speech."""
+    """Result of training on a similarity map's ratings, per part of speech."""
 
     verbs: PartLearned
     objects: PartLearned
@@ -326,7 +326,7 @@ class RatingGrid:
 
     @classmethod
     def from_map(cls, similarity: SimilarityMap, part: Part) -> Self:
-        """Return the training data in a map; raise OptionError if the map has no rated pair of this part of speech."""
+        """Return the training data in a similarity map; OptionError without a rated pair of this part of speech."""
         pairs = similarity.tables[part]
         pairs = pairs[pairs.rated]
         if not len(pairs):
@@ -554,7 +554,7 @@ def _candidates(part: Part, classes: Ints) -> Ints:
 
 
 def train_on_map(map: str, progress: Callable[[str], None] = lambda _: None) -> MapLearned:  # noqa: A002 - as elsewhere
-    """Train a model on a map's ratings, and write predicted ratings into the map's folder.
+    """Train a model on a similarity map's ratings, and write predicted ratings into the map's folder.
 
     Return the size and the validation of the prediction table, per part of speech, as written to map.json.
 

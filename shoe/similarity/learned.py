@@ -108,7 +108,7 @@ Learned = Mapping[Part, LearnedPart]
 
 @dataclass(frozen=True)
 class LearnedFile:
-    """File with a map's predicted ratings, and its expected SHA-256; read on first access."""
+    """File with a similarity map's predicted ratings, and its expected SHA-256; read on first access."""
 
     path: Path
     sha256: str

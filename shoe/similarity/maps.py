@@ -59,7 +59,7 @@ class _File(msgspec.Struct, frozen=True):
 
 
 class Extended(msgspec.Struct, frozen=True):
-    """Name and content digest of the shipped map that a map extends."""
+    """Name and content digest of the shipped map that a similarity map extends."""
 
     name: _Name
     digest: Annotated[str, _described("the digest of the extended map, 8 hex digits")]
@@ -150,7 +150,7 @@ FILES: dict[Part, str] = {"verb": "verbs.tsv", "object": "objects.tsv"}
 
 @dataclass(frozen=True, slots=True)
 class Rater:
-    """A rater of a map.
+    """A rater of a similarity map.
 
     Attributes:
         model: model, person or tool behind the rater.
@@ -286,7 +286,7 @@ class SimilarityMap(Similarity):
 
     @property
     def learned(self) -> Learned | None:
-        """Predicted ratings of unrated pairs, read on first access; None if the map has no predictions.
+        """Predicted ratings of unrated pairs, read on first access; None if the similarity map has no predictions.
 
         Raises:
             InputError: if the file does not match its SHA-256 in map.json.
@@ -388,7 +388,7 @@ class SimilarityMap(Similarity):
 
 @cache
 def shipped_maps() -> tuple[str, ...]:
-    """Return the sorted names of the maps that come with shoe."""
+    """Return the sorted names of the similarity maps that come with shoe."""
     return tuple(sorted(path.parent.name for path in data_folder("similarity_maps").glob(f"*/{ABOUT}")))
 
 
@@ -429,7 +429,7 @@ def write_map(
     whole: WholeRatings | None = None,
     extends: SimilarityMap | None = None,
 ) -> None:
-    """Write a map atomically. An earlier map in the folder is replaced; other files in the folder are kept.
+    """Write a similarity map atomically. An earlier map in the folder is replaced; other files in the folder are kept.
 
     Args:
         folder: folder of the map; created with its parents if needed.

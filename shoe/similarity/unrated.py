@@ -94,7 +94,7 @@ class ImputedBase(Similarity):
 
     @property
     def digest(self) -> str:
-        """Digest of the map ``source``; it does not depend on imputed values."""
+        """Digest of the similarity map ``source``; it does not depend on imputed values."""
         return self.source.digest
 
     @property

@@ -61,7 +61,7 @@ class WholeRatings:
 
 @dataclass(frozen=True)
 class WholeFile:
-    """File with a map's ratings of whole interactions, read on first use.
+    """File with a similarity map's ratings of whole interactions, read on first use.
 
     Attributes:
         raters: names of all rating columns of the file.

@@ -148,7 +148,7 @@ class StudyPopulation(Document, frozen=True):
 
 
 class StudyReport(Document, frozen=True, kw_only=True):
-    """Agreement of a study's raters, results per rater, and comparison of people with the raters of a map.
+    """Agreement of a study's raters, results per rater, and comparison of people with the raters of a similarity map.
 
     Attributes:
         holes: number of missing ratings.

@@ -144,7 +144,7 @@ def _senses(study: StudyRatings, source: Path) -> list[list[str]]:
 
 
 class RatedRater(Document, frozen=True):
-    """A person or a map's rater, with parameters of a model of raters.
+    """A person or a similarity map's rater, with parameters of a model of raters.
 
     Attributes:
         person: True for a person, False for a map's rater.
@@ -160,7 +160,7 @@ class RatedRater(Document, frozen=True):
 
 
 class Ensemble(Document, frozen=True):
-    """A subset of a map's raters, whose combined ratings are compared with people's ratings.
+    """A subset of a similarity map's raters, whose combined ratings are compared with people's ratings.
 
     Attributes:
         raters: names of the raters.
@@ -174,7 +174,7 @@ class Ensemble(Document, frozen=True):
 
 
 class PeopleAndRaters(Document, frozen=True):
-    """Comparison of people with a map's raters.
+    """Comparison of people with a similarity map's raters.
 
     Attributes:
         items: number of items used in the comparison.
@@ -190,7 +190,7 @@ class PeopleAndRaters(Document, frozen=True):
 
 
 def beside_people(study: StudyRatings, name_or_folder: str, source: Path) -> PeopleAndRaters | None:
-    """Return the comparison of each rater of a map, and of each ensemble of these raters, with people.
+    """Return the comparison of each rater of a similarity map, and of each ensemble of these raters, with people.
 
     Raters that rated less than half of the items are left out. Return None if no rater remains (or the measure has no
     raters), or if fewer than two items are rated by people and by all remaining raters. ``source`` is the file of the
