@@ -61,7 +61,7 @@ class WholeRatings:
 
 @dataclass(frozen=True)
 class WholeFile:
-    """File with a map's ratings of whole interactions, read on first use.
+    """File with a similarity map's ratings of whole interactions, read on first use.
 
     Attributes:
         raters: names of all rating columns of the file.
@@ -79,7 +79,7 @@ class WholeFile:
 
     @cached_property
     def ratings(self) -> WholeRatings:
-        """Ratings of the raters in use.
+        """Ratings of whole interactions by the raters in use, read from the file on first access.
 
         Raises:
             InputError: for an invalid line, with line and field, or if the content does not match the hash.
