@@ -108,7 +108,7 @@ class HoiSimilarity:
         source: map or measure behind the similarities; None if only tables were given.
         verb_senses, object_senses: sense ID of each row of ``verbs`` and ``objects``, -1 for none; empty without
             ``source``.
-        whole: ratings of whole interactions, which take precedence over the tables; None if not used.
+        whole: ratings of verb and object together, which take precedence over the tables; None if not used.
     """
 
     verbs: SimilarityTable
@@ -128,7 +128,7 @@ class HoiSimilarity:
 
     @classmethod
     def from_task(cls, task: Task, similarity: Similarity, options: SemanticOptions) -> HoiSimilarity:
-        """Return the similarities of all words in a task's predictions; see :meth:`of_words`."""
+        """Return the similarities of the classes to all words in a task's predictions."""
         words = task.predictions
         return cls.of_words(task.truth.classes, words.verbs, words.objects, similarity, options)
 

@@ -302,7 +302,7 @@ class Scorer:
         return sigma > (0 if self.options.min_sigma == "positive" else self.options.delta)
 
     def reaches_delta(self, sigma: Floats, at: At) -> Mask:
-        """Return whether each similarity suffices for a false positive: it is >= or > delta, as ``at`` says (A8)."""
+        """Return whether each similarity is high enough for a false positive: >= delta, or > delta if ``at`` is ">"."""
         return sigma >= self.options.delta if at == ">=" else sigma > self.options.delta
 
     def match(self, rows: Indices) -> Matches:
@@ -345,7 +345,7 @@ class Scorer:
         return ByContent(self.task.truth.interactions), ByContent(self.task.predictions)
 
     def criteria(self, pairs: Overlaps, sigma: Floats) -> list[Floats]:
-        """Return (c,) arrays by which pairs are ranked: the similarity, then the tie-breaks of ``sigma-ties`` (A2)."""
+        """Return (c,) arrays by which pairs are ranked: the similarity, then the tie-breaks of ``sigma-ties``."""
         score = self.task.predictions.score[pairs.prediction]
         match self.options.sigma_ties:
             case "confidence":
