@@ -398,7 +398,7 @@ def class_differences(found: Comparison) -> list[ClassDifference]:
 
 
 def class_ap(run: Run, figure: str) -> Floats:
-    """Return (K,) AP per class, NaN outside the mean; all NaN if not "strict:PROTOCOL:full" or "semantic:map"."""
+    """Return (K,) AP by class for "strict:PROTOCOL:full" or "semantic:map", NaN outside the mean; else all NaN."""
     entries = {f"strict:{each.options.protocol}:full": each.entries for each in run.strict}
     if run.semantic is not None:
         entries["semantic:map"] = run.semantic.entries

@@ -174,7 +174,7 @@ class _Positives:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ranked:
-    """Ranked predictions (entries) of K classes and any models, prepared for average precision under image weights.
+    """Ranked predictions (entries) of one or more models for K classes, prepared for AP under weights of images.
 
     A column stands for an image of a model: with M images, image i of model j has column j M + i. A stop is the place
     of an entry with credit in the ranking, or of its group of ties.

@@ -246,7 +246,7 @@ class Resampler:
         self._lists[key] = (*names, *map(PART.format, ranked.parts)), ranked
 
     def under(self, weights: Counts, batch: int = 0) -> Measured:
-        """Return the values per class under weights of the M images: (M, R), or (n M, R) for n runs in sequence.
+        """Return the metrics in R resamples, given as weights of M images: (M, R), or (n M, R) for n runs in sequence.
 
         ``batch``, the number of previous batches of BATCH resamples, seeds the random orders of ties.
         """

@@ -175,9 +175,9 @@ class Versions:
         return np.arange(self.images + extra) < self.images
 
     def weights(self, weights: NDArray[np.int32]) -> NDArray[np.int32]:
-        """Return the weights of the versions of all models, a row each, in R resamples with given weights of images.
+        """Return the weights of all versions (an image at a range of thresholds tau), one per row, in R resamples.
 
-        ``weights`` are (models x M, R). A version has the weight of its image if its thresholds include tau, else 0.
+        ``weights`` are (models x M, R) weights of images, which a version has if its thresholds include tau, else 0.
         """
         if not self.levels:
             return weights

@@ -32,7 +32,7 @@ from shoe.diagnosis.scope import Overlaps, Scope, scatter
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """Settings of one variant.
+    """Settings of one variant of the error diagnosis.
 
     Attributes:
         strict: options for box comparison, mAP and no_interaction.

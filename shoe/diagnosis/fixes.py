@@ -136,7 +136,7 @@ def targets_of_each(scope: Scope, lists: dict[ErrorType, Fixes], pairs: TruePair
 
 
 def ranks_by_image(scope: Scope, prediction: Indices) -> Iterator[Indices]:
-    """Yield indices into ``prediction``: of the best-scored prediction of each image, the second-best, and so on.
+    """Yield the indices in ``prediction`` of the best-scored prediction of each image, then of the second-best, ...
 
     ``prediction`` is ascending, and may contain a prediction several times.
     """
@@ -249,8 +249,8 @@ class OverSeeds:
     def progression(self) -> list[Floats]:
         """Mean AP after error types are fixed one after another: an array per type, with a row per seed.
 
-        Columns are the means over all, rare and non-rare classes, then over the parts of a class split. Without missed
-        ground truths, the last array is 1, or NaN for a mean over no class.
+        Columns are the means over all, rare and non-rare classes, then over the parts of a class split. The last step
+        removes missed ground truths: mAP is then 1, or NaN for a mean over no class.
         """
         found, gone = self._before, set[ErrorType]()
         steps = []

@@ -323,7 +323,7 @@ class F1Entries:
         return self.rule.f1(true, false, found, self.truths, self.counted)
 
     def figures(self) -> F1Figures:
-        """Return SHOE-mF1, the miss rates of ground truths and of predictions, and the rate of missing box overlaps."""
+        """Return SHOE-mF1, the miss rates of ground truths and of predictions, and the rate without overlap."""
         found, truths = len(self.category), int(self.truths.sum())
         predictions = found + len(self.unmatched_category)
         charged = self.rule.misses == "charged"

@@ -171,7 +171,7 @@ def inverted_scores(task: Task, strict: StrictResult | None, by_person: Sequence
     """Return one warning if right predictions mostly have lower scores than wrong ones, else an empty list.
 
     ``strict``, or else each result ``by_person``, decides which predictions are right. Under ``strict``, repeated
-    predictions of one ground truth are right, too: the one that counts depends on the scores.
+    predictions of one ground truth are right, too, because the scores decide which of them counts.
     """
     table, roles = task.predictions, task.predictions.roles
     auc = name = found = None

@@ -137,7 +137,7 @@ _EQUAL = 1e-9
 
 
 class Outcome(IntEnum):
-    """Whether an answer is right, or the reason why it is wrong."""
+    """Whether the answer to a Bongard question is right, or the reason why it is wrong."""
 
     RIGHT = 0
     NOTHING_DETECTED = 1

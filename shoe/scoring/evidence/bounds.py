@@ -24,7 +24,7 @@ from shoe.scoring.scorer import Scorer
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outcomes:
-    """Possible matches of t ground truths and n predictions (c candidate pairs) if word similarities lack ratings.
+    """Possible matches of t ground truths and n predictions (c candidate pairs), if similarities have bounds.
 
     Attributes:
         possible: (c,) whether each pair may be matched.
@@ -71,7 +71,7 @@ class PossibleMatches:
 
     @classmethod
     def from_scorer(cls, scorer: Scorer, imputation: Imputation, rows: Indices) -> PossibleMatches:
-        """Return the matches of the predictions in ``rows`` possible within the similarity bounds of ``imputation``."""
+        """Return the possible matches of the predictions in ``rows`` within the similarity bounds of ``imputation``."""
         predictions, pairs = scorer.task.predictions, scorer.near
         takes_part = mask_of(rows, len(predictions))
         keep = takes_part[pairs.prediction]

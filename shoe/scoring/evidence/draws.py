@@ -276,7 +276,7 @@ Ends = tuple[float, float]
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """90 % predictive intervals of SHOE-mAP and SHOE-mF1 if all pairs were rated; fractions 0..1.
+    """90 % predictive intervals of SHOE-mAP and SHOE-mF1 if all pairs of senses were rated; fractions 0..1.
 
     Attributes:
         map, mf1: lower and upper end; None if the metric cannot be measured.

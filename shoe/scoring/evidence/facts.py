@@ -223,7 +223,7 @@ def profile(report: Report) -> Profile:
 
 
 def resolution(report: Report) -> Resolution | None:
-    """Return how words were resolved, and the basis of similarities to matched truths; None without SHOE metrics."""
+    """Return how predicted words were resolved, and the origins of similarities in matches; None without SHOE."""
     task, result, similarities = report.task, report.semantic, report.similarities
     if result is None or similarities is None:
         return None
