@@ -79,7 +79,7 @@ class Counted:
     def from_entries(cls, images: int, *models: F1Entries, tau: Sequence[TauLevels | None] = (None,)) -> Counted:
         """Return the sums of the matches of one or more models, whose F1 entries are given, on M ``images``.
 
-        ``tau`` has the matches of each model at other thresholds; if it is None for any model, ``tau`` is not used.
+        ``tau`` has the matches of each model at other thresholds; if a model has None, those of all models are ignored.
         """
         from scipy.sparse import hstack
 

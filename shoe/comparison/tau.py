@@ -144,7 +144,7 @@ def _versions(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Versions:
-    """Matches of one or more models at different thresholds tau, of which each resample uses one per model.
+    """Matches of one or more models at several thresholds tau; each resample uses one threshold per model.
 
     Attributes:
         levels: matches of each model at other thresholds than that of the run; empty if tau is equal in all resamples.

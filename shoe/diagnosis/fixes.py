@@ -165,7 +165,7 @@ def least_changed(prediction: Indices, same_verb: Mask) -> Mask:
 
 
 def shared_map(scope: Scope, overlaps: Overlaps, types: NDArray[np.int8], found_by: Indices) -> Indices:
-    """Return the (t,) wrong prediction that the toolbox (in its ``best``) assigns to each truth, or -1.
+    """Return the (t,) wrong prediction that the Diag-HOI toolbox assigns to each ground truth, or -1.
 
     Truths are processed in file order. Each truth gets the best-scored prediction that is not a true positive, is not
     assigned yet, has a higher score than the true positive of the truth (if any), and matches the human box of the

@@ -132,8 +132,8 @@ class FalsePositives(Document, frozen=True):
     """False positives under one protocol, by the image label that annotators gave to the predicted class.
 
     Attributes:
-        all: number of all false positives by verdict.
-        top: the same among the n best-scored predictions of each class with n ground truths.
+        all: numbers of false positives by image label.
+        top: numbers among the n best-scored predictions of each class with n ground truths.
         without_unknown: mAP without the false positives whose class was never annotated in the image.
         verified_only: mAP without the false positives whose class was never annotated, or is ambiguous, in the image.
     """

@@ -177,7 +177,7 @@ class RankedLists:
         ap: (K,) values in 0..1; 0 for classes without ground truth.
         error: (K,) standard error of ``ap`` if it was estimated from random orders; 0 if exact.
         recall: (K,) total credit of each list divided by the number of ground truths, 0..1; 0 without ground truth.
-        entries: (K,) number of entries in each list.
+        entries: (K,) number of entries (predictions) in each list.
         tied: number of entries that have the score of another entry of their class, in classes with ground truth.
         ties_matter: whether tied entries differ in credit, so that their order changes AP.
     """

@@ -181,7 +181,7 @@ class HoiSimilarity:
         return _equal_rows(verbs), _equal_rows(objects)
 
     def sigma(self, hoi: AnyInts, verb: AnyInts, object_: AnyInts) -> Floats:
-        """Return the similarity 0..1 of classes ``hoi`` to predicted words; all arguments are indices and broadcast."""
+        """Return the similarity 0..1 of classes ``hoi`` to predicted words; the index arrays are broadcast."""
         sigma = combine(
             _looked_up(self.verbs.values, self.verb_row[hoi], verb),
             _looked_up(self.objects.values, self.object_row[hoi], object_),

@@ -412,7 +412,7 @@ class Seen:
 
     @classmethod
     def in_problems(cls, problems: Problems) -> Seen:
-        """Return the words in training problems, with all pairs allowed; a merged action is split into its verbs."""
+        """Return the verbs and objects of training problems, all pairs allowed; merged actions are split into verbs."""
         concepts = problems.concepts
         verbs = frozenset(verb for action, _ in concepts for verb in action.split(OR))
         return cls(verbs, frozenset(object_ for _, object_ in concepts))

@@ -218,7 +218,7 @@ class Task:
         return tuple(self.predictions.images[i] for i in np.flatnonzero(self.truth_image < 0).tolist())
 
     def check_images(self) -> None:
-        """Raise InputError, naming an image of each, if predictions and truth have images, but none in common."""
+        """Raise InputError if predictions and ground truth both have images, but none in common."""
         known, unknown = self.truth.interactions.images, self.unknown_images
         if known and unknown and len(unknown) == len(self.predictions.images):
             expected = f"names of the ground truth's images, such as {quote(known[0])}"
