@@ -215,7 +215,7 @@ class Comparison:
 
     @property
     def tau(self) -> float | None:
-        """Kendall's tau-b of the rankings by strict and semantic mAP; None for one model, or if a ranking has only ties."""
+        """Kendall's tau-b of the rankings by strict and semantic mAP; None for one model, or a ranking of only ties."""
         if self.compared is None:
             return None
         columns = [[cell.value for cell in self.cells(figure)] for figure in self.compared]
