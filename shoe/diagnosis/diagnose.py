@@ -185,7 +185,7 @@ class Diagnosis(ErrorAnalysis, PairResults):
 
     @cached_property
     def interaction_map(self) -> InteractionMap | None:
-        """Mean AP of classifying the verbs of predictions on ground-truth pairs; None without interaction scores."""
+        """Mean AP of classifying the verbs of predictions that match a true pair; None without interaction scores."""
         scores, pairs = self.action_scores, self.pair_file
         if scores is None and pairs is not None and pairs.verb_scores is not None:
             scores = triplet_scores(pairs, self.table)
@@ -244,7 +244,7 @@ class Diagnosis(ErrorAnalysis, PairResults):
         return {"before any fix": {"mAP": self.means.map}, **errors}
 
     def to_dict(self, *, sweeps: bool = False, flat: bool = False) -> dict[str, Any]:
-        """Return all results as a dict with the keys of ``shoe diagnose --json``; ``sweeps`` includes the sweeps.
+        """Return all results as a dict with the keys of ``shoe diagnose --json``; ``sweeps`` adds threshold sweeps.
 
         With ``flat``, return only numbers, by the path of their keys: {"errors/human_box/delta_map": 0.007, ...}.
         """
