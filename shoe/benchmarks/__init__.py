@@ -31,7 +31,7 @@ def benchmark(name: str | Benchmark) -> Benchmark:
 
     Raises:
         OptionError: for an unknown name.
-        InputError: for a benchmark in ``SHOE_BENCHMARKS`` whose module cannot be imported.
+        InputError: for a benchmark in the folder ``SHOE_BENCHMARKS`` whose module cannot be imported.
     """
     if not isinstance(name, str):
         from shoe.benchmarks.base import Benchmark

@@ -20,7 +20,7 @@ def explain(
     option: options.ProtocolOptions = None,
     dataset: options.Dataset = DEFAULT,
     image_labels: Annotated[
-        Path | None, Option(help="Official file anno.mat, to count false positives that annotators checked.")
+        Path | None, Option(help="Official file anno.mat, to count false positives by image label.")
     ] = None,
     boxes: options.Boxes = None,
     format: options.Format = None,

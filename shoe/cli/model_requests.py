@@ -42,7 +42,7 @@ def treat_sigterm_as_interrupt() -> None:
 
 
 def parse_states(text: str | None) -> list[str]:
-    """Return the states of answers listed in ``--ask-again``, [] for None; raise OptionError for an unknown state."""
+    """Return the states listed in ``--ask-again``, [] for None; raise an OptionError for an unknown state."""
     states = [name.strip() for name in text.split(",")] if text is not None else []
     for name in states:
         if name not in _STATES:
@@ -153,6 +153,6 @@ def end_at_budget(budget: Budget) -> None:
 
 
 def unknown_cost(configs: Iterable[Any], example: str) -> str:
-    """Return a text on the unknown cost of models without a price; arguments are as in `approve_spending`."""
+    """Return "the unknown cost of A, B, which has no price (EXAMPLE)"; all ``configs`` must be without a price."""
     names = ", ".join(getattr(config, "name", config.model) for config in configs)
     return f"the unknown cost of {names}, which has no price ({example})"

@@ -215,7 +215,7 @@ class Comparison:
 
     @property
     def tau(self) -> float | None:
-        """Kendall's tau-b between the rankings by strict and by semantic mAP; None for < 2 models, or for only ties."""
+        """Kendall's tau-b of the rankings by strict and semantic mAP; None for one model, or a ranking of only ties."""
         if self.compared is None:
             return None
         columns = [[cell.value for cell in self.cells(figure)] for figure in self.compared]
@@ -237,7 +237,7 @@ class Comparison:
     def raters(self) -> dict[str, list[float | None]]:
         """SHOE-mAP under the ratings of each single rater, by rater, with one value per model (None if not measured).
 
-        Contains only raters that are common to all runs with such values.
+        Contains only the raters that all runs with values of single raters have in common.
         """
         spreads = [run.spread.raters for run in self.runs if run.spread is not None]
         shared = [rater for rater in (spreads[0] if spreads else ()) if all(rater in spread for spread in spreads)]
@@ -382,9 +382,9 @@ class ClassDifference(Document, frozen=True):
 
 
 def class_differences(found: Comparison) -> list[ClassDifference]:
-    """Return the differences by class, verb and object, for each metric in ``compared``, then for each pair of models.
+    """Return the differences by class, verb and object, for each metric, then for each pair of models.
 
-    If ``compared`` is None, only the metric in the first column is used.
+    The metrics are those of ``found.compared`` or, if this is None, only the metric in the first column.
     """
     classes, truths, differences = found.runs[0].classes, truths_of(found.runs[0]), []
     labels = (classes.labels, np.arange(len(classes)))
@@ -398,7 +398,7 @@ def class_differences(found: Comparison) -> list[ClassDifference]:
 
 
 def class_ap(run: Run, figure: str) -> Floats:
-    """Return the (K,) AP per class for "strict:PROTOCOL:full" or "semantic:map"; NaN outside its mean; else all NaN."""
+    """Return (K,) AP by class for "strict:PROTOCOL:full" or "semantic:map", NaN outside the mean; else all NaN."""
     entries = {f"strict:{each.options.protocol}:full": each.entries for each in run.strict}
     if run.semantic is not None:
         entries["semantic:map"] = run.semantic.entries
@@ -409,6 +409,6 @@ def class_ap(run: Run, figure: str) -> Floats:
 
 
 def truths_of(run: Run) -> Indices:
-    """Return the (K,) number of ground truths of each class in a run; 0 if it only has protocols by person."""
+    """Return the (K,) number of ground truths of each class in a run; all 0 if it has only protocols by person."""
     entries = run.strict[0].entries if run.strict else run.semantic.entries if run.semantic else None
     return np.zeros(len(run.classes), np.int64) if entries is None else entries.truths

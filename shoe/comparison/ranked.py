@@ -97,7 +97,7 @@ class ByClass:
         return np.stack([mean_over_each(self.values, mask) for mask in self.means_over], axis=1)
 
     def resampled(self) -> Floats:
-        """Return the (R, n) :meth:`means`, with deviations from the mean over R as expected on new images."""
+        """Return the (R, n) means, with deviations from their mean over R rescaled to those expected on new images."""
         values, found = self.scaled_deviations(), []
         for mask in self.means_over:
             means = mean_over_each(values, mask)
@@ -174,7 +174,7 @@ class _Positives:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ranked:
-    """Ranked entries of K classes, of one or several models, prepared for average precision under image weights.
+    """Ranked predictions (entries) of one or more models for K classes, prepared for AP under weights of images.
 
     A column stands for an image of a model: with M images, image i of model j has column j M + i. A stop is the place
     of an entry with credit in the ranking, or of its group of ties.
@@ -238,7 +238,7 @@ class Ranked:
         return cls(positives, between, inside, truths, _counts(category, column, classes, columns), *shared)
 
     def by_class(self, weights: Counts, batch: int = 0) -> ByClass:
-        """Return the average precision of each class under (columns, R) weights.
+        """Return the average precision of each class in R resamples, given as (columns, R) weights of images.
 
         The result has means over all, rare and non-rare classes, and over the parts. ``batch``, the number of previous
         batches of BATCH resamples, seeds the random orders of ties.

@@ -50,11 +50,11 @@ def random_swaps(images: int, draws: range, seed: int, resamples: int) -> Counts
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Counted:
-    """Sums per class from which SHOE-mF1 and miss rates are computed; a column is a version of an image of a model.
+    """Sums per class for SHOE-mF1 and miss rates; a column (version) is a model's image at a range of thresholds tau.
 
     Attributes:
-        versions: versions of the images, which contain different predictions (:mod:`shoe.comparison.tau`).
-        own: (columns,) whether each version has the matches of the run itself, not those at another threshold.
+        versions: matches of each image at different thresholds tau (:mod:`shoe.comparison.tau`).
+        own: (columns,) whether each version has the matches at the threshold of the run.
         true: (K, columns) sparse sums of the similarities of matches.
         false: (K, columns) sparse sums of 1 - similarity of matches, plus the number of false positives.
         found, truths: (K, columns) sparse numbers of matched ground truths, and of all ground truths.
@@ -79,7 +79,7 @@ class Counted:
     def from_entries(cls, images: int, *models: F1Entries, tau: Sequence[TauLevels | None] = (None,)) -> Counted:
         """Return the sums of the matches of one or more models, whose F1 entries are given, on M ``images``.
 
-        ``tau`` has the matches of each model at other thresholds; if it is None for any model, ``tau`` is not used.
+        ``tau`` has the matches of each model at other thresholds; if a model has None, those of all models are ignored.
         """
         from scipy.sparse import hstack
 
@@ -93,9 +93,9 @@ class Counted:
     def under(self, weights: Counts) -> tuple[ByClass, Floats, Floats]:
         """Return the F1 of each class, the miss rates and their relative standard errors, under weights of the images.
 
-        The weights are (M, R), or (n M, R) for n models in sequence. Miss rates and errors are (R, 3), for the last
-        three metrics in ``SEMANTIC``; rates are NaN if there is nothing to measure. Errors are relative to the standard
-        error if all weights are 1.
+        The weights are (M, R), or (n M, R) for n models in sequence. Miss rates and errors are (R, 3): ground truths
+        without a match, predictions without a match, predictions without overlap; NaN if there is nothing to measure.
+        Errors are relative to the standard error if all weights are 1.
         """
         weights = self.versions.weights(weights)
         shown = self.truths > 0
@@ -168,8 +168,8 @@ class Measured:
             as "strict:qpic"). Means with the name "" are not reported.
         f1, best: F1 of the classes at the threshold of the option tau and at the best threshold of the run; None
             without SHOE metrics.
-        rates: (R, 3) miss rates, see :meth:`Counted.under`.
-        errors: (R, 3) relative standard errors of the miss rates, see :meth:`Counted.under`.
+        rates: (R, 3) fractions of missed ground truths, missed predictions and predictions without overlap.
+        errors: (R, 3) standard errors of these rates, relative to the standard errors without resampling.
     """
 
     lists: dict[str, tuple[tuple[str, ...], ByClass]]
@@ -246,7 +246,7 @@ class Resampler:
         self._lists[key] = (*names, *map(PART.format, ranked.parts)), ranked
 
     def under(self, weights: Counts, batch: int = 0) -> Measured:
-        """Return the values per class under weights of the M images: (M, R), or (n M, R) for n runs in sequence.
+        """Return the metrics in R resamples, given as weights of M images: (M, R), or (n M, R) for n runs in sequence.
 
         ``batch``, the number of previous batches of BATCH resamples, seeds the random orders of ties.
         """
@@ -261,8 +261,8 @@ class Resampler:
 def differences_when_swapped(both: Resampler, unswapped: Counts, batch: int = 0) -> Resampled:
     """Return the (R,) differences of every metric, first minus second model, after swaps of their predictions.
 
-    ``unswapped`` is (M, R): 0 if the models swap their predictions for an image in a resample, else 1. ``batch`` is as
-    for :meth:`Resampler.under`.
+    ``unswapped`` is (M, R): 0 if the models swap their predictions for an image in a resample, else 1. ``batch`` is
+    the number of previous batches of BATCH resamples.
     """
     swapped = 1 - unswapped
     orders = (unswapped, swapped), (swapped, unswapped)

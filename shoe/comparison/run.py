@@ -127,7 +127,7 @@ class Run:
     def from_report(
         cls, report: Report, name: str, spread: Spread | None = None, interval: Interval | None = None
     ) -> Run:
-        """Return the run of a report, with ``spread`` and ``interval`` if they were measured."""
+        """Return the run of a report, with SHOE-mAP by rater (``spread``) and predictive intervals, if measured."""
         facts = {"shoe": __version__, **report.truth.signature_fields(), **report.facts}
         facts |= {"predictions": str(report.predicted), "predictions-sha": digest_of(report.predictions)}
         return cls(
@@ -174,7 +174,7 @@ class Run:
     ) -> str | None:
         """Return the first part that differs from the run, "images", "classes" or "truths"; None if all are equal.
 
-        ``truth`` is as in :attr:`truth`; it is not compared if it is None here or in the run.
+        ``truth`` is the (t,) class and (t,) image of each triplet. If it, or that of the run, is None, it is ignored.
         """
         if tuple(images) != self.images:
             return "images"

@@ -82,7 +82,7 @@ class Draws:
         self._random: dict[tuple[bool, int], Counts] = {}
 
     def pieces(self) -> list[DrawBatch]:
-        """Return all batches: those of each single model, then those of each pair of models."""
+        """Return all batches of resamples: those of each single model, then those of each pair of models."""
         groups = [group for size in (1, 2) for group in combinations(range(len(self._runs)), size)]
         return [DrawBatch(group, first) for group in groups for first in range(0, self._resamples, BATCH)]
 
@@ -239,7 +239,7 @@ class Estimate:
 
     @classmethod
     def from_resamples(cls, value: float, resamples: Floats) -> Estimate:
-        """Return the value with its 95 % interval: value + percentiles of (resamples - mean), with the value inside."""
+        """Return the value with its 95 % interval: value + percentiles of (resamples - mean), widened to contain it."""
         apart = deviations(resamples)
         return cls(value, *(interval_around(value, apart, COVERAGE) if len(apart) else (value, value)))
 

@@ -65,7 +65,7 @@ class RankStability(Document, frozen=True):
 
     Attributes:
         figure: metric that models are ranked by.
-        settings: number of settings that can change the metric, without the requested settings.
+        settings: number of settings that can change the metric, not counting those that the user requested.
         changed: settings under which at least two models are ranked in the opposite order.
         lowest_tau: lowest Kendall's tau-b between the ranking under the requested settings and any other ranking.
     """

@@ -59,7 +59,7 @@ class TauLevels:
 
     @classmethod
     def from_scorer(cls, scorer: Scorer) -> TauLevels | None:
-        """Return the matches at thresholds tau near the scorer's own; each resample uses one of these thresholds.
+        """Return the matches at thresholds near the tau of the scorer; each resample uses one of these thresholds.
 
         Return None if ``tau-by`` is not "dataset", or if all these thresholds keep the same predictions.
         """
@@ -96,9 +96,9 @@ class TauLevels:
         return cls(fraction, kept, total, *_versions(found, images)) if found else None
 
     def ranges(self, images: int) -> tuple[Indices, Indices]:
-        """Return two (M + v,) arrays: version i has the matches at the thresholds ``first[i]`` to ``stop[i]`` - 1.
+        """Return (M + v,) first and (M + v,) stop index of the thresholds at which each version's matches hold.
 
-        The first M versions are the matches at the run's own threshold, one per image; the v stored versions follow.
+        The first M versions are the matches at the threshold of the run, one per image; the v stored versions follow.
         """
         first, stop = np.zeros(images, np.int64), np.full(images, LEVELS)
         above = self.first > OWN
@@ -144,10 +144,10 @@ def _versions(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Versions:
-    """Matches of one or more models at different thresholds tau, of which each resample uses one per model.
+    """Matches of one or more models at several thresholds tau; each resample uses one threshold per model.
 
     Attributes:
-        levels: matches of each model at other thresholds than the run's own; empty if tau is equal in all resamples.
+        levels: matches of each model at other thresholds than that of the run; empty if tau is equal in all resamples.
         images: number of images, M; image i of model j has column j M + i in weights of images.
     """
 
@@ -155,7 +155,7 @@ class Versions:
     images: int
 
     def entries(self, model: int, f1: F1Entries) -> F1Entries:
-        """Return the matches of a model at all thresholds: ``f1``, those at the run's own, and then the stored ones."""
+        """Return the matches of a model at all thresholds: ``f1`` (threshold of the run), then those in ``levels``."""
         if not self.levels:
             return f1
         level = self.levels[model]
@@ -170,14 +170,14 @@ class Versions:
         return replace(f1, **joined, truth_category=f1.truth_category[truth], truth_image=truth_version)
 
     def own(self, model: int) -> Mask:
-        """Return the mask of a model's versions (M + v) that are True for the first M, those at the run's own tau."""
+        """Return a (M + v,) mask of a model's versions: True for the first M, which have the threshold of the run."""
         extra = len(self.levels[model].image) if self.levels else 0
         return np.arange(self.images + extra) < self.images
 
     def weights(self, weights: NDArray[np.int32]) -> NDArray[np.int32]:
-        """Return the weights of the versions of all models, a row each, in R resamples with given weights of images.
+        """Return the weights of all versions (an image at a range of thresholds tau), one per row, in R resamples.
 
-        ``weights`` are (models x M, R). A version has the weight of its image if its thresholds include tau, else 0.
+        ``weights`` are (models x M, R) weights of images, which a version has if its thresholds include tau, else 0.
         """
         if not self.levels:
             return weights

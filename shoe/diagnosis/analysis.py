@@ -50,7 +50,7 @@ from shoe.scoring.matching.task import Boxes, Task
 
 
 class Step(NamedTuple):
-    """Step of the progression: error type that it fixes (name), mAP after it, and gain over the step before (delta)."""
+    """Step of fixing error types in sequence: type that is fixed (name), mAP after it, gain of the step (delta)."""
 
     name: str
     means: Means
@@ -121,7 +121,7 @@ class ErrorAnalysis:
 
     @cached_property
     def assigned(self) -> Assigned:
-        """Error types and true positives before any fix, for the rows in scope."""
+        """Error types and true positives before any fix, for the predictions and ground truths that take part."""
         truth = self.task.truth
         if truth.benchmark.flow is ROLE_FLOW and truth.roles is not None:
             return assign_by_person(self.scope, truth.roles, self.variant.strict.rule)
@@ -159,7 +159,7 @@ class ErrorAnalysis:
 
     @property
     def states(self) -> dict[str, State]:
-        """State of predictions and ground truths after one error type (or group of types) is fixed, by its name."""
+        """State of predictions and ground truths after one error type (or group of types) is fixed, by type name."""
         return self._fixed.alone
 
     @cached_property

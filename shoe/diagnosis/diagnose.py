@@ -72,7 +72,7 @@ def by_role(predictions: Interactions, truth: GroundTruth, variant: Variant) -> 
     roles, benchmark = truth.roles, truth.benchmark
     if roles is None:
         expected = "a file with all persons, also those without objects" if len(benchmark.actions) else "v-coco"
-        raise OptionError(f"by role: found ground truth of {benchmark.name} ({truth.format}), expected {expected}")
+        raise OptionError(f"by=role: found ground truth of {benchmark.name} ({truth.format}), expected {expected}")
     header = ["verb\tobject\tgerund\tverb_synset\tobject_synset\trare"]
     lines = [
         f"{name}\t{_ANYTHING}\t{benchmark.actions.all[action].gerund}\t\t\t"
@@ -185,7 +185,7 @@ class Diagnosis(ErrorAnalysis, PairResults):
 
     @cached_property
     def interaction_map(self) -> InteractionMap | None:
-        """Mean AP of classifying the verbs of predictions on ground-truth pairs; None without interaction scores."""
+        """Mean AP of classifying the verbs of predictions that match a true pair; None without interaction scores."""
         scores, pairs = self.action_scores, self.pair_file
         if scores is None and pairs is not None and pairs.verb_scores is not None:
             scores = triplet_scores(pairs, self.table)
@@ -244,7 +244,7 @@ class Diagnosis(ErrorAnalysis, PairResults):
         return {"before any fix": {"mAP": self.means.map}, **errors}
 
     def to_dict(self, *, sweeps: bool = False, flat: bool = False) -> dict[str, Any]:
-        """Return all results as a dict with the keys of ``shoe diagnose --json``; ``sweeps`` includes the sweeps.
+        """Return all results as a dict with the keys of ``shoe diagnose --json``; ``sweeps`` adds threshold sweeps.
 
         With ``flat``, return only numbers, by the path of their keys: {"errors/human_box/delta_map": 0.007, ...}.
         """
@@ -388,10 +388,10 @@ def diagnose(
     task.check_images()
     nameless = predictions.roles is not None and not len(predictions)
     if nameless and by == "class":
-        raise OptionError("by class: predictions per person without objects can only be diagnosed by role")
+        raise OptionError("by=class: predictions per person without objects can only be diagnosed by role")
     if nameless or by == "role":
         if pairs is not None:
-            raise OptionError("by role: a file of pairs is not supported: give only predictions")
+            raise OptionError("by=role: a file of pairs is not supported: give only predictions")
         task, reading = by_role(predictions, truth, reading)
         similarity = action_scores = None
     notes = notes or predictions.notes

@@ -32,11 +32,11 @@ from shoe.diagnosis.scope import Overlaps, Scope, scatter
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """Settings of one variant.
+    """Settings of one variant of the error diagnosis.
 
     Attributes:
         strict: options for box comparison, mAP and no_interaction.
-        shared_map: whether fix targets come from the map of the toolbox, with at most one error per ground truth.
+        shared_map: whether fix targets are chosen as in the toolbox, with at most one error per ground truth.
         by: ``class`` for the classes of the class table, or ``role`` for actions with a role.
     """
 
@@ -61,7 +61,7 @@ NO_PART = -1
 
 
 class ErrorType(IntEnum):
-    """Error types of predictions, and true positives, with the integers of the toolbox (protocols.md 8.2)."""
+    """Type of a prediction: true positive, or a type of error; the integers are those of the Diag-HOI toolbox."""
 
     TRUE_POSITIVE = 0
     HUMAN_BOX = 1

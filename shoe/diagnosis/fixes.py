@@ -68,7 +68,7 @@ class TruePairs:
 
     @classmethod
     def from_scope(cls, scope: Scope, strict: StrictOptions) -> Self:
-        """Return, per ground truth, those of equal object label whose boxes both overlap its own by the IoU rule."""
+        """Return, per ground truth, those of its image and object label whose human and object boxes overlap it."""
         boxes = Boxes(scope.task.truth.interactions, strict.coordinates)
         sides = boxes.human(scope.truth), boxes.object(scope.truth)
         later, earlier = near_in_image(scope.truth_image, scope.truth_object, sides, strict.rule)
@@ -91,7 +91,7 @@ def targets_of_each(scope: Scope, lists: dict[ErrorType, Fixes], pairs: TruePair
 
     Args:
         lists: possible targets per error type, from :func:`possible_targets`.
-        seed: random seed; an error draws its target by numbers that depend only on it and the row of the prediction.
+        seed: random seed; an error draws its target by a number that depends only on seed and row of the prediction.
             If None, the error chooses a ground truth without a true positive, or else the one whose true positive has
             the lowest score; in case of ties, the first in the file.
     """
@@ -136,7 +136,7 @@ def targets_of_each(scope: Scope, lists: dict[ErrorType, Fixes], pairs: TruePair
 
 
 def ranks_by_image(scope: Scope, prediction: Indices) -> Iterator[Indices]:
-    """Yield indices into ``prediction``: of the best-scored prediction of each image, the second-best, and so on.
+    """Yield the indices in ``prediction`` of the best-scored prediction of each image, then of the second-best, ...
 
     ``prediction`` is ascending, and may contain a prediction several times.
     """
@@ -154,7 +154,7 @@ def ranks_by_image(scope: Scope, prediction: Indices) -> Iterator[Indices]:
 
 
 def least_changed(prediction: Indices, same_verb: Mask) -> Mask:
-    """Return the (m,) mask of the targets with the verb of their prediction; all its targets if none has this verb.
+    """Return a (m,) mask of preferred fix targets: those with the predicted verb, or all targets if none has it.
 
     ``prediction`` is the (m,) prediction of each target, ascending; ``same_verb`` is whether their verbs are equal.
     """
@@ -165,7 +165,7 @@ def least_changed(prediction: Indices, same_verb: Mask) -> Mask:
 
 
 def shared_map(scope: Scope, overlaps: Overlaps, types: NDArray[np.int8], found_by: Indices) -> Indices:
-    """Return the (t,) wrong prediction that the toolbox (in its ``best``) assigns to each truth, or -1.
+    """Return the (t,) wrong prediction that the Diag-HOI toolbox assigns to each ground truth, or -1.
 
     Truths are processed in file order. Each truth gets the best-scored prediction that is not a true positive, is not
     assigned yet, has a higher score than the true positive of the truth (if any), and matches the human box of the
@@ -249,7 +249,8 @@ class OverSeeds:
     def progression(self) -> list[Floats]:
         """Mean AP after error types are fixed one after another: an array per type, with a row per seed.
 
-        Columns are as in ``alone``. Without missed ground truths, the last array is 1, or NaN for a mean over no class.
+        Columns are the means over all, rare and non-rare classes, then over the parts of a class split. The last step
+        removes missed ground truths: mAP is then 1, or NaN for a mean over no class.
         """
         found, gone = self._before, set[ErrorType]()
         steps = []

@@ -298,7 +298,7 @@ def score_sweep(
 
     The score of a pair from a separate file is the lower detection score of its two boxes; a triplet of ``analysis``
     has the score of its pair. If pairs come from triplets, detection scores are unknown: the score of a triplet is its
-    confidence, and a pair remains if one of its triplets remains. ``analysis`` is as for :func:`nms_sweep`. Raise
+    confidence, and a pair remains if one of its triplets remains. Without ``analysis``, there is no mAP. Raise
     InputError if a separate file lacks the pair of a triplet.
     """
     pairs = localised.pairs

@@ -262,7 +262,7 @@ class PairDiagnosis(PairResults):
         return f"<PairDiagnosis: {len(self.table):,} pairs, {self.scope.task.truth!r}>"
 
     def to_dict(self, *, sweeps: bool = False) -> dict[str, Any]:
-        """Return all results as a dict with the keys of ``shoe diagnose --json``; ``sweeps`` includes the sweeps."""
+        """Return all results as a dict with the keys of ``shoe diagnose --json``; ``sweeps`` adds threshold sweeps."""
         return self.figures(sweeps=sweeps).to_dict()
 
     def figures(self, *, sweeps: bool = False) -> ModelFigures:

@@ -132,8 +132,8 @@ class FalsePositives(Document, frozen=True):
     """False positives under one protocol, by the image label that annotators gave to the predicted class.
 
     Attributes:
-        all: number of all false positives by verdict.
-        top: the same among the n best-scored predictions of each class with n ground truths.
+        all: numbers of false positives by image label.
+        top: numbers among the n best-scored predictions of each class with n ground truths.
         without_unknown: mAP without the false positives whose class was never annotated in the image.
         verified_only: mAP without the false positives whose class was never annotated, or is ambiguous, in the image.
     """
@@ -239,7 +239,7 @@ class Difference(Document, frozen=True, kw_only=True):
 
 
 def count_mixtures(protocols: Sequence[StrictOptions]) -> int:
-    """Return the number of sets of options that :func:`differences` scores, the length of its ``watch`` sequence."""
+    """Return the number of sets of options that :func:`differences` scores, for the length of a progress bar."""
     return len({options for other in protocols[1:] for options in _mixtures(protocols[0], other)[1]})
 
 
@@ -370,7 +370,7 @@ class Explained(Document, frozen=True):
 def explain(report: Report, watch: Watch = iter) -> Explained:
     """Return an explanation of the different mAP values of the same predictions under exact-label protocols.
 
-    ``watch`` is as for :func:`differences`; :func:`count_mixtures` returns the length of its iterable.
+    ``watch`` is a function like ``tqdm`` that wraps the iterable of steps; :func:`count_mixtures` returns its length.
     """
     task, protocols = report.task, [result.options for result in report.strict_results]
     signed = {

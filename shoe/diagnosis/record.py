@@ -33,7 +33,7 @@ class Error(Document, frozen=True, kw_only=True):
 
 
 class FixedStep(Deltas, frozen=True):
-    """Step of the progression: mAP after this and all previous error types are fixed, and gain of the step (delta)."""
+    """Step of fixing error types one after another: mAP after all fixes so far, and gain of the step (delta)."""
 
     error: str
     map: Fraction | None = None

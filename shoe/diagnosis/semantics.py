@@ -204,7 +204,7 @@ class SemanticDiagnosis:
 
     @cached_property
     def absent(self) -> dict[str, str]:
-        """Reason for each part that cannot be measured, by name of the part."""
+        """Reason for each part of the semantic diagnosis that cannot be measured, by name of the part."""
         if (unfit := unfit_scores(self.analysis.task.predictions)) is not None:
             return {"map": unfit}
         return {} if len(self.analysis.scope.truth) else {"map": "no ground truth"}

@@ -147,7 +147,7 @@ KnownAps = dict[tuple[int, int, bytes], float]
 
 
 def cached_means(entries: Entries, known: KnownAps) -> Means:
-    """Return ``entries.means()``, with the AP of each class from the cache ``known``, where missing AP is added."""
+    """Return the mean AP of entries; the AP of each class is read from the cache ``known``, or added to the cache."""
     truths, order = entries.truths, stable_order(entries.category)
     ends = np.cumsum(np.bincount(entries.category, minlength=len(truths))).tolist()
     score, credit = entries.score.take(order), entries.credit.take(order)
@@ -456,7 +456,7 @@ def vocabulary_gap(
 def exact_matches(task: Task, similarities: HoiSimilarity) -> HoiSimilarity:
     """Return a copy of ``similarities``, but 1 for the word of a class in any inflection, and 0 for any other word.
 
-    If the map rates whole interactions, an interaction has similarity 1 if verb and object are those of the class.
+    If the map rates verb and object together, their similarity is 1 if both words are those of the class.
     """
     classes = task.truth.classes
 

@@ -35,7 +35,7 @@ _ODD = "odd", "not a response of the Batch API (is base_url right?)"
 
 
 class BatchState(NamedTuple):
-    """State of a batch; fields that are missing or invalid in the endpoint's response are empty or 0.
+    """State of a batch of requests; fields that are missing or invalid in the endpoint's response are empty or 0.
 
     Attributes:
         status: status in OpenAI's Batch API, such as "in_progress" or "completed".
@@ -139,7 +139,7 @@ class BatchApi:
     def newest(self, ignored: Collection[str], wanted: Collection[str]) -> dict[str, str]:
         """Return {digest of the requests: ID} of batches started by shoe; {} if the endpoint cannot list batches.
 
-        Only the 1,000 newest batches at the endpoint are searched, except those whose ID is in ``ignored``. If several
+        Only the 1,000 newest batches at the endpoint are searched, without those whose ID is in ``ignored``. If several
         have the same digest, the newest counts. As a new batch may not be listed at once, the list is fetched
         repeatedly until it contains all ``wanted`` digests, ``LISTS_LAG`` seconds have passed, or the run is ending.
         """

@@ -89,7 +89,7 @@ class Supply:
         self._batch_of: dict[Name, OpenBatch] = {}
 
     def take(self, *, again: bool) -> Request | None:
-        """Return the next request, or None after the last; with ``again``, requests of :meth:`ask_again` come last."""
+        """Return the next request, or None after the last; if ``again``, also requests queued by :meth:`ask_again`."""
         request = self._waiting.popleft() if self._waiting else self._next()
         return self._again.popleft() if request is None and again and self._again else request
 
@@ -102,17 +102,17 @@ class Supply:
         self._again.append(request)
 
     def exclude(self, batch: OpenBatch) -> None:
-        """Leave out a batch's questions from now on; requests for them are collected in ``batch.found``."""
+        """Leave out the questions of ``batch`` from now on; requests for them are collected in ``batch.found``."""
         self._batch_of.update((name, batch) for names in batch.requests.values() for name in names)
 
     def include(self, batch: OpenBatch) -> None:
-        """Stop leaving out a batch's questions (:meth:`exclude`); questions already left out are not queued."""
+        """Cancel :meth:`exclude` for the questions of ``batch``; questions already left out are not queued."""
         for names in batch.requests.values():
             for name in names:
                 self._batch_of.pop(name, None)
 
     def read_ahead(self, enough: Callable[[], bool]) -> None:
-        """Read requests into the queue until ``enough()`` or the end, to fill ``found`` of excluded batches."""
+        """Read requests into the queue until ``enough()`` is True; excluded requests go to ``found`` of their batch."""
         while not enough() and (request := self._next()):
             self._waiting.append(request)
 

@@ -53,7 +53,7 @@ class Usage(NamedTuple):
 
 
 def usage_of(raw: Mapping[str, Any]) -> Usage | None:
-    """Return the token counts in a raw answer (default output 0); None for a missing input count or invalid count."""
+    """Return the token counts in a raw answer; None if the input count is missing or a count is invalid."""
     usage = raw.get("usage")
     if not isinstance(usage, dict):
         return None
@@ -146,7 +146,7 @@ class Budget:
         """Reserve ``requests`` attempts and ``cost``, or what is left, until :meth:`take_back`; return a new budget.
 
         The new budget has no limit of attempts or cost if this budget has none, and no limit of cost if ``cost`` is 0.
-        Return None if the run is ending or if nothing is left; the latter ends the run unless requests are in flight.
+        Return None if the run is ending or nothing is left; in the latter case, end the run if no request is in flight.
         """
         with self._lock:
             left = None if self.max_requests is None else self.max_requests - self.requests
@@ -165,7 +165,7 @@ class Budget:
             return part
 
     def take_back(self, part: "Budget") -> None:
-        """Add attempts and cost of ``part``, from :meth:`lease`, to this budget, and release the rest of ``part``."""
+        """Add attempts and cost of ``part``, from :meth:`lease`, to this budget, and release what it did not use."""
         with self._lock:
             self._in_flight -= 1
             self.requests += part.requests - (part.max_requests or 0)
@@ -173,7 +173,7 @@ class Budget:
             self.spent += part.spent
 
     def stop(self, reason: Reason) -> None:
-        """Allow no further requests. An earlier reason is kept, unless the new reason is "interrupted"."""
+        """Allow no further requests. An earlier reason is only replaced by "interrupted"."""
         with self._lock:
             self.reason = reason if reason == "interrupted" else self.reason or reason
 

@@ -57,7 +57,7 @@ def open_cache(given: str | None, say: Callable[[str], None], *, create: bool = 
 
 
 class AnswerStore:
-    """The cache of all models, for several threads and processes; unused after its first error.
+    """Cache of the answers of all models, shared by threads and processes; not used any more after its first error.
 
     Attributes:
         folder: folder of the database ``cache``, which only the user can read.
@@ -101,7 +101,7 @@ class AnswerStore:
             raise InputError(folder, found=found, expected="a folder for the cache of answers") from None
 
     def guarded(self, use: Callable[[], _T]) -> _T | None:
-        """Return the result of ``use()``; None if it fails, which is reported, or if an earlier use failed."""
+        """Return the result of the callback ``use``; None if it fails (with a message), or if an earlier one failed."""
         if not self._is_broken:
             try:
                 return use()
@@ -141,7 +141,7 @@ class AnswerStore:
 
 
 class AnswerCache:
-    """Cached answers of the model whose ledger is given."""
+    """Cached answers of one model, given by its ledger (file of answers)."""
 
     def __init__(self, store: AnswerStore, ledger: Ledger) -> None:
         self._store, self._ledger, self._has_identity = store, ledger, False
@@ -152,7 +152,7 @@ class AnswerCache:
         return bool(self._store.guarded(lambda: self._rater in self._store.cache))
 
     def answer(self, key: bytes, attempt: int = 1) -> tuple[dict[str, Any], dict[str, int]] | None:
-        """Return (parsed ledger line, {key in hex: state}) with the answer to a question; None if it is not cached.
+        """Return (parsed line, {key in hex: state}) with the cached answer to a question; None if it is not cached.
 
         ``key`` is the question's 16-byte key. The states (see :data:`~shoe.llm.ledger.States`) are those of all
         questions that the line answers.
@@ -167,7 +167,7 @@ class AnswerCache:
         return self._store.guarded(read)
 
     def add(self, entry: Mapping[str, Any], *, replace: bool = True) -> None:
-        """Add a parsed ledger line with an answer; if not ``replace``, only if one of its questions is not cached."""
+        """Add a parsed ledger line with an answer; if not ``replace``, do nothing if all its questions are cached."""
         names = [self._name(key, entry.get("attempt", 1)) for key in entry["keys"]]
         content = {name: value for name, value in entry.items() if name not in ("origin", "checksum")}
 
@@ -189,7 +189,7 @@ class AnswerCache:
         self._store.guarded(write)
 
     def add_ledger(self) -> None:
-        """Add the ledger's answers that are not in the cache, for example because a run did not use the cache."""
+        """Add the answers in the model's ledger that are not cached, for example because a run used no cache."""
 
         def write() -> None:
             with self._ledger.path.open("rb") as stream:

@@ -85,8 +85,8 @@ def answer(place: Endpoint, model: str, status: int, headers: Mapping[str, str],
         Parsed JSON, without secrets: a chat completion, or an error by which a content filter refuses the question.
 
     Raises:
-        Transient: if the same request may succeed later. A chat completion without text is such a failure, unless it
-            reached its token limit or was stopped by a content filter.
+        Transient: if the same request may succeed later. A chat completion without text is such a failure if neither
+            a token limit nor a content filter has ended it.
         NoResponseFormatError: if the request may succeed without ``response_format``.
         ShoeError: if repeating the request is useless.
     """

@@ -157,7 +157,7 @@ class _AskedAgain(msgspec.Struct, tag_field="event", tag=ASKED_AGAIN):
 
 @dataclass(eq=False)
 class Ledger:
-    """Reader of a model's ledger, for use by one thread at a time. Only :meth:`refresh` reads the file.
+    """Reader of a model's ledger (file of answers), for one thread at a time. Only :meth:`refresh` reads the file.
 
     Attributes:
         path: path of the file, which need not exist.
@@ -188,7 +188,7 @@ class Ledger:
         return self._index.states(keys)
 
     def is_cached(self, keys: Keys) -> Mask:
-        """Return an (n,) mask of questions to which the ledger, as read so far, has an answer from the user's cache."""
+        """Return an (n,) mask of questions whose answer, in the lines read so far, was copied from the user's cache."""
         cached = Index()
         if self._cached:
             cached.add(as_keys(bytes(self._cached)), np.zeros(len(self._cached) // KEY_BYTES, np.int8))
@@ -313,7 +313,7 @@ class Ledger:
 
 
 def answers(path: Path, latest: int | None = None) -> Iterator[dict[str, Any]]:
-    """Yield the parsed answer lines in a ledger, or in its last ``latest`` bytes; nothing if the file is missing."""
+    """Yield the parsed answers in a ledger (file of answers) or in its last ``latest`` bytes; none without the file."""
     with suppress(FileNotFoundError), path.open("rb") as stream:
         stream.seek(0 if latest is None else max(os.fstat(stream.fileno()).st_size - latest, 0))
         next(stream, None)  # the header, or an incomplete line
@@ -353,7 +353,7 @@ def address_in(identity: Mapping[str, Any]) -> str:
 
 
 def ledgers_of(paths: Iterable[Path], identity: Mapping[str, Any]) -> list[tuple[Path, dict[str, Any]]]:
-    """Return (path, identity) of the ledgers whose :func:`comparable` equals that of ``identity``, largest first."""
+    """Return (path, identity) of ledgers whose :func:`comparable` equals that of ``identity``, largest first."""
     found = []
     for path in paths:
         with suppress(OSError, ValueError, KeyError, TypeError, AttributeError), path.open("rb") as stream:
@@ -364,13 +364,13 @@ def ledgers_of(paths: Iterable[Path], identity: Mapping[str, Any]) -> list[tuple
 
 
 def name_of(identity: Mapping[str, Any]) -> str:
-    """Return the file name that shoe gives to the ledger of a model with this identity."""
+    """Return the file name that shoe gives to the ledger (file of answers) of a model with this identity."""
     slug = re.sub("[^a-z0-9]+", "-", f"{identity['kind']} {identity['model']}".lower()).strip("-")[:60]
     return f"{slug}-{blake2b(canonical(identity), digest_size=4).hexdigest()}.jsonl"
 
 
 def header(identity: Mapping[str, Any]) -> bytes:
-    """Return the first line of a ledger, which contains the identity of the model."""
+    """Return the first line of a ledger (file of answers), which contains the identity of the model."""
     return canonical({"format": FORMAT, "version": VERSION, "rater": identity}) + b"\n"
 
 
@@ -400,7 +400,7 @@ def _differences(line: bytes, identity: Mapping[str, Any]) -> str:
 
 
 def answer_entry(request: Request, raw: Mapping[str, Any], address: str = "") -> dict[str, Any]:
-    """Return the ledger line of an answer as a dict; ``address`` is the endpoint's URL, "" for a local model."""
+    """Return the line of an answer in a ledger as a dict; ``address`` is the endpoint's URL, "" for a local model."""
     # The line of a second attempt contains the attempt's number, because a merge of ledgers removes duplicate lines.
     more = {"attempt": request.attempt if request.attempt > 1 else 0, "address": address}
     keys = [key.hex() for key in request.keys]
@@ -408,17 +408,17 @@ def answer_entry(request: Request, raw: Mapping[str, Any], address: str = "") ->
 
 
 def answer_line(entry: Mapping[str, Any]) -> bytes:
-    """Return the ledger line of :func:`answer_entry` with its checksum; raise TypeError if it is not valid JSON."""
+    """Return the JSON line of an answer (:func:`answer_entry`) with a checksum; raise TypeError if it is not JSON."""
     line = msgspec.json.encode(entry)[:-1]
     return b"%b%b%d}\n" % (line, _CHECKSUM, crc32(line))
 
 
 def failure_line(request: Request, kind: str, detail: str) -> bytes:
-    """Return the ledger line of an attempt without an answer."""
+    """Return the line for a ledger (file of answers) that records an attempt without an answer."""
     entry = {"keys": [key.hex() for key in request.keys], "failure": kind, "detail": detail}
     return msgspec.json.encode(entry) + b"\n"
 
 
 def event_line(event: Mapping[str, Any]) -> bytes:
-    """Return the ledger line of an event."""
+    """Return the line for a ledger (file of answers) that records an event."""
     return msgspec.json.encode({"event": event}) + b"\n"

@@ -26,7 +26,7 @@ _RESERVE = 4_000_000
 
 
 class Writer:
-    """Thread-safe writer that appends lines to one ledger.
+    """Thread-safe writer that appends lines to one ledger (file of answers).
 
     :meth:`append` passes a line to the operating system before it returns, so that the line is not lost if this process
     is killed. A thread syncs the appended lines to the disk.
@@ -144,7 +144,7 @@ def writing(
 def locked(
     path: Path, identity: Mapping[str, Any], stopping: Callable[[], bool], say: Callable[[str], None]
 ) -> AbstractContextManager[int | None]:
-    """Return the context manager :func:`locked_lines` for a ledger; arguments and errors as for :func:`writing`."""
+    """Return a context manager that locks a ledger, as :func:`locked_lines` does; arguments as for :func:`writing`."""
     return locked_lines(path, header(identity), lambda line: check_header(path, line, identity), stopping, say)
 
 
@@ -289,16 +289,16 @@ def parts_of(path: Path) -> list[Path]:
 def merge(
     path: Path, identity: Mapping[str, Any], parse: Parse, say: Callable[[str], None], beside: Path | None = None
 ) -> int:
-    """Merge the ledgers of shards and workers into one ledger, and return the number of lines added to it.
+    """Merge the ledgers (files of answers) of shards and workers into one, and return the number of lines added to it.
 
-    Equal lines are kept once. Then the merged ledgers are deleted, except those that another process still writes.
+    Of equal lines, one is written. Then those merged ledgers are deleted that no other process writes.
 
     Args:
         path: path of the resulting ledger, which is created if absent.
         identity: settings in the header of all these ledgers.
         parse: parser of the answers, by which the lines are checked.
         say: callback that is called with a message if another process must be waited for.
-        beside: merge the ledgers ``parts_of(beside)``; by default, ``parts_of(path)``.
+        beside: path such that ``parts_of(beside)`` are the ledgers to merge; ``path`` by default.
 
     Raises:
         InputError: if a ledger is damaged, is of another model or contains events; or if the disk is full.
@@ -394,7 +394,7 @@ def _sorted_lines(lines: Iterable[bytes], size: int, folder: Path) -> Iterator[b
 
 
 def remove(part: Path) -> None:
-    """Delete a merged ledger and, if empty, its folder; do nothing if another process writes the ledger."""
+    """Delete a merged file of answers and, if empty, its folder; do nothing if another process writes the file."""
     from filelock import lock_descriptor
 
     with suppress(OSError), part.open("r+b") as stream:  # some systems lock only files that are open for writing

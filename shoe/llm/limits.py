@@ -58,7 +58,7 @@ class Bucket:
         self._paid_until = 0.0
 
     def spend(self, amount: float) -> float:
-        """Reserve an amount; return the seconds to wait before using it, until the rate covers all earlier amounts.
+        """Reserve a number of requests or tokens; return the seconds to wait before they may be used.
 
         After a break, at most the amount of one second may be used without waiting.
         """
@@ -159,7 +159,7 @@ class Gate:
         self.window = max(min(self.window, self.in_flight) / 2, 1.0)
 
     def back_off(self) -> None:
-        """If only one request at a time is allowed, pause: 0.5 s, doubled at each call up to 30 s; answers reset it."""
+        """If one request at a time is allowed, pause 0.5 s, doubled at each call up to 30 s; an answer resets it."""
         if self.window == 1.0:
             self.pause(self._breath)
             self._breath = min(2 * self._breath, _LONGEST_BREATH)

@@ -258,7 +258,7 @@ class LedgerRecorder:
         return may
 
     def answer(self, request: Request, raw: Mapping[str, Any]) -> None:
-        """Write a raw answer to ledger and cache, and count its cost; InputError if the ledger is not writable."""
+        """Write a raw answer to the ledger file and the cache, and count its cost; raise InputError if this fails."""
         entry = answer_entry(request, raw, self.terms.address)
         self.writer.append(answer_line(entry))
         if self.cache:
@@ -291,7 +291,7 @@ class LedgerRecorder:
             self._events.append(event)
 
     def remembered(self) -> list[Mapping[str, Any]]:
-        """Return all events, of this and earlier runs, oldest first."""
+        """Return all events written by :meth:`remember`, in this run and earlier runs, oldest first."""
         with self._lock:
             return [*self.ledger.events, *self._events]
 

@@ -43,7 +43,7 @@ class Request:
         return self._payload
 
     def about(self) -> Mapping[str, Any]:
-        """Return JSON that the ledger stores with the answer, such as the image and the pair; {} for nothing."""
+        """Return JSON that is stored in a file with the answer, such as the image and the pair; {} for nothing."""
         return self._about
 
     def characters(self) -> int:
@@ -61,7 +61,7 @@ class Request:
     def joined(self, requests: "Sequence[Request]") -> "Request":
         """Return one request with the questions of this request, followed by those of ``requests`` (same class).
 
-        This base class, whose requests cannot be joined, raises TypeError unless ``requests`` is empty.
+        This base class raises TypeError if ``requests`` is not empty, because its requests cannot be joined.
         """
         if requests:
             raise TypeError("requests of this class cannot be joined")
@@ -127,7 +127,7 @@ class Recorder(Protocol):
         """Store an event that a later run needs, such as the start of a batch; return once it is on the disk."""
 
     def remembered(self) -> list[Mapping[str, Any]]:
-        """Return all events, of this and earlier runs, oldest first."""
+        """Return all events stored by :meth:`remember`, in this run and earlier runs, oldest first."""
 
     @property
     def stopping(self) -> bool:

@@ -80,7 +80,7 @@ class Worker:
         self._job, self._path, self._budget, self._open = job, path, Budget(), ExitStack()
 
     def ready(self) -> float:
-        """Create the ledger and the client, or raise ShoeError; return the worker's clock time (:meth:`renew`)."""
+        """Create file of answers and client, or raise ShoeError; return the worker's clock time (:meth:`renew`)."""
         job = self._job
         self._ask, parse = job.make()
         ledger = Ledger(self._path, job.identity, parse)

@@ -22,7 +22,7 @@ with the subset that agrees best with people."""
 
 
 class Subset(Document, frozen=True):
-    """Scores and human agreement of a map with a subset of its raters.
+    """Scores of a similarity map with a subset of its raters, and agreement of the subset with human ratings.
 
     Attributes:
         raters: names of the raters in the subset, in the map's order.
@@ -72,7 +72,7 @@ class SizeSpreads(Document, frozen=True):
 
 
 class RaterCorrelation(Document, frozen=True):
-    """Correlation of two raters on the pairs that both rated."""
+    """Pearson correlation of the ratings of two raters, on the pairs of senses that both rated."""
 
     raters: list[str]
     pairs: Count
@@ -80,20 +80,20 @@ class RaterCorrelation(Document, frozen=True):
 
 
 class NumberOfRatings(Document, frozen=True):
-    """Number of pairs rated by people, and of ratings by people; several people may rate the same pair."""
+    """Number of pairs that people rated, and number of their ratings; several people may rate the same pair."""
 
     pairs: Count
     ratings: Count
 
 
 class MapAblate(Document, frozen=True):
-    """Scores and human agreement of a map for each subset of its raters.
+    """Scores and human agreement of a similarity map for each subset of its raters.
 
     Attributes:
         correlations: per part of speech ("verbs", "objects"), correlation of every two raters.
         subsets: results per subset, by number of raters and then by the map's order of raters; the last subset contains
             all raters.
-        sizes: mean and range of the metrics over the subsets with the same number of raters, by this number.
+        sizes: mean and range of the metrics over all subsets with the same number of raters, per number of raters.
         all_subsets: mean and range of the metrics over all subsets.
         signature: signature of the scores; absent if no predictions were scored.
         human: number of human-rated pairs and of ratings by people, by kind ("verbs", "objects" or "interactions").
@@ -112,9 +112,9 @@ class MapAblate(Document, frozen=True):
 
 
 def spread_of(values: Iterable[float | None]) -> SubsetSpread | None:
-    """Return count, mean, sample standard deviation (as in the paper's Table 1), minimum and maximum of ``values``.
+    """Return count, mean, sample standard deviation (ddof=1), minimum and maximum of ``values``.
 
-    None values are skipped; the result is None if there are no other values.
+    None values are ignored; the result is None if no other values are left.
     """
     defined = np.array([value for value in values if value is not None], np.float64)
     if not len(defined):
@@ -129,7 +129,7 @@ def spread_of(values: Iterable[float | None]) -> SubsetSpread | None:
 
 
 def subsets_of(raters: int) -> list[tuple[int, ...]]:
-    """Return all non-empty subsets of the column indices 0 to ``raters`` - 1, by size, and then in ascending order.
+    """Return all non-empty subsets of the column indices 0 to ``raters`` - 1, sorted by size, then lexicographically.
 
     Raise OptionError if ``raters`` is more than 10.
     """
@@ -145,7 +145,7 @@ def ablate(
     human: Sequence[HumanRatings] = (),
     track: Callable[[list[tuple[int, ...]]], Iterable[tuple[int, ...]]] = iter,
 ) -> MapAblate:
-    """Compute scores and human agreement of a map for every non-empty subset of its raters.
+    """Compute scores and human agreement of a similarity map for every non-empty subset of its raters.
 
     Args:
         report: report on predictions, which are scored again with each subset; if None, no scores are computed.

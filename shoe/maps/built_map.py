@@ -28,7 +28,7 @@ WHOLE_MARK = "whole"
 
 
 def check_interaction_raters(raters: Raters) -> None:
-    """Raise OptionError if one of the raters can only compare senses, and not whole interactions."""
+    """Raise OptionError if a rater cannot compare whole interactions (verb and object together), but only senses."""
     for config in raters.file.raters:
         if not (config.prompted or config.interactions):
             raise OptionError(
@@ -38,12 +38,12 @@ def check_interaction_raters(raters: Raters) -> None:
 
 
 def write_whole(folder: Path, similarity: SimilarityMap, raters: Raters, outcome: Outcome, planned: WholePlan) -> None:
-    """Write a copy of the map ``similarity`` with ratings of whole interactions from the run ``outcome``.
+    """Write a copy of the similarity map ``similarity`` with the ratings of interactions in ``outcome``.
 
     ``planned`` is the plan of the run. An earlier map in the folder is replaced. If the map already rates a pair of
-    interactions, all its ratings of the pair are replaced. Each rater of the run gets a new column, unless the map has
-    a rater of the same name and model. Raise OptionError if the map has a rater of the same name with another model,
-    and InputError if the folder cannot be written.
+    interactions, all its ratings of the pair are replaced. A rater of the run gets a new column if the map has no rater
+    of its name. Raise OptionError if the map has a rater of its name with another model, and InputError if the folder
+    cannot be written.
     """
     new = list(raters_of(raters, outcome))
     columns = all_columns(similarity, new)
@@ -81,14 +81,14 @@ MARK = "built"
 
 
 class PartPlan(Document, frozen=True):
-    """Size of one part of a run: pairs of verbs, of objects or of whole interactions.
+    """Number of pairs and questions in one part of a run: verbs, objects or whole interactions.
 
     Attributes:
         rule: description of the rule by which the pairs were selected.
         rows: number of ordered (class sense, sense) pairs.
         questions: number of questions for a rater: unordered pairs; (a, b) and (b, a) of two class senses are one
             question.
-        unanswered: number of questions that still have to be answered, summed over the columns of the map.
+        unanswered: number of questions that still have to be answered, summed over the raters (columns of the map).
     """
 
     rule: str
@@ -98,7 +98,7 @@ class PartPlan(Document, frozen=True):
 
 
 class Prefilter(Document, frozen=True):
-    """Test of the prefilter: how often other raters rate pairs above 0 that the first rater rated 0.
+    """Test of a prefilter, which skips pairs rated 0 by the first rater: how often other raters rate them above 0.
 
     Attributes:
         rater: name of the first rater.
@@ -133,7 +133,7 @@ class Account(Document, frozen=True, kw_only=True):
 
 
 class Column(Document, frozen=True):
-    """Number of questions to one rater (column) of a map, by state: rated, refused, unparsable, unrated, not_asked."""
+    """Number of questions to one rater of a map, by state (rated, refused, unparsable, unrated, not_asked) and part."""
 
     name: str
     verbs: dict[str, Count] | None = None
@@ -174,7 +174,7 @@ class BuildRun(Document, frozen=True):
 
 
 class MapBuilt(Account, frozen=True, kw_only=True):
-    """Result of ``shoe map build``: plan, number of questions of each rater by state, and counts of this run."""
+    """Result of ``shoe map build``: planned pairs, number of questions to each rater by state, requests and cost."""
 
     columns: list[Column]
     run: BuildRun
@@ -197,10 +197,10 @@ class MapBuilt(Account, frozen=True, kw_only=True):
 
 
 def check_place(folder: Path, mark: str = MARK) -> None:
-    """Raise InputError unless a folder is new or empty, or contains a map of an earlier run, which may be replaced.
+    """Raise InputError if ``folder`` is a file, or is not empty and contains no map of an earlier run.
 
-    A map of an earlier run is recognized by the key ``mark`` in its map.json. Unfinished maps of killed processes are
-    moved or deleted first. Raise OptionError if the folder's name is not printable.
+    A map of an earlier run is recognized by the key ``mark`` in its map.json; it may be replaced. Unfinished maps of
+    killed processes are moved or deleted first. Raise OptionError if the folder's name is not printable.
     """
     name = Path(os.path.realpath(folder)).name
     if not name or not name.isprintable():
@@ -218,7 +218,7 @@ def check_place(folder: Path, mark: str = MARK) -> None:
 
 
 def write_built(folder: Path, dataset: str, raters: Raters, outcome: Outcome, rules: Rules) -> None:
-    """Write the rated pairs of a run as a map; an earlier map in the folder is replaced.
+    """Write the rated pairs of a run as a similarity map; an earlier map in the folder is replaced.
 
     ``dataset`` is the name of the dataset of the classes; ``rules`` describe how the pairs of each part ("verb",
     "object", "interaction") were selected. Raise InputError if the folder cannot be written.
@@ -237,7 +237,7 @@ def write_built(folder: Path, dataset: str, raters: Raters, outcome: Outcome, ru
 
 
 def account(raters: Raters, outcome: Outcome, rules: Rules) -> Account:
-    """Return whether all pairs of a run are rated, its counts of pairs and questions, and the test of its prefilter."""
+    """Return whether all questions of a run have a final answer, number of its pairs, and test of its prefilter."""
     plan, prefilter = {}, {}
     for part, rated in outcome.parts.items():
         plan[f"{part}s"] = PartPlan(rules[part], len(rated.plan.synset), len(rated.plan), int(unanswered(rated).sum()))
@@ -249,7 +249,7 @@ def account(raters: Raters, outcome: Outcome, rules: Rules) -> Account:
 
 
 def unanswered(rated: Rated) -> np.typing.NDArray[np.int64]:
-    """Return, for each of C columns of a map, the number of questions whose answers are missing or not yet final."""
+    """Return the (C,) number of questions without a final answer, for each of the C raters of a similarity map."""
     return np.asarray((rated.asked & pending(rated.states)).sum(axis=0))
 
 
@@ -275,7 +275,7 @@ def states_of(rated: Rated, column: int) -> dict[str, int]:
 
 
 def raters_of(raters: Raters, outcome: Outcome) -> Iterator[Rater]:
-    """Yield one rater per column of a map; its details are its settings and the number of its questions by state.
+    """Yield one rater per column of a similarity map; its details are its settings and numbers of questions by state.
 
     ``from_cache`` in the details is the number of answers from the user's cache per part; absent if there are none.
     """

@@ -19,7 +19,7 @@ _HIGHEST_RATIO, _LEAST_SHARE, _ASYMMETRY = 8, 0.2, 0.5
 
 
 class SurprisingPair(Document, frozen=True):
-    """Pair whose combined rating differs from the ``expected`` rating that other pairs predict; both 0 to 4."""
+    """Pair of senses whose combined rating differs from the ``expected`` rating predicted from other pairs; 0 to 4."""
 
     class_synset: str
     synset: str

@@ -34,7 +34,7 @@ _UNLIMITED = 1 << 62
 
 
 class Why(StrEnum):
-    """Reason why a completion has ended; the value of each member is the text for users."""
+    """Reason why the completion of a similarity map has ended; the value of each member is its text for users."""
 
     DECIDED = "no unrated pair can change the score"
     TOLERANCE = "the interval is within the tolerance"
@@ -43,21 +43,21 @@ class Why(StrEnum):
 
 
 class CompletionSpent(Document, frozen=True):
-    """Number of requests of this run, and their cost in the currency of raters.toml."""
+    """Number of requests in one run of the command, and their cost in the currency of raters.toml."""
 
     requests: Count
     cost: float
 
 
 class CompletionRound(Document, frozen=True):
-    """SHOE-mAP and its bounds after a round of a completion, and the number of pairs rated so far.
+    """SHOE-mAP and its bounds after one round of completing a similarity map, and the number of pairs rated so far.
 
     Attributes:
         map: SHOE-mAP with the map after the round.
-        map_interval: lowest and highest SHOE-mAP that ratings of the unrated pairs could give; a false positive belongs
-            to the class most similar to it now, or most similar if unrated pairs have high plausible values.
-        matches_interval: these bounds if each false positive stays in the class most similar to it now.
-        asked: number of questions answered in this round, with or without a rating; two class senses are one question.
+        map_interval: lowest and highest SHOE-mAP that ratings of the unrated pairs could give. A false positive is one
+            of the class most similar to it, either at present or if unrated pairs have plausible high values.
+        matches_interval: these bounds if each false positive stays in the class most similar to it at present.
+        asked: number of questions answered in this round, with or without a rating; (a, b) and (b, a) are one question.
         rated: number of questions with a rating so far, including earlier runs for the same predictions.
         unanswered: number of questions without a valid answer so far.
         requests, cost: requests of this run so far, and their cost in the currency of raters.toml.
@@ -76,25 +76,26 @@ class CompletionRound(Document, frozen=True):
 
     @property
     def width(self) -> float:
-        """Width of ``map_interval``, 0 to 1, in units of SHOE-mAP."""
+        """Difference of highest and lowest SHOE-mAP in ``map_interval``, 0 to 1."""
         return self.map_interval[1] - self.map_interval[0]
 
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """Scores and counts before the first round of a completion and after each round, and why the completion ended."""
+    """Scores and counts before the first round of completing a map and after each round, and why it ended."""
 
     rounds: list[CompletionRound]
     why: Why
 
 
 class CompletedPairs(Document, frozen=True):
-    """Number of pairs rated to complete a map for a prediction file, compared with the pairs of larger plans.
+    """Number of pairs rated to complete a similarity map for a prediction file, compared with larger plans.
 
     Attributes:
-        unanswered: number of pairs without a valid answer.
-        whole_build: number of pairs of a map for the whole dataset, whatever the predictions.
-        looked_up: number of pairs of a map for all words in the prediction file.
+        rated: number of pairs with a rating.
+        unanswered: number of pairs that were sent to the raters and got no valid answer.
+        whole_build: number of pairs in a complete map for the dataset, which does not depend on predictions.
+        looked_up: number of pairs of a class sense and any sense of a word in the prediction file.
     """
 
     rated: Count
@@ -104,7 +105,7 @@ class CompletedPairs(Document, frozen=True):
 
 
 class MapCompleted(Document, frozen=True, kw_only=True):
-    """Result of completing a map for a file of predictions; scores are from 0 to 1.
+    """Result of completing a similarity map for a file of predictions; scores are from 0 to 1.
 
     Attributes:
         out: folder of the completed map; absent if no map was written, because no pair was rated.
@@ -125,7 +126,7 @@ class MapCompleted(Document, frozen=True, kw_only=True):
 
 
 class CompleteEstimate(Document, frozen=True):
-    """Result of ``shoe map complete --dry-run``: score before the first round, and estimate of the first round."""
+    """Result of ``shoe map complete --dry-run``: present score, and estimated cost of the first round."""
 
     map: Fraction
     map_interval: Span
@@ -157,8 +158,8 @@ def complete(
         purpose: data that identify the predictions. A completion by the same raters for the same purpose is continued.
         budget: limit of requests and cost in this run, which ``rate`` must update and enforce; the remaining cost
             limits the number of pairs per round.
-        known: function like ``rate`` that only returns stored answers. It gets the pairs that earlier runs could not
-            rate; the pairs that it omits are sent again. If None, no such pair is sent again.
+        known: function like ``rate`` that only returns stored answers. It is called with the pairs that earlier runs
+            could not rate; pairs without a stored answer are sent again. If None, none of these pairs is sent again.
         show: progress callback, called with the state before the first round and after every round.
 
     Raises:
@@ -199,7 +200,7 @@ def first_round(
     purpose: Mapping[str, Any],
     known: Rate | None = None,
 ) -> tuple[CompletionRound, dict[Part, list[Pair]]]:
-    """Return the score before a completion, and the pairs that its first round rates if the budget is unlimited.
+    """Return the present score of predictions, and the pairs that the first round rates if the budget is unlimited.
 
     The pairs are {} if the interval of SHOE-mAP is at most ``tolerance`` wide, or no rating can change the score.
     Arguments and errors are as for :func:`complete`. No rater is queried, and nothing is written.
@@ -212,14 +213,14 @@ def first_round(
 
 
 class BoundedScore(NamedTuple):
-    """SHOE-mAP of predictions with a map, and its bounds over all possible values of unrated pairs.
+    """SHOE-mAP of predictions with a similarity map, and its bounds over all possible values of unrated pairs.
 
     Attributes:
-        open_score: possible matches and false positives if unrated pairs were rated; None if no rating can change the
-            score.
-        interval, matches: lowest and highest SHOE-mAP; for ``matches``, if no false positive changes its class.
+        open_score: matches and false positives that are possible if unrated pairs get ratings; None if no rating can
+            change the score.
+        interval, matches: lowest and highest SHOE-mAP; ``matches`` assumes that no false positive changes its class.
         precisions: (K,) lowest and (K,) highest average precision of K classes, if each false positive stays in the
-            class most similar now.
+            class most similar to it at present.
     """
 
     score: float

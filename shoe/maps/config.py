@@ -59,7 +59,7 @@ class RaterConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
         interactions: whether the rater can rate whole interactions although it reads no prompts.
         chats: whether the rater is a chat endpoint; only these have ``sampling`` and ``pairs_per_request``.
         divisible: whether several processes may query the rater at the same time.
-        is_local: whether a model is loaded into the process that queries the rater.
+        is_local: whether the rater loads a model into the process that sends the questions.
         name: name of the rater, and of its column in the map.
         model: name of the model at the endpoint or in the library.
         revision: version of the model; may be empty.
@@ -87,7 +87,7 @@ class RaterConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
     @property
     def columns(self) -> list[str]:
-        """Names of the rater's columns in a map: its own name; with several repeats, NAME-1, NAME-2 and so on."""
+        """Names of the rater's columns in a map: NAME; or NAME-1, NAME-2, ... if each pair is rated several times."""
         return [self.name] if self.repeats == 1 else [f"{self.name}-{n}" for n in range(1, self.repeats + 1)]
 
     def backend(self, prompts: Prompts) -> Backend:
@@ -95,7 +95,7 @@ class RaterConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
         raise NotImplementedError
 
     def identity(self) -> Mapping[str, Any]:
-        """Return {name: value} of data that answers depend on besides the settings, such as a file's hash; or {}."""
+        """Return {name: value} of data other than settings that change answers, such as a file's hash; or {}."""
         return {}
 
 

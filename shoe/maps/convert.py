@@ -49,7 +49,7 @@ def export(similarity: SimilarityMap, target: Path) -> None:
 
 
 def dense(similarity: SimilarityMap, part: Part) -> dict[str, Any]:
-    """Return the ratings of one part of speech of a map as a dictionary of dense arrays.
+    """Return the ratings of one part of speech of a similarity map as a dictionary of dense arrays.
 
     Returns:
         ``classes``: (C,) sorted names of the class senses.
@@ -156,7 +156,7 @@ def carry(similarity: SimilarityMap, to: Lexicon, folder: Path, classes: HoiClas
 
 
 def carried_classes(classes: HoiClasses, counterpart: np.typing.NDArray[np.int32], to: Lexicon) -> str:
-    """Return the text of the class table with sense names of the lexicon ``to``; empty for senses without counterpart.
+    """Return a class table as text, with sense names of the lexicon ``to``; "" for a sense without a counterpart.
 
     ``counterpart`` has, for each sense ID of the lexicon in use, the ID of the same concept in ``to``, or -1.
     """
@@ -192,7 +192,7 @@ def _moved(table: RatedPairs, number: np.typing.NDArray[np.int32], to: Lexicon) 
 def unknown_words(classes: HoiClasses) -> dict[Part, list[str]]:
     """Return a dataset's verbs and objects that are missing in the active lexicon, per part of speech.
 
-    In an English lexicon, these are the class words without a sense, except no_interaction. In a lexicon of another
+    In an English lexicon, these are the class words without a sense (not no_interaction). In a lexicon of another
     language, these are the sorted names of the class senses that have no word in the language.
     """
     store = lexicon()

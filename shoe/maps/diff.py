@@ -25,7 +25,7 @@ class ValueDifference(Document, frozen=True):
 
     Attributes:
         a, b: value of the pair in map a and in map b, 0 to 1.
-        lemmas: words of both senses, as "mount, hop on".
+        lemmas: for each of the two senses, its words as one text, such as "mount, hop on".
         glosses: WordNet's definitions of both senses; absent unless requested.
     """
 
@@ -38,7 +38,7 @@ class ValueDifference(Document, frozen=True):
 
 
 class PartDiff(Document, frozen=True, kw_only=True):
-    """Comparison of the rated pairs of one part of speech in two maps.
+    """Comparison of the rated pairs of one part of speech in two similarity maps.
 
     Attributes:
         shared, only_a, only_b: number of pairs that are rated in both maps, in map a only, and in map b only.
@@ -71,7 +71,7 @@ class ClassMove(Document, frozen=True):
 
 
 class MapSide(Document, frozen=True):
-    """Name, digest and raters of one of the two compared maps."""
+    """Name, digest, raters and ensemble of a similarity map that is compared with another map."""
 
     name: str
     digest: str
@@ -80,7 +80,7 @@ class MapSide(Document, frozen=True):
 
 
 class ScoredBy(Document, frozen=True, kw_only=True):
-    """SHOE-mAP, SHOE-mF1 and their signature with one of the two maps; an undefined score is absent."""
+    """SHOE-mAP and SHOE-mF1 with one similarity map, and their signature; an undefined score is absent."""
 
     map: Fraction | None = None
     mf1: Fraction | None = None
@@ -96,7 +96,7 @@ class ScoreDiff(Document, frozen=True):
 
 
 class MapDiff(Document, frozen=True):
-    """Comparison of two maps."""
+    """Comparison of two similarity maps a and b: rated pairs, and scores of the same predictions."""
 
     a: MapSide
     b: MapSide
@@ -107,7 +107,7 @@ class MapDiff(Document, frozen=True):
 
     @classmethod
     def from_maps(cls, a: SimilarityMap, b: SimilarityMap, reports: tuple[Report, Report] | None = None) -> Self:
-        """Return the comparison of two maps; ``reports`` score the same predictions with map a and with map b."""
+        """Return the comparison of similarity maps a and b; ``reports`` score the same predictions with a and b."""
         parts = compare(a, b)
         of_a, of_b = (MapSide(each.name, each.digest, [rater.name for rater in each.raters]) for each in (a, b))
         moved = None
@@ -119,11 +119,11 @@ class MapDiff(Document, frozen=True):
 
     @property
     def parts(self) -> dict[Part, PartDiff]:
-        """``verbs`` and ``objects`` by part of speech: {"verb": ..., "object": ...}."""
+        """Comparison per part of speech: {"verb": ``verbs``, "object": ``objects``}."""
         return {"verb": self.verbs, "object": self.objects}
 
     def with_glosses(self) -> Self:
-        """Return a copy in which each element of ``largest`` also has WordNet's definitions of its two senses."""
+        """Return a copy in which each pair with different values also has WordNet's definitions of both senses."""
 
         def glossed(part: PartDiff) -> PartDiff:
             defined = glosses(sorted({name for pair in part.largest for name in (pair.class_synset, pair.synset)}))
@@ -192,7 +192,7 @@ def semantic_of(report: Report) -> SemanticResult:
 
 
 def rescore(report: Report, similarity: SimilarityMap) -> Report:
-    """Return a copy of the report whose SHOE scores are computed with another map; strict scores stay the same."""
+    """Return a copy of the report with SHOE scores by another similarity map; other scores stay the same."""
     options = semantic_of(report).options
     similarities = HoiSimilarity.from_task(report.task, similarity, options)
     return replace(

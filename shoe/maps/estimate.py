@@ -42,7 +42,7 @@ class Range(Document, frozen=True):
         return cls(value, value, value)
 
     def each(self, change: Callable[..., float], *others: Range) -> Range:
-        """Apply ``change`` to the low values of this range and ``others``, to the likely, and to the high values."""
+        """Return the range of ``change(this, *others)``, called with the low, the likely and the high values."""
         return Range(*map(change, *((one.low, one.likely, one.high) for one in (self, *others))))
 
     def __mul__(self, other: Range | float) -> Range:
@@ -79,7 +79,7 @@ class Progress(NamedTuple):
     """Measurements from a rater's stored answers.
 
     Attributes:
-        answered: number of final answers to the planned questions, by part ("verb", ...); each repeat counts.
+        answered: number of final answers, by part ("verb", ...); a question answered n times counts n times.
         zeros: number of ratings 0 among these answers, by part; used for the first rater only.
         cached: number of answers in the user's cache that are not in the rater's own file of answers (ledger) yet.
         tokens_per_char: input tokens per character of a prompt; like the other measurements, None if unknown.
@@ -98,8 +98,8 @@ class RaterEstimate(Document, frozen=True):
     """Estimate of the remaining work of one rater.
 
     Attributes:
-        answered: number of answers that are already in the ledger or in the user's cache.
-        pairs: number of remaining questions; each repeat counts.
+        answered: number of answers that are already in the rater's file of answers (ledger) or in the user's cache.
+        pairs: number of remaining questions; a question to be asked n times counts n times.
         requests, input_tokens, output_tokens: number of requests or tokens; absent for a rater without prompts.
         cost: cost in the currency of the estimate; absent for a rater without prompts, or if its price is unknown.
         hours: hours of work; absent if unknown.
@@ -124,7 +124,7 @@ class RaterEstimate(Document, frozen=True):
 
 
 class Estimate(Document, frozen=True):
-    """Estimate of a whole run.
+    """Estimate of the remaining work and cost of a run, in total and per rater.
 
     Attributes:
         rows: number of ordered (class sense, sense) pairs of the map, per part ("verb", "object" or "interaction").
@@ -148,7 +148,7 @@ class Estimate(Document, frozen=True):
 
 
 class BuildEstimate(Document, frozen=True):
-    """Result of ``shoe map build --dry-run``."""
+    """Result of ``shoe map build --dry-run``: estimated work and cost."""
 
     estimate: Estimate
 
@@ -158,7 +158,7 @@ def _rounded(document: Document) -> dict[str, Range]:
 
 
 def measured_progress(raters: Raters, outcome: Outcome) -> dict[str, Progress]:
-    """Return {rater's name: measurements from its stored answers}: number of answers and zeros, tokens, seconds."""
+    """Return {rater's name: measurements from its stored answers}: number of answers, tokens, seconds."""
     progress: dict[str, Progress] = {}
     for session, tally in zip(raters.sessions, outcome.tallies, strict=True):
         states = {part: rated.states[:, session.columns] for part, rated in outcome.parts.items()}

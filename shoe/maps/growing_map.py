@@ -36,7 +36,7 @@ may be rated by a later run.
 
 
 def question_ids(class_sense: NDArray[np.integer], sense: NDArray[np.integer]) -> Indices:
-    """Return an ID for each pair of sense IDs that is the same for both orders of the two senses."""
+    """Return one ID per pair of sense IDs; (a, b) and (b, a) have the same ID."""
     return pair_keys(np.minimum(class_sense, sense), np.maximum(class_sense, sense))
 
 
@@ -52,7 +52,7 @@ class Draft:
         asked: IDs (:func:`question_ids`) of questions sent in this run, or without a valid answer from earlier runs.
         unanswered: IDs of the questions that were sent and got no valid answer.
         rated: number of questions with a rating, including earlier runs for the same predictions.
-        records: records of completions for map.json; the last record is that of this completion.
+        records: entries for map.json, one per completion of the map; the last entry is that of this completion.
         cached: number of answers that came from the user's cache, including earlier runs for the same predictions.
     """
 
@@ -70,11 +70,12 @@ class Draft:
     def from_map(
         cls, similarity: SimilarityMap, raters: Sequence[Rater], purpose: Mapping[str, Any], known: Rate | None = None
     ) -> Self:
-        """Create a draft from a map and the raters that complete it.
+        """Create a draft from a similarity map and the raters that complete it.
 
         If the last completion of the map had the same raters and ``purpose`` (data that identify the predictions), the
-        draft continues it. Questions that got no rating from these raters before are not asked again; with ``known``,
-        only if it has a stored answer. Raise OptionError if the map has a rater of the same name with another model.
+        draft continues it. Questions to which these raters gave no rating before are not asked again; if ``known``, a
+        function that returns stored answers, is given, this only holds for questions with a stored answer. Raise
+        OptionError if the map has a rater of the same name with another model.
         """
         columns = all_columns(similarity, raters)
         active, old = [rater.name for rater in raters], range(len(similarity.raters))
@@ -182,10 +183,10 @@ def _merge(pairs: RatedPairs, new: RatedPairs, columns: Sequence[int]) -> RatedP
 
 
 def map_to_continue(similarity: SimilarityMap, folder: Path) -> SimilarityMap:
-    """Return the map to complete: the map in a folder, or ``similarity`` if the folder is new or empty.
+    """Return the similarity map to complete: the map in a folder, or ``similarity`` if the folder is new or empty.
 
-    Raise InputError if the folder contains anything except ``similarity`` or a completion of it. Unfinished maps of
-    killed processes are moved or deleted first.
+    Raise InputError if the content of the folder is neither ``similarity`` nor a map completed from it. Unfinished maps
+    of killed processes are moved or deleted first.
     """
     clear_leftovers(folder)
     if not (folder / ABOUT).is_file():
@@ -201,7 +202,7 @@ def map_to_continue(similarity: SimilarityMap, folder: Path) -> SimilarityMap:
 
 
 def all_columns(similarity: SimilarityMap, raters: Sequence[Rater]) -> list[Rater]:
-    """Return the map's raters, followed by the raters in ``raters`` with new names.
+    """Return the map's raters, followed by those raters in ``raters`` whose names are not in the map.
 
     Raise OptionError if a rater has the name of a rater of the map, but a different model.
     """

@@ -27,7 +27,7 @@ _PART_OF_COLUMN: dict[str, Part] = {"verb_a": "verb", "verb_b": "verb", "object_
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HumanRatings:
-    """Human ratings of N pairs of senses, or of whole interactions.
+    """Human ratings of N pairs of senses, or of N pairs of interactions (verb and object together).
 
     Attributes:
         kind: "verbs", "objects" or "interactions".
@@ -44,7 +44,7 @@ class HumanRatings:
 
 
 class HumanAgreement(Document, frozen=True):
-    """Agreement of a map with human ratings.
+    """Agreement of a similarity map with human ratings.
 
     Attributes:
         pairs: number of human-rated pairs for which the map has a value.
@@ -98,7 +98,7 @@ def read_human_ratings(path: Path) -> list[HumanRatings]:
 
 
 def map_values(human: HumanRatings, similarity: SimilarityMap, columns: Sequence[int]) -> Floats:
-    """Return the (N,) values, 0 to 1, that the raters in ``columns`` of a map give to the human-rated pairs.
+    """Return the (N,) values, 0 to 1, that the raters in ``columns`` of a similarity map give to the human-rated pairs.
 
     The value of a sense with itself is 1. Other pairs without a rating by these raters are NaN. The value of a whole
     interaction combines the values of the verb pair and of the object pair as protocol ``shoe`` does.
@@ -119,7 +119,7 @@ def map_values(human: HumanRatings, similarity: SimilarityMap, columns: Sequence
 
 
 def compare_people(human: HumanRatings, values: Floats) -> HumanAgreement:
-    """Return the agreement of human ratings with a map's (N,) values of the same pairs; pairs with NaN are left out."""
+    """Return the agreement of human ratings with (N,) similarities of the same pairs; pairs with NaN are left out."""
     known = ~np.isnan(values)
     ours, theirs = values[known], human.values[known]
     agreement = 1 - float(np.abs(ours - theirs).mean()) if len(ours) else None

@@ -68,7 +68,7 @@ def by_credit(open_score: OpenScore, bounds: tuple[Floats, Floats], askable: Wan
     """Select the unrated pairs of senses that make the similarity of possible matches most uncertain.
 
     Args:
-        open_score: possible matches and false positives if unrated pairs were rated.
+        open_score: matches and false positives that are possible if unrated pairs get ratings.
         bounds: (K,) lowest and (K,) highest average precision of K classes, if the class of each false positive is the
             class that is most similar now.
         askable: (C, S) mask, by part of speech, of unrated pairs that may be sent to the raters.

@@ -58,7 +58,7 @@ class RatedPart(Document, frozen=True):
 
 
 class RaterInfo(Document, frozen=True):
-    """One rater of a map.
+    """One rater of a similarity map.
 
     Attributes:
         details: further fields of the rater in map.json.
@@ -82,7 +82,7 @@ class RaterInfo(Document, frozen=True):
 
 
 class PartInfo(Document, frozen=True):
-    """Pairs of one part of speech in a map.
+    """Pairs of one part of speech in a similarity map.
 
     Attributes:
         rated_pairs: number of pairs that at least one rater rated.
@@ -101,7 +101,7 @@ class PartInfo(Document, frozen=True):
 
 
 class MapInfo(Document, frozen=True):
-    """Contents of a map.
+    """Contents of a similarity map.
 
     Attributes:
         provenance: further fields of map.json.
@@ -122,12 +122,12 @@ class MapInfo(Document, frozen=True):
 
     @property
     def parts(self) -> dict[Part, PartInfo]:
-        """``verbs`` and ``objects`` by part of speech: {"verb": ..., "object": ...}."""
+        """Pairs per part of speech: {"verb": ``verbs``, "object": ``objects``}."""
         return {"verb": self.verbs, "object": self.objects}
 
 
 def describe(similarity: SimilarityMap, check: bool = False) -> MapInfo:
-    """Return the contents of a map; if ``check`` is True, with the plausibility check and its warnings."""
+    """Return the contents of a similarity map; if ``check`` is True, with the plausibility check and its warnings."""
     synsets: dict[Part, Sequence[str]] = {}
     with suppress(OptionError):
         classes = benchmark(similarity.dataset).classes

@@ -46,7 +46,7 @@ class Disagreement(NamedTuple):
 
     @classmethod
     def from_counts(cls, rated: int, not_zero: int) -> Self:
-        """Return the disagreement, given the number of rated pairs, and of pairs rated 1 or more."""
+        """Return the disagreement and its interval, given the number of rated pairs, and of pairs rated 1 or more."""
         from scipy.stats import binomtest
 
         interval = binomtest(not_zero, rated).proportion_ci(method="wilson")
@@ -55,12 +55,12 @@ class Disagreement(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class Rated:
-    """Ratings of one plan with n questions, in C columns of the map.
+    """Ratings of a plan with n questions, in C columns (raters) of a similarity map.
 
     Attributes:
         states: (n, C) rating 0 to 4, or a negative state (:class:`shoe.llm.ledger.State`).
         asked: (n, C) mask of the questions that the column's rater is to answer; the prefilter excludes the others.
-        cached: (C,) number of answers in the ledger that came from the user's cache.
+        cached: (C,) number of answers that came from the user's cache of answers.
         sampled: (s,) indices of the questions in the sample of pairs that the first rater rated 0; None if there is no
             prefilter.
         zeros: number of questions that the first rater rated 0.
@@ -78,7 +78,7 @@ class Rated:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outcome:
-    """Ratings of this and earlier runs by part ("verb", "object", "interaction"), and counts of this run per rater."""
+    """Ratings of all runs so far by part ("verb", "object", "interaction"), and this run's cost per rater."""
 
     parts: Mapping[Subject, Rated]
     tallies: Sequence[Tally]
@@ -111,7 +111,7 @@ def rate(
 
 
 def known(raters: Raters, plans: Plans, *, sample: int | None = None) -> Outcome:
-    """Return stored and cached ratings of the planned pairs, as :func:`rate` does, but without querying a rater."""
+    """Return stored and cached ratings of the planned pairs, in the form of :func:`rate`; no rater is queried."""
     return rate(raters, plans, Budget(reason="known"), sample=sample)
 
 
@@ -122,7 +122,7 @@ def rate_pairs(
 
     ``pairs`` are (class synset, synset) names, by part of speech, as is the result. Pairs of a synset with itself are
     ignored, and an unknown name raises OptionError. With a prefilter in raters.toml, pairs rated 0 by the first
-    rater are not sent to others. A pair without a rating is omitted, except if all its raters have finally failed.
+    rater are not sent to others. A pair without a rating is omitted if at least one rater has still to answer.
     """
     plans = {part: plan_pairs(part, names) for part, names in pairs.items()}
     outcome = rate(raters, plans, budget, display, sample=0)
@@ -222,11 +222,11 @@ class _Run:
 
 
 def apply_prefilter(states: NDArray[np.int8]) -> tuple[Mask, Mask]:
-    """Return the (n,) mask of questions for the other raters, and the (n,) mask of questions rated 0 in all repeats.
+    """Return (n,) masks of the questions to send to the other raters, and of those that the first rater rated 0.
 
-    The other raters get a question if the first rater rated it above 0 in a repeat; or if all its answers are final and
-    one of them is not 0, for example a refusal. ``states`` are the (n, repeats) ratings or negative states of the first
-    rater.
+    ``states`` are the (n, repeats) answers of the first rater, who answers each question ``repeats`` times: ratings or
+    negative states. A question is sent if one answer is above 0, or if all answers are final and one of them is not 0,
+    for example a refusal. In the second mask, all answers are 0.
     """
     zero: Mask = (states == 0).all(axis=1)
     passed_on: Mask = (states > 0).any(axis=1) | ~(zero | pending(states).any(axis=1))

@@ -291,7 +291,7 @@ class PartLearned(Document, frozen=True):
 
 
 class MapLearned(Document, frozen=True):
-    """Result of training on a map's ratings, per part of speech."""
+    """Result of training on a similarity map's ratings, per part of speech."""
 
     verbs: PartLearned
     objects: PartLearned
@@ -311,7 +311,7 @@ class RatingGrid:
             assumed zeros.
         classes, senses: (C,) IDs of the class senses, and (S,) IDs of the senses.
         row, column: (m,) row and column of each pair in the grid.
-        predicted_classes: (P,) IDs of the class senses to predict ratings for: those of the dataset and the own pairs.
+        predicted_classes: (P,) IDs of the class senses to predict ratings for, in the dataset or in ``own`` pairs.
     """
 
     values: Floats
@@ -326,7 +326,7 @@ class RatingGrid:
 
     @classmethod
     def from_map(cls, similarity: SimilarityMap, part: Part) -> Self:
-        """Return the training data in a map; raise OptionError if the map has no rated pair of this part of speech."""
+        """Return the training data in a similarity map; OptionError without a rated pair of this part of speech."""
         pairs = similarity.tables[part]
         pairs = pairs[pairs.rated]
         if not len(pairs):
@@ -378,7 +378,7 @@ class RatingGrid:
         return lambda row, column: np.clip(trees.predict(features(row, column)), 0, HIGHEST)
 
     def with_reversed(self, test: Mask) -> Mask:
-        """Return the (m,) mask of the pairs in the (m,) mask ``test``, and of pairs with class and sense exchanged."""
+        """Return the (m,) mask of the pairs in ``test`` (m,) and their reversed pairs (class and sense exchanged)."""
         classes, senses = self.classes[self.row], self.senses[self.column]
         return np.asarray(test | np.isin(pair_keys(senses, classes), pair_keys(classes[test], senses[test])))
 
@@ -451,10 +451,10 @@ def _learn_part(
 
 
 def suspect_classes(classes: Ints, predicted: Floats, ratings: NDArray[np.floating]) -> list[SuspectClass]:
-    """Return the classes whose ratio ``unrated_share`` / ``rated_share`` is above 2, highest ratio first.
+    """Return the classes whose predicted ratings are implausibly high: ``unrated_share`` / ``rated_share`` above 2.
 
-    See :class:`SuspectClass`. ``classes`` are C sense IDs, ``predicted`` the (C, S) predicted mean ratings, and
-    ``ratings`` the (C, S) ratings, 0 to 4; NaN for unrated pairs.
+    The highest ratio comes first; see :class:`SuspectClass`. ``classes`` are C sense IDs, ``predicted`` the (C, S)
+    predicted mean ratings, and ``ratings`` the (C, S) ratings, 0 to 4; NaN for unrated pairs.
     """
     is_rated, name = ~np.isnan(ratings), lexicon().name
     unrated_share = (~is_rated & (predicted >= CREDIT_FROM)).sum(axis=1) / np.maximum((~is_rated).sum(axis=1), 1)
@@ -554,7 +554,7 @@ def _candidates(part: Part, classes: Ints) -> Ints:
 
 
 def train_on_map(map: str, progress: Callable[[str], None] = lambda _: None) -> MapLearned:  # noqa: A002 - as elsewhere
-    """Train a model on a map's ratings, and write predicted ratings into the map's folder.
+    """Train a model on a similarity map's ratings, and write predicted ratings into the map's folder.
 
     Return the size and the validation of the prediction table, per part of speech, as written to map.json.
 

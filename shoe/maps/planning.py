@@ -53,11 +53,12 @@ MIXED = frozenset({"verb.change", "verb.competition", "verb.creation", "verb.per
 
 
 def object_neighbours(classes: Synsets, steps: int = STEPS) -> tuple[Indices, Synsets]:
-    """Return the senses to compare with each of C object classes: nearby visible senses, and all class senses.
+    """Return the senses to compare with each of C object classes: all class senses, and nearby senses.
 
-    A sense is nearby if at most ``steps`` hypernym or hyponym links are between class and sense, and visible unless its
-    lexicographer file is in :data:`INVISIBLE`. ``classes`` are the (C,) IDs of the class senses. Return the (n,) index
-    of the class and the (n,) ID of the sense of n pairs, sorted by class. Each class is also paired with itself.
+    A sense is nearby if at most ``steps`` hypernym or hyponym links are between class and sense. Nearby senses in the
+    lexicographer files :data:`INVISIBLE` (things that images cannot show) are left out. ``classes`` are the (C,) IDs of
+    the class senses. Return the (n,) index of the class and the (n,) ID of the sense of n pairs, sorted by class. Each
+    class is also paired with itself.
     """
     owner, nearby = senses_near(classes, steps)
     words = lexicon()
@@ -149,8 +150,8 @@ class Plan:
         synset: (m,) ID of the sense that is compared with the class sense.
         question: (m,) index of the question whose answer rates the pair.
         first, second: (n,) IDs of the two senses of each question, in the order of their names.
-        described: None, except for whole interactions: the texts of interactions, which are compared instead of senses;
-            the IDs above are then indices into this list.
+        described: in a plan of whole interactions, the texts of the interactions; the IDs above are then indices into
+            this list. None in a plan of senses.
     """
 
     part: Subject
@@ -187,9 +188,9 @@ def object_rule(steps: int = STEPS) -> str:
 
 
 def plan_dataset(classes: HoiClasses, *, steps: int = STEPS) -> dict[Part, Plan]:
-    """Plan all pairs of a dataset's map: verb classes with the verb vocabulary, object classes with nearby senses.
+    """Plan all pairs of a map for a dataset: its verb classes and its object classes, with the senses to compare.
 
-    See :func:`verb_vocabulary`; nearby senses are at most ``steps`` hypernym or hyponym links away.
+    Verb classes are compared with :func:`verb_vocabulary`, object classes with :func:`object_neighbours`.
     """
     verbs, objects = class_senses(classes, "verb"), class_senses(classes, "object")
     owner, nearby = object_neighbours(objects, steps)
@@ -291,7 +292,7 @@ _PLAIN_WORDS = re.compile(r"[\w ,.&'’()/+-]{1,60}")
 
 
 def is_refused(words: str) -> bool:
-    """Return whether words could manipulate a rater: over 60 characters, unusual characters, or a rating."""
+    """Return whether words could manipulate a rater: over 60 characters, unusual characters, or text with a rating."""
     return not _PLAIN_WORDS.fullmatch(words) or read_text(words, [""])[0] >= 0
 
 

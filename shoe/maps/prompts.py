@@ -118,7 +118,7 @@ def key_maker(
         identity: identity of the rater, see :func:`shoe.maps.config.identity_of`.
         prompt_digest: digest of the prompt's text; empty for a rater that reads no prompts.
         part: "verb", "object" or "interaction".
-        repeat: index of the repeat, from 1.
+        repeat: 1 for the first rating of a pair by the rater, 2 for the second, and so on.
     """
     before = canonical({"part": part, "prompt": prompt_digest, "rater": identity, "repeat": repeat})
     begun = hashlib.blake2b(before[:-1] + b',"senses":[', digest_size=KEY_BYTES)
@@ -187,7 +187,7 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class Prompts:
-    """Prompts about pairs of verbs, of objects, and of whole interactions (as in the SHOE paper's direct baseline)."""
+    """Prompts about pairs of verbs, of objects, and of whole interactions."""
 
     verb: Prompt
     object: Prompt
@@ -251,7 +251,7 @@ class Group(Request):
         return ids_of(self.keys)
 
     def payload(self) -> Mapping[str, Any]:
-        """Return ``{"messages": [system, user]}`` for the chat API; a second attempt has a final sentence more."""
+        """Return ``{"messages": [system, user]}`` for the chat API; on a second attempt, with one more sentence."""
         assert self._prompts is not None, "only raters with prompts send requests to an endpoint"  # noqa: S101
         system, user, _ = self._prompts.render(self.questions, several=self._several)
         content = user if self.attempt == 1 else f"{user}\n\n{SECOND_TIME}"

@@ -105,7 +105,7 @@ def read_chat(raw: Mapping[str, Any], ids: Sequence[str]) -> list[int]:
 def read_text(text: str, ids: Sequence[str]) -> list[int]:
     """Parse a model's answer to the questions with the IDs ``ids``; return a rating or negative state per ID.
 
-    Each rating must follow its ID, except for a single question. Texts over 200,000 characters count as unparsable.
+    If there are several IDs, each rating must follow its ID. Texts over 200,000 characters count as unparsable.
     """
     if len(ids) == 1 and (plain := _PLAIN.fullmatch(text)):
         return [int(plain[1])]  # nearly all answers have this form

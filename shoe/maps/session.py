@@ -83,9 +83,9 @@ class RaterSession:
     """One rater during a run, with the file of its stored answers (ledger).
 
     Attributes:
-        columns: slice of the rater's columns in the map, one per repeat.
-        cluster: cluster whose workers send the questions; None if this process sends them.
-        ledger: stored answers of the rater.
+        columns: slice of the rater's columns in the map, one for each time that a pair is rated.
+        cluster: Ray cluster whose workers send the questions; None if this process sends them.
+        ledger: reader of the rater's stored answers.
         cache: the user's cache of answers; None without a cache, or for a rater that reads no prompts.
     """
 
@@ -122,9 +122,10 @@ class RaterSession:
     def ask_again(self, states: Sequence[str], say: Callable[[str], None]) -> None:
         """Discard stored answers without a rating, so that their questions are sent again.
 
-        ``states`` are the states to discard: "unparsable", "refused" or both. If the run is resumed, a call with the
-        same ``states`` has no effect; a call with empty ``states`` marks the end of the run. Nothing happens if the
-        rater reads no prompts or has no ledger. ``say`` is called with a message if another process uses the ledger.
+        ``states`` are the states to discard: "unparsable", "refused" or both. Calls with the same ``states`` have no
+        effect until a call with empty ``states``, at the end of the run: a resumed run keeps its answers. Nothing
+        happens if the rater reads no prompts or has no file of answers (ledger). ``say`` is a callback for a message,
+        which is called if another process uses the ledger.
         """
         if not self.ledger.path.exists() or not self.config.prompted:
             return
@@ -177,12 +178,13 @@ class RaterSession:
     def rate(
         self, wanted: Sequence[tuple[Plan, Indices]], budget: Budget, tally: Tally, say: Callable[[str], None]
     ) -> list[Answered]:
-        """Copy cached answers into the ledger, send the other questions to the rater, and return all its answers.
+        """Copy cached answers into the file of answers (ledger), send the other questions, and return all answers.
 
-        ``wanted`` are plans, each with the indices of n of its questions. Return two (n, repeats) arrays per plan: the
-        rating 0 to 4, or a negative :class:`~shoe.llm.ledger.State`, of each question; and whether its answer came from
-        the cache. If ``budget.reason`` is "known" (only stored answers are wanted), no question is sent, and cached
-        answers are not copied. Raise ShoeError if the rater cannot continue, or the ledger cannot be read or written.
+        ``wanted`` are plans, each with the indices of n of its questions, which are asked ``repeats`` times. Return two
+        (n, repeats) arrays per plan: rating 0 to 4 or negative :class:`~shoe.llm.ledger.State` of each question; and
+        whether the answer came from the cache. If ``budget.reason`` is "known" (only stored answers are wanted), no
+        question is sent, and cached answers are not copied. Raise ShoeError if the rater cannot continue, or the ledger
+        cannot be read or written.
         """
         for ledger in self._earlier:
             ledger.refresh()
@@ -326,7 +328,7 @@ def _client(config: RaterConfig, prompts: Prompts) -> tuple[Ask, Parse]:
 
 
 class Raters:
-    """Sessions of all raters in raters.toml; with a ``shard`` (part of the job), only its questions are sent."""
+    """Sessions of all raters in raters.toml; if ``shard`` (part of the questions) is given, only this part is sent."""
 
     def __init__(self, file: RatersFile, prompts: Prompts, folder: Path, shard: Shard | None = None) -> None:
         """Create the sessions; no request is sent.
@@ -351,7 +353,7 @@ class Raters:
                 )
 
     def ask_again(self, states: Sequence[str], say: Callable[[str], None]) -> None:
-        """Call :meth:`RaterSession.ask_again` for all raters."""
+        """Discard stored answers without a rating, of all raters; arguments as for :meth:`RaterSession.ask_again`."""
         for session in self.sessions:
             session.ask_again(states, say)
 

@@ -59,7 +59,7 @@ def import_tables(
     prose: Mapping[str, str],
     extends: str | None = None,
 ) -> SimilarityMap:
-    """Create a map from tables of ratings, and return it as loaded from its folder.
+    """Create a similarity map from tables of ratings, and return it as loaded from its folder.
 
     Args:
         folder: folder of the map; it must not exist or must be empty.
@@ -93,7 +93,7 @@ def import_tables(
 
 
 def merge(folder: Path, names: Sequence[str]) -> SimilarityMap:
-    """Merge maps and tables into one map with the columns of all their raters, and return the merged map.
+    """Merge maps and tables into one similarity map with the columns of all their raters, and return the merged map.
 
     It contains the pairs of all sources; a rating is missing if the rater did not rate the pair. The order of the
     sources, and merging in several steps, only affects the order of the columns. The ensemble is that of the maps if

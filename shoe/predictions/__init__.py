@@ -94,7 +94,7 @@ def read_predictions(
 
 
 def validate_names(format: str | None, boxes: str | None, scores: str | None) -> Format | None:  # noqa: A002
-    """Return the named file format (None for "native" or None); raise OptionError if any of the names is unknown."""
+    """Return the format named ``format`` (None for "native" or None); OptionError if any of the names is unknown."""
     name = None if format is None else split_format(format)[0]
     chosen = None if name in (None, NATIVE) else format_named(str(name))
     if boxes is not None:
@@ -178,8 +178,8 @@ def write_predictions(
         format: a name in :data:`shoe.predictions.formats.registry.FORMATS`, or "native".
         dataset: the benchmark, or its name, that defines the class IDs of formats with class IDs.
         notes: notes from reading the table. The native format stores them, so that reports stay the same.
-            Other formats write verbs with a role, such as "hold obj", as in the file that was read, and no score for
-            triplets without a score in that file.
+            With notes, the other formats write verbs with a role as they were read ("hold obj", not "hold"), and no
+            score for triplets that were read without a score.
 
     Raises:
         InputError: naming the value that the format cannot store, such as a missing score.

@@ -114,7 +114,7 @@ class Note:
     examples: Examples = field(default_factory=Examples)
 
     def add(self, other: "Note") -> None:
-        """Add counts and examples of another note with the same code, and its ``first`` if this note has none."""
+        """Add the counts and examples of another note with the same code, and its ``first`` if ``self.first`` is ""."""
         self.count, self.second = self.count + other.count, self.second + other.second
         self.first = self.first or other.first
         self.examples.update(other.examples)
@@ -140,7 +140,7 @@ class ReadNotes:
         images, triplets: numbers of images and triplets in the table.
         scores_defaulted: number of triplets without a score; they get score 1 if no triplet has one, else rank last.
         scores_as: name of the score conversion; "" if scores are unchanged.
-        kept: mask over the triplets in the file, False for those that ``bad_boxes="drop"`` left out; None for "refuse".
+        kept: mask of the triplets in the file, False if left out by ``bad_boxes="drop"``; None for "refuse" and .npz.
         replies: number of raw model replies.
         phrases: for each (verb, object), up to three phrases that were parsed to it, in order of first appearance.
         native_lines: for a native file (.npz), its stored report lines about the file from which it was made.
@@ -229,7 +229,7 @@ class ReadNotes:
         return self.remarks[code].examples if code in self.remarks else {}
 
     def merge(self, others: Sequence["ReadNotes"]) -> "ReadNotes":
-        """Return this and other files' notes as one: counts are summed, box conventions are of the largest file."""
+        """Return the notes of several files as one: with summed counts, and the box conventions of the largest file."""
         parts = [self, *others]
         largest = max(parts, key=lambda notes: notes.triplets)
         merged = ReadNotes(conventions=largest.conventions, numbering=largest.numbering)
@@ -273,7 +273,7 @@ class ReadNotes:
         return {"boxes": self.boxes, "scores": self.scores, **chosen}
 
     def conventions_of(self, triplets: int) -> Conventions:
-        """Return the box conventions of a table of ``triplets`` rows; the most frequent one if rows were left out."""
+        """Return the box conventions of a table of ``triplets`` rows; for a part of the rows, the most frequent one."""
         known = self.conventions or Conventions((Convention(),))
         if known.index is None or len(known.index) == triplets:
             return known

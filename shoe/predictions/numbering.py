@@ -114,7 +114,7 @@ def numberings(dataset: Benchmark, part: str) -> Mapping[str, Numbering]:
 
 
 def split_format(format_: str) -> tuple[str, dict[str, str]]:
-    """Split "qpic,objects=alphabetical-0" into format name and {part: numbering}; OptionError for another form."""
+    """Return ("qpic", {"objects": "alphabetical-0"}) for "qpic,objects=alphabetical-0"; OptionError if invalid."""
     name, *settings = format_.split(",")
     pairs = [setting.partition("=") for setting in settings]
     for setting, (part, _, numbering) in zip(settings, pairs, strict=True):

@@ -237,7 +237,7 @@ def find_pairs(pairs: Pairs, triplets: Interactions) -> Indices:
 
 
 def triplet_scores(pairs: Pairs, triplets: Interactions) -> Floats:
-    """Return the (triplets,) score of each triplet's verb in the first pair with its boxes that has one, or NaN."""
+    """Return the (triplets,) verb score of each triplet, from the first pair with its boxes and this verb, or NaN."""
     scores = np.full(len(triplets), np.nan)
     if pairs.verb_scores is None:
         return scores

@@ -55,7 +55,7 @@ def _labels(
 def image_names(
     source: Source, values: Iterable[object], field: str, place: Callable[[int], str | None] | None = None
 ) -> list[str]:
-    """Return the image name for each of n ``values`` of a field; InputError names ``place(row)`` if one is invalid."""
+    """Return the image name for each value of a field; ``place(row)`` names the record of an invalid value."""
     names: list[str] = []
     for number, value in enumerate(values):
         try:
@@ -67,7 +67,7 @@ def image_names(
 
 
 def all_have_field(source: Source, field: str, values: Sequence[Any], place: Callable[[int], str]) -> bool:
-    """Return True if all rows have a field, False if no row has it. Raises InputError if only some rows have it."""
+    """Return True if no value of a field is UNSET, False if all are. InputError, with ``place(row)``, if some are."""
     absent = np.array([value is UNSET for value in values])
     if (row := first_true(absent != absent[0])) is None:
         return not absent[0]

@@ -21,7 +21,7 @@ def roles_of_triplets(table: Interactions, benchmark: Benchmark, stated: Ints | 
 
     Args:
         table: triplets; those whose verb is no action of the benchmark are left out.
-        benchmark: benchmark that is scored by person.
+        benchmark: benchmark with actions and roles, such as V-COCO.
         stated: for each of ``table.verbs``, the index in ``benchmark.actions.entries`` if the verb states a role ("hold
             obj"), else -1: the role then follows from the object. None if no verb states a role.
     """
@@ -85,7 +85,7 @@ def best_triplets(roles: RolePredictions, benchmark: Benchmark) -> Interactions:
 
 
 def stated_entries(words: Sequence[str], actions: Actions) -> Ints:
-    """Return the (W,) index in ``actions.entries`` of each verb with a role, such as "hold obj"; -1 for other verbs."""
+    """Return the (W,) index in ``actions.entries`` of each word with a role, such as "hold obj"; -1 for other words."""
     stated, parts = np.full(len(words), -1, np.int32), [_SEPARATOR.split(word.strip()) for word in words]
     roles = {role for _, role in actions.entries}
     at = [i for i, each in enumerate(parts) if len(each) > 1 and each[-1].lower() in roles]
@@ -97,7 +97,7 @@ def stated_entries(words: Sequence[str], actions: Actions) -> Ints:
 
 
 def without_roles(table: Interactions, actions: Actions, stated: Ints) -> Interactions:
-    """Return the table with "hold" in place of verbs such as "hold obj"; ``stated`` is -1 for verbs without a role."""
+    """Return the table with "hold" in place of "hold obj"; ``stated`` is ``stated_entries`` of the verbs."""
     entries = zip(table.verbs, stated.tolist(), strict=True)
     names = (actions.names[actions.entries[entry][0]] if entry >= 0 else word for word, entry in entries)
     verbs, verb = number_words(names)
@@ -126,7 +126,7 @@ def with_words_of_file(table: Interactions, notes: ReadNotes | None) -> Interact
 
 
 def count_lost(table: Interactions, benchmark: Benchmark, notes: ReadNotes) -> int:
-    """Return the number of action and role scores in ``table.roles`` that no triplet contains; 0 if it is None."""
+    """Return how many action and role scores of ``table.roles`` no triplet contains; 0 if ``table.roles`` is None."""
     if table.roles is None:
         return 0
     words = with_words_of_file(table, notes)

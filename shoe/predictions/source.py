@@ -110,7 +110,7 @@ class Source:
 
     @cached_property
     def head(self) -> list[Any]:
-        """Records in the first 64 KB of a JSON list or JSON Lines, else all; [] if ``kind`` is not "document"."""
+        """Records in the first 64 KB of a JSON list or JSON Lines, or all of another document; [] for other files."""
         if self.kind != "document":
             return []
         records: list[Any] = []
@@ -137,7 +137,7 @@ class Source:
         return self.head[0] if self.head and isinstance(self.head[0], dict) else {}
 
     def typed(self, kind: type[T], within: str | None = None) -> list[T]:
-        """Return the list under the key ``within``, or without this key all records, as objects of type ``kind``.
+        """Return the list under the key ``within`` (all records if there is no such key) as ``kind`` objects.
 
         Raises InputError naming the first record and field with another type.
         """
@@ -176,7 +176,10 @@ class Source:
         return {key: self._without_unknown(value[key], types[key], f"{key}.") for key in types.keys() & value.keys()}
 
     def records_within(self, key: str | None) -> list[Any]:
-        """Return the list under ``key``, or all records without this key; InputError for no list, or [] under a key."""
+        """Return the list under ``key``, or all records if there is no such key.
+
+        Raises InputError for a value that is no list. An empty list is an error, too, if it is not the whole file.
+        """
         records = self.records
         if key and isinstance(self.document, dict):
             records = self.document.get(key, records)

@@ -81,7 +81,7 @@ def _are_two_groups(score: Floats, image: Indices | None) -> bool:
 
 
 def convert_scores(table: Interactions, name: str, given: Mask) -> Interactions:
-    """Return the table with the scores in the (n,) mask ``given`` converted to 0..1, for example by ``name`` "rank".
+    """Return the table with the scores in the (n,) mask ``given`` converted to 0..1; ``name`` is "sigmoid", "rank", ...
 
     >>> import numpy as np
     >>> from shoe.demo import PREDICTIONS

@@ -23,7 +23,7 @@ _PAIRS = 128
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Group:
-    """Group of tied entries of unequal credit: number of entries above it, its size, and its credits above 0."""
+    """Predictions with equal scores, but unequal credit: number ranked above them, group size, credits above 0."""
 
     above: int
     size: int
@@ -32,13 +32,13 @@ class Group:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TiedList:
-    """A ranked list in which some tied entries have no fixed order.
+    """A ranked list of predictions (entries), in which some entries with equal scores have no fixed order.
 
     The rank of an entry is certain if its score is unique in the list, or if all entries with this score have the same
     credit. All other entries form groups of equal scores, whose members may take any rank of the group.
 
     Attributes:
-        rank, credit: 1-based ranks and credits of the entries that have credit and a certain rank.
+        rank, credit: 1-based ranks and credits of the entries with a credit above 0 and a certain rank.
         groups: tied entries whose order changes AP.
     """
 
@@ -48,7 +48,7 @@ class TiedList:
 
     @classmethod
     def from_counts(cls, above: Indices, equal: Indices, credit: Floats) -> TiedList:
-        """Build a list from its r entries with credit above 0.
+        """Build the ranked list from its r entries (predictions) with a credit above 0.
 
         Args:
             above: (r,) number of entries with a higher score, ascending.
@@ -69,11 +69,11 @@ class TiedList:
 
     @property
     def orders(self) -> int:
-        """Number of possible assignments of ranks to all entries with credit; 1 without groups."""
+        """Number of ways to assign the ranks of tied entries to those with a credit above 0; 1 without such ties."""
         return math.prod(math.perm(group.size, len(group.credit)) for group in self.groups)
 
     def all_orders(self) -> tuple[Floats, Floats]:
-        """Return ranks, ascending per row, and credits of all entries with credit, both (orders, entries)."""
+        """Return (orders, entries) ranks, ascending, and credits of the entries with credit, in all orders of ties."""
         if not self.groups:
             return self.rank[None], self.credit[None]
         positions = [np.array(list(permutations(range(group.size), len(group.credit)))) for group in self.groups]
@@ -81,7 +81,7 @@ class TiedList:
         return self._matrix([p[w] for p, w in zip(positions, which, strict=True)])
 
     def random_orders(self, list_number: int) -> tuple[Floats, Floats]:
-        """Return ranks and credits like :meth:`all_orders`, for 256 random orders; ``list_number`` is the seed."""
+        """Return ranks and credits as in :meth:`all_orders`, for 256 random orders; ``list_number`` is the seed."""
         positions = []
         for number, group in enumerate(self.groups):
             drawn = _distinct_positions((list_number << 16) + number, group.size, len(group.credit))
@@ -133,8 +133,8 @@ def average_precision(
     """Return the (lists,) average precision, 0..1, of ranked lists, one per row.
 
     Args:
-        rank: (lists, positives) 1-based ranks, ascending along a row; a row may end in infinite ranks with label 0.
-        label: (lists, positives) credit of the entry at each rank, 0 to 1.
+        rank: (lists, positives) 1-based ranks of entries with credit, ascending; infinite at the end of short rows.
+        label: (lists, positives) credit of the entry at each rank, 0 to 1; 0 for infinite ranks.
         truths: (lists,) number of ground truths, at least 1; (1,) if the number is the same for all lists.
         epsilon: constant added to the denominators of precision and recall. Rules with a grid of recall thresholds
             subtract it from the thresholds instead, because sums of fractional credits are rounded.
@@ -177,7 +177,7 @@ class RankedLists:
         ap: (K,) values in 0..1; 0 for classes without ground truth.
         error: (K,) standard error of ``ap`` if it was estimated from random orders; 0 if exact.
         recall: (K,) total credit of each list divided by the number of ground truths, 0..1; 0 without ground truth.
-        entries: (K,) number of entries in each list.
+        entries: (K,) number of entries (predictions) in each list.
         tied: number of entries that have the score of another entry of their class, in classes with ground truth.
         ties_matter: whether tied entries differ in credit, so that their order changes AP.
     """
@@ -199,16 +199,16 @@ def ranked_lists(
     ties: Ties,
     epsilon: float = 0.0,
 ) -> RankedLists:
-    """Rank the entries of each class by score, and return AP and recall per class; both are 0 without ground truth.
+    """Rank the predictions of each class by score, and return AP and recall per class; both are 0 without ground truth.
 
     Args:
-        category: (n,) class of each entry, 0 to K - 1.
+        category: (n,) class of each prediction (entry), 0 to K - 1.
         credit: (n,) 0 to 1; a false positive has 0.
         truths: (K,) number of ground truths per class.
         ap: interpolation of the precision-recall curve.
         ties: order of equal scores: input order, reversed input order, or the mean AP over all orders, which is
             estimated from random orders if a class has more than 5,040 orders.
-        epsilon: see :func:`average_precision`.
+        epsilon: constant added to the denominators of precision and recall (:func:`average_precision`).
     """
     classes = len(truths)
     by_class = stable_order(category)
@@ -262,7 +262,7 @@ def ranked_lists(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FixedRanking:
-    """Ranking of p entries of K classes, from which AP is computed again after entries are removed or change class.
+    """Ranking of p predictions (entries) of K classes, to compute AP again after entries are removed or change class.
 
     The error analysis uses it to compute AP after one type of error is corrected.
 
@@ -280,7 +280,7 @@ class FixedRanking:
 
     @classmethod
     def from_ranks(cls, category: AnyInts, by_rank: Indices, classes: int) -> FixedRanking:
-        """Build the ranking from the order of all entries.
+        """Build the ranking of K classes from the order of all p entries (predictions) by score.
 
         Args:
             category: (p,) class of each entry; -1 without a class.
@@ -294,17 +294,17 @@ class FixedRanking:
         return cls(rank, ranked, own * len(rank) + rank[ranked], np.searchsorted(own, np.arange(classes + 1)))
 
     def false_before(self, false: Mask) -> NDArray[np.int32]:
-        """Return the (r + 1,) number of false entries before each position in ``ranked``; ``false`` is a (p,) mask."""
+        """Return the (r + 1,) number of false positives before each index of ``ranked``; ``false`` is a (p,) mask."""
         before = np.zeros(len(self.ranked) + 1, np.int32)
         np.cumsum(false[self.ranked], out=before[1:])
         return before
 
     def position(self, category: AnyInts, rank: Indices) -> Indices:
-        """Return the position in ``ranked`` of each (class, rank), or where it would be inserted if it is absent."""
+        """Return how many entries in ``ranked``, sorted by class, then rank, come before each given (class, rank)."""
         return np.searchsorted(self.keys, category * np.int64(len(self.rank)) + rank)
 
     def lists(self, false: Mask, true: Indices, category: AnyInts, truths: Indices, ap: Interpolation) -> RankedLists:
-        """Return AP and recall of each class (ties are not counted) if only these entries are ranked.
+        """Return AP and recall of each class if only the given entries (predictions) are ranked; ties are not counted.
 
         Args:
             false: (p,) whether each entry is a false positive of its own class.
@@ -344,7 +344,7 @@ def _ties_with_other_credit(place: Indices, equal: Indices, gains: Floats) -> bo
 
 
 def number_tied(category: AnyInts, score: Floats) -> int:
-    """Return the number of entries whose score equals the score of another entry of their class."""
+    """Return the number of predictions whose score equals the score of another prediction of their class."""
     by_class = np.split(score.take(stable_order(category)), np.cumsum(np.bincount(category, minlength=1))[:-1])
     return sum(_number_tied(np.diff(np.sort(scores)) == 0) for scores in by_class)
 

@@ -63,7 +63,7 @@ class AveragingRule:
     Attributes:
         ap: interpolation of the precision-recall curve.
         ties: ranking of entries with equal scores.
-        epsilon: see :func:`~shoe.scoring.average_precision.average_precision`.
+        epsilon: constant added to the denominators of precision and recall.
         truthless_count: whether classes without ground truth are in the mean, with AP 0.
         skip_without_hit: whether classes whose entries are all false positives are left out of the mean.
         parts_need_entries: whether classes without entries are left out of the means of rare and non-rare classes.
@@ -81,7 +81,7 @@ class AveragingRule:
 
     @classmethod
     def from_options(cls, options: StrictOptions | SemanticOptions) -> AveragingRule:
-        """Return the rule that the options of a protocol set; for SHOE, the last three attributes are False."""
+        """Return the rule set by a protocol's options; for SHOE, all flags except ``truthless_count`` are False."""
         if isinstance(options, SemanticOptions):
             epsilon = GRID_TOLERANCE if options.ap in GRIDS else EPSILON
             return cls(options.ap, options.ties, epsilon, truthless_count=options.classes == "all")
@@ -95,7 +95,7 @@ class AveragingRule:
         )
 
     def in_mean(self, truths: Indices, counted: Mask) -> Mask:
-        """Return (K,) whether a class is evaluated (``counted``) and, unless ``truthless_count``, has ground truth."""
+        """Return a (K,) mask of the ``counted`` classes; unless ``truthless_count``, only those with ground truth."""
         return counted if self.truthless_count else counted & (truths > 0)
 
 
@@ -115,7 +115,7 @@ class ClassScores(RankedLists):
     def from_lists(
         cls, lists: RankedLists, truths: Indices, counted: Mask, rule: AveragingRule, unseen: Mask
     ) -> ClassScores:
-        """Return the values in ``lists`` together with the classes that enter the means.
+        """Return the AP of each class, from its ranked list, and masks of the classes that enter the means.
 
         Args:
             truths: (K,) number of ground truths per class.
@@ -130,7 +130,7 @@ class ClassScores(RankedLists):
         return cls(**{f.name: getattr(lists, f.name) for f in fields(lists)}, in_mean=in_mean, in_parts=in_parts)
 
     def part_means(self, parts: Mapping[str, Mask]) -> dict[str, PartMean]:
-        """Return {name: mean AP and number of classes} of each (K,) mask in ``parts``, limited to ``self.in_parts``."""
+        """Return {name: mean AP and number of classes} of each (K,) mask in ``parts``, restricted to ``in_parts``."""
         masks = {part: self.in_parts & mask for part, mask in parts.items()}
         return {part: PartMean(map=mean_over(self.ap, mask), classes=int(mask.sum())) for part, mask in masks.items()}
 
@@ -145,13 +145,13 @@ class ClassScores(RankedLists):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Entries:
-    """n entries and t ground truths of K classes; classes and images are numbered from 0.
+    """n ranked entries (predictions) and t ground truths of K classes; classes and images are numbered from 0.
 
     Attributes:
         category: (n,) class of each entry, 0 to K - 1.
         image: (n,) image of each entry.
         score: (n,) confidence; ``rule`` says how equal scores are ranked.
-        credit: (n,) credit, 0 to 1.
+        credit: (n,) credit, 0 without a match, up to 1 with a match.
         truth_category, truth_image: (t,) class and image of each ground truth.
         counted: (K,) whether each class is evaluated.
         rare: (K,) whether each class is rare.
@@ -198,7 +198,7 @@ class Entries:
         return self.scores().means(self.rare, self.unseen)
 
     def select(self, rows: Mask | Indices) -> Entries:
-        """Return only the entries in ``rows``, in this order, and all ground truths."""
+        """Return a copy with only the entries in ``rows``, in this order, and with all ground truths."""
         return replace(self, **{name: getattr(self, name)[rows] for name in ("category", "image", "score", "credit")})
 
     def take_images(self, index: Indices) -> Entries:
@@ -323,7 +323,7 @@ class F1Entries:
         return self.rule.f1(true, false, found, self.truths, self.counted)
 
     def figures(self) -> F1Figures:
-        """Return mF1, and the miss rates of ground truths and of predictions (see option ``prediction-misses``)."""
+        """Return SHOE-mF1, the miss rates of ground truths and of predictions, and the rate without overlap."""
         found, truths = len(self.category), int(self.truths.sum())
         predictions = found + len(self.unmatched_category)
         charged = self.rule.misses == "charged"
@@ -336,7 +336,7 @@ class F1Entries:
         )
 
     def take_images(self, index: Indices) -> F1Entries:
-        """Return the matching on the (m,) images ``index``, which become images 0 to m - 1.
+        """Return the matches on the (m,) images ``index``, which become images 0 to m - 1.
 
         An image listed twice counts as two images. The option ``tau-by``, which selects predictions by the scores of
         all images, is not applied again.

@@ -56,7 +56,7 @@ class ScoringOptions:
         )
 
     def part(self, truth: GroundTruth, tables: Sequence[Interactions]) -> GroundTruth:
-        """Return the ``subset`` of a ground truth; with ``images_in_predictions``, only images in all ``tables``."""
+        """Return the ``subset`` of ``truth``; with ``images_in_predictions``, only its images in all ``tables``."""
         if self.subset is not None:
             truth = truth.subset(self.subset)
         return truth.within(*(table.images for table in tables)) if self.images_in_predictions else truth

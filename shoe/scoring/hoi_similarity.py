@@ -108,7 +108,7 @@ class HoiSimilarity:
         source: map or measure behind the similarities; None if only tables were given.
         verb_senses, object_senses: sense ID of each row of ``verbs`` and ``objects``, -1 for none; empty without
             ``source``.
-        whole: ratings of whole interactions, which take precedence over the tables; None if not used.
+        whole: ratings of verb and object together, which take precedence over the tables; None if not used.
     """
 
     verbs: SimilarityTable
@@ -128,7 +128,7 @@ class HoiSimilarity:
 
     @classmethod
     def from_task(cls, task: Task, similarity: Similarity, options: SemanticOptions) -> HoiSimilarity:
-        """Return the similarities of all words in a task's predictions; see :meth:`of_words`."""
+        """Return the similarities of the classes to all words in a task's predictions."""
         words = task.predictions
         return cls.of_words(task.truth.classes, words.verbs, words.objects, similarity, options)
 
@@ -181,7 +181,7 @@ class HoiSimilarity:
         return _equal_rows(verbs), _equal_rows(objects)
 
     def sigma(self, hoi: AnyInts, verb: AnyInts, object_: AnyInts) -> Floats:
-        """Return the similarity 0..1 of classes ``hoi`` to predicted words; all arguments are indices and broadcast."""
+        """Return the similarity 0..1 of classes ``hoi`` to predicted words; the index arrays are broadcast."""
         sigma = combine(
             _looked_up(self.verbs.values, self.verb_row[hoi], verb),
             _looked_up(self.objects.values, self.object_row[hoi], object_),

@@ -142,7 +142,7 @@ def role_names(actions: Actions, options: RoleOptions) -> tuple[tuple[str, ...],
 def role_entries(task: Task, found: PersonMatches, options: RoleOptions) -> Entries:
     """Return the predictions that a V-COCO protocol ranks; a category is an action, or an action with a role.
 
-    ``found`` are the persons of the task, matched with the protocol's box area formula.
+    ``found`` are the predicted persons, matched with annotated persons by the protocol's box area formula.
     """
     actions = task.truth.benchmark.actions
     order = _official_order(found, task.truth.interactions.images)
@@ -182,7 +182,7 @@ def role_rule(options: RoleOptions) -> AveragingRule:
 
 
 def role_parts(names: tuple[str, ...], left_out: str) -> dict[str, Mask]:
-    """Return {"without-X": (E,) mask of the E ``names`` other than X}, X being ``left_out``; {} if that is ""."""
+    """Return {"without-NAME": (E,) mask, False only for NAME}, where NAME is ``left_out``; {} if ``left_out`` is ""."""
     return {f"without-{left_out}": np.array([name != left_out for name in names], bool)} if left_out else {}
 
 

@@ -45,7 +45,7 @@ def warnings(task: Task, boxes: BoxReport, numbering: Sequence[str], notes: Read
     """Return warnings about bad predictions, boxes, class IDs, missing images, words, and incomplete ground truth.
 
     ``boxes`` is the result of the check of box conventions; ``numbering`` are the warnings about class IDs. Both are
-    left out if ``notes`` say that the IDs of boxes are wrong, because they would name another cause.
+    left out if ``notes`` say that the IDs of boxes are wrong, because they would name a wrong cause.
     """
     cut = task.truth.cut
     lines = [f"truth: the file has {cut}: scores are not comparable with scores on the whole split"] if cut else []
@@ -115,7 +115,7 @@ def exchanged_words(task: Task) -> list[str]:
 
 
 def foreign_words(task: Task) -> list[str]:
-    """Return warnings if most words would be labels without an extra token, or if most rows have one unknown verb."""
+    """Return warnings if most words are labels with extra tokens, or if most predictions have the same unknown verb."""
     table, classes, lines = task.predictions, task.truth.classes, list[str]()
     parts: tuple[tuple[Part, str], ...] = (("verb", "verbs"), ("object", "objects"))
     for part, words, labels in ((part, getattr(table, name), getattr(classes, name)) for part, name in parts):
@@ -171,7 +171,7 @@ def inverted_scores(task: Task, strict: StrictResult | None, by_person: Sequence
     """Return one warning if right predictions mostly have lower scores than wrong ones, else an empty list.
 
     ``strict``, or else each result ``by_person``, decides which predictions are right. Under ``strict``, repeated
-    predictions of one ground truth are right, too: the one that counts depends on the scores.
+    predictions of one ground truth are right, too, because the scores decide which of them counts.
     """
     table, roles = task.predictions, task.predictions.roles
     auc = name = found = None
@@ -393,7 +393,7 @@ class Report:
 
     @property
     def remarks(self) -> list[str]:
-        """Warnings, notes on reading the file, and doubts, each once."""
+        """Warnings, notes on reading the predictions, and notes on doubtful predictions, without duplicates."""
         read = self.notes.lines() if self.notes else []
         return list(dict.fromkeys([*self.warnings, *read, *self.doubts]))
 
@@ -535,7 +535,7 @@ def score(
 def score_by(
     chosen: Options, task: Task, similarity: str | Path | Similarity, notes: ReadNotes | None = None
 ) -> Report:
-    """Return the report of a task under parsed options; see :func:`score`."""
+    """Score a task under parsed options, and return the report, as :func:`score` does."""
     task.check_images()
     predictions = task.predictions
     notes = notes or predictions.notes
@@ -561,7 +561,7 @@ def score_by(
 
 
 def reading_facts(predictions: Interactions, notes: ReadNotes | None) -> dict[str, str]:
-    """Return the signature fields that say how predictions were read: box coordinates, fields of notes, bad boxes."""
+    """Return the signature fields on how predictions were read: box coordinates, reading notes, counts of bad boxes."""
     bad = " + ".join(f"{rule} {count}" for rule, count in sorted(predictions.bad.items()))
     facts = {"coordinates": coordinate_names(predictions)} | ({} if notes is None else notes.signature_fields)
     return facts | ({"bad-boxes": bad} if bad else {})

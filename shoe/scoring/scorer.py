@@ -26,8 +26,8 @@ def confident(task: Task, rows: Indices, ranked: Mask, options: SemanticOptions)
     """Return the ``rows`` whose predictions pass the threshold tau (Algorithm 2, line 2; docs/protocols.md A22).
 
     With ``tau-by=score``, predictions with a score of at least tau pass. Otherwise, the threshold is the highest score
-    that at least the fraction 1 - tau of the predictions in the (r,) mask ``ranked`` reach, in the data set or on each
-    image. It applies to all rows; without such predictions, all rows pass.
+    reached by at least a fraction 1 - tau of the predictions in the (r,) mask ``ranked``, in the data set or per image.
+    It also applies to rows outside ``ranked``; without predictions in ``ranked``, all rows pass.
     """
     tau, score = options.tau, task.predictions.score[rows]
     if options.tau_by == "score":
@@ -236,7 +236,7 @@ class Scorer:
     def nearest(self, rows: Indices, similarities: HoiSimilarity, scope: FpScope) -> tuple[Indices, Floats]:
         """Return, for each of r predictions (``rows``), the most similar class, and the similarity to this class.
 
-        Candidates are all evaluated classes, or those annotated on the prediction's image (``scope``); -1 without any.
+        Candidates are all evaluated classes, or those annotated on the prediction's image (``scope``); -1 without one.
         An unmatched prediction can be a false positive of the class (SHOE's Algorithm 1; docs/protocols.md, A7).
         """
         nearest, sigma, which = self._nearest(similarities, scope)
@@ -302,7 +302,7 @@ class Scorer:
         return sigma > (0 if self.options.min_sigma == "positive" else self.options.delta)
 
     def reaches_delta(self, sigma: Floats, at: At) -> Mask:
-        """Return whether each similarity suffices for a false positive: it is >= or > delta, as ``at`` says (A8)."""
+        """Return whether each similarity is high enough for a false positive: >= delta, or > delta if ``at`` is ">"."""
         return sigma >= self.options.delta if at == ">=" else sigma > self.options.delta
 
     def match(self, rows: Indices) -> Matches:
@@ -345,7 +345,7 @@ class Scorer:
         return ByContent(self.task.truth.interactions), ByContent(self.task.predictions)
 
     def criteria(self, pairs: Overlaps, sigma: Floats) -> list[Floats]:
-        """Return (c,) arrays by which pairs are ranked: the similarity, then the tie-breaks of ``sigma-ties`` (A2)."""
+        """Return (c,) arrays by which pairs are ranked: the similarity, then the tie-breaks of ``sigma-ties``."""
         score = self.task.predictions.score[pairs.prediction]
         match self.options.sigma_ties:
             case "confidence":

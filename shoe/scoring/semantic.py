@@ -34,7 +34,7 @@ class Semantic(Document, frozen=True, kw_only=True):
         classes: number of classes in the mean of ``map``.
         tied_share: fraction of ranked predictions whose score equals the score of another prediction of the class.
         components_share: only with ``compare=interactions``: fraction of the inexact matches and false positives of
-            ``map`` in which verb and object were compared separately, because the whole interaction has no rating.
+            ``map`` in which verb and object were compared separately, because the two together have no rating.
         parts: means over each part of the class split, by name.
         harmonic_mean: harmonic mean of the SHOE-mAP of seen and unseen classes.
         tau_readings: SHOE-mF1 and the miss rates for each value of the option ``tau-by``.

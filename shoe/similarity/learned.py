@@ -59,7 +59,7 @@ class LearnedPart:
     shared: NDArray[np.float32]
 
     def levels_of(self, class_senses: Ints, senses: Ints) -> NDArray[np.int8]:
-        """Return the (C, S) level of each pair: -1 if the class is not in the table, 0 if the other sense is not."""
+        """Return (C, S) levels 0 to 15 of predicted ratings; -1 for an unknown class, else 0 for an unknown sense."""
         column = np.full(len(lexicon()) + 1, -1, np.int32)  # the last is of the class without a sense, -1
         column[self.classes] = np.arange(len(self.classes))
         row = np.searchsorted(self.senses, senses)
@@ -108,7 +108,7 @@ Learned = Mapping[Part, LearnedPart]
 
 @dataclass(frozen=True)
 class LearnedFile:
-    """File with a map's predicted ratings, and its expected SHA-256; read on first access."""
+    """File with a similarity map's predicted ratings, and its expected SHA-256; read on first access."""
 
     path: Path
     sha256: str

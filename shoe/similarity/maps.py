@@ -59,7 +59,7 @@ class _File(msgspec.Struct, frozen=True):
 
 
 class Extended(msgspec.Struct, frozen=True):
-    """Name and content digest of the shipped map that a map extends."""
+    """Name and content digest of the shipped map that a similarity map extends."""
 
     name: _Name
     digest: Annotated[str, _described("the digest of the extended map, 8 hex digits")]
@@ -73,7 +73,7 @@ class UsedLexicon(msgspec.Struct, frozen=True):
 
 
 class RaterEntry(msgspec.Struct, frozen=True):
-    """Entry of one rater in map.json, with the fields of :class:`Rater`."""
+    """Entry of one rater in map.json: name, model, note, weight, and whether a 0 may mean "not rated" (``omits``)."""
 
     name: _Name
     model: Annotated[str, _described("the model, person or tool behind the rater", 1)]
@@ -150,7 +150,7 @@ FILES: dict[Part, str] = {"verb": "verbs.tsv", "object": "objects.tsv"}
 
 @dataclass(frozen=True, slots=True)
 class Rater:
-    """A rater of a map.
+    """A rater of a similarity map.
 
     Attributes:
         model: model, person or tool behind the rater.
@@ -185,7 +185,7 @@ class SimilarityMap(Similarity):
         about: content of map.json, with provenance and licence.
         learned_file: file of predicted ratings, or None.
         whole_file: file of rated whole interactions, or None.
-        inherited: number of raters of the extended map, which come first.
+        inherited: number of raters of the shipped map that this map extends; they come first in ``raters``.
         second_senses: second sense of some class senses, as IDs, per part of speech. The similarity to such a class is
             the higher of the similarities to both senses.
         concepts: lexicon whose senses were rated.
@@ -266,7 +266,7 @@ class SimilarityMap(Similarity):
 
     @property
     def own_tables(self) -> dict[Part, RatedPairs]:
-        """Rated pairs with the ratings of the map's own raters only, without the raters of the extended map."""
+        """Rated pairs with the ratings that the map adds, without those of the shipped map that it extends."""
         if not self.inherited:
             return self.tables
         own = {part: replace(table, ratings=table.ratings[:, self.inherited :]) for part, table in self.tables.items()}
@@ -286,7 +286,7 @@ class SimilarityMap(Similarity):
 
     @property
     def learned(self) -> Learned | None:
-        """Predicted ratings of unrated pairs, read on first access; None if the map has no predictions.
+        """Predicted ratings of unrated pairs, read on first access; None if the similarity map has no predictions.
 
         Raises:
             InputError: if the file does not match its SHA-256 in map.json.
@@ -310,7 +310,7 @@ class SimilarityMap(Similarity):
         return (self.learned_file.path.read_bytes(), self.about["learned"]) if self.learned_file else None
 
     def predicted(self, part: Part, class_senses: Ints, senses: Ints) -> Floats | None:
-        """Return (C, S) predicted similarities 0..1, NaN for a class without predictions; or None."""
+        """Return (C, S) predicted similarities 0..1, NaN for a class without any; None if the map has none."""
         return self.learned[part].expected(class_senses, senses) if self.learned else None
 
     @property
@@ -327,8 +327,8 @@ class SimilarityMap(Similarity):
     def values(self, part: Part, class_senses: Ints, senses: Ints) -> Floats:
         """Return the (C, S) ensemble values 0..1 of pairs of senses: NaN for unrated pairs, 1 for a sense with itself.
 
-        If a class has a second sense, the higher value of its two senses counts; but NaN if the second sense is
-        unrated, and its predicted value is higher. Raises OptionError if the active lexicon is not ``concepts``.
+        If a class has a second sense, the higher value of both senses counts; but NaN if the pair of the second sense
+        is unrated, with a higher predicted value. Raise OptionError if the active lexicon is not ``concepts``.
         """
         found, seconds = self._values(part, class_senses, senses), self.second_senses.get(part, {})
         rows = np.flatnonzero(np.isin(class_senses, list(seconds)))
@@ -388,7 +388,7 @@ class SimilarityMap(Similarity):
 
 @cache
 def shipped_maps() -> tuple[str, ...]:
-    """Return the sorted names of the maps that come with shoe."""
+    """Return the sorted names of the similarity maps that come with shoe."""
     return tuple(sorted(path.parent.name for path in data_folder("similarity_maps").glob(f"*/{ABOUT}")))
 
 
@@ -429,7 +429,7 @@ def write_map(
     whole: WholeRatings | None = None,
     extends: SimilarityMap | None = None,
 ) -> None:
-    """Write a map atomically. An earlier map in the folder is replaced; other files in the folder are kept.
+    """Write a similarity map atomically. An earlier map in the folder is replaced; other files in the folder are kept.
 
     Args:
         folder: folder of the map; created with its parents if needed.
@@ -566,7 +566,7 @@ def _unwritable(folder: Path, error: OSError) -> InputError:
 
 
 def check_is_new(folder: Path) -> None:
-    """Raise InputError unless ``folder`` is missing or empty, is writable, and has a printable name.
+    """Raise InputError if a folder with content or a file exists at ``folder``, or no map can be written there.
 
     Unfinished maps of killed processes are moved or deleted first; see :func:`clear_leftovers`.
     """

@@ -38,7 +38,7 @@ class Neighbourhood(Similarity):
 
     @property
     def digest(self) -> str:
-        """8 hex digits of a hash of the map's digest and the table of relations."""
+        """8 hex digits of a hash of the similarity map's digest and the table of predicted similarities."""
         return hashlib.sha256(f"{self.source.digest} {NAME}\n".encode() + _FILE.read_bytes()).hexdigest()[:8]
 
     def values(self, part: Part, class_senses: Ints, senses: Ints) -> Floats:

@@ -124,7 +124,7 @@ def pair_keys(class_sense: NDArray[np.integer], sense: NDArray[np.integer]) -> I
 
 
 def read_table(path: Path, raters: Sequence[str], digest: str | None = None) -> tuple[RatedPairs, str]:
-    """Read a table of rated pairs of a map.
+    """Read a table of rated pairs of a similarity map.
 
     Args:
         path: verbs.tsv or objects.tsv of the map.

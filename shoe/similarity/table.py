@@ -313,7 +313,7 @@ def _single_words(
 def word_senses(
     part: Part, words: Sequence[str], options: SemanticOptions, labels: Sequence[str], most: int | None = None
 ) -> tuple[Ints, Indices, Floats, Indices, Indices]:
-    """Return the senses that count for W words, at most ``most`` per word (None: all); see :func:`counted_senses`.
+    """Return the senses of W words that count in scoring (:func:`counted_senses`), at most ``most`` per word if given.
 
     Returns:
         synsets: (S,) IDs of all senses, ascending.
@@ -335,8 +335,8 @@ def counted_senses(
 ) -> list[tuple[Sense, ...]]:
     """Return the senses of each word that count in scoring, best first.
 
-    With ``partial=full``, and always for a word in ``labels``, only synsets of which the word is a lemma count.
-    Other synsets are partial matches that shoe adds; with them, the label "board" would resemble the verb "ride".
+    Senses whose lemmas do not include the word are partial matches. They do not count if ``options.partial`` is "full",
+    or for a word in ``labels``: with partial matches, the label "board" would resemble the verb "ride".
     """
     found = [resolve(word, part, options.object_words).candidates for word in words]
     own = np.full(len(words), options.partial == "full") | (match_labels(words, labels, part) >= 0)

@@ -94,12 +94,12 @@ class ImputedBase(Similarity):
 
     @property
     def digest(self) -> str:
-        """Digest of the source map; it does not depend on imputed values."""
+        """Digest of the similarity map ``source``; it does not depend on imputed values."""
         return self.source.digest
 
     @property
     def whole(self) -> tuple[WholeRatings, Floats] | None:
-        """Rated pairs of whole interactions of the source map, and their (m,) values 0..1; None without such pairs."""
+        """Rated pairs of whole interactions in ``source``, and their (m,) values 0..1; None without such pairs."""
         return self.source.whole
 
 

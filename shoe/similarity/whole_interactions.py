@@ -33,7 +33,7 @@ Row = tuple[str, str, str, str]
 
 
 def normalize_word(word: str) -> str:
-    """Return a predicted word as written in tables of whole interactions: lower case, no accents, single blanks."""
+    """Return a word as written in tables of whole interactions, without accents: "sit on" for "Sit_on", "Sit  on"."""
     return text.spelled(text.plain(word)).replace("_", " ")
 
 
@@ -61,7 +61,7 @@ class WholeRatings:
 
 @dataclass(frozen=True)
 class WholeFile:
-    """File with a map's ratings of whole interactions, read on first use.
+    """File with a similarity map's ratings of whole interactions, read on first use.
 
     Attributes:
         raters: names of all rating columns of the file.
@@ -79,7 +79,7 @@ class WholeFile:
 
     @cached_property
     def ratings(self) -> WholeRatings:
-        """Ratings of the raters in use.
+        """Ratings of whole interactions by the raters in use, read from the file on first access.
 
         Raises:
             InputError: for an invalid line, with line and field, or if the content does not match the hash.

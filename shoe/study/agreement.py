@@ -16,12 +16,12 @@ LEVELS = HIGHEST + 1
 
 
 def mean_kappa(ratings: Ratings, weight: Floats | None = None) -> float | None:
-    """Return the mean quadratic weighted kappa of all pairs of raters, without undefined kappas; None if all are."""
+    """Return the mean quadratic weighted kappa over pairs of raters, without undefined kappas; None if none is left."""
     return mean_of_pairs(PairSums.from_ratings(ratings, weight).kappas)
 
 
 def mean_of_pairs(kappas: Floats) -> float | None:
-    """Return the mean of the (R, R) kappas of every two raters that are not NaN, or None if all are NaN."""
+    """Return the mean kappa of every two raters in an (R, R) matrix, without NaN; None if all are NaN."""
     return None if np.isnan(kappas).all() else float(np.nanmean(kappas))
 
 
@@ -53,7 +53,7 @@ def mean_ceiling(ratings: Ratings, weight: Floats | None = None) -> float | None
 def within_item_spread(ratings: Ratings, weight: Floats | None = None) -> float | None:
     """Return the standard deviation (ddof=1) of an item's ratings, averaged over items with two or more ratings.
 
-    The result is None if there are no such items. The sigma of .761 in the supplement is computed this way. Divided by
+    The result is None if there are no such items. The SHOE supplement computes its sigma of .761 this way. Divided by
     the square root of the number of raters, the result is the standard error of an item's mean.
     """
     given = ratings != MISSING

@@ -55,13 +55,13 @@ ALPHAS: tuple[statistics.MeasurementLevel, ...] = ("ordinal", "interval", "nomin
 
 
 class Reference(Document, frozen=True, kw_only=True):
-    """Another measure of the same items, compared with mean ratings.
+    """Comparison of the items' mean ratings with another measure of the items, the reference.
 
     Attributes:
         items: number of items with both a mean rating and a reference value.
         spearman: Spearman's correlation, with a 95 % interval over items and raters.
         fisher, bonett_wright, bootstrap: 95 % intervals of the correlation over items only, by three methods.
-        p: p-value of the permutation test.
+        p: p-value of a permutation test of ``spearman``.
         agreement: 1 - mean absolute difference between mean rating / 4 and reference (docs/protocols.md A29).
     """
 
@@ -148,14 +148,14 @@ class StudyPopulation(Document, frozen=True):
 
 
 class StudyReport(Document, frozen=True, kw_only=True):
-    """Agreement of a study's raters, results per rater, and comparison of people with the raters of a map.
+    """Agreement of a study's raters, results per rater, and comparison of people with the raters of a similarity map.
 
     Attributes:
         holes: number of missing ratings.
         all: agreement of all raters over all items except gold items (attention checks with a known rating).
         without_excluded: agreement without the excluded raters; absent if nobody is excluded or nobody remains.
-        parts: agreement per stratum, if the table has several strata.
-        by_majority: for each level 0 to 4, ratings of the items whose most frequent rating is this level, by level.
+        parts: agreement per part in which the interactions differ ("verb", "object" or "both"), if there are several.
+        by_majority: for k = 0 to 4, numbers of ratings 0 to 4 of all items whose most frequent rating is k.
         retest, picture: results for items shown twice, or with an image; absent without such answers.
         rules: exclusion rules; only ``without_excluded`` leaves out the raters that broke a rule.
         beside: comparison of people with the raters of a map; absent if not requested.
@@ -211,7 +211,7 @@ def analyse(study: StudyRatings) -> tuple[StudyRatings, StudyReport]:
 
 
 def agreement_of(study: StudyRatings, *, items_alone: bool = True) -> Agreement:
-    """Return the agreement of all raters; ``items_alone`` adds p-value and intervals over items to ``reference``."""
+    """Return the agreement of all raters; if ``items_alone``, ``reference`` has p-value and intervals over items."""
     ratings, weight = study.first, _weight(study)
     spread = agreement.within_item_spread(ratings, weight)
     number = (ratings != MISSING).sum(axis=1)

@@ -81,7 +81,7 @@ class RaterAnswer(msgspec.Struct, frozen=True):
     """One answer of a rater. If a file has several answers to the same question, the last answer counts.
 
     Attributes:
-        item, occasion, phase: question that is answered: index of the item, 1 or 2 for a repeat, and kind of question.
+        item, occasion, phase: question that is answered: index of the item, 1 (2 if it is shown again), and kind.
         rating: rating 0 to 4. For the query of a problem, 1 for side A and 0 for side B.
         shown, answered: time of display and of the answer, in milliseconds since 1970.
     """
@@ -95,7 +95,7 @@ class RaterAnswer(msgspec.Struct, frozen=True):
 
     @property
     def question(self) -> Question:
-        """Question that the answer belongs to."""
+        """Question that was answered: item, occasion and phase."""
         return Question(self.item, self.occasion, self.phase)
 
 

@@ -34,7 +34,7 @@ class Question(NamedTuple):
 
     Attributes:
         item: index of the item in the study.
-        occasion: 1 for the first rating, 2 for a repeat.
+        occasion: 1 for the first rating, 2 if the item is shown again.
         phase: "words" for a rating of two interactions in words, "picture" for the rating after their image is shown,
             "sides" for the side of a Bongard problem to which a query image belongs.
     """
@@ -135,7 +135,7 @@ class Study(RatingStudy, frozen=True, forbid_unknown_fields=True):
     def order(self, rater: int) -> list[Question]:
         """Return the questions for a rater: all items, a tenth of them (not gold) twice, then the items with images.
 
-        At least half of the items lie between an item and its repeat, so that raters do not remember their answer.
+        About half of the items lie between the two occasions, so that raters do not remember their answer.
         """
         items = shuffled(np.arange(len(self.items)), _ORDER_STREAM + 2 * rater, self.seed)
         half, early = len(items) // 2, items[: len(items) // 2]
@@ -159,7 +159,7 @@ class Drawn(NamedTuple):
 
     Attributes:
         strata: per stratum, number of pairs available and number drawn, practice items included.
-        influence: sum of the influence of the drawn pairs on the score, as a fraction of that of all pairs; None if
+        influence: sum of the influence of the drawn pairs on SHOE-mAP, as a fraction of the sum over all pairs; None if
             pairs were not drawn by influence.
     """
 

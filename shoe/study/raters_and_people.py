@@ -116,8 +116,8 @@ def similarity_of_items(study: StudyRatings, similarity: Similarity, source: Pat
 def read_people(path: Path) -> list[HumanRatings]:
     """Read human ratings from the table of a study, or from a table that :func:`read_human_ratings` reads.
 
-    For a study, the mean of the first ratings of each item is used. Gold items, repeats and ratings with images are
-    ignored. Raise InputError for an invalid table, or items of a study that are not named by four senses.
+    For a study, the mean of the first ratings of each item is used. Gold items, second ratings and ratings with images
+    are ignored. Raise InputError for an invalid table, or items of a study that are not named by four senses.
     """
     if "rater" not in delimited_rows(path)[0]:
         return read_human_ratings(path)
@@ -144,11 +144,11 @@ def _senses(study: StudyRatings, source: Path) -> list[list[str]]:
 
 
 class RatedRater(Document, frozen=True):
-    """A person or a map's rater, with parameters of the rater model.
+    """A person or a similarity map's rater, with parameters of a model of raters.
 
     Attributes:
-        name: name of the person or of the map's rater.
-        bias, noise: parameters of the rater model, in points of the scale.
+        person: True for a person, False for a map's rater.
+        bias, noise: mean deviation from people's ratings, and standard deviation of the rest, in points of the scale.
         rho: Spearman's correlation with the mean of the people; a person is compared with the other people.
     """
 
@@ -160,7 +160,7 @@ class RatedRater(Document, frozen=True):
 
 
 class Ensemble(Document, frozen=True):
-    """An ensemble of raters of a map.
+    """A subset of a similarity map's raters, whose combined ratings are compared with people's ratings.
 
     Attributes:
         raters: names of the raters.
@@ -174,7 +174,7 @@ class Ensemble(Document, frozen=True):
 
 
 class PeopleAndRaters(Document, frozen=True):
-    """Comparison of people with a map's raters.
+    """Comparison of people with a similarity map's raters.
 
     Attributes:
         items: number of items used in the comparison.
@@ -190,12 +190,12 @@ class PeopleAndRaters(Document, frozen=True):
 
 
 def beside_people(study: StudyRatings, name_or_folder: str, source: Path) -> PeopleAndRaters | None:
-    """Return the comparison of each rater of a map, and of each ensemble of these raters, with people.
+    """Return the comparison of each rater of a similarity map, and of each ensemble of these raters, with people.
 
-    Return None for a measure without raters, if no rater of the map rated half of the items, or with fewer than two
-    common items. ``source`` is the file of the study, named in error messages. Raise InputError for items that are not
-    named by four senses, and OptionError if more than 10 raters of the map rated half of the items, because there are
-    too many ensembles.
+    Raters that rated less than half of the items are left out. Return None if no rater remains (or the measure has no
+    raters), or if fewer than two items are rated by people and by all remaining raters. ``source`` is the file of the
+    study, named in error messages. Raise InputError for items that are not named by four senses, and OptionError if
+    more than 10 raters remain, because there are too many ensembles.
     """
     similarity = load_similarity(name_or_folder)
     if not isinstance(similarity, SimilarityMap):
@@ -268,7 +268,7 @@ class People(RaterConfig, frozen=True, kw_only=True):
     def backend(self, prompts: Prompts) -> Backend:
         """Return a back end that answers with mean ratings, rounded half up, of items that are not gold items.
 
-        ``prompts`` is ignored. Raise OptionError if repeats are requested, because the ratings are always the same, and
+        ``prompts`` is ignored. Raise OptionError if ``repeats`` is not 1, because the ratings are always the same, and
         InputError if the table is invalid, does not contain the person, or does not name items by senses.
         """
         local.check(self)

@@ -38,7 +38,7 @@ class Weights:
         return float(self.weight.sum() ** 2 / (self.weight**2).sum())
 
     def select(self, items: Indices) -> Floats:
-        """Return the weights of ``items``, times (all items / selected items) of the stratum, then scaled to mean 1."""
+        """Return the weights of ``items``, each times (all / selected items of its stratum), then scaled to mean 1."""
         drawn = np.bincount(self.stratum)
         left = np.bincount(self.stratum[items], minlength=len(drawn))
         weight: Floats = self.weight[items] * (drawn / np.maximum(left, 1))[self.stratum[items]]
@@ -104,7 +104,7 @@ class StudyRatings:
 
 
 def named_by(header: Sequence[str]) -> tuple[str, ...]:
-    """Return the columns of a table ``header`` that identify an item: four senses, or ``item``."""
+    """Return the columns that identify an item: four senses if ``header`` has all of them, else ``item``."""
     return SENSES if set(SENSES) <= set(header) else ("item",)
 
 
@@ -117,7 +117,7 @@ def read_study(
     """Read a table of answers, written by ``shoe study`` or by another program.
 
     Its header, in any order: ``rater``, ``rating``, and ``item`` or ``verb_a object_a verb_b object_b``; and
-    optionally ``occasion`` (1, or 2 for a repeat), ``phase`` (words or picture), ``part``, ``reference`` (0..1),
+    optionally ``occasion`` (1, or 2 for a second rating), ``phase`` (words or picture), ``part``, ``reference`` (0..1),
     ``gold`` (0..4), ``seconds``, ``weight`` (1e-15..1e15), ``stratum``. Other columns are ignored. A row
     with an empty rating counts as missing.
 

@@ -257,7 +257,7 @@ def simulated_measure(true: Floats, rng: np.random.Generator) -> Floats:
 
 
 def study_of(first: Ratings, reference: Floats) -> StudyRatings:
-    """Return a study of (N, R) first ratings and an (N,) reference measure, without repeats and attention checks."""
+    """Return a study of (N, R) ratings and an (N,) reference measure, without second ratings and attention checks."""
     items, raters = (tuple(map(str, range(number))) for number in first.shape)
     none: Ratings = np.full(first.shape, MISSING, np.int8)
     seconds, gold = np.full(first.shape, np.nan), np.full(len(items), MISSING, np.int8)

@@ -189,7 +189,7 @@ def trials_of(rows: Sequence[Sequence[object]], path: Path) -> Trials:
 
 
 def one_tester(trials: Trials, j: int) -> Tester | None:
-    """Return the results of tester ``j``, or None if the tester answered both queries of no problem."""
+    """Return the results of tester ``j``, or None if the tester answered no problem completely (both queries)."""
     done = trials.done[:, j]
     if not done.any():
         return None

@@ -96,7 +96,7 @@ BROKEN = [
         _image(size=structs([{"width": -640, "height": 480}])),
         "record 1: sizes: found -640 x 480, expected width and hei",
     ),
-    (_image(hoi=np.array([1.0])), f"{FIRST}: hoi: found no records, expected records or []"),
+    (_image(hoi=np.array([1.0])), f"{FIRST}: hoi: found other data, expected records or []"),
     (_image(_hoi(id=0)), f"{FIRST}: hoi 1: id: found 0, expected 1 to 600"),
     (_image(_hoi(), _hoi(id=601)), f"{FIRST}: hoi 2: id: found 601, expected 1 to 600"),
     (_image(_hoi(id=np.nan)), f"{FIRST}: hoi 1: found an invalid record, expected numbers id and invis, boxes with x1"),

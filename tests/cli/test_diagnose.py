@@ -210,7 +210,7 @@ def test_pictures_of_several_models_have_folders_of_their_own(tmp_path: Path) ->
         ([TRUTH], "found ground truth, not predictions"),
         ([VLM, "--variant", "papers"], "unknown variant 'papers' (did you mean paper?)"),
         ([VLM, "--by", "roles"], "unknown kind of classes 'roles' (did you mean role?)"),
-        ([VLM, "--by", "role"], "by role: found ground truth of hico-det (hicodet instances JSON), expected v-coco"),
+        ([VLM, "--by", "role"], "by=role: found ground truth of hico-det (hicodet instances JSON), expected v-coco"),
         ([VLM, "--choice", "good"], "unknown choice 'good'"),
         ([VLM, "--seed", "-1"], "seed: found -1"),
         ([VLM, "--no-interaction", "drop"], "unknown choice for no_interaction 'drop'"),

@@ -208,7 +208,7 @@ def test_predictions_that_name_no_objects_are_diagnosed_by_role(tmp_path: Path) 
     )
     found, expected = shoe.diagnose(by_person, truth), shoe.diagnose(predictions, truth, by="role")
     assert (found.counts, str(found.signature)) == (expected.counts, str(expected.signature))
-    with pytest.raises(OptionError, match="by class: predictions per person without objects"):
+    with pytest.raises(OptionError, match="by=class: predictions per person without objects"):
         shoe.diagnose(by_person, truth, by="class")
 
 
@@ -216,7 +216,7 @@ def test_what_has_no_persons_cannot_be_diagnosed_by_role() -> None:
     from shoe.demo import PREDICTIONS, TRUTH
 
     truth = shoe.read_ground_truth(TRUTH)
-    with pytest.raises(OptionError, match=r"by role: found ground truth of hico-det .* expected v-coco"):
+    with pytest.raises(OptionError, match=r"by=role: found ground truth of hico-det .* expected v-coco"):
         shoe.diagnose(shoe.read_predictions(PREDICTIONS["detector"]), truth, by="role")
 
 

@@ -23,8 +23,10 @@ def rows(name: str) -> list[dict[str, str]]:
 
 def result(row: dict[str, str]) -> str:
     """Return "right" if the heads of the first verb and object are the row's, "unread" for a doubt, else "wrong"."""
-    human, thing = (Entity(box_of(numbers, "bbox")) for numbers in ([10, 10, 110, 210], [60, 80, 300, 300]))
-    words = parse_pair_words(Pair(human, thing, "", "", (Verb(row["text"]),), ""))
+    human, thing = box_of([10, 10, 110, 210], "bbox"), box_of([60, 80, 300, 300], "bbox")
+    assert human
+    assert thing
+    words = parse_pair_words(Pair(Entity(human), Entity(thing), "", "", (Verb(row["text"]),), ""))
     if words is None or not words.interactions:
         return "unread"
     verb = words.interactions[0].verb.split()[0].lower()

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from urllib.parse import quote
 
 import pytest
@@ -476,7 +476,7 @@ def test_errors_without_a_gain_are_not_called_the_largest_loss() -> None:
     from shoe.service.pages.views import figures
     from tests.service.site import DIAGNOSIS, RESULT
 
-    errors = {name: {"count": 1, "delta_map": 0.0} for name in DIAGNOSIS["errors"]}
+    errors = {name: {"count": 1, "delta_map": 0.0} for name in cast(dict[str, Any], DIAGNOSIS["errors"])}
     for diagnosis, said in ((DIAGNOSIS, False), (DIAGNOSIS | {"errors": errors}, True)):
         values = figures(RESULT, diagnosis, None) | {"examples": [], "files": {"words": None}, "link": str}
         page = _rendered('{% include "figures.html" %}', **values)
@@ -507,6 +507,7 @@ def test_readers_do_not_wait_for_templates_to_be_compiled(site: Any, monkeypatch
         return compile_one(source, name, *more, **options)
 
     monkeypatch.setattr(found, "compile", counted)
+    assert found.cache is not None
     found.cache.clear()
     every = sorted(path.name for path in folder.iterdir())
     with calling(site[0]) as client:

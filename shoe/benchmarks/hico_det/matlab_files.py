@@ -94,7 +94,7 @@ def _triplets(path: str | Path, image: str, entry: Any, classes: int, *, is_test
     try:
         hois = records(entry["hoi"])
     except _DAMAGE:
-        raise InputError(path, record=record, field="hoi", found="no records", expected="records or []") from None
+        raise InputError(path, record=record, field="hoi", found="other data", expected="records or []") from None
     for index, hoi in enumerate(hois):
         where = f"{record}: hoi {index + 1}"
         try:

@@ -22,12 +22,12 @@ _EXPECTED = "a complete log of inspect_ai with samples"
 
 
 def read_log(path: Path, data: bytes) -> tuple[list[dict[str, Any]], int]:
-    """Return (id, input, output and error of each sample, number of samples without an answer in an unfinished log).
+    """Return (id, input, output and error of samples, number left out: no answer or error, in an unfinished log).
 
     ``data`` is the content of the file; if it is empty, ``path`` is opened as a zip archive.
 
     Raises:
-        InputError: if the log is damaged, too large, or has no samples.
+        InputError: if the log is damaged or too large, or no samples remain.
         MissingExtraError: if the log is compressed with Zstandard, and the package zstandard is not installed.
     """
     try:

@@ -82,7 +82,7 @@ class Learned(RaterConfig, frozen=True, kw_only=True):
         return Measured(Predicted(self._map()), ROUNDED)
 
     def identity(self) -> Mapping[str, Any]:
-        """Return {"predictions": digest of the map}, so that answers do not depend on its path."""
+        """Return {"predictions": digest of the similarity map}, so that answers do not depend on its path."""
         return {"predictions": self._map().digest}
 
     def _map(self) -> SimilarityMap:
@@ -101,7 +101,7 @@ class Predicted(Similarity):
 
     @property
     def digest(self) -> str:
-        """Digest of the source map."""
+        """Digest of the similarity map ``source``, 8 hex digits."""
         return self.source.digest
 
     def values(self, part: Part, class_senses: Ints, senses: Ints) -> Floats:

@@ -56,7 +56,7 @@ class Model(LocalModel):
 
 
 def check(config: RaterConfig, thresholds: Sequence[float] = ()) -> None:
-    """Raise OptionError if ``repeats`` of a deterministic rater is not 1, or ``thresholds`` are not ascending."""
+    """Raise OptionError if a deterministic rater has ``repeats`` other than 1, or ``thresholds`` are not ascending."""
     who = f"rater {quote(config.name)}"
     if config.repeats != 1:
         same = f"kind {config.kind} gives the same answer each time"

@@ -45,7 +45,7 @@ class OpenAI(RaterConfig, frozen=True, kw_only=True):
 
     @property
     def place(self) -> Endpoint:
-        """URL of the endpoint, and environment variables with API key and headers; OptionError for an invalid URL."""
+        """Endpoint, with names of environment variables for key and headers; OptionError for invalid URL or header."""
         return address(f"rater {quote(self.name)}", self.base_url, self.api_key_env, self.headers)
 
     def backend(self, prompts: Prompts) -> Backend:

@@ -120,12 +120,12 @@ _NEIGHBOUR = "with the annotations of the {} image of the file: are image names 
 
 @dataclass(frozen=True, slots=True)
 class GroupFits:
-    """Agreement with the ground truth of the predicted boxes to which the same box convention was applied.
+    """Agreement of predicted boxes with the ground truth, for boxes that were read under the same box convention.
 
     Attributes:
         boxes: number of distinct boxes, counting at most four per image, because boxes of an image are not independent.
-        fits: fit of the applied convention, then of the best other conventions, from common to rare. If the applied
-            convention fits nearly perfectly, no other is tried.
+        fits: first the fit under the convention that was applied, then the fits under the best other conventions, from
+            common to rare. If the applied convention fits nearly perfectly, no other is tried.
         chance: ``hits`` of the best convention if boxes are compared with the annotated boxes of the next image. It is
             high if the boxes are the same in every image.
         of_part: fits of a part of the boxes (images that fit badly, or boxes that overlap no annotated box), if another
@@ -152,11 +152,11 @@ class GroupFits:
 
     @property
     def better(self) -> Fit | None:
-        """The best fit if it is far better than the fit of the applied convention, else None."""
+        """Best fit if it is far better than ``fits[0]``, the fit under the applied convention; else None."""
         return self.best if self.is_far_better(self.best) else None
 
     def is_far_better(self, best: Fit) -> bool:
-        """Return whether the fit ``best`` is far better than that of the applied convention; False for few boxes."""
+        """Return whether ``best`` is far better than the fit under the applied convention; False for few boxes."""
         applied = self.fits[0]
         bar = max(applied.hits, self.chance)
         unsure = 0.5 / np.sqrt(self.boxes)
@@ -177,7 +177,7 @@ class Group:
 
     ``rows`` are the triplets of the sample with these boxes, ``sizes`` the (m, 2) image sizes. ``annotated`` are the
     annotated boxes of the images; ``as_widths`` are the same boxes, read as x1, y1, width and height. ``neighbours``
-    are the annotated boxes of the images at other positions in the file, by step: -3 to -1 (before) and 1 to 3 (after).
+    are the annotated boxes of other images, by offset in the file: 1 to 3 images later, -1 to -3 images earlier.
     """
 
     def __init__(
@@ -205,7 +205,7 @@ class Group:
         self._affine = np.array(list(self._scales.values()))[..., [0, 1, 0, 1]].transpose(1, 3, 0, 2)
 
     def fits(self) -> GroupFits:
-        """Return how well all boxes fit; at most one of ``by_kind``, ``truth``, ``moved`` and ``of_part`` is set."""
+        """Return how well the boxes fit, with at most one of ``by_kind``, ``truth``, ``moved`` and ``of_part``."""
         fits = self._fits_of_all()
         if len(fits.fits) < 2:
             return fits
@@ -467,7 +467,7 @@ class BoxReport:
 
     @property
     def verdicts(self) -> list[str]:
-        """Report lines, at most one per applied convention, if the boxes fit far better after another conversion."""
+        """Report lines on boxes that would fit far better after another conversion; at most one per group."""
         return [line for group in self.groups if (line := self._verdict(group))]
 
     def _verdict(self, group: GroupFits) -> str | None:
@@ -526,7 +526,7 @@ class BoxReport:
         )
 
     def lines(self) -> list[str]:
-        """Return report lines on stretched boxes, or else on better conventions and poor fits; then on tiny boxes."""
+        """Return all report lines: ``stretched``, or else lines on conventions; then a line if many boxes are tiny."""
         # Other conventions fit boxes of the wrong area only by chance.
         lines = [*self.stretched] or self.verdicts + list(filter(None, map(self._no_fit_verdict, self.groups)))
         if self.tiny_share >= _WORTH_SAYING:

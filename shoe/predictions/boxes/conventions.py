@@ -192,7 +192,7 @@ def parse_convention(name: str, own: Convention | None = None) -> Convention:
         name: comma-separated words in any order, such as "xywh,unit".
         own: convention that the file states; its layout and scale apply if ``name`` has no word for them.
 
-    Raises OptionError for an unknown word, two words for the same field, or pixel indices with a layout with widths.
+    Raises OptionError for an unknown word, two words for the same field, or pixel indices with width and height.
     """
     words: dict[str, list[str]] = {"layout": [], "scale": [], "picture": [], "order": []}
     for word in (word.strip().lower() for word in name.split(",")):
@@ -275,8 +275,8 @@ class Conventions:
 
         Args:
             default: convention of the format, used if the file states no convention.
-            chosen: convention name given by the user, or None. Its words override those in the file, but not
-                layout and scale of the conventions with the indices ``rows.fixed`` in ``rows.conventions``.
+            chosen: convention name given by the user, or None. Its words override those in the file. Conventions whose
+                index in ``rows.conventions`` is in ``rows.fixed`` keep their layout and scale.
         """
         if rows.convention is None or not rows.conventions:
             return cls(
@@ -313,7 +313,7 @@ class Conventions:
         return self.kinds[0 if self.index is None else int(self.index[row])]
 
     def need_sizes(self, triplets: int) -> Mask:
-        """Return the (n,) mask of triplets whose boxes need the image size; n is ``triplets``."""
+        """Return a mask of ``triplets`` values: whether the boxes of a triplet need the image size for conversion."""
         needs = np.array([kind.needs_sizes for kind in self.kinds])
         return np.full(triplets, needs[0]) if self.index is None else needs[self.index]
 

@@ -73,11 +73,11 @@ class AnnotatedBoxes:
         self._first = np.cumsum(self._count) - self._count
 
     def best(self, image: Indices, kind: Indices, boxes: Floats) -> Floats:
-        """Return the (c, n) highest IoU of n boxes with annotated boxes of their image and kind, under c conventions.
+        """Return the (c, n) best IoU of n boxes with annotated boxes of their image and kind, under c box conventions.
 
         Args:
-            image: (n,) index into ``images``. Each image must have annotated boxes of the kind.
-            kind: (n,) ``PERSON`` or ``OBJECT``.
+            image: (n,) index of each box's image among those of ``self``. It must have annotated boxes of the kind.
+            kind: (n,) ``PERSON`` for human boxes, ``OBJECT`` for object boxes.
             boxes: (4, c, n) x1, y1, x2, y2 of each box under each convention.
         """
         group = 2 * image + kind
@@ -97,7 +97,8 @@ class AnnotatedBoxes:
 def stretched_boxes(predictions: Interactions, truth: Interactions, images: Ints, sizes: Floats) -> list[str]:
     """Return report lines if many more predicted than annotated boxes cover both boxes of a pair, or the whole image.
 
-    ``images`` are (m,) ground-truth indices of the images in ``predictions``, ``sizes`` is (m, 2); few images give [].
+    ``images`` are the (m,) indices in ``truth`` of the m images of ``predictions``, ``sizes`` their (m, 2) widths and
+    heights. Returns [] for few images.
     """
     if len(images) < _FEWEST:
         return []

@@ -34,7 +34,7 @@ class _Image(Struct, gc=False, forbid_unknown_fields=True):
 
 
 def is_hoidet(source: Source) -> bool:
-    """Return whether a document's first record has HOIDet's keys: "boxes", "h_idx", "o_idx" and "hoi_class"."""
+    """Return whether the first record of a file has HOIDet's keys: "boxes", "h_idx", "o_idx" and "hoi_class"."""
     return {"boxes", "h_idx", "o_idx", "hoi_class"} <= set(source.first)
 
 
@@ -66,7 +66,7 @@ def read_hoidet(source: Source) -> Rows:
 def rows_of_classes(
     source: Source, images: list[str], image: Indices, hoi: Indices, boxes: Floats, score: Floats
 ) -> Rows:
-    """Return n triplets as rows, given (n,) indices of image and HOI class, and (n, 8) human and object boxes."""
+    """Return n triplets as rows, given (n,) image index, class index and score, and (n, 8) human and object boxes."""
     words = source.benchmark.classes.columns_of(hoi)
     return Rows(images=images, image=image, human_boxes=boxes[:, :4], object_boxes=boxes[:, 4:], **words, score=score)
 
@@ -85,7 +85,10 @@ _Items = Annotated[list[_Item], Meta(extra={"item": "triplet", "expected": "a li
 
 
 def is_mllms(source: Source) -> bool:
-    """Return whether a document has one list per image, whose items have a ``hoi_id``; all lists may be empty."""
+    """Return whether a file has a list of triplets per image, and its first triplet has a ``hoi_id``.
+
+    A file without triplets is recognised by image names without ".jpg".
+    """
     document = source.document if source.kind == "document" and not source.is_list else None
     if not isinstance(document, dict) or not document or not all(isinstance(v, list) for v in document.values()):
         return False
@@ -96,7 +99,7 @@ def is_mllms(source: Source) -> bool:
 
 
 def read_mllms(source: Source) -> Rows:
-    """Read predictions of mllms-zs-hoi, with or without scores. Raises InputError naming the image and field."""
+    """Read mllms-zs-hoi predictions, with or without scores. Raises InputError naming the image and invalid field."""
     path = source.path
     if not isinstance(source.document, dict):
         raise InputError(path, found=describe_value(source.document), expected="a JSON object with one list per image")
@@ -165,7 +168,7 @@ class _Class(Struct, gc=False, forbid_unknown_fields=True):
 
 
 def is_thid(source: Source) -> bool:
-    """Return whether a document has THID's keys: "keys", "scores" and "boxes"."""
+    """Return whether a file has THID's keys: "keys", "scores" and "boxes"."""
     return set(_PARTS) <= set(source.first)
 
 
@@ -205,7 +208,7 @@ def read_thid(source: Source) -> Rows:
 
 
 def is_thid_images(source: Source) -> bool:
-    """Return whether a document has one list of rows per image, and the first row has ten entries."""
+    """Return whether a file has a list of rows per image (THID's evaluator), and ten values in the first row."""
     document = source.document if source.kind == "document" and not source.is_list else None
     if not isinstance(document, dict) or not all(isinstance(rows, list) for rows in document.values()):
         return False

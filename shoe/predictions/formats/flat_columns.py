@@ -51,7 +51,7 @@ def _separator(header: str) -> str:
 
 
 def is_flat_lines(source: Source) -> bool:
-    """Return whether the first record has all required columns; synonyms count only without a list or object value."""
+    """Return whether the first record has all required columns; no synonyms if a value is a list or object."""
     if any(isinstance(value, list | dict) or not isinstance(key, str) for key, value in source.first.items()):
         return set(COLUMNS) <= set(source.first)
     return set(COLUMNS) <= set(columns_in(list(source.first))[0])
@@ -153,7 +153,7 @@ def _pyarrow() -> Any:
 
 
 def write_csv(table: Interactions, path: str | Path, benchmark: Benchmark) -> None:
-    """Write CSV: a header line, one row per triplet, and one row with only the image per image without triplets."""
+    """Write CSV: a header line, a row per triplet, and per image without triplets a row with its name (and size)."""
     columns = _columns(table)
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
@@ -163,7 +163,7 @@ def write_csv(table: Interactions, path: str | Path, benchmark: Benchmark) -> No
 
 
 def write_flat_lines(table: Interactions, path: str | Path, benchmark: Benchmark) -> None:
-    """Write JSON Lines: one object per triplet, and one with only the image per image without triplets."""
+    """Write JSON Lines: an object per triplet, and per image without triplets one with its name (and size)."""
     columns = _columns(table)
     with atomic_write(path) as stream:
         for values in zip(*columns.values(), strict=True):
@@ -182,7 +182,7 @@ def write_parquet(table: Interactions, path: str | Path, benchmark: Benchmark) -
 
 
 def columns_in(given: Sequence[str]) -> tuple[dict[str, str], str]:
-    """Return {column: its name in the file} and the layout of the boxes ("xyxy", "xywh", ...).
+    """Return {column: its name in the file} for the names ``given``, and the layout of boxes ("xyxy", "xywh", ...).
 
     Names are compared without case. If a column is missing, names with the same meaning are accepted, such as
     "person_xmin" for a corner, "file_name" for the image, "action" for the verb, "object_class" for the object. Such

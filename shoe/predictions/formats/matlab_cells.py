@@ -41,14 +41,14 @@ _OTHERS = {
 
 
 def is_cells(source: Source) -> bool:
-    """Return whether this is a Matlab file, or a folder with files named like the official ones."""
+    """Return whether this is a Matlab file, or a folder with files named like the official ones (detections_01.mat)."""
     if source.kind == "folder":
         return any(_FILE.fullmatch(entry.name) for entry in source.path.iterdir())
     return source.kind == "matlab"
 
 
 def read_cells(source: Source) -> Rows:
-    """Read official detections; triplets of an image are in the order of classes. InputError for an invalid cell."""
+    """Read HICO-DET's official Matlab detections, class by class within an image. InputError for an invalid cell."""
     every_class = np.arange(len(source.benchmark.classes))
     files = _files(source.path, source.benchmark) if source.kind == "folder" else [(source.path, every_class)]
     columns = set()
@@ -72,7 +72,7 @@ def read_cells(source: Source) -> Rows:
 
 
 def write_cells(table: Interactions, path: str | Path, benchmark: Benchmark) -> None:
-    """Write a Matlab file with all classes and test images. Raises InputError for unknown words, pairs or images."""
+    """Write a Matlab file with all classes and test images. InputError for an unknown verb, object, class or image."""
     classes = benchmark.classes
     hoi = hoi_classes_of(table, classes, path, "mat")
     images = _test_images(benchmark)
@@ -110,7 +110,7 @@ def _cells(path: Path, data: bytes, classes: int) -> list[Any]:
 
 
 def refuse_other_matlab(path: Path, data: bytes, expected: str, variables: Sequence[str] = tuple(_OTHERS)) -> None:
-    """Raise InputError if a Matlab file has one of ``variables``, which show that it has another kind of content."""
+    """Raise InputError if a Matlab file has one of ``variables``, which show that it is not what is ``expected``."""
     for name in load_matlab(path, data, variables):
         found, hint = _OTHERS[name]
         raise InputError(path, found=found, expected=expected, hint=hint)

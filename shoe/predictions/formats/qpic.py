@@ -83,14 +83,14 @@ class _ActionImage(Struct, gc=False):
 
 
 def is_qpic(source: Source) -> bool:
-    """Return whether a document is a prediction file of QPIC, CDN or Diag-HOI, or an empty list of images."""
+    """Return whether a file has predictions of QPIC, CDN or Diag-HOI, or is an empty list of images."""
     if not source.head:
         return bool(source.document == [])
     return _HOIS in _first_record(source) and not is_ppdm(source) and not is_gen_vlkt(source)
 
 
 def is_gen_vlkt(source: Source) -> bool:
-    """Return whether a document is a GEN-VLKT prediction file, recognised by a first box without a label."""
+    """Return whether a file has predictions of GEN-VLKT; its first box has no label, unlike in files of QPIC."""
     records = source.first.get(_LIST, source.head)
     if not isinstance(records, list) or _HOIS not in _first_record(source) or is_ppdm(source):
         return False
@@ -100,7 +100,7 @@ def is_gen_vlkt(source: Source) -> bool:
 
 
 def is_ppdm(source: Source) -> bool:
-    """Return whether a document is a PPDM prediction file."""
+    """Return whether a file has predictions of PPDM."""
     first = _first_record(source)
     return _HOIS in first and "file_name" in first and "filename" not in first
 
@@ -254,7 +254,7 @@ def read_action_scores(
 ) -> Floats | None:
     """Read the field ``action_score`` of each triplet in a file of QPIC, CDN, GEN-VLKT or PPDM.
 
-    The field scores the verb *given the boxes*, without detection scores, for Diag-HOI's toolbox. Returns (n,) scores
+    ``action_score`` is the score of the verb *given the boxes*, without detection scores. Returns (n,) scores
     in the row order of ``read_predictions``; None for another format or a file without such scores. ``kept`` is
     :attr:`shoe.ReadNotes.kept` of the file, the mask of rows to return; a mask of another length is ignored.
 

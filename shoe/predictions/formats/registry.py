@@ -167,7 +167,10 @@ def recognise(source: Source) -> Format:
 
 
 def unwrapped(source: Source) -> Format | None:
-    """Replace a document like {"results": [...]} or {image: record} by its records, and return their format, if any."""
+    """Return the format of the records in an object like {"results": [...]} or {image: record}; None for other files.
+
+    If a format is found, the records replace the object as the document of ``source``.
+    """
     if source.kind != "document" or not isinstance(document := source.document, dict):
         return None
     found = [value for value in document.values() if isinstance(value, list) and value and isinstance(value[0], dict)]
@@ -184,7 +187,7 @@ def unwrapped(source: Source) -> Format | None:
 
 
 def refuse_others(source: Source, expected: str) -> None:
-    """Raise InputError if a file is a similarity map or another known kind of file, and not the ``expected`` kind."""
+    """Raise InputError if a file that should be ``expected`` is a known file of another kind (similarity map, ...)."""
     is_map = {
         "folder": (source.path / "map.json").is_file(),
         "text": b"class_synset" in source.data[:4096].split(b"\n", 1)[0],

@@ -27,12 +27,12 @@ _ABSENT = {1: 0.0, 5: (*ABSENT, 0.0)}
 
 
 def is_v_coco(source: Source) -> bool:
-    """Return whether a document has the keys of V-COCO's official detections."""
+    """Return whether a file has the keys of V-COCO's official detections."""
     return "person_box" in source.first and any(str(key).endswith("_agent") for key in source.first)
 
 
 def read_v_coco(source: Source) -> Rows:
-    """Read the detections. Raises InputError for an invalid record, or if the benchmark is not scored by person."""
+    """Read V-COCO's official detections. InputError for an invalid record, or a benchmark without roles."""
     actions, records = source.benchmark.actions, source.records_within(None)
     if not len(actions):
         hint = "give --dataset v-coco"

@@ -77,7 +77,7 @@ _LONGEST_HEADER = 4096
 
 
 def is_vlm(source: Source) -> bool:
-    """Return whether a file has replies or interactions of vision-language models, with image names."""
+    """Return whether a file is for ``read_vlm``: replies or interactions with image names, or Scene-Graph-Benchmark."""
     if source.kind == "text":
         return bool(_table_rows(source, _LOOKED_AT))
     if source.kind != "document":
@@ -135,7 +135,7 @@ def read_vlm(source: Source) -> Rows:
 
 
 def write_vlm(table: Interactions, path: str | Path, benchmark: Benchmark) -> None:
-    """Write JSON Lines: one line per interaction, with image size if known, and per image without interactions."""
+    """Write JSON Lines: a line per interaction or image without interactions, with the image size if it is known."""
     humans, objects, scores = table.human_boxes.tolist(), table.object_boxes.tolist(), table.score.tolist()
     verb, object_ = table.verb.tolist(), table.object.tolist()
     with atomic_write(path) as stream:

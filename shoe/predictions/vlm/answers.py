@@ -33,7 +33,7 @@ _PIECE = 12  # characters: texts with a shorter mean length are tokens of one te
 
 
 class Answer(NamedTuple):
-    """One answer of a record.
+    """An answer of a model, with the interactions in it.
 
     Attributes:
         raw: the answer as written: text or parsed data.
@@ -54,7 +54,7 @@ class Answer(NamedTuple):
 
     @property
     def unused(self) -> int:
-        """Number of distinct boxes in the text that no pair uses; 0 for clean JSON and partly unreadable answers."""
+        """Number of distinct boxes in the text that no pair uses; 0 for valid JSON and partly unreadable answers."""
         reply, items = self.reply, self.reading.items
         if not reply.text or reply.drafts or reply.lost or not all(isinstance(item, Pair) for item in items):
             return 0
@@ -65,7 +65,7 @@ class Answer(NamedTuple):
 
     @property
     def rank(self) -> tuple[bool, bool, bool, int]:
-        """Sort key, higher is better: has interactions, denies all interactions, has any items, length of the text."""
+        """Sort key, higher is better: has interactions, denies all, has unreadable interactions, length of the text."""
         length = len(self.raw) if isinstance(self.raw, str) else 0
         return bool(self.reading.pairs), self.says_none, bool(self.reading.items or self.reply.lost), length
 
@@ -94,7 +94,7 @@ def best_answer(answers: Sequence[Any], context: Fields) -> Answer:
 
 
 def are_parts(turns: Sequence[Sequence[Pair]]) -> bool:
-    """Return whether no human and object box of a turn are close to those of another turn, as in a corrected answer."""
+    """Return whether chat turns are about different boxes: no pair of boxes is close to a pair of another turn."""
     boxes = [[np.array([pair.human.box.numbers, pair.object.box.numbers]) for pair in pairs] for pairs in turns]
     both = (each for first, second in combinations(boxes, 2) for each in product(first, second))
     return not any((abs(a - b).max(axis=1) <= _NEAR * abs(a).max(axis=1)).all() for a, b in both)
@@ -159,7 +159,7 @@ def read_answer(answer: Any, context: Fields) -> tuple[Reading, Reply]:
 
 
 def caption_interactions(answer: Any, record: dict[Any, Any]) -> Reading:
-    """Return the interactions in a caption of ``record`` if ``answer`` only lists boxes of its phrases; else none."""
+    """Return the interactions in a caption in ``record`` if ``answer`` only lists its phrases with boxes; else none."""
     phrases = _boxed_phrases(answer)
     for value in record.values() if len(phrases) > 1 else ():
         sentence = _TASK.sub("", value) if isinstance(value, str) and len(value) <= _LONGEST else ""

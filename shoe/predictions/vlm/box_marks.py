@@ -123,7 +123,7 @@ def has_points(text: str) -> bool:
 
 
 def mark_boxes(text: str) -> MarkedText:
-    """Return a text with a numbered placeholder for every group of boxes, without tags around words like ``<ref>``."""
+    """Return a text with a numbered placeholder for every group of boxes; tags such as ``<ref>`` are removed."""
     boxes: list[list[Box]] = []
 
     def mark(read: Callable[[re.Match[str]], list[Box]]) -> Callable[[re.Match[str]], str]:
@@ -227,7 +227,7 @@ def _lexname(*nouns: str) -> str:
 def is_thing(label: str) -> bool:
     """Return whether a label names a thing: its first noun sense is an animal, artifact, plant or the like.
 
-    If the label is not in the lexicon, its last word counts. True for "bottle", "red umbrella"; not "data", "man".
+    If the label is not in the lexicon, its last word counts. True for "red umbrella", False for "data" and "man".
     """
     words = text.tokens(text.plain(label[:200]))
     return bool(words) and _lexname("_".join(words), words[-1]) in _THINGS
@@ -236,7 +236,7 @@ def is_thing(label: str) -> bool:
 @lru_cache(8192)
 @by_wordnet
 def can_be_verb(phrase: str) -> bool:
-    """Return whether the first word of a phrase can be a verb: "riding", "sit on"; not "bench"."""
+    """Return whether the first word of a phrase can be a verb: True for "riding" and "sit on", False for "bench"."""
     words = text.tokens(text.plain(phrase[:200]))
     return bool(words) and (words[0].endswith("ing") or bool(bases(words[0], "verb")))
 
@@ -264,7 +264,7 @@ _INTERACTION_WORDS = {"interaction", "interactions", "hoi", "hois", "triplet", "
 
 
 def is_label(words: str) -> bool:
-    """Return whether words may name a thing, not a kind of value or a unit: "dog"; not "normalized coordinates"."""
+    """Return whether words may name a thing: True for "dog", False for a value or unit ("normalized coordinates")."""
     return not meaning(words).part and _UNITS.isdisjoint(meaning(words).words)
 
 
@@ -274,7 +274,7 @@ class Entity(NamedTuple):
     Attributes:
         side: "human", "subject", "object", or "" if unknown.
         label: word for the box; "" if there is none.
-        key: key of the box if it may be a label, as in {"horse": [1, 2, 3, 4]}; used if ``label`` is ""; else "".
+        key: key of the box if it may be a label, such as "horse" in {"horse": [1, 2, 3, 4]}; else "".
     """
 
     box: Box

@@ -92,7 +92,7 @@ def number_of(value: Any) -> float | None:
 
 @lru_cache(1 << 14)
 def stance(text: str) -> bool | None:
-    """Return True if a text only confirms, False if it only denies or is "rejected: REASON"; else, and for "yes", None.
+    """Return True if a text only confirms, False if it only denies (perhaps with a reason), None for others and "yes".
 
     >>> stance("not supported"), stance("ruled out, no contact"), stance("confirmed"), stance("not riding")
     (False, False, True, None)
@@ -231,7 +231,7 @@ def corner_of(key: object) -> tuple[str, str] | None:
 
 
 def layout_of(names: Collection[str]) -> tuple[tuple[str, ...], str] | None:
-    """Return the four corner names among ``names`` in box order, and their layout ("xywh"); None without four."""
+    """Return the four names in ``names`` that make up a box, in box order, and their layout ("xywh"); else None."""
     return next(((four, layout) for four, layout in _NAMES if all(name in names for name in four)), None)
 
 

@@ -32,7 +32,7 @@ def has_open_roles(pair: Pair) -> bool:
 
 
 def assign_roles(pairs: Sequence[Pair]) -> list[Pair]:
-    """Return ``pairs`` with texts under unknown keys as subject, verb and object, alike for pairs with equal keys."""
+    """Return ``pairs`` with texts under unknown keys as subject, verb and object; equally in pairs with equal keys."""
     texts: dict[frozenset[str], dict[str, set[str]]] = {}
     for pair in pairs:
         columns = texts.setdefault(frozenset(pair.keys), {key: set() for key in pair.keys})
@@ -180,13 +180,13 @@ class Columns:
         self._places.extend((image, record, _NO_ITEM, False))
 
     def add_pair(self, place: str, image: int, pair: Pair, record: int, item: int | None, *, loose: bool) -> bool:
-        """Add a pair's interactions, or keep it for :meth:`add_deferred`; return False only if its words deny all.
+        """Add the interactions of a pair, now or in :meth:`add_deferred`; return False if the words deny all.
 
         Args:
             place: name of the pair for messages.
             image: index of the image.
             record: index of the record.
-            item: index of the item in the record; None if the record is a single item.
+            item: index of the pair among the interactions of the record; None if the record has only one.
             loose: whether the pair comes from a reply of a model, in which an invalid score is no error.
 
         Raises:

@@ -35,7 +35,7 @@ class _NamedEntity:
 
 
 class Pool:
-    """All entities (labelled boxes) in the values of a reply, for lookup."""
+    """All entities (labelled boxes) in the values of a reply, to be looked up by index, ID, name or label."""
 
     def __init__(self, values: list[Any]) -> None:
         self._entities: list[_NamedEntity] = []
@@ -60,11 +60,11 @@ class Pool:
         return {thing.side for thing in self._entities} == {"human", "object"}
 
     def set_index_base(self, numbers: list[int]) -> None:
-        """Set the index of the first entity: 1 if the reply's indices ``numbers`` lack 0 and reach len(self)."""
+        """Set the index of the first entity: 1 if the indices ``numbers`` lack 0 and reach len(self), else 0."""
         self.index_base = int(bool(numbers) and 0 not in numbers and max(numbers) == len(self._entities))
 
     def find(self, reference: Any, side: str) -> Entity | None:
-        """Return the one entity that a reference (index, ID, name or label) means, with ``side`` set; else None."""
+        """Return the entity with this index, ID, name or label, with ``side`` set; None if none or several fit."""
         if isinstance(reference, dict):
             inner = [value for key, value in reference.items() if meaning(key).part == "id"]
             inner += [value for key, value in reference.items() if isinstance(value, str)]
@@ -89,7 +89,7 @@ class Pool:
         return of_side if len(candidates) > 1 and len(of_side) == 1 else candidates
 
     def mentions(self, text: str) -> tuple[list[Entity], str]:
-        """Cut a text to 500 characters; return the entities named in it, in order, and it with labels for names."""
+        """Return the entities named in a text, cut to 500 characters, and the text with labels in place of names."""
         if self._name_pattern is None:
             names = {thing.name for thing in self._entities} - {""}
             ordered = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))

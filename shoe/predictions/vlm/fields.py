@@ -29,7 +29,7 @@ class Verb(NamedTuple):
 
 @dataclass(slots=True)
 class Fields:
-    """Content of an item of a reply, sorted by meaning.
+    """Content of one JSON object (item) of a reply, sorted by meaning.
 
     Attributes:
         entities: boxes of the item.
@@ -78,12 +78,12 @@ class Fields:
 
     @property
     def has_words(self) -> bool:
-        """Whether the item has words for the interaction: verbs or a phrase."""
+        """Whether the JSON object has words for the interaction: verbs or a phrase."""
         return bool(self.verbs or self.phrase)
 
 
 def fields_of(record: dict[Any, Any]) -> Fields:
-    """Return the content of the item ``record``, sorted by the meaning of its keys and the form of its values."""
+    """Return the content of the JSON object ``record``, sorted by the meaning of keys and the form of values."""
     fields = Fields()
     if left_out := [key for key in record if is_denied(key) and verdict_of(record[key]) is None]:
         fields.unread |= {str(key): record[key] for key in left_out if record[key]}
@@ -298,7 +298,7 @@ def is_pointer_pair(value: Any) -> bool:
 
 
 def rows_of(record: dict[Any, Any]) -> list[dict[Any, Any]] | None:
-    """Return the items of a record that has a list per field, all equally long, 1 or 2 of them of boxes; else None."""
+    """Return [{"box": b1, "verb": v1}, ...] for lists {"box": [b1, ...], "verb": [v1, ...]}; None for other records."""
     lists = {key: value for key, value in record.items() if isinstance(value, list) and len(value) > 1}
     if len(lists) < 2:
         return None
@@ -322,7 +322,7 @@ def rows_of(record: dict[Any, Any]) -> list[dict[Any, Any]] | None:
 
 
 def relations_of(record: dict[Any, Any]) -> list[dict[Any, Any]] | None:
-    """Return the relations of a record that has a list of index pairs and equally long lists of words; else None."""
+    """Return [{"pair": [0, 1], "verb": v1}, ...] for lists {"pair": [[0, 1], ...], "verb": [v1, ...]}; else None."""
     lists = {key: value for key, value in record.items() if isinstance(value, list) and value}
     if len(lists) < 2:
         return None

@@ -89,7 +89,7 @@ def contains_file_name(text: str) -> bool:
 
 
 def is_file_name(text: Any) -> bool:
-    """Return whether a value is a file name of an image (.jpg, .png, .webp, ...) without blanks; a path may precede."""
+    """Return whether a value is a file name of an image (.jpg, .png, .webp, ...) without blanks; may have folders."""
     name = text.strip(" \"'").replace("\\", "/").rsplit("/", 1)[-1] if isinstance(text, str) else ""
     return _NAME.fullmatch(name) is not None
 

@@ -30,7 +30,7 @@ from shoe.predictions.vlm.parsed_reply import Pair, Problem, Reading
 
 
 def pair_of(fields: Fields) -> Pair:
-    """Return the human-object pair and its words from the fields of an item with at least two boxes."""
+    """Return the human-object pair and its words from the fields of a JSON object with at least two boxes."""
     if len(fields.names) == len(fields.entities) and not any(entity.side or entity.label for entity in fields.entities):
         labelled = zip(fields.entities, fields.names, strict=True)
         fields.entities, fields.names = [entity._replace(label=name) for entity, name in labelled], []
@@ -80,10 +80,10 @@ def _opens_with_verb(outer_key: str, words: list[str]) -> bool:
 
 
 def add_outer_boxes(own: list[Entity], outer: list[Entity]) -> list[Entity]:
-    """Return the boxes ``own`` of an item, with boxes of the enclosing level (``outer``) if there are fewer than two.
+    """Return the boxes ``own`` of a JSON object; if fewer than two, also boxes ``outer`` of the enclosing object.
 
-    An item without boxes gets all outer boxes. An item with one box gets the outer box that can be its counterpart
-    (human or object) if there is exactly one.
+    Without own boxes, all outer boxes are returned. With one own box, the outer box that can be its counterpart (human
+    or object) is added if there is exactly one.
     """
     if len(own) >= 2 or not outer:
         return own
@@ -102,7 +102,7 @@ def add_outer_boxes(own: list[Entity], outer: list[Entity]) -> list[Entity]:
 
 
 def apply_list_key(fields: Fields, list_key: str) -> None:
-    """Set the side of the box and the verb of an item, in place, from the key of the list that contains the item.
+    """Set the side (human or object) of the box and the verb of a list item, in place, from the key of the list.
 
     For example, a box without a side in "interacting_humans" is a person; a name in "relations" is a verb.
     """
@@ -118,7 +118,7 @@ def apply_list_key(fields: Fields, list_key: str) -> None:
 
 
 def inherit_words(fields: Fields, context: Fields) -> None:
-    """Add words and score of the enclosing level (``context``) to an item, in place, if the item lacks them."""
+    """Add words and score of the enclosing JSON object (``context``) to an item without them, in place."""
     if not fields.has_words:
         fields.verbs, fields.phrase = list(context.verbs), context.phrase
     if not (fields.names or context.entities) and context.has_words:

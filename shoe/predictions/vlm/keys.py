@@ -203,7 +203,7 @@ def is_denied(key: object) -> bool:
 
 
 def judges(key: object) -> bool:
-    """Return whether the value of a key, except for keys such as "label", may say if an interaction is present."""
+    """Return whether a key such as "present" or "answer" may say if an interaction is present; False for "label"."""
     return is_verdict(key) and _OF_OTHERS.isdisjoint(meaning(key).words)
 
 

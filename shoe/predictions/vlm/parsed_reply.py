@@ -85,7 +85,7 @@ class Reading:
         single: number of items with only one box.
         unread: keys and plain values that are not read.
         joined: keys of lists of interactions that were joined because one object contains several of them.
-        replaced: number of objects with several versions of one list, of which the last is used.
+        replaced: number of JSON objects with several drafts of one list ("step1", "step2"), of which the last is used.
     """
 
     items: list[Pair | Problem] = field(default_factory=list)

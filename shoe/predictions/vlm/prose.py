@@ -103,8 +103,8 @@ def listed_names(sentence: str) -> list[tuple[str, int]]:
 def adjacent_names(sentences: list[str]) -> dict[int, dict[str, int]]:
     """Return {sentence index: {name: m}} for sentences without box marks [m], from adjacent lines with marks.
 
-    Used are either the lines directly after each sentence or the lines directly before it: those whose names occur
-    more often in the sentences, or on a tie, the lines after.
+    The lines directly after the sentences are used, or the lines directly before them if the names there occur more
+    often in the sentences.
     """
     unmarked = [i for i, sentence in enumerate(sentences) if not MARK.search(sentence)]
     after = {i: names_in([*takewhile(MARK.search, sentences[i + 1 :])]) for i in unmarked}
@@ -117,7 +117,7 @@ def adjacent_names(sentences: list[str]) -> dict[int, dict[str, int]]:
 
 
 def add_person(sentence: str, names: dict[str, int]) -> str:
-    """Return a sentence without a subject with the person in front: "flying a kite" becomes "man flying a kite".
+    """Return a sentence with its missing subject, a person, in front: "flying a kite" becomes "man flying a kite".
 
     The sentence must start with an "-ing" form and contain one of two ``names`` (keys of the dict), and the other
     name must be a person. Other sentences are returned unchanged.
@@ -422,9 +422,9 @@ _DEEPEST = 8
 
 
 def table_records(text: str) -> list[dict[str, Any]]:
-    """Return the rows of the Markdown, HTML or comma-separated tables in a text, as dicts by column name."""
+    """Return the rows of an HTML table, else of Markdown tables, else of the first CSV table with boxes, as dicts."""
     records: list[dict[str, Any]] = []
-    if "</t" in text:
+    if "</tr>" in text:
         names, *rows = [_CELL.findall(row) for row in text.split("</tr>")]
         for row in rows:
             _add_row(records, [name.strip() for name in names], row)

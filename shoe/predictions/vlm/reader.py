@@ -56,7 +56,7 @@ class Tally:
         self._none: list[dict[Any, Any]] = []
 
     def leave_out(self, error: UnreadableError, cause: str = "", count: int = 1) -> None:
-        """Count items left out because of an error, by ``cause`` (default: name of the field with the error)."""
+        """Count interactions left out because of an error, by ``cause`` (default: name of the field with the error)."""
         self._notes.add("left_out", cause or error.field or "item", count, first=str(error))
         self._first.setdefault("left_out", error)
 
@@ -142,7 +142,7 @@ class Record:
 def without_reference(record: dict[Any, Any]) -> dict[Any, Any]:
     """Return a record without its "answer" if another key, such as "prediction", has the reply or null.
 
-    "answer" is the ground truth in VLMEvalKit. In lmms-eval, "target" is; it is removed if there is "filtered_resps".
+    In VLMEvalKit, "answer" is the ground truth. From lmms-eval records (with "filtered_resps"), "target" is removed.
 
     >>> without_reference({"answer": "[...]", "prediction": ""}), without_reference({"answer": "[...]"})
     ({'prediction': ''}, {'answer': '[...]'})
@@ -192,7 +192,7 @@ def _is_reply(name: str, value: Any) -> bool:
 
 
 def records_by_image(opened_record: Record) -> list[dict[Any, Any]]:
-    """Return an answer's records if each names its image, at least two if the outer record names one; else []."""
+    """Return the records in an answer if each names its image (at least two if the outer record does, too); else []."""
     answers = opened_record.answer.answers if opened_record.answer else []
     answer = answers[-1] if answers else None
     if isinstance(answer, str):

@@ -67,7 +67,7 @@ class Reply:
         values: parsed values of the answer, without skipped drafts.
         pool: all parsed values, in which references to boxes are looked up.
         text: the answer without reasoning.
-        fixed: whether the text is not simply one valid JSON value, e.g. if it has several values or other text.
+        fixed: whether ``values`` were found by a search in text; False for one valid JSON value, also in a code fence.
         damaged: whether one of ``values`` is invalid JSON, of which only complete parts were read.
         lost: number of incomplete items, which were not read.
         drafts: number of skipped drafts: values with interactions before the last one.

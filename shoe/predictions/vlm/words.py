@@ -39,7 +39,7 @@ class Words(NamedTuple):
     Attributes:
         interactions: the interactions; empty if the words name none or could not be parsed.
         unparsed: the phrase without a recognised verb and object; "" if there is none.
-        thing_relation: the relation as text if its subject is a thing, unless "used by a person" or similar; else "".
+        thing_relation: the relation as text if its subject is a thing ("cup on table"), not "cup held by man"; else "".
         doubtful: phrases whose split may be wrong, with the resulting verb and object.
         denied: number of interactions that the words deny ("not riding", "❌ riding"), which are left out.
     """

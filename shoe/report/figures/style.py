@@ -88,7 +88,7 @@ def write_beside(axes: Axes, y: float, text: str, x: float = 1, **look: Any) -> 
 
 
 def file_name(name: str) -> str:
-    """Return a file name for a model: its name with "_" for unsafe characters, 100 at most; "model" if empty."""
+    """Return a file name for a model: "Qwen_7B" for "Qwen (7B)", at most 100 characters; "model" if none is left."""
     return re.sub(r"[^\w.-]+", "_", name).strip("._")[:100] or "model"
 
 

@@ -245,7 +245,7 @@ def curate(truth: GroundTruth, similarity: Similarity, how: Curation) -> Curated
 
 
 def drop_concepts(found: Curated, concepts: Mask, name: str) -> Curated:
-    """Return a copy without the regions of concepts in the (C,) mask; ``steps`` gets a last step called ``name``."""
+    """Return a copy without the regions of the concepts in a (C,) mask; its last curation step is called ``name``."""
     keep = ~concepts[found.concept]
     columns: dict[str, Any] = {
         field: getattr(found.regions, field)[keep]
@@ -412,7 +412,7 @@ class Seen:
 
     @classmethod
     def in_problems(cls, problems: Problems) -> Seen:
-        """Return the words in training problems, with all pairs allowed; a merged action is split into its verbs."""
+        """Return the verbs and objects of training problems, all pairs allowed; merged actions are split into verbs."""
         concepts = problems.concepts
         verbs = frozenset(verb for action, _ in concepts for verb in action.split(OR))
         return cls(verbs, frozenset(object_ for _, object_ in concepts))
@@ -430,7 +430,7 @@ class Seen:
         return cls(_kept(classes.verbs, share, _VERBS + seed), _kept(classes.objects, share, _OBJECTS + seed))
 
     def groups(self, concepts: Concepts, objects: tuple[str, ...]) -> Indices:
-        """Return the (C,) index in :data:`GROUPS` of each concept; -1 if some of its verbs are seen, others unseen."""
+        """Return the (C,) index in :data:`GROUPS` of each concept; -1 if only some of its verbs are seen words."""
         known = [len(verbs & self.verbs) / len(verbs) for verbs in concepts.verbs]
         unseen_object = [objects[o] not in self.objects for o in concepts.object]
         number = np.array([o + 2 * (k == 0) for o, k in zip(unseen_object, known, strict=True)], np.int64)

@@ -39,7 +39,7 @@ class Counting:
     """Options that decide which predictions count in a picture (a crop of an image).
 
     Attributes:
-        region: "crop" for predictions with at least half of each box in the crop, "image" for all of the image.
+        region: "crop": predictions with at least half of each box in the crop; "image": all predictions of the image.
         top: number of predictions that count per picture, those with the highest scores; predictions that tie with the
             last of these also count.
         min_score: lowest score of a prediction that counts.
@@ -137,7 +137,7 @@ _EQUAL = 1e-9
 
 
 class Outcome(IntEnum):
-    """Whether an answer is right, or the reason why it is wrong."""
+    """Whether the answer to a Bongard question is right, or the reason why it is wrong."""
 
     RIGHT = 0
     NOTHING_DETECTED = 1
@@ -169,9 +169,10 @@ class Answers:
 
     @classmethod
     def from_masks(cls, yes: Mask, detected: Mask, left: Mask) -> Answers:
-        """Return answers with their outcomes.
+        """Return the answers to P problems, with the outcome of each: right, or the reason why it is wrong.
 
         Args:
+            yes: (P, 2) whether the answer is yes for the positive and for the negative query.
             detected: (P,) whether anything was detected in the positives.
             left: (P,) whether any interaction remains after subtracting the detections in the negatives.
         """
@@ -182,7 +183,7 @@ class Answers:
 
 
 def oracle(problems: Problems, found: Detections, votes: Votes = "image") -> Answers:
-    """Return the answers of the paper's oracle: yes if a query shows the most frequent interaction of the positives.
+    """Return the answers of the published oracle: yes if a query shows the most frequent interaction of the positives.
 
     Interactions detected in a negative are excluded: ``c_P = majority_vote(D^P - D^N)`` in the paper. ``votes`` decides
     how interactions are counted, which the paper leaves open: "image" for one vote per positive that shows it,
@@ -357,7 +358,7 @@ class BongardReport:
     Attributes:
         problems, concepts, images: number of scored problems, and of the concepts and images in these problems.
         named_images: number of these images that the predictions list.
-        oracle, soft_oracle: accuracy of the paper's oracle, and of the oracle by meaning.
+        oracle, soft_oracle: accuracy of the oracle of the Bongard-HOI paper, and of the oracle by similarity.
     """
 
     problems: int
@@ -384,7 +385,7 @@ class OracleScore(Document, frozen=True, kw_only=True):
 
 
 class BongardScore(Document, frozen=True):
-    """Accuracy of predictions on Bongard problems by both oracles."""
+    """Accuracy of predictions on Bongard problems: the oracle of the paper, and the soft oracle (by similarity)."""
 
     signature: str
     problems: Count

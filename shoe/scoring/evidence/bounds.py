@@ -24,12 +24,12 @@ from shoe.scoring.scorer import Scorer
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outcomes:
-    """Possible results of matching t ground truths with n predictions (c candidate pairs) if some pairs are unrated.
+    """Possible matches of t ground truths and n predictions (c candidate pairs), if similarities have bounds.
 
     Attributes:
         possible: (c,) whether each pair may be matched.
         sure: (t,) whether each ground truth is always matched.
-        least: (t,) lowest possible sigma of the match; 0 if not ``sure``.
+        least: (t,) lowest possible similarity (sigma) of the match; 0 if not ``sure``.
         maybe_unmatched: (n,) whether each prediction may be unmatched.
         surely_unmatched: (n,) whether each prediction is always unmatched.
     """
@@ -50,7 +50,7 @@ class PossibleMatches:
         outcomes: possible results of matching these pairs.
         number: (t,) number of possible matches of each ground truth.
         first, last: (t,) highest and lowest score of the predictions in these matches; -inf and inf without a match.
-        most: (t,) highest possible sigma of these matches; 0 without a match.
+        most: (t,) highest possible similarity (sigma) of these matches; 0 without a match.
         unmatched: (u,) predictions that may be unmatched, ascending.
         surely: (u,) whether each prediction in ``unmatched`` is always unmatched.
     """
@@ -71,7 +71,7 @@ class PossibleMatches:
 
     @classmethod
     def from_scorer(cls, scorer: Scorer, imputation: Imputation, rows: Indices) -> PossibleMatches:
-        """Return the matches of the predictions in ``rows`` that are possible within the bounds of ``imputation``."""
+        """Return the possible matches of the predictions in ``rows`` within the similarity bounds of ``imputation``."""
         predictions, pairs = scorer.task.predictions, scorer.near
         takes_part = mask_of(rows, len(predictions))
         keep = takes_part[pairs.prediction]
@@ -102,7 +102,7 @@ def any_maximal(pairs: Overlaps, low: Floats, certain: Mask, truths: int, predic
 
     Args:
         pairs: candidates, without pairs that are never similar enough to match.
-        low: (c,) lowest sigma of each pair.
+        low: (c,) lowest similarity (sigma) of each pair.
         certain: (c,) whether each pair is always similar enough.
         truths, predictions: number of ground truths, t, and of predictions, n.
     """
@@ -125,7 +125,7 @@ def best_pairs_first(
     truths: int,
     predictions: int,
 ) -> Outcomes:
-    """Return the possible outcomes of the assignment ``best-first``.
+    """Return the possible outcomes of the assignment rule ``best-first``, if similarities (sigma) lie in bounds.
 
     Pair a is always better than pair b in three cases: its lowest sigma is above b's highest sigma; its lowest sigma
     equals b's highest sigma and a has the higher rank; or both pairs have the same ``kind``, so that their sigmas are
@@ -269,7 +269,7 @@ def false_positives(scorer: Scorer, similarities: HoiSimilarity, unmatched: Indi
 def other_class(scorer: Scorer, guess: HoiSimilarity, unmatched: Indices, current: FalsePositives) -> FalsePositives:
     """Return the class in which each unmatched prediction counts as a false positive under the similarities ``guess``.
 
-    ``current`` are the false positives under the current map. With ``fp-scope=dataset``, the nearest class under this
+    ``current`` are the false positives under the similarity map. With ``fp-scope=dataset``, the nearest class under the
     map keeps its similarity, even if ``guess`` is higher, so that another class can become the nearest.
     """
     if scorer.options.fp_scope != "dataset" or not scorer.counted.any():
@@ -288,7 +288,7 @@ class OpenScore:
         scorer: scorer in which unrated pairs are 0.
         imputation: similarities, with bounds and guesses for unrated pairs.
         matches: possible matches of the evaluated predictions.
-        current: false positives under the current map.
+        current: false positives under the map, with unrated pairs treated as the options say.
         other: false positives if unrated pairs have guessed similarities; see :func:`other_class`.
     """
 
@@ -302,7 +302,8 @@ class OpenScore:
     def from_scorer(cls, scorer: Scorer, imputation: Imputation, rows: Indices) -> OpenScore:
         """Return the possible results for the predictions in ``rows``.
 
-        ``scorer`` must have the similarities ``imputation.low``, and ``near`` of a scorer with ``imputation.current``.
+        ``scorer`` must have the similarities ``imputation.low``, but the overlapping pairs (``near``) of a scorer with
+        ``imputation.current``.
         """
         matches = PossibleMatches.from_scorer(scorer, imputation, rows)
         current = false_positives(scorer, imputation.current, matches.unmatched)
@@ -310,12 +311,12 @@ class OpenScore:
         return cls(scorer, imputation, matches, current, other)
 
     def mean_bounds(self, ap: tuple[Floats, Floats]) -> list[float | None]:
-        """Return [lowest, highest] SHOE-mAP: means of the (K,) lowest and (K,) highest AP; None without a class."""
+        """Return [lowest, highest] SHOE-mAP: means of (K,) lowest and (K,) highest AP; None if no class counts."""
         return [mean_over(values, self.scorer.in_mean) for values in ap]
 
 
 def value_range(figures: Sequence[float | None]) -> Bounds | None:
-    """Return the lowest and the highest value, ignoring None; None without a value."""
+    """Return (lowest, highest) of the values that are not None; None if all are None."""
     known = [figure for figure in figures if figure is not None]
     return (min(known), max(known)) if known else None
 

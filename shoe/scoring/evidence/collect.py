@@ -114,10 +114,10 @@ class Evidence:
     """Explanations of a report's metrics.
 
     Attributes:
-        resolution: resolution of predicted words; None without SHOE.
-        wordings: at most 20 predicted (verb, object) wordings: those that lost most credit, then those that gained
-            most, without wordings that are classes of the dataset.
-        tau: SHOE-mF1 and the miss rates for each value of ``tau-by``; empty without SHOE.
+        resolution: how predicted words were mapped to senses and labels; None if SHOE was not computed.
+        wordings: at most 20 predicted (verb, object) combinations: those that lost most credit, then those that gained
+            most, without combinations that are classes of the dataset.
+        tau: SHOE-mF1 and the miss rates for each value of the option ``tau-by``; empty if SHOE was not computed.
         by_nearest_seen: mAP of unseen classes by similarity to the nearest seen class; empty without a class split or
             without a map.
         orders: lowest and highest mAP of the protocols that depend on the order of the file; empty if not requested.

@@ -47,7 +47,7 @@ from shoe.similarity.unrated import ImputedBase, ImputedSimilarity, SenseLookups
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Imputation:
-    """Similarities of classes to the predicted words of a task, with and without imputed values of unrated pairs.
+    """Similarities of classes to predicted words, with and without imputed values for pairs that no rater rated.
 
     Attributes:
         current: similarities under the map, with unrated pairs treated as the protocol's options say.
@@ -65,7 +65,7 @@ class Imputation:
 
     @property
     def decided(self) -> bool:
-        """Whether no unrated pair can change a similarity, because ``low`` equals ``high``."""
+        """Whether all similarities are certain: ``low`` equals ``high``, so that no unrated pair matters."""
         tables = ((self.low.verbs, self.high.verbs), (self.low.objects, self.high.objects))
         return all(np.array_equal(low.values, high.values) for low, high in tables)
 
@@ -73,7 +73,8 @@ class Imputation:
 def imputation_of(task: Task, current: HoiSimilarity, options: SemanticOptions) -> Imputation | None:
     """Return the similarities of a task with bounds and guesses for the pairs of senses that its map does not rate.
 
-    None if ``current`` has no map (``source``), with ``unrated=drop``, or with ``direction=class`` if all are rated.
+    Return None if ``current`` has no map (``source``), if the option ``unrated`` is "drop", or if the option
+    ``direction`` is "class" and all pairs are rated.
     """
     source = current.source
     if source is None or options.unrated == "drop":
@@ -164,9 +165,10 @@ class SensePairs:
     def from_lookups(
         cls, source: Similarity, learned: LearnedPart, lookups: SenseLookups, row: Indices, word: Indices
     ) -> SensePairs:
-        """Return all pairs. Pairs count as rated or unrated only if a word with the sense lacks the class sense.
+        """Return the pairs of each class sense with each sense of a predicted word.
 
-        ``source`` has the ratings; ``learned`` has the level of predicted ratings, found without a pair's own rating.
+        A pair is listed as rated or unrated only if a word has its predicted sense, but not its class sense. ``source``
+        has the ratings; ``learned`` gives each pair's level (index of a predicted distribution) without its own rating.
         ``row`` and ``word`` are (n,) indices, in ``lookups``, of the class senses and words that matches compare.
         """
         level = learned.levels_of(lookups.class_senses, lookups.synsets)
@@ -199,7 +201,7 @@ class SensePairs:
         )
 
     def kind_and_word(self, class_senses: Ints, senses: Ints) -> tuple[Indices, Indices]:
-        """Return the (n,) kind and (n,) word of n pairs of sense IDs.
+        """Return the (n,) kind (index in ``_KINDS``) and the (n,) word of n pairs of sense IDs.
 
         A pair that is not stored here has kind 0, and its word is an index above all words, equal for equal senses.
         """
@@ -214,7 +216,8 @@ class SensePairs:
     def adapt(self, ratings: Shares, rng: np.random.Generator) -> Floats:
         """Return the (kinds, L, 5) probabilities of ratings 0 to 4 for each kind and level.
 
-        These are the (L, 5) ``ratings`` of L levels, adapted to the rated pairs with a random weight per word.
+        ``ratings`` are the (L, 5) predicted probabilities of L levels, which are adapted to the rated pairs, with a
+        random weight per word.
         """
         kind, level, word = self.rated.T
         weight = rng.standard_exponential(int(word.max(initial=0)) + 1)[word]
@@ -273,7 +276,7 @@ Ends = tuple[float, float]
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """90 % predictive intervals of SHOE-mAP and SHOE-mF1 if all pairs were rated; fractions 0..1.
+    """90 % predictive intervals of SHOE-mAP and SHOE-mF1 if all pairs of senses were rated; fractions 0..1.
 
     Attributes:
         map, mf1: lower and upper end; None if the metric cannot be measured.
@@ -302,7 +305,7 @@ class SampledMap(ImputedBase):
     name: str = "drawn"
 
     def values(self, part: Part, class_senses: Ints, senses: Ints) -> Floats:
-        """Return (C, S) similarities 0..1 from ratings, or else drawn from predicted ratings; NaN without both."""
+        """Return (C, S) similarities 0..1: from ratings, or else drawn from predicted ratings; NaN without either."""
         classes, of_class = np.unique(class_senses, return_inverse=True)
         found = self.source.values(part, classes, senses)
         of_part, pairs = self.learned[part], self.pairs[part]
@@ -353,12 +356,12 @@ def interval(report: Report) -> Interval | None:
 
 
 def rescored(scorer: Scorer, similarity: Similarity) -> tuple[float | None, float | None]:
-    """Return SHOE-mAP and SHOE-mF1 (0..1, or None) of a scorer's task under another similarity."""
+    """Return SHOE-mAP and SHOE-mF1 (0..1; None if not measurable) of a scorer's task with another similarity."""
     return figures_of(scorer.under(HoiSimilarity.from_task(scorer.task, similarity, scorer.options)))
 
 
 def figures_of(scorer: Scorer) -> tuple[float | None, float | None]:
-    """Return SHOE-mAP and SHOE-mF1 (0..1, or None) computed by a scorer."""
+    """Return SHOE-mAP and SHOE-mF1 (0..1; None if not measurable) computed by a scorer."""
     for_map, for_f1 = scorer.map_rows, scorer.f1_rows
     matches = scorer.match(for_map)
     f1_matches = matches if np.array_equal(for_map, for_f1) else scorer.match(for_f1)
@@ -366,7 +369,7 @@ def figures_of(scorer: Scorer) -> tuple[float | None, float | None]:
 
 
 def predictive_interval(figures: Sequence[float | None]) -> Ends | None:
-    """Return the 90 % predictive interval (Student's t, cut to 0..1) of a metric, or None if any draw is None."""
+    """Return the 90 % predictive interval (Student's t, cut to 0..1) of a metric; None if any of its values is None."""
     known = np.array([figure for figure in figures if figure is not None])
     if len(known) < len(figures):
         return None

@@ -35,7 +35,7 @@ _ORDERS = 10
 
 
 def order_spans(report: Report) -> dict[str, tuple[float, float]]:
-    """Return {protocol: (lowest, highest) mAP} over the order of the files and ten random orders.
+    """Return {protocol: (lowest, highest) mAP} over the order in the files and ten random orders.
 
     Images, predictions and ground truths are shuffled. Protocols whose mAP (SHOE: SHOE-mAP) is the same in all orders
     are left out. Takes ten times as long as scoring.
@@ -118,7 +118,7 @@ def spread(report: Report) -> Spread | None:
 
 
 def single_rater_map(similarity: SimilarityMap, column: int) -> SimilarityMap:
-    """Return a map with only the ratings in ``column``; pairs that this rater did not rate keep the other ratings.
+    """Return a map with only the ratings of a rater (``column``); pairs that this rater lacks keep all other ratings.
 
     The scores of all raters therefore use the same pairs, and differ by disagreement, not by coverage.
     """
@@ -185,7 +185,7 @@ class Resolution(Document, frozen=True, kw_only=True):
         fallback_share: fraction based on equal spelling, or on WordNet's graph under ``unrated=wup``.
         learned_share: fraction based on predicted ratings; a predicted mean rating below 0.5 (of 4) counts as 0.
         unrated_share: fraction with similarity 0 because the pair is unrated or the word has no sense.
-        basis: fraction by the name of the ``Basis`` in lower case; empty without a match.
+        basis: fraction by the origin of the similarity, such as "rated" or "same_word"; empty without a match.
     """
 
     verbs: Words
@@ -223,7 +223,7 @@ def profile(report: Report) -> Profile:
 
 
 def resolution(report: Report) -> Resolution | None:
-    """Return how words were resolved, and the basis of similarities to matched truths; None without SHOE metrics."""
+    """Return how predicted words were resolved, and the origins of similarities in matches; None without SHOE."""
     task, result, similarities = report.task, report.semantic, report.similarities
     if result is None or similarities is None:
         return None
@@ -257,14 +257,14 @@ _LEAST = 0.05
 
 
 class PartReading(Document, frozen=True):
-    """Comparison of the verb (or the object) of a wording with the verb (or the object) of a class.
+    """Comparison of a predicted verb (or object) with the verb (or the object) of a class.
 
     Attributes:
         word: predicted word.
         sense: WordNet 3.0 name of the word's sense that gave the similarity; "" if no sense did.
         found_by: rule by which the word leads to this sense; "" if no sense did.
         similarity: similarity 0..1.
-        basis: name of the ``Basis`` in lower case.
+        basis: origin of the similarity, such as "rated" or "same_word".
     """
 
     word: str

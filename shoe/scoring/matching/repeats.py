@@ -25,7 +25,7 @@ _COMPARISONS_AT_ONCE = 1 << 17
 
 
 def pair_nms(table: Interactions, rows: Indices, threshold: float) -> Indices:
-    """Return the rows that pair-wise NMS keeps, in the order of the (r,) ``rows``; see :class:`Suppression`."""
+    """Return those of the (r,) ``rows``, in their order, that remain after NMS of pairs of equal verb and object."""
     return rows[Suppression(table, rows, threshold).kept(threshold)]
 
 
@@ -34,7 +34,7 @@ class Suppression:
 
     Pairs with the same image, verb and object are ranked by score; equal scores keep the order of the rows. The overlap
     of two pairs is human IoU times the square root of object IoU, with box sides x2 - x1 + 1. A pair is kept if its
-    overlap with every better kept pair is at most the threshold.
+    overlap with every better pair that is kept is at most the threshold.
     """
 
     def __init__(self, table: Interactions, rows: Indices, lowest: float) -> None:
@@ -88,7 +88,7 @@ def greedily_kept(later: Indices, earlier: Indices, index: Indices) -> Mask:
 
 
 def repeated(table: Interactions, rows: Indices) -> Indices:
-    """Return those of the ascending ``rows`` that repeat another of them: same image, boxes and words.
+    """Return the ascending ``rows`` that repeat another of these rows: same image, boxes and words.
 
     Of equal triplets, the row with the highest score (the first row if scores are equal) is the original, not a repeat.
     """
@@ -108,7 +108,7 @@ def repeated(table: Interactions, rows: Indices) -> Indices:
 def near_repeats(
     table: Interactions, rows: Indices, wanted: Mask, group: Indices, coordinates: CommonCoordinates, rule: OverlapRule
 ) -> Indices:
-    """Return the ascending rows that nearly repeat a better row: all such rows in ``wanted``, and perhaps others.
+    """Return the ascending rows that nearly repeat a better row; rows outside the mask ``wanted`` may be missing.
 
     A near repeat has the same meaning as a better row that is no near repeat itself, and both boxes of the two rows
     overlap. A row is better if its score is higher or, with equal scores, if its words and boxes sort earlier.

@@ -218,7 +218,7 @@ class Task:
         return tuple(self.predictions.images[i] for i in np.flatnonzero(self.truth_image < 0).tolist())
 
     def check_images(self) -> None:
-        """Raise InputError, naming an image of each, if predictions and truth have images, but none in common."""
+        """Raise InputError if predictions and ground truth both have images, but none in common."""
         known, unknown = self.truth.interactions.images, self.unknown_images
         if known and unknown and len(unknown) == len(self.predictions.images):
             expected = f"names of the ground truth's images, such as {quote(known[0])}"
@@ -312,9 +312,9 @@ class Task:
         return pairs, rule.is_reached(pairs.human), object_
 
     def exact_overlaps(self, coordinates: CommonCoordinates, rule: OverlapRule) -> Overlaps:
-        """Return only the pairs of :meth:`overlaps` in which prediction and ground truth have the same class.
+        """Return the pairs of a ground truth and a prediction of the same image and class whose boxes both overlap.
 
-        The pairs are sorted by prediction, then by ground truth. This is faster, and cached in the same way.
+        The pairs are sorted by prediction, then by ground truth. This is faster than :meth:`overlaps`, and cached, too.
         """
         return self._cached(coordinates, rule, exact=True).reaching(rule)
 

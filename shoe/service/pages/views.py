@@ -152,7 +152,7 @@ def run_list(folder: Folder, viewer: Viewer, filters: Mapping[str, str], after: 
     """Return a page of the list of runs, with at most 50 runs, the latest first.
 
     Args:
-        filters: "name", "state" and "truth" of the listed runs; "" for no restriction.
+        filters: "state" and "truth" of the listed runs, and "name", a part of their names; "" for no restriction.
         after: ID of the last run of the previous page; None for the first page.
     """
     name, state, truth = (filters[key] or None for key in ("name", "state", "truth"))

@@ -154,7 +154,7 @@ class ModelScoresCollector:
     def against_people(self) -> MeasureComparison:
         """Return the comparison of all measures with people. Models without a judged prediction are not ranked.
 
-        Raise InputError if a judged prediction is in the file of no model.
+        Raise InputError if a judged prediction was not found in the predictions of any model.
         """
         ratings, names = self.judgements.ratings, [measure.name for measure in self.measures]
         item = np.concatenate(list(self._items.values()))

@@ -59,7 +59,7 @@ class Level(Document, frozen=True):
         number: number of ranked predictions or models.
         figures: statistics by measure, then by name.
         differences: differences between every two measures.
-        nearest: measure nearest to people by each statistic that is defined for any measure.
+        nearest: measure that agrees best with people, by name of the statistic; without undefined statistics.
     """
 
     number: Count
@@ -166,9 +166,9 @@ class Scores:
 
 
 def scores_of(judged: Judged, models: int, weights: Counts) -> tuple[Scores, Scores, list[Scores]]:
-    """Return scores of models by people, by people (varying raters too), and by each of K measures.
+    """Return scores of models by people, by people with variation between raters, and by each of K measures.
 
-    The bootstrap samples of the second result vary both images and raters, all others only images. The score of a model
+    The bootstrap values vary with the sampled images; in the second result, also with the raters. The score of a model
     is the mean over images of its mean rating (or credit) on the judged predictions of the image. The variation of
     raters is estimated by a jackknife over groups of raters; with a single rater, or a model that one group judged
     alone, it is left out, and the first two results are equal. ``models`` is the number of models; ``weights`` (images,
@@ -206,7 +206,7 @@ def scores_of(judged: Judged, models: int, weights: Counts) -> tuple[Scores, Sco
 
 
 class ScoreDifferences:
-    """Score differences of the C pairs of models: ``whole`` (C,), and ``drawn`` (B, C) in bootstrap samples."""
+    """Score differences of C pairs of models: ``whole`` (C,) on all images, ``drawn`` (B, C) in bootstrap samples."""
 
     def __init__(self, scores: Scores, spread: Scores | None = None) -> None:
         """Compute differences; the draws in ``spread`` (default: ``scores``) give the standard error of confidences."""
@@ -263,7 +263,7 @@ class DrawnStatistic:
         return Figure(self.value, interval_around(self.value, deviations(known)))
 
     def minus(self, other: "DrawnStatistic") -> "DrawnStatistic":
-        """Return this statistic minus ``other``, which must have the same draws."""
+        """Return this statistic minus ``other``, which must use the same bootstrap samples."""
         draws = None if self.draws is None or other.draws is None else self.draws - other.draws
         return DrawnStatistic(minus(self.value, other.value), draws)
 

@@ -31,7 +31,7 @@ class UnitPairs(NamedTuple):
 
 
 def pairs_within(image: Indices) -> UnitPairs:
-    """Return the pairs of units (predictions or models) with equal ``image`` (n,), of 50 units per image at most."""
+    """Return all pairs of units (predictions or models) on the same image, for at most 50 random units per image."""
     place = index_in_group(np.bincount(image))
     order = np.lexsort((random_numbers(11 << 28, image.shape), image))[place < MOST_PAIRED]
     place = place[place < MOST_PAIRED]
@@ -88,7 +88,7 @@ class Units:
 
     @cached_property
     def pairs(self) -> UnitPairs:
-        """Pairs of units on the same image, of at most 50 units per image, as :func:`pairs_within` draws them."""
+        """Pairs of units on the same image, for at most 50 random units per image."""
         return pairs_within(self.image)
 
     @cached_property
@@ -108,7 +108,7 @@ class Units:
         return np.array([pair_order(values, self.pairs, width) == self._by_people[0] for values, width in columns])
 
     def figures(self, keep: Mask, agreeing: Mask) -> Values:
-        """Return {(name, measure index): correlation with people over units, or fraction of pairs in people's order}.
+        """Return {(statistic, measure index): value}: correlations with people, fraction of pairs in people's order.
 
         ``keep`` is the (images,) mask of images to use; ``agreeing`` is the (K, P) result of :meth:`agreeing`.
         """
