@@ -80,7 +80,7 @@ def check_boxes(
 ) -> None:
     """Raise InputError for the first of n triplets whose ``index`` refers to no box of its image; boxes count from 0.
 
-    If ``wrong``, an (n,) mask, is given, the triplets with True are invalid instead.
+    ``wrong``, an (n,) mask of invalid triplets, overrides the check of the index.
     """
     limit = counts[place_of[1]]
     if (row := first_true((index < 0) | (index >= limit) if wrong is None else wrong)) is not None:

@@ -123,7 +123,7 @@ FEWEST_OF_NON_RARE = 10
 
 
 class BoxPairs(Document, frozen=True):
-    """Number of annotated box pairs, before and after merging pairs with an IoU of at least ``merged_at``."""
+    """Number of annotated box pairs, before and after merging pairs whose IoUs are both at least ``merged_at``."""
 
     drawn: Count
     merged: Count

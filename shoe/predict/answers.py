@@ -334,7 +334,7 @@ class Answers:
         return self._ledger.states(keys) != State.UNRATED
 
     def unanswered(self, questions: Questions) -> Iterator[Ask]:
-        """Yield a request for each distinct question without an answer in the lines of the answer file read so far."""
+        """Yield a request for each distinct question to which no answer has been read from the file."""
         seen: set[bytes] = set()
         for question in questions():
             ask = Ask(question, self._identity)

@@ -55,7 +55,7 @@ class Scoring:
 
 @dataclass(slots=True)
 class WrittenCounts:
-    """Counts of predictions and answers when a prediction file is written.
+    """Numbers of written predictions, refused answers and unusable answers.
 
     Attributes:
         unread: number of answers about pairs that are empty, or contain no expected word or letter.

@@ -35,7 +35,7 @@ def print_list(datasets: Sequence[ListedDataset], to: Console) -> None:
 
 
 def print_card(card: DatasetCard, to: Console) -> None:
-    """Print the description of a dataset, its sizes, and where to get it."""
+    """Print the description and the sizes of a dataset, and where to get its files."""
     print_line(to, f"{card.name} · {card.title}", "bold")
     for line in (*card.papers, f"licence    {card.licence}"):
         print_line(to, line)

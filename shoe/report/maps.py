@@ -241,7 +241,7 @@ def _range(spread: SubsetSpread) -> str:
 
 
 def learned_table(found: MapLearned) -> Group:
-    """Return a table of the accuracy of predicted ratings, and a line per class sense for which they are too high.
+    """Return a table of the accuracy of predicted ratings, and a warning per class sense with too many high ones.
 
     Verbs and objects each have two rows: accuracy for senses, and for classes, that do not occur in the training data.
     """

@@ -31,12 +31,12 @@ Arrays = dict[str, NDArray[Any]]
 
 
 def bucket(lemma: str) -> int:
-    """Return the hash bucket of a lemma, its CRC-32 modulo 65536, as in :class:`~shoe.lexicon.compiled.Lexicon`."""
+    """Return the hash bucket of a lemma in a compiled lexicon file: its CRC-32 modulo 65536."""
     return crc32(lemma.encode()) % BUCKETS
 
 
 def in_buckets(lemmas: Iterable[str]) -> list[str]:
-    """Return lemmas in the order of a compiled file: by hash bucket, then alphabetically."""
+    """Return lemmas in the order of a compiled lexicon file: by hash bucket, then alphabetically."""
     return sorted(lemmas, key=lambda lemma: (bucket(lemma), lemma))
 
 

@@ -35,7 +35,7 @@ _HELD = re.compile(r"(?:[VE]?[JRN]?|I[DJ]*N+)(?=K)")  # position of a body part:
 
 @dataclass(slots=True)
 class _ClauseContext:
-    """Properties of the next clause that the words before it determine; see the attributes of :class:`Clause`."""
+    """Properties of the next clause that the words before it determine, with names as in :class:`Clause`."""
 
     kind: Kind | None = None
     linked: str = ""

@@ -227,7 +227,7 @@ def _alternatives(words: list[str]) -> str:
 
 
 def _pairs(candidate: Candidate, rank: int) -> list[Reading]:
-    """Return the readings of a candidate for which index of the verb + index of the object equals ``rank``."""
+    """Return the (verb, object) readings of a candidate for which the two indices in its lists add up to ``rank``."""
     both = product(enumerate(candidate.verbs), enumerate(candidate.objects))
     return [Reading(verb, noun) for (i, verb), (j, noun) in both if i + j == rank]
 

@@ -92,7 +92,7 @@ class _Scored(NamedTuple):
 
 
 class Rescoring(NamedTuple):
-    """Data for scoring again in a page, with the keys of ``static/rescore.js``: shared by all models, and per model."""
+    """Data with which a page scores models again (``static/rescore.js``): shared by all models, and per model."""
 
     shared: dict[str, Any]
     models: list[dict[str, Any]]
