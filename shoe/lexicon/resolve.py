@@ -269,7 +269,7 @@ def _compound(words: list[str], spelled: str) -> tuple[list[Sense], list[str]]:
 
 
 def _of_noun(words: list[str], light: frozenset[str]) -> list[Sense]:
-    """Return the senses of the verb that a light verb and a noun stand for: of "look" for "taking a look at"; else []."""
+    """Return the senses of the verb that a light verb and its noun mean: of "look" for "taking a look at"; else []."""
     if len(words) < 3 or not light.intersection(bases(words[0], "verb")):
         return []
     start = 2 if words[1] == "for" else 1

@@ -51,7 +51,7 @@ class Words:
         ]
 
     def _index(self, similarities: HoiSimilarity, part: Part, label: str, row: int, column: int, word: str) -> int:
-        """Return the index of the explanation of a class label and a word; ``row``, ``column``: cell in similarities."""
+        """Return the index of the explanation of a label and a word, ``row`` and ``column`` of the similarity table."""
         key = part, row, column
         if key in self._known:
             return self._known[key]
