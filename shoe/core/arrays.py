@@ -22,15 +22,16 @@ T = TypeVar("T")
 
 
 def expand(first: Indices, count: Indices) -> tuple[Indices, Indices]:
-    """Return n joined ranges of ``count[i]`` integers from ``first[i]`` on: (total,) index i, and (total,) integers."""
+    """Join the ranges ``first[i]`` to ``first[i] + count[i] - 1``; return the (total,) i and the (total,) integers."""
     owner = np.repeat(np.arange(len(count)), count)
     return owner, np.arange(len(owner)) + (first - (np.cumsum(count) - count))[owner]
 
 
 def blocks(count: Indices, most: int) -> Iterator[tuple[int, int]]:
-    """Split groups of sizes ``count`` into blocks of about ``most`` elements; yield (first, last + 1) group of a block.
+    """Yield (first, last + 1) index of the groups in each block of adjacent groups with about ``most`` elements in all.
 
-    Groups are not divided. Empty groups at the start are left out, so nothing is yielded if all groups are empty.
+    ``count`` are the sizes of the groups, which are not divided. Empty groups at the start are left out, so nothing is
+    yielded if all groups are empty.
     """
     total = np.cumsum(count)
     if len(total) == 0 or total[-1] == 0:
@@ -83,7 +84,7 @@ def descending_order(numbers: Floats) -> Indices:
 
 
 def distinct(values: Indices) -> Indices:
-    """Return the distinct values in ascending order; faster than ``np.unique``, also to import."""
+    """Return the distinct values in ascending order; faster than ``np.unique``."""
     ascending = np.sort(values)
     return ascending[first_of_each(ascending)]
 
@@ -126,7 +127,7 @@ _TABLE_PER_KEY = 16
 
 
 def best_of_each(group: NDArray[np.integer], score: Floats, most: int, *, reverse_ties: bool = False) -> Indices:
-    """Return the ascending indices of the rows with the ``most`` highest scores in each group.
+    """Return ascending row indices: of each group, the ``most`` rows with the highest scores.
 
     Args:
         group: (n,) index of each row's group.
@@ -151,9 +152,9 @@ def runs(sorted_groups: NDArray[np.integer]) -> tuple[Indices, Indices]:
 
 
 def argmax_per_run(sorted_groups: NDArray[np.integer], *values: NDArray[np.floating]) -> Indices:
-    """Return the index of the largest value in each run of equal groups.
+    """Return, for each run of equal groups, the index of the row with the largest value in the first array.
 
-    Of equal values, the next array in ``values`` decides, and after the last array the order: the first is returned.
+    Ties in an array are resolved by the next array in ``values``, and ties in all arrays in favour of the first row.
     """
     if not values or len(sorted_groups) == 0:
         return np.flatnonzero(first_of_each(sorted_groups))
@@ -172,12 +173,12 @@ _BUCKETS_PER_ROW = 4
 
 
 def as_bits(*numbers: Floats | NDArray[np.integer]) -> list[Bits]:
-    """Return each column of (n,) or (n, k) arrays as the (n,) bits of float64; 0.0 and -0.0 have the same bits."""
+    """Return all columns of (n,) or (n, k) arrays, each as the (n,) bits of its values in float64; -0.0 becomes 0.0."""
     return [bits for each in numbers for bits in (np.atleast_2d(each.T).astype(np.float64) + 0.0).view(np.uint64)]
 
 
 def group_equal_rows(columns: Sequence[Bits]) -> tuple[Indices, Mask]:
-    """Return an order of n rows in which equal rows are adjacent; ``columns`` are the (n,) columns.
+    """Return an order of n table rows in which equal rows are adjacent; ``columns`` are the (n,) table columns.
 
     Returns:
         (n,) row indices in this order (equal rows ascending), and (n,) mask, in this order, of the rows that differ
@@ -194,19 +195,19 @@ def group_equal_rows(columns: Sequence[Bits]) -> tuple[Indices, Mask]:
 
 
 def first_equal(columns: Sequence[Bits]) -> Indices:
-    """Return, for each of n rows, the index of the first row equal to it."""
+    """Return, for each of n table rows, the index of the first row with equal values; ``columns`` are (n,) each."""
     return first_of_run(*group_equal_rows(columns))
 
 
 def first_of_run(order: Indices, new: Mask) -> Indices:
-    """Return, for each row, the index of the first row equal to it, given the result of :func:`group_equal_rows`."""
+    """Return, for each row, the index of the first equal row, given the results of :func:`group_equal_rows`."""
     first = np.empty(len(order), np.int64)
     first[order] = order[np.maximum.accumulate(np.where(new, np.arange(len(order)), 0))]
     return first
 
 
 def maybe_equal(columns: Sequence[Bits]) -> Indices:
-    """Return the ascending indices of all rows that equal another row; a few other rows may be included.
+    """Return the ascending indices of all table rows that equal another row; a few other rows may be included.
 
     Rows are compared by their hashes. Fast for tables with few equal rows.
     """
@@ -248,20 +249,20 @@ _FACTORS = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
 
 
 def random_numbers(stream: int, shape: tuple[int, ...]) -> Numbers:
-    """Return an array of the first random 64-bit numbers in the sequence ``stream``; sequences are independent."""
+    """Return an array of the first 64-bit numbers of the random sequence with the ID ``stream``."""
     size = int(np.prod(shape))
     start = np.uint64((_SEED + (stream << 32)) % 2**64)
     return hash_numbers(start + np.arange(size, dtype=np.uint64) * _ODD).reshape(shape)
 
 
 def numbers_at(stream: NDArray[np.int64], index: NDArray[np.int64]) -> Numbers:
-    """Return the element at ``index`` of each sequence ``stream`` of :func:`random_numbers`; arrays are broadcast."""
+    """Return element ``index[i]`` of the sequence ``stream[i]`` of :func:`random_numbers`; the arrays are broadcast."""
     start = np.uint64(_SEED) + (stream.astype(np.uint64) << np.uint64(32))
     return hash_numbers(start + index.astype(np.uint64) * _ODD)
 
 
 def hash_numbers(values: Numbers) -> Numbers:
-    """Return a 64-bit hash of each number; its bits depend on all bits, and different numbers have different hashes."""
+    """Return a 64-bit hash of each number, without collisions; each bit depends on all bits of the number."""
     values = (values ^ (values >> np.uint64(30))) * _FACTORS[0]
     values = (values ^ (values >> np.uint64(27))) * _FACTORS[1]
     return values ^ (values >> np.uint64(31))

@@ -15,7 +15,7 @@ from shoe.core.arrays import Floats
 
 
 class Coordinates(IntEnum):
-    """Type of box coordinates in a file: edges, or indices of pixels counted from 0 or 1."""
+    """Type of box coordinates in a file: continuous edges, or pixel indices counted from 0 or from 1."""
 
     CONTINUOUS = 0
     """Edges, measured from the top-left corner of the image: width = x2 - x1. Detectors predict these."""

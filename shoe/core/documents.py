@@ -19,7 +19,7 @@ Box = Annotated[Sequence[float], Meta(min_length=4, max_length=4, description="x
 
 
 class Document(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """JSON object with a fixed set of keys. Fields with their default value are omitted, so no key is null."""
+    """JSON object with a fixed set of keys. Fields with their default value are omitted, so no value is null."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the object as it is written to JSON: dicts, lists, text and numbers."""
@@ -27,7 +27,7 @@ class Document(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
 
 
 class MeanFields(Document, frozen=True, kw_only=True):
-    """Mean average precision over all, rare and non-rare classes; None for a mean over no class."""
+    """Mean average precision over all, rare and non-rare classes; None if there are no such classes."""
 
     map: Fraction | None = None
     map_rare: Fraction | None = None
@@ -66,5 +66,5 @@ D = TypeVar("D", bound=Document)
 
 
 def as_base_class(value: Document, kind: type[D]) -> D:
-    """Return ``value`` converted to ``kind``, a base class of its class, without the fields that ``kind`` lacks."""
+    """Return ``value`` as an instance of ``kind``, a base class of its class; other fields are dropped."""
     return kind(**{name: getattr(value, name) for name in kind.__struct_fields__})

@@ -26,7 +26,7 @@ def _unpickled(kind: type[ShoeError], args: tuple[object, ...], attributes: dict
 
 
 class InputWarning(UserWarning):
-    """Warning that metrics may be wrong because of the input; its text is a warning line of the report."""
+    """Warning that metrics may be wrong because of the input; the report contains the same text."""
 
 
 class InputError(ShoeError):
@@ -34,7 +34,7 @@ class InputError(ShoeError):
 
     Attributes:
         source: path of the file, or name of the argument.
-        record: name or number of the record in the file; None for the whole file.
+        record: name of the record in the file, or its index from 0; None for the whole file.
         field: name of the field in the record; None for the whole record.
     """
 
@@ -68,7 +68,7 @@ class OptionError(ShoeError):
 
 
 class ServiceError(ShoeError):
-    """A metric service cannot be reached, or it refuses a request; the message is then that of the service.
+    """A request to an evaluation server has failed: no connection, a refusal, a failed run, or a time limit.
 
     ``status`` is the HTTP status code; None if there was no response.
     """
@@ -81,7 +81,7 @@ class ServiceError(ShoeError):
 def check_kind(name: str, value: object, kind: type, source: str) -> None:
     """Raise OptionError unless ``value`` is an instance of ``kind``.
 
-    The message contains ``name``, the argument, and ``source``, a call that returns an object of this type.
+    The message contains ``name``, the name of the argument, and ``source``, a call that returns such an object.
     """
     if not isinstance(value, kind):
         raise OptionError(f"{name}: found {type(value).__name__}, expected {kind.__name__}, as returned by {source}")
@@ -95,7 +95,7 @@ class MissingExtraError(ShoeError):
 
 
 def flag(name: str, value: str = "...") -> str:
-    """Return an option for messages, in both forms: ``--boxes xywh (Python: boxes="xywh")``."""
+    """Return an option for messages, as on the command line and in Python: ``--boxes xywh (Python: boxes="xywh")``."""
     argument, quoted = ("", value) if value == "..." else (f" {value}", f'"{value}"')
     return f"--{name}{argument} (Python: {name}={quoted})"
 
@@ -111,7 +111,7 @@ def quote(value: object) -> str:
 
 
 def printable(text: str, longest: int = _LONGEST_QUOTE) -> str:
-    """Return text as one line, cut with "…" after ``longest`` characters; control and bidi characters are U+FFFD."""
+    """Return text as one line, cut to ``longest`` characters with "…"; control and bidi characters become U+FFFD."""
     clean = visible(text[: longest + 1].replace("\n", " "))
     return clean if len(clean) <= longest else clean[: longest - 1] + "…"
 
@@ -138,7 +138,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str | None:
 
 
 def unknown_name(noun: str, name: str, known: Iterable[str]) -> OptionError:
-    """Return the error "unknown NOUN NAME"; its message lists all ``known`` names, or 3 similar names if over 20."""
+    """Return the error "unknown NOUN NAME" with all ``known`` names or, if there are over 20, the 3 most similar."""
     names = sorted(known)
     is_long = len(names) > _MOST_NAMES_LISTED
     nearest = closest_names(name.lower(), names, most=3, likeness=0.0 if is_long else 0.6)

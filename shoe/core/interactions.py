@@ -29,7 +29,7 @@ _LARGEST = 1e9  # larger than any image, and small enough that areas and their s
 def plain_array(values: Any, source: str | Path = "array", field: str | None = None) -> Any:
     """Return a torch tensor in a form that NumPy reads (CPU, no graph, no bfloat16); other values are unchanged.
 
-    Raises InputError, with ``source`` and ``field``, for masked values, which NumPy would read as numbers.
+    Raises InputError, with ``source`` and ``field`` in the message, for a NumPy masked array with masked values.
     """
     if np.ma.is_masked(values):
         found, hint = pluralize(int(np.ma.getmaskarray(values).sum()), "masked value"), "leave masked rows out"
@@ -66,7 +66,7 @@ def check_integers(
 ) -> NDArray[np.integer]:
     """Return ``values`` as a one-dimensional integer array; InputError unless all are 0 to ``limit`` - 1.
 
-    If ``rows`` is given, the array must have this length. ``name`` returns the name of a row for the message.
+    If ``rows`` is given, the array must have this length. The callback ``name`` returns a row's name for the message.
     """
     array = np.asarray(plain_array(values, source, field))
     if array.size and array.dtype.kind not in "iu":
@@ -110,7 +110,7 @@ def check_sizes(source: str | Path, values: ArrayLike, images: int) -> Ints:
 
 
 def check_scores(source: str | Path, scores: Floats, name: Callable[[int], str]) -> None:
-    """Raise InputError unless (n,) scores are finite; ``name`` returns the name of a row for the message."""
+    """Raise InputError unless (n,) scores are finite; the callback ``name`` returns a row's name for the message."""
     if (row := first_true(~np.isfinite(scores))) is not None:
         raise InputError(source, record=name(row), field="score", found=str(scores[row]), expected="a finite number")
 
@@ -121,7 +121,7 @@ FAR = -float(1 << 20)  # no image reaches it; single precision stores the 2**23 
 
 
 def check_bad_boxes(name: str) -> None:
-    """Raise OptionError unless ``name`` is one of :data:`BAD_BOXES`, the rules for bad predictions."""
+    """Raise OptionError unless ``name`` is "refuse", "drop" or "count", a rule for predictions with bad boxes."""
     if name not in BAD_BOXES:
         raise unknown_name("rule for bad boxes", name, BAD_BOXES)
 
@@ -129,11 +129,11 @@ def check_bad_boxes(name: str) -> None:
 def apply_bad_boxes(
     rule: str, human: Floats, target: Floats, no_score: Mask, pixels: Mask
 ) -> tuple[int, Mask, Floats, Floats]:
-    """Apply a rule for bad predictions: "drop" masks predictions with an invalid box or score, "count" keeps them.
+    """Apply the rule "drop" (leave out) or "count" (keep) to bad predictions, which have an invalid box or score.
 
-    ``no_score`` is the (n,) mask of invalid scores, ``pixels`` as in :func:`check_boxes`. Return the number of bad
-    predictions, the (n,) mask of predictions to keep, and the (n, 4) human and object boxes. Under "count", a
-    prediction with an invalid box gets two equal boxes that overlap no other box, so that it matches nothing.
+    ``no_score`` is the (n,) mask of invalid scores, ``pixels`` the (n,) or (1,) mask of boxes in pixel indices. Return
+    the number of bad predictions, the (n,) mask of predictions to keep, and the (n, 4) human and object boxes. With
+    "count", invalid boxes are replaced by boxes that overlap no other box, so that the prediction matches nothing.
     """
     invalid = ~(valid_boxes(human, pixels) & valid_boxes(target, pixels))
     bad = invalid | no_score
@@ -145,7 +145,7 @@ def apply_bad_boxes(
 
 
 def valid_boxes(boxes: Floats, pixels: Mask) -> Mask:
-    """Return the (n,) mask of the boxes for which :func:`check_boxes` raises no error."""
+    """Return the (n,) mask of boxes with x1 < x2 and y1 < y2 (<= if marked in ``pixels``), within -1e9 to 1e9."""
     x1, y1, x2, y2 = boxes.T
     wide, high = x1 < x2, y1 < y2
     if pixels.any():
@@ -189,8 +189,8 @@ class Interactions:
         verbs, objects: vocabularies: words as in the file or its class list.
         roles: predictions per person if the file contains them, else None; :meth:`select_images` does not change them.
         notes: notes of the file reader, for reports; not compared by :meth:`equals`.
-        bad: {rule: number of bad predictions to which it was applied}, with a rule of :data:`BAD_BOXES`; {} for
-            "refuse". Not compared by :meth:`equals`.
+        bad: {rule: number of predictions with an invalid box or score}, with the rule "drop" or "count" that was
+            applied; {} if there was no such rule. Not compared by :meth:`equals`.
         unscored: number of triplets without a score, if the table was made without scores or joined from such tables;
             :meth:`select` does not change it. Not compared by :meth:`equals`.
     """
@@ -220,7 +220,7 @@ class Interactions:
 
     @property
     def by_person(self) -> RolePredictions | None:
-        """Predictions per person if the table has no triplets; else None."""
+        """Predictions per person (``roles``) if the table has no triplets; None if it has triplets."""
         return None if len(self) else self.roles
 
     @property
@@ -321,7 +321,7 @@ class Interactions:
         return table if grouped else table._reordered(np.argsort(image_of, kind="stable"))
 
     def _without_bad(self, rule: str, image: NDArray[np.int64], pixels: Mask) -> Interactions:
-        """Return the table grouped by image after ``rule``; ``image`` and ``pixels`` are in the order of the rows."""
+        """Group the rows by image and apply the rule "drop" or "count"; ``image``, ``pixels``: a value per row."""
         invalid = ~np.isfinite(self.score)
         count, keep, human, target = apply_bad_boxes(rule, self.human_boxes, self.object_boxes, invalid, pixels)
         # Semantic scores need scores in 0..1. Among negative scores such as logits, 0 would not be the last.
@@ -355,7 +355,7 @@ class Interactions:
         )
 
     def equals(self, other: Interactions) -> bool:
-        """Return whether two tables have exactly equal values, except ``notes``, ``roles``, ``bad``, ``unscored``."""
+        """Return whether two tables are exactly equal; ``notes``, ``roles``, ``bad``, ``unscored`` are not compared."""
         fields = self.__dataclass_fields__.keys() - {"notes", "roles", "bad", "unscored"}
         return all(
             np.array_equal(a, b) if isinstance(a, np.ndarray) else a == b
@@ -367,7 +367,7 @@ def concatenate(parts: Sequence[Interactions]) -> Interactions:
     """Return one table with the triplets of all ``parts``.
 
     Images and words are in the order of first appearance, the triplets of an image in the order of the parts. Notes are
-    merged. If some parts have scores, the triplets of parts without scores rank below all others, as in files.
+    merged. If some parts have scores, the triplets of parts without scores rank below all others.
 
     Raises:
         InputError: if two parts have different sizes or coordinates for the same image, or if only some of the parts
@@ -430,7 +430,7 @@ def _renumbered(names: Sequence[str], index: dict[str, int]) -> Ints:
 def image_index(names: Sequence[str], known: Sequence[str]) -> Ints:
     """Return the (n,) index in ``known`` of each image name; -1 if no known name matches, or several match.
 
-    Names match if they are equal; else if they are equal without folder and extension, at last also ignoring case.
+    Three comparisons are tried in order: of whole names, without folder and extension, and then also ignoring case.
 
     >>> image_index(["images/a.png", "B.JPEG"], ["a.jpg", "b.jpg"]).tolist()
     [0, 1]
@@ -464,13 +464,14 @@ _COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """The n triplets of a file with m images, as columns in file order; other attributes are as in Interactions.
+    """The n triplets of a file with m images, as columns in file order, not validated yet.
 
     Attributes:
         image: (n,) index into ``images``.
         human_boxes, object_boxes: (n, 4) box coordinates as in the file, in any box convention.
         verbs, objects: vocabularies of words; if the file has class IDs, the names of the classes.
         score: (n,) confidence, NaN if missing; None if the file has no scores.
+        sizes: (m, 2) width and height of the images in pixels; None if unknown.
         coordinates: (m,) ``Coordinates`` of each image, or one value for all images.
         loose: (n,) mask of triplets from text that a model wrote, whose boxes may have no area; None if there are none.
         place: callback that returns the name of a triplet's record for messages, given its row index.
@@ -479,7 +480,7 @@ class Rows:
         conventions: names of the box conventions (values of ``--boxes``) that the file states; empty if it states none,
             so that the convention of the format holds.
         convention: (n,) index into ``conventions`` of each triplet.
-        fixed: indices of the conventions that ``--boxes`` does not replace, such as that of location tokens.
+        fixed: indices into ``conventions`` that ``--boxes`` does not replace, such as that of location tokens.
         annotated: ground truth per person for the same images, or None.
         detected: predictions per person, or None.
     """
@@ -507,10 +508,10 @@ class Rows:
 
     @classmethod
     def from_table(cls, table: Interactions) -> Self:
-        """Return the columns of a table; fields that only ``Rows`` has keep their defaults."""
+        """Return the columns of a table; fields that the table lacks have their default values."""
         return cls(**{name: getattr(table, name) for name in _COLUMNS})
 
     def table(self, source: str | Path) -> Interactions:
-        """Return the validated table; boxes must be x1, y1, x2, y2. Raises as :meth:`Interactions.from_columns`."""
+        """Return the columns as a validated table; InputError for invalid rows. Boxes must be x1, y1, x2, y2."""
         table = Interactions.from_columns(**{name: getattr(self, name) for name in _COLUMNS}, source=source)
         return table if self.detected is None else replace(table, roles=self.detected)

@@ -42,8 +42,8 @@ class RoleTruth:
         object: (b,) category of each box, an index into the benchmark's objects.
         person: (p,) row of each person in ``boxes``, ascending.
         labels: (p, A) int8: 1 if the person does the action, 0 if not, -1 if the person was not annotated.
-        role: (p, R) row in ``boxes`` of the object in each entry; -1 if the person does not do the action, or no object
-            box was annotated.
+        role: (p, R) row in ``boxes`` of the object of each (action, role) entry; -1 if the person does not do the
+            action, or no object box was annotated.
     """
 
     box_offsets: Indices
@@ -91,14 +91,14 @@ _BY_PERSON = ("image", "person_boxes", "agent", "score", "role")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RolePredictions:
-    """Predictions for n person boxes (several per person are possible): A actions, R (action, role) entries.
+    """Predictions for n person boxes (several per person are possible), A actions and R (action, role) entries.
 
     Attributes:
         images: names of the images.
         image: (n,) index into ``images``.
         person_boxes: (n, 4) x1, y1, x2, y2.
         agent: (n, A) confidence that the person does the action; NaN without a prediction.
-        score: (n, R) confidence of each entry with its role box; NaN without a prediction.
+        score: (n, R) confidence of each (action, role) entry with its role box; NaN without a prediction.
         role: (n, R) row in ``boxes`` of the role box of each entry.
         boxes: (b, 4) x1, y1, x2, y2 of b role boxes; all zeros or all NaN if the object is predicted to have no box.
     """
@@ -116,13 +116,13 @@ class RolePredictions:
 
     @property
     def is_placeholder(self) -> Mask:
-        """(b,) mask of ``boxes`` that mean "no box": all zeros, all NaN, or :data:`ABSENT`."""
+        """(b,) mask of the ``boxes`` that mean "no box": all zeros, all NaN, or 0, 0, 0.1, 0.1."""
         stated = (self.boxes == 0, np.isnan(self.boxes), self.boxes == np.array(ABSENT, np.float32))
         return np.asarray(np.all(stated, axis=2).any(axis=0))
 
     @property
     def repeats(self) -> int:
-        """Number of person boxes whose image, boxes and scores all equal those of an earlier person box."""
+        """Number of duplicates: person boxes whose image, boxes and scores all equal those of an earlier person box."""
         first = first_equal(as_bits(np.column_stack([self.image, self.person_boxes, self.agent, self.score])))
         rows = np.flatnonzero(np.bincount(first)[first] > 1)
         if not len(rows):
@@ -139,9 +139,9 @@ class RolePredictions:
     def apply_bad_boxes(self, rule: str) -> tuple[RolePredictions, int]:
         """Return the predictions after the rule "drop" or "count" for bad boxes, and the number of bad boxes.
 
-        A person is bad if the person box is invalid; a role of a valid person is bad if it has a score and an invalid
-        box. "drop" leaves both out; under "count", they match nothing. Placeholders (:meth:`is_placeholder`) are valid
-        role boxes. Infinite scores become NaN under "drop", and rank last under "count"; they are not in the number.
+        Bad boxes are invalid person boxes and, for valid person boxes, invalid role boxes with a score. "drop" leaves
+        their predictions out; with "count", the predictions match nothing. Placeholders (:meth:`is_placeholder`) are
+        valid role boxes. Infinite scores, which are not counted, become NaN with "drop", and rank last with "count".
         """
         person, box = (
             np.asarray(np.isfinite(boxes).all(axis=1) & (boxes[:, :2] < boxes[:, 2:]).all(axis=1))

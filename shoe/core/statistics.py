@@ -118,7 +118,7 @@ def correlation(both: Floats, first: Floats, second: Floats) -> Floats:
 
 
 def differences(values: ArrayLike, same: float = ROUNDING) -> Floats:
-    """Return the (..., n (n - 1) / 2) differences x[i] - x[j], i < j, of (..., n) values; 0 if within ``same`` of 0."""
+    """Return the (..., n (n - 1) / 2) differences x[i] - x[j], i < j, of (..., n) values; 0 within +- ``same``."""
     array = np.asarray(values, np.float64)
     first, second = np.triu_indices(array.shape[-1], 1)
     difference = array[..., first] - array[..., second]
@@ -126,7 +126,7 @@ def differences(values: ArrayLike, same: float = ROUNDING) -> Floats:
 
 
 def kendall_of_differences(x: Floats, y: Floats) -> Floats:
-    """Return (...,) Kendall's tau-b (1945) of two columns, given their (..., P) :func:`differences`.
+    """Return (...,) Kendall's tau-b (1945) of two columns, given the (..., P) :func:`differences` of each column.
 
     NaN if one column is constant.
     """
@@ -146,7 +146,7 @@ def alpha(ratings: NDArray[np.integer], level: MeasurementLevel, weight: Floats 
     "ordinal", but its distance ((i - j) / (k - 1))^2 is that of level "interval": the constant k - 1 cancels.
 
     Returns:
-        Alpha, at most 1; None if all ratings are equal, or if fewer than two items have two ratings (alpha would be 0).
+        Alpha, at most 1; None if all ratings are equal, or if fewer than two items have two or more ratings.
     """
     shared = (ratings >= 0).sum(axis=1) > 1
     counts = counts_of_levels(ratings[shared], int(ratings.max(initial=0)) + 1)
@@ -167,7 +167,7 @@ def alpha(ratings: NDArray[np.integer], level: MeasurementLevel, weight: Floats 
 
 
 def counts_of_levels(ratings: NDArray[np.integer], levels: int) -> Floats:
-    """Return (N, levels): number of raters that gave item i the rating j, 0 to ``levels`` - 1; others are ignored."""
+    """Return the (N, levels) number of raters who gave item i the rating j, from 0 to ``levels`` - 1."""
     return np.stack([np.count_nonzero(ratings == level, axis=1) for level in range(levels)], axis=1) * 1.0
 
 
@@ -201,12 +201,12 @@ class PairSums(NamedTuple):
         return cls(items, rated.T @ rated, value.T @ rated, square.T @ rated, value.T @ value)
 
     def minus(self, other: PairSums) -> PairSums:
-        """Return the sums without the items that ``other`` sums; exact if ratings and weights are integers."""
+        """Return the sums without the items summed in ``other``; exact if ratings and weights are integers."""
         return PairSums(*(mine - theirs for mine, theirs in zip(self, other, strict=True)))
 
     @property
     def kappas(self) -> Floats:
-        """(R, R) quadratic weighted kappa of each pair of raters; NaN if undefined, for < 2 items, on the diagonal."""
+        """(R, R) quadratic weighted kappa per pair of raters; NaN on the diagonal, for < 2 items, or if undefined."""
         observed = self.squares + self.squares.T - 2 * self.products
         expected = self.number * (self.squares + self.squares.T) - 2 * self.total * self.total.T
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -218,10 +218,10 @@ class PairSums(NamedTuple):
 
 
 def quadratic_weighted_kappa(a: NDArray[Any], b: NDArray[Any], weight: Floats | None = None) -> float | None:
-    """Return Cohen's quadratically weighted kappa of two raters of n items, with (n,) weights (SHOE supplement 5.3).
+    """Return Cohen's quadratically weighted kappa of two raters' ratings of n items, with (n,) weights of items.
 
     Items with a negative (missing) rating are left out. The result is at most 1; None if all ratings of both raters are
-    equal, or for fewer than two items (kappa of one item is always 0).
+    equal, or for fewer than two items (kappa of one item is always 0). Definition: SHOE supplement 5.3.
 
     >>> quadratic_weighted_kappa(np.array([0, 4], np.int8), np.array([0, 4], np.int8))
     1.0
@@ -249,7 +249,7 @@ def p_value(value: float, null: Floats) -> float:
     """Return the two-sided p-value of an observed value, given (R,) values under the null hypothesis.
 
     The p-value is (1 + number of |null| >= |value|) / (1 + R), which is never 0 (Phipson and Smyth 2010). NaN values
-    are left out, also of R.
+    are left out, and not counted in R.
     """
     known = null[~np.isnan(null)]
     return float((1 + (np.abs(known) >= abs(value) - ROUNDING).sum()) / (1 + len(known)))
@@ -268,7 +268,7 @@ def percentiles(draws: Floats, level: float = 0.95) -> tuple[float, float]:
 
 
 def interval_around(value: float, apart: Floats, level: float = 0.95) -> Interval:
-    """Return value + [lower, upper percentile] of the (R,) deviations ``apart``, extended to contain the value."""
+    """Return value + [lower, upper percentile] of the (R,) deviations ``apart``, extended to contain ``value``."""
     low, high = percentiles(apart, level)
     return Interval(value + min(low, 0.0), value + max(high, 0.0))
 
@@ -314,8 +314,8 @@ def spearman_permutation_p(
 ) -> float | None:
     """Return the two-sided p-value of Spearman's correlation by permutation of ``b``; None if it is undefined.
 
-    Weights stay with ``a``, by which items were sampled: under the null hypothesis, ``b`` is independent of ``a`` and
-    of the weights.
+    ``a`` and the weights are not permuted: under the null hypothesis, ``b`` is independent of ``a`` and of the
+    weights.
     """
     if (observed := spearman(a, b, weight)) is None:
         return None

@@ -11,7 +11,7 @@ _MOST = 1024
 
 
 def engine_of(text: str) -> Engine:
-    """Return the engine named in ``--engine``, such as "processes:4" (:data:`HELP`); it is not started or checked yet.
+    """Return the engine for a value of ``--engine``, such as "processes:4", without starting or checking the engine.
 
     "processes" without a number uses all cores that this process may use.
 

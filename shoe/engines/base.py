@@ -35,7 +35,7 @@ class Engine:
     name = "serial"
 
     def map(self, work: Work[S, K, R], keys: Sequence[K], shared: S) -> Iterator[tuple[K, R]]:
-        """Yield each key with the result of ``work(shared, key)``, once and in any order (here: the order of ``keys``).
+        """Yield (key, ``work(shared, key)``) once per key, in any order; this base class keeps the order of ``keys``.
 
         An exception in ``work`` is raised here and ends the iteration. If a worker dies, its keys are processed again.
 
@@ -63,7 +63,7 @@ MOST = 100_000
 
 @dataclass(frozen=True, slots=True)
 class Shard:
-    """Part ``number`` (from 1) of ``count`` parts of a job; the hash of an item of work determines its part."""
+    """Part ``number`` (1 to ``count``) of a job that is divided into ``count`` parts by hashes of its work items."""
 
     number: int
     count: int
@@ -88,11 +88,11 @@ class Shard:
         return f"{self.number}-of-{self.count}"
 
     def holds(self, hashes: NDArray[np.uint64]) -> Mask:
-        """Return the (n,) mask of the items of work in this shard, given the (n,) hashes of their contents."""
+        """Return the (n,) mask of the work items in this shard, given the (n,) hashes of their contents."""
         return np.asarray(hashes % np.uint64(self.count) == np.uint64(self.number - 1))
 
     def holds_one(self, digest: bytes) -> bool:
-        """Return whether an item of work is in this shard, given the 16-byte digest of its content."""
+        """Return whether a work item is in this shard, given the 16-byte digest of its content."""
         return int.from_bytes(digest[:8], "big") % self.count == self.number - 1
 
 
@@ -107,7 +107,7 @@ _ALIGNMENT = 64
 
 @dataclass(frozen=True, slots=True)
 class Job(Generic[S, K, R]):
-    """Function and data that every worker receives, with the lexicon (by default the active one) of the work."""
+    """Function, shared data and lexicon (default: the active lexicon) that every worker receives."""
 
     work: Work[S, K, R]
     shared: S
@@ -120,7 +120,7 @@ class Job(Generic[S, K, R]):
 
 
 def write_job(job: Job[Any, Any, Any]) -> IO[bytes]:
-    """Return an unnamed temporary file with a job, whose arrays workers can map into shared memory.
+    """Return an unnamed temporary file with a job; workers can map the arrays of the job into shared memory.
 
     Raises InputError if the file cannot be written, for example because the disk is full.
     """

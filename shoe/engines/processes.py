@@ -21,7 +21,7 @@ _SPAWN = get_context("spawn")
 
 
 class Processes(Engine):
-    """Engine with at most ``workers`` processes, started by "spawn"; each process is replaced after 64 keys."""
+    """Engine with at most ``workers`` processes (start method "spawn"); each process is replaced after 64 keys."""
 
     name = "processes"
 
@@ -29,7 +29,7 @@ class Processes(Engine):
         self._workers = workers
 
     def map(self, work: Work[S, K, R], keys: Sequence[K], shared: S) -> Iterator[tuple[K, R]]:
-        """Yield (key, ``work(shared, key)``) in order of completion; ShoeError if a key's process dies three times."""
+        """Yield (key, ``work(shared, key)``) in order of completion; ShoeError if three processes die on one key."""
         waiting, deaths, workers = deque(keys), Counter[K](), dict[Any, _Worker]()
         with write_job(Job(work, shared)) as job:
             try:

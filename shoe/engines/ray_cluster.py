@@ -39,19 +39,19 @@ class Connection:
     """Connection of this process to a Ray cluster; ``ray`` is the imported module, after ``ray.init``."""
 
     def __init__(self, ray: Any, addresses: Mapping[str, str], lost_after: float) -> None:
-        """Watch the servers {name: address}; ``lost_after`` seconds without a connection, the cluster is lost."""
+        """Watch servers {name: address}; the cluster is lost when one is not reachable for ``lost_after`` seconds."""
         self.ray, self._addresses, self._lost_after = ray, addresses, lost_after
         self._missing, self._since, self._closed = "", 0.0, Event()
         if addresses:
             Thread(target=self._watch, name="shoe-cluster", daemon=True).start()
 
     def check(self) -> None:
-        """Raise ShoeError if the cluster is lost."""
+        """Raise ShoeError if a server of the cluster has accepted no connection for too long."""
         if (missing := self._missing) and monotonic() > self._since + self._lost_after:
             raise _lost(f"{missing} does not answer any more")
 
     def missing(self) -> str:
-        """Return the first server of the cluster that accepts no connection ("its head at ..."); "" if all accept."""
+        """Return which server of the cluster accepts no connection ("its head at ..."); "" if all servers accept."""
         for name, address in self._addresses.items():
             host, _, port = address.rpartition(":")
             try:
@@ -69,7 +69,7 @@ class Connection:
 
     @contextmanager
     def opened(self) -> Iterator[None]:
-        """Return a context in which :func:`connect` reuses this connection, and messages of Ray take one line each."""
+        """Return a context in which :func:`connect` reuses this connection, and Ray's messages go to standard error."""
         global _current
         worker: Any = import_module("ray._private.worker")
         before = worker.print_to_stdstream
@@ -277,7 +277,7 @@ _LEASE_POLL = 0.1
 class Lease:
     """Worker lease: exits the worker's process when its parent process has ended or when heartbeats stop.
 
-    Otherwise a worker on a disconnected machine would continue to pay for requests after its work was given to others.
+    Otherwise a worker on a disconnected machine would continue to send paid requests that other workers repeat.
     A heartbeat is a call ``time = worker.renew(time)`` with the time, by the worker's clock, that the previous call
     returned. The lease ends ``silence`` seconds after this time, so that a delayed heartbeat does not prolong it.
     """
@@ -327,7 +327,7 @@ _POLL = 0.5
 class Ray(Engine):
     """Engine that runs one Ray task per key, each on one core; the shared data is put into Ray's object store once.
 
-    ``address`` is as for :func:`connect`.
+    ``address`` is as for ``ray.init``; if empty, the value of ``RAY_ADDRESS``, or else a new cluster on this machine.
     """
 
     name = "ray"
@@ -391,7 +391,7 @@ class Cluster:
 
     Attributes:
         gpus: number of GPUs reserved for each worker with a local model; may be a fraction.
-        models: number of models that use the cluster at the same time, so that each gets its part of the workers.
+        models: number of models that use the cluster at the same time, and among which the workers are divided.
     """
 
     connection: Connection
@@ -401,8 +401,8 @@ class Cluster:
     def workers(self, most: int, *, is_local: bool = False) -> int:
         """Return the number of workers for one model: number of cores / number of models, at least 1, at most ``most``.
 
-        If ``is_local`` and ``gpus`` > 0, each worker reserves ``gpus`` GPUs of one machine, and GPUs replace the cores.
-        Raise OptionError if no machine has ``gpus`` GPUs.
+        If ``is_local`` (the model runs in the worker) and ``gpus`` > 0, cores are replaced by groups of ``gpus`` GPUs
+        of one machine. Raise OptionError if no machine has ``gpus`` GPUs.
         """
         self.connection.check()  # because the next call would wait a minute for a lost cluster
         machines = [node["Resources"] for node in self.connection.ray.nodes() if node["Alive"]]
@@ -416,7 +416,7 @@ class Cluster:
         return max(1, min(most, int(slots / self.models)))
 
     def start(self, kind: type[Any], *args: Any, is_local: bool = False, concurrency: int = 1) -> Any:
-        """Start actor ``kind(*args)``, never restarted, for ``concurrency`` calls at once; local models get GPUs."""
+        """Start and return Ray actor ``kind(*args)`` for ``concurrency`` calls at once; GPUs only if ``is_local``."""
         gpus = self.gpus if is_local else 0.0
         options = {"num_cpus": 0.0 if gpus else 1.0, "num_gpus": gpus, "scheduling_strategy": "SPREAD"}
         actor = self.connection.ray.remote(max_restarts=0, max_task_retries=0, max_concurrency=concurrency, **options)

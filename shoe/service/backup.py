@@ -144,7 +144,7 @@ def doctor(folder: Path) -> list[Finding]:
 
 
 def clean(folder: Path) -> int:
-    """Remove stored files that the database does not refer to, if an hour old; return the number of removed files.
+    """Remove stored files older than an hour to which the database does not refer; return the number of removed files.
 
     Unfinished files older than an hour are also removed, but not counted.
 
@@ -270,7 +270,7 @@ def export(folder: Folder, path: str | Path) -> int:
     An earlier exported site in the folder `path` is replaced after the new site has been written completely.
 
     Raises:
-        InputError: if the folder `path` contains anything except an exported site, or cannot be written.
+        InputError: if the folder `path` contains other files than an exported site, or cannot be written.
     """
     target = Path(path)
     if target.exists() and not (target.is_dir() and ((target / _MARK).exists() or not any(target.iterdir()))):

@@ -31,7 +31,7 @@ class Buckets:
         self._full: dict[str, float] = {}  # time at which each bucket is full again
 
     def take(self, key: str) -> float:
-        """Count a request of a caller, and return 0; if the caller exceeds the limit, return the seconds to wait."""
+        """Count a request of the caller `key`, and return 0, or return the seconds to wait if the limit is exceeded."""
         with self._lock:
             now, each = self._clock(), 1 / self._rate.per_second
             full = max(self._full.pop(key, now), now)
@@ -120,7 +120,7 @@ async def _state(request: Request) -> AppState:
 
 
 def address_of(request: Request) -> str:
-    """Return the IP address of a client, or "unknown"; for IPv6, its /64 network, because one machine may use all."""
+    """Return the IP address of a client, or "unknown"; for IPv6, its /64 network, since one machine may use it all."""
     host = request.client.host if request.client else "unknown"
     try:
         address = ip_address(host)
@@ -189,8 +189,8 @@ def needs(scope: Scope | None, *, often: bool = False) -> Callable[[Request], Aw
 
     Args:
         scope: required permission; None if the route itself checks permissions.
-        often: whether write requests to the route, such as parts of uploads, also have the rate limit of read
-            requests, which is higher.
+        often: whether all requests to the route, such as parts of uploads, have the rate limit of read requests,
+            which is higher than the limit of write requests.
     """
 
     async def allowed(request: Request) -> Identity:

@@ -150,7 +150,7 @@ class _File:
 
 
 def _upload(file: _File, progress: Progress, packed: bool) -> Flow[None]:
-    """Send a file in one request, or, if it is larger than PART bytes, in parts, with calls of `progress`.
+    """Send a file in one request, or, if it is larger than 8 MiB, in parts, with calls of `progress`.
 
     If the server rejects the offset of a part, the current offset is requested.
     """

@@ -63,7 +63,7 @@ class Host:
         self._child: Child | None = None
 
     def start(self, task: Task, files: Mapping[str, list[Any]]) -> None:
-        """Copy the input files of a job that this host does not have yet, and start the job in a child process.
+        """Copy the missing input files of a job to this host, and start the job in a child process.
 
         Args:
             task: the job. Its folders on the server are replaced by the folders of this host.
@@ -114,7 +114,7 @@ class Host:
         return lines, (end, done.read_bytes() if done.exists() else None)
 
     def read(self, name: str, offset: int) -> bytes:
-        """Return at most PIECE bytes of the output file `name`, from the byte `offset`; b"" at the end of the file."""
+        """Return at most 32 MiB of the output file `name`, from the byte `offset`; b"" at the end of the file."""
         self._lease.renew()
         with (self._scratch / "out" / name).open("rb") as stream:
             stream.seek(offset)
@@ -175,7 +175,7 @@ class JobRunner:
         self._hosts: set[Any] = set()
 
     def run(self, server: Connection[Any, Any]) -> None:
-        """Receive a job over the connection `server`, run the job on a host, and send back output lines and the end."""
+        """Receive a job over the connection `server`, run the job on a host, send back its output and how it ended."""
         with server, suppress(EOFError, OSError):  # the server has cancelled the job, or has ended
             scratch, task = msgspec.json.decode(server.recv_bytes(), type=Start)
             try:

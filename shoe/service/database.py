@@ -84,12 +84,12 @@ class Database:
         return InputError(self.path, found=found, expected="an intact database of `shoe serve`", hint=hint)
 
     def version(self) -> int:
-        """Return a number that changes when any process writes; compare only numbers that the same thread has read."""
+        """Return a number that changes when any process writes to the database; comparable only within a thread."""
         return int(self._reader().execute("PRAGMA data_version").fetchone()[0])
 
     @contextmanager
     def read(self) -> Iterator[sqlite3.Connection]:
-        """Yield this thread's read-only connection in a transaction: all reads (and nested calls) see one state."""
+        """Yield this thread's read-only connection in a transaction: all reads, also in nested calls, see one state."""
         connection = self._reader()
         if connection.in_transaction:
             yield connection
@@ -102,7 +102,7 @@ class Database:
 
     @contextmanager
     def write(self) -> Iterator[sqlite3.Connection]:
-        """Yield the writing connection for one transaction, committed at the end, rolled back on error. Do not nest."""
+        """Yield the writing connection for one transaction: commit at the end, rollback on error. Do not nest calls."""
         with self._lock:
             self._writer.execute("BEGIN IMMEDIATE")
             try:
@@ -123,7 +123,7 @@ class Database:
 
 
 def is_foreign(db: sqlite3.Connection) -> bool:
-    """Return whether another program made a database: it has tables but no version, or no table of jobs."""
+    """Return whether a database was made by another program: it has tables but no version, or no table of jobs."""
     tables = {row["name"] for row in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     return bool(tables) if db.execute("PRAGMA user_version").fetchone()[0] == 0 else "jobs" not in tables
 

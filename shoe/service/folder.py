@@ -77,7 +77,7 @@ class Store:
     def receiving(
         self, encoding: Encoding | None = None, limit: int = LARGEST, free_below: int = FREE_BELOW
     ) -> Iterator[Receiver]:
-        """Yield a receiver for a new file, which is stored only if all pieces are written and ``finish`` is called.
+        """Yield a receiver for a new file, which is stored only if ``finish`` of the receiver is called at the end.
 
         Args:
             encoding: compression of the pieces; None if not compressed. The file is stored and hashed decompressed.

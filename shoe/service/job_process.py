@@ -59,7 +59,7 @@ def do(task: Task, folder: Path) -> Done:
     """Run a job in a folder, write its output files to the subfolder ``out``, and return its result.
 
     Raises:
-        ShoeError: if the input is wrong, which only the client can correct.
+        ShoeError: if the input of the job is wrong; a retry would fail, too.
     """
     (folder / "out").mkdir()
     done = _KINDS[task.kind](_JobFolder(task, folder))
@@ -279,7 +279,7 @@ _KEPT = frozenset(
 
 
 def decimals(size: int) -> int:
-    """Return the number of decimals for rounding a metric (0..1) over `size` items to about its standard error.
+    """Return the number of decimals to which a metric (0 to 1) over `size` items is rounded: about its standard error.
 
     >>> [decimals(size) for size in (20, 100, 9_999, 33_405)]
     [1, 2, 2, 3]
@@ -288,15 +288,16 @@ def decimals(size: int) -> int:
 
 
 def rounded(metrics: Mapping[str, float], size: int) -> dict[str, float]:
-    """Return metrics with ``decimals(size)`` decimals; `size`: number of ground truths or, if lower, predictions."""
+    """Return {key: metric} with all metrics rounded to about the standard error of a metric over `size` items."""
     return {key: round(value, decimals(size)) for key, value in metrics.items()}
 
 
 def reduced(content: Any, size: int, key: str = "") -> Any:
     """Return a JSON value of a result or diagnosis, rounded and without parts that reveal labels of images.
 
-    Of dicts, only the keys in `_KEPT` are kept. Counts, except under keys in `_EXACT`, are rounded to multiples of
-    ``size / 10 ** decimals(size)`` or, if this is lower, 1. `key` is the key of the value itself.
+    Only dict keys in `_KEPT` are returned. Floats have :func:`decimals` decimals. Counts are rounded to multiples of
+    ``size / 10 ** decimals(size)``, at least of 1; counts under keys in `_EXACT` are exact. `size` is the number of
+    ground truths or of predictions, whichever is lower. `key` is the key of `content` in its dict.
     """
     if isinstance(content, Mapping):
         return {name: reduced(value, size, name) for name, value in content.items() if name in _KEPT}
@@ -311,7 +312,7 @@ def reduced(content: Any, size: int, key: str = "") -> Any:
 
 
 def reduce_classes(path: Path) -> None:
-    """Remove classes with few ground truths (< LEAST_TRUTHS) from classes.csv, and round the metrics of the others."""
+    """Remove classes with fewer than 100 ground truths from classes.csv, and round the metrics of other classes."""
     header, *rows = csv.reader(path.read_text("utf-8").splitlines())
     measured = [k for k, name in enumerate(header) if name.endswith(("_ap", "_recall", "_f1"))]
     kept = [row for row in rows if int(row[header.index("ground_truths")]) >= LEAST_TRUTHS]
@@ -330,7 +331,7 @@ _GRACE = 5
 
 
 def main() -> None:
-    """Run the job in the folder of the first command-line argument, and write Done or Failed to its file done.json."""
+    """Run the job in the folder of the first command-line argument, and write the result to done.json in it."""
     folder, parent = Path(sys.argv[1]), int(sys.argv[2])
     # The kernel kills this process when the parent dies; the parent may have died already.
     ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)

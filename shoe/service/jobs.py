@@ -84,7 +84,7 @@ class RankingRequest(msgspec.Struct):
 
 
 def command(kind: str, request: Mapping[str, Any], file: str | None = None) -> str:
-    """Return the command line that prints the same JSON as a job: ``shoe compare``, or for other kinds, ``shoe score``.
+    """Return the command line for the request of a job: ``shoe compare`` for a comparison, otherwise ``shoe score``.
 
     `file` is the name of the prediction file (default: the name in the request), not used for a comparison.
     """
@@ -147,7 +147,7 @@ class NewJob:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A claimed job.
+    """A job that a worker has claimed.
 
     Attributes:
         attempt: number of the attempt, from 1.
@@ -162,7 +162,7 @@ class Job:
 
 
 def add(db: sqlite3.Connection, new: NewJob) -> None:
-    """Queue a job; a job with the same key is queued again only if it failed or was cancelled."""
+    """Queue a job; if the job exists already (same key), queue it again only if it failed or was cancelled."""
     row = (new.key, new.kind, to_json(new.request), PRIORITIES[new.kind], time.time())
     db.execute(
         "INSERT INTO jobs (key, kind, request, priority, state, created) VALUES (?, ?, ?, ?, 'queued', ?) "
@@ -200,7 +200,7 @@ def claim(folder: Folder, lease: float = LEASE) -> Job | None:
 def beat(folder: Folder, job: Job, stage: str, progress: float, lines: Sequence[str] = ()) -> bool:
     """Renew the lease of a running job, and record its stage, its progress (0 to 1) and new lines for its log.
 
-    Return False, and record nothing, if a newer attempt at the job has started.
+    Return False, and record nothing, if the attempt is not running any more, for example because the job was cancelled.
     """
     with folder.database.write() as db:
         return _update(db, job, lines, lease_until=time.time() + LEASE, stage=stage, progress=progress)
@@ -217,7 +217,7 @@ def finish(
 ) -> bool:
     """Record the outcome of a job, and call `after` with the database connection and the job, in one transaction.
 
-    Return False, and record nothing, if a newer attempt at the job has started.
+    Return False, and record nothing, if the attempt is not running any more, for example because the job was cancelled.
 
     Args:
         outputs: output files by name, which must be stored already.
@@ -235,14 +235,14 @@ def finish(
 
 
 def fail(folder: Folder, job: Job, reason: str, lines: Sequence[str] = ()) -> bool:
-    """Record the failure of a job; return False, and record nothing, if a newer attempt at the job has started."""
+    """Record the failure of a job; return False, and record nothing, if the attempt is not running any more."""
     return _end(folder, job, "failed", [*lines, f"failed: {reason}"], reason=reason)
 
 
 def give_up(folder: Folder, job: Job, why: str, lines: Sequence[str] = ()) -> bool:
-    """Queue a job again after a crash of its child process (cause: `why`); at the MOST_DEATHS-th crash, fail the job.
+    """Queue a job again after a crash of its child process (cause: `why`); at the third crash, fail the job.
 
-    Return False, and record nothing, if a newer attempt at the job has started.
+    Return False, and record nothing, if the attempt is not running any more, for example because the job was cancelled.
     """
     deaths = job.deaths + 1
     if deaths >= MOST_DEATHS:
@@ -251,7 +251,7 @@ def give_up(folder: Folder, job: Job, why: str, lines: Sequence[str] = ()) -> bo
 
 
 def release(folder: Folder, job: Job, why: str = "the server stops", lines: Sequence[str] = ()) -> bool:
-    """Queue an interrupted job again; return False, and record nothing, if a newer attempt at the job has started."""
+    """Queue an interrupted job again; return False, and record nothing, if the attempt is not running any more."""
     return _end(folder, job, "queued", [*lines, f"{why}; queued again"])
 
 
@@ -287,7 +287,7 @@ def _end(folder: Folder, job: Job, state: str, lines: Iterable[str], **columns: 
 
 
 def _update(db: sqlite3.Connection, job: Job, lines: Iterable[str], **columns: Any) -> bool:
-    """Change columns of a running job, and add lines to its log, unless a newer attempt at the job has started."""
+    """Change columns of a job, and add lines to its log; return False if this attempt is not running any more."""
     changed = db.execute(
         f"UPDATE jobs SET {', '.join(f'{name} = ?' for name in columns)} "  # noqa: S608 - names of this file
         "WHERE key = ? AND attempt = ? AND state = 'running'",

@@ -64,7 +64,7 @@ class Task(msgspec.Struct):
 
 
 class End(msgspec.Struct, frozen=True):
-    """End of an attempt at a job that has not written a result.
+    """How an attempt at a job ended without a result.
 
     Attributes:
         reason: cause, shown to the user.
@@ -83,11 +83,11 @@ class RunningJob(Protocol):
 
     @property
     def is_over(self) -> bool:
-        """Whether the child process has ended and all lines are returned, or `listen` found the time limit exceeded."""
+        """Whether the child process has ended and all its lines are returned, or `listen` has detected a timeout."""
 
     @property
     def end(self) -> End | None:
-        """Reason why the child process was killed or failed; None if it exited with code 0. Valid when `is_over`."""
+        """Reason why the child process was killed or failed; None if it exited with code 0. Defined if `is_over`."""
 
     def listen(self, seconds: float) -> list[str]:
         """Wait at most about `seconds` for output of the child process; return ``stage`` and ``log`` lines, if any."""
@@ -132,7 +132,7 @@ class Child:
 
     @property
     def is_over(self) -> bool:
-        """Whether the child process has ended and all lines are returned, or `listen` found the time limit exceeded."""
+        """Whether the child process has ended and all its lines are returned, or `listen` has detected a timeout."""
         return self._late or (not self._open and self._process.poll() is not None)
 
     def listen(self, seconds: float) -> list[str]:
@@ -169,7 +169,7 @@ class Child:
 
     @property
     def end(self) -> End | None:
-        """Reason why the child process was killed or failed; None if it exited with code 0. Valid when `is_over`."""
+        """Reason why the child process was killed or failed; None if it exited with code 0. Defined if `is_over`."""
         code, words = self._process.returncode, "\n".join(self._last_words)
         if self._late:
             return End(f"time limit of {self._limits.wall:g} s per job exceeded", "fail")
@@ -201,4 +201,4 @@ class Executor:
         return Child(scratch, task)
 
     def stop(self) -> None:
-        """End all jobs on other machines (here: none); jobs on this machine are not ended by this call."""
+        """End all jobs on other machines; this base class has none, and jobs on this machine are not ended."""

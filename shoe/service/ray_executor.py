@@ -34,7 +34,7 @@ _log = logging.getLogger(__name__)
 
 
 class RayExecutor(Executor):
-    """Executor that runs jobs on a Ray cluster; `jobs` is the number of cores when the executor was created."""
+    """Executor that runs jobs on a Ray cluster; `jobs` is the number of its cores when the executor was created."""
 
     name = "ray"
 

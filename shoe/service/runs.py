@@ -205,7 +205,7 @@ def add_file(folder: Folder, team: str, name: str, stored: StoreEntry, most: int
     """Record a stored file as a prediction file of a team, with the file name `name`, which replaces an earlier name.
 
     Raises:
-        FullError: if the team's files would exceed `most` bytes in total; nothing is recorded. Never if `most` is None.
+        FullError: if the team's files would exceed `most` bytes in total (None: no limit); nothing is recorded then.
     """
     now = time.time()
     with folder.database.write() as db:
@@ -226,7 +226,7 @@ def file_name(folder: Folder, team: str, sha256: str) -> str | None:
 
 
 def file_of(db: sqlite3.Connection, row: sqlite3.Row) -> str:
-    """Return the name under which the team of a run uploaded its file; the run's name if the file was deleted."""
+    """Return the file name under which a run's predictions were uploaded; the run's name if the file was deleted."""
     query = "SELECT name FROM given WHERE sha256 = ? AND team = ?"
     found = db.execute(query, (row["prediction_sha256"], row["team"])).fetchone()
     return str(found["name"] if found else row["name"])
@@ -244,7 +244,7 @@ def no_room(left: int) -> FullError:
 
 
 def correct_times(folder: Folder) -> None:
-    """Change times of submission in the future, from a clock that was ahead, to now, so that quotas end in time."""
+    """Set submission times in the future (the clock was ahead) to now, so that quotas become free in 24 hours."""
     now = time.time()
     with folder.database.write() as db:
         db.execute("UPDATE runs SET created = ? WHERE created > ?", (now, now))
@@ -422,7 +422,7 @@ def check_closed(folder: Folder, identity: Identity, request: Request) -> None:
 
 
 def closed_truths(folder: Folder) -> dict[str, list[str]]:
-    """Return {ground truth: leaderboards with hidden results or a quota}; its runs must be on one of these."""
+    """Return {ground truth: leaderboards with hidden results or a quota}; its runs must be submitted to one of them."""
     found: dict[str, list[str]] = {}
     with folder.database.read() as db:
         for row in db.execute("SELECT name, truth FROM boards WHERE hidden OR quota IS NOT NULL ORDER BY name"):

@@ -88,7 +88,7 @@ def invite(folder: Folder, id_: str, names: Sequence[str] = ()) -> dict[str, str
 
 
 def questions_of(folder: Folder, identity: tokens.Identity) -> RaterQuestions:
-    """Return the questions for the rater who owns the token; raise NotFoundError if the study is not on this server."""
+    """Return the questions for the rater `identity`; raise NotFoundError if the study is not on this server."""
     id_, name = _study_and_rater(identity)
     with folder.database.read() as db:
         rater, _ = _read_questions(db, identity)

@@ -91,8 +91,8 @@ def new_token(
         days: days until the token expires; None for no expiry.
 
     Raises:
-        OptionError: for no or an unknown permission, a name or team not of 1 to 80 printable characters, or days not
-            between 0 and 36500.
+        OptionError: if a permission is missing or unknown, name or team are not 1 to 80 printable characters, or `days`
+            is not above 0 and at most 36500.
     """
     for what, given in (("name", name), ("team", team)):
         if not given.strip() or len(given) > _LONGEST_NAME or not given.isprintable():

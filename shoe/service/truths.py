@@ -45,7 +45,7 @@ class TruthOptions(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
     @property
     def files(self) -> tuple[StoredFile, ...]:
-        """Files of ground truth, class table and image-level labels, without absent files."""
+        """Files of ground truth and, if given, of class table and image-level labels."""
         return tuple(file for file in (self.truth, self.classes, self.image_labels) if file is not None)
 
 
@@ -202,7 +202,7 @@ def similarity(folder: Folder, name: str, dataset: str = DEFAULT) -> dict[str, s
 
 @lru_cache(maxsize=8)
 def loaded(place: str, ensemble: str = "mean") -> Similarity:
-    """Return a similarity (cached) by the name of a built-in similarity, or the folder of a registered map."""
+    """Load a similarity, or return it from a cache; `place` is its built-in name, or the folder of a registered map."""
     from shoe.similarity import load_similarity
 
     return load_similarity(place, ensemble)
@@ -218,7 +218,7 @@ def check_name(noun: str, name: str) -> None:
 
 
 def own_similarities() -> list[str]:
-    """Return the names of similarities that need no registration: computed from WordNet, then shipped maps."""
+    """Return the names of built-in similarities: first similarities computed from WordNet, then similarity maps."""
     from shoe.similarity import COMPUTED
     from shoe.similarity.maps import shipped_maps
 

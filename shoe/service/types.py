@@ -71,10 +71,10 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A run in the table of a leaderboard.
 
     Attributes:
-        lowest, highest: lowest and highest number of the rank interval, from 1; equal if the rank is certain.
+        lowest, highest: best and worst possible rank, from 1; equal if the rank is certain.
         run: run ID.
         figures: metric values (0 to 1) by key.
-        intervals: 95 % confidence intervals over images, by metric key; metrics that do not vary have no interval.
+        intervals: 95 % confidence intervals over images, by metric key; a metric equal on all samples may have none.
         why: mAP lost (0 to 1) by error type, the largest loss first; empty until the diagnosis is done.
         link: address of a paper or of code; None if the team has given none.
     """
@@ -116,7 +116,7 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Answer(msgspec.Struct, forbid_unknown_fields=True):
-    """Answer to a question of a study; times of display and answer: milliseconds since 1970 by the browser's clock."""
+    """Answer to a study question: item, 1st or 2nd rating, study part, rating; times in ms since 1970 (browser)."""
 
     item: _Index
     occasion: _Index
@@ -135,7 +135,7 @@ class ResponseBody(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
 
 class NewRun(RequestBody, ScoringFields):
-    """Request to score an uploaded file, given by its SHA-256, on a ground truth or leaderboard, as ``shoe score``."""
+    """Request to score an uploaded file, given by its SHA-256, on a ground truth or for a leaderboard."""
 
     prediction: Hash
     truth: Word | None = None
@@ -183,7 +183,8 @@ class NewToken(RequestBody):
 class RaterQuestions(ResponseBody, frozen=True):
     """Questions for a rater: ``shown`` is the study content for the page, ``pictures`` has the images by file name.
 
-    ``order`` lists the questions in order of display, each as [index of the item, 1 or 2 (repeat), kind of question].
+    ``order`` lists the questions in order of display, each as [index of the item, 1 for the first or 2 for the
+    second rating of the item, part of the study].
     """
 
     shown: dict[str, Any]

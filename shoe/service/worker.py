@@ -41,7 +41,7 @@ class Worker:
         self._threads = [threading.Thread(target=self._work, name=f"worker-{n}") for n in range(children)]
 
     def start(self) -> None:
-        """Record the result of each job left by a server that was killed, or queue it again; then start the threads."""
+        """Record the results of jobs left by a killed server, queue unfinished jobs again, and start the threads."""
         for job in jobs.running(self._folder):
             if not self._store_results(job, []):
                 jobs.release(self._folder, job)  # the kernel killed the children of the dead server

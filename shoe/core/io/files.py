@@ -88,7 +88,7 @@ def read_bytes(path: str | Path) -> bytes:
 
 
 def unreadable_error(path: str | Path, error: Exception) -> InputError:
-    """Return the InputError for a file that cannot be read; ``error`` is the exception that reading it raised."""
+    """Return the InputError for a file that cannot be read; ``error`` is the exception that was raised."""
     if isinstance(error, FileNotFoundError):
         hint, name = None, Path(path).name
         with suppress(OSError):  # a broken link is listed under its own name
@@ -164,7 +164,7 @@ def atomic_write(path: str | Path) -> Iterator[IO[bytes]]:
 
 
 def make_folder(path: Path, expected: str = "a folder that can be created") -> None:
-    """Create a folder and its parents if needed; raise InputError, which says ``expected``, if that is impossible."""
+    """Create a folder and its parents if needed, or raise InputError "found PROBLEM, expected {expected}"."""
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -181,7 +181,7 @@ _PACKAGE = Path(__file__).parents[2]
 
 
 def data_folder(kind: str) -> Path:
-    """Return the path of the folder "similarity_maps" or "prompts" of the installed package or of the checkout."""
+    """Return the path of shoe's data folder ``kind``, "similarity_maps" or "prompts", in package or checkout."""
     packaged = _PACKAGE / "_shipped" / kind
     return packaged if packaged.is_dir() else _PACKAGE.parent / kind
 

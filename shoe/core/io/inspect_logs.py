@@ -22,9 +22,10 @@ _EXPECTED = "a complete log of inspect_ai with samples"
 
 
 def read_log(path: Path, data: bytes) -> tuple[list[dict[str, Any]], int]:
-    """Return (id, input, output and error of samples, number left out: no answer or error, in an unfinished log).
+    """Return the samples of a log as dicts (id, input, output, error), and the number of samples left out.
 
-    ``data`` is the content of the file; if it is empty, ``path`` is opened as a zip archive.
+    In the log of an unfinished run, samples without an answer or error are left out. ``data`` is the content of the
+    file; if it is empty, ``path`` is opened as a zip archive.
 
     Raises:
         InputError: if the log is damaged or too large, or no samples remain.

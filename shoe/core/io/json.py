@@ -19,7 +19,7 @@ _LONGEST_INT = 18
 
 
 def parse_json(path: str | Path, data: bytes, line: int | None = None) -> Any:
-    """Parse JSON, or raise InputError with line and column; ``line`` is the line number if ``data`` is one line."""
+    """Parse JSON, or raise InputError with line and column; ``line`` is its number if ``data`` is a single line."""
     try:
         return msgspec.json.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -37,8 +37,8 @@ def parse_with_nan(path: str | Path, data: bytes, line: int | None = None) -> An
 def read_typed(path: str | Path, data: bytes, kind: type[T], place: Callable[[Any, int, Any], str]) -> T:
     """Parse JSON into an object of the type ``kind``.
 
-    Raises InputError if the data are not JSON, or for a value of another type. Its message has the field and the name
-    of the record, which the callback ``place`` returns for (document, index of the record, record).
+    Raises InputError if the data are not JSON, or do not fit the type. The message contains the field and the name of
+    the record, which the callback ``place`` returns for (document, index of the record, record).
     """
     with suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):  # reported below
         return msgspec.json.decode(data, type=kind)
@@ -126,8 +126,8 @@ def explain_error(
         error: error of msgspec, which contains the position in the document.
         document: parsed document, or part of a document.
         place: callback that returns the name of a record for messages, given its index and content.
-        record: name of the record that ``document`` is, or belongs to; None for a whole document.
-        field: name of the field or column that ``document`` is; None for a whole document or record.
+        record: name of the record, if ``document`` is a record or a part of a record; None for a whole document.
+        field: name of the field or column, if ``document`` is its value; None for a whole document or record.
     """
     message = str(error)
     node, value = inspect.type_info(kind), document

@@ -89,7 +89,7 @@ def records(value: Any) -> list[dict[str, Any]]:
 
 
 def text(value: Any) -> str:
-    """Return a non-empty string, or the string in a cell with one element; raise ValueError for other values."""
+    """Return a non-empty string, or such a string from a cell with one element; raise ValueError for other values."""
     if isinstance(value, list) and len(value) == 1:
         value = value[0]
     if not isinstance(value, str) or not value:
@@ -215,7 +215,7 @@ def _structures(data: bytes, at: int, end: int, count: int) -> list[dict[str, An
 
 
 def _checked(count: int, at: int, end: int) -> int:
-    """Return ``count``; raise ValueError if the tags of that many matrices do not fit into bytes ``at`` to ``end``."""
+    """Return ``count``, a number of matrices; ValueError if their tags do not fit into bytes ``at`` to ``end``."""
     if count * _TAG.size > end - at:
         raise ValueError("the file is incomplete: it ends in the middle of a value")
     return count
@@ -226,7 +226,7 @@ def cell_file(
 ) -> Iterator[bytes]:
     """Yield the bytes of a compressed Matlab file with one variable, a cell array in which most cells are empty.
 
-    SciPy's writer takes a minute for the 5.8 million cells of the official detections. Here, runs of empty cells are
+    SciPy's writer takes a minute for the 5.8 million cells of HICO-DET's detections. Here, runs of empty cells are
     written at once.
 
     Args:

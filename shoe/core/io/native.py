@@ -30,7 +30,7 @@ _PADDING = b"\x35\xd9"  # ID of the extra field for padding that Android's zipal
 
 
 def write_native(table: Interactions, path: str | Path, notes: bytes = b"") -> None:
-    """Write a table, except ``roles`` and ``bad``, and notes as JSON (b"" for none) to a native file, atomically."""
+    """Write a table (without ``roles`` and ``bad``) and notes (JSON, or b"") atomically to a native file (.npz)."""
     arrays: dict[str, NDArray[Any]] = {name: np.ascontiguousarray(getattr(table, name)) for name in _ARRAYS}
     header = {
         "shoe": _VERSION,
@@ -51,7 +51,7 @@ def write_native(table: Interactions, path: str | Path, notes: bytes = b"") -> N
 
 
 def notes_of_native(path: str | Path, data: bytes = b"") -> bytes:
-    """Return the notes (JSON) in a native file, b"" without notes; ``data`` is the file's content, if already read."""
+    """Return the notes (JSON or b"") in a file of :func:`write_native`; ``data`` is its content if already read."""
     with zipfile.ZipFile(BytesIO(data) if data else path) as archive:
         return archive.read(_NOTES) if _NOTES in archive.namelist() else b""
 
@@ -60,9 +60,10 @@ def read_native(path: str | Path, data: bytes = b"", bad_boxes: str = "refuse") 
     """Read and validate a table written by :func:`write_native`, without its notes (:func:`notes_of_native`).
 
     Arrays are mapped copy-on-write: changing them does not change the file. ``data`` is the content of the file if it
-    was read already, for example from a pipe. ``bad_boxes`` is as in :meth:`Interactions.from_columns`.
+    was read already, for example from a pipe. ``bad_boxes`` is the rule for invalid boxes and scores: "refuse" (raise
+    an error), "drop" or "count".
 
-    Raises InputError if the file is not a native table, or is damaged.
+    Raises InputError if the file is not a native table, is damaged, or has invalid values under "refuse".
     """
     if not data and not os.path.exists(path):
         raise InputError(path, found="no such file", expected="a native table (.npz)")

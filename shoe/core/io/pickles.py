@@ -221,7 +221,7 @@ _CLASSES: dict[str, Callable[..., Any]] = {"CacheTemplate": lambda *factory: Cac
 
 
 class _Plainer:
-    """Converter to plain values, in place; ``limit`` is the maximum size, with shared parts counted at each use."""
+    """Converter to plain values, in place; at most ``limit`` values, with shared parts counted at each use."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit

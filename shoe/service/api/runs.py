@@ -24,7 +24,7 @@ RunId = Annotated[str, Path(alias="id", pattern="^r_[0-9a-f]{20}$", description=
 
 @router.post("/v1/runs", **contract(types.Run, types.NewRun))
 def new_run(document: Annotated[types.NewRun, body(types.NewRun)], identity: Submitter, app: App) -> Response:
-    """Submit predictions for scoring. An equal earlier run is returned instead, unless it was cancelled or deleted."""
+    """Submit predictions for scoring. If your team has an equal run, not cancelled or deleted, that run is returned."""
     if document.truth is None and document.board is None:
         raise OptionError("truth: found none, expected the name of a ground truth (or board: name of a leaderboard)")
     request = msgspec.convert(replace(document, truth=document.truth or ""), types.Request, from_attributes=True)
@@ -60,7 +60,7 @@ async def list_runs(
 
 @router.get("/v1/runs/{id}", **contract(types.Run))
 async def get_run(id_: RunId, identity: Anybody, app: App) -> Response:
-    """Return the current state of a run, without metrics and files if its leaderboard hides them from the caller."""
+    """Return the current state of a run, without metrics and output files that are hidden from the caller."""
     return _response(app, identity, runs.visible_run(app.folder, identity, id_))
 
 
@@ -111,7 +111,7 @@ def delete_run(id_: RunId, identity: Submitter, app: App) -> Response:
 
 @router.post("/v1/runs/{id}/diagnose", **contract(types.Run))
 def diagnose_run(id_: RunId, identity: Submitter, app: App) -> Response:
-    """Return a run with the state of its diagnosis, which starts when the run is done; 409 if it is a comparison."""
+    """Return a run with the state of its diagnosis, which starts when the run is done; status 409 for a comparison."""
     run = runs.own_run(app.folder, identity, id_)
     if run.kind != "score":
         raise ConflictError(f"run {id_} is of kind {run.kind}: only runs of kind score have a diagnosis")
@@ -150,7 +150,7 @@ async def get_result(id_: RunId, request: Request, identity: Anybody, app: App) 
 
 @results_router.get("/v1/runs/{id}/files/{name}", **contract(media=_ANY))
 async def get_file(id_: RunId, name: FileName, request: Request, identity: Anybody, app: App) -> Response:
-    """Return an output file of a run; the status is 403 for hidden results, 409 before the run is done, else 404."""
+    """Return an output file of a run: status 403 if the file is hidden, 409 before the run is done, 404 if missing."""
     return _file(app, identity, runs.visible_run(app.folder, identity, id_), name, request)
 
 

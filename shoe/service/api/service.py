@@ -129,7 +129,7 @@ Name = Annotated[str, Path(max_length=80, description="Name of the leaderboard."
 
 @boards_router.get("/v1/boards", **contract(types.Boards, open_to="all"))
 async def list_boards(identity: Anybody, app: App) -> Response:
-    """List leaderboards, without tables; hidden leaderboards only for callers with the permission to read."""
+    """List leaderboards, without tables; callers without the permission to read get no hidden leaderboards."""
     known = boards.boards(app.folder)
     return json_response(types.Boards(boards=[each for each in known if identity.allows("read") or not each.hidden]))
 
@@ -156,7 +156,7 @@ async def list_truths(_: Reader, app: App) -> Response:
 
 @catalog_router.get("/v1/maps", **contract(types.Maps))
 async def list_maps(_: Reader, app: App) -> Response:
-    """List similarity measures: measures computed from WordNet, built-in maps, then registered maps."""
+    """List similarities by which runs can be scored: computed from WordNet, built-in maps, then registered maps."""
     own = [types.Map(name=name) for name in truths.own_similarities()]
     return json_response(types.Maps(maps=own + truths.maps(app.folder)))
 
@@ -178,7 +178,7 @@ def list_answers(identity: Rater, app: App) -> Response:
 
 @studies_router.post("/v1/study/answers", **contract(types.AnswerCount, types.Answers, open_to="token"))
 def add_answers(document: Annotated[types.Answers, body(types.Answers)], identity: Rater, app: App) -> Response:
-    """Store answers of the calling rater, and return how many answers are stored; retries add no duplicates."""
+    """Store answers of the calling rater, and return how many answers the rater has now; retries add no duplicates."""
     return json_response(types.AnswerCount(kept=studies.add_answers(app.folder, identity, document.answers)))
 
 
@@ -218,7 +218,7 @@ def similarity(
     combine: Annotated[Combine, Query(description="How verb and object similarity are combined.")] = "arithmetic",
     weight: Annotated[float, Query(ge=0, le=1, description="Weight of the verb, 0 to 1.")] = 0.5,
 ) -> Response:
-    """Return the similarity of a class and a prediction: the JSON of ``shoe similarity``."""
+    """Return the similarity of a class and a predicted word or interaction, as the JSON of ``shoe similarity``."""
     from shoe.report.similarity import similarity_of
 
     for name, text in (("a", a), ("b", b)):

@@ -26,7 +26,7 @@ _NEAREST = 12
 
 
 def places(folder: Folder) -> dict[str, str]:
-    """Return {map name: where to load it}: the name itself for a built-in map, the folder for a registered map."""
+    """Return {map name: place to load it from}: the same name for a built-in map, the folder of a registered map."""
     own = {name: name for name in shipped_maps()}
     return own | {each.name: str(folder.maps / f"{each.name}-{each.digest}") for each in maps(folder)}
 

@@ -163,7 +163,7 @@ async def run_page(request: Request, id_: RunId, identity: Anybody, app: App) ->
 
 @router.get("/runs/{id}/images/{number}")
 def example_image(id_: RunId, number: int, identity: Anybody, app: App) -> Response:
-    """Return the image that an example of a run shows, from the server's image folder."""
+    """Return the image of example `number` on the page of a run, from the server's image folder."""
     run = runs.visible_run(app.folder, identity, id_)
     runs.check_file(app.folder, identity, run, "examples.json")
     cases = views.read_output(app.folder, run, "examples.json") or []
@@ -293,7 +293,7 @@ def _rater_page() -> tuple[str, str]:
 
 @router.get("/compare")
 def choose(request: Request, _: Reader, run: Annotated[list[str], Query()] = []) -> Response:  # noqa: B006
-    """Show a form to compare the latest 200 finished runs, if they may be compared; the runs `run` are selected."""
+    """Show a form to select runs to compare, from the comparable of the latest 200 finished runs; `run` is selected."""
     return _choose(request, run)
 
 
@@ -351,7 +351,7 @@ def login_page(request: Request, next: Annotated[str, Query()] = "/") -> Respons
 
 @router.post("/login")
 def login(request: Request, form: Form, app: App) -> Response:
-    """Start a session with a token, and redirect to the page `next` of the form; show the form again if refused."""
+    """Start a session with a token, and redirect to the page `next`; for a wrong token, show the form again."""
     token, wanted = field(form, "token").strip(), field(form, "next")
     try:
         verify_token(request, token)

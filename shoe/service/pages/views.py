@@ -92,7 +92,7 @@ PAGE = 50
 
 
 class View(NamedTuple):
-    """Template and values of a page; `derive` computes further values, only from `values` and stored files."""
+    """Template and values of a page; callback `derive`: further values, computed only from `values` and files."""
 
     template: str
     values: dict[str, Any]
@@ -127,7 +127,7 @@ def rows(viewer: Viewer, folder: Folder, found: Iterable[Run]) -> list[dict[str,
 
 
 def front(folder: Folder, viewer: Viewer) -> View:
-    """Return the front page: leaderboards, hidden ones only for members of a team, and the latest 8 visible runs.
+    """Return the front page: leaderboards (hidden leaderboards only for team members), and the latest 8 visible runs.
 
     Viewers without the permission to read see only those runs that are finished and on one of the leaderboards.
     """
@@ -171,8 +171,8 @@ def run_list(folder: Folder, viewer: Viewer, filters: Mapping[str, str], after: 
 def run_page(folder: Folder, viewer: Viewer, run: Run, *, images: bool = False) -> View:
     """Return the page of a run, or of a comparison: values from its output files, and the first 1,000 log lines.
 
-    There are no log lines if the results of the run are hidden from the viewer. With `images`, the server has
-    the images of the dataset, which examples then show.
+    There are no log lines if the results of the run are hidden from the viewer. `images` is whether the server has the
+    images of the dataset, so that examples show images.
     """
     truth, lines = _truth(folder, run.truth), runs.visible_log(folder, run, admin=viewer.admin)
     actions = {"queued": ("cancel",), "running": ("cancel",), "failed": ("retry",), "cancelled": ("retry",)}
@@ -280,7 +280,7 @@ COLOURS = ("m0", "m2")
 
 
 def comparison_values(found: Mapping[str, Any], ids: Sequence[str]) -> dict[str, Any]:
-    """Return the values of ``comparison.html``; `found` is the JSON of ``shoe compare``, `ids` has its run IDs."""
+    """Return the values of ``comparison.html``; `found` is the JSON of ``shoe compare``, `ids` are the run IDs."""
     models = found["models"]
     keys = list(dict.fromkeys(key for model in models for key in model["figures"]))
     numbers = {model["name"]: number for number, model in enumerate(models, 1)}
@@ -506,7 +506,7 @@ def _files(run: Run, *, held: bool) -> dict[str, Any]:
 
 
 def short_signature(signature: str | None, truth: Truth | None) -> str | None:
-    """Return a signature in short form, without protocols that the dataset implies; None if there is no signature."""
+    """Return a signature in short form: version, data, protocol and changed options; None if there is no signature."""
     if signature is None:
         return None
 
