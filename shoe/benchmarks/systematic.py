@@ -419,7 +419,7 @@ class Single(Document, frozen=True):
 
 
 class Nearest(Document, frozen=True):
-    """Similarity of test combinations to their most similar training combination, under a similarity map."""
+    """Similarity of test combinations to the nearest training combination; ``similarity``: name and hash of the map."""
 
     similarity: str
     mean: Fraction

@@ -124,8 +124,8 @@ def predict(
     visual: Annotated[
         str,
         Option(
-            help="How a pair is shown to the model: boxes, text, crop, crops, black, others-black, blur, none; "
-            "combine with +."
+            help="How a pair is shown to the model: boxes, text, crop, crops, black (all but the pair), "
+            "others-black (other pairs), blur, none; combine with +."
         ),
     ] = "boxes",
     way: Annotated[str, Option(help="Question: phrase, yes-no, letters (choices), image (whole image).")] = "phrase",
@@ -152,7 +152,7 @@ def predict(
         Path | None, Option("--ground-truth", "-g", help="Annotation file, to report the recall of the pairs.")
     ] = None,
     max_cost: options.MaxCost = None,
-    max_requests: Annotated[int | None, Option(min=0, help="Maximum number of requests to an endpoint.")] = None,
+    max_requests: Annotated[int | None, Option(min=0, help="Maximum requests to an endpoint, with retries.")] = None,
     cache: options.Cache = None,
     shard: options.ShardText = None,
     engine: options.EngineText = "serial",

@@ -65,7 +65,7 @@ class RoleTruth:
 
     @property
     def ignored(self) -> Mask:
-        """(p,) mask of persons that were not annotated, which the evaluation ignores."""
+        """(p,) mask of persons that have a box but no annotated actions (label -1); the evaluation ignores them."""
         return np.asarray(self.labels.min(axis=1, initial=0) < 0)
 
     def select_images(self, keep: Indices) -> RoleTruth:

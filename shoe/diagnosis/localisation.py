@@ -84,13 +84,13 @@ class PairFigures(Document, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, eq=False)
 class Localised:
-    """Predicted pairs (p), matched with the triplets (t) of the ground truth.
+    """Predicted pairs, matched with the t triplets of the ground truth.
 
     Attributes:
-        no_interaction: ``exclude`` or ``keep``, for true pairs whose only class is no_interaction.
+        no_interaction: ``exclude`` or ``keep``, for ground-truth pairs whose only class is no_interaction.
         scope: predicted pairs on images with ground truth, and the triplets of the ground truth.
         overlaps: predicted pairs and triplets of the ground truth that match in at least one box.
-        classes: (K,) mask of the classes whose true pairs are counted (first version of the paper, Table 4).
+        classes: (K,) mask of the classes whose ground-truth pairs are counted, such as the rare classes alone.
     """
 
     pairs: Pairs

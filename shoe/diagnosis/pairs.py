@@ -284,7 +284,7 @@ class PairDiagnosis(PairResults):
 def diagnose_pairs(
     pairs: Pairs, truth: GroundTruth, *, no_interaction: str = "exclude", rules: PairRules | None = None
 ) -> PairDiagnosis:
-    """Return the diagnosis of a file of pairs: pair localisation, and negative AP if the pairs have interaction scores.
+    """Return the diagnosis of pairs: localisation and, with interaction scores, negative AP (:class:`NegativeAp`).
 
     ``no_interaction`` is ``exclude`` or ``keep``, for ground-truth pairs whose only class is no_interaction. Raise
     OptionError for another value, and InputError if pairs and ground truth have no image in common.

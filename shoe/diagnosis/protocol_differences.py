@@ -244,10 +244,10 @@ def count_mixtures(protocols: Sequence[StrictOptions]) -> int:
 
 
 def differences(task: Task, protocols: Sequence[StrictOptions], watch: Watch = iter) -> list[Difference]:
-    """Return the differences in mAP between the first protocol and each other protocol, with the shares of the rules.
+    """Return the difference in mAP between the first and each other protocol, and the share of each differing option.
 
-    If two protocols differ in d options, all 2^d mixtures of their options are scored. The function ``watch`` (like
-    ``tqdm``) wraps the sequence of these mixtures, to show progress.
+    The shares are Shapley values: if two protocols differ in d options, all 2^d mixtures of their options are scored.
+    ``watch``, a function like ``tqdm``, wraps the sequence of these mixtures to show progress.
     """
     plans = [(other, *_mixtures(protocols[0], other)) for other in protocols[1:]]
     wanted = dict.fromkeys(options for _, _, mixtures in plans for options in mixtures)

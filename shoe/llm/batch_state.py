@@ -112,7 +112,7 @@ class Supply:
                 self._batch_of.pop(name, None)
 
     def read_ahead(self, enough: Callable[[], bool]) -> None:
-        """Read requests into the queue until ``enough()`` is True; excluded requests go to ``found`` of their batch."""
+        """Queue requests until ``enough()`` is True; questions left out by :meth:`exclude` go to ``batch.found``."""
         while not enough() and (request := self._next()):
             self._waiting.append(request)
 

@@ -46,7 +46,7 @@ class Disagreement(NamedTuple):
 
     @classmethod
     def from_counts(cls, rated: int, not_zero: int) -> Self:
-        """Return the disagreement and its interval, given the number of rated pairs, and of pairs rated 1 or more."""
+        """Return the disagreement, given how many sampled pairs the rater rated, and how many of these 1 or more."""
         from scipy.stats import binomtest
 
         interval = binomtest(not_zero, rated).proportion_ci(method="wilson")

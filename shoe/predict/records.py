@@ -127,7 +127,7 @@ _KEYS = {
 
 
 class Detection(Struct, frozen=True, gc=False):
-    """Box with score and label: a label of the detector in files, a benchmark object after reading."""
+    """Box with label and score. In files, labels are the detector's; reading maps them to objects of the benchmark."""
 
     box: Box
     label: str

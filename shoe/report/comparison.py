@@ -158,7 +158,7 @@ class Compared(Document, frozen=True, kw_only=True):
             ":gt_miss_rate" and ":prediction_miss_rate"; and others (:meth:`shoe.comparison.run.Run.figures`).
         gain: SHOE-mAP minus the strict mAP of the first protocol.
         raters: SHOE-mAP with the ratings of each rater of the similarity map alone.
-        map_interval: with ``--bounds``, 90 % interval for the SHOE-mAP that ratings of all pairs of senses would give.
+        map_interval: with ``--bounds``, 90 % predictive interval of SHOE-mAP if all pairs of senses were rated.
         absent: reasons why metrics could not be measured, by group of metrics, such as "semantic".
     """
 
@@ -224,7 +224,7 @@ class Compare(Document, frozen=True, kw_only=True):
         resamples, seed: number of resamples of the images, and the random seed.
         differences: differences of every two models, for each metric that both have; empty without resamples.
         ranking: agreement of the rankings by strict and by semantic mAP.
-        unlike: lines on differences between signatures, and on protocols that not all models have.
+        unlike: a line for each setting in which a model differs from the first, and each protocol that not all have.
         notes: results and remarks in sentences.
         apart: differences of every two models by class, verb and object.
         sweep: with ``--sweep``, the metrics under other options.

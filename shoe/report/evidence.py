@@ -218,7 +218,7 @@ _FIGURES = ("mAP", "rare", "non-rare")
 
 
 def print_explained(report: Report, found: Explained, to: Console, *, verbose: bool = False) -> None:
-    """Print mAP by protocol, the effect of each differing rule and, with image labels, counts of verified errors.
+    """Print mAP by protocol, effects of differing rules and, if images are labelled, false positives by image label.
 
     With ``verbose``, also print rare and non-rare mAP, rules without effect, classes that changed most, and the effect
     of duplicate annotations.

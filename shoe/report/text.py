@@ -82,7 +82,7 @@ _KEY = 11  # characters of the keyword before the text of most notes
 
 
 def print_line(to: Console, line: str, style: str = "") -> None:
-    """Print a line of at most 2,000 characters; on a terminal, wrap it (100 columns at most) and indent later lines."""
+    """Print a line, cut to 2,000 characters; on a terminal, wrap it (100 columns at most) and indent later lines."""
     line = printable(line, _LONGEST)
     width = min(to.width, 100) if to.is_terminal else len(line) + 1
     indent = " " * (_KEY if width > 2 * _KEY else 2)

@@ -236,7 +236,7 @@ class Scorer:
     def nearest(self, rows: Indices, similarities: HoiSimilarity, scope: FpScope) -> tuple[Indices, Floats]:
         """Return, for each of r predictions (``rows``), the most similar class, and the similarity to this class.
 
-        Candidates are all evaluated classes, or those annotated on the prediction's image (``scope``); -1 without one.
+        By ``scope``, candidates are all evaluated classes, or the image's annotated ones. No candidates: class -1.
         An unmatched prediction can be a false positive of the class (SHOE's Algorithm 1; docs/protocols.md, A7).
         """
         nearest, sigma, which = self._nearest(similarities, scope)

@@ -279,7 +279,7 @@ _KEPT = frozenset(
 
 
 def decimals(size: int) -> int:
-    """Return the number of decimals to which a metric (0 to 1) over `size` items is rounded: about its standard error.
+    """Return the number of decimals of a rounded metric (0 to 1) over `size` items: a step is about a standard error.
 
     >>> [decimals(size) for size in (20, 100, 9_999, 33_405)]
     [1, 2, 2, 3]

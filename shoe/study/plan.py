@@ -279,7 +279,7 @@ class ProblemStudy(RatingStudy, frozen=True, forbid_unknown_fields=True, tag_fie
     examples: list[Problem] = msgspec.field(default_factory=list)
 
     def order(self, rater: int) -> list[Question]:
-        """Return a tester's questions: both queries of each assigned problem, with the problems in random order."""
+        """Return the questions for tester ``rater``: both queries per assigned problem, problems in random order."""
         numbers = random_numbers(_SIDES_STREAM + (self.seed << 8), (len(self.problems), self.raters))
         asked, load = [], np.zeros(self.raters, np.int64)
         for problem, drawn in enumerate(numbers):  # the raters with the fewest problems so far, for an equal load

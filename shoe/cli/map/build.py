@@ -286,7 +286,7 @@ def complete(
     shard: options.ShardText = None,
     engine: options.EngineText = "serial",
     gpus: options.Gpus = 0,
-    dry_run: Annotated[bool, Option("--dry-run", help="Print the cost of the first round and exit.")] = False,
+    dry_run: Annotated[bool, Option("--dry-run", help="Print the cost of the first rating round and exit.")] = False,
     yes: options.Yes = False,
     json: options.Json = None,
 ) -> None:

@@ -30,7 +30,7 @@ def import_(
     dataset: Annotated[str, Option(help="Dataset whose classes were rated.")] = DEFAULT,
     model: Annotated[
         list[str] | None,
-        Option(metavar="RATER=MODEL", help="Model or person that gave the ratings in column RATER. May be repeated."),
+        Option(metavar="RATER=MODEL", help="MODEL: model or person that rated in column RATER. May be repeated."),
     ] = None,
     provenance: Annotated[str | None, Option(help="Origin of the ratings, recorded in map.json.")] = None,
     licence: Annotated[str | None, Option(help="Licence of the ratings, recorded in map.json.")] = None,
@@ -139,9 +139,9 @@ def ablate(
 
     Example: shoe map ablate my-map --for predictions.json --ground-truth instances_test2015.json --human study.csv
 
-    FILE is a table of shoe study collect, or a table with the columns class_synset, synset, rating; for whole
-    interactions verb_a, object_a, verb_b, object_b, rating (a: the class). Senses are WordNet names, ratings 0 to
-    4. Several rows for a pair are averaged. Agreement is 1 - mean absolute difference / range, over the pairs for
+    FILE is a table of shoe study collect, or has the columns class_synset, synset, rating; or, for whole interactions,
+    verb_a, object_a (the class), verb_b, object_b, rating. Senses are WordNet names, ratings 0 to 4. Several rows for
+    a pair are averaged. Agreement is 1 - mean absolute difference (similarities scaled to 0 to 1), over the pairs for
     which the subset has a value. Subsets with a value for at least half of the pairs are compared with the subset of
     highest agreement; subsets that are not significantly worse are marked (95 % for all comparisons together).
     Standard deviations use n - 1. A map of more than 10 raters is refused. PREDICTIONS must use the box convention of

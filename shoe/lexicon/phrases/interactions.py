@@ -105,9 +105,9 @@ def _rank(clause: Clause, reply: ReplyObjects) -> float:
 def resolve_pronouns(clauses: list[Clause], nouns: list[Noun], reply: ReplyObjects) -> None:
     """Replace pronouns (it, them, its; him and her for animals) in ``clauses`` by their antecedents, in place.
 
-    Antecedents are nouns of the clauses or in ``nouns``, the nouns outside clauses. If ``reply`` has an object field
-    with a thing, and names none of these nouns, pronouns refer to this thing. An object "it" or "them" without an
-    antecedent is removed.
+    Antecedents are nouns of the clauses or in ``nouns``, the nouns outside clauses. But if the objects in ``reply``
+    include none of these nouns, and its object field names a thing (not a person), pronouns refer to this thing. An
+    object "it" or "them" without an antecedent is removed.
     """
     for number, clause in enumerate(clauses):
         before, thing = clauses[:number], clause.object

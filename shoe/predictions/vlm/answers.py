@@ -65,7 +65,7 @@ class Answer(NamedTuple):
 
     @property
     def rank(self) -> tuple[bool, bool, bool, int]:
-        """Sort key, higher is better: has interactions, denies all, has unreadable interactions, length of the text."""
+        """Sort key, higher is better: has interactions, says that there are none, has unreadable ones, text length."""
         length = len(self.raw) if isinstance(self.raw, str) else 0
         return bool(self.reading.pairs), self.says_none, bool(self.reading.items or self.reply.lost), length
 

@@ -249,7 +249,7 @@ class Wrapper:
 
 
 def open_wrapper(node: Any) -> Wrapper:
-    """Return the possible answers in an API response; for other values, the value itself is the answer."""
+    """Return the possible answers in an API response; a value that is not an API response is itself the answer."""
     wrapper = Wrapper()
     _open(node, wrapper, 0)
     if not wrapper.answers and not wrapper.error and node is not None:

@@ -127,12 +127,12 @@ def best_pairs_first(
 ) -> Outcomes:
     """Return the possible outcomes of the assignment rule ``best-first``, if similarities (sigma) lie in bounds.
 
-    Pair a is always better than pair b in three cases: its lowest sigma is above b's highest sigma; its lowest sigma
-    equals b's highest sigma and a has the higher rank; or both pairs have the same ``kind``, so that their sigmas are
-    equal, and a has the higher rank. In the first two cases, a must be ``certain``. If a certain pair is always better
-    than all other pairs of its prediction, only a better pair of its ground truth can displace it. The ground truth is
-    therefore always matched, and never in a worse pair: its worse pairs are removed. The same holds with ground truths
-    and predictions exchanged. The remaining pairs are then compared again.
+    Pair a is always better than pair b if a is ``certain`` and its lowest sigma is above b's highest sigma, or equals
+    it and a has the higher rank. It is also always better if both pairs have the same ``kind``, and therefore equal
+    sigmas, and a has the higher rank. If a certain pair is always better than all other pairs of its prediction, its
+    ground truth is always matched, in this pair or in a better one. The pairs of this ground truth that are always
+    worse are therefore removed. The same holds with ground truths and predictions exchanged. The remaining pairs are
+    then compared again, until no pair is removed.
 
     Args:
         pairs: candidates, without pairs that are never similar enough to match.

@@ -214,10 +214,10 @@ class SensePairs:
         return kind, word
 
     def adapt(self, ratings: Shares, rng: np.random.Generator) -> Floats:
-        """Return the (kinds, L, 5) probabilities of ratings 0 to 4 for each kind and level.
+        """Return the (kinds, L, 5) probabilities of ratings 0 to 4, by kind of pair (``_KINDS``) and predicted level.
 
-        ``ratings`` are the (L, 5) predicted probabilities of L levels, which are adapted to the rated pairs, with a
-        random weight per word.
+        ``ratings`` are the (L, 5) predicted probabilities at each level. How they change with the kind is fitted to the
+        rated pairs, in which all pairs of a word have one random weight, drawn from ``rng`` (Bayesian bootstrap).
         """
         kind, level, word = self.rated.T
         weight = rng.standard_exponential(int(word.max(initial=0)) + 1)[word]

@@ -282,8 +282,8 @@ class Wording(Document, frozen=True):
         verb, object: comparison with the verb and the object of ``compared_with``.
         count: number of predictions.
         matched: number of predictions matched with a ground truth for SHOE-mAP.
-        earned: credit gained: sum of the similarities in these matches, without matches whose words name the class.
-        lost: credit lost: sum of 1 - similarity over all these matches.
+        earned: sum of similarity (credit gained) over those matches in which the words do not name the class itself.
+        lost: sum of 1 - similarity (credit lost) over all these matches.
         nearest_class: most similar class, "verb object".
         similarity: similarity to ``nearest_class``, 0..1.
         compared_with: most frequent class of the matched ground truths, or ``nearest_class`` without a match.

@@ -92,7 +92,7 @@ PAGE = 50
 
 
 class View(NamedTuple):
-    """Template and values of a page; callback `derive`: further values, computed only from `values` and files."""
+    """Template and values of a page; `derive` adds more, only from `values` and files, as `values` is the cache key."""
 
     template: str
     values: dict[str, Any]

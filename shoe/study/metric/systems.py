@@ -121,7 +121,7 @@ class MeasureComparison(Document, frozen=True):
         people: mean correlation of a rater with the mean of the other raters, over the judged predictions.
         models: score of each judged model by people: mean over images of the mean rating of its predictions.
         scores: score of each model, by measure and metric, then by model.
-        levels: agreement on the rankings "prediction", "image" (models on one image) and, with several models, "model".
+        levels: agreement with people by ranking: "prediction", "image" (models on one image), "model" (if several).
         opposite: by measure and metric, pairs of models that people and the metric rank in opposite order; the model
             that people prefer comes first.
     """
