@@ -44,7 +44,7 @@ def open_archive(path: str | Path, head: str) -> Iterator[zipfile.ZipFile]:
     """Yield the archive of a run; raise InputError unless it starts like a zip file and has the member ``head``.
 
     Raise BadZipFile for a damaged archive, and ValueError for bytes before or after it, for members that are encrypted
-    or neither stored nor deflated, and for members larger than the file.
+    or neither stored nor deflated, and if the compressed sizes of all members add up to more than the file's size.
     """
     with _stream(path) as stream:
         if stream.read(len(_START)) != _START:

@@ -292,7 +292,7 @@ class ErrorAnalysis:
 
     @cached_property
     def deltas(self) -> dict[str, Means]:
-        """Gain in mAP (all, rare, non-rare classes) from fixing one error type, by its name (IJCV paper, Eq. 2)."""
+        """Gain in mAP (all, rare, non-rare classes) from fixing an error type or group, by name (IJCV paper, Eq. 2)."""
         return {name: after.minus(self.means) for name, (after, _) in self._after.items()}
 
     @property

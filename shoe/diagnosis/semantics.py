@@ -224,7 +224,7 @@ class SemanticDiagnosis:
 
     @cached_property
     def deltas(self) -> dict[str, Means]:
-        """Gain in SHOE-mAP from fixing one error type, by its name; empty if SHOE-mAP cannot be measured."""
+        """Gain in SHOE-mAP from fixing one error type or group, by name; empty if SHOE-mAP cannot be measured."""
         states = {} if self.absent else self.analysis.states
         after = {name: cached_means(self._entries_after(state), self._known) for name, state in states.items()}
         return {name: means.minus(self.means) for name, means in after.items()}

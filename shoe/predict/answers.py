@@ -287,7 +287,7 @@ class Answers:
     def ask_shown(
         self, questions: Questions, budget: Budget, display: Progress, *, probabilities: bool
     ) -> Counter[str]:
-        """Send questions as :meth:`ask` does, with a progress display. Ctrl-C ends the run like a used-up budget."""
+        """Do :meth:`ask` and show progress. Ctrl-C acts like a used-up budget; the second raises KeyboardInterrupt."""
         tally = Tally("answers", is_unpriced=self._config.asks and self._config.price is None)
         done, counts, errors = Event(), Counter[str](), list[BaseException]()
         more: dict[str, Any] = {"tally": tally, "say": display.say, "probabilities": probabilities}

@@ -240,7 +240,7 @@ class Columns:
         """Add the pairs that :meth:`add_pair` deferred; return the errors of pairs that are left out.
 
         Deferred are pairs with several texts under unknown keys, and relations from a thing to a person. Such relations
-        are reversed if nearly all pairs of the file are such relations, otherwise left out.
+        are reversed if there are at least 20, and they are nearly all pairs of the file; otherwise left out.
         """
         undecided, self._deferred = self._deferred, []
         errors = []
