@@ -212,9 +212,9 @@ class Lexicon:
         return [self._lemma(self._doing_verb[place]) for place in found]
 
     def defined(self, phrase: str) -> list[int]:
-        """Return the IDs of verb synsets whose definition is ``phrase`` or contains the noun ``phrase``; [] if none.
+        """Return the IDs of verb synsets whose definition is ``phrase`` (2 to 5 words) or has the noun ``phrase``.
 
-        ``phrase`` must be in the form of :func:`shoe.lexicon.resolve.canonical`.
+        [] if none, or for nouns in over 100 definitions. ``phrase``: as from :func:`shoe.lexicon.resolve.canonical`.
         """
         key, definitions = definition_key(phrase), self._definition
         found = range(bisect_left(definitions, key), bisect_right(definitions, key))

@@ -66,10 +66,10 @@ def has_head_in_reply(noun: Noun, reply: ReplyObjects) -> bool:
 
 
 def names_known(noun: Noun, reply: ReplyObjects) -> list[str]:
-    """Return alternative names of a thing ("bottle of wine", "bottle"), first a name that is in the model's reply.
+    """Return alternative names of a thing, best first: "bottle of wine", "bottle", "wine".
 
-    If the reply names the owner, or the noun after "of", but not the thing, this noun comes first: "aircraft" for "wing
-    of an aircraft".
+    If the model's reply names the owner, or the noun after "of", but not the thing, this noun comes first: "aircraft"
+    for "wing of an aircraft"; except after words for amounts, such as "slice".
     """
     known = [part for part in (noun.of, noun.owner) if part is not None and has_head_in_reply(part, reply)]
     whole = has_head_in_reply(noun, reply) or noun.head in text.WORD_CLASSES["measures"]

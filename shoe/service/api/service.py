@@ -136,7 +136,7 @@ async def list_boards(identity: Anybody, app: App) -> Response:
 
 @boards_router.get("/v1/boards/{name}", **contract(types.Standing, open_to="all"))
 async def get_board(name: Name, identity: Anybody, app: App) -> Response:
-    """Return a leaderboard with its table; only administrators see the rows of a hidden leaderboard."""
+    """Return a leaderboard with its table; a hidden one needs the permission "read", and has rows only for "admin"."""
     found = boards.standing(app.folder, name)
     if found.board.hidden and not identity.allows("admin"):
         require_scope(identity, "read")
