@@ -167,7 +167,7 @@ def model_names(paths: Sequence[Path]) -> list[str]:
 def short_names(names: Sequence[str], longest: int = 40) -> list[str]:
     """Return names of at most ``longest`` characters: without parts of their common prefix, then without their middle.
 
-    Names are only cut as far as one is too long. Equal names get their place in the list, past ``longest``: "x (2)".
+    Names are cut only if one is too long, and no more than needed. Equal names get their place in the list: "x (2)".
 
     >>> short_names(["runs/may/large", "runs/may/small"], 12)
     ['…may/large', '…may/small']
