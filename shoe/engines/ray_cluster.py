@@ -120,12 +120,15 @@ def connect(address: str = "") -> Iterator[Connection]:
     if not is_own:
         check_address(address)
     started = _StartedProcesses()
+    with _delayed_signals() as delayed:
+        try:
+            _init(ray, address, is_own=is_own)
+        except Exception as error:  # Ray raises errors of many kinds here, including plain Exception
+            started.kill()
+            raise _no_cluster("" if is_own else address, str(error)) from None
     try:
-        _init(ray, address, is_own=is_own)
-    except Exception as error:  # Ray raises errors of many kinds here, including plain Exception
-        started.kill()
-        raise _no_cluster("" if is_own else address, str(error)) from None
-    try:
+        if delayed:
+            raise KeyboardInterrupt
         started.update()
         if not is_own:
             _check_version(ray)
@@ -171,6 +174,37 @@ def _addresses(ray: Any) -> dict[str, str]:
     context = ray.get_runtime_context()
     node = next(node for node in ray.nodes() if node["NodeID"] == context.get_node_id())
     return {"head": context.gcs_address, "raylet": f"{node['NodeManagerAddress']}:{node['NodeManagerPort']}"}
+
+
+@contextmanager
+def _delayed_signals() -> Iterator[list[int]]:
+    """Delay SIGINT and SIGTERM while Ray connects, and yield a list of those that came; a second one interrupts.
+
+    Ray can swallow an exception that a signal handler raises inside it, after the exception has left a lock of
+    ``logging`` locked, so that the run would wait forever. Ray's own handler of SIGTERM is installed at the end.
+    """
+    delayed, of_ray = list[int](), list[Any]()
+    if current_thread() is not main_thread():  # only the main thread is interrupted
+        yield delayed
+        return
+
+    def delay(number: int, _: object) -> None:
+        delayed.append(number)
+        if len(delayed) > 1:
+            raise KeyboardInterrupt
+
+    numbers = [each for each in (signal.SIGINT, signal.SIGTERM) if signal.getsignal(each) != signal.SIG_IGN]
+    before = {each: signal.signal(each, delay) for each in numbers}
+    utils: Any = import_module("ray._private.utils")
+    set_by_ray, utils.set_sigterm_handler = utils.set_sigterm_handler, of_ray.append
+    try:
+        yield delayed
+    finally:
+        utils.set_sigterm_handler = set_by_ray
+        for each, handler in before.items():
+            signal.signal(each, handler)
+        for handler in of_ray[-1:]:
+            signal.signal(signal.SIGTERM, handler)
 
 
 @contextmanager

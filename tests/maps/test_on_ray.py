@@ -63,7 +63,7 @@ def test_a_cluster_s_signal_to_end_is_an_interruption_also_while_ray_connects(se
         time.sleep(0.05)
     time.sleep(seconds)
     process.send_signal(signal.SIGTERM)
-    out, errors = process.communicate()
+    out, errors = process.communicate(timeout=120)
     assert (process.returncode, out) == (130, ""), errors
     assert "stack" not in errors.lower()
 
