@@ -121,9 +121,8 @@ class HoiMetric(TorchMetric):  # type: ignore[misc]
         """
         for each in predictions:
             check_kind("predictions", each, Mapping, '[{"image": NAME, "human_boxes": ..., ...}]')
-            missing = next((name for name in ("image", *_COLUMNS) if each.get(name) is None), None)
-            if missing is not None:
-                raise OptionError(f"predictions: found {quote(list(each))}, expected also the key {missing}")
+            if missing := [name for name in _COLUMNS if each.get(name) is None] or ["image"] * ("image" not in each):
+                raise OptionError(f"predictions: found {quote(list(each))}, expected also the key {missing[0]}")
             image, name = self._image_of(each["image"])
             words = {"verb": self.verbs, "object": self.objects}
             tensors = {

@@ -127,7 +127,7 @@ def answers_of(study: AnyStudy, paths: Sequence[Path]) -> LastAnswers:
                 answers[key] = (when, answer, path)
             elif when == earlier[0] and answer.rating != earlier[1].rating:
                 expected = f"{earlier[1].rating} as in {earlier[2]}, for an answer given at the same time"
-                raise InputError(path, record=f"answer {place}", found=str(answer.rating), expected=expected)
+                raise InputError(path, record=f"answer {place + 1}", found=str(answer.rating), expected=expected)
     return {key: answer for key, (_, answer, _) in sorted(answers.items())}
 
 
