@@ -10,6 +10,8 @@ LONGEST_LABEL = 200
 """Longest label in characters; longer texts are not looked up."""
 ALTERNATIVES = " / "
 """Separator of alternatives in a predicted verb or object, as in "sipping from / taking from"; the best comes first."""
+JOINED = re.compile(r"[,;/&+|\n]|\band\b")
+"""Separator of several verbs in one field, as in "kiss|pet" and "jumping, riding and holding"."""
 _MOST_ALTERNATIVES = 3
 
 _DATA = Path(__file__).parent / "data"

@@ -18,7 +18,6 @@ from shoe.predictions.boxes.check import BoxReport, check_box_convention
 from shoe.predictions.boxes.conventions import Convention, Conventions, are_valid, valid_conventions
 from shoe.predictions.roles import with_stated_roles
 from shoe.predictions.source import Sizes, Source
-from shoe.predictions.vlm.words import split_verbs, without_brackets
 
 # Conversions of scores outside 0..1, e.g. logits and log-probabilities. Each keeps the order of the scores (a sigmoid
 # up to float precision), so strict metrics do not change. Metrics with a score threshold depend on the conversion.
@@ -295,9 +294,14 @@ def _without_denied(rows: Rows, source: Source, conventions: Conventions) -> tup
 
 def _one_verb_per_row(rows: Rows, source: Source, conventions: Conventions) -> tuple[Rows, Conventions]:
     """Return rows and conventions with one row per verb of a cell that lists verbs: "kiss|pet", "['kiss', 'pet']"."""
+    cells = [(i, cell) for i, cell in enumerate(rows.verbs) if text.JOINED.search(cell) or cell.startswith("[")]
+    if not cells:
+        return rows, conventions
+    from shoe.predictions.vlm.words import split_verbs, without_brackets  # its imports take 90 ms
+
     plain = np.ones(len(rows.verb), bool) if rows.loose is None else ~rows.loose
     parts = dict[int, list[str]]()
-    for i, cell in enumerate(rows.verbs):
+    for i, cell in cells:
         words = without_brackets(cell)
         if text.ALTERNATIVES not in cell and (found := split_verbs(words, "") or [words] * (words != cell)):
             parts[i] = found

@@ -13,7 +13,6 @@ from shoe.predictions.vlm.verdicts import split_verdict
 
 _LONGEST_VERB = 3
 _LIST = re.compile(r"""\[\s*(['"]).*\1\s*\]""")
-_JOINED = re.compile(r"[,;/&+|\n]|\band\b")
 _ARROW, _TRIPLET = re.compile(r"\s*(?:-+>?|→|\||\s/\s)\s*"), 3  # as in "person-riding-horse"
 _FUNCTION_WORDS = text.DETERMINERS | text.AUXILIARIES | text.NEGATIONS | text.CONJUNCTIONS
 _NOT_VERBS = _FUNCTION_WORDS | text.WORD_CLASSES["persons"]
@@ -196,7 +195,7 @@ def _is_same(words: list[str], target: list[str]) -> bool:
 
 def _is_verb_alone(verb: str, target: str) -> bool:
     """Return whether a field is only a verb and needs no parsing: "riding", "sit_on", "talking on"."""
-    if _JOINED.search(verb) or ":" in verb:
+    if text.JOINED.search(verb) or ":" in verb:
         return False
     words = text.tokens(text.plain(verb))
     if len(words) < 2 or len(words) > _LONGEST_VERB or any(word.endswith("ing") for word in words[1:]):
@@ -218,9 +217,9 @@ def without_brackets(cell: str) -> str:
 
 def split_verbs(verb: str, target: str) -> list[str]:
     """Return the verbs of a field that lists only verbs: "jumping, riding and holding"; else an empty list."""
-    if not _JOINED.search(verb):
+    if not text.JOINED.search(verb):
         return []
-    verbs = [each for part in _JOINED.split(verb) if (each := part.strip())]
+    verbs = [each for part in text.JOINED.split(verb) if (each := part.strip())]
     own = [each for each in verbs if not text.says_no_interaction(text.tokens(text.plain(each)))]
     gerunds = {(word := each.split()[0]).endswith("ing") and word not in bases(word, "verb") for each in own}
     are_verbs = len(gerunds) == 1 and all(_is_verb_alone(each, target) and _begins_as_verb(each) for each in own)
