@@ -11,7 +11,7 @@ from hypothesis import given, settings, strategies as st
 from shoe.core.errors import ShoeError
 from shoe.predictions import read_predictions
 from shoe.predictions.vlm.answers import read_answer
-from shoe.predictions.vlm.fields import Fields
+from shoe.predictions.vlm.fields import Fields, fields_of
 from tests.examples import examples
 from tests.predictions import samples
 from tests.predictions.damage import damaged, options, predictions
@@ -81,6 +81,12 @@ documents = st.recursive(
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(KEYS), inner, max_size=8),
     max_leaves=30,
 )
+
+
+@pytest.mark.parametrize("value", [[""], ["", ""], ["", "", ""], [["", ""]], {"a": ""}, {"": ""}])
+@pytest.mark.parametrize("key", ["verb", "object", "label", "phrase", "box", "id", "subject", "image", "x"])
+def test_empty_words_in_lists_are_no_accident(key: str, value: object) -> None:
+    assert not fields_of({key: value, "verb": "ride"}).entities
 
 
 @examples(10)

@@ -264,7 +264,7 @@ def _is_clause(phrase: str) -> bool:
 
 
 def _sort_text(fields: Fields, key: object, info: Meaning, value: str) -> None:
-    is_data = value[0] in "[{" and len(value) > _SHORT and box_of(value, key) is None
+    is_data = value.startswith(("[", "{")) and len(value) > _SHORT and box_of(value, key) is None
     if is_data and (inner := values_in(value)) and inner[0].value is not None:
         fields.children.append((key, inner[0].value))
         return
