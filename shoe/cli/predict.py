@@ -208,7 +208,9 @@ def predict(
     store, base = open_cache(cache, say, create=not dry_run), files.whole.answers if files.whole else None
     kept = Answers(files.answers, choices.model, base, files.workers, store)
     probabilities = choices.scoring.policy != NONE
-    if merged := kept.merge(say):
+    if dry_run:
+        kept.read_others()
+    elif merged := kept.merge(say):
         say(f"merged {merged:,} lines from the answer files of other runs")
     plan = kept.plan(every, probabilities=probabilities)
     _print_plan(plan, choices.model)
@@ -258,13 +260,13 @@ def predict(
 
 
 def _print_plan(plan: RunSize, config: BackendConfig) -> None:
-    price = f", cost at most {plan.cost:,.4g}" if plan.cost is not None else ""
+    price = f", cost about {plan.cost:,.4g}" if plan.cost is not None else ""
     if config.asks and plan.cost is None:
         price = f", and {model_requests.unknown_cost([config], _PRICE)}"
     cached = f", {plan.cached:,} of them in the cache" if plan.cached else ""
     questions = f"{pluralize(plan.total, 'question')}, {plan.known:,} already answered{cached}"
     tokens = f"{plan.text_tokens:,} input tokens and {plan.answer_tokens:,} output tokens"
-    say(f"{questions}; at most about {tokens}{price}" if plan.total > plan.known else questions)
+    say(f"{questions}; about {tokens}{price}" if plan.total > plan.known else questions)
 
 
 def _check_all(states: Any, path: Path, budget: Budget) -> None:

@@ -180,7 +180,8 @@ def rank_intervals(figure: str, values: Sequence[float], resamples: Floats) -> l
         largest = np.maximum(largest, studentized.max(axis=0, initial=0))
         apart[i, i + 1 :][known] = np.abs(np.asarray(values[i + 1 :]) - values[i])[known] / spread[known]
     apart += apart.T
-    p = (1 + (largest >= apart[..., None] - ROUNDING).sum(axis=-1)) / (1 + len(largest))
+    as_large = len(largest) - np.searchsorted(np.sort(largest), apart - ROUNDING)
+    p = (1 + as_large) / (1 + len(largest))
     found = []
     for i in range(n):
         sure = np.flatnonzero(p[i] < LEVEL).tolist()

@@ -179,6 +179,12 @@ class Ledger:
     _undecided: set[bytes] = field(default_factory=set, init=False)
     _undecided_before: set[bytes] = field(default_factory=set, init=False)
 
+    def begin_with(self, paths: Iterable[Path]) -> None:
+        """Read other ledgers of the same model and let them count as the beginning of this one, without a merge."""
+        for path in paths:
+            self.base = type(self)(path, self.identity, self.parse, self.base)
+            self.base.refresh()
+
     def exists(self) -> bool:
         """Return whether the ledger's file exists, or the file of its base."""
         return self.path.exists() or (self.base is not None and self.base.exists())

@@ -23,7 +23,7 @@ from shoe.engines.ray_cluster import Cluster
 from shoe.llm.budget import Budget, Price, Usage
 from shoe.llm.cache import AnswerCache, AnswerStore
 from shoe.llm.ledger import Keys, Ledger, Parse, State, answer_line, answers, as_keys, comparable, ledgers_of
-from shoe.llm.ledger_writer import merge, writing
+from shoe.llm.ledger_writer import merge, parts_of, writing
 from shoe.llm.recorder import LedgerRecorder, Progress, Tally, Terms, wait_with_progress
 from shoe.llm.request import Request
 from shoe.llm.workers import Ask as Asking, Job, Spread
@@ -186,6 +186,10 @@ class Answers:
     def merge(self, say: Callable[[str], None]) -> int:
         """Merge and delete the answer files of shards and workers; return the number of lines added to this file."""
         return merge(self.path, self._identity, parsed, say, self._beside)
+
+    def read_others(self) -> None:
+        """Count the answers in the files of shards and workers as answers in this file, without a merge."""
+        self._ledger.begin_with(parts_of(self._beside))
 
     def plan(self, questions: Questions, *, probabilities: bool = True) -> RunSize:
         """Estimate tokens and cost of the questions without an answer in the file or the user's cache; send nothing.

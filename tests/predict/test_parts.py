@@ -80,8 +80,11 @@ def test_parts_leave_what_an_undivided_run_leaves(folder: Path, detector: Path) 
             assert json.loads(done.stdout)["part"] == shard
             assert f"part {shard}: " in done.stderr.splitlines()[-1]
             assert not (folder / "parts.jsonl").exists()
-            if shard == shards[1]:  # a merge of some, of which the rest is none the worse
-                assert run(*words, "--out", "parts.jsonl", "--dry-run", folder=folder).returncode == 0
+            if shard == shards[1]:  # the answers of the first two count, and nothing is merged
+                done = run(*words, "--out", "parts.jsonl", "--dry-run", "--json", "-", folder=folder)
+                assert done.returncode == 0, done.stderr
+                assert json.loads(done.stdout)["questions"]["known"] == server.requests - asked
+                assert not list(folder.glob("parts.jsonl.answers*"))
         assert server.requests == 2 * asked
         for _ in range(2):
             assert run(*words, "--out", "parts.jsonl", folder=folder).returncode == 0

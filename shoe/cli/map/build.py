@@ -182,7 +182,6 @@ def _open_raters(
     """
     from shoe.engines.base import Shard
     from shoe.llm.cache import AnswerCache, open_cache
-    from shoe.llm.ledger import Ledger
     from shoe.llm.ledger_writer import merge, parts_of
     from shoe.maps.prompts import Prompts
     from shoe.maps.raters_toml import read_raters
@@ -199,9 +198,7 @@ def _open_raters(
         each.cache = AnswerCache(store, each.ledger) if store and each.config.prompted else None
     ledgers = [each.ledger for each in session.sessions]
     for own in ledgers if dry_run else ():
-        for path in parts_of(own.path):
-            own.base = Ledger(path, own.identity, own.parse, own.base)
-            own.base.refresh()
+        own.begin_with(parts_of(own.path))
     if not dry_run and (merged := sum(merge(own.path, own.identity, own.parse, say) for own in ledgers)):
         say(f"merged {merged:,} lines from the ledgers of other runs")
     return session
