@@ -219,7 +219,7 @@ def new(
     ground_truth: Annotated[
         Path | None, Option("--ground-truth", "-g", help="Annotation file, for --for and --images.")
     ] = None,
-    images: Annotated[Path | None, Option(help="Folder of images; each pair is shown again with an image.")] = None,
+    images: Annotated[Path | None, Option(help="Folder of images, to rate each pair again with an image.")] = None,
 ) -> None:
     """Sample pairs of interactions, and write one HTML page per rater. The page saves a file that the rater sends back.
 

@@ -97,7 +97,7 @@ class ByClass:
         return np.stack([mean_over_each(self.values, mask) for mask in self.means_over], axis=1)
 
     def resampled(self) -> Floats:
-        """Return the (R, n) means, with deviations from their mean over R rescaled to those expected on new images."""
+        """Return the (R, n) :meth:`means`, their spread over the R resamples rescaled as expected for new images."""
         values, found = self.scaled_deviations(), []
         for mask in self.means_over:
             means = mean_over_each(values, mask)

@@ -225,7 +225,7 @@ def check_run(run: Run) -> None:
     if any(run.facts.get(name) != split.get(name) for name in ("class-split", "class-split-sha")):
         raise ValueError("a class split different from the one recorded in its metadata")
     if run.semantic is not None and run.absent:
-        raise ValueError("semantic results that are marked as absent")
+        raise ValueError("both semantic results and reasons for absent results")
     for part in run.parts.values():
         if run.truth and not all(map(np.array_equal, run.truth, (part.truth_category, part.truth_image))):
             raise ValueError("ground truths that differ between the protocols")

@@ -74,7 +74,7 @@ class DrawBatch(NamedTuple):
 
 
 class Draws:
-    """Runs and random numbers shared by all batches (:class:`DrawBatch`); those of the latest batches are cached."""
+    """Batches of resamples (:class:`DrawBatch`), and the prepared runs and random numbers that they use, cached."""
 
     def __init__(self, runs: Sequence[Run], resamples: int, seed: int) -> None:
         self._runs, self._resamples, self._seed = runs, resamples, seed

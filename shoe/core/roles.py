@@ -139,9 +139,9 @@ class RolePredictions:
     def apply_bad_boxes(self, rule: str) -> tuple[RolePredictions, int]:
         """Return the predictions after the rule "drop" or "count" for bad boxes, and the number of bad boxes.
 
-        Bad boxes are invalid person boxes and, for valid person boxes, invalid role boxes with a score. "drop" leaves
-        their predictions out; with "count", the predictions match nothing. Placeholders (:meth:`is_placeholder`) are
-        valid role boxes. Infinite scores, which are not counted, become NaN with "drop", and rank last with "count".
+        Bad boxes are invalid person boxes and, for valid person boxes, invalid role boxes with a score; placeholders
+        (:meth:`is_placeholder`) are valid. "drop" removes bad person boxes, and the scores of bad role boxes; "count"
+        keeps both, but they match nothing. Infinite scores are not in the number; "drop" makes them NaN, "count" last.
         """
         person, box = (
             np.asarray(np.isfinite(boxes).all(axis=1) & (boxes[:, :2] < boxes[:, 2:]).all(axis=1))

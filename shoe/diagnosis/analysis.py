@@ -96,7 +96,7 @@ class ErrorAnalysis:
 
     @property
     def choices(self) -> dict[str, str]:
-        """Entries for the signature, by name: variant, rule that selects the ground truth of a fix, and seeds."""
+        """Entries for the signature, by name: variant, rule for choosing one of several possible fix targets, seeds."""
         of_variant = {"diagnosis": self.variant.name} | ({"by": "role"} if self.variant.by == "role" else {})
         if self.variant.shared_map:
             return of_variant

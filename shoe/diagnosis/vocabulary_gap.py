@@ -454,9 +454,9 @@ def vocabulary_gap(
 
 
 def exact_matches(task: Task, similarities: HoiSimilarity) -> HoiSimilarity:
-    """Return a copy of ``similarities``, but 1 for the word of a class in any inflection, and 0 for any other word.
+    """Return ``similarities`` with other values: 1 if a word is that of the class, in any inflection, otherwise 0.
 
-    If the map rates verb and object together, their similarity is 1 if both words are those of the class.
+    If the map rates verb and object together, their similarity is 1 if both words are those of the class, otherwise 0.
     """
     classes = task.truth.classes
 

@@ -48,8 +48,8 @@ class Writer:
     def append(self, line: bytes) -> None:
         """Append a line; raise InputError, and leave the ledger unchanged, if the line cannot be written.
 
-        When the disk becomes full, however, the line is written into space reserved for this purpose before InputError
-        is raised. Lines appended afterwards, such as answers in flight, use this space, too.
+        At the first failure, space reserved on the disk is released. If the line can then be written, it is kept,
+        although InputError is raised; later lines, such as answers in flight, are appended as long as this space lasts.
         """
         with self._changed:
             if self._error is not None:

@@ -298,7 +298,7 @@ def raters_of(raters: Raters, outcome: Outcome) -> Iterator[Rater]:
 
 
 def prompts_of(raters: Raters, outcome: Outcome) -> dict[str, str]:
-    """Return {digest: text} of the prompts for the parts of a run; empty if no rater reads prompts."""
+    """Return {digest: text} of the prompts for the parts in ``outcome.parts``; empty if no rater reads prompts."""
     prompted = any(session.config.prompted for session in raters.sessions)
     prompts = [raters.prompts.prompt_for(part) for part in outcome.parts if prompted]
     return {prompt.digest: prompt.text for prompt in prompts}

@@ -106,7 +106,7 @@ def answer_of(entry: Mapping[str, Any]) -> Answer:
     choices = raw.get("choices")
     message = choices[0].get("message") if choices else raw.get("error")
     if not isinstance(message, dict):
-        raise ValueError("no message of a model")
+        raise ValueError("neither a message of a model nor an error")
     return msgspec.convert({**entry, "key": key, **read_completion(raw)._asdict()}, Answer)
 
 

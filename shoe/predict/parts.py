@@ -74,7 +74,7 @@ class Files:
     def clear(self, *, boxes: bool) -> None:
         """Remove the pair files of all shards, and with ``boxes`` their detection files, then folders that are empty.
 
-        For a shard, nothing is removed. Files that another process is writing are kept.
+        Called on the files of one shard, it removes nothing. Files that another process is writing are kept.
         """
         if self.whole is None:
             for path in [*self._parts(_PAIRS), *(self._parts(_DETECTIONS) if boxes else ())]:

@@ -364,7 +364,8 @@ def rounds_table(completion: Completion, currency: str) -> Table:
     for number, state in enumerate(completion.rounds):
         counts = (state.asked, state.rated, state.unanswered, state.requests)
         figures = (state.map, *state.map_interval, state.width)
-        made.add_row(str(number), *map(count, counts), f"{state.cost:,.4f}" if state.cost else "–", *map(percent, figures))
+        cost = f"{state.cost:,.4f}" if state.cost else "–"
+        made.add_row(str(number), *map(count, counts), cost, *map(percent, figures))
     return made
 
 

@@ -115,7 +115,7 @@ class ClassScores(RankedLists):
     def from_lists(
         cls, lists: RankedLists, truths: Indices, counted: Mask, rule: AveragingRule, unseen: Mask
     ) -> ClassScores:
-        """Return the AP of each class, from its ranked list, and the masks ``in_mean`` and ``in_parts``.
+        """Return the AP of each class, from its ranked list, and which classes enter which means.
 
         Args:
             truths: (K,) number of ground truths per class.

@@ -476,7 +476,7 @@ class Client:
         return self._do(_save(_path(run), name, path))
 
     def compare(self, runs: Sequence[Run | str], *, resamples: int | None = None, seed: int = 0) -> Run:
-        """Submit a comparison of 2 to 20 finished runs, and return the run of the comparison.
+        """Submit a comparison of 2 to 20 finished runs; return its run, or your team's run of an equal comparison.
 
         Args:
             runs: runs, or their IDs.

@@ -114,7 +114,7 @@ EDITS: dict[str, tuple[Callable[[Head, dict[str, bytes]], object], str]] = {
     "a protocol with colours": (renamed("a\x1b[31m"), "invalid protocol"),
     "absent and there": (
         lambda head, _: head.update(absent={"semantic": "x"}),
-        "semantic results that are marked as absent",
+        "both semantic results and reasons for absent results",
     ),
     "raters without names": (lambda head, _: head.update(raters={"\x1b": 0.5, "b": 0.5}), "invalid rater"),
     "raters beyond 1": (lambda head, _: head.update(raters={"a": 5, "b": 0.5}), "outside the range 0 to 1"),

@@ -281,7 +281,7 @@ class NounReader:
     def noun_phrase(self) -> Noun | None:
         """Return the noun phrase at the current word, and advance past it; None if there is no noun.
 
-        Words such as "no" without a noun are returned as the person "nobody".
+        A word such as "no" that no noun follows is read as "nobody", and returned as a person.
         """
         words: list[str] = []
         owner: Noun | None = None

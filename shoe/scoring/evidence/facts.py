@@ -302,10 +302,10 @@ class Wording(Document, frozen=True):
 
 
 def wordings(report: Report, most: int | None = None) -> tuple[Wording, ...]:
-    """Return the distinct (verb, object) words of predictions, by descending credit (lost or gained); () without SHOE.
+    """Return the distinct (verb, object) words of predictions, descending by the larger of lost and gained credit.
 
-    With ``most``, return at most this number, without words that name a class, and without lost or gained credit under
-    0.05: at most half (rounded up) are the words that lost most credit, then follow the words that gained most.
+    With ``most``, return up to ``most`` words: those that lost most credit, at most half (rounded up), then those that
+    gained most, without words that name a class, and without credit under 0.05. Return () without SHOE.
 
     >>> import shoe, shoe.demo
     >>> report = shoe.score(shoe.read_predictions(shoe.demo.PREDICTIONS["free text"]),
@@ -455,7 +455,7 @@ def nearest_seen(
 
 
 def nearest_seen_of_report(report: Report) -> Nearest | None:
-    """Return the nearest seen class of each unseen class of a report; None without SHOE or a seen/unseen split."""
+    """Return the nearest seen class of each scored unseen class; None without SHOE or a seen/unseen split."""
     split, semantic, tables = report.truth.class_split, report.semantic, report.similarities
     if split is None or semantic is None or tables is None or tables.source is None:
         return None

@@ -241,12 +241,12 @@ class Task:
 
     @cached_property
     def verb_label(self) -> Ints:
-        """(verb words,) index of the dataset's verb that equals each predicted word, -1 for none."""
+        """(verb words,) index of the verb label equal to each predicted word apart from inflection, -1 for none."""
         return match_labels(self.predictions.verbs, self.truth.classes.verbs, "verb")
 
     @cached_property
     def object_label(self) -> Ints:
-        """(object words,) index of the dataset's object that equals each predicted word, -1 for none."""
+        """(object words,) index of the object label equal to each predicted word apart from inflection, -1 for none."""
         return match_labels(self.predictions.objects, self.truth.classes.objects, "object")
 
     @property

@@ -122,7 +122,7 @@ def diagnose_run(id_: RunId, identity: Submitter, app: App) -> Response:
 def compare_runs(
     document: Annotated[types.NewComparison, body(types.NewComparison)], identity: Submitter, app: App
 ) -> Response:
-    """Submit a comparison of 2 to 20 finished runs, and return the run of the comparison."""
+    """Compare 2 to 20 finished runs. If your team has an equal run, not cancelled or deleted, that run is returned."""
     options = msgspec.structs.asdict(document)
     ids, most = runs.with_results(app.folder, identity, options.pop("runs")), app.settings.queue_per_team
     run = submissions.compare(app.folder, str(identity.team), ids, **options, most_waiting=most)

@@ -176,7 +176,7 @@ def sheet(tasks: Sequence[Task], images: int, most: int, raters: int, seed: int)
     """
     some = np.flatnonzero(np.sum([task.image_rows[1] for task in tasks], axis=0))
     if len(some) < images:
-        raise OptionError(f"--images: found {images}, expected at most {len(some)}, the images with predictions")
+        raise OptionError(f"--images: found {images}, expected at most {len(some)} (number of images with predictions)")
     first = _STREAM + seed * _STREAMS
     chosen = np.sort(shuffled(some, first, 0)[:images])
     found: dict[tuple[str, ...], None] = {}
