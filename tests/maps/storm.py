@@ -1,4 +1,4 @@
-"""A storm of kills over ``shoe map``: whatever ends a run and whenever, the same command goes on to the same map.
+"""A storm of kills over ``shoe map`` and ``shoe predict``: whatever ends a run, the same command ends as if unharmed.
 
 The user's cache of answers is on; in the end, the same command in another folder has to find all answers there.
 
@@ -7,6 +7,7 @@ As a program: ``scripts/storm KILLS SEED JOB...`` prints how runs were ended, an
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import shutil
@@ -19,9 +20,10 @@ from collections import Counter
 from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import cycle
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -30,6 +32,9 @@ from shoe.predictions import read_predictions, write_predictions
 from tests.llm.server import Server
 from tests.maps.runs import Runs
 from tests.maps.test_kills import ARGUMENTS, FAULTS, ONE, Work, answered_other_than_once, answers
+from tests.predict.made import made_pictures
+from tests.predict.test_parts import BOXES, NAMES, asking
+from tests.predict.vlm_server import VlmServer, made_up
 
 _OF_ONE_WORK = 10
 _RESERVED = 4_002_000
@@ -172,18 +177,18 @@ class Found:
 
 
 class Storm:
-    """One job, killed again and again, and what went wrong."""
+    """One job of ``shoe map``, killed again and again, and what went wrong."""
 
-    def __init__(self, job: str, folder: Path, server: Server, draw: random.Random, runs: Runs, found: Found) -> None:
+    def __init__(self, job: str, folder: Path, server: Any, draw: random.Random, runs: Runs, found: Found) -> None:
         self.job, self.draw, self.server, self.runs, self.found = job, draw, server, runs, found
-        server.endpoint.forget()
+        self._forget()
         begun = time.monotonic()
         clean = self._work(folder / f"{job}-clean")
         if self._started(clean).end()[0]:
             raise RuntimeError(self.runs.text())
         self.clean = clean.map()
         self.seconds = time.monotonic() - begun
-        self.most = answers(server)
+        self.most = self._answered()
 
     def _work(self, folder: Path) -> Work:
         raters, arguments = JOBS[self.job]
@@ -193,13 +198,25 @@ class Storm:
             write_predictions(table.select(np.arange(0, len(table), 8)), folder / "said.jsonl", "vlm")
         return work
 
+    def _forget(self) -> None:
+        self.server.endpoint.forget()
+
+    def _answered(self) -> int:
+        return answers(self.server)
+
+    def _requests(self) -> int:
+        return (self.server.endpoint.counts + self.server.endpoint.batches.counts).total()
+
+    def _paid_twice(self) -> Counter[str]:
+        return answered_other_than_once(self.server.stats())
+
     def _started(self, work: Work, before: str = "") -> Runs:
         arguments = [*work.arguments, "map", "--cache", str(work.folder / "cache")]
         return self.runs.start(work.folder, arguments, before)
 
     def round(self, folder: Path, kills: int) -> int:
         """Kill some runs of one work, then let it come to its end; how many were killed."""
-        self.server.endpoint.forget()
+        self._forget()
         with Disk(folder) as disk:
             self.found.disk = str(disk)
             work, kept, done = self._work(folder), Counter[str](), 0
@@ -224,7 +241,7 @@ class Storm:
         found = work.map()
         differ = [name for name in found.keys() | self.clean.keys() if found.get(name) != self.clean.get(name)]
         self._went_wrong("maps that differ", bool(differ), f"{differ}, kept in {_copy(work, bool(differ))}")
-        twice = answered_other_than_once(self.server.stats())
+        twice = self._paid_twice()
         self._went_wrong("answers paid twice", twice.total(), f"{dict(twice)}, kept in {_copy(work, bool(twice))}")
         self._build_elsewhere(work)
         left = [path.name for path in work.folder.iterdir() if path.name.endswith(".tmp")]
@@ -240,9 +257,6 @@ class Storm:
         found = elsewhere.map() if code == 0 else {}
         differ = [name for name in self.clean.keys() - {"map.json"} if found.get(name) != self.clean[name]]
         self._went_wrong("maps that differ", bool(differ), f"{differ} in another folder: {self.runs.text()}")
-
-    def _requests(self) -> int:
-        return (self.server.endpoint.counts + self.server.endpoint.batches.counts).total()
 
     def _went_wrong(self, what: str, count: int, details: str) -> None:
         self.found.wrong[what] += count
@@ -278,10 +292,41 @@ class Storm:
         """Let a run go on for a while, or until it has been given some answers, which takes it further each time."""
         end, wanted = time.monotonic() + self.draw.uniform(0, 1.2 * self.seconds), None
         if self.draw.random() < 0.7:
-            wanted = answers(self.server) + self.draw.randrange(max(self.most // 8, 1))
-        while not run.is_over() and time.monotonic() < end and (wanted is None or answers(self.server) < wanted):
+            wanted = self._answered() + self.draw.randrange(max(self.most // 8, 1))
+        while not run.is_over() and time.monotonic() < end and (wanted is None or self._answered() < wanted):
             time.sleep(0.01)
         time.sleep(self.draw.uniform(0, 0.1))
+
+
+class PredictWork(Work):
+    """A folder of images and boxes, in which ``shoe predict`` asks an endpoint about each pair and verb."""
+
+    def __init__(self, folder: Path, url: str) -> None:
+        self.folder, self.arguments = folder, (*map(str, asking(url, "--detections", "boxes.json")), "--out")
+        made_pictures(folder / "images", NAMES)
+        (folder / "boxes.json").write_text(json.dumps(BOXES))
+
+    def map(self, out: str = "map") -> dict[str, bytes]:
+        return {out: (self.folder / out).read_bytes()}
+
+
+class PredictStorm(Storm):
+    """``shoe predict``, killed again and again, and what went wrong."""
+
+    def _work(self, folder: Path) -> PredictWork:
+        return PredictWork(folder, self.server.url)
+
+    def _forget(self) -> None:
+        self.server.forget()
+
+    def _answered(self) -> int:
+        return self.server.generated.total()
+
+    def _requests(self) -> int:
+        return self.server.requests
+
+    def _paid_twice(self) -> Counter[str]:
+        return Counter({key: times for key, times in self.server.generated.items() if times > 1})
 
 
 def _copy(work: Work, wanted: bool) -> str:
@@ -290,15 +335,18 @@ def _copy(work: Work, wanted: bool) -> str:
 
 def _whole_lines(folder: Path) -> Counter[str]:
     """The lines of all ledgers, but for what is torn at their ends."""
-    texts = (path.read_bytes().decode("utf-8", "replace") for path in sorted(folder.glob("shoe-ledger/*.jsonl")))
+    paths = (*folder.glob("shoe-ledger/*.jsonl"), *folder.glob("*.answers.jsonl"))
+    texts = (path.read_bytes().decode("utf-8", "replace") for path in sorted(paths))
     return Counter(line for text in texts for line in text.splitlines(keepends=True) if line.endswith("\n"))
 
 
-def storm(folder: Path, kills: int, seed: int, found: Found, jobs: Collection[str] = tuple(JOBS)) -> None:
+def storm(folder: Path, kills: int, seed: int, found: Found, jobs: Collection[str] = (*JOBS, "predict")) -> None:
     """Kill so many runs in all, of each job in turn, and count how they ended and what went wrong."""
     draw = random.Random(seed)
-    with Server(_HOSTILE) as server, Runs(folder) as runs:
-        storms = cycle([Storm(job, folder, server, draw, runs, found) for job in jobs])
+    with Server(_HOSTILE) as server, VlmServer(made_up, seconds=0.03) as models, Runs(folder) as runs:
+        kinds = {"predict": partial(PredictStorm, server=models)}
+        storm_of = partial(Storm, server=server)
+        storms = cycle([kinds.get(job, storm_of)(job, folder, draw=draw, runs=runs, found=found) for job in jobs])
         while kills > 0:
             kills -= next(storms).round(Path(tempfile.mkdtemp(dir=folder)), min(kills, _OF_ONE_WORK))
 
@@ -310,7 +358,7 @@ def main() -> None:
     given = dict(enumerate(sys.argv[1:]))
     found = Found()
     with suppress(KeyboardInterrupt), tempfile.TemporaryDirectory() as folder:
-        storm(Path(folder), int(given.get(0, 60)), int(given.get(1, 1)), found, sys.argv[3:] or JOBS)
+        storm(Path(folder), int(given.get(0, 60)), int(given.get(1, 1)), found, sys.argv[3:] or (*JOBS, "predict"))
     sys.stdout.write(f"{found}\n")
     sys.exit(any(found.wrong.values()))
 
