@@ -16,6 +16,7 @@ import resource
 import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import asdict, replace
 from math import floor, log10
 from pathlib import Path
@@ -324,8 +325,10 @@ def reduce_classes(path: Path) -> None:
 
 
 _PR_SET_PDEATHSIG = 1
-_NICE = 5
+_NICE = 10
 """Niceness of jobs, so that the server responds quickly while all cores run jobs."""
+_SESSION = Path("/proc/self/autogroup")
+"""File of Linux with the niceness of a session: where it exists, that of a process counts within its session only."""
 _GRACE = 5
 """Seconds of CPU time between the signal at the CPU limit (SIGXCPU) and the kill."""
 
@@ -338,6 +341,8 @@ def main() -> None:
     if os.getppid() != parent:
         os._exit(1)
     os.nice(_NICE)
+    with suppress(OSError):
+        _SESSION.write_text(str(_NICE))
     task = msgspec.json.decode((folder / "job.json").read_bytes(), type=Task)
     limits = task.limits
     resource.setrlimit(resource.RLIMIT_AS, (limits.memory, limits.memory))

@@ -176,6 +176,24 @@ def test_a_killed_child_is_tried_again_and_knows_no_secret(folder: Folder, monke
     assert any("signal 9" in line.line for line in runs.log(folder, id_))
 
 
+def test_a_job_gives_way_to_the_server(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "job.json")  # which it waits for when its niceness is set
+    words = [sys.executable, "-m", "shoe.service.job_process", str(tmp_path), str(os.getpid())]
+    child = subprocess.Popen(words, start_new_session=True)
+    session, end = Path(f"/proc/{child.pid}/autogroup"), time.monotonic() + _LONGEST
+    try:
+        while os.getpriority(os.PRIO_PROCESS, child.pid) < 10 and time.monotonic() < end:
+            time.sleep(0.01)
+        assert os.getpriority(os.PRIO_PROCESS, child.pid) >= 10
+        if session.exists():  # else niceness compares all processes
+            while not session.read_text().endswith("nice 10\n") and time.monotonic() < end:
+                time.sleep(0.01)
+            assert session.read_text().endswith("nice 10\n")
+    finally:
+        child.kill()
+        child.wait()
+
+
 def test_a_killed_server_takes_its_child_along_and_the_next_one_goes_on(folder: Folder) -> None:
     id_ = submitted(folder, PREDICTIONS["detector"])
     server = subprocess.Popen([sys.executable, "-P", "-c", _SERVER, str(folder.path)])
