@@ -93,7 +93,7 @@ def compare(
         raise OptionError("--images requires --html: the images are shown on that page")
     check_folder(images, "the folder of the dataset's images")
     if images is not None and find_spec("PIL") is None:
-        raise MissingExtraError("pictures", "plots")
+        raise MissingExtraError("--images", "plots")
     scoring = ScoringOptions(
         ground_truth=ground_truth, dataset=dataset, classes=classes, split=split, image_labels=image_labels,
         subset=subset, images_in_predictions=images_in_predictions, boxes=boxes, scores=scores, format=format,

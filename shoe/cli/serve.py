@@ -40,7 +40,7 @@ def service_context() -> Iterator[None]:
             raise MissingExtraError("shoe serve", "serve") from None
         raise
     except sqlite3.Error as error:
-        raise OptionError(f"database of the service: {error}: `shoe serve doctor` finds damage") from None
+        raise OptionError(f"database of the service: {error}: run `shoe serve doctor` to check for damage") from None
 
 
 @contextmanager

@@ -221,7 +221,9 @@ def to_table(rows: Rows, source: Source, usual: Convention, named: str | None = 
     if not len(rows.verb) and notes.examples("denied") and not notes.replies:
         key, count = next(iter(notes.examples("denied"))), pluralize(notes.count("denied"), "prediction")
         hint = f"if {quote(key)} is a placeholder, leave it out; a file without predictions is []"
-        raise InputError(source.path, field=key, found=f"no for all of {count}", expected="at least one yes", hint=hint)
+        raise InputError(
+            source.path, field=key, found=f"'no' for all of {count}", expected="at least one 'yes'", hint=hint
+        )
     for name in rows.images:
         if not 0 < len(name) <= _LONGEST_NAME:
             found = f"a name of {len(name):,} characters"

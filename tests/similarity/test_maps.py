@@ -193,7 +193,7 @@ def test_a_table_that_is_none(tmp_path: Path, text: bytes) -> None:
         ("dataset", 7, "dataset: found 7"),
         ("raters", [], "raters: found"),
         ("raters", [{"name": "one", "model": "m"}] * 2, "raters: found"),
-        ("raters", [{"name": "one"}], "rater 1: model: found only 'name', expected this key"),
+        ("raters", [{"name": "one"}], "rater 1: model: found only keys 'name', expected this key"),
         ("raters", [{"name": "one", "model": 7}], "rater 1: model: found 7, expected the model"),
         ("raters", "one", "raters: found 'one', expected one or more raters"),
         ("verbs", {"sha256": 7}, "sha256: found 7, expected the SHA-256"),
