@@ -275,8 +275,8 @@ def bongard(
 ) -> None:
     """Create a study in which people solve Bongard problems: does each query image belong to side A or side B?
 
-    Writes one page per rater, like shoe study new, with two problems per screen. The option --testers sets how many raters answer each problem.
-    shoe study collect --kept drops problems that none of these raters solves.
+    Writes one page per rater, like shoe study new, with two problems per screen. The option --testers sets how many
+    raters answer each problem. shoe study collect --kept drops problems that none of these raters solves.
 
     Example: shoe study bongard testers problems/*.json --images images/test2015 --raters 12
 

@@ -157,7 +157,7 @@ def explain_error(
         field, found, expected = missing[1], f"only keys {keys}" if keys else "no keys", "this key"
     else:
         found, expected = describe_value(value), words.get("expected") or _expected(node)
-    hint = "one record for each" if expected == "text" and isinstance(value, list) else None
+    hint = "write one record for each" if expected == "text" and isinstance(value, list) else None
     return InputError(path, record=": ".join(where) or None, field=field, found=found, expected=expected, hint=hint)
 
 

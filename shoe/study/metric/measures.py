@@ -90,7 +90,7 @@ def measures_of(truth: GroundTruth, protocols: Sequence[str], similarity: str, v
         changed = apart.get("protocol") or next((name for name in asked if name in family), None)
         if not words or changed is None:
             kind = "strict" if strict else "semantic"
-            expected = f"a {kind} --protocol that it could change" if words else "NAME=VALUE"
+            expected = f"a {kind} --protocol to which it applies" if words else "NAME=VALUE"
             raise OptionError(f"--vary: found {quote(text)}, expected {expected}")
         changes = [word for word in words if not word.startswith("protocol=")]
         add(changed, settings, apart.get("similarity", similarity), changes)
