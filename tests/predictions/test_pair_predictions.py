@@ -184,7 +184,7 @@ MISTAKES: list[tuple[str, Callable[[list[Any]], Any], str]] = [
     (
         "one missing",
         lambda d: d[1]["box_pairs"][0].pop("h_score"),
-        "pair 1: h_score: found no such key, expected the key in",
+        "pair 1: h_score: found no such key, expected this key in",
     ),
     ("one more", lambda d: d[0]["box_pairs"][1].update(hoi_score_inter=1), "hoi_score_inter: found the first record"),
     ("text", lambda d: d[0]["box_pairs"][0].update(o_score="1"), "o_score: found '1', expected a finite number"),
@@ -289,7 +289,7 @@ def test_an_action_score_that_is_missing_or_none_is_named(tmp_path: Path) -> Non
     changes: list[tuple[Callable[[Any], Any], str]] = [
         (
             lambda hoi: hoi.pop("action_score"),
-            "triplet 3: action_score: found no such key, expected the key in all",
+            "triplet 3: action_score: found no such key, expected this key in all",
         ),
         (lambda hoi: hoi.update(action_score="a"), "triplet 3: action_score: found 'a', expected a finite number"),
     ]
