@@ -332,5 +332,5 @@ def _refuse_exchanged_sizes(table: Interactions, path: str | Path) -> None:
             field="size",
             found=f"width {width}, height {height}, and boxes up to x = {x:g}, y = {y:g}",
             expected="boxes inside the image",
-            hint=f"so in {len(exchanged):,} of {pluralize(int(known.sum()), 'image')}: are width and height exchanged?",
+            hint=f"in {len(exchanged):,} of {pluralize(int(known.sum()), 'image')}: are width and height exchanged?",
         )

@@ -26,11 +26,13 @@ def build(
     dataset: _Dataset = DEFAULT,
     split: Annotated[
         str | None,
-        Option(help="Image split, or class split, whose seen classes are then the training concepts."),
+        Option(help="Split of the images to use, or class split: its seen classes become the training concepts."),
     ] = None,
     similarity: options.Similarity = "dataset",
-    name: Annotated[str | None, Option(help="Prefix of the file names. Default: CLASS-TABLE_SPLIT.")] = None,
-    images: Annotated[str, Option(help="Path to write before the image names in the problem files.")] = "",
+    name: Annotated[
+        str | None, Option(help="Prefix of the file names. Default: names of class table and split.")
+    ] = None,
+    images: Annotated[str, Option(help="Folder path to put before the image names in the problem files.")] = "",
     seen: Annotated[
         list[Path] | None,
         Option(help="Problem file of a training set, whose actions and objects count as seen. May be repeated."),
@@ -38,7 +40,9 @@ def build(
     hold_out: Annotated[
         float, Option(min=0.0, max=1.0, help="Fraction of the actions, and of the objects, not used for training.")
     ] = 0.0,
-    train: Annotated[bool, Option("--train", help="Build training problems: only seen concepts, --overlap 3.")] = False,
+    train: Annotated[
+        bool, Option("--train", help="Build training problems: from seen concepts only, with --overlap 3.")
+    ] = False,
     seed: Annotated[int, Option(min=0, max=2**20, help="Random seed of hold-out and sampling.")] = 0,
     overlap: Annotated[
         int | None,
@@ -48,7 +52,9 @@ def build(
     rejections: Annotated[
         int, Option(min=1, help="Stop sampling problems of a concept after this many rejections in a row.")
     ] = 100,
-    merge_at: Annotated[float, Option(min=0.0, help="Merge actions on an object if at least this similar.")] = 0.6,
+    merge_at: Annotated[
+        float, Option(min=0.0, help="Merge two actions on an object if their similarity is at least this value.")
+    ] = 0.6,
     part_share: Annotated[
         float,
         Option(
@@ -102,10 +108,14 @@ def score(
     problems: options.Problems,
     dataset: Annotated[str, Option(help="Dataset that defines the class IDs and image names.")] = DEFAULT,
     similarity: options.Similarity = "dataset",
-    region: Annotated[str, Option(help="Predictions to use: crop (in the problem's crop) or image (all).")] = "crop",
-    top: Annotated[int, Option(min=1, help="Number of best predictions to use per image, and their ties.")] = 10,
+    region: Annotated[
+        str, Option(help="Predictions to use: those in the crop of the problem (crop), or all (image).")
+    ] = "crop",
+    top: Annotated[
+        int, Option(min=1, help="Number of predictions to use per image, highest scores first; ties are included.")
+    ] = 10,
     min_score: Annotated[float, Option(help="Minimum score of the predictions to use.")] = 0.0,
-    votes: Annotated[str, Option(help="Oracle votes: one per 'image' or 'detection'.")] = "image",
+    votes: Annotated[str, Option(help="What counts as one vote of the oracle: an 'image' or a 'detection'.")] = "image",
     images_in_predictions: Annotated[
         bool, Option("--images-in-predictions", help="Skip problems with images that do not occur in PREDICTIONS.")
     ] = False,

@@ -43,8 +43,12 @@ def compare(
     ] = False,
     split: options.Split = None,
     image_labels: options.ImageLabels = None,
-    no_confidence: Annotated[bool, Option("--no-confidence", help="Also score each file without its scores.")] = False,
-    allow_different: Annotated[bool, Option("--allow-different", help="Allow runs with different signatures.")] = False,
+    no_confidence: Annotated[
+        bool, Option("--no-confidence", help="Also score each file with equal confidence scores.")
+    ] = False,
+    allow_different: Annotated[
+        bool, Option("--allow-different", help="Compare runs even if their signatures differ.")
+    ] = False,
     bounds: options.Bounds = False,
     resamples: Annotated[
         int | None, Option(min=0, max=65535, help="Number of bootstrap samples; 0: no tests. Default: at least 1000.")
@@ -55,7 +59,7 @@ def compare(
     csv: Annotated[Path | None, Option("--csv", help="Write a CSV file with one row per model and metric.")] = None,
     html: Annotated[Path | None, Option(help="Write an HTML page with tables, curves, errors and examples.")] = None,
     images: Annotated[Path | None, Option(help="Folder of the dataset's images, for --html.")] = None,
-    study: Annotated[Path | None, Option(help="With --html: table of shoe study collect with human ratings.")] = None,
+    study: Annotated[Path | None, Option(help="With --html: table of human ratings from shoe study collect.")] = None,
     per_class: options.PerClass = None,
     sweep: Annotated[bool, Option("--sweep", help="Report whether other metric options change the ranking.")] = False,
     engine: options.Engine = "serial",
@@ -65,8 +69,8 @@ def compare(
     """Compare models: strict and semantic metrics with confidence intervals, paired tests and rank agreement.
 
     The best value is bold, the second best underlined. A superscript lists the numbers of the models that are
-    significantly worse. Intervals come from resampling images. Separate tables show the metrics by the ratings of each
-    single rater and, with --bounds, the range of values that missing ratings allow.
+    significantly worse. Intervals come from resampling images. Separate tables show SHOE-mAP by the ratings of each
+    single rater and, with --bounds, 90 % intervals of SHOE-mAP under a map that rates all pairs.
 
     Example: shoe compare a.json b.json c.json -g instances_test2015.json -p qpic -p shoe --latex table.tex
     """
@@ -93,7 +97,7 @@ def compare(
         raise OptionError("--images requires --html: the images are shown on that page")
     check_folder(images, "the folder of the dataset's images")
     if images is not None and find_spec("PIL") is None:
-        raise MissingExtraError("pictures", "plots")
+        raise MissingExtraError("--images", "plots")
     scoring = ScoringOptions(
         ground_truth=ground_truth, dataset=dataset, classes=classes, split=split, image_labels=image_labels,
         subset=subset, images_in_predictions=images_in_predictions, boxes=boxes, scores=scores, format=format,

@@ -15,8 +15,10 @@ def diagnose(
     ground_truth: options.GroundTruth,
     dataset: options.Dataset = DEFAULT,
     variant: Annotated[str, Option(help="Error definitions: of the paper (paper) or its code (released).")] = "paper",
-    choice: Annotated[str, Option(help="If an error has several fixes, choose: seeded (random) or greedy.")] = "seeded",
-    seed: Annotated[int, Option(help="First random seed.")] = 0,
+    choice: Annotated[
+        str, Option(help="Rule that selects one fix if an error has several: seeded (random) or greedy.")
+    ] = "seeded",
+    seed: Annotated[int, Option(help="First of the random seeds of --choice seeded.")] = 0,
     seeds: Annotated[int, Option(help="Number of seeds whose mean and standard deviation are reported.")] = 20,
     similarity: Annotated[
         str,
@@ -25,7 +27,9 @@ def diagnose(
             "analysis by similarity."
         ),
     ] = "dataset",
-    by: Annotated[str | None, Option(help="One AP per: class, or role (as in V-COCO). Default: by format.")] = None,
+    by: Annotated[
+        str | None, Option(help="Unit of AP: class, or role (as in V-COCO). Default: by file format.")
+    ] = None,
     pairs: Annotated[
         list[Path] | None,
         Option(help="File of a model's pairs and verb scores. Repeat once per file of PREDICTIONS, in the same order."),

@@ -96,8 +96,8 @@ def _check_truth(path: Path, run: Run, truth: GroundTruth) -> None:
         raise InputError(
             path,
             field="ground truth",
-            found=f"other {other}",
-            expected=f"the {other} from which the hashes in the run were computed",
+            found=f"different {other}",
+            expected=f"the {other} with which the run was scored",
         )
 
 

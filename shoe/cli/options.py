@@ -13,15 +13,19 @@ BadBoxes = Annotated[
     ),
 ]
 Bounds = Annotated[
-    bool, Option("--bounds", help="Also report the lowest and highest score that unrated pairs allow (much slower).")
+    bool,
+    Option(
+        "--bounds",
+        help="Also report 90 % intervals of the scores under a map that rates all pairs (several times slower).",
+    ),
 ]
 Boxes = Annotated[str | None, Option(help="Box convention (see shoe convert --help). Default: by file format.")]
-Classes = Annotated[Path | None, Option(help="File with a class table, to use instead of the packaged class table.")]
+Classes = Annotated[Path | None, Option(help="File with a class table, which replaces the packaged class table.")]
 Dataset = Annotated[str, Option(help="Name of the dataset that defines the classes.")]
 Engine = Annotated[
     str,
     Option(
-        help="Run in this process (serial), in N processes (processes:N) or on Ray (ray: the cluster at "
+        help="Where to run: in this process (serial), in N processes (processes:N) or on Ray (ray: the cluster at "
         "RAY_ADDRESS, or a local cluster; ray:ADDRESS)."
     ),
 ]
@@ -33,7 +37,10 @@ ImageLabels = Annotated[
 ]
 ImagesInPredictions = Annotated[
     bool,
-    Option("--images-in-predictions", help="Ignore images that are not in PREDICTIONS (default: they count)."),
+    Option(
+        "--images-in-predictions",
+        help="Ignore images that are not in PREDICTIONS (default: ground truth in them counts as missed).",
+    ),
 ]
 ImageSplit = Annotated[str | None, Option(help="Images of anno_bbox.mat to use: test2015 or train2015.")]
 Latex = Annotated[Path | None, Option(help="Write the results as a LaTeX table to this file.")]
@@ -61,7 +68,9 @@ Similarity = Annotated[
 ]
 Split = Annotated[
     str | None,
-    Option(help="Class split (e.g. rf-uc, or file that lists unseen classes), or images of anno_bbox.mat (train2015)."),
+    Option(
+        help="Class split (e.g. rf-uc, or a file that lists unseen classes), or images of anno_bbox.mat (train2015)."
+    ),
 ]
 Subset = Annotated[str | None, Option(help="Score only images with exactly one pair: single-hoi or single-pair.")]
 Table = Annotated[Path, Option(help="CSV file to write.")]
@@ -73,14 +82,17 @@ Yes = Annotated[bool, Option("--yes", "-y", help="Spend money without asking for
 Json = Annotated[str | None, Option("--json", help="Write the results as JSON to this file; '-' is standard output.")]
 AskAgain = Annotated[
     str | None,
-    Option(metavar="STATES", help="Repeat requests with these results: unparsable, refused or both."),
+    Option(
+        metavar="STATES",
+        help="Results whose requests are sent again: unparsable, refused, or unparsable,refused.",
+    ),
 ]
 Cache = Annotated[
     str | None,
     Option(
         "--cache",
         metavar="FOLDER",
-        help="Folder of your cache of paid answers, or off. Default: $SHOE_CACHE, or the cache folder ~/.cache.",
+        help="Folder for your cache of paid answers, or 'off'. Default: $SHOE_CACHE, or else ~/.cache.",
     ),
 ]
 ShardText = Annotated[
@@ -88,7 +100,7 @@ ShardText = Annotated[
     Option(
         "--shard",
         metavar="I/N",
-        help="Process only part I of N, and do not write OUT. A final run without --shard merges all parts.",
+        help="Process only part I of N parts, and do not write OUT. A final run without --shard merges all parts.",
     ),
 ]
 EngineText = Annotated[

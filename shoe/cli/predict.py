@@ -128,7 +128,10 @@ def predict(
             "others-black (other pairs), blur, none; combine with +."
         ),
     ] = "boxes",
-    way: Annotated[str, Option(help="Question: phrase, yes-no, letters (choices), image (whole image).")] = "phrase",
+    way: Annotated[
+        str,
+        Option(help="Kind of question: phrase (free words), yes-no, letters (multiple choice), image (one per image)."),
+    ] = "phrase",
     prompt: Annotated[Path | None, Option(help="Prompt file to use instead of the shipped prompt.")] = None,
     confidence: Annotated[
         str | None,
@@ -144,7 +147,9 @@ def predict(
     settings: Annotated[
         list[str] | None,
         Option(
-            "--set", metavar="GROUP.NAME=VALUE", help="Set an option of detector, pairs, visual, ask, vlm. Repeatable."
+            "--set",
+            metavar="GROUP.NAME=VALUE",
+            help="Change a setting (GROUP: detector, pairs, visual, ask or vlm). May be repeated.",
         ),
     ] = None,
     dataset: Annotated[str, Option(help="Dataset that defines the objects and verbs.")] = DEFAULT,
@@ -152,12 +157,16 @@ def predict(
         Path | None, Option("--ground-truth", "-g", help="Annotation file, to report the recall of the pairs.")
     ] = None,
     max_cost: options.MaxCost = None,
-    max_requests: Annotated[int | None, Option(min=0, help="Maximum requests to an endpoint, with retries.")] = None,
+    max_requests: Annotated[
+        int | None, Option(min=0, help="Maximum number of requests to an endpoint, including retries.")
+    ] = None,
     cache: options.Cache = None,
     shard: options.ShardText = None,
     engine: options.EngineText = "serial",
     gpus: options.Gpus = 0,
-    dry_run: Annotated[bool, Option("--dry-run", help="Only detect boxes and pairs, and estimate the cost.")] = False,
+    dry_run: Annotated[
+        bool, Option("--dry-run", help="Detect boxes, select pairs, print the estimated cost, and exit.")
+    ] = False,
     yes: options.Yes = False,
     json: options.Json = None,
 ) -> None:

@@ -40,7 +40,7 @@ def service_context() -> Iterator[None]:
             raise MissingExtraError("shoe serve", "serve") from None
         raise
     except sqlite3.Error as error:
-        raise OptionError(f"database of the service: {error}: `shoe serve doctor` finds damage") from None
+        raise OptionError(f"database of the service: {error}: run `shoe serve doctor` to check for damage") from None
 
 
 @contextmanager
@@ -160,7 +160,9 @@ def start(
     host: _Host = "127.0.0.1",
     port: _Port = _PORT,
     name: Annotated[list[str] | None, Option(help="Host name of the service behind a proxy. May be repeated.")] = None,
-    jobs: Annotated[int | None, Option(min=1, max=256, help="Parallel jobs. Default: 1 (Ray: one per core).")] = None,
+    jobs: Annotated[
+        int | None, Option(min=1, max=256, help="Maximum number of concurrent jobs. Default: 1 (on Ray: one per core).")
+    ] = None,
     memory: Annotated[float, Option(min=0.5, help="Memory limit of a job, in gigabytes.")] = 16.0,
     minutes: Annotated[float, Option(min=0.1, help="Time limit of a job, in minutes.")] = 60.0,
     tokens: Annotated[bool, Option("--tokens", help="Require tokens on a loopback address, too.")] = False,
@@ -221,7 +223,9 @@ def add_truth(
     split: options.ImageSplit = None,
     classes: options.Classes = None,
     image_labels: options.ImageLabels = None,
-    shown: Annotated[bool, Option("--shown", help="Show ground-truth boxes and labels in reports.")] = False,
+    shown: Annotated[
+        bool, Option("--shown", help="Do not hide the ground truth: show its boxes and labels in reports.")
+    ] = False,
 ) -> None:
     """Register a ground truth. The folder is created if missing; the service may be running.
 
@@ -346,7 +350,8 @@ def export(
 
 @app.command()
 def doctor(
-    folder: FolderPath, clean: Annotated[bool, Option("--clean", help="Remove files that are no longer used.")] = False
+    folder: FolderPath,
+    clean: Annotated[bool, Option("--clean", help="Remove stored files that have no entry in the database.")] = False,
 ) -> None:
     """Check the folder of a service or a backup for problems. Exit code 2 if files are missing or damaged.
 

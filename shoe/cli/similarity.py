@@ -13,8 +13,10 @@ def similarity(
     a: Annotated[str, Argument(help="Class: a synset (ride.v.01), a word (ride), or an interaction (ride horse).")],
     b: Annotated[str, Argument(help="Predicted text: a word (straddling), or an interaction (straddle pony).")],
     similarity: Annotated[str, Option(help="Similarity map (name or folder), or identity, path or wup.")] = "hico-det",
-    ensemble: Annotated[str, Option(help="Aggregation of ratings: mean, median, majority or majority-mean.")] = "mean",
-    pos: Annotated[str | None, Option(help="Part of speech, for a word that is both: verb or object.")] = None,
+    ensemble: Annotated[
+        str, Option(help="How the ratings of several raters are combined: mean, median, majority or majority-mean.")
+    ] = "mean",
+    pos: Annotated[str | None, Option(help="Part of speech of a word that can be both: verb or object.")] = None,
     combine: Annotated[
         str, Option(help="How verb and object similarity are combined: arithmetic or geometric mean, or minimum.")
     ] = "arithmetic",

@@ -28,7 +28,7 @@ def sheet(
     ground_truth: options.GroundTruth,
     out: options.Table,
     images: Annotated[int, Option(min=1, help="Number of images. All models are rated on the same images.")] = 50,
-    most: Annotated[int, Option(min=1, help="Number of best predictions per model and image.")] = 3,
+    most: Annotated[int, Option(min=1, help="Number of predictions per model and image, highest scores first.")] = 3,
     raters: Annotated[int, Option(min=1, max=1000, help="Number of human raters.")] = 3,
     seed: Annotated[int, Option(min=0, max=65535, help="Random seed of the sample.")] = 0,
     dataset: options.Dataset = DEFAULT,
@@ -71,7 +71,8 @@ def metric(
     ] = None,
     similarity: options.Similarity = "dataset",
     vary: Annotated[
-        list[str] | None, Option(help="NAME=VALUE[,NAME=VALUE]: add a protocol with these options. May be repeated.")
+        list[str] | None,
+        Option(help="NAME=VALUE[,NAME=VALUE]: also compare the protocol with these options. May be repeated."),
     ] = None,
     boxes: options.Boxes = None,
     scores: options.Scores = None,
@@ -274,8 +275,8 @@ def bongard(
 ) -> None:
     """Create a study in which people solve Bongard problems: does each query image belong to side A or side B?
 
-    Writes one page per rater, like shoe study new, with two problems per screen. --testers raters answer each problem.
-    shoe study collect --kept drops problems that none of these raters solves.
+    Writes one page per rater, like shoe study new, with two problems per screen. The option --testers sets how many
+    raters answer each problem. shoe study collect --kept drops problems that none of these raters solves.
 
     Example: shoe study bongard testers problems/*.json --images images/test2015 --raters 12
 
@@ -360,7 +361,13 @@ app.command()(fetch)
 def report(
     file: Annotated[Path, Argument(help="CSV or TSV table of answers: item, rater, rating 0 to 4.")],
     similarity: Annotated[str | None, Option(help="Similarity map to compare with: shipped name or folder.")] = None,
-    population: Annotated[bool, Option("--population", help="Weight each item by its value in column weight.")] = False,
+    population: Annotated[
+        bool,
+        Option(
+            "--population",
+            help="Weight each item by its value in the column 'weight', to estimate results for all pairs.",
+        ),
+    ] = False,
     latex: options.Latex = None,
     figures: options.Figures = None,
     html: Annotated[Path | None, Option(help="Write the results as an HTML page to this file.")] = None,

@@ -25,8 +25,8 @@ def verify(
     """Recompute a run from its predictions, and report what differs and why.
 
     Everything in the run is compared: metrics and their components, images, classes, notes, metrics by single raters,
-    and the range of --bounds. Protocols, options, image subset and score conversion are taken from the run. Exit code 0
-    if all is equal, 1 if anything differs.
+    and the intervals of --bounds. Protocols, options, image subset and score conversion are taken from the run. Exit
+    code 0 if all is equal, 1 if anything differs.
 
     Example: shoe verify published.shoe predictions.json -g instances_test2015.json
     """

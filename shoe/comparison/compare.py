@@ -110,7 +110,7 @@ def check_truth(a: Run, b: Run) -> None:
     if any(persons[0][name] != persons[1][name] for name in persons[0].keys() & persons[1].keys()):
         other = other or "persons"
     if other is not None:
-        hint, expected = "the hashes are equal: one of the two runs was edited", f"the {other} of {a.name}"
+        hint, expected = "the hashes in both runs are equal: one of the runs was edited", f"the {other} of {a.name}"
         raise InputError(b.name, field="ground truth", found=f"different {other}", expected=expected, hint=hint)
 
 

@@ -488,7 +488,7 @@ def _run(head: _Head, columns: list[Any]) -> Run:
         images, versions = len(head.images), table(_VERSIONS, numbers)
         fraction, kept, total = (column(name, numbers[name]) for name in ("fraction", "kept", "total"))
         if (len(fraction), len(kept), len(total)) != (LEVELS, LEVELS * images, images):
-            raise ValueError("thresholds that do not fit the images")
+            raise ValueError("tables of thresholds whose sizes do not match the number of images")
         none, added = np.zeros(0, np.int64), table(_F1[:-2], of_f1, len(classes), len(versions["image"]))
         f1 = replace(own, **added, truth_category=none, truth_image=none)
         return TauLevels(fraction, kept.reshape(LEVELS, images).cumsum(axis=0), total, **versions, f1=f1)

@@ -385,7 +385,7 @@ def concatenate(parts: Sequence[Interactions]) -> Interactions:
         differs |= (coordinates[at] >= 0) & (coordinates[at] != part.coordinates)
         if (i := first_true(differs)) is not None:
             name, found = quote(part.images[i]), "two different sizes or box coordinates"
-            raise InputError("concatenate", record=name, found=found, expected="the same in all tables")
+            raise InputError("concatenate", record=name, found=found, expected="the same values in all tables")
         sizes[at] = np.maximum(sizes[at], part.sizes)
         coordinates[at] = part.coordinates
 

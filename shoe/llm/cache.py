@@ -216,7 +216,7 @@ def _checked(value: Any, kind: type[_T]) -> _T:
     with suppress(msgspec.DecodeError):
         if type(value) is kind and (kind is str or msgspec.json.decode(cast("bytes", value), type=msgspec.Raw)):
             return value
-    raise ShoeError("found an entry that is no JSON, which is not read (`shoe map cache --clear` removes it)")
+    raise ShoeError("found an entry that is not JSON, and did not read it (run `shoe map cache --clear` to remove it)")
 
 
 def clear(folder: Path) -> None:

@@ -160,7 +160,7 @@ def http_error(
         words = f"it does not accept {key}{reason if status == 403 else ''}{hint}"
         return HopelessError(f"{place}: HTTP {status}: {words}", status)
     if status == 404:
-        return HopelessError(f"{place}: HTTP 404{reason} (is the model {quote(model)} right, and base_url?)", status)
+        return HopelessError(f"{place}: HTTP 404{reason} (check the model name {quote(model)} and base_url)", status)
     if 300 <= status < 400:
         target = place.shown(headers.get("Location", "another address"))
         where = f"it redirects to {target}, which shoe does not follow (is base_url right?)"

@@ -246,7 +246,7 @@ class Ledger:
             check_header(self.path, header_line, self.identity)
             self._offset = len(header_line)
         if size < self._offset:
-            raise InputError(self.path, found="a shorter file than before", expected="a ledger that only grows")
+            raise InputError(self.path, found="a file that became shorter", expected="a ledger that only grows")
         stream.seek(self._offset)
         while data := stream.read(min(BLOCK, size - self._offset)):
             data += stream.readline(size - self._offset - len(data))
@@ -271,7 +271,7 @@ class Ledger:
                     record=f"line {number + 1}",
                     found=found,
                     expected="a complete line of a ledger",
-                    hint="remove the line to have its questions asked again",
+                    hint="remove the line; the next run sends its questions again",
                 ) from None
             if event is not None:
                 self.events.append(event)
@@ -388,7 +388,7 @@ def check_header(path: Path, line: bytes, identity: Mapping[str, Any]) -> None:
             path,
             record="line 1",
             found=found,
-            expected=f"the ledger of {identity['model']} with the present settings",
+            expected=f"the ledger of {identity['model']} with the current settings",
             hint="use another file",
         )
 

@@ -314,7 +314,11 @@ def merge(
             ledger = Ledger(part, identity, parse)
             ledger.refresh()
             if ledger.events:
-                raise InputError(part, found="events", expected="a ledger of a shard or worker, without events")
+                raise InputError(
+                    part,
+                    found="a ledger of a run with batches or --ask-again",
+                    expected="a ledger of a shard or worker",
+                )
         start = _start_of_latest_round(path)
         before = sum(1 for _ in _lines(path, start))
         size = path.stat().st_size - start + sum(part.stat().st_size for part in parts)

@@ -319,7 +319,7 @@ def check_fields(path: Path, section: str, text: str, fields: Sequence[str]) -> 
     """
     template = Template(text)
     if not template.is_valid():
-        raise InputError(path, record=f"[{section}]", found="a $ without a field", expected="$$ for a dollar sign")
+        raise InputError(path, record=f"[{section}]", found="a $ without a field name", expected="$$ for a dollar sign")
     found, expected = template.get_identifiers(), ", ".join(f"${field}" for field in fields)
     for name in found:
         if name not in fields:

@@ -208,7 +208,7 @@ def _joined(sources: Sequence[RatingSource], part: Part, column: Mapping[str, in
                     source.name,
                     record=f"line {source.lines[part][row]}",
                     field=rater.name,
-                    found=f"{name} and {other} a second time",
+                    found=f"a second rating of {name} and {other}",
                     expected="one rating per pair and rater, in all tables together",
                 )
             of_rater[rows] = np.maximum(of_rater[rows], new)

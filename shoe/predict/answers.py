@@ -136,7 +136,9 @@ def spread(
 def _client(config: BackendConfig, identity: Mapping[str, Any]) -> tuple[Asking, Parse]:
     """Return callbacks for a worker, which send questions and parse answers; ShoeError if model files differ."""
     if comparable({**config.identity(), "model": identity["model"]}) != comparable(identity):
-        raise ShoeError(f"model {quote(config.model)}: the model files on a worker differ from those on this machine")
+        raise ShoeError(
+            f"model {quote(config.model)}: a worker has other model files than this machine: copy the files"
+        )
     return cast("Asking", config.open()), parsed
 
 

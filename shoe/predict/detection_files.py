@@ -316,7 +316,7 @@ def _coco(path: Path, results: Iterable[_Result], names: Names, pictures: Sequen
             name = names.images.get(int(image), "") if names.images else of_number.get(int(image), "")
         if name is None:
             found = f"{int(image)}, the number at the end of several image names"
-            expected, hint = "a number of only one image", "add --labels FILE with the `images` of a COCO file"
+            expected, hint = "the number of one image", "add --labels FILE with the `images` of a COCO file"
             raise InputError(path, record=place, field="image_id", found=found, expected=expected, hint=hint)
         x, y, width, height = result.bbox
         yield FileBox(name, place, (x, y, x + width, y + height), names.categories[category], result.score)

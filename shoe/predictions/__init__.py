@@ -214,7 +214,7 @@ def _missing_scores(table: Interactions, notes: ReadNotes | None, path: str | Pa
             path,
             field="score",
             found=f"{count:,} triplets without a score that tie with other triplets",
-            expected="missing scores that can be told from scores of 0",
+            expected="missing scores that can be distinguished from scores of 0",
             hint="choose native with --to",
         )
     return missing

@@ -72,7 +72,9 @@ def all_have_field(source: Source, field: str, values: Sequence[Any], place: Cal
     if (row := first_true(absent != absent[0])) is None:
         return not absent[0]
     found = "no such key" if absent[row] else "the first record with this key"
-    raise InputError(source.path, record=place(row), field=field, found=found, expected="the key in all or no records")
+    raise InputError(
+        source.path, record=place(row), field=field, found=found, expected="this key in all records or none"
+    )
 
 
 def optional_column(

@@ -84,7 +84,7 @@ class Source:
             other = self._paths.setdefault(name, path)
             if path != other and not (path.endswith(other) or other.endswith(path)):
                 found = f"{quote(other[1:])} and {quote(path[1:])}"
-                raise InputError(self.path, field="image", found=found, expected="one path for one image")
+                raise InputError(self.path, field="image", found=found, expected="only one path per image name")
         return name
 
     @cached_property

@@ -221,7 +221,9 @@ def to_table(rows: Rows, source: Source, usual: Convention, named: str | None = 
     if not len(rows.verb) and notes.examples("denied") and not notes.replies:
         key, count = next(iter(notes.examples("denied"))), pluralize(notes.count("denied"), "prediction")
         hint = f"if {quote(key)} is a placeholder, leave it out; a file without predictions is []"
-        raise InputError(source.path, field=key, found=f"no for all of {count}", expected="at least one yes", hint=hint)
+        raise InputError(
+            source.path, field=key, found=f"'no' for all of {count}", expected="at least one 'yes'", hint=hint
+        )
     for name in rows.images:
         if not 0 < len(name) <= _LONGEST_NAME:
             found = f"a name of {len(name):,} characters"
@@ -376,7 +378,7 @@ def _roles_in_pixels(roles: RolePredictions, source: Source, kind: Convention, s
         several = (~empty & (boxes != first[:, None]).any(axis=2)).any(axis=1) | empty.all(axis=1)
         if (row := first_true(several)) is not None:
             name = quote(roles.images[roles.image[row]])
-            expected = "one box of an object for each person box, because the boxes are exchanged"
+            expected = "exactly one object box per person box, because human and object boxes are exchanged"
             raise InputError(source.path, record=f"image {name}", found="no box or several boxes", expected=expected)
         person, boxes = first, np.where(empty[..., None], target, person[:, None])
     role = np.arange(boxes.size // 4, dtype=np.int32).reshape(roles.role.shape)
@@ -431,7 +433,7 @@ def _refuse_numbers(rows: Rows, source: Source) -> None:
             place = triplet_place(rows, row)
             found, expected = quote(words[index[row]]), f"a word, such as {quote(labels[0])}"
             hint = "write the label of each class ID, or use a format with class IDs, such as qpic"
-            hint = f"numbers are no words: {hint}"
+            hint = f"numbers are not words: {hint}"
             raise InputError(source.path, record=place, field=part, found=found, expected=expected, hint=hint)
         for i in numeric:
             source.notes.add("numeric_words", words[i])

@@ -113,7 +113,7 @@ def average(paths: Sequence[Path], beside: Path | None) -> Average:
         _check_signatures(beside, other, reports[0])
         if other.truth in seen:
             found = f"the ground truth of {seen[other.truth]}"
-            raise InputError(beside, found=found, expected="a ground truth that no averaged report has")
+            raise InputError(beside, found=found, expected="another ground truth than the averaged reports")
     made = [scored.report for scored in reports]
     shared = [name for name in made[0].figures if all(name in report.figures for report in made)]
     means = {name: mean(report.figures[name] for report in made) for name in shared}

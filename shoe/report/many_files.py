@@ -80,7 +80,7 @@ def score_many(
     inside = next((path for path in files if os.path.realpath(path.parent) == os.path.realpath(folder)), None)
     if inside is not None:  # the next run would take the results for predictions
         found = f"the folder of {inside}"
-        raise InputError(folder, found=found, expected="a folder without prediction files", hint="option --results")
+        raise InputError(folder, found=found, expected="a folder without prediction files", hint="change --results")
     similarity = similarity_for(benchmark(options.dataset), options.similarity, "mean")
     settings = _settings(options, similarity, bounds=bounds)
     make_folder(folder, "a folder for results that exists or can be created")

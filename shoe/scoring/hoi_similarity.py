@@ -274,7 +274,7 @@ def _class_sense(classes: HoiClasses, part: Part, sense: int, word: str, senses:
         return candidates[0].synset if candidates else -1
     if senses == "study":
         if not classes.study_senses:
-            raise OptionError(f"option senses: study is not available for {classes.name}, expected table or first")
+            raise OptionError(f"option senses: {classes.name} does not support study, expected table or first")
         studied = classes.study_senses.get((part, word))
         return lexicon().synset(studied) if studied else sense
     return sense

@@ -161,7 +161,7 @@ def clean(folder: Path) -> int:
     stray = stored - kept
     if 2 * len(stray) > len(stored):
         found = f"a database without an entry for {len(stray):,} of {pluralize(len(stored), 'stored file')}"
-        raise InputError(folder, found=found, expected="the database of these files", hint="restore it from a backup")
+        raise InputError(folder, found=found, expected="the matching database", hint="restore it from a backup")
     return store.remove(stray)
 
 

@@ -200,7 +200,7 @@ def parse_table(text: bytes, source: Path, raters: Sequence[str] | None) -> Rate
                 known[name] = _sense(name, source, number, column)
         pair = known[fields[0]], known[fields[1]]
         if pair in pairs:
-            found = f"{fields[0]} and {fields[1]} a second time"
+            found = f"a second line for {fields[0]} and {fields[1]}"
             raise InputError(source, record=f"line {number}", found=found, expected="one line per pair")
         try:
             pairs[pair] = [RATINGS[field] for field in fields[2:]]

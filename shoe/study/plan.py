@@ -316,7 +316,9 @@ def new_problem_study(
     if raters < testers:
         raise OptionError(f"--raters: found {raters}, expected at least {testers} ({testers} testers per problem)")
     if len(set(names := [path.name for path in files])) < len(files):
-        raise OptionError(f"problem files: found the same name twice in {', '.join(names)}, expected different names")
+        raise OptionError(
+            f"problem files: found a file name twice in {', '.join(names)}, expected different file names"
+        )
     first = random_numbers(_SIDES_STREAM + (1 << 18) + (seed << 8), (len(problems),)) % np.uint64(2)
     made = [_problem(problems, number, bool(flip)) for number, flip in enumerate(first.tolist())]
     first_image = len(problems.regions)

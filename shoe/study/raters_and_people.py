@@ -139,7 +139,7 @@ def _senses(study: StudyRatings, source: Path) -> list[list[str]]:
     for item, named in zip(study.items, senses, strict=True):
         if len(named) != len(SENSES) or not all(map(is_sense, named, (*_PARTS, *_PARTS))):
             expected = "two verbs and two nouns of WordNet 3.0, such as ride.v.01 horse.n.01 sit.v.01 chair.n.01"
-            raise InputError(source, record=f"item {quote(item)}", found="names that are no senses", expected=expected)
+            raise InputError(source, record=f"item {quote(item)}", found="names that are not senses", expected=expected)
     return senses
 
 
@@ -294,7 +294,7 @@ class People(RaterConfig, frozen=True, kw_only=True):
         if len(synsets) not in (2, 4) or min(synsets) < 0:
             expected = "two WordNet 3.0 senses, or two interactions, such as ride.v.01 horse.n.01 sit.v.01 chair.n.01"
             raise InputError(
-                self.file, record=f"item {quote(item)}", found="names that are no senses", expected=expected
+                self.file, record=f"item {quote(item)}", found="names that are not senses", expected=expected
             )
         names = [lexicon().name(synset) for synset in synsets]
         half = len(names) // 2

@@ -135,7 +135,7 @@ def read_study(
     named = named_by(header)
     for column in (*named, "rater", "rating"):
         if header.count(column) != 1:
-            expected = f"once each: rater, rating, and {expected}"
+            expected = f"each of these columns once: rater, rating, and {expected}"
             raise InputError(path, record="line 1", field=column, found=quote(" ".join(header)), expected=expected)
     columns = {name: header.index(name) for name in (*named, "rater", "rating", *_OPTIONAL) if name in header}
     items: dict[str, int] = {}
@@ -191,7 +191,7 @@ def read_study(
             text, line = item_cells["weight"].get(item, ("", 0))
             weight[item] = number_of(path, line, "weight", text, np.inf)
             if not _LEAST_WEIGHT <= weight[item] <= 1 / _LEAST_WEIGHT:
-                expected = f"a number {_LEAST_WEIGHT:g} to {1 / _LEAST_WEIGHT:g}, because other items have weights"
+                expected = f"a number from {_LEAST_WEIGHT:g} to {1 / _LEAST_WEIGHT:g}, because other items have weights"
                 raise InputError(
                     path, record=f"item {quote(name)}", field="weight", found=quote(text), expected=expected
                 )

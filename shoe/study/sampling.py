@@ -167,7 +167,7 @@ def probabilities(influence: Floats, items: int) -> Floats:
     if there are fewer pairs than items.
     """
     if (number := len(influence)) < items:
-        raise OptionError(f"items: found {items}, expected at most {number}, the number of pairs behind the score")
+        raise OptionError(f"items: found {items}, expected at most {number}, the number of pairs that affect the score")
     size = _EVEN / number + (1 - _EVEN) * influence / (influence.sum() or 1)
     found, certain = np.ones(number), np.zeros(number, bool)
     while not certain.all():

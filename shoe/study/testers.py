@@ -152,7 +152,7 @@ def trials_of(rows: Sequence[Sequence[object]], path: Path) -> Trials:
     columns = {name: header.index(name) for name in COLUMNS if name in header}
     for name in COLUMNS:
         if name not in ("concept", "seconds") and header.count(name) != 1:
-            expected = f"once each: {' '.join(COLUMNS)}"
+            expected = f"each of these columns once: {' '.join(COLUMNS)}"
             raise InputError(path, record="line 1", field=name, found=quote(" ".join(header)), expected=expected)
     problems: dict[str, str] = {}
     raters: dict[str, int] = {}

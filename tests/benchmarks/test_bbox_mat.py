@@ -96,7 +96,7 @@ BROKEN = [
         _image(size=structs([{"width": -640, "height": 480}])),
         "record 1: sizes: found -640 x 480, expected width and hei",
     ),
-    (_image(hoi=np.array([1.0])), f"{FIRST}: hoi: found other data, expected records or []"),
+    (_image(hoi=np.array([1.0])), f"{FIRST}: hoi: found other data, expected structs, or []"),
     (_image(_hoi(id=0)), f"{FIRST}: hoi 1: id: found 0, expected 1 to 600"),
     (_image(_hoi(), _hoi(id=601)), f"{FIRST}: hoi 2: id: found 601, expected 1 to 600"),
     (_image(_hoi(id=np.nan)), f"{FIRST}: hoi 1: found an invalid record, expected numbers id and invis, boxes with x1"),
@@ -146,7 +146,7 @@ def test_a_training_image_that_points_beyond_its_boxes_is_left_out_and_named(tmp
 
 def test_a_file_of_other_variables_is_refused(tmp_path: Path) -> None:
     for variables in ({"anno_test": np.zeros((2, 2))}, {}):
-        with pytest.raises(InputError, match="found neither variable, expected bbox_test or bbox_train, as in anno"):
+        with pytest.raises(InputError, match="found no such variable, expected bbox_test or bbox_train, as in anno"):
             read_truth_file(write_mat(tmp_path / "anno.mat", **variables))
     with pytest.raises(InputError, match="bbox_test: found no records, expected records with filename, size and hoi"):
         read_truth_file(write_mat(tmp_path / "anno.mat", bbox_test=np.ones((2, 2))))

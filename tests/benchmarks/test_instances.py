@@ -40,7 +40,7 @@ FIRST = "image 'HICO_test2015_00000001.jpg'"
 BROKEN = [
     (
         _drop("verbs"),
-        "verbs: found only 'annotation', 'filenames', 'size', 'empty', 'objects', 'correspondence', 'rare'",
+        "verbs: found only keys 'annotation', 'filenames', 'size', 'empty', 'objects', 'correspondence', 'rare'",
     ),
     (_set("objects", {}), "objects: found an object of 0, expected a list"),
     (_set("objects.3", 7), "objects: item 4: found 7, expected text"),
@@ -61,7 +61,10 @@ BROKEN = [
     (_set("size.3.1", 0.5), "size: item 4: found [640, 0.5], expected [width, height]"),
     (_set("annotation.0", []), f"{FIRST}: found [], expected an object with 'boxes_h'"),
     (_set("annotation.0", None), f"{FIRST}: found None, expected an object with 'boxes_h'"),
-    (_drop("annotation.0.hoi"), f"{FIRST}: hoi: found only 'boxes_h', 'boxes_o', 'object', 'verb', expected this key"),
+    (
+        _drop("annotation.0.hoi"),
+        f"{FIRST}: hoi: found only keys 'boxes_h', 'boxes_o', 'object', 'verb', expected this key",
+    ),
     (_drop("annotation.0.verb.0"), f"{FIRST}: verb: found 1 entries, expected 2, as in hoi"),
     (_set("annotation.0.hoi", "24"), f"{FIRST}: hoi: found '24', expected a list"),
     (_set("annotation.0.hoi.1", "245"), f"{FIRST}: triplet 2: hoi: found '245', expected a whole number"),

@@ -104,7 +104,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "'normalized': the range is missing: use unit (0 to 1), hundred",
         ),
         ("misspelt.json", TRUTH, [], "(did you mean object for 'objct'?)"),
-        ("listed.json", TRUTH, [], "record 2: object: found ['horse', 'dog'], expected text (one record for each)"),
+        (
+            "listed.json",
+            TRUTH,
+            [],
+            "record 2: object: found ['horse', 'dog'], expected text (write one record for each)",
+        ),
     ],
 )
 def test_what_it_is_and_what_to_do(

@@ -86,7 +86,7 @@ EDITS: dict[str, tuple[Callable[[Head, dict[str, bytes]], object], str]] = {
     "a fact that a terminal obeys": (lambda head, _: head["facts"].update(split="\x1b[31m"), "invalid fact"),
     "another number of images": (
         lambda head, _: head["images"].append("x"),
-        "thresholds that do not fit the images",
+        "tables of thresholds whose sizes do not match the number of images",
     ),
     "another number of images, without thresholds": (
         lambda head, _: (head["images"].append("x"), head["semantic"].pop("tau")),

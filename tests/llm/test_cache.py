@@ -123,12 +123,12 @@ def test_a_planted_pickle_is_not_run(where: str, tmp_path: Path, monkeypatch: py
     found = cache.answer(request(1).key)
     if where == "key":
         assert found
-        with pytest.raises(ShoeError, match="no JSON"):
+        with pytest.raises(ShoeError, match="not JSON"):
             cache._store.summary()
     else:
         assert found is None
         assert len(said) == 1
-        assert "no JSON" in said[0]
+        assert "not JSON" in said[0]
         assert cache.answer(request(1).key) is None
         assert len(said) == 1  # said once
         cache.add(entry(2))  # no error

@@ -100,7 +100,7 @@ def test_what_may_pass_is_tried_again(status: int) -> None:
         (400, b"", "HTTP 400: no reason given"),
         (401, b'{"error": {"message": "Incorrect API key: sk-s****t"}}', "the key in environment variable SOME_KEY"),
         (403, b'{"error": {"message": "not in your region"}}', "SOME_KEY: not in your region"),
-        (404, b'{"error": {"message": "no such model"}}', "HTTP 404: no such model (is the model 'gpt' right"),
+        (404, b'{"error": {"message": "no such model"}}', "HTTP 404: no such model (check the model name 'gpt'"),
         (413, b"too large", "HTTP 413: too large"),
         (402, b'{"error": "pay"}', "HTTP 402: pay"),
         (422, b'{"detail": [{"loc": ["body", "seed"]}]}', "HTTP 422: [{"),

@@ -182,7 +182,7 @@ def test_damage_before_the_end_is_one_line_and_nothing_is_deleted(
     with pytest.raises(InputError) as caught:
         read(tmp_path, 2)
     assert str(caught.value).startswith(f"{path}: line 3: found ")
-    assert "remove the line to have its questions asked again" in str(caught.value)
+    assert "remove the line; the next run sends its questions again" in str(caught.value)
     assert path.read_bytes() == before
 
 

@@ -52,7 +52,7 @@ def test_nothing_is_asked_twice_and_answers_stand_beside_what_was_asked(tmp_path
     assert all(one.tokens and one.tokens[0].text == one.text for one in kept)
     # Another model, another way to decode: other answers, which do not go into this file.
     with pytest.raises(
-        InputError, match=r"'top': 20.*, not .*'top': 5.*, expected the ledger of m with the present settings"
+        InputError, match=r"'top': 20.*, not .*'top': 5.*, expected the ledger of m with the current settings"
     ):
         asking(path, endpoint("http://127.0.0.1:9/v1", top=5), asked)
 

@@ -116,9 +116,9 @@ def changed(**fields: Any) -> str:
         (changed(bbox=[8, 12, 0, 20]), "which has 64 x 48 pixels"),
         (changed(score=3), "result 1: score: found 3, expected a number from 0 to 1"),
         (json.dumps([{**RESULTS[0], "image_id": 9}]), "found only other images, such as ''"),
-        ('[{"image_id": 7}]', "category_id: found only 'image_id', expected this key"),
+        ('[{"image_id": 7}]', "category_id: found only keys 'image_id', expected this key"),
         ("class,x\n", "expected COCO results"),
-        ('{"image": "a.png"}\n{"image": "a.png"}\n', "line 1: detections: found only 'image', expected this key"),
+        ('{"image": "a.png"}\n{"image": "a.png"}\n', "line 1: detections: found only keys 'image', expected this key"),
         ('{"format": "shoe answers", "version": 1}\n', "found 'shoe answers', version 1, expected shoe detections"),
     ],
 )

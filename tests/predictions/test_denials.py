@@ -98,7 +98,7 @@ def test_a_verdict_that_is_an_object_is_refused(tmp_path: Path, row: dict[str, A
 
 @pytest.mark.parametrize(("form", "row"), FORMS)
 def test_a_verdict_that_denies_all_predictions_is_refused(tmp_path: Path, form: str, row: dict[str, Any]) -> None:
-    with pytest.raises(InputError, match="present: found no for all of 3 predictions"):
+    with pytest.raises(InputError, match="present: found 'no' for all of 3 predictions"):
         read_predictions(write(tmp_path, form, [{**row, "present": 0}] * 3))
     path = write(tmp_path, form, [{**row, "present": ""}] * 3)
     assert len(read_predictions(path)) == 3

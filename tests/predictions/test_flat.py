@@ -155,7 +155,7 @@ def test_a_table_without_a_column_is_refused_with_the_nearest_name(
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize(("column", "value"), [("verb", "49"), ("object", "1.0"), ("object", " 3 ")])
 def test_numbers_are_no_words(tmp_path: Path, form: str, column: str, value: str) -> None:
-    with pytest.raises(InputError, match=rf"{column}: found '{value}', expected a word.*numbers are no words"):
+    with pytest.raises(InputError, match=rf"{column}: found '{value}', expected a word.*numbers are not words"):
         read(tmp_path, form, [ROW | {column: value}, ROW | {column: value}])
 
 

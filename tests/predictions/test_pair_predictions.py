@@ -170,21 +170,21 @@ def test_another_box_convention(tmp_path: Path) -> None:
 
 IMAGE = f"image '{NAMES[0]}'"
 MISTAKES: list[tuple[str, Callable[[list[Any]], Any], str]] = [
-    ("no name", lambda d: d[0].pop("filename"), "record 1: filename: found only 'box_pairs', expected this key"),
+    ("no name", lambda d: d[0].pop("filename"), "record 1: filename: found only keys 'box_pairs', expected this key"),
     ("odd name", lambda d: d[1].update(filename=[]), "record 2: filename: found [], expected a file name"),
     ("same name", lambda d: d[1].update(filename=NAMES[0]), f"images: found '{NAMES[0]}' twice"),
     ("no list", lambda d: d[0].update(box_pairs={}), f"{IMAGE}: box_pairs: found an object of 0, expected a list"),
     ("no object", lambda d: d[0]["box_pairs"].append(3), f"{IMAGE}: pair 3: found 3, expected an object with 'h_box'"),
     ("short box", lambda d: d[0]["box_pairs"][1]["h_box"].pop(), f"{IMAGE}: pair 2: h_box: found [6.5, 2.0, 30.0]"),
     ("flat box", lambda d: d[0]["box_pairs"][1].update(o_box=[5, 5, 5, 9]), "pair 2 (image 'HICO_test2015_00000001."),
-    ("no label", lambda d: d[0]["box_pairs"][0].pop("o_label"), "pair 1: o_label: found only 'h_box', 'o_box', "),
+    ("no label", lambda d: d[0]["box_pairs"][0].pop("o_label"), "pair 1: o_label: found only keys 'h_box', 'o_box', "),
     ("label 80", lambda d: d[0]["box_pairs"][0].update(o_label=80), "o_label: found 80, expected 0 to 79, objects in"),
     ("label 1.5", lambda d: d[0]["box_pairs"][0].update(o_label=1.5), "o_label: found 1.5, expected a whole number"),
     ("mixed", lambda d: d[0]["box_pairs"][0].update(o_label="horse"), "o_label: found 17, expected a word, as in the"),
     (
         "one missing",
         lambda d: d[1]["box_pairs"][0].pop("h_score"),
-        "pair 1: h_score: found no such key, expected the key in",
+        "pair 1: h_score: found no such key, expected this key in",
     ),
     ("one more", lambda d: d[0]["box_pairs"][1].update(hoi_score_inter=1), "hoi_score_inter: found the first record"),
     ("text", lambda d: d[0]["box_pairs"][0].update(o_score="1"), "o_score: found '1', expected a finite number"),
@@ -289,7 +289,7 @@ def test_an_action_score_that_is_missing_or_none_is_named(tmp_path: Path) -> Non
     changes: list[tuple[Callable[[Any], Any], str]] = [
         (
             lambda hoi: hoi.pop("action_score"),
-            "triplet 3: action_score: found no such key, expected the key in all",
+            "triplet 3: action_score: found no such key, expected this key in all",
         ),
         (lambda hoi: hoi.update(action_score="a"), "triplet 3: action_score: found 'a', expected a finite number"),
     ]

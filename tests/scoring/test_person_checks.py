@@ -147,7 +147,7 @@ def test_exchanged_boxes_can_be_read_with_one_role_box_per_person(
     assert "--boxes swapped" in line
     right, read = scored(tmp_path, pairs, truth), scored(tmp_path, exchanged, truth, boxes="swapped")
     assert [each.map for each in read.role_results] == [each.map for each in right.role_results]
-    with pytest.raises(InputError, match="expected one box of an object for each person box"):
+    with pytest.raises(InputError, match="expected exactly one object box per person box"):
         scored(tmp_path, records, truth, boxes="swapped")
 
 

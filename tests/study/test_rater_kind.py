@@ -73,7 +73,7 @@ def test_pairs_of_senses_are_rated_too(tmp_path: Path) -> None:
     pair = SenseText("straddle.v.01", (), ""), SenseText("ride.v.02", (), "")
     assert rated(People(name="p", file=path), Question(b"0" * 16, "verb", *pair)) == [2]
     broken = written(tmp_path, "item,rater,rating", "riding,ann,2")
-    with pytest.raises(InputError, match="item 'riding': found names that are no senses, expected two WordNet"):
+    with pytest.raises(InputError, match="item 'riding': found names that are not senses, expected two WordNet"):
         People(name="p", file=broken).backend(PROMPTS)
 
 

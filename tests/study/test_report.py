@@ -73,7 +73,7 @@ def test_a_map_is_the_reference(tmp_path: Path) -> None:
     study = with_map(read_study(path), "hico-det", path)
     verb = load_similarity("hico-det").between("verb", ["ride.v.02"], ["straddle.v.01"])[0, 0]
     assert study.reference == pytest.approx([(verb + 1) / 2, 1], nan_ok=True)
-    with pytest.raises(InputError, match="item 'a': found names that are no senses"):
+    with pytest.raises(InputError, match="item 'a': found names that are not senses"):
         with_map(read_study(written(tmp_path, HEADER, "a,x,1")), "hico-det", path)
 
 

@@ -40,7 +40,7 @@ def read_bbox_mat(path: str | Path, data: bytes, benchmark: Benchmark, split: st
     variables = load_matlab(path, data, list(_VARIABLES.values()))
     if not variables:
         expected = "bbox_test or bbox_train, as in anno_bbox.mat"
-        raise InputError(path, found="neither variable", expected=expected)
+        raise InputError(path, found="no such variable", expected=expected)
     splits = [name for name, variable in _VARIABLES.items() if variable in variables]
     chosen = split or splits[0]
     if chosen not in splits:
@@ -94,7 +94,7 @@ def _triplets(path: str | Path, image: str, entry: Any, classes: int, *, is_test
     try:
         hois = records(entry["hoi"])
     except _DAMAGE:
-        raise InputError(path, record=record, field="hoi", found="other data", expected="records or []") from None
+        raise InputError(path, record=record, field="hoi", found="other data", expected="structs, or []") from None
     for index, hoi in enumerate(hois):
         where = f"{record}: hoi {index + 1}"
         try:

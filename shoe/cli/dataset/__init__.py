@@ -11,7 +11,9 @@ from shoe.cli import options
 from shoe.cli.output import put_report, refuse_overwrite, show_progress
 from shoe.core.errors import OptionError, unknown_name
 
-_File = Annotated[Path, Argument(help="instances_test2015.json, test_hico.json, anno_bbox.mat, or a native .npz.")]
+_File = Annotated[
+    Path, Argument(help="Annotation file: instances_test2015.json, test_hico.json, anno_bbox.mat, or a native .npz.")
+]
 _Dataset = Annotated[str, Option(help="Dataset that defines the class IDs of the file.")]
 
 
@@ -120,14 +122,19 @@ def split(
         ),
     ] = "possible",
     draw: Annotated[
-        str, Option(help="If a sampled combination must stay in training: skip it, or uniform (draw all anew).")
+        str,
+        Option(help="If a sampled combination must stay in training: skip it (skip), or try the next seed (uniform)."),
     ] = "skip",
     mixed: Annotated[
         str, Option(help="Images with both training and test combinations: drop, or cut (to their test triplets).")
     ] = "drop",
     empty: Annotated[str, Option(help="Images without triplets: test (add to test) or drop.")] = "test",
-    min_similarity: Annotated[float, Option(help="Minimum similarity of test to nearest training combination.")] = 0.0,
-    max_similarity: Annotated[float, Option(help="Maximum similarity of test to nearest training combination.")] = 1.0,
+    min_similarity: Annotated[
+        float, Option(help="Minimum similarity of a test combination to the most similar training combination.")
+    ] = 0.0,
+    max_similarity: Annotated[
+        float, Option(help="Maximum similarity of a test combination to the most similar training combination.")
+    ] = 1.0,
     similarity: Annotated[str | None, Option(help="Similarity map: name or folder. Default: dataset's map.")] = None,
     tries: Annotated[int, Option(help="Maximum number of seeds to try.")] = 1000,
     format: Annotated[str, Option("--format", help="Output format: json (PPDM, QPIC) or native (.npz).")] = "json",

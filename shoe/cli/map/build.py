@@ -53,7 +53,9 @@ def build(
     whole: Annotated[
         bool, Option("--whole-interactions", help="With --for: rate whole interactions, not single verbs and objects.")
     ] = False,
-    similarity: Annotated[str, Option(help="With --whole-interactions: map of the ratings to copy.")] = "hico-det",
+    similarity: Annotated[
+        str, Option(help="With --whole-interactions: map whose verb and object ratings are copied.")
+    ] = "hico-det",
     object_words: Annotated[
         str | None, Option(help="With --for: rule for the senses of multi-word objects (protocol option object-words).")
     ] = None,
@@ -68,7 +70,9 @@ def build(
     shard: options.ShardText = None,
     engine: options.EngineText = "serial",
     gpus: options.Gpus = 0,
-    dry_run: Annotated[bool, Option("--dry-run", help="Only estimate requests, tokens and cost.")] = False,
+    dry_run: Annotated[
+        bool, Option("--dry-run", help="Print an estimate of requests, tokens and cost, and exit.")
+    ] = False,
     yes: options.Yes = False,
     json: options.Json = None,
 ) -> None:
@@ -273,7 +277,12 @@ def complete(
     raters: options.Raters,
     out: Annotated[Path | None, Option(help="Folder of the completed map. Default: MAP-completed.")] = None,
     tolerance: Annotated[
-        float, Option(min=0.0, max=1.0, help="Stop at this score interval width; 0.001 is 0.1 percentage points.")
+        float,
+        Option(
+            min=0.0,
+            max=1.0,
+            help="Stop if the bounds of SHOE-mAP differ by at most this fraction; 0.001 is 0.1 points.",
+        ),
     ] = 0.001,
     max_cost: options.MaxCost = None,
     max_requests: options.MaxRequests = None,

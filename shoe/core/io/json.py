@@ -153,10 +153,11 @@ def explain_error(
     except (KeyError, IndexError, TypeError, AttributeError, StopIteration):
         return InputError(path, found="a value of the wrong type", expected="the documented structure", hint=message)
     if (missing := _MISSING.match(message)) and isinstance(value, dict):
-        field, found, expected = missing[1], f"only {', '.join(map(quote, list(value)[:8])) or 'no keys'}", "this key"
+        keys = ", ".join(map(quote, list(value)[:8]))
+        field, found, expected = missing[1], f"only keys {keys}" if keys else "no keys", "this key"
     else:
         found, expected = describe_value(value), words.get("expected") or _expected(node)
-    hint = "one record for each" if expected == "text" and isinstance(value, list) else None
+    hint = "write one record for each" if expected == "text" and isinstance(value, list) else None
     return InputError(path, record=": ".join(where) or None, field=field, found=found, expected=expected, hint=hint)
 
 

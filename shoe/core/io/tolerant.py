@@ -295,7 +295,7 @@ def parse_literal(path: str | Path, text: str) -> Any:
         raise InputError(path, found="text that is not valid Unicode", expected="a Python literal") from None
     document = parse_json(path, data)
     if isinstance(document, str):
-        raise InputError(path, found=quote(document), expected="records")
+        raise InputError(path, found=quote(document), expected="a list of records")
     return document
 
 

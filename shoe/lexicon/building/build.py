@@ -130,7 +130,7 @@ def check_ids(source: Source) -> None:
             raise InputError(source.path, record=concept.where, field="id", found=quote(id_), expected=expected)
         if id_ in seen:
             expected = f"unique IDs (first use: {seen[id_]})"
-            raise InputError(source.path, record=concept.where, found=f"the ID {quote(id_)} again", expected=expected)
+            raise InputError(source.path, record=concept.where, found=f"the ID {quote(id_)} twice", expected=expected)
         seen[id_] = concept.where
 
 

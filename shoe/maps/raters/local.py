@@ -199,7 +199,9 @@ class Reader(Model):
         # Tokenized with a rating, which is then removed: a tokenizer may join the blank before a digit to the digit.
         tokens = self._tokenize(f"{self._conversation(prompt)}{self._start}0")[:-1]
         if self._context is not None and len(tokens) > self._context:
-            raise OptionError(f"{self.name} reads at most {self._context} tokens, but a prompt has {len(tokens)}")
+            raise OptionError(
+                f"{self.name} reads at most {self._context} tokens, but a prompt has {len(tokens)}: change the model"
+            )
         return tokens
 
     def read(self, prompts: Sequence[Sequence[int]], length: int) -> tuple[Floats, Floats]:
@@ -247,7 +249,9 @@ class Reader(Model):
         begun = {rating: self._tokenize(self._start + rating) for rating in found}
         before = {tuple(tokens[:-1]) for tokens in begun.values()}
         if len(before) != 1 or not all(begun[rating][-1] in tokens for rating, tokens in found.items()):
-            raise OptionError(f"{self.name} has no separate tokens for 0 to 4 after {quote(self._start)}")
+            raise OptionError(
+                f"{self.name} has no separate tokens for 0 to 4 after {quote(self._start)}: change answer_start"
+            )
         return list(found.values())
 
 

@@ -235,7 +235,7 @@ def _column_names(source: Source, given: Sequence[str]) -> tuple[dict[str, str],
         count = [each.lower() for each in given].count(name.lower())
         if count > 1:
             found = f"{count} columns of this name"
-            raise InputError(source.path, field=name.lower(), found=found, expected="one column")
+            raise InputError(source.path, field=name.lower(), found=found, expected="one column of this name")
     return names, layout
 
 
@@ -244,7 +244,7 @@ def _rows(source: Source, columns: Columns, others: Columns, kind: Any, absent: 
     absent_columns = [name for name in COLUMNS if name not in columns]
     if absent_columns:
         present = ", ".join(map(quote, [*columns, *others][:12]))
-        raise InputError(source.path, field=absent_columns[0], found=f"only {present}", expected="this column")
+        raise InputError(source.path, field=absent_columns[0], found=f"only columns {present}", expected="this column")
     if "score" in columns:
         columns["score"] = _without_percent(source, columns["score"])
     count = len(columns["image"])

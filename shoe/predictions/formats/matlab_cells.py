@@ -64,7 +64,7 @@ def read_cells(source: Source) -> Rows:
                 classes.append(np.full(len(parts[-1]), rows[row]))
     if len(columns) != 1:
         found = "files with different numbers of images"
-        raise InputError(source.path, found=found, expected="equally many in all files")
+        raise InputError(source.path, found=found, expected="the same number of images in all files")
     table, images = np.concatenate(parts), _images(source, columns.pop())
     number, usual = np.concatenate(classes), f"{source.benchmark.name}-1"
     hoi = labels_of_ids(source, INTERACTIONS, number + 1, usual, "class", lambda row: f"class {number[row] + 1}")

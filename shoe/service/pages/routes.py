@@ -168,7 +168,7 @@ def example_image(id_: RunId, number: int, identity: Anybody, app: App) -> Respo
     runs.check_file(app.folder, identity, run, "examples.json")
     cases = views.read_output(app.folder, run, "examples.json") or []
     if app.settings.images is None or not 0 <= number < len(cases):
-        raise NotFoundError("no example with an image of this number")
+        raise NotFoundError("the run has no example image with this number")
     path = app.settings.images / Path(cases[number]["image"]).name
     if path.suffix.lower() not in _IMAGES or not path.is_file():
         raise NotFoundError("the server does not have this image")

@@ -90,7 +90,7 @@ def measures_of(truth: GroundTruth, protocols: Sequence[str], similarity: str, v
         changed = apart.get("protocol") or next((name for name in asked if name in family), None)
         if not words or changed is None:
             kind = "strict" if strict else "semantic"
-            expected = f"a {kind} --protocol that it could change" if words else "NAME=VALUE"
+            expected = f"a {kind} --protocol to which it applies" if words else "NAME=VALUE"
             raise OptionError(f"--vary: found {quote(text)}, expected {expected}")
         changes = [word for word in words if not word.startswith("protocol=")]
         add(changed, settings, apart.get("similarity", similarity), changes)
@@ -161,7 +161,12 @@ class ModelScoresCollector:
         missing = np.setdiff1d(np.arange(len(ratings.items)), item)
         if len(missing):
             record, expected = self.judgements.name(int(missing[0])), "a prediction of one of the files given"
-            raise InputError(self.judgements.source, record=record, found="no such prediction", expected=expected)
+            raise InputError(
+                self.judgements.source,
+                record=record,
+                found="a rating of a prediction that no file contains",
+                expected=expected,
+            )
         model = np.repeat(np.arange(len(self._items)), list(map(len, self._items.values())))
         images, image = np.unique(self._image[item], return_inverse=True)
         judged = Judged(item, image, model, np.concatenate(self._credits), ratings.first)

@@ -33,8 +33,8 @@ def record(**changes: Any) -> list[Any]:
 BROKEN: list[tuple[Any, str]] = [
     ([3], "record 1: found 3, expected an object with 'name', 'items'"),
     ({"name": "a"}, "found an object of 1, expected a list"),
-    ([{"name": "a"}], "record 1: items: found only 'name', expected this key"),
-    ([{}], "record 1: name: found only no keys, expected this key"),
+    ([{"name": "a"}], "record 1: items: found only keys 'name', expected this key"),
+    ([{}], "record 1: name: found no keys, expected this key"),
     ([{"name": 1.5, "items": []}], "record 1: name: found 1.5, expected a file name"),
     ([{"name": "a", "items": {}}], "record 1: items: found an object of 0, expected a list"),
     ([{"name": "a", "items": [[]]}], "record 1: triplet 1: found [], expected an object with 'box', 'id'"),

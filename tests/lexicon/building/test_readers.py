@@ -59,7 +59,7 @@ BROKEN = [
     (
         "made.tsv",
         "id\tnames\nA\tx\nA\ty\n",
-        r"line 3: found the ID 'A' again, expected unique IDs \(first use: line 2\)",
+        r"line 3: found the ID 'A' twice, expected unique IDs \(first use: line 2\)",
     ),
     ("made.tsv", "id\tname\nA\tx\n", r"line 1: found 'name', .*did you mean names"),
     ("made.tsv", "id\tnames\tpos\nA\tx\tadverb\n", r"line 2: pos: found 'adverb', expected noun or verb"),

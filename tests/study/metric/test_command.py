@@ -31,7 +31,10 @@ def written(folder: Path, *lines: str) -> Path:
 @pytest.mark.parametrize(
     ("lines", "said"),
     [
-        (("image,rater,rating", "a,x,1"), "line 1: verb: found 'image rater rating', expected once each: rater"),
+        (
+            ("image,rater,rating", "a,x,1"),
+            "line 1: verb: found 'image rater rating', expected each of these columns once: rater",
+        ),
         (("image,prediction,rater,rating", "a,0,x,1"), "line 1: model: found"),
         (
             ("model,image,prediction,rater,rating", "c,a,0,x,1"),
@@ -103,7 +106,7 @@ def test_measures_and_their_names() -> None:
     assert [each.name for each in measures_of(v_coco, (), "dataset", ())] == ["diag", "shoe"]
     with pytest.raises(OptionError, match="not agent AP or role AP"):
         measures_of(v_coco, ["v-coco-s1"], "dataset", ())
-    with pytest.raises(OptionError, match="expected a semantic --protocol that it could change"):
+    with pytest.raises(OptionError, match="expected a semantic --protocol to which it applies"):
         measures_of(truth, ["qpic"], "dataset", ["combine=minimum"])
 
 
