@@ -100,7 +100,7 @@ REFUSED = [
     ("ride,eat.v.01,3,2", r"csv: line 2: class_synset: found 'ride', expected the name of a WordNet"),
     ("ride.v.01,eat.v.01,1,1\nride.v.01,pony.n.01,3,2", r"line 3: synset: found 'pony\.n\.01', expected a verb, like "),
     ("horse.n.01,eat.v.01,3,2", r"line 2: synset: found 'eat\.v\.01', expected a noun, like horse\.n\.01"),
-    ("ride.v.01,eat.v.01,1,1\nride.v.01,eat.v.01,1,1", r"line 3: found a second rating of ride\.v\.01 and eat\.v\.01"),
+    ("ride.v.01,eat.v.01,1,1\nride.v.01,eat.v.01,1,1", r"line 3: found a second line for ride\.v\.01 and eat\.v\.01"),
     ('ride.v.01,"eat.v.01,1,1', r"line 2: found .*, expected fields separated by commas, with quotes in pairs"),
     ("ride.v.01,eat\t.v.01,1,1", r"line 2: found a tab in a field"),
     ("ride.v.01,eat.v.01\xe9,1,1", r"line 2: found byte 0xc3, expected ASCII text"),

@@ -243,7 +243,7 @@ def test_a_reply_counts_whether_or_not_it_equals_the_verb_of_the_question(tmp_pa
 def test_images_of_two_folders_with_the_same_name_are_refused(tmp_path: Path, form: str, row: dict[str, Any]) -> None:
     same = [{**row, "image": path} for path in ("data/a/x.jpg", "a/x.jpg", "x.jpg", "data\\a\\x.jpg")]
     assert len(read_predictions(write(tmp_path, form, same)).images) == 1
-    with pytest.raises(InputError, match=r"'data/a/x\.jpg' and 'b/x\.jpg', expected one path"):
+    with pytest.raises(InputError, match=r"'data/a/x\.jpg' and 'b/x\.jpg', expected only one path"):
         read_predictions(write(tmp_path, form, [*same, {**row, "image": "b/x.jpg"}]))
 
 
