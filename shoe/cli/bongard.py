@@ -104,7 +104,7 @@ def build(
 
 @app.command()
 def score(
-    predictions: Annotated[Path, Argument(help="Prediction file for whole images, in any format.")],
+    predictions: Annotated[Path, Argument(help="Prediction file for the uncropped images, any format.")],
     problems: options.Problems,
     dataset: Annotated[str, Option(help="Dataset that defines the class IDs and image names.")] = DEFAULT,
     similarity: options.Similarity = "dataset",

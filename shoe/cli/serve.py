@@ -260,7 +260,7 @@ def add_board(
     folder: FolderPath,
     name: Annotated[str, Argument(help="Name of the leaderboard in submissions.")],
     truth: Annotated[str, Option("--truth", "-t", help="Name of a registered ground truth.")],
-    title: Annotated[str | None, Option(help="Title on the page. Default: the name.")] = None,
+    title: Annotated[str | None, Option(help="Title on the page. Default: NAME.")] = None,
     protocol: options.Protocols = None,
     similarity: Annotated[
         str, Option(help="Similarity map: a shipped or registered map, or 'dataset' for the dataset's default.")

@@ -393,7 +393,7 @@ def read_run(path: str | Path) -> Run:
         check_run(run)
     except OptionError as error:
         hint = "the run may be from a later version of shoe"
-        raise InputError(path, found=str(error), expected="a known name", hint=hint) from None
+        raise InputError(path, found=str(error), expected="names that this version of shoe knows", hint=hint) from None
     except Exception as error:  # the parsers of a damaged archive raise errors of many types
         if isinstance(error, InputError) and error.source == str(path):
             raise

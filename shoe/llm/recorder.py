@@ -236,7 +236,7 @@ class LedgerRecorder:
         if len(self._names) > 1:
             raise ShoeError(
                 f"{self.tally.name}: the endpoint answered as model {quote(self._names[0])}, then as "
-                f"{quote(self._names[1])}: give the models different names, and run again"
+                f"{quote(self._names[1])}: request a name that always stands for the same model, and run again"
             )
         if self._is_failing:
             raise ShoeError(

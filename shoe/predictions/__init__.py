@@ -198,7 +198,7 @@ def write_predictions(
                 path,
                 field="score",
                 found=f"no score for {int(missing.sum()):,} of {pluralize(len(table), 'triplet')} in the predictions",
-                expected=f"a score for each triplet, because the format {known.name} has no missing scores",
+                expected=f"a score for each triplet, because the format {known.name} cannot store missing scores",
                 hint="choose csv, jsonl, parquet, vlm or native with --to, or add scores to the predictions",
             )
         scored = replace(table, score=np.where(missing, np.nan, table.score)) if missing.any() else table
