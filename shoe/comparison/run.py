@@ -174,7 +174,7 @@ class Run:
     ) -> str | None:
         """Return the first part that differs from the run, "images", "classes" or "truths"; None if all are equal.
 
-        ``truth`` is the (t,) class and (t,) image of each triplet. If it, or that of the run, is None, it is ignored.
+        ``truth`` is the (t,) class and (t,) image of each triplet. Truths are not compared if one of the two is None.
         """
         if tuple(images) != self.images:
             return "images"

@@ -337,7 +337,7 @@ def fewest_resamples(models: int) -> int:
 
 
 def usual_resamples(models: int) -> int:
-    """Return the default number of resamples: 1,000, or a multiple of 1,000 if significant differences need more."""
+    """Return the default number of resamples: the lowest multiple of 1,000 that allows significance, at most 65,535."""
     return min(MOST_RESAMPLES - 1, USUAL * max(1, -(-fewest_resamples(models) // USUAL)))
 
 

@@ -109,7 +109,7 @@ class Scope:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Overlaps:
-    """The c pairs of a prediction and a truth in an image that match in at least one box, by prediction, then truth.
+    """c pairs of a prediction and a truth of one image that match in a box or both, sorted by prediction, then truth.
 
     Attributes:
         prediction, truth: (c,) indices of the prediction and the truth in the scope.
