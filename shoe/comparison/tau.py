@@ -170,7 +170,7 @@ class Versions:
         return replace(f1, **joined, truth_category=f1.truth_category[truth], truth_image=truth_version)
 
     def own(self, model: int) -> Mask:
-        """Return the (M + v,) mask of a model's versions (an image at a range of tau): True for those at the run's tau."""
+        """Return a mask over a model's versions (an image at a range of tau): True for those at the tau of the run."""
         extra = len(self.levels[model].image) if self.levels else 0
         return np.arange(self.images + extra) < self.images
 

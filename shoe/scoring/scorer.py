@@ -296,7 +296,7 @@ class Scorer:
         return self.options.assign in ("greedy-gt", "best-first") and self.options.sigma_ties == "confidence"
 
     def may_match(self, sigma: Floats) -> Mask:
-        """Return the (c,) mask of similarities that allow a match: by ``min-sigma``, all, those > 0 or those > delta."""
+        """Return a (c,) mask of similarities that allow a match: by ``min-sigma``, all, those > 0 or those > delta."""
         if self.options.min_sigma == "none":
             return np.ones(len(sigma), bool)
         return sigma > (0 if self.options.min_sigma == "positive" else self.options.delta)

@@ -310,7 +310,7 @@ class SimilarityMap(Similarity):
         return (self.learned_file.path.read_bytes(), self.about["learned"]) if self.learned_file else None
 
     def predicted(self, part: Part, class_senses: Ints, senses: Ints) -> Floats | None:
-        """Return (C, S) predicted similarities 0..1 (NaN for a class without predictions), or None without predictions."""
+        """Return (C, S) predicted similarities 0..1, NaN for a class without predictions; None if no class has any."""
         return self.learned[part].expected(class_senses, senses) if self.learned else None
 
     @property
