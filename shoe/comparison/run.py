@@ -151,7 +151,7 @@ class Run:
 
     @property
     def parts(self) -> dict[str, Entries | F1Entries]:
-        """Entries and matches of all protocols except those by person, by name, such as "strict:PROTOCOL"."""
+        """Entries and matches of the exact-label protocols and of SHOE, by name, such as "strict:PROTOCOL"."""
         parts: dict[str, Entries | F1Entries] = {f"strict:{r.options.protocol}": r.entries for r in self.strict}
         if (semantic := self.semantic) is not None:
             parts |= {"semantic:map": semantic.entries, "semantic:mf1": semantic.f1}

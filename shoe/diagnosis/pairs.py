@@ -118,7 +118,7 @@ def interaction_map(analysis: ErrorAnalysis, scores: Floats) -> InteractionMap:
         analysis: error analysis of n predictions.
         scores: (n,) interaction score of each prediction; NaN is allowed for excluded predictions.
 
-    Raises InputError if the number of scores is not n, or if a prediction that is not excluded has no score.
+    Raises InputError if the number of scores is not n, or if a prediction that counts has the score NaN.
     """
     scope, options, task = analysis.scope, analysis.variant.strict, analysis.task
     if len(scores) != len(task.predictions):

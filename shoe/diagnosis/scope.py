@@ -83,7 +83,7 @@ class Scope:
 
     @classmethod
     def from_task(cls, task: Task, no_interaction: str) -> Self:
-        """Return the scope of a task, without images that have no ground truth (protocols.md 8.1).
+        """Return the scope of a task: predictions and ground truths on images with ground truth (protocols.md 8.1).
 
         ``no_interaction`` is ``keep`` or ``exclude``. ``exclude`` removes ground truths and predictions of
         no_interaction, and images without any other ground truth.

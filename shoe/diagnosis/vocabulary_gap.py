@@ -454,7 +454,7 @@ def vocabulary_gap(
 
 
 def exact_matches(task: Task, similarities: HoiSimilarity) -> HoiSimilarity:
-    """Return a copy of ``similarities`` with value 1 if a word equals the class's word, in any inflection, else 0.
+    """Return ``similarities`` for exact matching: 1 if a word equals the class's word, in any inflection, else 0.
 
     If the similarity map rates verb and object together, the value is 1 if both words equal those of the class, else 0.
     """

@@ -20,7 +20,7 @@ from shoe.scoring.average_precision import EPSILON, GRID_TOLERANCE, GRIDS, Ranke
 
 
 class Means(NamedTuple):
-    """Mean average precision (fractions), or differences of two means; None if no class is in the mean."""
+    """Mean AP over all, rare and non-rare classes (fractions), or differences of such means; None without a class."""
 
     map: float | None
     map_rare: float | None
@@ -67,8 +67,8 @@ class AveragingRule:
         truthless_count: whether classes without ground truth are in the mean, with AP 0.
         skip_without_hit: whether classes whose entries are all false positives are left out of the mean.
         parts_need_entries: whether classes without entries are left out of the means of rare and non-rare classes.
-        unseen_apart: whether classes without training examples are left out of the mean over all classes, but not out
-            of the means over parts.
+        unseen_apart: whether classes without training examples are left out of the mean over all classes; they are
+            still in the means over parts.
     """
 
     ap: Interpolation
