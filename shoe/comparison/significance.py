@@ -118,8 +118,8 @@ def resampled(
     of swaps for each pair of models.
 
     Returns:
-        List with the (R,) values of each metric under draws for each model, rescaled to the spread that is expected over
-        new test images; and dict with the (R,) differences of each metric under swaps, per pair of model indices.
+        List with the (R,) values of each metric under draws for each model, rescaled to the spread expected over new
+        test images; and dict with the (R,) differences of each metric under swaps, for each pair of model indices.
     """
     draws = Draws(runs, resamples, seed)
     pieces = draws.pieces()
