@@ -61,7 +61,7 @@ _OF_TRUTH = ("data", "split", "images", "truths", "truth-sha", "class-list-sha",
 
 
 def signature_differences(a: Run, b: Run) -> list[str]:
-    """Return one line per difference between two signatures, apart from how predictions were read; [] if none."""
+    """Return one line per difference between two runs' signatures, except how predictions were read; [] if none."""
     of_a, of_b = (  # items of a run's signature, and of the signature of each protocol by person
         dict(run.signature.items)
         | {
@@ -215,7 +215,7 @@ class Comparison:
 
     @property
     def tau(self) -> float | None:
-        """Kendall's tau-b of the rankings by strict and semantic mAP; None for one model, or a ranking of only ties."""
+        """Kendall's tau-b of the rankings by strict and semantic mAP; None for one model, no ranking or only ties."""
         if self.compared is None:
             return None
         columns = [[cell.value for cell in self.cells(figure)] for figure in self.compared]

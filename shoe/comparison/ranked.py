@@ -97,7 +97,7 @@ class ByClass:
         return np.stack([mean_over_each(self.values, mask) for mask in self.means_over], axis=1)
 
     def resampled(self) -> Floats:
-        """Return the (R, n) :meth:`means`, their spread over the R resamples rescaled as expected for new images."""
+        """Return the (R, n) :meth:`means`, rescaled around their mean to the spread expected over new test images."""
         values, found = self.scaled_deviations(), []
         for mask in self.means_over:
             means = mean_over_each(values, mask)
@@ -110,7 +110,7 @@ class ByClass:
         return np.asarray(centre + (means - centre) * classes)
 
     def scaled_deviations(self) -> Floats:
-        """Return the (R, K) values, with deviations (from the class mean over R) rescaled as expected on new images."""
+        """Return the (R, K) values, rescaled around each class's mean to the spread expected over new test images."""
         images, counted = self.images, self.means_over[0]
         centre, apart = _means_and_deviations(self.values, counted)
         _, own = _means_and_deviations(self.own, counted)

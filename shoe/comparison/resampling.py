@@ -193,7 +193,7 @@ class Measured:
         return cls(lists, f1, best, rates, errors)
 
     def resampled(self) -> Resampled:
-        """Return the (R,) values of every metric by its key, with deviations rescaled to those expected on new images.
+        """Return the (R,) values of every metric by its key, with the spread that is expected over new test images.
 
         Miss rates depend on the few images with many ground truths or predictions. Their intervals contain the true
         rate more often if deviations are divided by their standard errors (bootstrap-t: Efron and Tibshirani 1993,

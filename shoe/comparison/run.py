@@ -151,7 +151,7 @@ class Run:
 
     @property
     def parts(self) -> dict[str, Entries | F1Entries]:
-        """Entries and matches of all protocols except those by person, by name, such as "strict:PROTOCOL"."""
+        """Entries and matches of the exact-label protocols and of SHOE, by name, such as "strict:PROTOCOL"."""
         parts: dict[str, Entries | F1Entries] = {f"strict:{r.options.protocol}": r.entries for r in self.strict}
         if (semantic := self.semantic) is not None:
             parts |= {"semantic:map": semantic.entries, "semantic:mf1": semantic.f1}
@@ -174,7 +174,7 @@ class Run:
     ) -> str | None:
         """Return the first part that differs from the run, "images", "classes" or "truths"; None if all are equal.
 
-        ``truth`` is the (t,) class and (t,) image of each triplet. If it, or that of the run, is None, it is ignored.
+        ``truth`` is the (t,) class and (t,) image of each triplet. Truths are not compared if one of the two is None.
         """
         if tuple(images) != self.images:
             return "images"

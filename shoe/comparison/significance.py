@@ -118,8 +118,8 @@ def resampled(
     of swaps for each pair of models.
 
     Returns:
-        List with the (R,) values of each metric under draws for each model, their deviations rescaled to those expected
-        on new images; and dict with the (R,) differences of each metric under swaps, for each pair of model indices.
+        List with the (R,) values of each metric under draws for each model, rescaled to the spread expected over new
+        test images; and dict with the (R,) differences of each metric under swaps, for each pair of model indices.
     """
     draws = Draws(runs, resamples, seed)
     pieces = draws.pieces()
@@ -337,7 +337,7 @@ def fewest_resamples(models: int) -> int:
 
 
 def usual_resamples(models: int) -> int:
-    """Return the default number of resamples: 1,000, or a multiple of 1,000 if significant differences need more."""
+    """Return the default number of resamples: the lowest multiple of 1,000 that allows significance, at most 65,535."""
     return min(MOST_RESAMPLES - 1, USUAL * max(1, -(-fewest_resamples(models) // USUAL)))
 
 

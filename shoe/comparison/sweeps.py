@@ -79,7 +79,7 @@ class RankStability(Document, frozen=True):
 def settings_of(report: Report) -> list[Setting]:
     """Return the settings to try: for each option, the values in ``VALUES`` and the requested value, ascending.
 
-    For a similarity map with raters, the ensembles and the single raters are settings, too. [] without SHOE.
+    For a similarity map, the ensembles and its raters (if there are several) are settings, too. [] without SHOE.
     """
     if report.semantic is None or report.similarities is None:
         return []

@@ -170,14 +170,15 @@ class Versions:
         return replace(f1, **joined, truth_category=f1.truth_category[truth], truth_image=truth_version)
 
     def own(self, model: int) -> Mask:
-        """Return a mask over all matches of a model by image and threshold: True for those at the tau of the run."""
+        """Return a mask over a model's versions (an image at a range of tau): True for those at the tau of the run."""
         extra = len(self.levels[model].image) if self.levels else 0
         return np.arange(self.images + extra) < self.images
 
     def weights(self, weights: NDArray[np.int32]) -> NDArray[np.int32]:
         """Return the weights of all versions (an image at a range of thresholds tau), one per row, in R resamples.
 
-        ``weights`` are (models x M, R) weights of images, which a version has if its thresholds include tau, else 0.
+        ``weights`` are the (models x M, R) weights of images. A version has the weight of its image if its thresholds
+        include the tau of the resample, else 0.
         """
         if not self.levels:
             return weights

@@ -75,7 +75,7 @@ class Verdict(Document, frozen=True, kw_only=True):
 
 
 def protocol_options(run: Run) -> Options:
-    """Return the options of the protocols of a run, including protocols that could not be measured."""
+    """Return the options of the protocols of a run; SHOE or V-COCO protocols that were not measurable have defaults."""
     absent = run.absent or {}
     semantic = run.semantic.options if run.semantic else SEMANTIC["shoe"] if _OF_TRIPLETS & absent.keys() else None
     by_person = [each.options for each in run.by_person]

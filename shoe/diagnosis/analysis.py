@@ -50,7 +50,7 @@ from shoe.scoring.matching.task import Boxes, Task
 
 
 class Step(NamedTuple):
-    """Step of fixing error types in sequence: type that is fixed (name), mAP after it, gain of the step (delta)."""
+    """Step of fixing error types in sequence: type that is fixed (name), mAP after this step, gain in mAP (delta)."""
 
     name: str
     means: Means

@@ -60,7 +60,7 @@ def by_role(predictions: Interactions, truth: GroundTruth, variant: Variant) -> 
 
     Args:
         predictions: predictions per person, or triplets.
-        variant: diagnosis by class; if it is ``released``, the error types are those of the toolbox for V-COCO.
+        variant: settings of a diagnosis by class; for ``released``, error types are those of the toolbox for V-COCO.
 
     Returns:
         Task whose R classes are the (action, role) entries of the benchmark, in the same order; and the variant with
@@ -179,7 +179,7 @@ class Diagnosis(ErrorAnalysis, PairResults):
 
     @cached_property
     def localised(self) -> Localised:  # type: ignore[override]  # computed when it is first asked for
-        """Pairs of the model, matched with the ground truth."""
+        """Predicted human-object pairs of the model, matched with the ground truth."""
         pairs = self.pair_file or pairs_of(self.table, self.action_scores)
         return localise(pairs, self.task.truth, self.rules, self.variant.strict.no_interaction, self.task)
 
@@ -297,9 +297,10 @@ class Diagnosis(ErrorAnalysis, PairResults):
         )
 
     def examples(self, error: str, most: int = 6) -> list[ErrorExample]:
-        """Return at most ``most`` best-scored examples of an error type such as "human_box", each from another image.
+        """Return at most ``most`` examples of an error type such as "human_box", each from a different image.
 
-        Raise OptionError if ``error`` is unknown, or is a group of error types such as "false_positive".
+        The best-scored example of each combination of verb and object comes first, then the second-best, and
+        so on. Raise OptionError if ``error`` is unknown, or is a group of error types such as "false_positive".
         """
         names = [each.name for each in ERRORS]
         if error not in names:

@@ -34,7 +34,7 @@ BOXES = (ErrorType.HUMAN_BOX, ErrorType.OBJECT_BOX)
 
 
 def possible_targets(scope: Scope, overlaps: Overlaps, types: NDArray[np.int8]) -> dict[ErrorType, Fixes]:
-    """Return the possible fix targets per error type, as ascending pairs of arrays (predictions, ground truths).
+    """Return {error type: (predictions, possible targets)}: two arrays, one element per pair, sorted by prediction.
 
     The prediction and its possible target match in the object box for a human box error, in the human box for an object
     box error, in either box for an association error, and in both boxes for an interaction error (IJCV paper 3.2.1,
@@ -68,7 +68,7 @@ class TruePairs:
 
     @classmethod
     def from_scope(cls, scope: Scope, strict: StrictOptions) -> Self:
-        """Return, per ground truth, those of its image and object label whose human and object boxes overlap it."""
+        """Return, per ground truth, all ground truths of its image and object label that both of its boxes overlap."""
         boxes = Boxes(scope.task.truth.interactions, strict.coordinates)
         sides = boxes.human(scope.truth), boxes.object(scope.truth)
         later, earlier = near_in_image(scope.truth_image, scope.truth_object, sides, strict.rule)

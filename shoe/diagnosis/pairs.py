@@ -107,9 +107,9 @@ def negative_ap(localised: Localised) -> NegativeAp:
 
 
 def interaction_map(analysis: ErrorAnalysis, scores: Floats) -> InteractionMap:
-    """Return the AP of each verb on localised pairs, ranked by interaction scores only (IJCV paper 4.2.2).
+    """Return the AP of each verb over predictions that match a ground-truth pair, ranked by their interaction scores.
 
-    Predictions that match no ground-truth pair are excluded, and so are ground truths whose pair no prediction matches.
+    This is IJCV paper 4.2.2. All other predictions are excluded, and so are ground truths whose pair is not matched.
     The variant ``released`` includes the ground truths of images without predictions (protocols.md 8.9). Triplet scores
     decide which predictions are true positives, and rank predictions with equal interaction scores. The variant of the
     analysis determines the interpolation, and whether a verb without a true positive counts.
@@ -118,7 +118,7 @@ def interaction_map(analysis: ErrorAnalysis, scores: Floats) -> InteractionMap:
         analysis: error analysis of n predictions.
         scores: (n,) interaction score of each prediction; NaN is allowed for excluded predictions.
 
-    Raises InputError if the number of scores is not n, or if a prediction that is not excluded has no score.
+    Raises InputError if the number of scores is not n, or if a prediction that counts has the score NaN.
     """
     scope, options, task = analysis.scope, analysis.variant.strict, analysis.task
     if len(scores) != len(task.predictions):

@@ -145,7 +145,7 @@ class FalsePositives(Document, frozen=True):
 
 
 def false_positives(task: Task, protocols: Sequence[StrictOptions]) -> dict[str, FalsePositives]:
-    """Return an analysis of false positives by image label, for each protocol by name; empty without image labels."""
+    """Return {protocol: false positives by image label, and mAP without unverified ones}; {} without image labels."""
     labels, found = task.truth.image_labels, {}
     if labels is None:
         return {}
@@ -357,8 +357,8 @@ class Explained(Document, frozen=True):
         protocols: mAP under each protocol, by name.
         differences: differences between the first protocol and each other protocol.
         near_duplicates: near duplicates in the ground truth, for each IoU threshold.
-        false_positives: counts of false positives under each protocol, by the label of the image for a class (positive,
-            negative, ...); empty if the ground truth has no image labels.
+        false_positives: counts of false positives under each protocol, by the image label of their class (yes, no,
+            ...), and mAP without unverified ones; empty if the ground truth has no image labels.
     """
 
     protocols: dict[str, SignedMeans]

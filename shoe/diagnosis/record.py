@@ -109,8 +109,8 @@ class ModelFigures(Document, frozen=True, kw_only=True):
         pairs: pair localisation, regardless of verbs.
         negative_ap, negative_ap_diag: average precision of detecting predicted pairs that are not in the ground truth:
             all-point, and as in the papers' toolbox (docs/protocols.md 8.8).
-        interaction_map, interaction_map_rare, interaction_map_non_rare: mAP of the interactions of localised pairs,
-            ranked by interaction scores only (docs/protocols.md 8.9).
+        interaction_map, interaction_map_rare, interaction_map_non_rare: mAP of the predictions that match a pair of the
+            ground truth, ranked by interaction scores only (docs/protocols.md 8.9).
         semantic: diagnosis with words compared by meaning.
         sweeps: threshold sweeps over pairs, with ``--sweep``.
         absent: reason for each part that could not be measured, by name.

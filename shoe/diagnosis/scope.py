@@ -83,7 +83,7 @@ class Scope:
 
     @classmethod
     def from_task(cls, task: Task, no_interaction: str) -> Self:
-        """Return the scope of a task, without images that have no ground truth (protocols.md 8.1).
+        """Return the scope of a task: predictions and ground truths on images with ground truth (protocols.md 8.1).
 
         ``no_interaction`` is ``keep`` or ``exclude``. ``exclude`` removes ground truths and predictions of
         no_interaction, and images without any other ground truth.
@@ -109,7 +109,7 @@ class Scope:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Overlaps:
-    """The c pairs of a prediction and a truth in an image that match in at least one box, by prediction, then truth.
+    """c pairs of a prediction and a truth of one image that match in a box or both, sorted by prediction, then truth.
 
     Attributes:
         prediction, truth: (c,) indices of the prediction and the truth in the scope.

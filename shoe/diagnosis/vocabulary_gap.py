@@ -147,7 +147,7 @@ KnownAps = dict[tuple[int, int, bytes], float]
 
 
 def cached_means(entries: Entries, known: KnownAps) -> Means:
-    """Return the mean AP of entries; the AP of each class is read from the cache ``known``, or added to the cache."""
+    """Return mean AP (all, rare, non-rare classes); AP of a class is taken from the cache ``known``, or added to it."""
     truths, order = entries.truths, stable_order(entries.category)
     ends = np.cumsum(np.bincount(entries.category, minlength=len(truths))).tolist()
     score, credit = entries.score.take(order), entries.credit.take(order)
@@ -454,9 +454,9 @@ def vocabulary_gap(
 
 
 def exact_matches(task: Task, similarities: HoiSimilarity) -> HoiSimilarity:
-    """Return ``similarities`` with other values: 1 if a word is that of the class, in any inflection, otherwise 0.
+    """Return ``similarities`` for exact matching: 1 if a word equals the class's word, in any inflection, else 0.
 
-    If the map rates verb and object together, their similarity is 1 if both words are those of the class, otherwise 0.
+    If the similarity map rates verb and object together, the value is 1 if both words equal those of the class, else 0.
     """
     classes = task.truth.classes
 

@@ -23,7 +23,7 @@ _PAIRS = 128
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Group:
-    """Predictions with equal scores, but unequal credit: number ranked above them, group size, credits above 0."""
+    """Predictions with equal scores, but unequal credit: number ranked above the group, group size, credits above 0."""
 
     above: int
     size: int
@@ -69,11 +69,11 @@ class TiedList:
 
     @property
     def orders(self) -> int:
-        """Number of ways to assign the ranks of tied entries to those with a credit above 0; 1 without such ties."""
+        """Number of ways to place entries with a credit above 0 on the ranks of their groups; 1 without groups."""
         return math.prod(math.perm(group.size, len(group.credit)) for group in self.groups)
 
     def all_orders(self) -> tuple[Floats, Floats]:
-        """Return (orders, entries) ranks, ascending, and credits of the entries with credit, in all orders of ties."""
+        """Return (orders, entries) ranks, ascending, and credits of entries with credit, one row per order of ties."""
         if not self.groups:
             return self.rank[None], self.credit[None]
         positions = [np.array(list(permutations(range(group.size), len(group.credit)))) for group in self.groups]

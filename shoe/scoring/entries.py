@@ -20,7 +20,7 @@ from shoe.scoring.average_precision import EPSILON, GRID_TOLERANCE, GRIDS, Ranke
 
 
 class Means(NamedTuple):
-    """Mean average precision (fractions), or differences of two means; None if no class is in the mean."""
+    """Mean AP over all, rare and non-rare classes (fractions), or differences of such means; None without a class."""
 
     map: float | None
     map_rare: float | None
@@ -67,8 +67,8 @@ class AveragingRule:
         truthless_count: whether classes without ground truth are in the mean, with AP 0.
         skip_without_hit: whether classes whose entries are all false positives are left out of the mean.
         parts_need_entries: whether classes without entries are left out of the means of rare and non-rare classes.
-        unseen_apart: whether classes without training examples are left out of the mean over all classes, but not out
-            of the means over parts.
+        unseen_apart: whether classes without training examples are left out of the mean over all classes; they are
+            still in the means over parts.
     """
 
     ap: Interpolation
@@ -95,7 +95,7 @@ class AveragingRule:
         )
 
     def in_mean(self, truths: Indices, counted: Mask) -> Mask:
-        """Return a (K,) mask of the ``counted`` classes; unless ``truthless_count``, only those with ground truth."""
+        """Return a (K,) mask of the ``counted`` classes with ground truth, or of all if ``truthless_count`` is True."""
         return counted if self.truthless_count else counted & (truths > 0)
 
 
@@ -130,12 +130,12 @@ class ClassScores(RankedLists):
         return cls(**{f.name: getattr(lists, f.name) for f in fields(lists)}, in_mean=in_mean, in_parts=in_parts)
 
     def part_means(self, parts: Mapping[str, Mask]) -> dict[str, PartMean]:
-        """Return {name: mean AP and number of classes} of each (K,) mask in ``parts``, restricted to ``in_parts``."""
+        """Return {name: mean AP and number of classes}, over classes in ``in_parts`` and in the part's (K,) mask."""
         masks = {part: self.in_parts & mask for part, mask in parts.items()}
         return {part: PartMean(map=mean_over(self.ap, mask), classes=int(mask.sum())) for part, mask in masks.items()}
 
     def means(self, rare: Mask, unseen: Mask) -> Means:
-        """Return the mean AP over all, rare and non-rare classes; ``rare`` and ``unseen`` are (K,) masks of classes."""
+        """Return the mean AP over all, rare, and non-rare classes (neither ``rare`` nor ``unseen``, two (K,) masks)."""
         return Means(
             mean_over(self.ap, self.in_mean),
             mean_over(self.ap, self.in_parts & rare),
@@ -242,7 +242,7 @@ class F1Figures(Document, frozen=True):
         mf1: mean of F1 over classes.
         gt_miss_rate: fraction of ground truths without a match.
         prediction_miss_rate: fraction of predictions without a match (see option ``prediction-misses``).
-        no_overlap_rate: fraction of predictions whose boxes overlap those of no ground truth.
+        no_overlap_rate: fraction of predictions that overlap no ground truth with both boxes, whatever the labels.
     """
 
     mf1: Fraction | None = None

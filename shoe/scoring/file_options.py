@@ -35,7 +35,7 @@ class ScoringOptions:
     bad_boxes: str = "refuse"
 
     def truth(self) -> GroundTruth:
-        """Return the complete ground truth, read from its file; :meth:`part` selects the images to score."""
+        """Read and return all ground truth of the file; :meth:`part` selects the images. OptionError without a file."""
         if self.ground_truth is None:
             raise OptionError("--ground-truth is required: give the annotation file of the dataset")
         table = read_classes(self.classes, benchmark(self.dataset).classes) if self.classes else None
@@ -56,7 +56,7 @@ class ScoringOptions:
         )
 
     def part(self, truth: GroundTruth, tables: Sequence[Interactions]) -> GroundTruth:
-        """Return the ``subset`` of ``truth``; with ``images_in_predictions``, only its images in all ``tables``."""
+        """Return ``truth`` on the images of ``subset``, if set, and of all ``tables``, if ``images_in_predictions``."""
         if self.subset is not None:
             truth = truth.subset(self.subset)
         return truth.within(*(table.images for table in tables)) if self.images_in_predictions else truth

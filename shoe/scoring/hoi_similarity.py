@@ -105,7 +105,7 @@ class HoiSimilarity:
         rated_verbs, rated_objects: (words,) whether each predicted word could be compared with at least one class.
         how: rule that combines verb similarity and object similarity.
         weight: weight of the verb in this rule, 0..1.
-        source: map or measure behind the similarities; None if only tables were given.
+        source: similarity map or measure behind the similarities; None if only tables were given.
         verb_senses, object_senses: sense ID of each row of ``verbs`` and ``objects``, -1 for none; empty without
             ``source``.
         whole: ratings of verb and object together, which take precedence over the tables; None if not used.
@@ -144,7 +144,7 @@ class HoiSimilarity:
         """Return the similarities of the classes to all combinations of a predicted verb with a predicted object.
 
         The two lists are separate vocabularies, to which the indices in :meth:`sigma` refer. Raises OptionError if an
-        option needs senses or ratings that the dataset or the map does not have.
+        option needs senses or ratings that the dataset or the similarity map does not have.
         """
 
         def table(part: Part, words: Sequence[str]) -> tuple[SimilarityTable, Indices, Mask, Ints]:
@@ -290,8 +290,8 @@ def class_similarity(
 ) -> Callable[[Indices, Indices], Floats]:
     """Return a function that maps (R,) and (S,) class indices to the (R, S) similarities 0..1 used in scoring.
 
-    Scoring compares a class with predicted words. The words of either class are taken as the prediction, and the larger
-    of the two similarities is returned.
+    Scoring compares a class with predicted words. Therefore the words of each of the two classes are taken as the
+    prediction in turn, and the larger of the two similarities is returned.
     """
     table = HoiSimilarity.of_words(classes, classes.verbs, classes.objects, similarity, options or SemanticOptions())
 

@@ -83,7 +83,7 @@ class Metric:
     def merge(self, other: Metric) -> None:
         """Add the batches of another worker's metric.
 
-        Raises OptionError if ``other`` is this metric itself, or has another ground truth, map, protocols or options.
+        Raises OptionError if ``other`` is this metric itself, or differs in ground truth, map, protocols or options.
         """
         check_kind("other", other, Metric, "shoe.Metric(TRUTH)")
         if other is self:
@@ -102,7 +102,7 @@ class Metric:
         """Return the report of all predictions collected so far, and issue its warnings as Python warnings.
 
         Raises:
-            OptionError: for an unknown map, or an option that the map does not support.
+            OptionError: for an unknown similarity map, or an option that this map does not support.
             InputError: if the predictions and the ground truth have no image in common.
         """
         similarity, protocols, options = self._settings

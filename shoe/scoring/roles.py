@@ -35,10 +35,10 @@ class ByPerson(Document, frozen=True, kw_only=True):
     Attributes:
         signature: signature of these metrics.
         protocol: name of the protocol.
-        map: mean average precision over all entries: actions, or actions with a role.
-        entries: number of entries in the mean.
+        map: mean average precision over the entries (actions, or actions with a role) that have ground truth.
+        entries: number of entries in this mean.
         left_out: name of the entry that papers exclude from the mean.
-        map_without_left_out: mean average precision over all entries except ``left_out``.
+        map_without_left_out: mean average precision over the same entries except ``left_out``.
         ranked_predictions: number of ranked predictions over all entries.
         actions: average precision by the name of the entry, for entries with ground truth.
     """
@@ -63,7 +63,7 @@ class RoleResult:
         truths: (E,) number of annotated persons who do the action, whether or not the role has a box.
         map: mean over the entries with ground truth; None without such an entry.
         left_out: name of the entry that ``map_without`` leaves out; "" for none.
-        map_without: mean over all entries except ``left_out``; equals ``map`` if ``left_out`` is "".
+        map_without: mean over the same entries except ``left_out``; equals ``map`` if ``left_out`` is "".
         ranked: number of ranked predictions over all entries. Predictions on unknown images, on persons without
             annotation, or with score NaN for the entry are not ranked.
     """
@@ -112,7 +112,7 @@ def role_scores(task: Task, protocols: Sequence[RoleOptions]) -> tuple[RoleResul
 
 
 def person_matches(task: Task, truth: RoleTruth, protocols: Iterable[RoleOptions]) -> dict[Overlap, PersonMatches]:
-    """Return the persons of a task matched with annotated persons, for each box area formula that protocols use."""
+    """Return {box area formula: predicted persons matched with annotated persons} for all formulas of protocols."""
     return {each: PersonMatches.from_task(task, truth, each) for each in {options.overlap for options in protocols}}
 
 
@@ -140,7 +140,7 @@ def role_names(actions: Actions, options: RoleOptions) -> tuple[tuple[str, ...],
 
 
 def role_entries(task: Task, found: PersonMatches, options: RoleOptions) -> Entries:
-    """Return the predictions that a V-COCO protocol ranks; a category is an action, or an action with a role.
+    """Return the ranked predictions of a V-COCO protocol, with credit 1 or 0, per action, or per action and role.
 
     ``found`` are the predicted persons, matched with annotated persons by the protocol's box area formula.
     """

@@ -103,7 +103,7 @@ def coverage(task: Task) -> str | None:
 
 
 def exchanged_words(task: Task) -> list[str]:
-    """Return one warning if most predicted verbs are object names and most objects are verbs, else an empty list."""
+    """Return one warning if most distinct predicted verbs are object names and most objects are verbs, else []."""
     table, classes = task.predictions, task.truth.classes
     if 2 * int((task.verb_label >= 0).sum()) >= len(table.verbs):
         return []
@@ -268,7 +268,7 @@ class Report:
     """Result of one evaluation; functions in ``shoe.scoring.evidence`` explain the metrics.
 
     Attributes:
-        facts: further fields of the signature: how predictions were read, name and content hash of the map.
+        facts: further fields of the signature: how predictions were read, name and hash of the similarity map.
         strict_results: one result per exact-label protocol, in the order requested.
         role_results: one result per V-COCO protocol (agents, roles), in the order requested.
         semantic: result of SHOE; None if not requested or not measurable.
@@ -372,7 +372,7 @@ class Report:
 
     @cached_property
     def doubts(self) -> list[str]:
-        """Notes on exact repeats, words that are no labels, and equal scores (with SHOE, or if mAP depends on them)."""
+        """Notes on exact repeats, words that are no labels, and all-equal scores (with SHOE, or if they affect mAP)."""
         lines = []
         if self.repeats:
             verb = "repeats" if self.repeats == 1 else "repeat"
@@ -514,8 +514,8 @@ def score(
         predictions: predicted triplets; verbs and objects may be any words.
         similarity: name of a built-in map or baseline, folder of a map, "dataset" for the benchmark's own map, or a
             loaded similarity, whose raters are combined by the option ``ensemble``.
-        protocols: names of exact-label protocols and of at most one semantic protocol. "all" stands for every
-            exact-label protocol and ``shoe``. If empty, the benchmark's defaults.
+        protocols: names of protocols, at most one of them semantic. "all" stands for ``shoe`` and all exact-label and
+            V-COCO protocols of the benchmark. If empty, the benchmark's defaults.
         options: ``NAME=VALUE`` settings that change the options of the protocols.
         notes: notes on how the predictions were read, for signature and report; by default ``predictions.notes``.
 

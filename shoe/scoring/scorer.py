@@ -236,7 +236,7 @@ class Scorer:
     def nearest(self, rows: Indices, similarities: HoiSimilarity, scope: FpScope) -> tuple[Indices, Floats]:
         """Return, for each of r predictions (``rows``), the most similar class, and the similarity to this class.
 
-        By ``scope``, candidates are all evaluated classes, or the image's annotated ones. No candidates: class -1.
+        Candidates are all evaluated classes or, with ``scope`` "image", those annotated on the image; class -1 if none.
         An unmatched prediction can be a false positive of the class (SHOE's Algorithm 1; docs/protocols.md, A7).
         """
         nearest, sigma, which = self._nearest(similarities, scope)
@@ -296,7 +296,7 @@ class Scorer:
         return self.options.assign in ("greedy-gt", "best-first") and self.options.sigma_ties == "confidence"
 
     def may_match(self, sigma: Floats) -> Mask:
-        """Return a (c,) mask of the ``sigma`` that allow a match: by ``min-sigma``, all, those > 0 or those > delta."""
+        """Return a (c,) mask of similarities that allow a match: by ``min-sigma``, all, those > 0 or those > delta."""
         if self.options.min_sigma == "none":
             return np.ones(len(sigma), bool)
         return sigma > (0 if self.options.min_sigma == "positive" else self.options.delta)
@@ -409,7 +409,7 @@ class Scorer:
         return entries.select(np.lexsort((np.concatenate([truth, len(self.hoi) + false]), entries.image)))
 
     def map(self) -> float | None:
-        """Compute only SHOE-mAP, 0..1; None without a class in the mean."""
+        """Return SHOE-mAP, 0..1, without computing other metrics; None without a class in the mean."""
         return self.entries(self.match(self.map_rows)).means().map
 
     def f1_entries(self, matches: Matches) -> F1Entries:

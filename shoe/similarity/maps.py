@@ -310,7 +310,7 @@ class SimilarityMap(Similarity):
         return (self.learned_file.path.read_bytes(), self.about["learned"]) if self.learned_file else None
 
     def predicted(self, part: Part, class_senses: Ints, senses: Ints) -> Floats | None:
-        """Return (C, S) predicted similarities 0..1, NaN for a class without any; None if the map has none."""
+        """Return (C, S) predicted similarities 0..1, NaN for a class without predictions; None if no class has any."""
         return self.learned[part].expected(class_senses, senses) if self.learned else None
 
     @property
@@ -327,8 +327,8 @@ class SimilarityMap(Similarity):
     def values(self, part: Part, class_senses: Ints, senses: Ints) -> Floats:
         """Return the (C, S) ensemble values 0..1 of pairs of senses: NaN for unrated pairs, 1 for a sense with itself.
 
-        If a class has a second sense, the higher value of both senses counts; but NaN if the pair of the second sense
-        is unrated, with a higher predicted value. Raise OptionError if the active lexicon is not ``concepts``.
+        If a class has a second sense, the higher value of the two senses counts, or NaN if the second sense is unrated
+        and its predicted value is higher. Raise OptionError if the active lexicon is not ``concepts``.
         """
         found, seconds = self._values(part, class_senses, senses), self.second_senses.get(part, {})
         rows = np.flatnonzero(np.isin(class_senses, list(seconds)))

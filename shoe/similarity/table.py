@@ -121,7 +121,8 @@ class Similarity(ABC):
     ) -> tuple[Floats, NDArray[np.uint8]]:
         """Return the similarity of C classes and W words as used in scoring.
 
-        The value is the highest similarity over the senses of a word, and 1 for a word that equals the class's word.
+        By default, the value is the highest similarity over the senses of a word; rare senses, and senses that fit only
+        in part, count less. A word that equals the class's word has the value 1.
 
         Args:
             part: "verb" or "object".
@@ -148,7 +149,7 @@ class Similarity(ABC):
 
 
 def known_senses(part: Part, names: Sequence[str], none: bool = False) -> Ints:
-    """Return the (n,) IDs of the senses with these names, or raise OptionError for an unknown name.
+    """Return the (n,) IDs of the senses with these names; OptionError if a name is no sense of this part of speech.
 
     If ``none`` is True, the name "" (no_interaction) is also allowed; its ID is -1.
     """

@@ -245,7 +245,7 @@ def curate(truth: GroundTruth, similarity: Similarity, how: Curation) -> Curated
 
 
 def drop_concepts(found: Curated, concepts: Mask, name: str) -> Curated:
-    """Return a copy without the regions of the concepts in a (C,) mask; its last curation step is called ``name``."""
+    """Return a copy without the regions of the concepts in a (C,) mask; ``steps`` get a step called ``name``."""
     keep = ~concepts[found.concept]
     columns: dict[str, Any] = {
         field: getattr(found.regions, field)[keep]

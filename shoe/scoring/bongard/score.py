@@ -187,8 +187,9 @@ def oracle(problems: Problems, found: Detections, votes: Votes = "image") -> Ans
 
     Interactions detected in a negative are excluded: ``c_P = majority_vote(D^P - D^N)`` in the paper. ``votes`` decides
     how interactions are counted, which the paper leaves open: "image" for one vote per positive that shows it,
-    "detection" for one vote per detection. Of several winners, a query must show one. If nothing is detected in the
-    positives, or all of it is excluded (a case that the paper leaves open), both answers are wrong.
+    "detection" for one vote per detection. If several interactions are equally frequent, a query has to show any one of
+    them. If nothing is detected in the positives, or all of it is excluded (a case that the paper leaves open), both
+    answers count as wrong.
     """
     counts = found.counts()
     present = (counts > 0).astype(np.int32)
@@ -219,7 +220,7 @@ def soft_oracle(problems: Problems, found: Detections, classes: HoiClasses, simi
     - a query is positive if, for one of these classes, its best sigma(c, u) is at least (v(c) + n(c)) / 2, so that the
       query is nearer to the positives than to the negatives.
 
-    If nothing is detected in the positives, or no class has v(c) (1 - n(c)) > 0, both answers are wrong. With
+    If nothing is detected in the positives, or no class has v(c) (1 - n(c)) > 0, both count as wrong. With
     similarity 1 for the same words and 0 otherwise, this is :func:`oracle` with votes by image.
 
     Example: sigma(ride horse, straddle horse) = 0.75 both ways, sigma of both with feed horse 0. Four positives show
@@ -419,7 +420,7 @@ def score_problems(
     Predictions are for whole images, with any words. The soft oracle uses ``classes`` and ``similarity``; the paper's
     oracle uses ``votes`` ("image" or "detection", see :func:`oracle`). ``counting`` says which predictions count in a
     picture. With ``images_in_predictions``, only problems with all fourteen images in the predictions are scored. Raise
-    InputError if the predictions list no image, or with ``images_in_predictions`` not all images of any problem.
+    InputError if the predictions list no image of the problems, or if no problem is left to score.
     """
     how, regions = counting or Counting(), problems.regions
     found = detections(predictions, problems, how)

@@ -152,7 +152,7 @@ ATTACKS = (
 
 
 class AuditFigures(Document, frozen=True):
-    """Metrics of an audit under one protocol."""
+    """Metrics of an audit under one protocol; an exact-label protocol has only ``map`` (mAP)."""
 
     map: Fraction | None = None
     mf1: Fraction | None = None

@@ -282,7 +282,7 @@ def other_class(scorer: Scorer, guess: HoiSimilarity, unmatched: Indices, curren
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OpenScore:
-    """Possible results of an evaluation under a map with unrated pairs.
+    """Possible results of an evaluation under a similarity map with unrated pairs.
 
     Attributes:
         scorer: scorer in which unrated pairs are 0.
@@ -311,7 +311,7 @@ class OpenScore:
         return cls(scorer, imputation, matches, current, other)
 
     def mean_bounds(self, ap: tuple[Floats, Floats]) -> list[float | None]:
-        """Return [lowest, highest] SHOE-mAP: means of (K,) lowest and (K,) highest AP; None if no class counts."""
+        """Return [lowest, highest] SHOE-mAP from (K,) lowest and (K,) highest AP; [None, None] if no class counts."""
         return [mean_over(values, self.scorer.in_mean) for values in ap]
 
 

@@ -24,7 +24,7 @@ class ScoreBin(Document, frozen=True):
     """Predictions whose scores lie between two bounds.
 
     Attributes:
-        low, high: lower and upper bound of the scores; only the upper bound belongs to the bin.
+        low, high: lower and upper bound of the scores. A score equal to a bound is in the lower bin; 0 is in the first.
         predictions: number of predictions.
         score, right: mean score and mean credit; None without predictions.
     """
@@ -119,7 +119,7 @@ class Evidence:
             most, without combinations that are classes of the dataset.
         tau: SHOE-mF1 and the miss rates for each value of the option ``tau-by``; empty if SHOE was not computed.
         by_nearest_seen: mAP of unseen classes by similarity to the nearest seen class; empty without a class split or
-            without a map.
+            without a similarity map.
         orders: lowest and highest mAP of the protocols that depend on the order of the file; empty if not requested.
         interval: 90 % predictive intervals if all pairs were rated; None if not requested or not applicable.
         spread: SHOE-mAP under the ratings of each single rater; None if not requested or not applicable.

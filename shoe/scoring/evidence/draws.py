@@ -290,10 +290,10 @@ class Interval:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SampledMap(ImputedBase):
-    """A map in which unrated pairs have random ratings, drawn from predicted distributions.
+    """A similarity map in which unrated pairs have random ratings, drawn from predicted distributions.
 
     Attributes:
-        source, learned: map with unrated pairs, and its predicted distributions of ratings.
+        source, learned: similarity map with unrated pairs, and its predicted distributions of ratings.
         pairs: pairs of senses that the predictions need, by part of speech.
         seed: index of the draw, which determines the random ratings.
     """
@@ -336,8 +336,8 @@ class SampledMap(ImputedBase):
 def interval(report: Report) -> Interval | None:
     """Return 90 % intervals of the values that the SHOE metrics would have if all pairs were rated.
 
-    Return None without SHOE, without predicted ratings in the map, if no match uses an unrated pair, or under
-    ``unrated=drop``, where ratings decide which predictions are evaluated. Takes DRAWS (8) times as long as scoring.
+    Return None without SHOE, without predicted ratings in the similarity map, if no match uses an unrated pair, or
+    under ``unrated=drop``, where ratings decide which predictions are evaluated. Takes 8 times as long as scoring.
     """
     similarities, result = report.similarities, report.semantic
     if similarities is None or result is None or result.options.unrated == "drop":
@@ -369,7 +369,7 @@ def figures_of(scorer: Scorer) -> tuple[float | None, float | None]:
 
 
 def predictive_interval(figures: Sequence[float | None]) -> Ends | None:
-    """Return the 90 % predictive interval (Student's t, cut to 0..1) of a metric; None if any of its values is None."""
+    """Return the 90 % predictive interval (Student's t, cut to 0..1) of 8 values of a metric; None if one is None."""
     known = np.array([figure for figure in figures if figure is not None])
     if len(known) < len(figures):
         return None

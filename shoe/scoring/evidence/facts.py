@@ -75,7 +75,7 @@ def _shuffled(table: Interactions, rng: np.random.Generator) -> tuple[Interactio
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """SHOE-mAP (0..1) under the ratings of each single rater of a map, by rater name, in the order of the map."""
+    """SHOE-mAP (0..1) under the ratings of each single rater of a similarity map, by rater name, in its order."""
 
     raters: dict[str, float]
 
@@ -96,7 +96,7 @@ class Spread:
 
 
 def spread(report: Report) -> Spread | None:
-    """Return SHOE-mAP under each single rater of the map; None without a map of several raters, or without a value.
+    """Return SHOE-mAP under each single rater of the similarity map; None without several raters, or without a value.
 
     Raters who share no rated pair with another rater are left out, because their SHOE-mAP would equal the SHOE-mAP of
     all raters together. Takes one to two times as long as scoring.
@@ -118,7 +118,7 @@ def spread(report: Report) -> Spread | None:
 
 
 def single_rater_map(similarity: SimilarityMap, column: int) -> SimilarityMap:
-    """Return a map with only the ratings of a rater (``column``); pairs that this rater lacks keep all other ratings.
+    """Return a similarity map with the ratings of one rater (``column``); pairs that this rater lacks keep all ratings.
 
     The scores of all raters therefore use the same pairs, and differ by disagreement, not by coverage.
     """
@@ -168,7 +168,7 @@ class Words(Document, frozen=True):
     Attributes:
         words: number of distinct words.
         labels: number of words that equal a label of the dataset, apart from case, separators and inflection.
-        unresolved: words without a sense in the lexicon, which match only equal words.
+        unresolved: words without a sense in the lexicon; such a word is similar only to a class with the same word.
     """
 
     words: Count
@@ -283,7 +283,7 @@ class Wording(Document, frozen=True):
         count: number of predictions.
         matched: number of predictions matched with a ground truth for SHOE-mAP.
         earned: sum of similarity (credit gained) over those matches in which the words do not name the class itself.
-        lost: sum of 1 - similarity (credit lost) over all these matches.
+        lost: sum of 1 - similarity (credit lost) over all ``matched`` predictions.
         nearest_class: most similar class, "verb object".
         similarity: similarity to ``nearest_class``, 0..1.
         compared_with: most frequent class of the matched ground truths, or ``nearest_class`` without a match.
@@ -304,8 +304,8 @@ class Wording(Document, frozen=True):
 def wordings(report: Report, most: int | None = None) -> tuple[Wording, ...]:
     """Return the distinct (verb, object) words of predictions, descending by the larger of lost and gained credit.
 
-    With ``most``, return up to ``most`` words: those that lost most credit, at most half (rounded up), then those that
-    gained most, without words that name a class, and without credit under 0.05. Return () without SHOE.
+    With ``most``, return up to ``most``: first those with most credit lost, at most half (rounded up), then those with
+    most credit gained. Words that name a class, or whose credit is below 0.05, are left out. Return () without SHOE.
 
     >>> import shoe, shoe.demo
     >>> report = shoe.score(shoe.read_predictions(shoe.demo.PREDICTIONS["free text"]),

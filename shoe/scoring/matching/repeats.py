@@ -25,7 +25,7 @@ _COMPARISONS_AT_ONCE = 1 << 17
 
 
 def pair_nms(table: Interactions, rows: Indices, threshold: float) -> Indices:
-    """Return those of the (r,) ``rows``, in their order, that remain after NMS of pairs of equal verb and object."""
+    """Return the (r,) ``rows``, in their order, that remain after NMS among pairs of equal image, verb and object."""
     return rows[Suppression(table, rows, threshold).kept(threshold)]
 
 

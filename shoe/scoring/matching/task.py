@@ -43,7 +43,7 @@ class Boxes:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Overlaps:
-    """c pairs of a ground truth and a prediction on the same image, sorted by ground truth, then by prediction.
+    """c pairs of a ground truth and a prediction on one image, usually sorted by ground truth, then by prediction.
 
     Attributes:
         truth, prediction: (c,) rows of the ground truth and of the prediction.
@@ -251,7 +251,7 @@ class Task:
 
     @property
     def labelled_words(self) -> tuple[int, int]:
-        """Number of distinct predicted words (verbs plus objects) that are labels of the dataset, and of all words."""
+        """Two counts of the distinct predicted verbs plus objects: those that are labels of the dataset, and all."""
         table, benchmark = self.predictions, self.truth.benchmark
         verb, target = (np.flatnonzero(np.bincount(words)) for words in (table.verb, table.object))
         is_label = self.verb_label[verb] >= 0
@@ -287,7 +287,7 @@ class Task:
 
     @cached_property
     def hoi(self) -> Ints:
-        """(n,) class whose verb and object labels equal the words of each prediction, -1 for none."""
+        """(n,) class whose verb and object equal the words of each prediction apart from inflection, -1 for none."""
         class_of = np.pad(self.truth.classes.of, ((0, 1), (0, 1)), constant_values=-1)
         verb, object_, which = self.word_pairs
         return class_of[self.verb_label[verb], self.object_label[object_]].take(which)
