@@ -112,7 +112,7 @@ class Supply:
                 self._batch_of.pop(name, None)
 
     def read_ahead(self, enough: Callable[[], bool]) -> None:
-        """Queue requests until ``enough()`` is True; questions left out by :meth:`exclude` go to ``batch.found``."""
+        """Queue requests until ``enough()`` is True or none is left, without questions left out by :meth:`exclude`."""
         while not enough() and (request := self._next()):
             self._waiting.append(request)
 

@@ -151,7 +151,7 @@ class Gate:
             self._admit()
 
     def halve_window(self, sent_at: float) -> None:
-        """Halve the allowed number of concurrent requests, unless this was done after ``sent_at`` (monotonic time)."""
+        """Halve the allowed requests in flight (at least 1), unless this was done since ``sent_at`` (monotonic)."""
         if sent_at < self._cut_at:
             return
         self._doubling = False

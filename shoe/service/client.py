@@ -497,7 +497,7 @@ class Client:
         return self._do(_act(_path(run), "cancel"))
 
     def retry(self, run: Run | str) -> Run:
-        """Repeat a failed or cancelled run and return it; unchanged in another state or if submitted again since."""
+        """Repeat a failed or cancelled run, and return it; unchanged in another state, or if an equal run exists."""
         return self._do(_act(_path(run), "retry"))
 
     def change(self, run: Run | str, *, name: str | None = None, visibility: str | None = None) -> Run:

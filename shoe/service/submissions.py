@@ -250,8 +250,8 @@ def _add_run(
 class Quota(NamedTuple):
     """Quota of a team: `limit` submissions (None: any number) in 24 hours to a leaderboard or ground truth `name`.
 
-    `used` is the number of submissions in the last 24 hours, and `free_at` the time of the next possible submission, in
-    seconds since 1970, if the limit is reached, else None.
+    `used` is the number of submissions in the last 24 hours (0 without a limit), and `free_at` the time of the next
+    possible submission, in seconds since 1970, if the limit is reached, else None.
     """
 
     name: str

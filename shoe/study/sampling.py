@@ -106,7 +106,7 @@ class Sample:
 
     Attributes:
         a, b: (n,) class indices; ``a`` is compared as the ground truth, ``b`` as the prediction.
-        differs: (n,) index into ``DIFFERS``: the words in which the classes differ.
+        differs: (n,) words in which the classes differ: 0 for the verb, 1 for the object, 2 for both.
         level: (n,) similarity by the map, rounded to a rating level 0..4.
         strata: number of pairs available and drawn per stratum.
     """
