@@ -94,7 +94,7 @@ class Supply:
         return self._again.popleft() if request is None and again and self._again else request
 
     def put_back(self, request: Request) -> None:
-        """Put a request that was taken but not sent at the front of the queue."""
+        """Put a request, which was taken but not sent, back at the front of the queue."""
         self._waiting.appendleft(request)
 
     def ask_again(self, request: Request) -> None:

@@ -101,7 +101,7 @@ class AnswerStore:
             raise InputError(folder, found=found, expected="a folder for the cache of answers") from None
 
     def guarded(self, use: Callable[[], _T]) -> _T | None:
-        """Return the result of the callback ``use``; None if it fails (with a message), or if an earlier one failed."""
+        """Return the result of the callback ``use``; None if it or an earlier call fails (with a message)."""
         if not self._is_broken:
             try:
                 return use()

@@ -422,7 +422,7 @@ def check_closed(folder: Folder, identity: Identity, request: Request) -> None:
 
 
 def closed_truths(folder: Folder) -> dict[str, list[str]]:
-    """Return {ground truth: leaderboards with hidden results or a quota}; runs need one of these leaderboards."""
+    """Return {ground truth: leaderboards with hidden results or a quota}; runs on it must be for a leaderboard."""
     found: dict[str, list[str]] = {}
     with folder.database.read() as db:
         for row in db.execute("SELECT name, truth FROM boards WHERE hidden OR quota IS NOT NULL ORDER BY name"):

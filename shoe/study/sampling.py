@@ -224,7 +224,7 @@ class Precision(NamedTuple):
 
 
 def expected(items: int, raters: int, studies: int = 8) -> Precision | None:
-    """Return the expected precision of a study, by ``studies`` simulations; None without intervals (one rater)."""
+    """Return the expected precision of a study, by ``studies`` simulations; None if it is undefined (one rater)."""
     found = [agreement_of(simulated(items, raters, seed), items_alone=False) for seed in range(studies)]
     alpha = _mean([each.alpha["ordinal"] for each in found])
     rho = _mean([each.reference.spearman for each in found if each.reference])
