@@ -468,7 +468,7 @@ class Client:
         return self._do(_get(f"{_path(run)}/result", dict[str, Any]))
 
     def file(self, run: Run | str, name: str) -> bytes:
-        """Return the content of an output file of a finished run, for example ``run.shoe``; see ``Run.outputs``."""
+        """Return the content of an output file of a finished run, for example ``run.shoe`` (names: ``Run.outputs``)."""
         return self._do(_file(_path(run), name))
 
     def save(self, run: Run | str, name: str, path: str | Path) -> None:

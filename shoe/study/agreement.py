@@ -16,7 +16,7 @@ LEVELS = HIGHEST + 1
 
 
 def mean_kappa(ratings: Ratings, weight: Floats | None = None) -> float | None:
-    """Return the mean of all defined quadratic weighted kappas of two raters; None if no kappa is defined."""
+    """Return the mean quadratic weighted kappa of the pairs of raters with a defined kappa; None if there are none."""
     return mean_of_pairs(PairSums.from_ratings(ratings, weight).kappas)
 
 

@@ -252,7 +252,7 @@ def simulated_ratings(true: Floats, raters: int, rng: np.random.Generator) -> Ra
 
 
 def simulated_measure(true: Floats, rng: np.random.Generator) -> Floats:
-    """Return (N,) values 0..1 of a noisy measure of items with the (N,) similarities ``true``."""
+    """Return (N,) values 0..1 of a noisy measure of items with the (N,) true ratings ``true``."""
     return np.asarray(1 / (1 + np.exp(ITEM_MEAN - true + rng.normal(0, MEASURE_NOISE, len(true)))))
 
 
