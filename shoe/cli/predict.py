@@ -86,7 +86,7 @@ def _detect(pictures: Sequence[Picture], choices: PredictionSettings, config: De
 def report_pairs(
     found: Pairs, ground_truth: Path | None, dataset: str, say: Callable[[str], None]
 ) -> PairFigures | None:
-    """Print the number of pairs. With ``ground_truth``, print and return the recall of ground-truth pairs."""
+    """Print the number of pairs. With ``ground_truth``, print and return the recall of its pairs; else return None."""
     from shoe.predict.pairs import pair_recall
     from shoe.predictions.truth import read_ground_truth
 

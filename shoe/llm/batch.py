@@ -141,7 +141,7 @@ class BatchApi:
 
         Only the 1,000 newest batches at the endpoint are searched, without those whose ID is in ``ignored``. If several
         have the same digest, the newest counts. As a new batch may not be listed at once, the list is fetched
-        repeatedly until it contains all ``wanted`` digests, ``LISTS_LAG`` seconds have passed, or the run is ending.
+        repeatedly until it contains all ``wanted`` digests, 60 seconds have passed, or the run is ending.
         """
         return self._call(lambda: self._newest(ignored, wanted))
 

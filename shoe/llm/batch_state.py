@@ -94,7 +94,7 @@ class Supply:
         return self._again.popleft() if request is None and again and self._again else request
 
     def put_back(self, request: Request) -> None:
-        """Put a request that was taken but not sent at the front of the queue."""
+        """Put a request, which was taken but not sent, back at the front of the queue."""
         self._waiting.appendleft(request)
 
     def ask_again(self, request: Request) -> None:
@@ -112,7 +112,7 @@ class Supply:
                 self._batch_of.pop(name, None)
 
     def read_ahead(self, enough: Callable[[], bool]) -> None:
-        """Queue requests until ``enough()`` is True; questions left out by :meth:`exclude` go to ``batch.found``."""
+        """Queue requests until ``enough()`` is True or none is left, without questions left out by :meth:`exclude`."""
         while not enough() and (request := self._next()):
             self._waiting.append(request)
 

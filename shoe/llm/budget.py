@@ -53,7 +53,7 @@ class Usage(NamedTuple):
 
 
 def usage_of(raw: Mapping[str, Any]) -> Usage | None:
-    """Return the token counts in a raw answer; None if the input count is missing or a count is invalid."""
+    """Return the token counts in a raw answer; None without a valid input count, or if the output count is invalid."""
     usage = raw.get("usage")
     if not isinstance(usage, dict):
         return None
@@ -67,7 +67,7 @@ def usage_of(raw: Mapping[str, Any]) -> Usage | None:
 
 
 def bound_of(sampling: Mapping[str, Any]) -> int | None:
-    """Return the limit on output tokens in sampling parameters: the first of ``BOUNDS`` that is set; None if unset."""
+    """Return the limit on output tokens in sampling parameters, such as "max_tokens"; None if they set no limit."""
     return next((n for name in BOUNDS if isinstance(n := sampling.get(name), int)), None)
 
 
@@ -173,7 +173,7 @@ class Budget:
             self.spent += part.spent
 
     def stop(self, reason: Reason) -> None:
-        """Allow no further requests. An earlier reason is only replaced by "interrupted"."""
+        """Allow no further requests. An earlier reason is kept, unless the new ``reason`` is "interrupted"."""
         with self._lock:
             self.reason = reason if reason == "interrupted" else self.reason or reason
 

@@ -35,7 +35,7 @@ _ALWAYS = {"eviction_policy": "none", "cull_limit": 0, "statistics": 0, "tag_ind
 
 
 def cache_folder(given: str | None) -> Path | None:
-    """Return the cache's folder: shoe-answers in ``given``, else in $SHOE_CACHE, else in ~/.cache; None for "off"."""
+    """Return the folder shoe-answers in ``given``, or else $SHOE_CACHE, $XDG_CACHE_HOME or ~/.cache; None for "off"."""
     given = given or os.environ.get("SHOE_CACHE")
     if given == "off":
         return None
@@ -101,7 +101,7 @@ class AnswerStore:
             raise InputError(folder, found=found, expected="a folder for the cache of answers") from None
 
     def guarded(self, use: Callable[[], _T]) -> _T | None:
-        """Return the result of the callback ``use``; None if it fails (with a message), or if an earlier one failed."""
+        """Return the result of the callback ``use``; None if it or an earlier call fails (with a message)."""
         if not self._is_broken:
             try:
                 return use()
@@ -116,7 +116,7 @@ class AnswerStore:
         return None if value is None else msgspec.json.decode(value)
 
     def summary(self) -> dict[str, tuple[dict[str, Any], int]]:
-        """Return {hash of the identity: (identity, number of answers)}, one item per model."""
+        """Return {hash of the identity: (identity, number of answers)}; an answer to n questions counts n times."""
         counts: Counter[str] = Counter(name.partition("/")[0] for name in self.cache if "/" in name)
         return {rater: (self.get(rater), count) for rater, count in counts.items() if ":" not in rater}  # no ledgers
 

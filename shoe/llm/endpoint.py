@@ -168,7 +168,7 @@ def address(context: str, base_url: str, api_key_env: str, headers: Mapping[str,
 
 
 def named(variable: str) -> str:
-    """Return "environment variable NAME" for a message; without NAME if it is not in capitals.
+    """Return "environment variable NAME" for a message, or another text if the name is not in capitals.
 
     A name that is not in capitals may be the API key itself, entered in the wrong field.
     """

@@ -73,7 +73,7 @@ class HopelessError(_StatusError):
 
 
 class NoResponseFormatError(Exception):
-    """Error for an endpoint that does not support ``response_format``, or not the JSON schema in this field."""
+    """Error for an endpoint that does not support ``response_format``, or the JSON schema in this field."""
 
 
 def answer(place: Endpoint, model: str, status: int, headers: Mapping[str, str], body: bytes) -> dict[str, Any]:

@@ -319,7 +319,7 @@ class Ledger:
 
 
 def answers(path: Path, latest: int | None = None) -> Iterator[dict[str, Any]]:
-    """Yield the parsed answers in a ledger (file of answers) or in its last ``latest`` bytes; none without the file."""
+    """Yield the parsed lines with answers in a ledger file, or in its last ``latest`` bytes; none without the file."""
     with suppress(FileNotFoundError), path.open("rb") as stream:
         stream.seek(0 if latest is None else max(os.fstat(stream.fileno()).st_size - latest, 0))
         next(stream, None)  # the header, or an incomplete line

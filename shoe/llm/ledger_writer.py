@@ -144,7 +144,10 @@ def writing(
 def locked(
     path: Path, identity: Mapping[str, Any], stopping: Callable[[], bool], say: Callable[[str], None]
 ) -> AbstractContextManager[int | None]:
-    """Return a context manager that locks a ledger, as :func:`locked_lines` does; arguments as for :func:`writing`."""
+    """Return a context manager that locks a ledger and gives its file descriptor, None if ``stopping`` ends the wait.
+
+    Arguments and errors are as for :func:`writing`.
+    """
     return locked_lines(path, header(identity), lambda line: check_header(path, line, identity), stopping, say)
 
 

@@ -70,7 +70,7 @@ class Bucket:
         return max(start - now, 0.0)
 
     def give_back(self, amount: float) -> None:
-        """Cancel ``amount`` of a reservation, because it was not used; if it is negative, reserve more."""
+        """Cancel ``amount`` of a reservation, because it was not used; a negative ``amount`` reserves more."""
         if self._per_second is not None:
             self._paid_until -= amount / self._per_second
 
@@ -151,7 +151,7 @@ class Gate:
             self._admit()
 
     def halve_window(self, sent_at: float) -> None:
-        """Halve the allowed number of concurrent requests, unless this was done after ``sent_at`` (monotonic time)."""
+        """Halve the allowed requests in flight (at least 1), unless this was done since ``sent_at`` (monotonic)."""
         if sent_at < self._cut_at:
             return
         self._doubling = False
@@ -159,7 +159,7 @@ class Gate:
         self.window = max(min(self.window, self.in_flight) / 2, 1.0)
 
     def back_off(self) -> None:
-        """If one request at a time is allowed, pause 0.5 s, doubled at each call up to 30 s; an answer resets it."""
+        """If one request at a time is allowed, pause 0.5 s, doubled at each call up to 30 s, until the next answer."""
         if self.window == 1.0:
             self.pause(self._breath)
             self._breath = min(2 * self._breath, _LONGEST_BREATH)

@@ -73,7 +73,7 @@ class Chat:
     """Settings that all requests to one model share.
 
     Attributes:
-        sampling: parameters that are passed to the endpoint unchanged; fields in ``OURS`` are not allowed.
+        sampling: parameters that are passed to the endpoint unchanged, without "model", "messages", "n" and "stream".
         response_format: JSON schema of answers, if the endpoint supports it; None for plain text. It is the same for
             all requests, because endpoints compile each new schema.
         rounds: number of times that the user discarded unusable answers to have their questions sent again. A part of

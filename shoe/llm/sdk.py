@@ -44,7 +44,7 @@ def client(place: Endpoint, timeout: float) -> openai.OpenAI:
 
 
 def async_client(place: Endpoint, timeout: float) -> openai.AsyncOpenAI:
-    """Return an asynchronous client for one event loop; arguments and errors are as for :func:`client`."""
+    """Return an asynchronous openai client for one event loop; arguments and errors are as for :func:`client`."""
     library = sdk()
     import httpx2
 

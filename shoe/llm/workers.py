@@ -95,8 +95,8 @@ class Worker:
     def renew(self, time: float) -> float:
         """Receive a heartbeat, and return the present time of the worker's own clock, in seconds.
 
-        ``time`` is the time that the worker returned last. Unless its model is local, the worker exits ``SILENCE``
-        seconds after ``time`` if no other heartbeat arrives; see :meth:`shoe.engines.ray_cluster.Lease.renew`.
+        ``time`` is the time that the worker returned last. Unless its model is local, the worker exits 30 seconds
+        after ``time`` if no other heartbeat arrives; see :meth:`shoe.engines.ray_cluster.Lease.renew`.
         """
         return self._lease.renew(time)
 

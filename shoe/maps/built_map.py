@@ -28,7 +28,7 @@ WHOLE_MARK = "whole"
 
 
 def check_interaction_raters(raters: Raters) -> None:
-    """Raise OptionError if a rater cannot compare whole interactions (verb and object together), but only senses."""
+    """Raise OptionError if a rater can only compare senses, not whole interactions (verb and object together)."""
     for config in raters.file.raters:
         if not (config.prompted or config.interactions):
             raise OptionError(
@@ -237,7 +237,7 @@ def write_built(folder: Path, dataset: str, raters: Raters, outcome: Outcome, ru
 
 
 def account(raters: Raters, outcome: Outcome, rules: Rules) -> Account:
-    """Return whether all questions of a run have a final answer, number of its pairs, and test of its prefilter."""
+    """Return an account of a run: whether all questions have a final answer, its pairs by part, and prefilter test."""
     plan, prefilter = {}, {}
     for part, rated in outcome.parts.items():
         plan[f"{part}s"] = PartPlan(rules[part], len(rated.plan.synset), len(rated.plan), int(unanswered(rated).sum()))

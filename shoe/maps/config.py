@@ -95,7 +95,7 @@ class RaterConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
         raise NotImplementedError
 
     def identity(self) -> Mapping[str, Any]:
-        """Return {name: value} of data other than settings that change answers, such as a file's hash; or {}."""
+        """Return {name: value} of data, besides settings, on which answers depend, such as a file's hash; or {}."""
         return {}
 
 

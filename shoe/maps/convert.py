@@ -215,8 +215,9 @@ _PRIVATE = re.compile(
 def publish(map_name: str, similarity: SimilarityMap, folder: Path) -> list[str]:
     """Copy a map to a new folder; replace texts in map.json that may be private, such as URLs, by "[removed]".
 
-    If a rater's model is a path, only its last component remains. Return one line for each changed text, and for each
-    unchanged free text (note, provenance, licence). Raise InputError if the folder is not empty or not writable.
+    If a rater's model or revision is a path, only its last component remains. Return one line for each changed text,
+    and for each unchanged free text (note, provenance, licence). Raise InputError if the folder is not empty or not
+    writable.
     """
     check_is_new(folder)
     lines: list[str] = []

@@ -123,7 +123,7 @@ class MapDiff(Document, frozen=True):
         return {"verb": self.verbs, "object": self.objects}
 
     def with_glosses(self) -> Self:
-        """Return a copy in which each pair with different values also has WordNet's definitions of both senses."""
+        """Return a copy in which each of the ``largest`` differences also has WordNet's definitions of both senses."""
 
         def glossed(part: PartDiff) -> PartDiff:
             defined = glosses(sorted({name for pair in part.largest for name in (pair.class_synset, pair.synset)}))

@@ -77,7 +77,7 @@ def by_credit(open_score: OpenScore, bounds: tuple[Floats, Floats], askable: Wan
     Returns:
         (C, S) mask of the selected pairs, by part of speech. The influence of a pair is its part in the width of the
         interval of SHOE-mAP. The most influential pairs are selected until they have half of the influence of all
-        askable pairs; but at least ``LEAST`` pairs if so many are available.
+        askable pairs; but at least 200 pairs if so many are available.
     """
     sides = _sides(open_score, askable)
     truth, prediction, share = width_per_match(open_score, bounds)

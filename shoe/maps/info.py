@@ -86,7 +86,7 @@ class PartInfo(Document, frozen=True):
 
     Attributes:
         rated_pairs: number of pairs that at least one rater rated.
-        class_senses: number of different class senses in these pairs.
+        class_senses: number of different class senses in all pairs, rated or not.
         coverage: number of rated pairs of each class sense, in the order of the dataset; absent if shoe does not know
             the dataset's classes.
         classes_without_ratings: class senses of the dataset without a rated pair; absent if the classes are unknown.

@@ -178,7 +178,7 @@ class RaterSession:
     def rate(
         self, wanted: Sequence[tuple[Plan, Indices]], budget: Budget, tally: Tally, say: Callable[[str], None]
     ) -> list[Answered]:
-        """Copy cached answers into the file of answers (ledger), send the other questions, and return all answers.
+        """Copy cached answers into the file of answers (ledger), send unanswered questions, and return all answers.
 
         ``wanted`` are plans, each with the indices of n of its questions, which are asked ``repeats`` times. Return two
         (n, repeats) arrays per plan: rating 0 to 4 or negative :class:`~shoe.llm.ledger.State` of each question; and

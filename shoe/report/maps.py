@@ -241,7 +241,7 @@ def _range(spread: SubsetSpread) -> str:
 
 
 def learned_table(found: MapLearned) -> Group:
-    """Return a table of the accuracy of predicted ratings, and a warning per class sense with too many high ones.
+    """Return a table of the accuracy of predicted ratings, and a warning per class with implausibly high predictions.
 
     Verbs and objects each have two rows: accuracy for senses, and for classes, that do not occur in the training data.
     """

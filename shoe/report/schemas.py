@@ -62,7 +62,7 @@ SCHEMAS: dict[str, tuple[type[msgspec.Struct], ...]] = {
 
 
 def json_schema(command: str) -> dict[str, Any]:
-    """Return the JSON schema (draft 2020-12) of the documents that a command in ``SCHEMAS`` writes with ``--json``."""
+    """Return the JSON schema (draft 2020-12) of the documents that a command, such as "map info", writes as JSON."""
     kinds, definitions = msgspec.json.schema_components(SCHEMAS[command], ref_template="#/$defs/{name}")
     for kind in documents_of(command):
         if not kind.__struct_config__.omit_defaults:

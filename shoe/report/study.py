@@ -90,7 +90,7 @@ def print_plan(folder: Path, study: Study, drawn: Drawn, to: Console) -> None:
 
 
 def columns_of(found: StudyReport) -> dict[str, Agreement]:
-    """Return {title: agreement} of all raters, of the raters that are not excluded (if some are), and per stratum."""
+    """Return {title: agreement}: of all raters, without excluded raters (if any), and by part (verb, object, both)."""
     without = {"without excluded": found.without_excluded} if found.without_excluded else {}
     return {"all": found.all, **without, **found.parts}
 

@@ -266,7 +266,7 @@ _MARK = ".shoe-site"
 def export(folder: Folder, path: str | Path) -> int:
     """Write all public pages and files as a static site with relative links, and return the number of pages.
 
-    Unfinished runs, and files that reveal boxes or labels of a hidden ground truth, are left out.
+    Runs that are not done, hidden results, and files that reveal labels of a hidden ground truth are left out.
     An earlier exported site in the folder `path` is replaced after the new site has been written completely.
 
     Raises:

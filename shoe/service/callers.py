@@ -31,7 +31,7 @@ class Buckets:
         self._full: dict[str, float] = {}  # time at which each bucket is full again
 
     def take(self, key: str) -> float:
-        """Count a request of the caller `key`, and return 0, or return the seconds to wait if the limit is exceeded."""
+        """Count a request of the caller `key` and return 0; above the limit, only return the seconds to wait."""
         with self._lock:
             now, each = self._clock(), 1 / self._rate.per_second
             full = max(self._full.pop(key, now), now)

@@ -468,7 +468,7 @@ class Client:
         return self._do(_get(f"{_path(run)}/result", dict[str, Any]))
 
     def file(self, run: Run | str, name: str) -> bytes:
-        """Return the content of an output file of a finished run, for example ``run.shoe``; see ``Run.outputs``."""
+        """Return the content of an output file of a finished run, for example ``run.shoe`` (names: ``Run.outputs``)."""
         return self._do(_file(_path(run), name))
 
     def save(self, run: Run | str, name: str, path: str | Path) -> None:
@@ -497,7 +497,7 @@ class Client:
         return self._do(_act(_path(run), "cancel"))
 
     def retry(self, run: Run | str) -> Run:
-        """Repeat a failed or cancelled run and return it; unchanged in another state or if submitted again since."""
+        """Repeat a failed or cancelled run, and return it; unchanged in another state, or if an equal run exists."""
         return self._do(_act(_path(run), "retry"))
 
     def change(self, run: Run | str, *, name: str | None = None, visibility: str | None = None) -> Run:

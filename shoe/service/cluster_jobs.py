@@ -200,7 +200,7 @@ class JobRunner:
             self._dismiss(old)
 
     def stop(self) -> None:
-        """End all jobs, and the host processes that run them."""
+        """End all jobs, and shut down all hosts, including idle hosts."""
         with self._lock:
             hosts = list(self._hosts)
         self._dismiss(hosts)

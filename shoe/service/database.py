@@ -123,7 +123,7 @@ class Database:
 
 
 def is_foreign(db: sqlite3.Connection) -> bool:
-    """Return whether a database was made by another program: it has tables but no version, or no table of jobs."""
+    """Return whether another program made a database: it has tables and version 0, or a version but no table `jobs`."""
     tables = {row["name"] for row in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     return bool(tables) if db.execute("PRAGMA user_version").fetchone()[0] == 0 else "jobs" not in tables
 

@@ -131,7 +131,7 @@ class NewJob:
     """A job to queue.
 
     Attributes:
-        kind: kind of job, such as "score" or "compare" (keys of ``PRIORITIES``).
+        kind: kind of job: "score", "compare", "board", "diagnose" or "page".
         request: everything that the outcome of the job depends on, as JSON values.
     """
 

@@ -314,7 +314,7 @@ def visible_run(folder: Folder, identity: Identity, id_: str) -> Run:
 
     Raises:
         NotFoundError: with the same message if the run does not exist and if the caller may not see the run.
-        Refused: 401 for a caller without a token, whether the run exists or not.
+        Refused: 401 instead, if the caller is anonymous.
     """
     with suppress(NotFoundError):
         found = run(folder, id_)
@@ -333,8 +333,8 @@ def own_run(folder: Folder, identity: Identity, id_: str) -> Run:
     """Return a run if the caller may change it: it is a run of the caller's team, or the caller is an administrator.
 
     Raises:
-        NotFoundError: if the caller may not see the run.
-        Refused: 403 (401 without a token) if the caller may see but not change the run.
+        NotFoundError: if there is no such run, or the caller may not see it.
+        Refused: 403 if the caller may see but not change the run; 401 if an anonymous caller may not see it.
     """
     run = visible_run(folder, identity, id_)
     if run.team != identity.team and not identity.allows("admin"):
@@ -422,7 +422,7 @@ def check_closed(folder: Folder, identity: Identity, request: Request) -> None:
 
 
 def closed_truths(folder: Folder) -> dict[str, list[str]]:
-    """Return {ground truth: leaderboards with hidden results or a quota}; its runs must be submitted to one of them."""
+    """Return {ground truth: leaderboards with hidden results or a quota}; runs on it must be for a leaderboard."""
     found: dict[str, list[str]] = {}
     with folder.database.read() as db:
         for row in db.execute("SELECT name, truth FROM boards WHERE hidden OR quota IS NOT NULL ORDER BY name"):

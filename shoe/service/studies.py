@@ -150,7 +150,7 @@ def answers_of(folder: Folder, identity: tokens.Identity) -> list[Answer]:
 
 
 def returned(folder: Folder, id_: str) -> list[Returned]:
-    """Return the answers of all raters of a study, or raise NotFoundError if the study is not on this server."""
+    """Return one item per rater of a study, even without answers; raise NotFoundError if the study is not published."""
     with folder.database.read() as db:
         names = _raters(db, id_)
         if not names:

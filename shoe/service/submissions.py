@@ -250,8 +250,8 @@ def _add_run(
 class Quota(NamedTuple):
     """Quota of a team: `limit` submissions (None: any number) in 24 hours to a leaderboard or ground truth `name`.
 
-    `used` is the number of submissions in the last 24 hours, and `free_at` the time of the next possible submission, in
-    seconds since 1970, if the limit is reached, else None.
+    `used` is the number of submissions in the last 24 hours (0 without a limit), and `free_at` the time of the next
+    possible submission, in seconds since 1970, if the limit is reached, else None.
     """
 
     name: str
@@ -269,7 +269,7 @@ def quota_of(db: sqlite3.Connection, team: str, board: str | None, truth: str) -
     """Return a team's quota of submissions to a leaderboard or, if `board` is None, on a ground truth.
 
     On a leaderboard, the limit is the lower of its quota and the team's quota. If neither is set, the limit is 10 for
-    a hidden ground truth, else None. Failed runs, cancelled runs and comparisons do not count.
+    a hidden ground truth, else None. Failed and cancelled runs and comparisons do not count; deleted runs do.
     """
     quota = db.execute(
         "SELECT min(quota) AS least FROM (SELECT quota FROM boards WHERE name = ? "

@@ -64,7 +64,7 @@ class Identity:
     """A caller of the API.
 
     Attributes:
-        team: team of the token; None without a token.
+        team: team of the token; without a token "local" for a local caller, None for an anonymous caller.
         scopes: permissions of the token.
         name: name of the token.
         key: token hash or network address, by which requests are counted for rate limits; None for no limit.

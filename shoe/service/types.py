@@ -116,7 +116,7 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Answer(msgspec.Struct, forbid_unknown_fields=True):
-    """Answer to a study question: item, 1st or 2nd rating, study part, rating; times in ms since 1970 (browser)."""
+    """Answer to a study question: item, 1st or 2nd rating, study part, rating; times in ms since 1970 (browser's)."""
 
     item: _Index
     occasion: _Index
@@ -229,7 +229,7 @@ class Version(ResponseBody, frozen=True):
 
 
 class Health(ResponseBody, frozen=True):
-    """State of the server ("full": the disk is full), numbers of jobs, and the executor of jobs ("engine").
+    """State of the server ("full": too little disk space), numbers of jobs, and the executor of jobs ("engine").
 
     While ``engine_state`` is "lost", because the Ray cluster does not respond, jobs stay in the queue.
     """
@@ -409,7 +409,7 @@ class Candidate(ResponseBody, frozen=True):
 
 
 class Resolution(ResponseBody, frozen=True):
-    """Candidate WordNet senses of a word as verb or as object; first the senses with which the word is scored."""
+    """WordNet senses that a word may mean as a verb or as an object, the best first."""
 
     word: str
     part: Literal["verb", "object"]
@@ -423,7 +423,7 @@ class Resolutions(ResponseBody, frozen=True):
 
 
 class Session(ResponseBody, frozen=True):
-    """The caller: team ("" without a token), name of the token, and permissions."""
+    """The caller: team ("" for an anonymous caller), name of the token, and permissions."""
 
     team: str
     name: str

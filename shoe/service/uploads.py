@@ -137,7 +137,7 @@ class Uploads:
         self._part(upload.id).unlink(missing_ok=True)
 
     def end_old(self) -> None:
-        """Remove uploads without a new part for more than ``Settings.upload_kept`` seconds."""
+        """Remove uploads without a new part for more than ``Settings.upload_kept`` seconds (24 hours by default)."""
         before = time.time() - self._settings.upload_kept
         for upload in self._all():
             if self._part(upload.id).stat().st_mtime < before:

@@ -16,12 +16,12 @@ LEVELS = HIGHEST + 1
 
 
 def mean_kappa(ratings: Ratings, weight: Floats | None = None) -> float | None:
-    """Return the mean quadratic weighted kappa over pairs of raters, without undefined kappas; None if none is left."""
+    """Return the mean quadratic weighted kappa of the pairs of raters with a defined kappa; None if there are none."""
     return mean_of_pairs(PairSums.from_ratings(ratings, weight).kappas)
 
 
 def mean_of_pairs(kappas: Floats) -> float | None:
-    """Return the mean kappa of every two raters in an (R, R) matrix, without NaN; None if all are NaN."""
+    """Return the mean of an (R, R) matrix with the kappas of every two raters, without NaN; None if all are NaN."""
     return None if np.isnan(kappas).all() else float(np.nanmean(kappas))
 
 
@@ -66,7 +66,7 @@ def within_item_spread(ratings: Ratings, weight: Floats | None = None) -> float 
 
 
 def majority(ratings: Ratings) -> Ratings:
-    """Return the (N,) most frequent rating of each item, on a tie the lowest; MISSING for items without ratings."""
+    """Return the (N,) most frequent rating of each item, on a tie the lowest; MISSING (-1) without ratings."""
     counts = counts_of_levels(ratings, LEVELS)
     return np.where(counts.sum(axis=1) > 0, counts.argmax(axis=1), MISSING).astype(np.int8)
 

@@ -78,7 +78,7 @@ class Retest(Document, frozen=True, kw_only=True):
     """Second ratings of items that were shown twice.
 
     Attributes:
-        answers: number of second ratings.
+        answers: number of second ratings of items with a first rating.
         exact: fraction of second ratings that equal the first rating.
         kappa: quadratic weighted kappa between first and second ratings, pooled over raters.
     """
@@ -92,7 +92,7 @@ class PictureEffect(Document, frozen=True, kw_only=True):
     """Change of ratings after the image was shown.
 
     Attributes:
-        answers: number of ratings given with an image.
+        answers: number of ratings given with an image, after a rating without it.
         changed: fraction of changed ratings, with its 95 % interval over items and raters.
         size: mean absolute change of the changed ratings, in points of the scale.
     """
@@ -109,8 +109,8 @@ class Agreement(Document, frozen=True, kw_only=True):
         alpha: Krippendorff's alpha by level of measurement.
         kappa: quadratic weighted kappa, averaged over all pairs of raters.
         ceiling: Spearman correlation of a rater with the mean of all other raters, averaged over raters.
-        spread: standard deviation of the ratings of one item, averaged over items.
-        standard_error: standard error of an item's mean rating, spread / sqrt(mean number of ratings per item).
+        spread: standard deviation of the ratings of one item, averaged over items with two or more ratings.
+        standard_error: standard error of an item's mean rating, spread / sqrt(mean number of ratings of such items).
         reference: agreement with another measure, if the table has one.
     """
 

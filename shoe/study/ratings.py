@@ -57,7 +57,7 @@ class StudyRatings:
 
     Attributes:
         items: item names, or the four senses joined by spaces if the table names items by senses.
-        first: (N, R) first ratings, or MISSING.
+        first: (N, R) first ratings, or MISSING (-1).
         again: (N, R) second ratings of the same item by the same rater (unannounced repeats), or MISSING.
         picture: (N, R) ratings after the image was shown, or MISSING.
         seconds: (N, R) time taken for the first rating in seconds, or NaN if not in the table.

@@ -106,7 +106,7 @@ class Sample:
 
     Attributes:
         a, b: (n,) class indices; ``a`` is compared as the ground truth, ``b`` as the prediction.
-        differs: (n,) index into ``DIFFERS``: the words in which the classes differ.
+        differs: (n,) words in which the classes differ: 0 for the verb, 1 for the object, 2 for both.
         level: (n,) similarity by the map, rounded to a rating level 0..4.
         strata: number of pairs available and drawn per stratum.
     """
@@ -224,7 +224,7 @@ class Precision(NamedTuple):
 
 
 def expected(items: int, raters: int, studies: int = 8) -> Precision | None:
-    """Return the expected precision of a study, by ``studies`` simulations; None without intervals (one rater)."""
+    """Return the expected precision of a study, by ``studies`` simulations; None if it is undefined (one rater)."""
     found = [agreement_of(simulated(items, raters, seed), items_alone=False) for seed in range(studies)]
     alpha = _mean([each.alpha["ordinal"] for each in found])
     rho = _mean([each.reference.spearman for each in found if each.reference])
@@ -252,7 +252,7 @@ def simulated_ratings(true: Floats, raters: int, rng: np.random.Generator) -> Ra
 
 
 def simulated_measure(true: Floats, rng: np.random.Generator) -> Floats:
-    """Return (N,) values 0..1 of a noisy measure of items with the (N,) similarities ``true``."""
+    """Return (N,) values 0..1 of a noisy measure of items with the (N,) true ratings ``true``."""
     return np.asarray(1 / (1 + np.exp(ITEM_MEAN - true + rng.normal(0, MEASURE_NOISE, len(true)))))
 
 

@@ -36,8 +36,8 @@ class Trials:
 
     Attributes:
         groups, group: group names, and (N,) group index of each problem.
-        right: (N, 2, R) whether the positive and the negative query was answered correctly; MISSING if not answered.
-        seconds: (N, R) time taken for both queries in seconds, or NaN if not in the table.
+        right: (N, 2, R) whether the positive and the negative query was answered correctly: 1, 0, or MISSING (-1).
+        seconds: (N, R) time taken for both queries in seconds, or NaN if unknown for one of them.
     """
 
     problems: tuple[str, ...]
@@ -132,13 +132,13 @@ class TestersReport(Document, frozen=True, kw_only=True):
 
 
 def is_trials(path: Path) -> bool:
-    """Return whether a file is a table of testers' answers, with the columns problem, query and right (0 or 1)."""
+    """Return whether a file is a table of testers' answers: its header has the columns problem, query and right."""
     header = read_bytes(path).split(b"\n", 1)[0].decode("utf-8-sig", "replace")
     return {"problem", "query", "right"} <= {name.strip('" \r') for name in re.split("[,;\t]", header)}
 
 
 def read_trials(path: Path) -> Trials:
-    """Read a table of testers' answers, with ``COLUMNS`` in any order; ``concept`` and ``seconds`` are optional.
+    """Read a table of testers' answers: columns problem, group, query, rater, right; optional: concept, seconds.
 
     Raise InputError with file, line and field if a query is neither positive nor negative, an answer is neither 0 nor
     1, a tester answered a query twice, or a problem has two groups.

@@ -119,7 +119,7 @@ def _names(axes: Axes, names: Sequence[str]) -> None:
 
 
 def draw_against(found: MeasureComparison, folder: Path) -> list[Path]:
-    """Write the plot :func:`ranking_lines` as PDF and PNG; return both paths. InputError if this is impossible."""
+    """Write :func:`ranking_lines` as PDF and PNG; return both paths. InputError if ``folder`` is not writable."""
     return save(partial(ranking_lines, found), folder, "metric_against_people")
 
 

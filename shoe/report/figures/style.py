@@ -88,7 +88,7 @@ def write_beside(axes: Axes, y: float, text: str, x: float = 1, **look: Any) -> 
 
 
 def file_name(name: str) -> str:
-    """Return a file name for a model: "Qwen_7B" for "Qwen (7B)", at most 100 characters; "model" if none is left."""
+    """Return a file name for a model: "Qwen_7B" for "Qwen (7B)", at most 100 characters; "model" if this is empty."""
     return re.sub(r"[^\w.-]+", "_", name).strip("._")[:100] or "model"
 
 

@@ -116,7 +116,7 @@ def begin_upload(
 @router.head("/v1/uploads/{id}", **contract())
 @router.get("/v1/uploads/{id}", **contract(types.Upload))
 def get_upload(id_: UploadId, identity: Reader, app: App) -> Response:
-    """Return the number of received bytes of an unfinished upload, also in the header Upload-Offset."""
+    """Return an unfinished upload with its number of received bytes, which the header Upload-Offset contains, too."""
     return _state(app, app.uploads.find(str(identity.team), id_))
 
 
@@ -129,7 +129,7 @@ async def send_part(
     offset: Annotated[int, Header(alias="Upload-Offset", ge=0, le=1 << 40, description="Offset of the part in bytes.")],
     packed: Packed = None,
 ) -> Response:
-    """Send the next part of a file, from the first missing byte. The last response contains the SHA-256 of the file."""
+    """Send the part of a file from the first missing byte (else status 409). The last response has the SHA-256."""
     upload = await run_in_threadpool(app.uploads.find, str(identity.team), id_)
     if offset != app.uploads.offset(upload):
         offset = app.uploads.offset(upload)

@@ -88,7 +88,7 @@ def cancel_run(id_: RunId, identity: Submitter, app: App) -> Response:
 
 @router.post("/v1/runs/{id}/retry", **contract(types.Run))
 def retry_run(id_: RunId, identity: Submitter, app: App) -> Response:
-    """Repeat a failed or cancelled run, and return the run; the status is 409 for a run in another state."""
+    """Repeat a failed or cancelled run, and return it; status 409 for another state, or if an equal run exists."""
     run = runs.own_run(app.folder, identity, id_)
     return _response(app, identity, submissions.retry(app.folder, run.id, app.settings.queue_per_team))
 

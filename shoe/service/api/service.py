@@ -29,7 +29,7 @@ async def version() -> Response:
 
 @about_router.get("/v1/health", **contract(types.Health, open_to="all"))
 def health(app: App) -> Response:
-    """Return whether the server and its job executor work, and how many jobs are queued and running."""
+    """Return whether disk space is left and the job executor is ready, and how many jobs are queued and running."""
     with app.folder.database.read() as db:
         rows = db.execute("SELECT state, count(*) FROM jobs WHERE state IN ('queued', 'running') GROUP BY state")
         counts = dict(rows.fetchall())
@@ -58,7 +58,7 @@ async def log_in(
 
 @about_router.get("/v1/session", **contract(types.Session, open_to="all"))
 async def get_session(identity: Anybody) -> Response:
-    """Return team, name and permissions of the caller; the team is empty without a token."""
+    """Return team, name and permissions of the caller; the team of an anonymous caller is empty."""
     return json_response(_session(identity))
 
 
@@ -194,7 +194,7 @@ def resolve(
     _: Reader,
     part: Annotated[Part | None, Query(description="Part of the interaction (default: both).")] = None,
 ) -> Response:
-    """Return the candidate WordNet senses of a word; first the senses with which ``shoe score`` scores the word."""
+    """Return the WordNet senses that a word may mean as a verb or as an object, the best first."""
     if not word.strip():
         raise OptionError("word: found only blanks, expected a word or phrase")
     parts: tuple[Part, ...] = (part,) if part else ("verb", "object")

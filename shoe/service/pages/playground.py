@@ -40,7 +40,7 @@ def answer(place: str, phrase: str, truth: str) -> dict[str, Any]:
         truth: class (for example "ride bicycle") or class word to compare the phrase with; "" for no comparison.
 
     Raises:
-        OptionError: if `truth` is not a class of the dataset.
+        OptionError: if the dataset has no class or class word `truth`, or if it is both a verb and an object.
     """
     from shoe.report.similarity import explain_phrase
 

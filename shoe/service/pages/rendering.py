@@ -72,7 +72,7 @@ STATIC = {
 
 
 def render(view: View, link: Callable[[str], str], about: Mapping[str, Any], *, live: bool = True) -> bytes:
-    """Return the HTML of a page.
+    """Return the HTML of the page that a view (template and values) describes, as UTF-8.
 
     Args:
         link: function that returns the link to a page or file, given its path on the server.

@@ -139,7 +139,7 @@ async def front(request: Request, _: Anybody, app: App) -> Response:
 async def run_list(
     request: Request, identity: Reader, app: App, name: Text = "", state: Text = "", truth: Text = "", after: Text = ""
 ) -> Response:
-    """Show at most 50 runs older than the run `after`, filtered by part of the name, by state and by ground truth."""
+    """Show 50 runs (older than the run `after`, if given), filtered by part of the name, state and ground truth."""
     asked = {"name": name, "state": state, "truth": truth}
     with app.folder.database.read():
         if after:
@@ -207,7 +207,7 @@ def submit(request: Request, identity: Reader, app: App, board: Text = "") -> Re
 
 @router.get("/boards")
 async def board_list(request: Request, _: Anybody, app: App) -> Response:
-    """Show the leaderboards; hidden leaderboards are listed only for users with a token."""
+    """Show the leaderboards; hidden leaderboards are not listed for anonymous users."""
     return await cached(request, views.board_list(app.folder, viewer_of(request)))
 
 
@@ -215,7 +215,7 @@ async def board_list(request: Request, _: Anybody, app: App) -> Response:
 async def board_page(
     request: Request, name: str, identity: Anybody, app: App, best: Annotated[bool, Query()] = False
 ) -> Response:
-    """Show a leaderboard, with `best` only the best run of each team; a hidden leaderboard requires a token."""
+    """Show a leaderboard, with `best` only the best run of each team; a hidden one needs the permission "read"."""
     with app.folder.database.read():
         if boards.board(app.folder, name).hidden:
             require_scope(identity, "read")
@@ -293,7 +293,7 @@ def _rater_page() -> tuple[str, str]:
 
 @router.get("/compare")
 def choose(request: Request, _: Reader, run: Annotated[list[str], Query()] = []) -> Response:  # noqa: B006
-    """Show a form to select runs to compare, from the comparable of the latest 200 finished runs; `run` is selected."""
+    """Show a form to select runs to compare, out of the latest 200 finished runs; the runs `run` are selected."""
     return _choose(request, run)
 
 

@@ -92,7 +92,7 @@ PAGE = 50
 
 
 class View(NamedTuple):
-    """Template and values of a page; `derive` adds more, only from `values` and files, as `values` is the cache key."""
+    """Template and values of a page; `derive` returns further values, which depend only on `values` and on files."""
 
     template: str
     values: dict[str, Any]
@@ -104,7 +104,7 @@ class Viewer:
     """User who views a page.
 
     Attributes:
-        team: team whose runs the user sees in addition to public runs; None without a token.
+        team: team whose runs the user sees in addition to public runs; None for an anonymous user.
         admin, reader, submitter: whether the user has the permission `admin`, `read` and `submit`.
         session: whether the user has logged in.
     """
@@ -127,7 +127,7 @@ def rows(viewer: Viewer, folder: Folder, found: Iterable[Run]) -> list[dict[str,
 
 
 def front(folder: Folder, viewer: Viewer) -> View:
-    """Return the front page: leaderboards (hidden leaderboards only for team members), and the latest 8 visible runs.
+    """Return the front page: leaderboards (hidden ones not for anonymous viewers), and the latest 8 visible runs.
 
     Viewers without the permission to read see only those runs that are finished and on one of the leaderboards.
     """
@@ -141,7 +141,7 @@ def front(folder: Folder, viewer: Viewer) -> View:
 def open_boards(folder: Folder, viewer: Viewer) -> list[dict[str, Any]]:
     """Return the leaderboards that a viewer may see, as dicts of "board" and "quota", the quota of the viewer's team.
 
-    Hidden leaderboards are listed only for viewers with a token. Without a token, no submission counts as used.
+    Hidden leaderboards are not listed for anonymous viewers, whose quotas count no submission as used.
     """
     with folder.database.read() as db:
         known = [each for each in boards.boards(folder) if viewer.team is not None or not each.hidden]
@@ -213,7 +213,7 @@ def classes_page(folder: Folder, run: Run) -> View | None:
 
 
 def board_list(folder: Folder, viewer: Viewer) -> View:
-    """Return the list of leaderboards; hidden leaderboards are listed only for viewers with a token."""
+    """Return the list of leaderboards; hidden leaderboards are not listed for anonymous viewers."""
     return View("boards.html", {"boards": open_boards(folder, viewer)})
 
 

@@ -34,7 +34,7 @@ class Judgements:
     columns: dict[str, tuple[str, ...]]
 
     def name(self, item: int) -> str:
-        """Return the columns that identify a prediction as text, for error messages."""
+        """Return the values of the columns that identify a prediction, as text for error messages."""
         return ", ".join(f"{column} {quote(told[item])}" for column, told in self.columns.items())
 
     def images(self, known: Sequence[str]) -> Indices:

@@ -285,10 +285,10 @@ class DrawnStatistic:
 
 
 def statistics_of(people: Scores, by_images: Scores, measure: Scores, raters: int) -> dict[str, DrawnStatistic]:
-    """Return {name in ``FIGURES``: statistic} of the agreement of a measure with people in scoring models.
+    """Return statistics of the agreement of a measure with people, by name: "kendall", "pearson", "accuracy", "soft".
 
-    ``people`` are scores by people with draws of images and raters, ``by_images`` with draws of images only, which give
-    the confidence of people in the order of two models. ``raters`` is the number of raters.
+    ``people`` are scores of models by people with draws of images and raters, ``by_images`` with draws of images only,
+    which give the confidence of people in the order of two models. ``raters`` is the number of raters.
     """
     a, b = ScoreDifferences(people, by_images), ScoreDifferences(measure)
     found = {name: (of(a.whole, b.whole), of(a.drawn, b.drawn)) for name, of in _OF_DIFFERENCES.items()}
