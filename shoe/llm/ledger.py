@@ -182,8 +182,9 @@ class Ledger:
     def begin_with(self, paths: Iterable[Path]) -> None:
         """Read other ledgers of the same model and let them count as the beginning of this one, without a merge."""
         for path in paths:
-            self.base = type(self)(path, self.identity, self.parse, self.base)
-            self.base.refresh()
+            base = type(self)(path, self.identity, self.parse, self.base)
+            base.refresh()
+            self.base = base
 
     def exists(self) -> bool:
         """Return whether the ledger's file exists, or the file of its base."""

@@ -20,13 +20,14 @@ from typing import Any
 
 from shoe.core.errors import InputError, pluralize
 from shoe.service import boards, runs
+from shoe.service.access import AGGREGATES, all_without_hidden
 from shoe.service.contract import NotFoundError
 from shoe.service.database import VERSION, is_empty, is_foreign
 from shoe.service.folder import Folder, Store, has_files, refuse_empty_database
 from shoe.service.pages import playground, views
 from shoe.service.pages.rendering import STATIC, file_of, render, site_link
 from shoe.service.pages.views import View, Viewer
-from shoe.service.runs import AGGREGATES, all_without_hidden, referenced
+from shoe.service.runs import referenced
 from shoe.service.truths import truths
 from shoe.service.types import Run
 

@@ -53,9 +53,9 @@ def guesses(order: list[int]) -> bytes:
 
 def outputs(folder: Any, tmp_path: Path, order: list[int], *, shown: bool) -> dict[str, bytes]:
     """What a team gets for guesses: all output files of the scoring and the diagnosis that are not withheld."""
+    from shoe.service.access import AGGREGATES
     from shoe.service.job_process import do
     from shoe.service.process import Limits, Task
-    from shoe.service.runs import AGGREGATES
     from shoe.service.submissions import _scoring
     from shoe.service.truths import truth
     from shoe.service.types import Request

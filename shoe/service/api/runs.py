@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, Response, StreamingResponse
 
 from shoe.core.errors import OptionError
-from shoe.service import runs, submissions, types
+from shoe.service import access, runs, submissions, types
 from shoe.service.callers import Anybody, App, AppState, Reader, Submitter
 from shoe.service.contract import ConflictError, NotFoundError, body, contract, json_response, too_many
 from shoe.service.security import FILE_POLICY, REPORT_POLICY
@@ -29,7 +29,7 @@ def new_run(document: Annotated[types.NewRun, body(types.NewRun)], identity: Sub
         raise OptionError("truth: found none, expected the name of a ground truth (or board: name of a leaderboard)")
     request = msgspec.convert(replace(document, truth=document.truth or ""), types.Request, from_attributes=True)
     if document.board is None:
-        runs.check_closed(app.folder, identity, request)
+        access.check_closed(app.folder, identity, request)
     team, most = str(identity.team), app.settings.queue_per_team
     run = submissions.submit(
         app.folder, team, document.name, document.prediction, request, document.visibility, document.board, most
@@ -51,9 +51,9 @@ async def list_runs(
     team = None if identity.allows("admin") else identity.team
     with app.folder.database.read():
         if after:
-            runs.visible_run(app.folder, identity, after)
+            access.visible_run(app.folder, identity, after)
         found = runs.runs(app.folder, team, after, limit, state)
-        shown = runs.all_without_hidden(app.folder, found, admin=identity.allows("admin"))
+        shown = access.all_without_hidden(app.folder, found, admin=identity.allows("admin"))
     last = found[-1].id if len(found) == limit else None
     return json_response(types.RunList(runs=shown, after=last))
 
@@ -61,7 +61,7 @@ async def list_runs(
 @router.get("/v1/runs/{id}", **contract(types.Run))
 async def get_run(id_: RunId, identity: Anybody, app: App) -> Response:
     """Return the current state of a run, without metrics and output files that are hidden from the caller."""
-    return _response(app, identity, runs.visible_run(app.folder, identity, id_))
+    return _response(app, identity, access.visible_run(app.folder, identity, id_))
 
 
 @router.get("/v1/runs/{id}/log", **contract(types.Log))
@@ -75,21 +75,21 @@ def get_log(
 
     No lines are returned if the results of the run are hidden from the caller.
     """
-    run = runs.visible_run(app.folder, identity, id_)
-    lines = runs.visible_log(app.folder, run, after, admin=identity.allows("admin"))
+    run = access.visible_run(app.folder, identity, id_)
+    lines = access.visible_log(app.folder, run, after, admin=identity.allows("admin"))
     return json_response(types.Log(lines=lines, after=lines[-1].number if lines else after))
 
 
 @router.post("/v1/runs/{id}/cancel", **contract(types.Run))
 def cancel_run(id_: RunId, identity: Submitter, app: App) -> Response:
     """Cancel a queued or running run, and return the run; the status is 409 if the run has ended."""
-    return _response(app, identity, runs.cancel(app.folder, runs.own_run(app.folder, identity, id_).id))
+    return _response(app, identity, runs.cancel(app.folder, access.own_run(app.folder, identity, id_).id))
 
 
 @router.post("/v1/runs/{id}/retry", **contract(types.Run))
 def retry_run(id_: RunId, identity: Submitter, app: App) -> Response:
     """Repeat a failed or cancelled run, and return it; status 409 for another state, or if an equal run exists."""
-    run = runs.own_run(app.folder, identity, id_)
+    run = access.own_run(app.folder, identity, id_)
     return _response(app, identity, submissions.retry(app.folder, run.id, app.settings.queue_per_team))
 
 
@@ -98,21 +98,21 @@ def change_run(
     id_: RunId, document: Annotated[types.Change, body(types.Change)], identity: Submitter, app: App
 ) -> Response:
     """Change name, visibility or link (to paper or code) of a run; absent fields stay the same. Return the run."""
-    run = runs.own_run(app.folder, identity, id_)
+    run = access.own_run(app.folder, identity, id_)
     return _response(app, identity, runs.change(app.folder, run.id, document.name, document.visibility, document.link))
 
 
 @router.delete("/v1/runs/{id}", **contract(status=204))
 def delete_run(id_: RunId, identity: Submitter, app: App) -> Response:
     """Delete a run of the caller's team, or any run as an administrator; this cannot be undone."""
-    runs.delete(app.folder, runs.own_run(app.folder, identity, id_).id)
+    runs.delete(app.folder, access.own_run(app.folder, identity, id_).id)
     return Response(status_code=204)
 
 
 @router.post("/v1/runs/{id}/diagnose", **contract(types.Run))
 def diagnose_run(id_: RunId, identity: Submitter, app: App) -> Response:
     """Return a run with the state of its diagnosis, which starts when the run is done; status 409 for a comparison."""
-    run = runs.own_run(app.folder, identity, id_)
+    run = access.own_run(app.folder, identity, id_)
     if run.kind != "score":
         raise ConflictError(f"run {id_} is of kind {run.kind}: only runs of kind score have a diagnosis")
     return _response(app, identity, run)
@@ -124,13 +124,13 @@ def compare_runs(
 ) -> Response:
     """Compare 2 to 20 finished runs. If your team has an equal run, not cancelled or deleted, that run is returned."""
     options = msgspec.structs.asdict(document)
-    ids, most = runs.with_results(app.folder, identity, options.pop("runs")), app.settings.queue_per_team
+    ids, most = access.with_results(app.folder, identity, options.pop("runs")), app.settings.queue_per_team
     run = submissions.compare(app.folder, str(identity.team), ids, **options, most_waiting=most)
     return _response(app, identity, run)
 
 
 def _response(app: AppState, identity: Identity, run: types.Run) -> Response:
-    return json_response(runs.without_hidden(app.folder, run, admin=identity.allows("admin")))
+    return json_response(access.without_hidden(app.folder, run, admin=identity.allows("admin")))
 
 
 results_router = APIRouter(tags=["results"])
@@ -144,19 +144,19 @@ _SMALL = 2**18
 @results_router.get("/v1/runs/{id}/result", **contract(media="application/json"))
 async def get_result(id_: RunId, request: Request, identity: Anybody, app: App) -> Response:
     """Return the result of a run as JSON, as ``shoe score`` or, for a comparison, ``shoe compare`` writes it."""
-    run = runs.visible_run(app.folder, identity, id_)
+    run = access.visible_run(app.folder, identity, id_)
     return _file(app, identity, run, "comparison.json" if run.kind == "compare" else "result.json", request)
 
 
 @results_router.get("/v1/runs/{id}/files/{name}", **contract(media=_ANY))
 async def get_file(id_: RunId, name: FileName, request: Request, identity: Anybody, app: App) -> Response:
     """Return an output file of a run: status 403 if the file is hidden, 409 before the run is done, 404 if missing."""
-    return _file(app, identity, runs.visible_run(app.folder, identity, id_), name, request)
+    return _file(app, identity, access.visible_run(app.folder, identity, id_), name, request)
 
 
 def _file(app: AppState, identity: Identity, run: Run, name: str, request: Request) -> Response:
-    runs.check_results(app.folder, identity, run)
-    runs.check_file(app.folder, identity, run, name)
+    access.check_results(app.folder, identity, run)
+    access.check_file(app.folder, identity, run, name)
     output = run.outputs.get(name)
     if output is None:
         if run.state != "done":
@@ -189,7 +189,7 @@ LastId = Annotated[
 @router.get("/v1/runs/{id}/events", **contract(media="text/event-stream"))
 async def events(id_: RunId, identity: Anybody, app: App, last: LastId = None) -> Response:
     """Stream the progress of a run: events ``run`` (state of the run) and ``log`` (one line), and finally ``end``."""
-    await run_in_threadpool(runs.visible_run, app.folder, identity, id_)
+    await run_in_threadpool(access.visible_run, app.folder, identity, id_)
     caller = identity.key or str(identity.team)
     if app.streams[caller] >= app.settings.events_per_caller:
         raise too_many("too many event streams are open", 10)
@@ -199,8 +199,8 @@ async def events(id_: RunId, identity: Anybody, app: App, last: LastId = None) -
 
 async def _events(app: AppState, identity: Identity, id_: str, after: int, caller: str) -> AsyncIterator[bytes]:
     def read() -> tuple[types.Run, list[types.Line]]:
-        run = runs.visible_run(app.folder, identity, id_)
-        return run, runs.visible_log(app.folder, run, after, admin=identity.allows("admin"))
+        run = access.visible_run(app.folder, identity, id_)
+        return run, access.visible_log(app.folder, run, after, admin=identity.allows("admin"))
 
     latest = None
     app.streams[caller] += 1

@@ -16,7 +16,7 @@ from shoe.benchmarks.protocols import ABOUT
 from shoe.core.boxes import CommonCoordinates
 from shoe.core.errors import ShoeError
 from shoe.predictions.table import SCORES
-from shoe.service import boards, runs, submissions, tokens
+from shoe.service import access, boards, runs, submissions, tokens
 from shoe.service.api.runs import RunId
 from shoe.service.api.service import set_session
 from shoe.service.callers import Admin, Anybody, App, Reader, Submitter, require_scope, state_of, verify_token
@@ -143,7 +143,7 @@ async def run_list(
     asked = {"name": name, "state": state, "truth": truth}
     with app.folder.database.read():
         if after:
-            runs.visible_run(app.folder, identity, after)
+            access.visible_run(app.folder, identity, after)
         view = views.run_list(app.folder, viewer_of(request), asked, after or None)
     return await cached(request, view)
 
@@ -155,7 +155,7 @@ async def run_page(request: Request, id_: RunId, identity: Anybody, app: App) ->
         view = views.run_page(
             app.folder,
             viewer_of(request),
-            runs.visible_run(app.folder, identity, id_),
+            access.visible_run(app.folder, identity, id_),
             images=app.settings.images is not None,
         )
     return await cached(request, view)
@@ -164,8 +164,8 @@ async def run_page(request: Request, id_: RunId, identity: Anybody, app: App) ->
 @router.get("/runs/{id}/images/{number}")
 def example_image(id_: RunId, number: int, identity: Anybody, app: App) -> Response:
     """Return the image of example `number` on the page of a run, from the server's image folder."""
-    run = runs.visible_run(app.folder, identity, id_)
-    runs.check_file(app.folder, identity, run, "examples.json")
+    run = access.visible_run(app.folder, identity, id_)
+    access.check_file(app.folder, identity, run, "examples.json")
     cases = views.read_output(app.folder, run, "examples.json") or []
     if app.settings.images is None or not 0 <= number < len(cases):
         raise NotFoundError("the run has no example image with this number")
@@ -178,7 +178,7 @@ def example_image(id_: RunId, number: int, identity: Anybody, app: App) -> Respo
 @router.get("/runs/{id}/classes")
 def classes_page(request: Request, id_: RunId, identity: Anybody, app: App) -> Response:
     """Show the metrics of a run by class."""
-    view = views.classes_page(app.folder, runs.visible_run(app.folder, identity, id_))
+    view = views.classes_page(app.folder, access.visible_run(app.folder, identity, id_))
     if view is None:
         raise NotFoundError(f"run {id_} has no metrics by class")
     return answer(request, view)
@@ -187,7 +187,7 @@ def classes_page(request: Request, id_: RunId, identity: Anybody, app: App) -> R
 @router.get("/submit")
 def submit(request: Request, identity: Reader, app: App, board: Text = "") -> Response:
     """Show the form for submitting predictions; the leaderboard `board` is selected."""
-    dataset, closed = benchmark(DEFAULT), runs.closed_truths(app.folder)
+    dataset, closed = benchmark(DEFAULT), access.closed_truths(app.folder)
     values = {
         "truths": [each for each in truths(app.folder) if identity.allows("admin") or each.name not in closed],
         "maps": list(dict.fromkeys([*playground.places(app.folder), *own_similarities()])),
@@ -268,7 +268,7 @@ async def truth_list(request: Request, _: Reader, app: App) -> Response:
 @router.get("/api")
 def interface(request: Request, identity: Anybody, app: App) -> Response:
     """Show the documentation of the API, made from its OpenAPI schema."""
-    closed = runs.closed_truths(app.folder)
+    closed = access.closed_truths(app.folder)
     names = [each.name for each in truths(app.folder)] if identity.allows("read") else ["TRUTH"]
     usable = [("truth", name) for name in names if name not in closed]
     usable += [("board", board) for boards_of in closed.values() for board in boards_of if identity.allows("read")]
@@ -306,7 +306,7 @@ def compare(request: Request, form: Form, identity: Submitter, app: App) -> Resp
         run = submissions.compare(
             app.folder,
             str(identity.team),
-            runs.with_results(app.folder, identity, ids),
+            access.with_results(app.folder, identity, ids),
             resamples=resamples or None,
             seed=max(seed, 0),
             most_waiting=app.settings.queue_per_team,
@@ -318,7 +318,9 @@ def compare(request: Request, form: Form, identity: Submitter, app: App) -> Resp
 
 def _choose(request: Request, chosen: list[str], problem: str | None = None) -> Response:
     folder, viewer = state_of(request).folder, viewer_of(request)
-    found = runs.all_without_hidden(folder, runs.runs(folder, viewer.seen, limit=200, state="done"), admin=viewer.admin)
+    found = access.all_without_hidden(
+        folder, runs.runs(folder, viewer.seen, limit=200, state="done"), admin=viewer.admin
+    )
     done = [views.row(run) for run in found if "run.shoe" in run.outputs]
     values = {"runs": done, "chosen": chosen, "problem": problem}
     return answer(request, View("compare.html", values), 409 if problem else 200)
@@ -327,7 +329,7 @@ def _choose(request: Request, chosen: list[str], problem: str | None = None) -> 
 @router.post("/runs/{id}/{action}")
 def act(request: Request, id_: RunId, action: str, form: Form, identity: Submitter, app: App) -> Response:
     """Cancel, retry, change or delete a run; redirect to its page, or to the list of runs after a deletion."""
-    run = runs.own_run(app.folder, identity, id_)
+    run = access.own_run(app.folder, identity, id_)
     if action == "delete":
         runs.delete(app.folder, run.id)
         return redirect(request, "/runs")

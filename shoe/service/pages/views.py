@@ -19,10 +19,11 @@ from shoe.core.errors import pluralize
 from shoe.diagnosis.error_types import ERRORS
 from shoe.report.page import svg
 from shoe.report.page.svg import Interval, intervals
-from shoe.service import boards, runs
+from shoe.service import access, boards, runs
+from shoe.service.access import AGGREGATES
 from shoe.service.folder import Folder
 from shoe.service.pages import playground
-from shoe.service.runs import AGGREGATES, command_of
+from shoe.service.runs import command_of
 from shoe.service.submissions import quota_of
 from shoe.service.tokens import ADMIN
 from shoe.service.truths import Truth, loaded, truths
@@ -123,7 +124,7 @@ class Viewer:
 
 def rows(viewer: Viewer, folder: Folder, found: Iterable[Run]) -> list[dict[str, Any]]:
     """Return the values of a table row for each of the runs `found`, without results hidden from the viewer."""
-    return [row(run) for run in runs.all_without_hidden(folder, list(found), admin=viewer.admin)]
+    return [row(run) for run in access.all_without_hidden(folder, list(found), admin=viewer.admin)]
 
 
 def front(folder: Folder, viewer: Viewer) -> View:
@@ -174,7 +175,7 @@ def run_page(folder: Folder, viewer: Viewer, run: Run, *, images: bool = False) 
     There are no log lines if the results of the run are hidden from the viewer. `images` is whether the server has the
     images of the dataset, so that examples show images.
     """
-    truth, lines = _truth(folder, run.truth), runs.visible_log(folder, run, admin=viewer.admin)
+    truth, lines = _truth(folder, run.truth), access.visible_log(folder, run, admin=viewer.admin)
     actions = {"queued": ("cancel",), "running": ("cancel",), "failed": ("retry",), "cancelled": ("retry",)}
     values = {
         "run": run,
@@ -184,7 +185,7 @@ def run_page(folder: Folder, viewer: Viewer, run: Run, *, images: bool = False) 
         "actions": actions.get(run.state, ()),
         "command": command_of(folder, run.id),
         "log": [line.line for line in lines if line.line != f"failed: {run.reason}"],
-        "hidden": runs.is_hidden(folder, run, admin=viewer.admin),
+        "hidden": access.is_hidden(folder, run, admin=viewer.admin),
         "board": next((each for each in boards.boards(folder) if each.name == run.board), None),
     }
 
