@@ -229,7 +229,7 @@ class ReadNotes:
         return self.remarks[code].examples if code in self.remarks else {}
 
     def merge(self, others: Sequence["ReadNotes"]) -> "ReadNotes":
-        """Return the notes of several files as one: with summed counts, and the box conventions of the largest file."""
+        """Return the notes of several files as one: summed counts; conventions and numbering of the largest file."""
         parts = [self, *others]
         largest = max(parts, key=lambda notes: notes.triplets)
         merged = ReadNotes(conventions=largest.conventions, numbering=largest.numbering)
