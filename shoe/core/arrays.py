@@ -22,13 +22,13 @@ T = TypeVar("T")
 
 
 def expand(first: Indices, count: Indices) -> tuple[Indices, Indices]:
-    """Join the ranges ``first[i]`` to ``first[i] + count[i] - 1``; return the (total,) i and the (total,) integers."""
+    """Join the ranges ``first[i]`` to ``first[i] + count[i] - 1``; return the (total,) i and value of each element."""
     owner = np.repeat(np.arange(len(count)), count)
     return owner, np.arange(len(owner)) + (first - (np.cumsum(count) - count))[owner]
 
 
 def blocks(count: Indices, most: int) -> Iterator[tuple[int, int]]:
-    """Yield (first, last + 1) index of the groups in each block of adjacent groups with about ``most`` elements in all.
+    """Yield (first, last + 1) group index of each block: adjacent groups with about ``most`` elements in total.
 
     ``count`` are the sizes of the groups, which are not divided. Empty groups at the start are left out, so nothing is
     yielded if all groups are empty.
@@ -173,7 +173,7 @@ _BUCKETS_PER_ROW = 4
 
 
 def as_bits(*numbers: Floats | NDArray[np.integer]) -> list[Bits]:
-    """Return all columns of (n,) or (n, k) arrays, each as the (n,) bits of its values in float64; -0.0 becomes 0.0."""
+    """Return the (n,) float64 bits (uint64) of each column of (n,) or (n, k) arrays; -0.0 becomes 0.0."""
     return [bits for each in numbers for bits in (np.atleast_2d(each.T).astype(np.float64) + 0.0).view(np.uint64)]
 
 
@@ -181,8 +181,8 @@ def group_equal_rows(columns: Sequence[Bits]) -> tuple[Indices, Mask]:
     """Return an order of n table rows in which equal rows are adjacent; ``columns`` are the (n,) table columns.
 
     Returns:
-        (n,) row indices in this order (equal rows ascending), and (n,) mask, in this order, of the rows that differ
-        from the row before.
+        (n,) row indices in this order (equal rows ascending), and (n,) mask, in this order, of the first row and of
+        the rows that differ from the row before.
     """
     hashes = _hashes(columns)
     order = np.argsort(hashes, kind="stable")

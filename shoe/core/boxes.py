@@ -85,12 +85,12 @@ class OverlapRule:
     inclusive: bool
 
     def is_reached(self, value: Floats) -> NDArray[np.bool_]:
-        """Return the (n,) mask of the IoUs ``value`` that reach the threshold."""
+        """Return the (n,) mask of the IoUs ``value`` above the threshold, or also equal to it if ``inclusive``."""
         return value >= self.threshold if self.inclusive else value > self.threshold
 
 
 def area(boxes: Floats, overlap: Overlap) -> Floats:
-    """Return the (n,) areas of (n, 4) boxes x1, y1, x2, y2."""
+    """Return the (n,) areas of (n, 4) boxes x1, y1, x2, y2; sides are 1 longer unless ``overlap`` is CONTINUOUS."""
     x1, y1, x2, y2 = boxes.T
     last = 0 if overlap is Overlap.CONTINUOUS else 1
     return np.asarray((x2 - x1 + last) * (y2 - y1 + last))

@@ -43,9 +43,9 @@ class GainFields(Document, frozen=True, kw_only=True):
 
 
 def flat_numbers(document: Mapping[str, Any], prefix: str = "") -> dict[str, float]:
-    """Return {path: number} of all numbers in nested objects; "strict/map" is the path of "map" inside "strict".
+    """Return {path: value} of all numbers and booleans in nested objects; "strict/map" is "map" inside "strict".
 
-    An object in a list is named by its protocol ("protocols/upt/map"). Other lists, and texts, are left out.
+    An object in a list is named by its protocol ("protocols/upt/map"). Texts and other lists are left out.
 
     >>> flat_numbers({"strict": {"map": 0.5}, "protocols": [{"protocol": "upt", "map": 0.4}]})
     {'strict/map': 0.5, 'protocols/upt/map': 0.4}

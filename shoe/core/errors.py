@@ -95,7 +95,7 @@ class MissingExtraError(ShoeError):
 
 
 def flag(name: str, value: str = "...") -> str:
-    """Return an option for messages, as on the command line and in Python: ``--boxes xywh (Python: boxes="xywh")``."""
+    """Return an option for messages: ``--boxes xywh (Python: boxes="xywh")``, or ``--boxes (Python: boxes=...)``."""
     argument, quoted = ("", value) if value == "..." else (f" {value}", f'"{value}"')
     return f"--{name}{argument} (Python: {name}={quoted})"
 
@@ -117,7 +117,7 @@ def printable(text: str, longest: int = _LONGEST_QUOTE) -> str:
 
 
 def visible(text: str) -> str:
-    """Return text with control and bidi characters replaced by U+FFFD, so that they cannot change the display."""
+    """Return text with each control character, line break and bidi character replaced by U+FFFD for a safe display."""
     return text if text.isprintable() else "".join(c if c.isprintable() else "\ufffd" for c in text)
 
 

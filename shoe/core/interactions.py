@@ -41,7 +41,7 @@ def plain_array(values: Any, source: str | Path = "array", field: str | None = N
 
 
 def check_names(source: str | Path, field: str, names: Sequence[str]) -> None:
-    """Raise InputError unless ``names`` is a list of distinct texts that are valid Unicode."""
+    """Raise InputError unless ``names`` is a list (or other sequence) of distinct texts that are valid Unicode."""
     if isinstance(names, str):
         raise InputError(source, field=field, found=f"text ({quote(names)})", expected="a list of names")
     if not hasattr(names, "__getitem__"):  # a set has no order, and an iterator can be read only once
@@ -508,7 +508,7 @@ class Rows:
 
     @classmethod
     def from_table(cls, table: Interactions) -> Self:
-        """Return the columns of a table; fields that the table lacks have their default values."""
+        """Return the columns of a table; other fields, also the predictions per person, have their default values."""
         return cls(**{name: getattr(table, name) for name in _COLUMNS})
 
     def table(self, source: str | Path) -> Interactions:

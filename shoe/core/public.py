@@ -104,12 +104,12 @@ _LONGEST_NOTE = 240
 
 
 def as_lines(title: str, rows: Rows, notes: Sequence[str] = ()) -> str:
-    """Return a text: title, a line per row with its values in percent (None is left out), and the first three notes."""
+    """Return a text: title, a line of percentages per row (None is left out), 3 notes, and the number of more notes."""
     return "\n  ".join([title, *(f"{name}: {', '.join(_cells(row))}" for name, row in rows.items()), *_first(notes)])
 
 
 def as_table(title: str, rows: Rows, notes: Sequence[str] = ()) -> str:
-    """Return an HTML table with a title and rows of values in percent (None is left out), and three notes below."""
+    """Return an HTML table: title, rows of percentages (None is left out), 3 notes, and the number of more notes."""
     lines = [
         f"<tr><th>{escape(name)}</th>{''.join(f'<td>{escape(cell)}</td>' for cell in _cells(row))}</tr>"
         for name, row in rows.items()

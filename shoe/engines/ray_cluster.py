@@ -46,7 +46,7 @@ class Connection:
             Thread(target=self._watch, name="shoe-cluster", daemon=True).start()
 
     def check(self) -> None:
-        """Raise ShoeError if a server of the cluster has accepted no connection for too long."""
+        """Raise ShoeError if a server of the cluster has accepted no connection for over ``lost_after`` seconds."""
         if (missing := self._missing) and monotonic() > self._since + self._lost_after:
             raise _lost(f"{missing} does not answer any more")
 
@@ -339,7 +339,7 @@ class Lease:
 
 
 def is_locked(path: Path) -> bool:
-    """Return whether a file or folder is locked; False if it cannot be opened. May miss locks of other machines."""
+    """Return whether a path has an exclusive lock; False if it cannot be opened. May miss locks of other machines."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
@@ -370,7 +370,7 @@ class Ray(Engine):
         self.address = address
 
     def check(self) -> None:
-        """Raise MissingExtraError if Ray is not installed, or OptionError if no Ray cluster answers at the address."""
+        """Raise MissingExtraError without Ray, or OptionError if an address is given and no cluster answers there."""
         if find_spec("ray") is None:
             raise MissingExtraError("--engine ray", "ray")
         check_address(self.address or os.environ.get("RAY_ADDRESS", ""))
@@ -450,7 +450,7 @@ class Cluster:
         return max(1, min(most, int(slots / self.models)))
 
     def start(self, kind: type[Any], *args: Any, is_local: bool = False, concurrency: int = 1) -> Any:
-        """Start and return Ray actor ``kind(*args)`` for ``concurrency`` calls at once; GPUs only if ``is_local``."""
+        """Start and return a Ray actor ``kind(*args)`` for ``concurrency`` calls at once, with GPUs if ``is_local``."""
         gpus = self.gpus if is_local else 0.0
         options = {"num_cpus": 0.0 if gpus else 1.0, "num_gpus": gpus, "scheduling_strategy": "SPREAD"}
         actor = self.connection.ray.remote(max_restarts=0, max_task_retries=0, max_concurrency=concurrency, **options)

@@ -214,7 +214,7 @@ class Lexicon:
     def defined(self, phrase: str) -> list[int]:
         """Return the IDs of verb synsets whose definition is ``phrase`` (2 to 5 words) or has the noun ``phrase``.
 
-        [] if none, or for nouns in over 100 definitions. ``phrase``: as from :func:`shoe.lexicon.resolve.canonical`.
+        [] if none, or for a noun in over 100 definitions. ``phrase`` is in the form of :func:`.resolve.canonical`.
         """
         key, definitions = definition_key(phrase), self._definition
         found = range(bisect_left(definitions, key), bisect_right(definitions, key))

@@ -299,7 +299,7 @@ def is_kind(word: str, noun: str) -> bool:
 
 
 def are_alike(thing: str, other: str) -> bool:
-    """Return whether ``thing`` and its head are unknown, or ``other`` is a synonym or hyponym of it or its hypernym."""
+    """Return whether ``thing`` and its last word are unknown, or ``other`` is (a kind of) ``thing`` or its hypernym."""
     store = lexicon()
     found = (bases(word.replace(" ", "_"), "object") or bases(word.split()[-1], "object") for word in (thing, other))
     a, b = ({sense for base in each for sense in store.senses(base, "n").tolist()} for each in found)

@@ -177,7 +177,7 @@ def canonical(words: Sequence[str]) -> list[str]:
 
 
 def defined_by(words: Sequence[str]) -> list[Sense]:
-    """Return the verb senses whose definition is the given predicate, then those whose definition contains its noun."""
+    """Return the verb senses with ``words`` as definition, then those with a noun of ``words`` in the definition."""
     phrases = [" ".join(canonical([base, *words[1:]])) for base in bases(words[0], "verb")]
     reasons = {phrase: f'definition "{phrase}"' for phrase in phrases if " " in phrase}
     store = lexicon()
@@ -331,7 +331,7 @@ def _may_be_literal(words: list[str], lemma: str) -> bool:
 
 
 def because(senses: Iterable[Sense], why: str) -> list[Sense]:
-    """Return the senses with ``why`` added before the reason of each; it replaces the reason "as written"."""
+    """Return the senses with ``why`` before the reason of each, or in place of the reason "as written"."""
     return [s._replace(reason=why if s.reason == "as written" else f"{why}, {s.reason}") for s in senses]
 
 

@@ -55,7 +55,7 @@ def alternatives(word: str) -> list[str]:
 
 
 def plain(text: str) -> str:
-    """Return text in lower case without accents, with straight quotes."""
+    """Return text in lower case without accents, with typographic apostrophes (not double quotes) as "'"."""
     if text.isascii():
         return text.lower()
     decomposed = unicodedata.normalize("NFKD", text.translate(_QUOTES))
@@ -63,7 +63,7 @@ def plain(text: str) -> str:
 
 
 def spelled(text: str) -> str:
-    """Return text with each run of blanks and underscores replaced by one underscore, as in WordNet's lemmas."""
+    """Return stripped text with one underscore for each run of blanks and underscores, as in WordNet's lemmas."""
     return _SEPARATORS.sub("_", text.strip())
 
 
@@ -78,7 +78,7 @@ def tokens(text: str) -> list[str]:
 
 
 def says_no_interaction(words: list[str]) -> bool:
-    """Return whether the words start with "no interaction" or a variant ("non interacting", "not interacting")."""
+    """Return whether words start with "no", "non" or "not", then "interaction" or "interacting"; or "nointeraction"."""
     denied = words[:1] in (["no"], ["non"], ["not"]) and words[1:2] in (["interaction"], ["interacting"])
     return denied or words[:1] == ["nointeraction"]
 

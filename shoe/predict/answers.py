@@ -190,15 +190,15 @@ class Answers:
         return merge(self.path, self._identity, parsed, say, self._beside)
 
     def read_others(self) -> None:
-        """Count the answers in the files of shards and workers as answers in this file, without a merge."""
+        """Treat the answers in the files of shards and workers as answers in this file, without merging the files."""
         self._ledger.begin_with(parts_of(self._beside))
 
     def plan(self, questions: Questions, *, probabilities: bool = True) -> RunSize:
         """Estimate tokens and cost of the questions without an answer in the file or the user's cache; send nothing.
 
         Input: one token per 4 bytes of text, 3,000 per image; output: as many as allowed. The cost is None for a model
-        on this machine or without a price. If ``probabilities``, cached answers
-        without token probabilities do not count.
+        on this machine or without a price. If ``probabilities``, cached answers without token probabilities do not
+        count.
         """
         self._ledger.refresh()
         cached = {entry["keys"][0] for entry in self._cached(questions, probabilities)}
@@ -293,7 +293,7 @@ class Answers:
     def ask_shown(
         self, questions: Questions, budget: Budget, display: Progress, *, probabilities: bool
     ) -> Counter[str]:
-        """Do :meth:`ask` and show progress. Ctrl-C acts like a used-up budget; the second raises KeyboardInterrupt."""
+        """Do :meth:`ask`, showing progress. Ctrl-C acts as a used-up budget; a second raises KeyboardInterrupt."""
         tally = Tally("answers", is_unpriced=self._config.asks and self._config.price is None)
         done, counts, errors = Event(), Counter[str](), list[BaseException]()
         more: dict[str, Any] = {"tally": tally, "say": display.say, "probabilities": probabilities}

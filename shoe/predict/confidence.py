@@ -150,7 +150,10 @@ def letter_confidences(answers: Iterable[Answer]) -> dict[str, float] | None:
 
 
 def word_shares(answer: Answer, words: Sequence[str]) -> list[float] | None:
-    """Return the probability that an answer starts with each word, scaled to sum 1; None if no token fits a word."""
+    """Return the probability that an answer starts with each word, scaled to sum 1; None if no token fits a word.
+
+    If tokens fit only some words, the other words get the probability of the least likely stored token.
+    """
     token = first_token(answer)
     if token is None:
         return None

@@ -113,7 +113,7 @@ def images_of(images: Sequence[NamedFile]) -> dict[int | str, str]:
 def objects_of(labels: Sequence[str], names: Names, benchmark: Benchmark) -> list[str | None]:
     """Return the benchmark object for each label of a detector, or None for a label that is no benchmark object.
 
-    Upper and lower case, separators and plurals are ignored.
+    Upper and lower case, separators and plurals are ignored. Labels in ``names.renamed`` are replaced first.
 
     >>> from shoe.benchmarks import benchmark
     >>> hico = benchmark("hico-det")
@@ -188,7 +188,8 @@ class _Dataset(Struct):
 def read_detections(path: str | Path, pictures: Sequence[Picture], names: Names, benchmark: Benchmark) -> Detections:
     """Read the detections in images from a file, or from a folder of YOLO label files.
 
-    ``pictures`` are the images of the run, and ``names`` the names of the category and image IDs.
+    ``pictures`` are the images of the run, and ``names`` the names of the category and image IDs. Boxes in other
+    images, and boxes whose label is no object of the benchmark, are counted and left out.
 
     Raises:
         InputError: if the format is unknown; if a class or image ID is unknown; if a box is outside its image; if no

@@ -39,7 +39,7 @@ class Files:
 
     @classmethod
     def beside(cls, out: Path, detections: Path | None = None, answers: Path | None = None) -> Self:
-        """Return the paths of a run's files, such as mine.pairs.jsonl for predictions in mine.jsonl, or given paths."""
+        """Return a run's paths: the given paths, and paths beside ``out``, such as mine.pairs.jsonl for mine.jsonl."""
         boxes, pairs, raw_answers, folder = (out.with_name(f"{out.stem}.{name}") for name in [*_NAMES, "parts"])
         return cls(detections or boxes, pairs, answers or raw_answers, folder)
 

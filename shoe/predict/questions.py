@@ -81,7 +81,7 @@ class Ask(Request):
         return {"messages": messages_of(self.question, urls)}
 
     def characters(self) -> int:
-        """Return :meth:`size`: at least the number of characters of the texts, plus 12,000 per image."""
+        """Return :meth:`size`, an upper limit for the number of characters of the texts plus 12,000 per image."""
         return self.size()
 
     def size(self) -> int:

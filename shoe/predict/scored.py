@@ -113,7 +113,7 @@ def write_scored(
 
 
 def sentence(by: Mapping[str, Any]) -> str:
-    """Describe a prediction file in a sentence with its most important settings; ``by`` are all settings."""
+    """Return a sentence with the most important settings of a prediction file; ``by`` are all settings."""
     model, way, confidence = by["model"], by["ask"]["way"], by["confidence"]
     steps, power = [], ""
     if "pairs" in by:

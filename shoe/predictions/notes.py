@@ -148,7 +148,7 @@ class ReadNotes:
         chosen_numbering: numberings chosen by the user, such as "verbs=hico-det-1"; "" if the format decides.
         verbs_with_roles: if verbs state roles ("hold obj"), the verbs of the file, and the (n,) index of the verb of
             each triplet; else None.
-        unread: for each ignored key or column, how often each value occurs; after five values, the others as "...".
+        unread: for each ignored key or column, how often each value occurs; many values, or those after five, as "...".
         predictor: description of the model and settings in the first line of a file of ``shoe predict``.
         predictor_digest: first 8 hex digits of the SHA-256 of this first line; "" for other files.
         remarks: the notes by their code.
@@ -229,7 +229,7 @@ class ReadNotes:
         return self.remarks[code].examples if code in self.remarks else {}
 
     def merge(self, others: Sequence["ReadNotes"]) -> "ReadNotes":
-        """Return the notes of several files as one: with summed counts, and the box conventions of the largest file."""
+        """Return the notes of several files as one: summed counts; conventions and numbering of the largest file."""
         parts = [self, *others]
         largest = max(parts, key=lambda notes: notes.triplets)
         merged = ReadNotes(conventions=largest.conventions, numbering=largest.numbering)

@@ -237,7 +237,7 @@ def find_pairs(pairs: Pairs, triplets: Interactions) -> Indices:
 
 
 def triplet_scores(pairs: Pairs, triplets: Interactions) -> Floats:
-    """Return the (triplets,) verb score of each triplet, from the first pair with its boxes and this verb, or NaN."""
+    """Return the (triplets,) verb scores, from the first pair with this image, boxes, object and verb; NaN if none."""
     scores = np.full(len(triplets), np.nan)
     if pairs.verb_scores is None:
         return scores

@@ -55,7 +55,7 @@ def _labels(
 def image_names(
     source: Source, values: Iterable[object], field: str, place: Callable[[int], str | None] | None = None
 ) -> list[str]:
-    """Return the image name for each value of a field; ``place(row)`` names the record of an invalid value."""
+    """Return the image name for each value of a field; InputError, naming ``place(row)``, for an invalid value."""
     names: list[str] = []
     for number, value in enumerate(values):
         try:

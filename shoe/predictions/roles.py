@@ -107,7 +107,8 @@ def without_roles(table: Interactions, actions: Actions, stated: Ints) -> Intera
 def with_stated_roles(table: Interactions, benchmark: Benchmark, notes: ReadNotes) -> Interactions:
     """Return the table with each verb such as "hold obj" replaced by its action, and with predictions by person.
 
-    Returns the same table if no verb states a role. The verbs of the file are kept in ``notes.verbs_with_roles``.
+    Returns the same table if no verb states a role, or if the table has predictions by person. The verbs of the file
+    are kept in ``notes.verbs_with_roles``.
     """
     stated = stated_entries(table.verbs, benchmark.actions)
     if table.roles is not None or (stated < 0).all():

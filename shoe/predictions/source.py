@@ -189,7 +189,7 @@ class Source:
         return records
 
     def record_name(self, number: int, record: Any = None) -> str:
-        """Return the name of a record for messages: its image, or else its line, or else its index ``number``."""
+        """Return the name of a record for messages: its image, or else "line N", or else "record N", ``number`` + 1."""
         for key in _IMAGE_KEYS:
             if isinstance(record, dict) and key in record:
                 try:

@@ -181,7 +181,7 @@ _PACKAGE = Path(__file__).parents[2]
 
 
 def data_folder(kind: str) -> Path:
-    """Return the path of shoe's data folder ``kind``, "similarity_maps" or "prompts", in package or checkout."""
+    """Return the path of the folder "similarity_maps" or "prompts" (``kind``) in the package, else the checkout."""
     packaged = _PACKAGE / "_shipped" / kind
     return packaged if packaged.is_dir() else _PACKAGE.parent / kind
 

@@ -19,7 +19,7 @@ _LONGEST_INT = 18
 
 
 def parse_json(path: str | Path, data: bytes, line: int | None = None) -> Any:
-    """Parse JSON, or raise InputError with line and column; ``line`` is its number if ``data`` is a single line."""
+    """Parse JSON, or raise InputError with line and column. ``line`` is the line number if ``data`` is one line."""
     try:
         return msgspec.json.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:

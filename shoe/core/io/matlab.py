@@ -44,7 +44,7 @@ _DAMAGE = (ValueError, struct.error, zlib.error, IndexError, RecursionError, Ove
 
 
 def is_matlab(data: bytes) -> bool:
-    """Return whether a file starts like a Matlab file."""
+    """Return whether a file starts like a Matlab file of version 5 to 7.3 (:func:`load_matlab` refuses 7.3)."""
     return data.startswith((_MAGIC, _MAGIC_HDF5))
 
 

@@ -30,7 +30,7 @@ _PADDING = b"\x35\xd9"  # ID of the extra field for padding that Android's zipal
 
 
 def write_native(table: Interactions, path: str | Path, notes: bytes = b"") -> None:
-    """Write a table (without ``roles`` and ``bad``) and notes (JSON, or b"") atomically to a native file (.npz)."""
+    """Write a table (without ``roles``, ``bad``, ``unscored``) and notes (JSON or b"") atomically to an .npz file."""
     arrays: dict[str, NDArray[Any]] = {name: np.ascontiguousarray(getattr(table, name)) for name in _ARRAYS}
     header = {
         "shoe": _VERSION,

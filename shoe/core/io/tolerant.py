@@ -277,7 +277,7 @@ _REWRITES = [
 
 
 def parse_literal(path: str | Path, text: str) -> Any:
-    """Parse Python's ``repr`` of dicts, lists, tuples, numbers, text and small arrays; InputError for other text."""
+    """Parse the ``repr`` of dicts and lists (tuples and small arrays become lists); InputError for other text."""
     parts = _STRING.split(text)
     try:
         strings = {literal: _as_json(literal) for literal in set(parts[1::2])}

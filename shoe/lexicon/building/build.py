@@ -41,7 +41,7 @@ def in_buckets(lemmas: Iterable[str]) -> list[str]:
 
 
 def word_arrays(senses: Mapping[tuple[str, Pos], Sequence[int]], members: Sequence[Sequence[str]]) -> Arrays:
-    """Return the arrays of a compiled file for lemmas and senses, by name; all tag counts and adjective flags are 0.
+    """Return {name: array} for the lemmas and senses of a compiled file; all usage counts and adjective flags are 0.
 
     Args:
         senses: concept IDs of each (lemma, part of speech), most frequent sense first.

@@ -201,7 +201,7 @@ def read_obo(path: str, data: bytes, language: str | None) -> Source:
 
 
 def read_rdf(path: str, data: bytes, language: str | None) -> Source:
-    """Read SKOS concepts or OWL classes as nouns: labels become names, broader concepts and superclasses parents.
+    """Read SKOS concepts or OWL classes as nouns: labels become names; broader concepts or superclasses become parents.
 
     The ID of a concept is the last part of its IRI, or the whole IRI if several concepts share the last part.
     Labels in languages other than ``language`` (default "en"), deprecated concepts, and concepts without a label are

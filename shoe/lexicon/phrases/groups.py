@@ -75,7 +75,7 @@ _AWAY = text.PARTICLES - {"on"} | {"around"}
 
 
 def group_of(clauses: list[Clause], best: int, reply: ReplyObjects) -> list[int]:
-    """Return the indices of clause ``best`` and of the clauses that state interactions of the same human-object pair.
+    """Return the indices of clause ``best`` and of the clauses that state further interactions, not alternatives to it.
 
     The indices ascend, except that a clause that precedes its subject ("while eating, she ...") comes last.
     """

@@ -343,8 +343,8 @@ MOST_ALTERNATIVES = 3
 def candidates(sentence: Sentence, reply: ReplyObjects) -> list[list[Candidate]]:
     """Return groups of possible interactions, best group first; [] if no interaction is found, or all are negated.
 
-    The interactions of a group have the same human-object pair; groups are alternatives to each other. Clauses of
-    ``sentence`` are changed in place: pronouns are resolved, and objects and negations are copied to joined clauses.
+    All interactions of a group are stated together; groups are alternatives to each other. Clauses of ``sentence`` are
+    changed in place: pronouns are resolved, and objects and negations are copied to joined clauses.
     """
     for clause in sentence.clauses:
         clause.negated |= any(reply.object and a.noun.none and is_in_reply(a.noun, reply) for a in clause.attached)

@@ -97,7 +97,7 @@ def path_of(scores: Floats, transitions: Floats) -> list[int]:
 
 
 def tagging_of(words: list[str]) -> tuple[str, str]:
-    """Return two taggings of words, by rules and by a model; that of the model first if its score is clearly higher."""
+    """Return the taggings of words by rules and by a model; the model's comes first if its score is clearly higher."""
     by_rules, (_, _, transitions) = tags_of(words), _model()
     if not words or "_" in "".join(words):  # labels such as "sit_on" are one word
         return by_rules, by_rules

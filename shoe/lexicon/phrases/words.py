@@ -73,7 +73,7 @@ def word_of(word: str) -> Word:
 
 @lru_cache(maxsize=20_000)
 def is_expression(words: tuple[str, ...], part: Part) -> bool:
-    """Return whether words are an expression in lexicon or aliases ("dining table"), unless excluded by a table."""
+    """Return whether words are in the lexicon or aliases ("dining table"), and not in the table "not_compound"."""
     return bool(find(list(words), part)) and "_".join(words) not in table("not_compound")
 
 

@@ -338,7 +338,7 @@ def _answer_all(model: "VisionModel", batch_size: int, asks: Iterator[Ask], reco
 
 
 def batched_by_images(asks: Iterator[Ask], size: int) -> Iterator[list[Ask]]:
-    """Yield batches of at most ``size`` questions; if ``size / 2`` or more have the images of the first, only these."""
+    """Yield batches of at most ``size`` questions; a batch ends where images change if it has ``size / 2`` or more."""
     waiting: list[Ask] = []
     while waiting := [*waiting, *islice(asks, size - len(waiting))]:
         alike = len(next(list(group) for _, group in groupby(waiting, lambda ask: ask.digests)))

@@ -156,7 +156,7 @@ class GroupFits:
         return self.best if self.is_far_better(self.best) else None
 
     def is_far_better(self, best: Fit) -> bool:
-        """Return whether ``best`` is far better than the fit under the applied convention; False for few boxes."""
+        """Return whether ``best`` is far better than the fit under the applied convention; False for < 16 boxes."""
         applied = self.fits[0]
         bar = max(applied.hits, self.chance)
         unsure = 0.5 / np.sqrt(self.boxes)

@@ -232,7 +232,7 @@ def are_valid(boxes: Floats, coordinates: Coordinates) -> NDArray[np.bool_]:
 
 
 def valid_conventions(boxes: Floats) -> list[str]:
-    """Return the names of the conventions (among those that need no image size) under which all boxes are valid."""
+    """Return the names of the conventions in pixels (each layout, and "pixels-0") under which all boxes are valid."""
     candidates = [Convention(layout) for layout in LAYOUTS] + [Convention(scale="pixels-0")]
     return [str(c) for c in candidates if are_valid(c.to_pixels(boxes, np.zeros((0, 2))), c.coordinates).all()]
 
@@ -313,7 +313,7 @@ class Conventions:
         return self.kinds[0 if self.index is None else int(self.index[row])]
 
     def need_sizes(self, triplets: int) -> Mask:
-        """Return a mask of ``triplets`` values: whether the boxes of a triplet need the image size for conversion."""
+        """Return the (``triplets``,) mask of the triplets whose boxes need the image size for conversion to pixels."""
         needs = np.array([kind.needs_sizes for kind in self.kinds])
         return np.full(triplets, needs[0]) if self.index is None else needs[self.index]
 
@@ -326,7 +326,7 @@ class Conventions:
         return self._each(Convention.to_pixels, human, target, sizes)
 
     def from_pixels(self, human: Floats, target: Floats, sizes: Floats) -> tuple[Floats, Floats]:
-        """Convert (n, 4) human and (n, 4) object boxes in pixels back to the numbers of the file."""
+        """Convert (n, 4) human and object boxes in pixels back to the numbers of the file, exchanged if "swapped"."""
         return self._each(Convention.from_pixels, human, target, sizes)
 
     def _each(

@@ -87,7 +87,7 @@ class AnnotatedBoxes:
         return np.asarray(np.maximum.reduceat(overlap, np.cumsum(count) - count, axis=1))
 
     def nearest(self, image: Indices, kind: Indices, boxes: Floats) -> Floats:
-        """Return the (n, 4) annotated boxes with the highest IoU with n boxes, given as (4, 1, n) x1, y1, x2, y2."""
+        """Return the (n, 4) annotated boxes of the image and kind with the highest IoU with the (4, 1, n) ``boxes``."""
         group = 2 * image + kind
         owner, annotated = expand(self._first[group], self._count[group])
         order = np.lexsort((_overlap(boxes, self._corners[:, annotated], owner)[0], owner))
@@ -98,7 +98,7 @@ def stretched_boxes(predictions: Interactions, truth: Interactions, images: Ints
     """Return report lines if many more predicted than annotated boxes cover both boxes of a pair, or the whole image.
 
     ``images`` are the (m,) indices in ``truth`` of the m images of ``predictions``, ``sizes`` their (m, 2) widths and
-    heights. Returns [] for few images.
+    heights. Returns [] for fewer than 16 images.
     """
     if len(images) < _FEWEST:
         return []

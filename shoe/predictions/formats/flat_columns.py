@@ -40,7 +40,7 @@ Columns = dict[str, Sequence[Any]]
 
 
 def is_csv(source: Source) -> bool:
-    """Return whether the first line of a text file has a name, or a synonym, of all required columns."""
+    """Return whether the first line of a text file names all required columns, perhaps by synonyms."""
     first = source.data[:4096].split(b"\n", 1)[0].decode("utf-8", "replace")
     names = [name.strip(' "\r') for name in first.split(_separator(first))]
     return source.kind == "text" and set(COLUMNS) <= set(columns_in(names)[0])
@@ -51,7 +51,7 @@ def _separator(header: str) -> str:
 
 
 def is_flat_lines(source: Source) -> bool:
-    """Return whether the first record has all required columns; no synonyms if a value is a list or object."""
+    """Return whether the first record has all required columns; synonyms count if no value is a list or object."""
     if any(isinstance(value, list | dict) or not isinstance(key, str) for key, value in source.first.items()):
         return set(COLUMNS) <= set(source.first)
     return set(COLUMNS) <= set(columns_in(list(source.first))[0])

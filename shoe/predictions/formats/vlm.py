@@ -31,7 +31,7 @@ _NAMES = ("idx_to_files", "ind_to_classes", "ind_to_predicates")
 
 
 def is_sgg(document: Any) -> bool:
-    """Return whether a document has Scene-Graph-Benchmark's keys for each image, and class IDs as box labels."""
+    """Return whether the first image of a document has Scene-Graph-Benchmark's keys, with class IDs as box labels."""
     if not isinstance(document, dict) or not document or not all(isinstance(key, str) for key in document):
         return False
     first = next(iter(document.values()))
@@ -77,7 +77,7 @@ _LONGEST_HEADER = 4096
 
 
 def is_vlm(source: Source) -> bool:
-    """Return whether a file is for ``read_vlm``: replies or interactions with image names, or Scene-Graph-Benchmark."""
+    """Return whether a file has replies or interactions with image names, or is a file of Scene-Graph-Benchmark."""
     if source.kind == "text":
         return bool(_table_rows(source, _LOOKED_AT))
     if source.kind != "document":

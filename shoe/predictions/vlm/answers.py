@@ -159,7 +159,7 @@ def read_answer(answer: Any, context: Fields) -> tuple[Reading, Reply]:
 
 
 def caption_interactions(answer: Any, record: dict[Any, Any]) -> Reading:
-    """Return the interactions in a caption in ``record`` if ``answer`` only lists its phrases with boxes; else none."""
+    """Return interactions in a caption of ``record`` whose phrases ``answer`` lists with boxes; else nothing."""
     phrases = _boxed_phrases(answer)
     for value in record.values() if len(phrases) > 1 else ():
         sentence = _TASK.sub("", value) if isinstance(value, str) and len(value) <= _LONGEST else ""

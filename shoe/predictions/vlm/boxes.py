@@ -92,7 +92,7 @@ def number_of(value: Any) -> float | None:
 
 @lru_cache(1 << 14)
 def stance(text: str) -> bool | None:
-    """Return True if a text only confirms, False if it only denies (perhaps with a reason), None for others and "yes".
+    """Return True if a text only confirms, False if it only denies (perhaps with a reason); None for others and "yes".
 
     >>> stance("not supported"), stance("ruled out, no contact"), stance("confirmed"), stance("not riding")
     (False, False, True, None)

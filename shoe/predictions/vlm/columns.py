@@ -32,7 +32,7 @@ def has_open_roles(pair: Pair) -> bool:
 
 
 def assign_roles(pairs: Sequence[Pair]) -> list[Pair]:
-    """Return ``pairs`` with texts under unknown keys as subject, verb and object; equally in pairs with equal keys."""
+    """Return ``pairs`` with texts under unknown keys as subject, verb, object; equal keys have equal roles."""
     texts: dict[frozenset[str], dict[str, set[str]]] = {}
     for pair in pairs:
         columns = texts.setdefault(frozenset(pair.keys), {key: set() for key in pair.keys})
@@ -181,6 +181,8 @@ class Columns:
 
     def add_pair(self, place: str, image: int, pair: Pair, record: int, item: int | None, *, loose: bool) -> bool:
         """Add the interactions of a pair, now or in :meth:`add_deferred`; return False if the words deny all.
+
+        A pair with the verdict "no" is left out, and True is returned.
 
         Args:
             place: name of the pair for messages.

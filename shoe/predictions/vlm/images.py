@@ -24,7 +24,7 @@ _MOST_IMAGES = 100
 
 
 def image_of(record: dict[Any, Any]) -> Any:
-    """Return the image name or ID of a record; None if it has none."""
+    """Return the image name or ID of a record, or a list of several names; None if it has none."""
     keys = {plain(key): key for key in record if isinstance(key, str)}
     for name in _IMAGES:
         if name in keys and (image := _image_value(record[keys[name]])) is not None:

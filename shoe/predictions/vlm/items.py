@@ -30,7 +30,7 @@ from shoe.predictions.vlm.parsed_reply import Pair, Problem, Reading
 
 
 def pair_of(fields: Fields) -> Pair:
-    """Return the human-object pair and its words from the fields of a JSON object with at least two boxes."""
+    """Return the human-object pair and its words from ``fields`` of an item with two or more boxes; may change them."""
     if len(fields.names) == len(fields.entities) and not any(entity.side or entity.label for entity in fields.entities):
         labelled = zip(fields.entities, fields.names, strict=True)
         fields.entities, fields.names = [entity._replace(label=name) for entity, name in labelled], []

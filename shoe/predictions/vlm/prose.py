@@ -422,7 +422,7 @@ _DEEPEST = 8
 
 
 def table_records(text: str) -> list[dict[str, Any]]:
-    """Return the rows of an HTML table, else of Markdown tables, else of the first CSV table with boxes, as dicts."""
+    """Return the rows (dicts) of an HTML table, or else Markdown tables, or else the first CSV table with boxes."""
     records: list[dict[str, Any]] = []
     if "</tr>" in text:
         names, *rows = [_CELL.findall(row) for row in text.split("</tr>")]

@@ -192,7 +192,7 @@ def _is_reply(name: str, value: Any) -> bool:
 
 
 def records_by_image(opened_record: Record) -> list[dict[Any, Any]]:
-    """Return the records in an answer if each names its image (at least two if the outer record does, too); else []."""
+    """Return the records in an answer if each names its image (two or more if the outer record has one); else []."""
     answers = opened_record.answer.answers if opened_record.answer else []
     answer = answers[-1] if answers else None
     if isinstance(answer, str):

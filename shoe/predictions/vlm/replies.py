@@ -151,7 +151,7 @@ def says_none(text: str) -> bool:
 
 
 def refuses(text: str) -> bool:
-    """Return whether a text states that the model will not or cannot answer."""
+    """Return whether a text (at most 1,000 characters, no boxes) states that the model will not or cannot answer."""
     return len(text) <= _LONGEST_REFUSAL and not BOX_LIKE.search(text) and _REFUSES.search(text) is not None
 
 

@@ -216,7 +216,7 @@ def without_brackets(cell: str) -> str:
 
 
 def split_verbs(verb: str, target: str) -> list[str]:
-    """Return the verbs of a field that lists only verbs: "jumping, riding and holding"; else an empty list."""
+    """Return the verbs of a list of several verbs, all or none in -ing ("jumping, riding and holding"); else []."""
     if not text.JOINED.search(verb):
         return []
     verbs = [each for part in text.JOINED.split(verb) if (each := part.strip())]
