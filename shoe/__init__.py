@@ -11,7 +11,7 @@ TYPE_CHECKING = False  # type checkers take it for typing's, whose import would 
 if TYPE_CHECKING:
     from shoe.benchmarks import benchmark
     from shoe.benchmarks.base import Benchmark
-    from shoe.benchmarks.protocols import Signature
+    from shoe.benchmarks.signature import Signature
     from shoe.benchmarks.truth import GroundTruth
     from shoe.core.boxes import Coordinates
     from shoe.core.errors import InputError, MissingExtraError, OptionError, ServiceError, ShoeError
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
     from shoe.lexicon.phrases.parse import parse_phrase
     from shoe.predictions import read_predictions, write_predictions
     from shoe.predictions.truth import read_ground_truth
-    from shoe.scoring.metric import Metric
     from shoe.scoring.score import Report, score
+    from shoe.scoring.streaming import Metric
     from shoe.service.client import AsyncClient, Client
     from shoe.similarity import load_similarity
 
 _NAMES_OF_MODULES = {
     "shoe.benchmarks": ["benchmark"],
     "shoe.benchmarks.base": ["Benchmark"],
-    "shoe.benchmarks.protocols": ["Signature"],
+    "shoe.benchmarks.signature": ["Signature"],
     "shoe.benchmarks.truth": ["GroundTruth"],
     "shoe.core.boxes": ["Coordinates"],
     "shoe.core.errors": ["InputError", "MissingExtraError", "OptionError", "ServiceError", "ShoeError"],
@@ -37,7 +37,7 @@ _NAMES_OF_MODULES = {
     "shoe.lexicon.phrases.parse": ["parse_phrase"],
     "shoe.predictions": ["read_predictions", "write_predictions"],
     "shoe.predictions.truth": ["read_ground_truth"],
-    "shoe.scoring.metric": ["Metric"],
+    "shoe.scoring.streaming": ["Metric"],
     "shoe.scoring.score": ["Report", "score"],
     "shoe.service.client": ["AsyncClient", "Client"],
     "shoe.similarity": ["load_similarity"],

@@ -15,8 +15,8 @@ from shoe.core.boxes import Coordinates
 from shoe.core.errors import MissingExtraError, OptionError, check_kind, pluralize, quote, unknown_name
 from shoe.core.interactions import Interactions, check_bad_boxes, image_index
 from shoe.predictions.vlm.images import number_of_image
-from shoe.scoring.metric import Metric
 from shoe.scoring.score import Report
+from shoe.scoring.streaming import Metric
 
 try:
     import torch

@@ -63,4 +63,4 @@ def test_the_demo_loads_no_extra_and_no_heavy_part_of_scipy() -> None:
 
 
 def test_scoring_needs_no_part_of_python_that_only_unix_has() -> None:
-    assert "shoe.similarity.maps" in modules_after(_NOT_UNIX + _SCORE + _DEMO)
+    assert "shoe.similarity.map_files" in modules_after(_NOT_UNIX + _SCORE + _DEMO)

@@ -101,8 +101,8 @@ def imports_of(tree: ast.AST, modules: Collection[str]) -> Iterator[str]:
         ("from shoe import core, score", {"shoe.core", "shoe"}),
         ("import shoe", {"shoe"}),
         (
-            "try:\n    import shoe.scoring.metric\nexcept ImportError:\n    from shoe import report",
-            {"shoe.scoring.metric", "shoe.report"},
+            "try:\n    import shoe.scoring.streaming\nexcept ImportError:\n    from shoe import report",
+            {"shoe.scoring.streaming", "shoe.report"},
         ),
         (
             "if TYPE_CHECKING:\n    import shoe.cli\nelse:\n    import shoe.core.io.files",

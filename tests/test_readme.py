@@ -17,7 +17,7 @@ import pytest
 import typer
 
 import shoe
-from shoe.benchmarks.protocols import OF_PREDICTIONS
+from shoe.benchmarks.signature import OF_PREDICTIONS
 from shoe.cli.app import app
 from shoe.demo import TRUTH
 from shoe.maps.raters_toml import read_raters

@@ -19,7 +19,7 @@ from shoe.benchmarks import benchmark
 from shoe.maps.planning import Plan, plan_dataset
 from shoe.similarity import RatedPairs, Rater, SimilarityMap, write_map
 from shoe.similarity.ensemble import MISSING
-from shoe.similarity.maps import FILES
+from shoe.similarity.map_files import FILES
 
 RATERS = [Rater(f"rater_{number}", "synthetic") for number in range(1, 6)]
 FINISHED = {"verb": 120_000, "object": 40_000}

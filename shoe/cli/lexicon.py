@@ -153,7 +153,7 @@ def carry(
     """
     from shoe.lexicon.store import load_lexicon
     from shoe.maps import convert
-    from shoe.similarity.maps import SimilarityMap
+    from shoe.similarity.map_files import SimilarityMap
 
     similarity = SimilarityMap.load(map)
     for part, counts in convert.carry(similarity, load_lexicon(to), out, benchmark(similarity.dataset).classes).items():

@@ -43,7 +43,7 @@ def verify(
     from shoe.scoring.matching.task import Task
     from shoe.scoring.score import score_by
     from shoe.similarity import COMPUTED
-    from shoe.similarity.maps import shipped_maps
+    from shoe.similarity.map_files import shipped_maps
 
     refuse_overwrite((run, predictions, ground_truth, classes, image_labels), json)
     kept = read_run(run)

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoe.benchmarks.protocol_options import STRICT_PREFIX
-from shoe.benchmarks.protocols import OF_PREDICTIONS, ROLE_PREFIX
+from shoe.benchmarks.protocols import ROLE_PREFIX
+from shoe.benchmarks.signature import OF_PREDICTIONS
 from shoe.comparison.run import Run
 from shoe.comparison.significance import (
     LOWER_IS_BETTER,

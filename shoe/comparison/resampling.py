@@ -19,7 +19,7 @@ from shoe.comparison.run import HARMONIC_MEAN, PART, PARTS, SEMANTIC, RoleRun, R
 from shoe.comparison.tau import TauLevels, Versions
 from shoe.core.arrays import Floats, Mask, numbers_at, random_numbers
 from shoe.core.statistics import ROUNDING
-from shoe.scoring.entries import F1Entries, F1Rule
+from shoe.scoring.f1 import F1Entries, F1Rule
 
 _DRAWS, _COINS = 1 << 30, 1 << 31
 """First streams of random numbers; lower streams belong to tied orders."""

@@ -17,13 +17,15 @@ from numpy.typing import NDArray
 
 from shoe.benchmarks.classes import SEEN, UNSEEN, ClassSplit, HoiClasses
 from shoe.benchmarks.protocol_options import SemanticOptions, StrictOptions
-from shoe.benchmarks.protocols import RoleOptions, Signature
+from shoe.benchmarks.protocols import RoleOptions
+from shoe.benchmarks.signature import Signature
 from shoe.comparison.tau import TauLevels
 from shoe.core.errors import pluralize
 from shoe.core.interactions import Interactions
-from shoe.scoring.entries import Entries, F1Entries, harmonic_mean
+from shoe.scoring.entries import Entries, harmonic_mean
 from shoe.scoring.evidence.draws import Interval
 from shoe.scoring.evidence.facts import Spread
+from shoe.scoring.f1 import F1Entries
 from shoe.scoring.roles import person_matches, role_entries
 from shoe.scoring.score import Report
 from shoe.scoring.scorer import Scorer

@@ -18,15 +18,17 @@ from numpy.typing import NDArray
 from shoe.benchmarks import benchmark
 from shoe.benchmarks.classes import ClassSplit, parse_classes
 from shoe.benchmarks.protocol_options import SemanticOptions, StrictOptions, changed, settings
-from shoe.benchmarks.protocols import RoleOptions, Signature
+from shoe.benchmarks.protocols import RoleOptions
+from shoe.benchmarks.signature import Signature
 from shoe.comparison.run import OF_RUN, RoleRun, Run, SemanticRun, StrictRun
 from shoe.comparison.tau import LEVELS, TauLevels
 from shoe.core.arrays import distinct
 from shoe.core.errors import InputError, OptionError, ShoeError, quote
 from shoe.core.io.files import RUN_HEAD, atomic_write, is_stream, read_bytes
-from shoe.scoring.entries import AveragingRule, Entries, F1Entries, F1Rule
+from shoe.scoring.entries import AveragingRule, Entries
 from shoe.scoring.evidence.draws import Interval
 from shoe.scoring.evidence.facts import Spread
+from shoe.scoring.f1 import F1Entries, F1Rule
 from shoe.scoring.roles import role_parts, role_rule
 from shoe.scoring.score import SEMANTIC_FACTS
 

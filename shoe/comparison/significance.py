@@ -226,7 +226,7 @@ LEVEL = 0.05
 """Adjusted p below which a difference is called significant."""
 FEWEST_FOR_INTERVALS = 100
 """Minimum number of resamples for intervals: with fewer resamples, percentiles are too inaccurate."""
-USUAL = 1000
+DEFAULT_RESAMPLES = 1000
 """Default number of resamples for a few models."""
 
 
@@ -338,7 +338,7 @@ def fewest_resamples(models: int) -> int:
 
 def usual_resamples(models: int) -> int:
     """Return the default number of resamples: the lowest multiple of 1,000 that allows significance, at most 65,535."""
-    return min(MOST_RESAMPLES - 1, USUAL * max(1, -(-fewest_resamples(models) // USUAL)))
+    return min(MOST_RESAMPLES - 1, DEFAULT_RESAMPLES * max(1, -(-fewest_resamples(models) // DEFAULT_RESAMPLES)))
 
 
 def statistics(

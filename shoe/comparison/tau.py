@@ -21,7 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoe.core.arrays import Floats, Indices, Mask
-from shoe.scoring.entries import F1Entries, rows_of_images
+from shoe.scoring.entries import rows_of_images
+from shoe.scoring.f1 import F1Entries
 from shoe.scoring.scorer import Scorer
 
 _REACH, _STEPS = 3.0, 6

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 
 from shoe.benchmarks import benchmark
-from shoe.benchmarks.protocols import OF_PREDICTIONS, SEMANTIC, Options
+from shoe.benchmarks.protocols import SEMANTIC, Options
+from shoe.benchmarks.signature import OF_PREDICTIONS
 from shoe.comparison.run import Run
 from shoe.core.documents import Document, Fraction
 from shoe.core.errors import pluralize

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from shoe.benchmarks.protocols import Signature, sign
+from shoe.benchmarks.signature import Signature, sign
 from shoe.core.arrays import Floats, Indices, Mask, first_of_each, index_in_group, random_numbers
 from shoe.core.boxes import CommonCoordinates, iou
 from shoe.core.interactions import Interactions

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoe.benchmarks.protocol_options import SemanticOptions
-from shoe.benchmarks.protocols import Signature, sign
+from shoe.benchmarks.signature import Signature, sign
 from shoe.core.arrays import Floats, Indices, Ints, argmax_per_run
 from shoe.core.documents import Count, Document, Fraction
 from shoe.diagnosis.analysis import ErrorAnalysis

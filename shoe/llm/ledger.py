@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, BinaryIO, Literal, Self
+from typing import Any, BinaryIO, Literal
 from zlib import crc32
 
 import msgspec
@@ -170,7 +170,7 @@ class Ledger:
     path: Path
     identity: Mapping[str, Any]
     parse: Parse
-    base: Self | None = None
+    base: "Ledger | None" = None
     events: list[Any] = field(default_factory=list, init=False)
     _index: Index = field(default_factory=Index, init=False)
     _cached: bytearray = field(default_factory=bytearray, init=False)
@@ -182,7 +182,7 @@ class Ledger:
     def begin_with(self, paths: Iterable[Path]) -> None:
         """Read other ledgers of the same model and let them count as the beginning of this one, without a merge."""
         for path in paths:
-            base = type(self)(path, self.identity, self.parse, self.base)
+            base = Ledger(path, self.identity, self.parse, self.base)
             base.refresh()
             self.base = base
 

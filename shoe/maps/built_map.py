@@ -20,7 +20,7 @@ from shoe.maps.job import PAPER, Outcome, Rated, rated_pairs
 from shoe.maps.planning import Rules, WholePlan
 from shoe.maps.session import Raters
 from shoe.similarity import RatedPairs, Rater, SimilarityMap, write_map
-from shoe.similarity.maps import ABOUT, clear_leftovers
+from shoe.similarity.map_files import ABOUT, clear_leftovers
 from shoe.similarity.whole_interactions import WholeRatings
 
 WHOLE_MARK = "whole"

@@ -22,7 +22,7 @@ from shoe.lexicon.store import Lexicon, lexicon, names_of, use_lexicon
 from shoe.maps.planning import class_senses
 from shoe.similarity.ensemble import MISSING
 from shoe.similarity.learned import FILE as LEARNED
-from shoe.similarity.maps import ABOUT, FILES, SimilarityMap, check_is_new, shipped_maps, write_map
+from shoe.similarity.map_files import ABOUT, FILES, SimilarityMap, check_is_new, shipped_maps, write_map
 from shoe.similarity.pairs import RatedPairs, pair_keys
 from shoe.similarity.whole_interactions import FILE as WHOLE
 

@@ -16,7 +16,7 @@ from shoe.lexicon.expressions import POS, Part
 from shoe.lexicon.store import ids_of, lexicon, names_of
 from shoe.similarity import RatedPairs, Rater, SimilarityMap, write_map
 from shoe.similarity.ensemble import ENSEMBLE, MISSING, Ratings
-from shoe.similarity.maps import ABOUT, clear_leftovers
+from shoe.similarity.map_files import ABOUT, clear_leftovers
 from shoe.similarity.pairs import pair_keys
 from shoe.similarity.unrated import SenseLookups
 from shoe.similarity.whole_interactions import WholeRatings

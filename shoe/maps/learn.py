@@ -29,7 +29,7 @@ from shoe.maps.planning import INVISIBLE, is_tagged, senses_near
 from shoe.similarity import SimilarityMap, write_map
 from shoe.similarity.ensemble import HIGHEST, MISSING
 from shoe.similarity.learned import CREDIT_FROM, LearnedPart, learned_bytes, pack_levels, sample_ratings
-from shoe.similarity.maps import shipped_maps
+from shoe.similarity.map_files import shipped_maps
 from shoe.similarity.pairs import pair_keys
 from shoe.similarity.wordnet import steps_up, wordnet_values
 

@@ -18,7 +18,7 @@ from shoe.lexicon.expressions import POS, Part
 from shoe.lexicon.store import lexicon, names_of
 from shoe.similarity import RatedPairs, Rater, SimilarityMap, write_map
 from shoe.similarity.ensemble import MISSING
-from shoe.similarity.maps import check_is_new, is_map, shipped_maps
+from shoe.similarity.map_files import check_is_new, is_map, shipped_maps
 from shoe.similarity.pairs import parse_table
 from shoe.similarity.whole_interactions import WholeRatings
 

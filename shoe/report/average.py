@@ -7,7 +7,7 @@ from statistics import mean, stdev
 
 from rich.console import Console
 
-from shoe.benchmarks.protocols import Signature
+from shoe.benchmarks.signature import Signature
 from shoe.comparison.run import SEMANTIC
 from shoe.core.documents import Document, Fraction, Gain
 from shoe.core.errors import InputError, quote

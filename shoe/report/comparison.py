@@ -9,7 +9,7 @@ import msgspec
 from rich.console import Console
 from rich.text import Text
 
-from shoe.benchmarks.protocols import OF_PREDICTIONS
+from shoe.benchmarks.signature import OF_PREDICTIONS
 from shoe.comparison.compare import Cell, ClassDifference, Comparison, class_ap, truths_of
 from shoe.comparison.run import NO_CONFIDENCE, Run
 from shoe.comparison.significance import Difference

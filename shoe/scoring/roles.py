@@ -7,7 +7,8 @@ import numpy as np
 
 from shoe.benchmarks.base import Actions
 from shoe.benchmarks.protocol_options import Ties
-from shoe.benchmarks.protocols import RoleOptions, Signature
+from shoe.benchmarks.protocols import RoleOptions
+from shoe.benchmarks.signature import Signature
 from shoe.core.arrays import Floats, Indices, Mask, first_of_each
 from shoe.core.boxes import Overlap
 from shoe.core.documents import Count, Document, Fraction

@@ -12,7 +12,8 @@ import numpy as np
 from msgspec import structs
 from numpy.typing import NDArray
 
-from shoe.benchmarks.protocols import Options, Signature, choose, sign
+from shoe.benchmarks.protocols import Options, choose
+from shoe.benchmarks.signature import Signature, sign
 from shoe.benchmarks.truth import GroundTruth
 from shoe.core.arrays import Floats, Indices, first_of_each, mask_of, stable_order
 from shoe.core.boxes import CommonCoordinates, Coordinates, Overlap, iou

@@ -12,7 +12,8 @@ import numpy as np
 
 from shoe.benchmarks.protocol_options import At, FpScope, SemanticOptions, TauBy, Ties
 from shoe.core.arrays import Floats, Indices, Mask, best_of_each, distinct, mask_of, number_distinct
-from shoe.scoring.entries import AveragingRule, Entries, F1Entries, F1Rule, mean_over
+from shoe.scoring.entries import AveragingRule, Entries, mean_over
+from shoe.scoring.f1 import F1Entries, F1Rule
 from shoe.scoring.hoi_similarity import HoiSimilarity
 from shoe.scoring.matching.assignment import ByContent, assign, best_first, in_order
 from shoe.scoring.matching.repeats import near_repeats, pair_nms, repeated

@@ -10,7 +10,8 @@ from shoe.benchmarks.protocol_options import SemanticOptions
 from shoe.core.arrays import Floats
 from shoe.core.documents import Count, Document, Fraction, Span, as_base_class
 from shoe.scoring.average_precision import number_tied
-from shoe.scoring.entries import F1Figures, PartMean, harmonic_mean, mean_over
+from shoe.scoring.entries import PartMean, harmonic_mean, mean_over
+from shoe.scoring.f1 import F1Figures
 from shoe.scoring.hoi_similarity import HoiSimilarity
 from shoe.scoring.matching.task import Overlaps, Task
 from shoe.scoring.scorer import Matches, Scorer

@@ -24,10 +24,10 @@ from shoe.service.api import predictions, runs, service
 from shoe.service.callers import AppState
 from shoe.service.contract import Refused, describe, json_response, known_parameters, too_many
 from shoe.service.folder import Folder
+from shoe.service.http_guard import READS, BodyLimit, Guard
 from shoe.service.pages import routes
 from shoe.service.pages.rendering import NO_PAGE, compile_templates, problem
 from shoe.service.process import Executor
-from shoe.service.security import READS, BodyLimit, Guard
 from shoe.service.settings import Settings
 from shoe.service.tokens import Identity, note_use
 from shoe.version import __version__

@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from shoe.benchmarks.protocols import OF_PREDICTIONS, Signature
+from shoe.benchmarks.signature import OF_PREDICTIONS, Signature
 from shoe.comparison.run import PARTS, SEMANTIC
 from shoe.comparison.significance import LOWER_IS_BETTER, Estimate, rank_intervals
 from shoe.core.errors import OptionError, quote, unknown_name

@@ -13,8 +13,8 @@ from starlette.requests import Request
 
 from shoe.service.contract import Refused, too_many
 from shoe.service.folder import Folder
+from shoe.service.http_guard import COOKIE, READS
 from shoe.service.process import Executor
-from shoe.service.security import COOKIE, READS
 from shoe.service.settings import Rate, Settings
 from shoe.service.tokens import LOCAL, RATE, Identity, Scope, check, check_session
 from shoe.service.uploads import Uploads

@@ -220,7 +220,7 @@ def check_name(noun: str, name: str) -> None:
 def own_similarities() -> list[str]:
     """Return the names of built-in similarities: first similarities computed from WordNet, then similarity maps."""
     from shoe.similarity import COMPUTED
-    from shoe.similarity.maps import shipped_maps
+    from shoe.similarity.map_files import shipped_maps
 
     return [*COMPUTED, *shipped_maps()]
 

@@ -11,7 +11,7 @@ from shoe.core.errors import OptionError
 from shoe.lexicon.expressions import Part
 from shoe.lexicon.store import lexicon
 from shoe.similarity.ensemble import check_ensemble, combine
-from shoe.similarity.maps import Rater, SimilarityMap, is_map, no_map_error, shipped_maps, write_map
+from shoe.similarity.map_files import Rater, SimilarityMap, is_map, no_map_error, shipped_maps, write_map
 from shoe.similarity.neighbourhood import NAME as NEIGHBOURHOOD, Neighbourhood
 from shoe.similarity.pairs import RatedPairs
 from shoe.similarity.table import Basis, Similarity, SimilarityTable, similarity_table

@@ -12,7 +12,7 @@ from shoe.lexicon.expressions import KIND, RARE, Part, Sense, is_rare, prepositi
 from shoe.lexicon.phrases.parse import best_reading
 from shoe.lexicon.resolve import match_labels
 from shoe.lexicon.store import ids_of, lexicon
-from shoe.similarity.maps import SimilarityMap
+from shoe.similarity.map_files import SimilarityMap
 from shoe.similarity.table import USING, Basis, Similarity, counted_senses, similarity_table
 
 _A: dict[Part, str] = {"verb": "a verb", "object": "an object"}

@@ -9,7 +9,8 @@ from hypothesis import given, strategies as st
 
 from shoe.benchmarks.hico_det import ABOUT as STRICT_ABOUT, PROTOCOLS as STRICT
 from shoe.benchmarks.protocol_options import SemanticOptions, StrictOptions, changed, describe, settings
-from shoe.benchmarks.protocols import ABOUT, SEMANTIC, Signature, sign
+from shoe.benchmarks.protocols import ABOUT, SEMANTIC
+from shoe.benchmarks.signature import Signature, sign
 from shoe.benchmarks.truth import GroundTruth
 from shoe.core.errors import OptionError
 from tests.oracles.model import ImageScene, Triplet, to_tables

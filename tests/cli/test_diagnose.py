@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from shoe.benchmarks.hico_det import PROTOCOLS
-from shoe.benchmarks.protocols import Signature
+from shoe.benchmarks.signature import Signature
 from shoe.demo import PREDICTIONS, TRUTH
 from tests.cli import run as cli
 from tests.cli.run import declared_keys, keys_of, refused

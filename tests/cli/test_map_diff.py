@@ -6,7 +6,7 @@ from typing import Any
 import orjson
 import pytest
 
-from shoe.benchmarks.protocols import Signature
+from shoe.benchmarks.signature import Signature
 from shoe.demo import PREDICTIONS, TRUTH
 from tests.cli.maps import as_json, run
 from tests.cli.run import refused

@@ -18,7 +18,7 @@ import orjson
 import pytest
 
 from shoe.benchmarks.hico_det import PROTOCOLS as STRICT
-from shoe.benchmarks.protocols import Signature
+from shoe.benchmarks.signature import Signature
 from shoe.core.io.files import data_folder
 from shoe.demo import PREDICTIONS, TRUTH
 from shoe.scoring.score import NOTHING

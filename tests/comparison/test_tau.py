@@ -10,7 +10,7 @@ from msgspec.structs import astuple
 from shoe.comparison.resampling import Resampler, differences_when_swapped, drawn_images
 from shoe.comparison.run import SEMANTIC, Run
 from shoe.comparison.tau import LEVELS, OWN, TauLevels
-from shoe.scoring.entries import F1Figures
+from shoe.scoring.f1 import F1Figures
 from shoe.scoring.scorer import Scorer
 from tests.comparison.samples import report_of, run_of, scenes_of
 from tests.examples import examples

@@ -205,7 +205,8 @@ class Storm:
         return answers(self.server)
 
     def _requests(self) -> int:
-        return (self.server.endpoint.counts + self.server.endpoint.batches.counts).total()
+        asked: Counter[str] = self.server.endpoint.counts + self.server.endpoint.batches.counts
+        return asked.total()
 
     def _paid_twice(self) -> Counter[str]:
         return answered_other_than_once(self.server.stats())
@@ -320,10 +321,10 @@ class PredictStorm(Storm):
         self.server.forget()
 
     def _answered(self) -> int:
-        return self.server.generated.total()
+        return int(self.server.generated.total())
 
     def _requests(self) -> int:
-        return self.server.requests
+        return int(self.server.requests)
 
     def _paid_twice(self) -> Counter[str]:
         return Counter({key: times for key, times in self.server.generated.items() if times > 1})

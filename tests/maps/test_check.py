@@ -11,7 +11,7 @@ from shoe.maps.check import check_map
 from shoe.maps.info import describe
 from shoe.similarity import RatedPairs, Rater, SimilarityMap, write_map
 from shoe.similarity.learned import learned_bytes
-from shoe.similarity.maps import shipped_maps
+from shoe.similarity.map_files import shipped_maps
 from tests.tables import pairs_by_name
 
 

@@ -13,7 +13,7 @@ from shoe.core.io.files import data_folder
 from shoe.lexicon.expressions import POS, Part
 from shoe.lexicon.store import ids_of
 from shoe.similarity import RatedPairs, Rater, SimilarityMap, load_similarity, write_map
-from shoe.similarity.maps import ABOUT
+from shoe.similarity.map_files import ABOUT
 from tests.cli.maps import run
 from tests.cli.run import refused
 from tests.tables import pairs_by_name

@@ -20,7 +20,7 @@ from shoe.maps.learn import suspect_classes
 from shoe.similarity import SimilarityMap
 from shoe.similarity.ensemble import RaterWeights
 from shoe.similarity.learned import FILE as LEARNED
-from shoe.similarity.maps import ABOUT, FILES, shipped_maps
+from shoe.similarity.map_files import ABOUT, FILES, shipped_maps
 from shoe.similarity.pairs import parse_table
 
 

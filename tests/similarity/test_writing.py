@@ -11,7 +11,7 @@ import pytest
 
 from shoe.core.errors import InputError
 from shoe.similarity import RatedPairs, Rater, SimilarityMap, write_map
-from shoe.similarity.maps import clear_leftovers
+from shoe.similarity.map_files import clear_leftovers
 from tests.tables import pairs_by_name
 
 STEPS = ("chmod", "fsync", "mkdir", "open", "rename", "replace", "rmdir", "unlink", "write")

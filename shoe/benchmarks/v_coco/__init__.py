@@ -9,7 +9,7 @@ from shoe.benchmarks.base import Action, Actions, Benchmark, plain_image_name, r
 from shoe.benchmarks.classes import HoiClasses, coco_categories, parse_classes
 from shoe.benchmarks.protocols import DIAG, RoleOptions
 from shoe.benchmarks.systematic import published_splits
-from shoe.benchmarks.v_coco import everything_txt, json_files, official
+from shoe.benchmarks.v_coco import annotations, everything_txt, json_files
 from shoe.core.io.json import parse_json
 
 # ``actions.tsv`` has the 26 actions in the order of the official annotation files (docs/v-coco.md): the roles of each
@@ -93,7 +93,7 @@ def _classes() -> HoiClasses:
 BENCHMARK = Benchmark(
     name="v-coco",
     load_classes=_classes,
-    formats=(official.FORMAT, everything_txt.FORMAT, json_files.PAIRS_FORMAT, json_files.QPIC_FORMAT),
+    formats=(annotations.FORMAT, everything_txt.FORMAT, json_files.PAIRS_FORMAT, json_files.QPIC_FORMAT),
     image_name=image_name,
     image_example="000000000294.jpg",
     load_object_ids=coco_categories,

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from shoe.benchmarks.classes import HoiClasses
 from shoe.benchmarks.protocol_options import SemanticOptions
-from shoe.benchmarks.protocols import Signature, sign
+from shoe.benchmarks.signature import Signature, sign
 from shoe.core.arrays import Floats, Indices, Mask, descending_order, expand, index_in_group, random_numbers, runs
 from shoe.core.boxes import CommonCoordinates, convert_boxes
 from shoe.core.documents import Count, Document, Fraction, Span

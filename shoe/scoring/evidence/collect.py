@@ -9,8 +9,9 @@ import numpy as np
 
 from shoe.core.documents import Count, Document, Fraction
 from shoe.scoring.average_precision import number_tied
-from shoe.scoring.entries import Entries, F1Figures
+from shoe.scoring.entries import Entries
 from shoe.scoring.evidence import draws, facts
+from shoe.scoring.f1 import F1Figures
 from shoe.scoring.score import Report
 
 # Calibration compares scores with the credit that a protocol gives: 0 or 1 under exact labels, 0 to 1 under SHOE. mAP

@@ -20,7 +20,7 @@ from shoe.core.interactions import Interactions
 from shoe.lexicon.expressions import Part
 from shoe.lexicon.resolve import resolve
 from shoe.lexicon.store import names_of
-from shoe.scoring.entries import F1Figures
+from shoe.scoring.f1 import F1Figures
 from shoe.scoring.hoi_similarity import HoiSimilarity, class_similarity
 from shoe.scoring.matching.task import Boxes, Task
 from shoe.scoring.score import Report

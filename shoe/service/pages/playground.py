@@ -15,7 +15,7 @@ from shoe.scoring.hoi_similarity import HoiSimilarity
 from shoe.service.folder import Folder
 from shoe.service.truths import loaded, maps
 from shoe.similarity import Similarity, combine
-from shoe.similarity.maps import shipped_maps
+from shoe.similarity.map_files import shipped_maps
 
 EXAMPLES = (
     ("a woman sitting astride her bike", "ride bicycle"),

@@ -23,8 +23,8 @@ from shoe.core.errors import ShoeError
 from shoe.report.page.rendering import environment
 from shoe.service.callers import identify
 from shoe.service.contract import NotFoundError, Refused
+from shoe.service.http_guard import COOKIE
 from shoe.service.pages.views import View, Viewer
-from shoe.service.security import COOKIE
 from shoe.version import __version__
 
 

@@ -21,10 +21,10 @@ from shoe.service.api.runs import RunId
 from shoe.service.api.service import set_session
 from shoe.service.callers import Admin, Anybody, App, Reader, Submitter, require_scope, state_of, verify_token
 from shoe.service.contract import NotFoundError, Refused, describe
+from shoe.service.http_guard import COOKIE
 from shoe.service.pages import playground, views
 from shoe.service.pages.rendering import STATIC, Form, Page, address_of, answer, cached, field, redirect, viewer_of
 from shoe.service.pages.views import View
-from shoe.service.security import COOKIE
 from shoe.service.truths import own_similarities, truths
 
 _GROUPS = {

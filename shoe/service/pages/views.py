@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, get_args
 import msgspec
 
 from shoe.benchmarks import benchmark
-from shoe.benchmarks.protocols import Signature
+from shoe.benchmarks.signature import Signature
 from shoe.comparison.compare import FULL, heading_with_arrow
 from shoe.comparison.run import SEMANTIC
 from shoe.core.errors import pluralize
