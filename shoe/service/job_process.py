@@ -326,7 +326,7 @@ def reduce_classes(path: Path) -> None:
 
 
 _PR_SET_PDEATHSIG = 1
-_NICE = 10
+_NICE = 5
 """Niceness of jobs, so that the server responds quickly while all cores run jobs."""
 _SESSION = Path("/proc/self/autogroup")
 """File of Linux with the niceness of a session: where it exists, that of a process counts within its session only."""
