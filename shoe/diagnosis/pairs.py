@@ -228,10 +228,10 @@ class PairResults:
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class PairDiagnosis(PairResults):
-    """Diagnosis of a file of pairs without triplets and verbs.
+    """Diagnosis of a file of human-object pairs, without verbs and thus without triplets.
 
     Attributes:
-        facts: signature entries on how the pairs were read.
+        facts: entries of :attr:`signature` that state how the pairs were read.
     """
 
     localised: Localised

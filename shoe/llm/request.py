@@ -64,7 +64,7 @@ class Request:
         This base class raises TypeError if ``requests`` is not empty, because its requests cannot be joined.
         """
         if requests:
-            raise TypeError("requests of this class cannot be joined")
+            raise TypeError("requests of this class cannot be joined into one request")
         return self
 
 

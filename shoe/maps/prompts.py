@@ -251,7 +251,7 @@ class Group(Request):
         return ids_of(self.keys)
 
     def payload(self) -> Mapping[str, Any]:
-        """Return ``{"messages": [system, user]}`` for the chat API; on a second attempt, with one more sentence."""
+        """Return ``{"messages": [system, user]}`` for the chat API, ending with ``SECOND_TIME`` on a second attempt."""
         assert self._prompts is not None, "only raters with prompts send requests to an endpoint"  # noqa: S101
         system, user, _ = self._prompts.render(self.questions, several=self._several)
         content = user if self.attempt == 1 else f"{user}\n\n{SECOND_TIME}"

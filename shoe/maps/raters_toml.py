@@ -62,7 +62,7 @@ _Kind = TypeVar("_Kind", bound=msgspec.Struct)
 def read_raters(path: str | Path) -> RatersFile:
     """Read raters.toml.
 
-    Raise InputError if the file is not TOML, a field is unknown or invalid, or a value may be an API key.
+    Raise InputError if the file is not TOML, a field is unknown or invalid, or a value looks like an API key.
     """
     path = Path(path)
     try:

@@ -54,7 +54,7 @@ def model_notes(found: Comparison) -> list[str]:
 
 
 def named(names: Sequence[str], found: Comparison) -> str:
-    """Return names of models joined by "; ", or "all models" if they are all (at least two) models of ``found``."""
+    """Return model names joined by "; "; "all models" for all models of ``found``, if it has more than one."""
     return "all models" if len(names) == len(found.runs) > 1 else "; ".join(names)
 
 

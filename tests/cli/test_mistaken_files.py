@@ -101,7 +101,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
             VLM,
             TRUTH,
             ["--boxes", "normalized"],
-            "'normalized': the range is missing: use unit (0 to 1), hundred",
+            "'normalized': the range of the coordinates is missing: use unit (0 to 1), hundred",
         ),
         ("misspelt.json", TRUTH, [], "(did you mean object for 'objct'?)"),
         (

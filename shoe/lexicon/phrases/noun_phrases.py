@@ -201,7 +201,7 @@ def is_scenery(noun: Noun) -> bool:
 
 
 def is_body_part(noun: Noun) -> bool:
-    """Return whether a noun means a body part, in its first sense and more often than a thing, unlike "nail"."""
+    """Return whether a noun's first sense is a body part, unless an equally frequent second is an artifact ("nail")."""
     return any(
         senses_of(base)[:1] == ("noun.body",)
         and (senses_of(base)[1:2] != ("noun.artifact",) or np.diff(lexicon().tag_count(base, "n")[:2]).item() < 0)

@@ -217,7 +217,7 @@ def _part_of_name(word: str) -> str:
             return kind
     if word.startswith(("normali", "relative")):
         known = "unit (0 to 1), hundred (0 to 100) or thousand (0 to 1000)"
-        raise OptionError(f"box convention {quote(word)}: the range is missing: use {known}")
+        raise OptionError(f"box convention {quote(word)}: the range of the coordinates is missing: use {known}")
     if not is_resizing(word) and (word not in SCALES or word in RESIZINGS):
         if word in _SUGGESTIONS:
             raise OptionError(f"unknown box convention {quote(word)} (did you mean {_SUGGESTIONS[word]}?)")

@@ -208,7 +208,7 @@ def read_thid(source: Source) -> Rows:
 
 
 def is_thid_images(source: Source) -> bool:
-    """Return whether a file has a list of rows per image (THID's evaluator), and ten values in the first row."""
+    """Return whether a file is {image: list of rows} (input of THID's evaluator), with ten values in its first row."""
     document = source.document if source.kind == "document" and not source.is_list else None
     if not isinstance(document, dict) or not all(isinstance(rows, list) for rows in document.values()):
         return False

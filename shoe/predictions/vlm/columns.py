@@ -32,7 +32,7 @@ def has_open_roles(pair: Pair) -> bool:
 
 
 def assign_roles(pairs: Sequence[Pair]) -> list[Pair]:
-    """Return ``pairs`` with texts under unknown keys as subject, verb, object; equal keys have equal roles."""
+    """Return pairs with their texts assigned to subject, verb and object, alike for all pairs with the same keys."""
     texts: dict[frozenset[str], dict[str, set[str]]] = {}
     for pair in pairs:
         columns = texts.setdefault(frozenset(pair.keys), {key: set() for key in pair.keys})

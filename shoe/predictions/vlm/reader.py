@@ -92,7 +92,7 @@ class Tally:
         self._notes.add("unread", found if is_new else "")
 
     def add_none(self, answer: Any, record: dict[Any, Any]) -> None:
-        """Count a reply that states that there are no interactions; keep its record to look for ground truth."""
+        """Count a reply that states that there are no interactions; :meth:`check` seeks ground truth in its record."""
         self._none.append(record)
         in_words = isinstance(answer, str) and answer[:1].isalpha() and says_none(answer)
         self._notes.add("none", answer if in_words else "")

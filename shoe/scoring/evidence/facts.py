@@ -223,7 +223,7 @@ def profile(report: Report) -> Profile:
 
 
 def resolution(report: Report) -> Resolution | None:
-    """Return how predicted words were resolved, and the origins of similarities in matches; None without SHOE."""
+    """Return how predicted words were resolved, and the basis of similarities in matches; None without SHOE results."""
     task, result, similarities = report.task, report.semantic, report.similarities
     if result is None or similarities is None:
         return None

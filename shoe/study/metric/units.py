@@ -158,7 +158,7 @@ class Judged:
 
 
 def figures_of_units(judged: Judged) -> dict[str, tuple[int, dict[tuple[str, int], Jackknife]]]:
-    """Return {level: (number of units, statistics)} for the levels "prediction" and "image" (models on an image).
+    """Return {level: (number of units, statistics)}; units: predictions ("prediction") or models on an image ("image").
 
     Each statistic is also computed without each group of images and without each group of raters, at most 50 groups
     each. Images are left out whole, because judgements of predictions on one image are correlated.
