@@ -195,7 +195,7 @@ class ErrorAnalysis:
 
     @cached_property
     def fixed_by(self) -> Indices:
-        """(t,) prediction row of each ground truth's true positive, original or fixed, after all fixes; else -1."""
+        """(t,) row of each ground truth's true positive after all fixes, maybe a fixed prediction; -1 if none."""
         return self._finder(self._fixed.sequence[-1].found_by)
 
     def _finder(self, found_by: Indices) -> Indices:

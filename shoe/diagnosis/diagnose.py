@@ -389,7 +389,7 @@ def diagnose(
     task.check_images()
     nameless = predictions.roles is not None and not len(predictions)
     if nameless and by == "class":
-        raise OptionError("by=class: predictions per person without objects can only be diagnosed by role")
+        raise OptionError("by=class: the predictions (by person) have no object categories: use by=role")
     if nameless or by == "role":
         if pairs is not None:
             raise OptionError("by=role: a file of pairs is not supported: give only predictions")

@@ -97,7 +97,7 @@ class Tables:
         return kept
 
     def after(self, state: State) -> Task:
-        """Return the tables after the fixes of a state; only overlaps of fixed predictions are computed again."""
+        """Return the task after the fixes of a state; to score it, only overlaps of fixed predictions are computed."""
         predictions, truths = self.task.predictions, self.task.truth.interactions
         here = np.arange(len(predictions))
         fixed = np.flatnonzero((state.found_by >= 0) & (state.found_by != self.found_by))

@@ -135,7 +135,7 @@ def rate_pairs(
 
 
 def rated_pairs(rated: Rated) -> RatedPairs:
-    """Return the m pairs of a plan in a table of their (m, C) ratings; -1 marks a missing rating."""
+    """Return the m pairs of a plan with their (m, C) ratings by the C raters of the map; -1 marks a missing rating."""
     ratings = np.maximum(rated.states, MISSING)[rated.plan.question]
     return RatedPairs(rated.plan.class_synset, rated.plan.synset, ratings)
 

@@ -214,7 +214,7 @@ def _write_whole(
         try:
             table = read_predictions(raw, format="vlm", boxes=_CONVENTION, dataset=benchmark)
         except InputError as error:
-            raise InputError(path, found=f"answers that cannot be read ({error})", expected="interactions") from None
+            raise InputError(path, found=f"unreadable answers ({error})", expected="lists of interactions") from None
         write_vlm(table, raw, benchmark)
         with atomic_write(path) as stream:
             stream.write((first_line(**first) if first else b"") + raw.read_bytes())

@@ -213,8 +213,8 @@ def _missing_scores(table: Interactions, notes: ReadNotes | None, path: str | Pa
         raise InputError(
             path,
             field="score",
-            found=f"{count:,} triplets without a score that tie with other triplets",
-            expected="missing scores that can be distinguished from scores of 0",
+            found=f"{count:,} triplets without a score, which cannot be distinguished from triplets with score 0",
+            expected="only scores other than 0, because scores are missing",
             hint="choose native with --to",
         )
     return missing

@@ -28,10 +28,10 @@ def write_classes(report: Report, path: str | Path) -> None:
     """Write the metrics of each class as CSV, one class per line, atomically.
 
     Columns: class, verb, object, rare ("rare" or empty), ground_truths, and predictions with exactly the words of the
-    class. With a class split: nearest_seen and nearest_similarity of unseen classes. ``PROTOCOL_ap`` and
-    ``PROTOCOL_recall`` are average precision and largest recall by strict protocol, ``PROTOCOL_ap`` and
-    ``PROTOCOL_f1`` average precision and F1 of SHOE. Values are fractions, 0 to 1. Classes that do not count in the
-    mean have no value, so the mean of a column is the metric in the report.
+    class. With a class split: nearest_seen and nearest_similarity of unseen classes. ``PROTOCOL_ap`` is
+    average precision by protocol, strict or SHOE, ``PROTOCOL_recall`` largest recall by strict protocol, and
+    ``PROTOCOL_f1`` F1 of SHOE. Values are fractions, 0 to 1. Classes that do not count in the mean have no value, so
+    the mean of a column is the metric in the report.
     """
     task, classes = report.task, report.truth.classes
     columns: dict[str, list[str] | list[int]] = {

@@ -254,7 +254,7 @@ _WANTED = """
 
 
 def tidy(folder: Folder) -> int:
-    """Remove deleted runs (a day after submission), ended jobs without runs, and files unused for a day.
+    """Remove runs marked as deleted and submitted over a day ago, ended jobs without runs, and files unused for a day.
 
     A file is removed only if the database has a record that its last reference was deleted, and the file was not
     stored again since. All other unreferenced files are kept: the database may be older than the files. Return the

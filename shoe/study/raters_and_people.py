@@ -148,7 +148,7 @@ class RatedRater(Document, frozen=True):
 
     Attributes:
         person: True for a person, False for a map's rater.
-        bias, noise: mean deviation from people's ratings, and standard deviation of the rest, in points of the scale.
+        bias, noise: mean and standard deviation of differences from true ratings, as estimated from people, in points.
         rho: Spearman's correlation with the mean of the people; a person is compared with the other people.
     """
 

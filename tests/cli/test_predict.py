@@ -226,7 +226,7 @@ def test_answers_about_whole_pictures_that_nobody_can_read_are_one_line(models: 
     words = ("--vlm", models / "llava", "--way", "image", "--set", "vlm.most_tokens=2", "--out", "p.jsonl")
     done = run("predict", "images", *words, folder=folder)
     assert (done.returncode, (folder / "p.jsonl").exists()) == (2, False)
-    assert "p.jsonl: found answers that cannot be read" in done.stderr.splitlines()[-1]
+    assert "p.jsonl: found unreadable answers" in done.stderr.splitlines()[-1]
 
 
 def test_each_picture_that_cannot_be_read_is_a_line(models: Path, folder: Path) -> None:

@@ -241,8 +241,8 @@ def _inherit_object(before: Clause, clause: Clause) -> None:
 def candidate_without_inner(clause: Clause, inner: Noun) -> Candidate | None:
     """Return the interaction (doing tricks on, skateboard) in "doing tricks on a skateboard"; None for other clauses.
 
-    ``inner`` is the direct object ("tricks"), a part of the action (:func:`is_inner`). The thing after a preposition is
-    the object if the verb is light ("do") or ``inner`` is a body part; else it follows ``inner`` as an alternative.
+    ``inner`` is the direct object ("tricks"), a part of the action (:func:`is_inner`). The candidate's objects are the
+    noun after the preposition, then ``inner`` unless a body part; in reverse order if the verb is not light ("do").
     """
     brought = [Attached("of", inner.of)] if inner.of is not None else clause.attached
     brought = [a for a in brought if "_".join(a.preposition.split()) not in table("nearby").keys() | table("at_time")]

@@ -354,7 +354,7 @@ class Prepared:
     Attributes:
         inputs: inputs of ``generate``: tokens (n, length), mask, ...
         lengths: (n,) number of tokens of each prompt, without padding.
-        layout: images of the batch; None if ``inputs`` contains the images.
+        layout: which images the prompts contain, in order; None if ``inputs`` contains the images themselves.
         split: inputs split after the common prefix, if all prompts have the same images and a common prefix; else None.
     """
 

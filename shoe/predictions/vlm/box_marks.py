@@ -236,7 +236,7 @@ def is_thing(label: str) -> bool:
 @lru_cache(8192)
 @by_wordnet
 def can_be_verb(phrase: str) -> bool:
-    """Return whether the first word of a phrase can be a verb: True for "riding" and "sit on", False for "bench"."""
+    """Return whether the first word of a phrase can be a verb: True for "sit on" and "bench", False for "zebra"."""
     words = text.tokens(text.plain(phrase[:200]))
     return bool(words) and (words[0].endswith("ing") or bool(bases(words[0], "verb")))
 

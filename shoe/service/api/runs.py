@@ -111,7 +111,7 @@ def delete_run(id_: RunId, identity: Submitter, app: App) -> Response:
 
 @router.post("/v1/runs/{id}/diagnose", **contract(types.Run))
 def diagnose_run(id_: RunId, identity: Submitter, app: App) -> Response:
-    """Return a run with the state of its diagnosis, which starts when the run is done; status 409 for a comparison."""
+    """Return a run with the state of its diagnosis, which every scoring starts; status 409 for a comparison."""
     run = access.own_run(app.folder, identity, id_)
     if run.kind != "score":
         raise ConflictError(f"run {id_} is of kind {run.kind}: only runs of kind score have a diagnosis")
