@@ -296,9 +296,8 @@ def changed(options: Family, assignments: Iterable[str]) -> Family:
         known = _fields(StrictOptions if name.startswith(STRICT_PREFIX) else SemanticOptions)
         if name not in known:
             about = ", ".join(option for option, _, _, what in describe() if name.lower() in what.lower().split())
-            error: str | OptionError = f"unknown option {quote(name)}; nearest: {about}"
-            error = error if about else unknown_name("option", name, [option for option, *_ in describe()])
-            raise OptionError(f"{error} ({_HELP})")
+            error = unknown_name("option", name, [option for option, *_ in describe()])
+            raise OptionError(f"{f'unknown option {quote(name)}; nearest: {about}' if about else error} ({_HELP})")
         if name.startswith(STRICT_PREFIX) == strict:
             changes[known[name].name] = _parsed(name, known[name], text)
     return replace(options, **changes)

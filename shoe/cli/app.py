@@ -50,17 +50,13 @@ def _unknown_option(error: Any) -> str | None:
 
     if not hasattr(error, "possibilities"):
         return None
-    name, hint = error.option_name, closest_names(error.option_name, error.possibilities or [], likeness=0.75)
-    if not hint and name in (f"--{rule}" for rule, *_ in describe()) and _has(error.ctx.command, "--option"):
-        hint = [f"--option {name[2:]}=VALUE"]
+    name, own = error.option_name, [option for param in error.ctx.command.params for option in param.opts]
+    rules = [f"--option {rule}=VALUE" for rule, *_ in describe() if f"--{rule}" == name and "--option" in own]
+    if close := closest_names(name, error.possibilities or [], likeness=0.75) or rules:
+        return f"no such option: {name} (did you mean {close[0]}?)"
     commands = vars(typer.main.get_command(app()))["commands"].items()
-    owners = [] if hint else [f"shoe {known}" for known, command in commands if _has(command, name)]
-    suggestion = f" (did you mean {hint[0]}?)" if hint else f" (it is an option of {', '.join(owners)})" * bool(owners)
-    return f"no such option: {name}{suggestion}"
-
-
-def _has(command: Any, option: str) -> bool:
-    return any(option in param.opts for param in command.params)
+    owners = [f"shoe {known}" for known, each in commands if any(name in param.opts for param in each.params)]
+    return f"no such option: {name}" + f" (it is an option of {', '.join(owners)})" * bool(owners)
 
 
 def _number(error: Any, words: Sequence[str]) -> str | None:

@@ -68,10 +68,8 @@ def _syntax_error(path: str | Path, data: bytes, error: Exception, line: int | N
     index = int(at.rstrip(")")) - (what == "trailing characters") if at else len(data)
     before, rest = data[:index], data[index : index + 80].decode("utf-8", "replace")[:20]
     rest = rest.partition("\n")[0] or rest
-    whole = "file" if line is None else "line"
-    found = quote(rest) if rest else f"the end of the {whole}"
-    hint = what if at else f"the {whole} is cut off"
-    hint = "JSON has no NaN or Infinity" if rest.startswith(("NaN", "Infinity")) else hint
+    found = quote(rest) if rest else f"the end of the {'file' if line is None else 'line'}"
+    hint = "JSON has no NaN or Infinity" if rest.startswith(("NaN", "Infinity")) else what if at else "it is cut off"
     lines = before.decode("utf-8", "replace").split("\n")
     where = f"line {line or len(lines)}, column {len(lines[-1]) + 1}"
     return InputError(path, record=where, found=found, expected="JSON", hint=hint)

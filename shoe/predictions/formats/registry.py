@@ -214,6 +214,7 @@ def refuse_others(source: Source, expected: str) -> None:
 
 _ROWS_HINT = f"write one row per triplet with the columns {', '.join(COLUMNS)} and score"
 _LABELS_HINT = f"the file has class IDs but no labels; {_ROWS_HINT}"
+_COCO = {"images", "annotations", "categories"}
 _RLIP = {"labels", "boxes", "verb_scores"}
 _DETECTIONS = {"boxes", "labels", "scores"}  # of UPT's detector
 
@@ -231,18 +232,12 @@ def _arrays(source: Source) -> tuple[str, str] | None:
     return f"the arrays {names}, not a native table", _ROWS_HINT
 
 
-def _coco(source: Source) -> tuple[str, str] | None:
-    annotations = source.first.get("annotations")
-    first = annotations[0] if "images" in source.first and isinstance(annotations, list) and annotations else None
-    if not isinstance(first, dict) or not first.keys() >= {"category_id", "score"}:
-        return None
-    return "annotations of COCO's layout with scores and class IDs", f"labels are needed, not IDs: {_ROWS_HINT}"
-
-
 # Files that are recognised but not read: each callback returns what was found and a hint, or None for other files.
 _UNREAD: tuple[Callable[[Source], tuple[str, str | None] | None], ...] = (
     _arrays,
-    _coco,
+    lambda source: ("COCO's layout with scores", f"labels are needed, not class IDs: {_ROWS_HINT}")
+    if source.first.keys() >= _COCO and b'"score"' in source.data
+    else None,
     lambda source: ("an HDF5 file", _ROWS_HINT) if source.data.startswith(b"\x89HDF") else None,
     lambda source: ("an empty object: {}", "a file without predictions is []") if source.head == [{}] else None,
     lambda source: ("RLIP's results by image", _LABELS_HINT) if _entry(source).keys() >= _RLIP else None,
