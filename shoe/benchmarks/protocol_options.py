@@ -295,8 +295,9 @@ def changed(options: Family, assignments: Iterable[str]) -> Family:
             raise OptionError(f"option {quote(assignment)}: must have the form NAME=VALUE ({_HELP})")
         known = _fields(StrictOptions if name.startswith(STRICT_PREFIX) else SemanticOptions)
         if name not in known:
-            error = unknown_name("option", name, [*_fields(SemanticOptions), *_fields(StrictOptions)])
-            raise OptionError(f"{error} ({_HELP})")
+            about = ", ".join(option for option, _, _, what in describe() if name.lower() in what.lower().split())
+            error = unknown_name("option", name, [option for option, *_ in describe()])
+            raise OptionError(f"{f'unknown option {quote(name)}; nearest: {about}' if about else error} ({_HELP})")
         if name.startswith(STRICT_PREFIX) == strict:
             changes[known[name].name] = _parsed(name, known[name], text)
     return replace(options, **changes)

@@ -1,6 +1,5 @@
 """The typer application. Each command is a module of its own, and only the module of the running command is loaded."""
 
-import re
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -9,7 +8,7 @@ from typing import Any
 
 import typer
 
-from shoe.core.errors import OptionError, quote
+from shoe.core.errors import OptionError, closest_names, quote
 
 COMMANDS = (
     *("score", "compare", "average", "verify", "diagnose", "convert", "resolve", "similarity", "prompt", "predict"),
@@ -17,7 +16,6 @@ COMMANDS = (
     "serve",
 )
 _GROUPS = ("dataset", "bongard", "map", "lexicon", "study", "serve", "export")
-_POSSIBLE = re.compile(r" \(Possible options: (.*)\)")
 _CONTEXT = {"help_option_names": ["-h", "--help"]}
 _UsageError: Any = typer.BadParameter.__base__  # typer does not name it
 
@@ -29,7 +27,8 @@ def run(words: Sequence[str]) -> None:
         OptionError: if the command line is invalid.
         SystemExit: if the command ends with an exit code other than 0.
     """
-    command = typer.main.get_command(app(*[word for word in words[:1] if word in COMMANDS]))
+    named = [word for word in words[:1] if word in COMMANDS]
+    command = typer.main.get_command(app(*named))
     wanted = [*words, "--help"] if not words or (len(words) == 1 and words[0] in _GROUPS) else list(words)
     try:
         # Not command.main(), because its exit codes for interrupted processes differ from those of shoe.
@@ -40,9 +39,24 @@ def run(words: Sequence[str]) -> None:
     except typer.Abort:
         sys.exit(130)
     except _UsageError as error:
-        message = _number(error, words) or _POSSIBLE.sub(r" (did you mean \1?)", error.format_message().rstrip("."))
-        path = error.ctx.command_path if error.ctx else "shoe"
+        message = _number(error, words) or _unknown_option(error) or error.format_message().rstrip(".")
+        path = error.ctx.command_path if error.ctx else " ".join(["shoe", *named])
         raise OptionError(f"{message[:1].lower()}{message[1:]} (see {path} --help)") from None
+
+
+def _unknown_option(error: Any) -> str | None:
+    """Return the message for an unknown option, with a suggestion if there is one; None for other errors."""
+    from shoe.benchmarks.protocol_options import describe  # imports NumPy
+
+    if not hasattr(error, "possibilities"):
+        return None
+    name, own = error.option_name, [option for param in error.ctx.command.params for option in param.opts]
+    rules = [f"--option {rule}=VALUE" for rule, *_ in describe() if f"--{rule}" == name and "--option" in own]
+    if close := closest_names(name, error.possibilities or [], likeness=0.75) or rules:
+        return f"no such option: {name} (did you mean {close[0]}?)"
+    commands = vars(typer.main.get_command(app()))["commands"].items()
+    owners = [f"shoe {known}" for known, each in commands if any(name in param.opts for param in each.params)]
+    return f"no such option: {name}" + f" (it is an option of {', '.join(owners)})" * bool(owners)
 
 
 def _number(error: Any, words: Sequence[str]) -> str | None:

@@ -10,8 +10,8 @@ from shoe.cli.output import put_json
 
 
 def similarity(
-    a: Annotated[str, Argument(help="Class: a synset (ride.v.01), a word (ride), or an interaction (ride horse).")],
-    b: Annotated[str, Argument(help="Predicted text: a word (straddling), or an interaction (straddle pony).")],
+    a: Annotated[str, Argument(metavar="CLASS", help="Class: ride.v.01 (synset), ride (word) or ride horse.")],
+    b: Annotated[str, Argument(metavar="TEXT", help="Predicted text: a word (straddling) or straddle pony.")],
     similarity: Annotated[str, Option(help="Similarity map (name or folder), or identity, path or wup.")] = "hico-det",
     ensemble: Annotated[
         str, Option(help="How the ratings of several raters are combined: mean, median, majority or majority-mean.")

@@ -158,4 +158,4 @@ def _first(notes: Sequence[str]) -> list[str]:
 
 
 def _cells(row: Mapping[str, float | None]) -> list[str]:
-    return [f"{name} {100 * value:.2f}" for name, value in row.items() if value is not None]
+    return [f"{name} {100 * value:z.2f}" for name, value in row.items() if value is not None]

@@ -71,6 +71,13 @@ def test_no_memory_is_one_line(monkeypatch: pytest.MonkeyPatch, error: Exception
         ),
         (["score", "p" * 300, "-g", str(TRUTH)], ": found File name too long, expected a file that can be read"),
         (["diagnose", "p.json", "-g", "t.json", "--seed", "x"], "--seed"),
+        (
+            ["score", "p.json", "--html", "1"],
+            "no such option: --html (it is an option of shoe compare) (see shoe score",
+        ),
+        (["score", "p.json", "--tau", "1"], "no such option: --tau (did you mean --option tau=VALUE?)"),
+        (["demo", "--tau", "1"], "no such option: --tau (see shoe demo --help)"),
+        (["score", "p.json", "--json"], "requires an argument (see shoe score --help)"),
         (["similarity", "ride", "sit", "--map", "hico-det"], "no such option: --map"),
         (["convert", "in.json", "out.csv", "--from", "qpic"], "no such option: --from"),
         (["map", "complete", "hico-det", "--budget", "1"], "no such option: --budget"),

@@ -71,6 +71,10 @@ BROKEN: list[tuple[Any, str]] = [
     ([1, 2], "found a document that is list"),
     ([{"a": 1, "b": 2}], "found objects with the keys 'a', 'b', expected predictions, one of: qpic"),
     ({"boxes": [], "labels": [], "scores": []}, "found object detections (boxes, labels, scores) without interactions"),
+    (
+        {"images": [], "annotations": [{"image_id": 1, "category_id": 1, "score": 0.5}], "categories": [{"id": 1}]},
+        "found COCO's layout with scores, expected predictions (labels are needed, not class IDs: write one row",
+    ),
     ([{"file_name": "a", "annotations": [], "hoi_annotation": []}], "found ground truth, not predictions"),
     ([QPIC, 5], "record 2: found 5, expected an object with 'predictions', 'hoi_prediction', 'filename'"),
     ([changed(QPIC, "filename", DROP)], "record 1: filename: found only"),

@@ -69,7 +69,7 @@ def _syntax_error(path: str | Path, data: bytes, error: Exception, line: int | N
     before, rest = data[:index], data[index : index + 80].decode("utf-8", "replace")[:20]
     rest = rest.partition("\n")[0] or rest
     found = quote(rest) if rest else f"the end of the {'file' if line is None else 'line'}"
-    hint = "JSON has no NaN or Infinity" if rest.startswith(("NaN", "Infinity")) else what if at else None
+    hint = "JSON has no NaN or Infinity" if rest.startswith(("NaN", "Infinity")) else what if at else "it is cut off"
     lines = before.decode("utf-8", "replace").split("\n")
     where = f"line {line or len(lines)}, column {len(lines[-1]) + 1}"
     return InputError(path, record=where, found=found, expected="JSON", hint=hint)

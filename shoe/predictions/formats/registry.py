@@ -85,7 +85,7 @@ FORMATS = {
                flat_columns.read_flat_lines, flat_columns.write_flat_lines, ".jsonl"),
         Format("csv", "flat columns as CSV", ("text",), flat_columns.is_csv, flat_columns.read_csv,
                flat_columns.write_csv, ".csv"),
-        Format("vlm", "free text of vision-language models: JSON Lines or JSON", ("document", "text"),
+        Format("vlm", "text of vision-language models, and JSON of any other layout", ("document", "text"),
                _vlm("is_vlm"), _vlm("read_vlm"), _vlm("write_vlm")),
         Format("parquet", "flat columns as Parquet", ("parquet",), flat_columns.is_parquet, flat_columns.read_parquet,
                flat_columns.write_parquet, ".parquet"),
@@ -153,7 +153,7 @@ def recognise(source: Source) -> Format:
         raise InputError(source.path, found="ground truth, not predictions", expected="predictions", hint=SWAPPED_HINT)
     expected = f"predictions, one of: {', '.join([*FORMATS, NATIVE])}"
     if source.kind == "document":
-        hint = _image_hint(source.first) or _keys_hint(list(source.first))
+        hint = _image_hint(source.first) or _keys_hint(list(source.first)) or _ROWS_HINT
         keys = ", ".join(map(quote, list(source.first)[:_MOST_SHOWN]))
         found = f"objects with the keys {keys}" if keys else f"a document that is {type(source.document).__name__}"
         raise InputError(source.path, found=found, expected=expected, hint=hint)
@@ -162,7 +162,7 @@ def recognise(source: Source) -> Format:
     raise (
         _imageless_error(source)
         or _table_error(source)
-        or InputError(source.path, found=describe_content(source.data), expected=expected)
+        or InputError(source.path, found=describe_content(source.data), expected=expected, hint=_ROWS_HINT)
     )
 
 
@@ -214,6 +214,7 @@ def refuse_others(source: Source, expected: str) -> None:
 
 _ROWS_HINT = f"write one row per triplet with the columns {', '.join(COLUMNS)} and score"
 _LABELS_HINT = f"the file has class IDs but no labels; {_ROWS_HINT}"
+_COCO = {"images", "annotations", "categories"}
 _RLIP = {"labels", "boxes", "verb_scores"}
 _DETECTIONS = {"boxes", "labels", "scores"}  # of UPT's detector
 
@@ -234,6 +235,9 @@ def _arrays(source: Source) -> tuple[str, str] | None:
 # Files that are recognised but not read: each callback returns what was found and a hint, or None for other files.
 _UNREAD: tuple[Callable[[Source], tuple[str, str | None] | None], ...] = (
     _arrays,
+    lambda source: ("COCO's layout with scores", f"labels are needed, not class IDs: {_ROWS_HINT}")
+    if source.first.keys() >= _COCO and b'"score"' in source.data
+    else None,
     lambda source: ("an HDF5 file", _ROWS_HINT) if source.data.startswith(b"\x89HDF") else None,
     lambda source: ("an empty object: {}", "a file without predictions is []") if source.head == [{}] else None,
     lambda source: ("RLIP's results by image", _LABELS_HINT) if _entry(source).keys() >= _RLIP else None,

@@ -118,7 +118,7 @@ Numbers = tuple[float, float, float, float]
 _Deferred = tuple[str, int, Pair, int, int | None, bool]  # arguments of Columns.add_pair
 _NO_SIZE, _NO_ITEM = (0.0, 0.0), -1
 _EXAMPLES = 3
-_EXPECTED_TEXT = "text, such as 'riding'; only the formats qpic, hoidet and mllms contain class numbers"
+_EXPECTED_TEXT = "text, such as 'riding'; only the formats qpic, hoidet and mllms contain class IDs: write labels"
 
 
 class Columns:

@@ -246,7 +246,7 @@ def _records_of_object(document: dict[Any, Any], depth: int) -> Iterator[Any]:
         inside = [key for key in inside if not is_truth(key, lists[key])] or inside
         if len(inside) > 1:
             found = f"records under {', '.join(map(quote, inside))}"
-            raise UnreadableError("document", None, found, "one list of predictions")
+            raise UnreadableError("document", None, found, "one list of predictions; leave out the others")
         if inside:
             names = _names_by_id(document.get("images"))
             yield from (_with_image_name(record, names) for record in records_in(lists[inside[0]], depth + 1))

@@ -145,15 +145,15 @@ def _placed(pair: Shown, scale: float, corner: tuple[int, int]) -> tuple[Box, Bo
 def read_picture(name: str, folder: Path | None) -> tuple[Image | None, str]:
     """Return an RGB image and "", or None and the reason why it cannot be read. Folders in ``name`` are ignored.
 
-    Raise MissingExtraError if Pillow is not installed.
+    Raise MissingExtraError if a folder is given but Pillow is not installed.
     """
+    if folder is None:
+        return None, "no image folder given"
     try:
         from PIL import Image
     except ImportError:
         raise MissingExtraError("reading images", "plots") from None
 
-    if folder is None:
-        return None, "no image folder given"
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", Image.DecompressionBombWarning)

@@ -1,6 +1,7 @@
 """Cases on their pictures: drawn where they are, to be told apart without colour, readable, and the same each time."""
 
 import os
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -8,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 from PIL import Image, ImageDraw
 
-from shoe.core.errors import InputError
+from shoe.core.errors import InputError, MissingExtraError
 from shoe.diagnosis.analysis import ErrorExample, Shown
 from shoe.diagnosis.error_types import ERRORS
 from shoe.report.figures import pictures
@@ -76,6 +77,13 @@ def test_boxes_lie_where_the_annotation_has_them_whatever_the_size_of_the_pictur
 @pytest.mark.parametrize("size", [(0, 0), (10, 3000), (3000, 10), (1, 1)])
 def test_pictures_of_any_shape_and_unknown_size(size: tuple[int, int]) -> None:
     assert draw_case(case(size=size), None).size == (WIDTH, HEIGHT)
+
+
+def test_without_a_folder_pillow_is_not_needed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setitem(sys.modules, "PIL", None)
+    assert read_picture("a.jpg", None) == (None, "no image folder given")
+    with pytest.raises(MissingExtraError, match="reading images needs an optional dependency"):
+        read_picture("a.jpg", tmp_path)
 
 
 def test_what_cannot_be_shown_is_said(tmp_path: Path) -> None:
