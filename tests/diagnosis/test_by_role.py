@@ -208,7 +208,7 @@ def test_predictions_that_name_no_objects_are_diagnosed_by_role(tmp_path: Path) 
     )
     found, expected = shoe.diagnose(by_person, truth), shoe.diagnose(predictions, truth, by="role")
     assert (found.counts, str(found.signature)) == (expected.counts, str(expected.signature))
-    with pytest.raises(OptionError, match="by=class: the predictions .* have no object categories"):
+    with pytest.raises(OptionError, match=r"by=class: the predictions .* have no object categories"):
         shoe.diagnose(by_person, truth, by="class")
 
 
