@@ -286,7 +286,19 @@ class _Walker:
             joined = [str(key) for key, child in fields.children if _lists_interactions(child)]
             if len(joined := [key for key in joined if numberless(key) == key]) > 1:  # other keys are IDs
                 self.reading.joined += joined
-            if len(self.reading.items) != before:
+            # {"human_box": ..., "verb": "ride", "alternatives": [{"verb": "kick"}]}: the verb of the item counts.
+            boxes = {entity.box for entity in own} if has_words and len(own) > 1 else set()
+            keys = [key for key, _ in fields.children if meaning(key).part not in ("verb", "phrase")]
+            pairs = [pair for pair in self.reading.items[before:] if isinstance(pair, Pair) and pair.verbs]
+            if (
+                fields.verbs
+                and pairs
+                and len(keys) == len(fields.children)
+                and all({p.human.box, p.object.box} == boxes for p in pairs)
+            ):
+                del self.reading.items[before:]
+                self.reading.unread += [(str(key), value) for key, value in fields.children]
+            elif len(self.reading.items) != before:
                 return
         # Two boxes are an interaction if there is a verb, {"human_box", "object_box", "verb"}; a word of unknown role,
         # {"human_box", "object_box", "label": "ride"}; sides, {"person": ..., "horse": ...}; or a descriptive key,
