@@ -93,7 +93,7 @@ def test_the_verb_of_an_item_is_read_before_verbs_inside_other_keys(tmp_path: Pa
         {"verb": "ride", "verb_tense": "present"},
         {"verb": "ride", "similar_verbs": ["straddle", "drive"]},
         {"initial_verb": "kick", "final_verb": "ride"},
-        {"interaction": "ride", "human_action": "sitting"},
+        {"interaction": "ride", "action_category": "sports"},
     ],
 )
 def test_descriptions_of_the_verb_are_no_further_verbs(tmp_path: Path, words: dict[str, Any]) -> None:

@@ -255,7 +255,7 @@ def verb_likeness(phrase: str) -> float:
 
 
 _NUMBERING = re.compile(r"(?<![\d.])[\s_.#-]*(?:\(\d+\)|\d+)$")
-_LAST = 3
+_KINDS = {"label": 0, "phrase": 1}  # the best label of a box first
 _ARTICLE = re.compile(r"^(?:an?|the)\s+(?=\w)", re.I)
 _REF = re.compile(r"</?ref>|<\|/?(?:object_)?ref(?:_start|_end)?\|>")
 _LABELLED_BOX = re.compile(r"\s*([^\W\d][^\[\](){}<>:=]{0,80}?)\s*[:=]?\s*([\[(<{].*)", re.DOTALL)
@@ -312,12 +312,8 @@ def entity_of(value: Any, key: object, side: str, *, holds_more: bool = False) -
     box = box_of(value, key)
     if box is not None:
         fields = value.items() if isinstance(value, dict) else ()
-        names = [
-            (*_order(name, word), word)
-            for name, v in fields
-            if _is_name(name, word := v[0] if _is_single_item(v) else v)
-        ]
-        return Entity(box, side, min(names, key=lambda each: each[:2])[2] if names else "", _as_label(key))
+        names = [word for name, v in fields if _is_name(name, word := v[0] if _is_single_item(v) else v)]
+        return Entity(box, side, names[0] if names else "", _as_label(key))
     if isinstance(value, str):
         return _labelled(value, key, side)
     if not isinstance(value, dict):
@@ -333,18 +329,14 @@ def entity_of(value: Any, key: object, side: str, *, holds_more: bool = False) -
     name, box = boxes[0]
     texts = {key: inner[0] if _is_single_item(inner) else inner for key, inner in value.items() if key != name}
     labels = {name: inner for name, inner in texts.items() if isinstance(inner, str)}
-    ranked = sorted(labels, key=lambda name: (*_order(name, labels[name]), meaning(name).part != "phrase"))
+    order = {k: (_KINDS.get(meaning(k).part, 2), _NUMBERING.search(v) is not None, rank(k)) for k, v in labels.items()}
+    ranked = sorted(labels, key=order.__getitem__)
     label = next((labels[name] for name in ranked if meaning(name).part != "id"), "")
     if not label and meaning(name).part == "":
         label = numberless(str(name))
     if box.convention is None and (outer := box_of(list(box.numbers), key)) is not None:
         box = box._replace(convention=outer.convention)
     return Entity(box, side, label, _as_label(key))
-
-
-def _order(key: object, label: str) -> tuple[bool, int]:
-    """Return the rank of a label beside a box: names before classes, and IDs such as "man_1" after both."""
-    return meaning(key).part != "label", _LAST if _NUMBERING.search(label) else rank(key)
 
 
 def _in_pixels(boxes: list[tuple[object, Box]]) -> list[tuple[object, Box]]:

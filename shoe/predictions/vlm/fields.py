@@ -18,7 +18,6 @@ _NUMBERED = {"hoi", "verb", "action", "interaction", "predicate", "relation"}
 _SHORT, _LONGEST_WORD = 40, 4
 _IMAGE_PARTS = ("image", "width", "height")
 _DIGIT = re.compile(r"\d")
-_PAIR = ("verb", "object")
 
 
 class Verb(NamedTuple):
@@ -146,11 +145,10 @@ def fields_of(record: dict[Any, Any]) -> Fields:
 
 
 def _order(item: tuple[object, Any]) -> int:
-    """Return the rank of a field: names before other words of a side, and before lists of two words."""
-    key, value = item
-    info = meaning(key)
-    is_pair = info.part == "phrase" and isinstance(value, list) and len(value) == len(_PAIR)
-    return len(_PAIR) + 1 if is_pair else rank(key) if info.side or info.part == "score" else 0
+    """Return the rank of a field: names, then other words of a side, then lists of two words."""
+    (key, value), info = item, meaning(item[0])
+    is_pair = info.part == "phrase" and isinstance(value, list) and len(value) == 2
+    return 3 if is_pair else rank(key) if info.side or info.part == "score" else 0
 
 
 @lru_cache(1 << 14)
@@ -260,9 +258,8 @@ def _sort_words(fields: Fields, key: object, info: Meaning, value: list[str]) ->
 
 def _is_triplet(info: Meaning, value: list[str]) -> bool:
     """Return whether words are one interaction, (verb, object) or (subject, verb, object), and not several."""
-    if any(len(word.split()) > _LONGEST_WORD or "," in word or _is_clause(word) for word in value):
-        return False
-    if all(sum(map(str.isdigit, word)) > 1 for word in value):  # "p0 ride o0"
+    have_ids = all(sum(map(str.isdigit, word)) > 1 for word in value)  # "p0 ride o0"
+    if have_ids or any(len(word.split()) > _LONGEST_WORD or "," in word or _is_clause(word) for word in value):
         return False
     if len(value) == 3:
         return is_person(value[0]) or "triplet" in info.words
@@ -271,16 +268,16 @@ def _is_triplet(info: Meaning, value: list[str]) -> bool:
 
 def _are_verbs(value: list[str], fields: Fields) -> bool:
     """Return whether two texts are two interactions, and not a verb and its object, given the record's other fields."""
-    if len(value) != len(_PAIR) or not all(map(can_be_verb, value)):
-        return False
     words = [each.replace("_", " ").lower().split() for each in value]
-    ends = [each[-1] in text.PREPOSITIONS | text.PARTICLES for each in words]
-    labels = (entity.label or entity.key for entity in fields.entities if entity.side != "human")
-    if not ends[0] and len(words[0]) > 1 < len(words[1]):  # "ride horse", "feed horse"
+    if len(value) != 2 or not all(map(can_be_verb, value)):
+        return False
+    (first, second), are_ends = words, [each[-1] in text.PREPOSITIONS | text.PARTICLES for each in words]
+    if not are_ends[0] and len(first) > 1 < len(second):  # "ride horse", "feed horse"
         return True
+    labels = (entity.label or entity.key for entity in fields.entities if entity.side != "human")
     if thing := fields.labels.get("object") or next((each for each in labels if each and not is_person(each)), ""):
-        return {*thing.lower().split()[-1:]}.isdisjoint(words[0] + words[1])
-    return all(end or (len(w) == 1 and w[0].endswith("ing")) for end, w in zip(ends, words, strict=True))
+        return {*thing.lower().split()[-1:]}.isdisjoint(first + second)
+    return all(end or (len(each) == 1 and each[0].endswith("ing")) for end, each in zip(are_ends, words, strict=True))
 
 
 def _is_clause(phrase: str) -> bool:

@@ -155,10 +155,7 @@ _QUERIED = _NOT_PREDICTED | {"target"}  # in "target_verb"; "target" alone is th
 _DENIED = _set("not negative excluded impossible absent false wrong unlikely previous next alternative rejected denied")
 _OF_EITHER = _PREDICTED | _NOT_PREDICTED
 _NAMES, _CLASSES = _set("name names label labels noun word"), _set("class classes cls category categories")
-_ABOUT_VERB = _set(
-    "type category class tense definition description synonym synonyms similar related candidate candidates possible "
-    "initial draft"
-)
+_ABOUT_VERB = _CLASSES | _set("type tense definition description synonyms similar candidate possible initial draft")
 _OF_PAIR = _set("final overall total joint combined interaction hoi triplet")
 _ANSWER = _set("answer answers response output text completion reply")
 _DATA_KEYS = _set("label labels reference")
@@ -210,27 +207,21 @@ def is_denied(key: object) -> bool:
 
 @lru_cache(8192)
 def rank(key: object) -> int:
-    """Return 0 for a key of a name or a score, and more for a key that such a key replaces.
-
-    "object" has 0, "object_class" 1, "object_color" 2; "score" has 0, "verb_score" 1, "box_score" 2.
-    """
+    """Return 0 for "object" and "score", and more for keys that such keys replace: "object_color", "box_score"."""
     info = meaning(key)
     if info.part == "score":
         of_pair = any(word in _OF_PAIR or meaning(word).part == "verb" for word in info.words)
-        return 0 if len(info.words) == 1 else 1 if of_pair else 2
-    if info.part not in ("", "label", "phrase"):
-        return 0
+        return 0 if len(info.words) == 1 else 2 - of_pair
     rest = {word for word in info.words if word not in _SIDE_OF and not word.isdigit()} - _NAMES
-    return 1 if rest and _CLASSES.issuperset(rest) else 2 * bool(rest)
+    return 0 if not rest or info.part not in ("", "label", "phrase") else 2 - _CLASSES.issuperset(rest)
 
 
 @lru_cache(1024)
 def verb_details(keys: tuple[object, ...]) -> frozenset[object]:
     """Return the keys of a record that only describe the verb of another key: "action_type" beside "action"."""
-    verbs = [key for key in keys if meaning_of_kind(key).part == "verb"]
-    about = {key for key in verbs if meaning(key).side or not _ABOUT_VERB.isdisjoint(meaning(key).words)}
-    has_plain = len(about) < len(verbs) or any(meaning(key).words in (("interaction",), ("hoi",)) for key in keys)
-    return frozenset(about if has_plain else ())
+    words = {key: meaning(key).words for key in keys if meaning_of_kind(key).part == "verb"}
+    about = [key for key in words if not _ABOUT_VERB.isdisjoint(words[key])]
+    return frozenset(about if len(about) < len(words) or not {"interaction", "hoi"}.isdisjoint(keys) else ())
 
 
 def judges(key: object) -> bool:
