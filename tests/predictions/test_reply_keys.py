@@ -137,6 +137,15 @@ def test_lists_of_verbs_in_lines_are_read_completely(tmp_path: Path, lines: str)
     assert [(verb.replace("riding", "ride").replace("feeding", "feed"), thing) for verb, thing in found] == [RIDE, FEED]
 
 
+@pytest.mark.parametrize(
+    "line",
+    ["riding it, facing left, smiling", "riding, with both hands", "riding, high confidence", "riding, sure: yes"],
+)
+def test_details_behind_a_verb_are_no_verbs(tmp_path: Path, line: str) -> None:
+    found = read(tmp_path, f"human_box: {HUMAN}\nobject_box: {THING}\nobject: horse\nverb: {line}")[0]
+    assert found == [("riding", "horse")]
+
+
 def test_line_breaks_in_a_cell_separate_verbs(tmp_path: Path) -> None:
     table = f"| Person | Object | Box | Verbs |\n|---|---|---|---|\n| {HUMAN} | horse | {THING} | ride<br/>feed |"
     assert read(tmp_path, table)[0] == [RIDE, FEED]

@@ -30,7 +30,7 @@ from shoe.predictions.vlm.labels import labels_of_reply, stated_labels, take_con
 from shoe.predictions.vlm.parsed_reply import Pair, Problem, Reading
 from shoe.predictions.vlm.replies import BOX_LIKE, REPLY
 from shoe.predictions.vlm.verdicts import split_denied
-from shoe.predictions.vlm.words import parse_pair_words
+from shoe.predictions.vlm.words import parse_pair_words, split_verbs
 
 # Sentences with marks in place of boxes: "A man [1] rides a horse [2] and holds a rope [3]".
 
@@ -525,10 +525,9 @@ _HEADINGS = re.compile(patterns("headings", REPLY), re.I | re.M)  # "[Human] [b]
 _TITLE = re.compile(r"(?:#+|\*\*|\d{1,3}[.)])\s*(?:\*\*)?(?:\d{1,3}[.):]\s*)?((?:[^\W\d][\w'-]*[ *]*){1,8}):?\**\s*")
 _OPENS = re.compile(r"[\s-]*[\"'*]{0,3}([A-Za-z][\w ]{0,30})[\"'*]{0,3}\s*:\s*")
 _BLOCK = re.compile(r":[ \t]*\n" + r"[ \t]*-[ \t]+(\d{1,5}(?:\.\d{1,9})?)[ \t]*(?:\n|\Z)" * 4)  # YAML's list of lines
-_VERB_BLOCK = re.compile(
-    r"(?i)\b((?:verb|action)s?)\W{0,3}:[* \t]*\n((?:[ \t]*[-*][ \t]+[a-z][a-z_ ]{1,40}(?:\n|\Z))+)"
-)
-_MORE_VERBS = re.compile(r"\s*[,;]\s*(?:and\s+)?([a-z][a-z_ -]{1,40})(?=\s*(?:[,;]|\Z))", re.I)
+_VERB_BLOCK = re.compile(r"(?i)\b(verbs?|actions?)\W{0,3}:[* \t]*\n((?:[ \t]*[-*][ \t]+[a-z][a-z_ ]{1,40}(?:\n|\Z))+)")
+_ONE_VERB = r"[a-z]+(?:[ _-](?:on|at|with|under|up|in|to|off|from))?"
+_VERBS = re.compile(rf"({_ONE_VERB}(?:\s*[,;]\s*(?:and\s+)?{_ONE_VERB})+)(?=\s*(?:[,;|]|\Z))", re.I)
 _BULLET, _BREAK = re.compile(r"[ \t]*[-*][ \t]+|\n"), re.compile(r"\s*<br\s*/?>\s*", re.I)
 _WIDEST = 20
 _SIDE_BOX = re.compile(  # "Object (horse): [b]", "Object: horse, bounding box = [b]", "Human: (box: [b])"
@@ -624,9 +623,9 @@ def _key_value_items(text: str) -> list[dict[str, Any]]:
                 lead = body[: match.start()].strip(" -–—:;,.(")
                 if len(fields) == first and len(lead.split()) > 1 and "{" not in lead:
                     fields.append(("phrase", lead))
-                value, end, is_verb = match["value"], match.end(), info.part in ("verb", "phrase")
-                while is_verb and (more := _MORE_VERBS.match(body, end)) and can_be_verb(more[1]):
-                    value, end = value + more[0], more.end()
+                value, listed = match["value"], _VERBS.match(body, match.start("value"))
+                if listed and info.part in ("verb", "phrase") and split_verbs(listed[1], ""):
+                    value = listed[1]
                 fields.append((prefix + match["key"].strip(), value.strip().strip("\"'*` .")))
     return [_drop_ambiguous_keys(item) for item in _group_items(fields)]
 
