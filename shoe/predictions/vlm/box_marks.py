@@ -15,7 +15,7 @@ from shoe.lexicon.expressions import bases
 from shoe.lexicon.store import by_wordnet, lexicon
 from shoe.predictions.boxes.conventions import Convention
 from shoe.predictions.vlm.boxes import Box, box_of, number_of
-from shoe.predictions.vlm.keys import meaning
+from shoe.predictions.vlm.keys import meaning, rank
 
 # Possessive quantifiers prevent backtracking, whose cost would grow with a power of the count of numbers.
 _NUMBER = re.compile(r"[-+]?(?:\d++(?:\.\d*+)?|\.\d++)")
@@ -255,6 +255,7 @@ def verb_likeness(phrase: str) -> float:
 
 
 _NUMBERING = re.compile(r"(?<![\d.])[\s_.#-]*(?:\(\d+\)|\d+)$")
+_KINDS = {"label": 0, "phrase": 1}  # the best label of a box first
 _ARTICLE = re.compile(r"^(?:an?|the)\s+(?=\w)", re.I)
 _REF = re.compile(r"</?ref>|<\|/?(?:object_)?ref(?:_start|_end)?\|>")
 _LABELLED_BOX = re.compile(r"\s*([^\W\d][^\[\](){}<>:=]{0,80}?)\s*[:=]?\s*([\[(<{].*)", re.DOTALL)
@@ -328,7 +329,8 @@ def entity_of(value: Any, key: object, side: str, *, holds_more: bool = False) -
     name, box = boxes[0]
     texts = {key: inner[0] if _is_single_item(inner) else inner for key, inner in value.items() if key != name}
     labels = {name: inner for name, inner in texts.items() if isinstance(inner, str)}
-    ranked = sorted(labels, key=lambda name: (meaning(name).part != "label", meaning(name).part != "phrase"))
+    order = {k: (_KINDS.get(meaning(k).part, 2), _NUMBERING.search(v) is not None, rank(k)) for k, v in labels.items()}
+    ranked = sorted(labels, key=order.__getitem__)
     label = next((labels[name] for name in ranked if meaning(name).part != "id"), "")
     if not label and meaning(name).part == "":
         label = numberless(str(name))

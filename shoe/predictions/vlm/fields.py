@@ -10,7 +10,7 @@ from shoe.lexicon import text
 from shoe.lexicon.text import ALTERNATIVES
 from shoe.predictions.vlm.box_marks import Entity, can_be_verb, entity_of, is_person, words_of_boxes
 from shoe.predictions.vlm.boxes import box_of, corners_in, number_of, verdict_of
-from shoe.predictions.vlm.keys import Meaning, is_denied, judges, meaning, only_judges, superseded
+from shoe.predictions.vlm.keys import Meaning, is_denied, judges, meaning, only_judges, rank, superseded, verb_details
 from shoe.predictions.vlm.verdicts import split_verdict, verdicts_in
 
 _AROUND_ALL = {"union", "interaction", "hoi", "pair", "relation", "relationship", "image", "predicate", "action"}
@@ -85,7 +85,8 @@ class Fields:
 def fields_of(record: dict[Any, Any]) -> Fields:
     """Return the content of the JSON object ``record``, sorted by the meaning of keys and the form of values."""
     fields = Fields()
-    if left_out := [key for key in record if is_denied(key) and verdict_of(record[key]) is None]:
+    details = verb_details(tuple(record))
+    if left_out := [key for key in record if key in details or (is_denied(key) and verdict_of(record[key]) is None)]:
         fields.unread |= {str(key): record[key] for key in left_out if record[key]}
         record = {key: value for key, value in record.items() if key not in left_out}
     said = [key for key, value in record.items() if isinstance(value, str) and meaning(key).part in ("verb", "phrase")]
@@ -102,7 +103,7 @@ def fields_of(record: dict[Any, Any]) -> Fields:
     corner_keys = {key for _, _, keys in corners for key in keys}
     word_key_of = words_of_boxes(record)
     has_interaction_key = any(map(_is_interaction_key, record))
-    for key, value in record.items():
+    for key, value in sorted(record.items(), key=_order):
         info = meaning(key)
         if has_interaction_key and info.part == "verb" and "spatial" in info.words:
             continue
@@ -141,6 +142,13 @@ def fields_of(record: dict[Any, Any]) -> Fields:
         else:
             fields.unread[str(key)] = value
     return fields
+
+
+def _order(item: tuple[object, Any]) -> int:
+    """Return the rank of a field: names, then other words of a side, then lists of two words."""
+    (key, value), info = item, meaning(item[0])
+    is_pair = info.part == "phrase" and isinstance(value, list) and len(value) == 2
+    return 3 if is_pair else rank(key) if info.side or info.part == "score" else 0
 
 
 @lru_cache(1 << 14)
@@ -210,7 +218,7 @@ def _sort_object(fields: Fields, key: object, info: Meaning, value: dict[Any, An
             fields.references[info.side] = ids[0]
         labels = [inner for name, inner in texts.items() if meaning(name).part != "id"]
         if labels:
-            fields.labels[info.side] = labels[0]
+            fields.labels.setdefault(info.side, labels[0])
         if not ids and not labels:
             fields.invalid_boxes[info.side] = value
     elif info.part in ("verb", "phrase") and is_flat and texts and not (inner_fields := fields_of(value)).entities:
@@ -228,7 +236,7 @@ def _sort_words(fields: Fields, key: object, info: Meaning, value: list[str]) ->
     entities = [entity_of(inner, key, info.side) for inner in value] if len(value) == 2 else []
     if entities and None not in entities:
         fields.entities += [entity for entity in entities if entity]
-    elif info.part == "phrase" and _is_triplet(info, value):
+    elif info.part == "phrase" and _is_triplet(info, value) and not _are_verbs(value, fields):
         *subject, verb, target = value
         if not can_be_verb(verb) and can_be_verb(target) and not subject:
             verb, target = target, verb
@@ -239,7 +247,7 @@ def _sort_words(fields: Fields, key: object, info: Meaning, value: list[str]) ->
     elif info.part in ("verb", "phrase"):
         fields.verbs += [Verb(text) for text in value]
     elif info.side:
-        fields.labels[info.side] = ALTERNATIVES.join(value) if info.side == "object" else value[0]
+        fields.labels.setdefault(info.side, ALTERNATIVES.join(value) if info.side == "object" else value[0])
     elif len(value) == 1:
         _sort_text(fields, key, info, value[0])
     elif info.part == "label" and len(value) == 2:
@@ -250,11 +258,26 @@ def _sort_words(fields: Fields, key: object, info: Meaning, value: list[str]) ->
 
 def _is_triplet(info: Meaning, value: list[str]) -> bool:
     """Return whether words are one interaction, (verb, object) or (subject, verb, object), and not several."""
-    if any(len(word.split()) > _LONGEST_WORD or "," in word or _is_clause(word) for word in value):
+    have_ids = all(sum(map(str.isdigit, word)) > 1 for word in value)  # "p0 ride o0"
+    if have_ids or any(len(word.split()) > _LONGEST_WORD or "," in word or _is_clause(word) for word in value):
         return False
     if len(value) == 3:
         return is_person(value[0]) or "triplet" in info.words
     return len(value) == 2 and not any(word.endswith("s") and word != "s" for word in info.words)
+
+
+def _are_verbs(value: list[str], fields: Fields) -> bool:
+    """Return whether two texts are two interactions, and not a verb and its object, given the record's other fields."""
+    words = [each.replace("_", " ").lower().split() for each in value]
+    if len(value) != 2 or not all(map(can_be_verb, value)):
+        return False
+    (first, second), are_ends = words, [each[-1] in text.PREPOSITIONS | text.PARTICLES for each in words]
+    if not are_ends[0] and len(first) > 1 < len(second):  # "ride horse", "feed horse"
+        return True
+    labels = (entity.label or entity.key for entity in fields.entities if entity.side != "human")
+    if thing := fields.labels.get("object") or next((each for each in labels if each and not is_person(each)), ""):
+        return {*thing.lower().split()[-1:]}.isdisjoint(first + second)
+    return all(end or (len(each) == 1 and each[0].endswith("ing")) for end, each in zip(are_ends, words, strict=True))
 
 
 def _is_clause(phrase: str) -> bool:

@@ -268,8 +268,7 @@ class _Walker:
         fields.entities = add_outer_boxes(own, context.entities)
         inherit_words(fields, context)
         has_pairs_inside = any(
-            isinstance(child, dict)
-            or (isinstance(child, list) and any(isinstance(each, dict | list) for each in child))
+            isinstance(child, dict) or any(isinstance(each, dict | list) for each in child)
             for _, child in fields.children
         )
         if has_pairs_inside:
@@ -286,8 +285,13 @@ class _Walker:
             joined = [str(key) for key, child in fields.children if _lists_interactions(child)]
             if len(joined := [key for key in joined if numberless(key) == key]) > 1:  # other keys are IDs
                 self.reading.joined += joined
-            if len(self.reading.items) != before:
+            # {"human_box": ..., "verb": "ride", "alternatives": [{"verb": "kick"}]}: the verb of the item counts.
+            inner, kinds = self.reading.items[before:], {meaning(key).part for key, _ in fields.children}
+            boxes = {each.box for each in own if has_words and fields.verbs and kinds.isdisjoint(("verb", "phrase"))}
+            if any(isinstance(item, Problem) or not boxes >= {item.human.box, item.object.box} for item in inner):
                 return
+            self.reading.unread += [(str(key), value) for key, value in fields.children if inner]
+            del self.reading.items[before:]
         # Two boxes are an interaction if there is a verb, {"human_box", "object_box", "verb"}; a word of unknown role,
         # {"human_box", "object_box", "label": "ride"}; sides, {"person": ..., "horse": ...}; or a descriptive key,
         # {"riding": {"a": [...], "b": [...]}}.

@@ -154,6 +154,9 @@ _NOT_PREDICTED = _TRUTH | _set("true actual queried query original")
 _QUERIED = _NOT_PREDICTED | {"target"}  # in "target_verb"; "target" alone is the object
 _DENIED = _set("not negative excluded impossible absent false wrong unlikely previous next alternative rejected denied")
 _OF_EITHER = _PREDICTED | _NOT_PREDICTED
+_NAMES, _CLASSES = _set("name names label labels noun word"), _set("class classes cls category categories")
+_ABOUT_VERB = _CLASSES | _set("type tense definition description synonyms similar candidate possible initial draft")
+_OF_PAIR = _set("final overall total joint combined interaction hoi triplet")
 _ANSWER = _set("answer answers response output text completion reply")
 _DATA_KEYS = _set("label labels reference")
 _METADATA = _set(
@@ -200,6 +203,25 @@ def is_verdict(key: object) -> bool:
 def is_denied(key: object) -> bool:
     """Return whether a key holds interactions that the model denies or does not predict: "excluded_actions"."""
     return meaning(key).part in ("verb", "phrase") and not _DENIED.isdisjoint(meaning(key).words)
+
+
+@lru_cache(8192)
+def rank(key: object) -> int:
+    """Return 0 for "object" and "score", and more for keys that such keys replace: "object_color", "box_score"."""
+    info = meaning(key)
+    if info.part == "score":
+        of_pair = any(word in _OF_PAIR or meaning(word).part == "verb" for word in info.words)
+        return 0 if len(info.words) == 1 else 2 - of_pair
+    rest = {word for word in info.words if word not in _SIDE_OF and not word.isdigit()} - _NAMES
+    return 0 if not rest or info.part not in ("", "label", "phrase") else 2 - _CLASSES.issuperset(rest)
+
+
+@lru_cache(1024)
+def verb_details(keys: tuple[object, ...]) -> frozenset[object]:
+    """Return the keys of a record that only describe the verb of another key: "action_type" beside "action"."""
+    words = {key: meaning(key).words for key in keys if meaning_of_kind(key).part == "verb"}
+    about = [key for key in words if not _ABOUT_VERB.isdisjoint(words[key])]
+    return frozenset(about if len(about) < len(words) or not {"interaction", "hoi"}.isdisjoint(keys) else ())
 
 
 def judges(key: object) -> bool:

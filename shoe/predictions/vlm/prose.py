@@ -30,7 +30,7 @@ from shoe.predictions.vlm.labels import labels_of_reply, stated_labels, take_con
 from shoe.predictions.vlm.parsed_reply import Pair, Problem, Reading
 from shoe.predictions.vlm.replies import BOX_LIKE, REPLY
 from shoe.predictions.vlm.verdicts import split_denied
-from shoe.predictions.vlm.words import parse_pair_words
+from shoe.predictions.vlm.words import parse_pair_words, split_verbs
 
 # Sentences with marks in place of boxes: "A man [1] rides a horse [2] and holds a rope [3]".
 
@@ -464,7 +464,7 @@ def _add_row(records: list[dict[str, Any]], header: list[str], cells: list[str])
 
 
 def _cells(line: str) -> list[str]:
-    return [cell.strip(" *`\t") for cell in line.strip().strip("|").split("|")]
+    return [_BREAK.sub(", ", cell.strip(" *`\t")) for cell in line.strip().strip("|").split("|")]
 
 
 def tagged_records(text: str) -> list[dict[str, Any]]:
@@ -525,6 +525,10 @@ _HEADINGS = re.compile(patterns("headings", REPLY), re.I | re.M)  # "[Human] [b]
 _TITLE = re.compile(r"(?:#+|\*\*|\d{1,3}[.)])\s*(?:\*\*)?(?:\d{1,3}[.):]\s*)?((?:[^\W\d][\w'-]*[ *]*){1,8}):?\**\s*")
 _OPENS = re.compile(r"[\s-]*[\"'*]{0,3}([A-Za-z][\w ]{0,30})[\"'*]{0,3}\s*:\s*")
 _BLOCK = re.compile(r":[ \t]*\n" + r"[ \t]*-[ \t]+(\d{1,5}(?:\.\d{1,9})?)[ \t]*(?:\n|\Z)" * 4)  # YAML's list of lines
+_VERB_BLOCK = re.compile(r"(?i)\b(verbs?|actions?)\W{0,3}:[* \t]*\n((?:[ \t]*[-*][ \t]+[a-z][a-z_ ]{1,40}(?:\n|\Z))+)")
+_ONE_VERB = r"[a-z]+(?:[ _-](?:on|at|with|under|up|in|to|off|from))?"
+_VERBS = re.compile(rf"({_ONE_VERB}(?:\s*[,;]\s*(?:and\s+)?{_ONE_VERB})+)(?=\s*(?:[,;|]|\Z))", re.I)
+_BULLET, _BREAK = re.compile(r"[ \t]*[-*][ \t]+|\n"), re.compile(r"\s*<br\s*/?>\s*", re.I)
 _WIDEST = 20
 _SIDE_BOX = re.compile(  # "Object (horse): [b]", "Object: horse, bounding box = [b]", "Human: (box: [b])"
     r"(?i)\b(?P<key>[a-z][\w ]{0,30}?)\s?(?:\((?P<noun>[a-z][a-z '-]{1,40})\))?\s?[:=]\s*"
@@ -543,6 +547,7 @@ def interactions_of_text(text: str, context: Fields) -> Reading:
         text = _GAP.sub(lambda gap: "\n" if "\n" in gap[0] else " " * _WIDEST, text)
     if "\n" in text and "- " in text:
         text = _BLOCK.sub(r": [\1, \2, \3, \4]\n", text)
+        text = _VERB_BLOCK.sub(lambda m: f"{m[1]}: {', '.join(filter(None, _BULLET.split(m[2])))}\n", text)
     if len(context.entities) == 2 and len(text) <= _LONGEST_REPLY and not BOX_LIKE.search(text):
         text = labels_of_reply(text)
     text, denied = split_denied(_HEADINGS.sub(r"Human: \1; Verb: \2; Object: \3", text))
@@ -618,7 +623,10 @@ def _key_value_items(text: str) -> list[dict[str, Any]]:
                 lead = body[: match.start()].strip(" -–—:;,.(")
                 if len(fields) == first and len(lead.split()) > 1 and "{" not in lead:
                     fields.append(("phrase", lead))
-                fields.append((prefix + match["key"].strip(), match["value"].strip().strip("\"'*` .")))
+                value, listed = match["value"], _VERBS.match(body, match.start("value"))
+                if listed and info.part in ("verb", "phrase") and split_verbs(listed[1], ""):
+                    value = listed[1]
+                fields.append((prefix + match["key"].strip(), value.strip().strip("\"'*` .")))
     return [_drop_ambiguous_keys(item) for item in _group_items(fields)]
 
 

@@ -12,7 +12,7 @@ from shoe.predictions.vlm.parsed_reply import Pair
 from shoe.predictions.vlm.verdicts import split_verdict
 
 _LONGEST_VERB = 3
-_LIST = re.compile(r"""\[\s*(['"]).*\1\s*\]""")
+_LIST = re.compile(r"""\[\s*(?:(['"]).*\1|[\w ,;-]+)\s*\]""")
 _ARROW, _TRIPLET = re.compile(r"\s*(?:-+>?|→|\||\s/\s)\s*"), 3  # as in "person-riding-horse"
 _FUNCTION_WORDS = text.DETERMINERS | text.AUXILIARIES | text.NEGATIONS | text.CONJUNCTIONS
 _NOT_VERBS = _FUNCTION_WORDS | text.WORD_CLASSES["persons"]
