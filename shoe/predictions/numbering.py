@@ -78,8 +78,8 @@ def numberings(dataset: Benchmark, part: str) -> Mapping[str, Numbering]:
 
     A name consists of an order of the labels and the ID of the first label: "alphabetical-0", or "alphabetical-minus-1"
     if the first ID is -1. The order "actions" is the dataset's order of verbs, without no_interaction; for V-COCO, its
-    order of actions, without roles. "coco-ids" are COCO's category IDs, "coco-ids-plus-1" and "coco-ids-minus-1" the
-    IDs one higher and one lower.
+    order of actions, without roles. no_interaction follows "actions" from 0 and precedes "actions" from 1. "coco-ids"
+    are COCO's category IDs, "coco-ids-plus-1" and "coco-ids-minus-1" the IDs one higher and one lower.
     """
     classes, names, own = dataset.classes, labels(dataset, part), own_name(dataset, part)
     by_role = part == VERBS and len(dataset.actions) > 0
@@ -99,10 +99,14 @@ def numberings(dataset: Benchmark, part: str) -> Mapping[str, Numbering]:
     for order, label in known.items():
         shown = {ALPHABETICAL: "alphabetical order", CLASS_LIST: "the order of the class list"}.get(order)
         shown = shown or f"{dataset.object_numbers if part == OBJECTS else dataset.name}'s order"
-        shown += f" without {'roles' if by_role else 'no_interaction'}" if order == ACTIONS else ""
+        shown += " without roles" if order == ACTIONS and by_role else ""
+        none = np.setdiff1d(known[own], label) if order == ACTIONS and not by_role else label[:0]
         for name, first in (("0", 0), ("1", 1), ("2", 2), ("minus-1", -1)):
-            about = f"{first} to {len(label) - 1 + first}, {part} in {shown}"
-            found[f"{order}-{name}"] = Numbering(label, about, first)
+            # no_interaction as a background class: before IDs from 1, as 0, and after IDs from 0
+            all_ids, start = (none, label) if first > 0 else (label, none), first - len(none) * (first > 0)
+            about = f"{start} to {len(label) + len(none) - 1 + start}, {part} in {shown}"
+            about += f" with no_interaction {'first' if first > 0 else 'last'}" if len(none) else ""
+            found[f"{order}-{name}"] = Numbering(np.concatenate(all_ids), about, start)
     ids = dataset.object_ids
     if part == OBJECTS and list(ids) != list(range(len(ids))):
         for name, first in (("", 0), ("-plus-1", 1), ("-minus-1", -1)):
@@ -293,14 +297,20 @@ def _compare_numberings(
     if len(used) == 1:
         return _Finding(fit, None) if fit < _HIT and len(np.unique(expected)) > 1 else None
     least = _MARGIN + _DEVIATIONS * 0.5 / count**0.5
-    fewest = max(_FEWEST_IDS, _PART_OF_IDS * len(used))
+    # A wrong label is often next to the right label in HICO-DET's list of classes: before it as often as after it.
+    near = (np.bincount(index, known[applied].labels_of(ids + step) == expected, count)[~own] > 0 for step in (-1, 1))
+    of_rest = max(_MOST_OF_REST, _FACTOR * min(float(each.mean()) for each in near)) if rest else 1
     whole = max(agrees, key=lambda name: agrees[name].sum())
     part = max(agrees, key=lambda name: (agrees[name] & ~own).sum())
     for best in (whole, part):
         gains = float(agrees[best][~own].mean()) if rest else 0.0
         is_better = agrees[best].mean() >= min(max(fit + least, fit * _FACTOR), 1)
-        is_better |= rest >= _FEWEST and gains >= _MOST_OF_REST + _DEVIATIONS * 0.5 / rest**0.5
-        if is_better and len(np.unique(of_id[agrees[best] & ~own])) >= fewest:
+        is_better |= rest >= _FEWEST and gains >= of_rest + _DEVIATIONS * 0.5 / rest**0.5
+        # IDs that agree under neither numbering are those of wrong predictions, which do not tell the numbering. They
+        # count unless far more predictions agree: in HICO-DET, the next class often has the same object.
+        telling = agrees[best] | own if agrees[best].mean() >= fit + least else np.ones(count, bool)
+        gained, either = (len(np.unique(of_id[mask])) for mask in (agrees[best] & ~own, telling))
+        if is_better and gained >= max(_FEWEST_IDS, _PART_OF_IDS * either):
             # Number of predictions of each ID that agree only under the better, or only under the applied numbering.
             more, less = (np.bincount(of_id, a & ~b) for a, b in ((agrees[best], own), (own, agrees[best])))
             clear = np.abs(more - less) > np.sqrt(more + less)

@@ -129,6 +129,20 @@ def test_mirrored_boxes_are_named(model: str) -> None:
     assert "width - x2" in line
 
 
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize(("power", "shown"), [(1, "height / width"), (-1, "width / height")])
+def test_width_and_height_that_were_exchanged_are_named(model: str, power: int, shown: str) -> None:
+    """As by DETR's post-processing if the target sizes are (width, height)."""
+    table = MODELS[model]
+    width, height = table.sizes[table.image].T.astype(np.float64)
+    factor = np.stack([width / height, height / width] * 2, axis=1) ** power
+    human, target = table.human_boxes * factor, table.object_boxes * factor
+    (line,) = check_box_convention(replace(table, human_boxes=human, object_boxes=target), TRUTH_TABLE).lines()
+    assert line.partition(f"% if x is multiplied by {shown} and y by ")[2].endswith(
+        ": were width and height exchanged?"
+    )
+
+
 def test_images_are_matched_as_scoring_does() -> None:
     """Folder and ending do not count."""
     table = misread(MODELS["detector"], parse_convention("xywh"), parse_convention("xyxy"))

@@ -114,3 +114,29 @@ def test_image_labels_are_named_wherever_they_are_given_by_mistake(tmp_path: Pat
         read_predictions(path)
     with pytest.raises(InputError, match=found):
         read_ground_truth(path)
+
+
+def test_cells_of_images_by_classes_are_read_like_cells_of_classes_by_images(tmp_path: Path) -> None:
+    other = [10, 20, 110, 220, 59, 92, 300, 239, 0.5]
+    right = mat(tmp_path / "right.mat", (600, 2), {3: [ROW], 607: [other]})
+    turned = mat(tmp_path / "turned.mat", (2, 600), {6: [ROW], 15: [other]})
+    table, same = (read_predictions(path, sizes={"a": (640, 480), "b": (640, 480)}) for path in (right, turned))
+    assert same.image.tolist() == table.image.tolist() == [0, 1]
+    assert [same.verbs[i] for i in same.verb] == [table.verbs[i] for i in table.verb]
+    assert same.human_boxes.tolist() == table.human_boxes.tolist()
+
+
+@pytest.mark.parametrize(("score_at", "place"), [(0, "human box, number 1"), (4, "object box, number 1")])
+def test_scores_at_another_place_of_the_rows_are_refused(tmp_path: Path, score_at: int, place: str) -> None:
+    rows = np.insert(np.tile(np.array(ROW[:8], float), (20, 1)), score_at, np.linspace(0.1, 0.9, 20), axis=1)
+    path = mat(tmp_path / "x.mat", (600, 1), {3: rows})
+    with pytest.raises(InputError, match=f"{place}: found fractions .* the score is at another place"):
+        read_predictions(path, sizes={"a": (640, 480)})
+
+
+@pytest.mark.parametrize("scale", [1, 1000])
+def test_fractions_as_boxes_are_no_scores(tmp_path: Path, scale: float) -> None:
+    """Boxes from 0 to 1 with scores of any scale, and rows in which scores are fractions, too."""
+    rows = np.tile([0.1, 0.2, 0.5, 0.7, 0.2, 0.3, 0.9, 0.8, 0.5 * scale], (20, 1))
+    path = mat(tmp_path / "x.mat", (600, 1), {3: rows})
+    assert len(read_predictions(path, sizes={"a": (640, 480)}, boxes="unit,xyxy")) == 20

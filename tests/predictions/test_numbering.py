@@ -228,6 +228,32 @@ def test_verb_lists_without_no_interaction_are_named(noise: float) -> None:
         assert line.endswith(f'(Python: format="qpic,verbs={true}")')
 
 
+@pytest.mark.parametrize("true", ["actions-0", "actions-1"])
+def test_no_interaction_at_an_end_of_the_verbs_is_named_and_read(true: str) -> None:
+    """Wrong predictions have many IDs, which tell nothing about the numbering."""
+    rng, table = np.random.default_rng(0), MODELS["perfect"]
+    known, none = numberings(HICO, VERBS)[true], HICO.classes.verbs.index("no_interaction")
+    assert (known.first, known.last) == (0, 116)
+    assert known.labels_of(np.array([116 if true == "actions-0" else 0])).tolist() == [none]
+    wrong = rng.random(len(table)) < 0.6
+    table = replace(table, verb=np.where(wrong, rng.integers(117, size=len(table)), table.verb).astype(np.int32))
+    (line,) = check_numbering(misread(table, VERBS, true, "hico-det-0"), GROUND_TRUTH,
+                              ReadNotes("qpic", numbering=OWN))  # fmt: skip
+    assert line.endswith(f'(Python: format="qpic,verbs={true}")')
+
+
+@pytest.mark.real_data
+@pytest.mark.parametrize("annotated", ["hico-det"], indirect=True)
+@pytest.mark.parametrize("wrong", [0.3, 0.8])
+def test_nothing_is_said_about_right_classes_of_a_large_file(annotated: GroundTruth, wrong: float) -> None:
+    """The next class of HICO-DET often has the same object, and a verb that another annotation of the pair has."""
+    rng, table = np.random.default_rng(0), labelled(annotated.interactions)
+    pair, drawn = HICO.classes.of[:, table.object] >= 0, rng.random((117, len(table)))
+    verb = np.where(rng.random(len(table)) < wrong, np.where(pair, drawn, 0).argmax(0), table.verb)
+    notes = ReadNotes("mllms", numbering={"interactions": "hico-det-1"})
+    assert check_numbering(replace(table, verb=verb.astype(np.int32)), annotated, notes) == []
+
+
 @pytest.mark.parametrize("kind", ["rows", "IDs"])
 def test_no_option_is_advised_if_one_verb_in_ten_is_shifted(kind: str) -> None:
     rng, table = np.random.default_rng(0), MODELS["perfect"]

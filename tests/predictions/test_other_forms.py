@@ -203,3 +203,9 @@ def test_words_that_are_no_labels_are_counted_in_python() -> None:
     )
     count = len({*table.verb}) + len({*table.object})
     assert f"words      1 of {count} predicted words are no labels of the dataset" in shoe.score(table, TRUTH).doubts
+
+
+def test_no_interaction_is_the_verb_of_a_list_of_two_words(tmp_path: Path) -> None:
+    boxes = {name: ITEM[name] for name in ("human_box", "object_box")}
+    path = written(tmp_path / "x.jsonl", [{"image": "a.jpg", **boxes, "interaction": ["no_interaction", "chair"]}])
+    assert words(read_predictions(path)) == [("no_interaction", "chair")]

@@ -43,6 +43,12 @@ _RUN = 1 << 16  # number of empty cells written at once
 _DAMAGE = (ValueError, struct.error, zlib.error, IndexError, RecursionError, OverflowError, MemoryError)
 
 
+class CellArray(list[Any]):
+    """Cells of a Matlab cell array, column by column, with the ``shape`` of the array."""
+
+    shape: tuple[int, ...] = ()
+
+
 def is_matlab(data: bytes) -> bool:
     """Return whether a file starts like a Matlab file of version 5 to 7.3 (:func:`load_matlab` refuses 7.3)."""
     return data.startswith((_MAGIC, _MAGIC_HDF5))
@@ -177,7 +183,8 @@ def _value(data: bytes, at: int, end: int, flags: int, dimensions: tuple[int, ..
             raise ValueError("text of an unsupported type")
         return data[start:stop].decode(_TEXT[kind])
     if matrix_class == _CELL:
-        cells = []
+        cells = CellArray()
+        cells.shape = dimensions[:2]
         for _ in range(_checked(count, at, end)):
             value, at = _matrix(data, at, end)
             cells.append(value)

@@ -114,6 +114,10 @@ _MOVES: dict[str, Callable[..., Floats]] = {
     "if x is multiplied by height / width and y by width / height: were width and height exchanged?": (
         lambda x1, y1, x2, y2, r: np.stack([x1 / r, y1 * r, x2 / r, y2 * r])
     ),
+    # DETR's post-processing expects (height, width) as the target size
+    "if x is multiplied by width / height and y by height / width: were width and height exchanged?": (
+        lambda x1, y1, x2, y2, r: np.stack([x1 * r, y1 / r, x2 * r, y2 / r])
+    ),
 }
 _NEIGHBOUR = "with the annotations of the {} image of the file: are image names shifted by one?"
 

@@ -63,10 +63,23 @@ def read_hoidet(source: Source) -> Rows:
     return rows_of_classes(source, images, place_of[1], hoi, boxes, columns["hoi_score"])
 
 
+_FEWEST = 16  # rows, to tell scores from coordinates
+
+
 def rows_of_classes(
     source: Source, images: list[str], image: Indices, hoi: Indices, boxes: Floats, score: Floats
 ) -> Rows:
-    """Return n triplets as rows, given (n,) image index, class index and score, and (n, 8) human and object boxes."""
+    """Return n triplets as rows, given (n,) image index, class index and score, and (n, 8) human and object boxes.
+
+    Raises InputError if one box coordinate is a fraction in all rows, as scores are, but the scores are not.
+    """
+    fractions = (abs(boxes - 0.5) <= 0.5).all(0) & ((boxes % 1 > 0).mean(0) > 0.5) if len(boxes) >= _FEWEST else []
+    if np.count_nonzero(fractions) == 1 and (abs(score - 0.5) > 0.5).mean() > 0.5:
+        number = int(np.argmax(fractions))
+        field = f"{'object' if number > 3 else 'human'} box, number {number % 4 + 1}"
+        hint = "perhaps the score is at another place in the rows of the file"
+        raise InputError(source.path, field=field, found="fractions from 0 to 1, but scores that are no fractions",
+                         expected="a coordinate like the others", hint=hint)  # fmt: skip
     words = source.benchmark.classes.columns_of(hoi)
     return Rows(images=images, image=image, human_boxes=boxes[:, :4], object_boxes=boxes[:, 4:], **words, score=score)
 

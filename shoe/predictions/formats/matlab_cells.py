@@ -18,7 +18,7 @@ from shoe.core.arrays import Floats, Indices, first_true, positions
 from shoe.core.errors import InputError, quote
 from shoe.core.interactions import Interactions, Rows
 from shoe.core.io.files import atomic_write, read_bytes
-from shoe.core.io.matlab import cell_file, is_matlab, load_matlab, matrix
+from shoe.core.io.matlab import CellArray, cell_file, is_matlab, load_matlab, matrix
 from shoe.predictions.formats.class_numbers import rows_of_classes
 from shoe.predictions.numbering import INTERACTIONS, labels_of_ids
 from shoe.predictions.record_fields import hoi_classes_of
@@ -106,6 +106,8 @@ def _cells(path: Path, data: bytes, classes: int) -> list[Any]:
         found = f"{len(cells):,} cells" if isinstance(cells, list) else "no cells"
         expected = f"a multiple of {classes} cells: one per class and image"
         raise InputError(path, field=_VARIABLE, found=found, expected=expected)
+    if isinstance(cells, CellArray) and cells.shape[0] != classes == cells.shape[1]:  # images x classes
+        return [cell for image in range(cells.shape[0]) for cell in cells[image :: cells.shape[0]]]
     return cells
 
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from shoe.core.io.tolerant import values_in
 from shoe.lexicon import text
 from shoe.lexicon.text import ALTERNATIVES
-from shoe.predictions.vlm.box_marks import Entity, can_be_verb, entity_of, is_person, words_of_boxes
+from shoe.predictions.vlm.box_marks import Entity, can_be_verb, entity_of, is_person, verb_likeness, words_of_boxes
 from shoe.predictions.vlm.boxes import box_of, corners_in, number_of, verdict_of
 from shoe.predictions.vlm.keys import Meaning, is_denied, judges, meaning, only_judges, rank, superseded, verb_details
 from shoe.predictions.vlm.verdicts import split_verdict, verdicts_in
@@ -238,7 +238,7 @@ def _sort_words(fields: Fields, key: object, info: Meaning, value: list[str]) ->
         fields.entities += [entity for entity in entities if entity]
     elif info.part == "phrase" and _is_triplet(info, value) and not _are_verbs(value, fields):
         *subject, verb, target = value
-        if not can_be_verb(verb) and can_be_verb(target) and not subject:
+        if verb_likeness(verb) == -1 < verb_likeness(target) and not subject:
             verb, target = target, verb
         fields.verbs.append(Verb(verb))
         fields.labels.setdefault("object", target)
