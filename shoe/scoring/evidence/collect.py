@@ -61,10 +61,11 @@ class Calibration(Document, frozen=True):
 
 
 class ModelCalibration(Document, frozen=True):
-    """Calibration of one file of predictions under each protocol."""
+    """Calibration of one file of predictions under each protocol, with the notes on its report."""
 
     predictions: str
     protocols: list[Calibration]
+    notes: list[str] = msgspec.field(default_factory=list)
 
 
 class CalibrationReport(Document, frozen=True):
