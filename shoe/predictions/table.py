@@ -31,9 +31,6 @@ SCORES: dict[str, Callable[[Floats], Floats]] = {
 """Score conversions by name: functions that map (n,) finite scores, n > 0, to 0..1 ("percent" expects percentages)."""
 
 
-_FROM_OTHERS = ("sigmoid", "percent")  # conversions of scores that are rarely all from 0 to 1
-
-
 def check_scores_name(name: str | None) -> None:
     """Raise OptionError if the name of a score conversion is unknown."""
     if name is not None and name not in SCORES:
@@ -251,7 +248,7 @@ def to_table(rows: Rows, source: Source, usual: Convention, named: str | None = 
     order = np.argsort(rows.image, kind="stable")
     unscored = len(table) if absent.all() else 0
     given = table.score[~absent[order]]
-    if notes.scores_as in _FROM_OTHERS and len(given) >= _ENOUGH and given.min() >= 0 and given.max() <= 1:
+    if notes.scores_as in ("sigmoid", "percent") and len(given) >= _ENOUGH and given.min() >= 0 and given.max() <= 1:
         notes.add("scores_fit", first=notes.scores_as)
     table = replace(_in_one_scale(table, notes.scores_as, absent[order]), bad=bad, unscored=unscored)
     if source.benchmark.role_protocols:

@@ -61,7 +61,11 @@ class Calibration(Document, frozen=True):
 
 
 class ModelCalibration(Document, frozen=True):
-    """Calibration of one file of predictions under each protocol, with the notes on its report."""
+    """Calibration of one file of predictions under each protocol.
+
+    Attributes:
+        notes: warnings and notes on the predictions.
+    """
 
     predictions: str
     protocols: list[Calibration]
