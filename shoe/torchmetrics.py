@@ -152,8 +152,10 @@ class HoiMetric(TorchMetric):  # type: ignore[misc]
         names = np.array([known[i] if i >= 0 else next(unknown) for i in image.tolist()], object)
         first = mask_of(np.unique(names.astype(str), return_index=True)[1], len(image))
         if not first.all():
-            repeated = pluralize(int((~first).sum()), "image")
-            warnings.warn(f"{repeated} occurred more than once; only the first occurrence counts", stacklevel=2)
+            repeated = (
+                f"{pluralize(int((~first).sum()), 'image')} occurred more than once; only the first occurrence counts"
+            )
+            warnings.warn(f"{repeated}: all predictions of an image must be in one element of `update`", stacklevel=2)
         rows_kept = torch.from_numpy(np.repeat(first, rows))
         columns = {name: self._all(name).cpu()[rows_kept] for name in _COLUMNS}
         self.shoe.reset()

@@ -242,3 +242,12 @@ def test_empty_words_are_counted_in_files_tables_and_the_metric(tmp_path: Path) 
     metric.update(mappings(changed))
     with pytest.warns(UserWarning, match=line):
         metric.compute()
+
+
+def test_the_warning_of_repeated_images_says_that_an_image_must_come_at_once() -> None:
+    truth, table = read()
+    metric, (one,) = metric_of(truth, table), mappings(table)[:1]
+    halves = [{key: value if key == "image" else value[part::2] for key, value in one.items()} for part in (0, 1)]
+    metric.update(halves)
+    with pytest.warns(UserWarning, match=r"1 image occurred more .* an image must be in one element of `update`"):
+        metric.compute()

@@ -1,5 +1,7 @@
 """``shoe audit``: how much attacks on the predictions can raise a metric."""
 
+from msgspec.structs import replace
+
 from shoe.benchmarks import DEFAULT
 from shoe.cli import options
 from shoe.cli.output import progress_bar, put_report, refuse_overwrite
@@ -26,8 +28,10 @@ def audit(
     from shoe.scoring.file_options import ScoringOptions
 
     refuse_overwrite((predictions, ground_truth), json)
-    scoring = ScoringOptions(ground_truth=ground_truth, dataset=dataset, boxes=boxes, scores=scores)
-    truth = scoring.truth()
-    table, _ = scoring.read(predictions, truth)
-    found = made(table, truth, similarity=similarity, watch=progress_bar("attacks"))
+    scoring = ScoringOptions(
+        ground_truth=ground_truth, dataset=dataset, boxes=boxes, scores=scores, similarity=similarity
+    )
+    report, _ = scoring.report(predictions)
+    found = made(report.predictions, report.truth, similarity=similarity, watch=progress_bar("attacks"))
+    found = replace(found, notes=report.remarks)
     put_report(found, json, lambda to: print_audit(found, to))

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from shoe.core.arrays import Floats, Indices, Ints, Mask, first_true
 from shoe.core.boxes import Coordinates
-from shoe.core.errors import InputError, pluralize, quote, unknown_name
+from shoe.core.errors import InputError, OptionError, pluralize, quote, unknown_name
 from shoe.core.roles import RolePredictions, RoleTruth
 
 # Validation of columns. All functions raise InputError for the first invalid row. In its message, ``source`` is the
@@ -335,14 +335,20 @@ class Interactions:
         fields = ("human_boxes", "object_boxes", "verb", "object", "score")
         return replace(self, **{name: getattr(self, name).take(order, axis=0) for name in fields})
 
-    def select(self, rows: NDArray[np.bool_] | NDArray[np.integer]) -> Interactions:
-        """Return the table with only the triplets ``rows`` (a mask, or ascending row indices) and with all images."""
-        chosen = np.flatnonzero(rows) if rows.dtype == np.bool_ else rows.astype(np.int64, copy=False)
+    def select(self, rows: ArrayLike) -> Interactions:
+        """Return the table with only the triplets ``rows`` (a mask, or ascending row indices) and with all images.
+
+        Raises OptionError for a mask of another length, and for indices out of range or not in ascending order.
+        """
+        chosen = _checked_indices("select", rows, len(self))
         return replace(self._reordered(chosen), offsets=np.searchsorted(chosen, self.offsets))
 
-    def select_images(self, keep: NDArray[np.bool_] | NDArray[np.integer]) -> Interactions:
-        """Return the table with only the images ``keep`` (a mask, or ascending image indices) and their triplets."""
-        chosen = np.flatnonzero(keep) if keep.dtype == np.bool_ else keep
+    def select_images(self, keep: ArrayLike) -> Interactions:
+        """Return the table with only the images ``keep`` (a mask, or ascending image indices) and their triplets.
+
+        Raises OptionError as :meth:`select` does, and for an image that occurs twice.
+        """
+        chosen = _checked_indices("select_images", keep, len(self.images), step=1)
         mask = np.zeros(len(self.images), bool)
         mask[chosen] = True
         table = self.select(np.repeat(mask, np.diff(self.offsets)))
@@ -361,6 +367,21 @@ class Interactions:
             np.array_equal(a, b) if isinstance(a, np.ndarray) else a == b
             for a, b in ((getattr(self, name), getattr(other, name)) for name in fields)
         )
+
+
+def _checked_indices(source: str, rows: ArrayLike, number: int, step: int = 0) -> Indices:
+    """Return the indices of a mask of ``number`` values, or indices that each rise by at least ``step``."""
+    array = np.asarray(plain_array(rows, source))
+    if array.shape == (number,) and array.dtype == np.bool_:
+        return np.flatnonzero(array)
+    found = f"{array.dtype} values of shape {array.shape}"
+    if array.ndim == 1 and (array.dtype.kind in "iu" or not len(array)):
+        chosen = array.astype(np.int64, copy=False)
+        if not len(array) or (chosen[0] >= 0 and chosen[-1] < number and (np.diff(chosen) >= step).all()):
+            return chosen
+        found = "indices that are repeated, out of range or in another order"
+    expected = f"a mask of {number:,} values, or ascending indices from 0 to {number - 1:,}, as numpy.sort returns them"
+    raise OptionError(f"{source}: found {found}, expected {expected}")
 
 
 def concatenate(parts: Sequence[Interactions]) -> Interactions:

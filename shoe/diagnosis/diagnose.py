@@ -38,7 +38,8 @@ from shoe.predictions.numbering import check_numbering
 from shoe.predictions.pair_predictions import Pairs, pairs_of, triplet_scores
 from shoe.scoring.matching.persons import PersonMatches
 from shoe.scoring.matching.task import Task
-from shoe.scoring.score import reading_facts, warnings
+from shoe.scoring.score import inverted_scores, reading_facts, warnings
+from shoe.scoring.strict import strict_score
 from shoe.similarity import Similarity, similarity_for
 
 # A diagnosis by role: triplets of a person, a box and its role in an action, as V-COCO scores them (protocols.md 4).
@@ -203,6 +204,7 @@ class Diagnosis(ErrorAnalysis, PairResults):
         applied = self.read.conventions_of(len(self.table)) if self.read else "xyxy"
         urgent = self.read.urgent() if self.read else []
         boxes = check_box_convention(self.table, self.task.truth.interactions, applied)
+        urgent += inverted_scores(self.task, strict_score(self.task, self.variant.strict), ())
         return *urgent, *warnings(self.task, boxes, check_numbering(self.table, self.task.truth, self.read), self.read)
 
     @cached_property

@@ -359,12 +359,14 @@ class Explained(Document, frozen=True):
         near_duplicates: near duplicates in the ground truth, for each IoU threshold.
         false_positives: counts of false positives under each protocol, by the image label of their class (yes, no,
             ...), and mAP without unverified ones; empty if the ground truth has no image labels.
+        notes: warnings and notes on the predictions.
     """
 
     protocols: dict[str, SignedMeans]
     differences: list[Difference]
     near_duplicates: list[NearDuplicates]
     false_positives: dict[str, FalsePositives] = msgspec.field(default_factory=dict)
+    notes: list[str] = msgspec.field(default_factory=list)
 
 
 def explain(report: Report, watch: Watch = iter) -> Explained:
@@ -377,6 +379,5 @@ def explain(report: Report, watch: Watch = iter) -> Explained:
         r.protocol: SignedMeans(str(report.signature_of(r)), **asdict(as_base_class(r, MeanFields)))
         for r in report.strict_results
     }
-    return Explained(
-        signed, differences(task, protocols, watch), near_duplicates(task, protocols), false_positives(task, protocols)
-    )
+    found = differences(task, protocols, watch), near_duplicates(task, protocols), false_positives(task, protocols)
+    return Explained(signed, *found, report.remarks)

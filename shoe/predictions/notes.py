@@ -68,6 +68,7 @@ SENTENCES = {
     "no_action": "{count:,} interaction[|s] whose verb is {examples:some} [was|were] read as no_interaction",
     "doubtful": "{count:,} phrase[|s] ({examples:some}) may be misread: `shoe resolve --phrase` shows how a phrase "
     "is read",
+    "scores_fit": "scores were already from 0 to 1 before the conversion {first}: is it right?",
     "scores_converted": "confidences were converted: {examples:counted}",
     "scores_unread": "{count:,} score[|s] could not be read as confidences: {examples:first}",
     "columns_unread": "{unread_keys} not read: {first}",

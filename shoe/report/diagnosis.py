@@ -1,6 +1,6 @@
 """Diagnosis of models in the terminal and as JSON."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec.structs import asdict
 from rich.console import Console
@@ -19,7 +19,7 @@ from shoe.diagnosis.record import ModelFigures
 from shoe.diagnosis.relations import Relation
 from shoe.diagnosis.semantics import Related, SemanticDiagnosis, WrongWords
 from shoe.diagnosis.vocabulary_gap import ConfusionExample, VocabularyGap
-from shoe.report.text import decimals, percent, points, print_line, print_more, table, table_of_models, words
+from shoe.report.text import all_notes, decimals, percent, points, print_line, print_more, table, table_of_models, words
 
 Models = Mapping[str, Diagnosis | PairDiagnosis]
 """Diagnoses by name of the model."""
@@ -154,7 +154,7 @@ def print_diagnoses(
     first = next(iter(models.values()))
     counted = f"{pluralize(first.pairs.images, 'image')} and {pluralize(len(first.scope.truth), 'triplet')} evaluated"
     print_line(to, f"{truth.classes.name} · {printable(truth.split)} · {counted}", "bold")
-    for line in _merge_notes({name: found.warnings for name, found in models.items()}):
+    for line in all_notes({name: found.warnings for name, found in models.items()}):
         print_line(to, line, "bold")
     several = len(models) > 1
     (_print_several if several else _print_one)(models, to, verbose=verbose)
@@ -329,15 +329,7 @@ def _notes(models: Models, *, verbose: bool) -> list[str]:
             absent = {part: why for part, why in absent.items() if part not in ("negative_ap", "interaction_map")}
         notes[name] = [f"{_PARTS.get(part, part)}: not measured: {why}" for part, why in absent.items()]
         notes[name] += [line for line in found.notes if line not in found.warnings]
-    return _merge_notes(notes)
-
-
-def _merge_notes(notes: Mapping[str, Iterable[str]]) -> list[str]:
-    names: dict[str, list[str]] = {}
-    for name, lines in notes.items():
-        for line in lines:
-            names.setdefault(line, []).append(name)
-    return [line if len(models) == len(notes) else f"{', '.join(models)}: {line}" for line, models in names.items()]
+    return all_notes(notes)
 
 
 def _bar(value: float | None, most: float) -> str:

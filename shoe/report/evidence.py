@@ -8,7 +8,7 @@ from shoe.comparison.run import Run
 from shoe.comparison.verify import Verdict
 from shoe.core.errors import pluralize, printable
 from shoe.diagnosis.protocol_differences import Difference, Explained
-from shoe.report.text import count, percent, points, print_line, print_more, table, words
+from shoe.report.text import all_notes, count, percent, points, print_line, print_more, table, words
 from shoe.scoring.evidence.audit import Audit
 from shoe.scoring.evidence.collect import CalibrationReport, Evidence, ModelCalibration, calibration
 from shoe.scoring.evidence.facts import Words
@@ -174,6 +174,8 @@ def print_audit(found: Audit, to: Console) -> None:
 
     An attack is a change of the predictions that adds no information about any image.
     """
+    for line in found.notes:
+        print_line(to, line, "bold")
     title = "points that each attack on the file adds to a metric"
     print_line(to, f"{title}; a sound metric gains nothing from any attack")
     for protocol, honest in found.protocols.items():
@@ -192,11 +194,13 @@ def calibrated(run: Run, bins: int) -> ModelCalibration:
     results = [calibration(each.entries, bins, each.options.protocol, str(each.signature)) for each in run.strict]
     if run.semantic is not None:
         results.append(calibration(run.semantic.entries, bins, run.semantic.options.protocol, str(run.signature)))
-    return ModelCalibration(run.name, results)
+    return ModelCalibration(run.name, results, [*(run.absent or {}).values(), *run.notes])
 
 
 def print_calibration(found: CalibrationReport, to: Console) -> None:
     """Print the calibration error of each file and protocol; for a single file, also each bin that is not empty."""
+    for line in all_notes({model.predictions: model.notes for model in found.models}):
+        print_line(to, line, "bold")
     print_line(to, "mean score compared with the percentage of right predictions; error: expected calibration error")
     made = table("predictions", "protocol", "mAP %", "error %", "tied %", "ranked")
     for model in found.models:
@@ -223,6 +227,8 @@ def print_explained(report: Report, found: Explained, to: Console, *, verbose: b
     With ``verbose``, also print rare and non-rare mAP, rules without effect, classes that changed most, and the effect
     of duplicate annotations.
     """
+    for line in found.notes:
+        print_line(to, line, "bold")
     results = report.strict_results
     rows = [(r.protocol, *map(percent, (r.map, r.map_rare, r.map_non_rare)), str(r.classes)) for r in results]
     to.print(table("protocol", *_FIGURES, "classes", rows=rows))

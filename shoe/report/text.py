@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import takewhile
 from pathlib import Path
 from textwrap import wrap
@@ -183,3 +183,12 @@ def short_names(names: Sequence[str], longest: int = 40) -> list[str]:
     half = (longest - 1) // 2
     shown = [name if len(name) <= longest else f"{name[: longest - 1 - half]}…{name[-half:]}" for name in shown]
     return [f"{name} ({number})" if shown.count(name) > 1 else name for number, name in enumerate(shown, 1)]
+
+
+def all_notes(notes: Mapping[str, Iterable[str]]) -> list[str]:
+    """Return the distinct notes on all models; a note that not all models have starts with the names of its models."""
+    names: dict[str, list[str]] = {}
+    for name, lines in notes.items():
+        for line in lines:
+            names.setdefault(line, []).append(name)
+    return [line if len(models) == len(notes) else f"{', '.join(models)}: {line}" for line, models in names.items()]

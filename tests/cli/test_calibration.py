@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -52,3 +53,36 @@ def test_tables_and_figures_are_there_and_scores_that_are_no_probabilities_are_l
     (tmp_path / "logits.jsonl").write_text(json.dumps(line | {"object": "horse", "score": 7.5}))
     found = as_json("calibration", tmp_path / "logits.jsonl", "-g", TRUTH)["models"][0]["protocols"]
     assert all("bins" not in one and "tied_share" not in one for one in found)
+
+
+@pytest.mark.parametrize("command", ["calibration", "explain", pytest.param("audit", marks=pytest.mark.slow)])
+def test_each_command_that_prints_a_score_prints_what_is_wrong_with_the_file(command: str, tmp_path: Path) -> None:
+    """Boxes in thousandths and other mistakes were named by ``shoe score`` only."""
+    table = shoe.read_predictions(PREDICTIONS["detector"])
+    table = replace(table, human_boxes=table.human_boxes / 2, object_boxes=table.object_boxes / 2)
+    table = table.select_images(np.arange(len(table.images)) < 120)
+    shoe.write_predictions(table, tmp_path / "half.csv", "csv")
+    options = ["-p", "hico-det"] if command != "audit" else []
+    found = as_json(command, tmp_path / "half.csv", "-g", TRUTH, *options)
+    notes = found["models"][0]["notes"] if command == "calibration" else found["notes"]
+    assert any(line.startswith("boxes: ") and "resized:scale=0.5" in line for line in notes)
+    assert any(line.startswith("120 of 200 images have predictions") for line in notes)
+    printed = (
+        run(command, tmp_path / "half.csv", "-g", TRUTH, *options).stdout if command != "audit" else "\n".join(notes)
+    )
+    assert all(line in printed for line in notes)
+
+
+def test_notes_of_several_files_name_the_file_and_unfit_scores_are_explained(tmp_path: Path) -> None:
+    table = shoe.read_predictions(PREDICTIONS["detector"])
+    paths = [tmp_path / "fractions.csv", tmp_path / "percent.csv"]
+    for path, factor in zip(paths, (1, 100), strict=True):
+        shoe.write_predictions(replace(table, score=factor * table.score), path, "csv")
+    done = run("calibration", *paths, "-g", TRUTH)
+    assert "percent: a score of 90." in done.stdout, done.stderr
+    assert "fractions:" not in done.stdout
+    assert "already from 0 to 1" not in done.stdout
+    found = as_json("calibration", paths[0], "-g", TRUTH, "-p", "hico-det", "--scores", "sigmoid")["models"][0]
+    assert "scores were already from 0 to 1 before the conversion sigmoid: is it right?" in found["notes"]
+    found = as_json("calibration", paths[1], "-g", TRUTH, "-p", "hico-det", "--scores", "percent")["models"][0]
+    assert not any("already from 0 to 1" in line for line in found["notes"])

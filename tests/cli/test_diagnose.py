@@ -3,6 +3,7 @@
 import os
 import re
 import sys
+from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 from subprocess import CompletedProcess
@@ -13,6 +14,7 @@ import pytest
 from matplotlib.figure import Figure
 from PIL import Image
 
+import shoe
 from shoe.benchmarks.hico_det import PROTOCOLS
 from shoe.benchmarks.signature import Signature
 from shoe.demo import PREDICTIONS, TRUTH
@@ -234,3 +236,11 @@ def test_without_the_extra_the_install_command_is_told(tmp_path: Path, monkeypat
     asked = run(VLM, "--figures", tmp_path / "f")
     refused(asked, "drawing needs an optional dependency: pip install 'shoe-eval[plots]'")
     assert run(VLM, "--similarity", "none").returncode == 0
+
+
+def test_scores_of_which_the_lowest_is_the_best_are_reported() -> None:
+    truth, table = shoe.read_ground_truth(TRUTH), shoe.read_predictions(PREDICTIONS["detector"])
+    assert not any(line.startswith("scores:") for line in shoe.diagnose(table, truth, similarity=None).warnings)
+    found = shoe.diagnose(replace(table, score=1 - table.score), truth, similarity=None, seeds=1)
+    (line,) = (line for line in found.warnings if line.startswith("scores:"))
+    assert line.endswith(f"(strict mAP 70.10 instead of {100 * found.means.map:.2f})")

@@ -1,8 +1,11 @@
 """One picture under several names."""
 
+import numpy as np
 import pytest
 
+import shoe
 from shoe.core.interactions import image_index
+from shoe.demo import PREDICTIONS, TRUTH
 
 KNOWN = ["a.jpg", "x/b.png", "c.jpg", "c.png", ".hidden"]
 
@@ -29,3 +32,14 @@ KNOWN = ["a.jpg", "x/b.png", "c.jpg", "c.png", ".hidden"]
 def test_by_name_then_without_folder_and_ending(name: str, index: int) -> None:
     assert image_index([name], KNOWN).tolist() == [index]
     assert image_index([name, "no such"], KNOWN).tolist() == [index, -1]
+
+
+def test_a_file_with_the_images_in_another_order_gets_the_same_warnings() -> None:
+    """The check of boxes that cover both boxes of a pair once compared images of the ground truth in a wrong order."""
+    truth, table = shoe.read_ground_truth(TRUTH), shoe.read_predictions(PREDICTIONS["detector"])
+    order = np.random.default_rng(0).permutation(len(table.images))
+    shuffled = shoe.concatenate([table.select_images([image]) for image in order.tolist()])
+    assert shuffled.images != table.images
+    found = [shoe.score(each, truth, protocols=["hico-det"]) for each in (table, shuffled)]
+    assert found[0].warnings == found[1].warnings
+    assert [each.strict.map for each in found if each.strict] == [pytest.approx(0.6798407, abs=1e-6)] * 2

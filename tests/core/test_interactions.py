@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from shoe.core.boxes import Coordinates
-from shoe.core.errors import InputError
+from shoe.core.errors import InputError, OptionError
 from shoe.core.interactions import Interactions, concatenate
 from tests.tables import columns_of_one_triplet, one_triplet, tables
 
@@ -228,3 +228,21 @@ def test_equality_is_to_the_bit() -> None:
     assert one_triplet().equals(one_triplet())
     assert not one_triplet().equals(one_triplet(score=[np.nextafter(1, 2)]))
     assert not one_triplet().equals(one_triplet(objects=["mule"]))
+
+
+@pytest.mark.parametrize(
+    "rows", [[1, 0], [-1], [2], [1.0, 0.0], [True], [[0, 1]], ["a"]], ids=["order", "sign", "range", *"ftmw"]
+)
+def test_select_refuses_rows_that_would_damage_the_table(rows: list[object]) -> None:
+    """Rows in the order of their scores, as argsort returns them, once got the boxes of other images."""
+    table = concatenate([one_triplet(images=[name]) for name in ("a.jpg", "b.jpg")])
+    for select in (table.select, table.select_images):
+        with pytest.raises(
+            OptionError, match=r"^select(_images)?: found .*, expected a mask of 2 values, or ascending"
+        ):
+            select(rows)
+    with pytest.raises(OptionError, match="repeated"):
+        table.select_images([0, 0])
+    assert table.select([]).images == ("a.jpg", "b.jpg")
+    assert table.select([True, False]).equals(table.select(np.array([0], np.uint8)))
+    assert table.select_images([1]).images == ("b.jpg",)

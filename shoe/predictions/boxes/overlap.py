@@ -102,7 +102,8 @@ def stretched_boxes(predictions: Interactions, truth: Interactions, images: Ints
     """
     if len(images) < _FEWEST:
         return []
-    predicted, annotated = _stretched(predictions, sizes), _stretched(truth.select_images(images), sizes)
+    rows, first = np.unique(images, return_index=True)  # the files may have the images in another order
+    predicted, annotated = _stretched(predictions, sizes), _stretched(truth.select_images(rows), sizes[first])
     found = {
         kind: f"boxes: {share:.0%} of the {kind} boxes in sampled images cover {area}, but in the annotations "
         f"{annotated[kind, area]:.0%}: write the box of the {kind} alone"

@@ -18,7 +18,7 @@ from shoe.benchmarks.signature import Signature, sign
 from shoe.core.arrays import Floats, Indices, Mask, descending_order, expand, index_in_group, random_numbers, runs
 from shoe.core.boxes import CommonCoordinates, convert_boxes
 from shoe.core.documents import Count, Document, Fraction, Span
-from shoe.core.errors import InputError, OptionError, quote
+from shoe.core.errors import InputError, OptionError, flag, quote
 from shoe.core.interactions import Interactions, image_index
 from shoe.core.public import public_function
 from shoe.core.statistics import percentiles
@@ -405,6 +405,10 @@ class BongardScore(Document, frozen=True):
         return cls(str(report.signature), *counts, oracle, soft, list(report.notes))
 
 
+_ENOUGH, _MISFIT = 20, 0.75
+"""Smallest number and fraction of crops without a prediction of their image that suggest wrong boxes."""
+
+
 @public_function
 def score_problems(
     predictions: Interactions,
@@ -437,6 +441,11 @@ def score_problems(
         named_first = quote(predictions.images[0]) if len(predictions.images) else "none"
         expected = f"names of images of the problems, {known}"
         raise InputError("predictions", field="image", found=named_first, expected=expected)
+    at = image_index(regions.images, predictions.images)[regions.image[rows]]
+    filled = (at >= 0) & (np.diff(predictions.offsets)[at] > 0)
+    crops, empty = int(filled.sum()), int((filled & ~np.isin(rows, found.region)).sum())
+    line = f"boxes: {empty:,} of {crops:,} crops contain no prediction of their image: is {flag('boxes')} right?"
+    misfit = [line] if empty >= max(_ENOUGH, _MISFIT * crops) else []
     notes = predictions.notes
     facts = {
         "coordinates": coordinate_names(predictions),
@@ -460,7 +469,7 @@ def score_problems(
         oracle=accuracy(problems, oracle(problems, found, votes)),
         soft_oracle=accuracy(problems, soft_oracle(problems, found, classes, similarity)),
         signature=sign(facts),
-        notes=() if notes is None else tuple(notes.lines()),
+        notes=(*misfit, *(() if notes is None else notes.lines())),
     )
 
 

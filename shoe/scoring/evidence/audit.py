@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
+import msgspec
 import numpy as np
 from msgspec.structs import astuple
 
@@ -201,10 +202,12 @@ class Audit(Document, frozen=True):
     Attributes:
         protocols: metrics of the unchanged predictions, by protocol.
         attacks: results of each attack in :data:`ATTACKS`.
+        notes: warnings and notes on the predictions.
     """
 
     protocols: dict[str, AuditFigures]
     attacks: list[AttackFigures]
+    notes: list[str] = msgspec.field(default_factory=list)
 
 
 def audit(

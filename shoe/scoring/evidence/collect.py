@@ -62,10 +62,15 @@ class Calibration(Document, frozen=True):
 
 
 class ModelCalibration(Document, frozen=True):
-    """Calibration of one file of predictions under each protocol."""
+    """Calibration of one file of predictions under each protocol.
+
+    Attributes:
+        notes: warnings and notes on the predictions.
+    """
 
     predictions: str
     protocols: list[Calibration]
+    notes: list[str] = msgspec.field(default_factory=list)
 
 
 class CalibrationReport(Document, frozen=True):

@@ -5,8 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from shoe.scoring.bongard.score import RESAMPLES, Answers, accuracy
-from tests.scoring.bongard.made import problems_of
+import shoe
+from shoe.scoring.bongard.score import RESAMPLES, Answers, Counting, accuracy, score_problems
+from tests.scoring.bongard.made import predicted, problems_of
 
 
 def answers(right: list[tuple[bool, bool]]) -> Answers:
@@ -49,3 +50,17 @@ def test_intervals_resample_concepts() -> None:
     assert [one_sure.groups[name].interval for name in "ab"] == [(0.0, 1.0), (1.0, 1.0)]
     assert one_sure.interval == (0.5, 1.0)
     assert RESAMPLES >= 1000
+
+
+def test_boxes_that_miss_most_crops_are_reported() -> None:
+    """Boxes in thousandths lie outside the crops, and were counted as if nothing had been detected."""
+    problems, similarity = problems_of(3), shoe.load_similarity("identity")
+    table = predicted(([[("ride", "horse")]] * 7 + [[("feed", "horse")]] * 7) * 3)
+    classes = shoe.benchmark("hico-det").classes
+    assert score_problems(table, problems, classes, similarity).notes == ()
+    shifted = replace(table, human_boxes=table.human_boxes + 200)
+    (line,) = score_problems(shifted, problems, classes, similarity).notes
+    assert line.startswith("boxes: 42 of 42 crops contain no prediction of their image: is --boxes")
+    assert score_problems(shifted, problems, classes, similarity, Counting(region="image")).notes == ()
+    few = replace(table, human_boxes=table.human_boxes + 200 * (np.arange(42) % 2)[:, None])
+    assert score_problems(few, problems, classes, similarity).notes == ()
