@@ -243,4 +243,4 @@ def test_scores_of_which_the_lowest_is_the_best_are_reported() -> None:
     assert not any(line.startswith("scores:") for line in shoe.diagnose(table, truth, similarity=None).warnings)
     found = shoe.diagnose(replace(table, score=1 - table.score), truth, similarity=None, seeds=1)
     (line,) = (line for line in found.warnings if line.startswith("scores:"))
-    assert line.endswith(f"(strict mAP 70.10 instead of {100 * found.means.map:.2f})")
+    assert line.endswith(f"(strict mAP 70.10 instead of {100 * (found.means.map or 0):.2f})")

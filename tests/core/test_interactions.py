@@ -1,3 +1,5 @@
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
@@ -233,7 +235,7 @@ def test_equality_is_to_the_bit() -> None:
 @pytest.mark.parametrize(
     "rows", [[1, 0], [-1], [2], [1.0, 0.0], [True], [[0, 1]], ["a"]], ids=["order", "sign", "range", *"ftmw"]
 )
-def test_select_refuses_rows_that_would_damage_the_table(rows: list[object]) -> None:
+def test_select_refuses_rows_that_would_damage_the_table(rows: Any) -> None:
     """Rows in the order of their scores, as argsort returns them, once got the boxes of other images."""
     table = concatenate([one_triplet(images=[name]) for name in ("a.jpg", "b.jpg")])
     for select in (table.select, table.select_images):
