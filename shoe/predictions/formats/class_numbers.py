@@ -73,7 +73,9 @@ def rows_of_classes(
 
     Raises InputError if one box coordinate is a fraction in all rows, as scores are, but the scores are not.
     """
-    fractions = (abs(boxes - 0.5) <= 0.5).all(0) & ((boxes % 1 > 0).mean(0) > 0.5) if len(boxes) >= _FEWEST else []
+    fractions = (
+        (abs(boxes - 0.5) <= 0.5).all(0) & ((boxes != np.trunc(boxes)).mean(0) > 0.5) if len(boxes) >= _FEWEST else []
+    )
     if np.count_nonzero(fractions) == 1 and (abs(score - 0.5) > 0.5).mean() > 0.5:
         number = int(np.argmax(fractions))
         field = f"{'object' if number > 3 else 'human'} box, number {number % 4 + 1}"
