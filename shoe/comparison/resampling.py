@@ -23,6 +23,8 @@ from shoe.scoring.f1 import F1Entries, F1Rule
 
 _DRAWS, _COINS = 1 << 30, 1 << 31
 """First streams of random numbers; lower streams belong to tied orders."""
+DEFAULT_RESAMPLES = 1000
+"""Default number of resamples for a few models."""
 MOST_RESAMPLES, MOST_SEEDS = 1 << 16, 1 << 14
 """Limits of the number of resamples and of the seed, within which all streams are different."""
 

@@ -34,6 +34,7 @@ import numpy as np
 
 from shoe.comparison.ranked import BATCH, Counts
 from shoe.comparison.resampling import (
+    DEFAULT_RESAMPLES,
     MOST_RESAMPLES,
     Measured,
     Resampled,
@@ -226,8 +227,6 @@ LEVEL = 0.05
 """Adjusted p below which a difference is called significant."""
 FEWEST_FOR_INTERVALS = 100
 """Minimum number of resamples for intervals: with fewer resamples, percentiles are too inaccurate."""
-DEFAULT_RESAMPLES = 1000
-"""Default number of resamples for a few models."""
 
 
 @dataclass(frozen=True, slots=True)
