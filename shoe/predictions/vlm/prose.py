@@ -3,6 +3,7 @@
 import csv
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import lru_cache
 from itertools import takewhile
 from typing import Any, NamedTuple
@@ -27,6 +28,7 @@ from shoe.predictions.vlm.fields import Fields, Verb
 from shoe.predictions.vlm.items import interactions_in
 from shoe.predictions.vlm.keys import is_verdict, meaning
 from shoe.predictions.vlm.labels import labels_of_reply, stated_labels, take_confidence
+from shoe.predictions.vlm.pair_lines import LABELLED, LEAD, rewrite_pair_lines, without_draft
 from shoe.predictions.vlm.parsed_reply import Pair, Problem, Reading
 from shoe.predictions.vlm.replies import BOX_LIKE, REPLY
 from shoe.predictions.vlm.verdicts import split_denied
@@ -144,7 +146,6 @@ def numbered_list(sentence: str, count: int) -> dict[str, int]:
 _LINE = re.compile(
     r"\n+|(?<=[.!?])\s+(?=[A-Z*\-\ue000]|[a-z]+[ _]\d)|(?<=[.!?;])(?:\s+|(?<!\d\.))(?=\d+[.)]\s)|;\s*(?=\ue000)"
 )
-LEAD = re.compile(r"^(?:[\s>]|#(?!\d))*(?:[-*•+]\s+|\(?\d{1,3}[.):](?!\d)\s*|#\d+\s*)*\s*")  # bullets and list numbers
 _PRED = re.compile(r"<(?:pred|rel)>(.{1,80}?)</(?:pred|rel)>\s*\ue000(\d+)\ue001[\s,]*\ue000(\d+)\ue001")
 _REF = re.compile(r"<ref>(.{1,80}?)</ref>\s*\ue000(\d+)\ue001")
 _MAY_LABEL = re.compile(r"[:=]|box|\bat\b|locat|coord|posit", re.I)
@@ -160,9 +161,6 @@ _BLANKS = str.maketrans("()*", "   ")
 _THERE = re.compile(
     r"(?i)\W*(?:there(?:'s|\s+is|\s+are)|(?:the|this)\s+(?:image|photo|picture|scene)\s+(?:shows|contains|depicts|has|includes)"
     r"|(?:i|we|you)\s+(?:can\s+)?see)\s+"
-)
-_LABELLED = re.compile(
-    r"\A\**(?:human[\s-]object\s)?(?:interaction|hoi|relation(?:ship)?|triplet|pair)\s*#?\d{1,3}\s*[.:)]\s*", re.I
 )
 _DATA = re.compile(r"[{}]|</|/>|\w[\"']\s*:")
 _LONGEST = 300
@@ -181,7 +179,7 @@ def interactions_of_sentences(marked: MarkedText) -> Reading:
         return Reading(list(_predicates(marked)))
     if not marked.boxes:
         return reading
-    lines = (_LABELLED.sub("", LEAD.sub("", line).strip()) for line in _LINE.split(raw))
+    lines = (LABELLED.sub("", LEAD.sub("", line).strip()) for line in _LINE.split(raw))
     sentences = [line for line in lines if line]
     names, adjacent = names_in(sentences), adjacent_names(sentences)
     words = {mark: name.split(None, 1)[-1] for name, mark in names.items() if NUMBERED.match(name)}
@@ -550,6 +548,10 @@ def interactions_of_text(text: str, context: Fields) -> Reading:
         text = _VERB_BLOCK.sub(lambda m: f"{m[1]}: {', '.join(filter(None, _BULLET.split(m[2])))}\n", text)
     if len(context.entities) == 2 and len(text) <= _LONGEST_REPLY and not BOX_LIKE.search(text):
         text = labels_of_reply(text)
+    if (final := without_draft(text)) != text:
+        reading = interactions_of_text(final, context)
+        return replace(reading, replaced=reading.replaced + 1)
+    text = text if context.entities else rewrite_pair_lines(text)
     text, denied = split_denied(_HEADINGS.sub(r"Human: \1; Verb: \2; Object: \3", text))
     if denied:
         pairs = [pair._replace(verdicts=(("", False),)) for pair in interactions_of_text(denied, context).pairs]
@@ -626,7 +628,8 @@ def _key_value_items(text: str) -> list[dict[str, Any]]:
                 value, listed = match["value"], _VERBS.match(body, match.start("value"))
                 if listed and info.part in ("verb", "phrase") and split_verbs(listed[1], ""):
                     value = listed[1]
-                fields.append((prefix + match["key"].strip(), value.strip().strip("\"'*` .")))
+                own = "" if info.side or info.part == "verb" else prefix  # "Person 1:" above "object_box: [...]"
+                fields.append((own + match["key"].strip(), value.strip().strip("\"'*` .")))
     return [_drop_ambiguous_keys(item) for item in _group_items(fields)]
 
 
