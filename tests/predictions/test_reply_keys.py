@@ -191,3 +191,8 @@ def test_the_object_of_two_person_boxes_is_a_person(tmp_path: Path, keys: tuple[
 @pytest.mark.parametrize("phrase", ["stand on boat", "person -> stand on -> boat", "stand on the boat"])
 def test_the_base_form_of_a_posture_is_the_verb_of_a_label(tmp_path: Path, phrase: str) -> None:
     assert read(tmp_path, BOXES | {"phrase": phrase})[0] == [("stand on", "boat")]
+
+
+def test_indented_keys_under_a_person_keep_the_side_that_they_name(tmp_path: Path) -> None:
+    fields = f"    human_box: {HUMAN}\n    object_box: {THING}\n    object: horse\n    verb: "
+    assert read(tmp_path, f"Person 1:\n{fields}ride\n\nPerson 2:\n{fields}feed")[0] == [RIDE, FEED]

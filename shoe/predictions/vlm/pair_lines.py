@@ -5,15 +5,14 @@ from itertools import takewhile
 
 from shoe.lexicon import text
 from shoe.lexicon.expressions import bases
-from shoe.predictions.vlm.box_marks import is_label, is_person, is_thing
+from shoe.lexicon.phrases.words import patterns
+from shoe.predictions.vlm.box_marks import can_be_verb, is_label, is_person, is_thing
 from shoe.predictions.vlm.keys import meaning
-from shoe.predictions.vlm.replies import BOX_LIKE
+from shoe.predictions.vlm.replies import BOX_LIKE, REPLY
 from shoe.predictions.vlm.words import split_verbs
 
 LEAD = re.compile(r"^(?:[\s>]|#(?!\d))*(?:[-*•+]\s+|\(?\d{1,3}[.):](?!\d)\s*|#\d+\s*)*\s*")  # bullets and list numbers
-LABELLED = re.compile(
-    r"\A\**(?:human[\s-]object\s)?(?:interaction|hoi|relation(?:ship)?|triplet|pair)\s*#?\d{1,3}\s*[.:)]\s*", re.I
-)
+LABELLED = re.compile(patterns("pair_label", REPLY), re.I)
 _BOX = re.compile(r"([\[(<{]\s*-?\d[^\[\](){}<>\n]{5,80}[\])>}])")
 _NOUN = r"(?P<noun>(?:(?:an?|the)\s+)?[A-Za-z][\w '-]{0,30}?)\s*[:=]?\s*"
 _VERB = r"(?P<verb>[A-Za-z][A-Za-z_ ,/&-]{1,40}?)"
@@ -23,10 +22,7 @@ _AFTER = re.compile(rf"\W{{0,3}}?(?:(?:[:=→–—-]|->)\s*{_VERB})?(?P<score>[
 _ABOUT_IT = re.compile(r"(\s[\w ]{2,60}?)\s(?:it|them)\b")
 _VERB_LINE = re.compile(rf"(?:(?:verbs?|actions?|interactions?)\W{{1,4}})?{_VERB}\W*", re.I)
 _PARTICLES, _GROUPS = text.PREPOSITIONS | text.PARTICLES, {"pair", "match", "set", "group", "tag"}
-_DRAFT = re.compile(r"^\W*(?:initial|first|draft|preliminary)\b[^\n:\d\[]{0,40}:", re.I | re.M)
-_FINAL = re.compile(
-    r"^\W*(?=[^\n:\[\d]{0,60}\b(?:final|refined|revised|corrected|correct|after)\b)[^\n:\[\d]{3,60}:", re.I | re.M
-)
+_DRAFT, _FINAL = (re.compile(patterns(kind, REPLY), re.I | re.M) for kind in ("first_draft", "final_list"))
 
 
 def without_draft(reply: str) -> str:
@@ -59,19 +55,17 @@ def _rewrite(pieces: list[str], following: list[str]) -> str:
         boxed.reverse()
     if not any(has_person) or not (tail := _AFTER.fullmatch(after)):
         return ""
-    verbs = [head["verb"] or tail["verb"]]
-    if not verbs[0]:
-        below = [_VERB_LINE.fullmatch(LEAD.sub("", line)) for line in takewhile(str.strip, following)]
-        verbs = [match["verb"] if match else "" for match in below]
+    below = [_VERB_LINE.fullmatch(LEAD.sub("", line)) for line in takewhile(str.strip, following)]
+    said = head["verb"] or tail["verb"]
+    verbs = [said] if said else [match["verb"] if match else "" for match in below]
     score = tail["score"].lstrip(" )") if any(map(str.isdigit, tail["score"])) else ""
     return "\n".join(f"{boxed[0]} - {verb} - {boxed[1]} {score}" for verb in verbs) if all(map(_is_verb, verbs)) else ""
 
 
 def _may_be_noun(noun: str) -> bool:
     words = text.tokens(text.plain(noun))
-    is_clause = words[:1] and words[0].endswith("ing") and not is_thing(noun)
-    is_short = 0 < len(words) < 5 and text.PREPOSITIONS.isdisjoint(words)
-    return is_short and not is_clause and meaning(noun).side != "object" and is_label(noun)
+    is_noun = 0 < len(words) < 5 and text.PREPOSITIONS.isdisjoint(words) and is_label(noun)
+    return is_noun and meaning(noun).side != "object" and (not words[0].endswith("ing") or is_thing(noun))
 
 
 def _is_verb(words: str) -> bool:
@@ -84,3 +78,10 @@ def _is_verb(words: str) -> bool:
         and not (is_person(verb[0]) or meaning(verb[0]).side or verb[0] in _GROUPS)
         for verb in lists
     )
+
+
+def is_statement(line: str) -> bool:
+    """Return whether a line has words, and is neither a key ("Interaction") nor an introduction of the next lines."""
+    words = text.tokens(line)
+    is_key = len(words) == 1 and bool(meaning(words[0]).part) and not can_be_verb(line)
+    return bool(words) and not is_key and not line.rstrip(" *").endswith(":")
