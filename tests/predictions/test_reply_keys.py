@@ -149,3 +149,50 @@ def test_details_behind_a_verb_are_no_verbs(tmp_path: Path, line: str) -> None:
 def test_line_breaks_in_a_cell_separate_verbs(tmp_path: Path) -> None:
     table = f"| Person | Object | Box | Verbs |\n|---|---|---|---|\n| {HUMAN} | horse | {THING} | ride<br/>feed |"
     assert read(tmp_path, table)[0] == [RIDE, FEED]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        {"verb": "ride", "human_action": "looking at camera"},
+        {"verb": "ride", "other_verbs": ["kick"]},
+        {"verb": "ride", "candidate_verbs": ["kick"]},
+        {"primary_action": "ride", "secondary_action": "looking at camera"},
+    ],
+)
+def test_acts_of_the_person_and_other_candidates_are_no_further_verbs(tmp_path: Path, words: dict[str, Any]) -> None:
+    found, _, notes = read(tmp_path, BOXES | {"object": "horse"} | words)
+    assert (found, len(notes.unread)) == ([RIDE], 1)
+
+
+def test_a_second_action_on_the_object_is_a_second_prediction(tmp_path: Path) -> None:
+    item = BOXES | {"object": "horse", "primary_action": "ride", "secondary_action": "feed"}
+    assert read(tmp_path, item)[0] == [RIDE, FEED]
+
+
+@pytest.mark.parametrize("form", ["Person {}:\n{}\n", "**Person {}**\n```json\n{}\n```\n", "Pair #{}: {}\n"])
+def test_lists_under_numbered_headings_are_parts_of_one_answer(tmp_path: Path, form: str) -> None:
+    first = [BOXES | {"verb": verb, "object": "horse"} for verb in ("ride", "pet")]
+    second = [{"human_box": [5, 5, 70, 70], "object_box": THING, "verb": "feed", "object": "horse"}]
+    reply = form.format(1, json.dumps(first)) + form.format(2, json.dumps(second))
+    assert read(tmp_path, reply)[0] == [RIDE, ("pet", "horse"), FEED]
+    same = form.format(1, json.dumps(first)) + form.format(1, json.dumps(second))
+    assert len(read(tmp_path, same)[0]) < 3
+
+
+@pytest.mark.parametrize("keys", [("person1_bbox", "person2_bbox"), ("person_1", "person_2")])
+def test_the_object_of_two_person_boxes_is_a_person(tmp_path: Path, keys: tuple[str, str]) -> None:
+    item = dict(zip(keys, (HUMAN, THING), strict=True))
+    assert read(tmp_path, item | {"interaction": "hugging"})[0] == [("hugging", "person")]
+    table = f"| Person A | Interaction | Person B |\n|---|---|---|\n| {HUMAN} | hugging | {THING} |"
+    assert read(tmp_path, table)[0] == [("hugging", "person")]
+
+
+@pytest.mark.parametrize("phrase", ["stand on boat", "person -> stand on -> boat", "stand on the boat"])
+def test_the_base_form_of_a_posture_is_the_verb_of_a_label(tmp_path: Path, phrase: str) -> None:
+    assert read(tmp_path, BOXES | {"phrase": phrase})[0] == [("stand on", "boat")]
+
+
+def test_indented_keys_under_a_person_keep_the_side_that_they_name(tmp_path: Path) -> None:
+    fields = f"    human_box: {HUMAN}\n    object_box: {THING}\n    object: horse\n    verb: "
+    assert read(tmp_path, f"Person 1:\n{fields}ride\n\nPerson 2:\n{fields}feed")[0] == [RIDE, FEED]

@@ -85,7 +85,7 @@ class Fields:
 def fields_of(record: dict[Any, Any]) -> Fields:
     """Return the content of the JSON object ``record``, sorted by the meaning of keys and the form of values."""
     fields = Fields()
-    details = verb_details(tuple(record))
+    details = {k for k in verb_details(tuple(record)) if "secondary" not in str(k) or len(str(record[k]).split()) > 2}
     if left_out := [key for key in record if key in details or (is_denied(key) and verdict_of(record[key]) is None)]:
         fields.unread |= {str(key): record[key] for key in left_out if record[key]}
         record = {key: value for key, value in record.items() if key not in left_out}

@@ -155,7 +155,9 @@ _QUERIED = _NOT_PREDICTED | {"target"}  # in "target_verb"; "target" alone is th
 _DENIED = _set("not negative excluded impossible absent false wrong unlikely previous next alternative rejected denied")
 _OF_EITHER = _PREDICTED | _NOT_PREDICTED
 _NAMES, _CLASSES = _set("name names label labels noun word"), _set("class classes cls category categories")
-_ABOUT_VERB = _CLASSES | _set("type tense definition description synonyms similar candidate possible initial draft")
+_ABOUT_VERB = _CLASSES | _set(
+    "type tense definition description synonyms similar candidate possible initial draft other secondary"
+)
 _OF_PAIR = _set("final overall total joint combined interaction hoi triplet")
 _ANSWER = _set("answer answers response output text completion reply")
 _DATA_KEYS = _set("label labels reference")
@@ -220,7 +222,7 @@ def rank(key: object) -> int:
 def verb_details(keys: tuple[object, ...]) -> frozenset[object]:
     """Return the keys of a record that only describe the verb of another key: "action_type" beside "action"."""
     words = {key: meaning(key).words for key in keys if meaning_of_kind(key).part == "verb"}
-    about = [key for key in words if not _ABOUT_VERB.isdisjoint(words[key])]
+    about = [key for key in words if meaning(key).side == "human" or not _ABOUT_VERB.isdisjoint(words[key])]
     return frozenset(about if len(about) < len(words) or not {"interaction", "hoi"}.isdisjoint(keys) else ())
 
 

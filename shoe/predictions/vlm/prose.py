@@ -3,6 +3,7 @@
 import csv
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import lru_cache
 from itertools import takewhile
 from typing import Any, NamedTuple
@@ -27,6 +28,7 @@ from shoe.predictions.vlm.fields import Fields, Verb
 from shoe.predictions.vlm.items import interactions_in
 from shoe.predictions.vlm.keys import is_verdict, meaning
 from shoe.predictions.vlm.labels import labels_of_reply, stated_labels, take_confidence
+from shoe.predictions.vlm.pair_lines import LABELLED, LEAD, is_statement, rewrite_pair_lines, without_draft
 from shoe.predictions.vlm.parsed_reply import Pair, Problem, Reading
 from shoe.predictions.vlm.replies import BOX_LIKE, REPLY
 from shoe.predictions.vlm.verdicts import split_denied
@@ -141,31 +143,17 @@ def numbered_list(sentence: str, count: int) -> dict[str, int]:
     return names if len(names) == count and are_names else {}
 
 
-_LINE = re.compile(
-    r"\n+|(?<=[.!?])\s+(?=[A-Z*\-\ue000]|[a-z]+[ _]\d)|(?<=[.!?;])(?:\s+|(?<!\d\.))(?=\d+[.)]\s)|;\s*(?=\ue000)"
-)
-LEAD = re.compile(r"^(?:[\s>]|#(?!\d))*(?:[-*•+]\s+|\(?\d{1,3}[.):](?!\d)\s*|#\d+\s*)*\s*")  # bullets and list numbers
+_LINE = re.compile(patterns("sentence_end", REPLY))
 _PRED = re.compile(r"<(?:pred|rel)>(.{1,80}?)</(?:pred|rel)>\s*\ue000(\d+)\ue001[\s,]*\ue000(\d+)\ue001")
 _REF = re.compile(r"<ref>(.{1,80}?)</ref>\s*\ue000(\d+)\ue001")
 _MAY_LABEL = re.compile(r"[:=]|box|\bat\b|locat|coord|posit", re.I)
 _PRONOUNS = frozenset(("he", "she", "they", "his", "her"))
 _AFTER_VERBS = text.DETERMINERS | text.PREPOSITIONS | text.PARTICLES | {"→", "->"}
-_BRACKETS = re.compile(r"[\[\]{}]+|\([\s,;]*\)")
-_WORD = re.compile(r"\w")
-_ENTRY = re.compile(
-    r"\W{0,3}(?P<id>[A-Za-z]{1,8}[ _]?#?\d{1,3}|[A-Z])\b\W{0,3}(?:\((?P<noun>[A-Za-z][A-Za-z '-]{1,40})\))?"
-    r"[^\w\ue000]{0,5}(?P<words>[A-Za-z][A-Za-z '-]{1,40}?)??[^\w\ue000]{0,5}\ue000(?P<mark>\d+)\ue001\W*"
-)
+_BRACKETS, _WORD = re.compile(r"[\[\]{}]+|\([\s,;]*\)"), re.compile(r"\w")
+_ENTRY = re.compile(patterns("entry", REPLY))
 _BLANKS = str.maketrans("()*", "   ")
-_THERE = re.compile(
-    r"(?i)\W*(?:there(?:'s|\s+is|\s+are)|(?:the|this)\s+(?:image|photo|picture|scene)\s+(?:shows|contains|depicts|has|includes)"
-    r"|(?:i|we|you)\s+(?:can\s+)?see)\s+"
-)
-_LABELLED = re.compile(
-    r"\A\**(?:human[\s-]object\s)?(?:interaction|hoi|relation(?:ship)?|triplet|pair)\s*#?\d{1,3}\s*[.:)]\s*", re.I
-)
-_DATA = re.compile(r"[{}]|</|/>|\w[\"']\s*:")
-_LONGEST = 300
+_THERE = re.compile(patterns("there", REPLY))
+_DATA, _LONGEST = re.compile(r"[{}]|</|/>|\w[\"']\s*:"), 300
 _END = re.compile(r"[.;!?]\s+")
 _HEAD = re.compile(r"([^:\ue000]{3,}?\w)\s*(?::|\s[-–—])")
 _MARKED = "\ue000"
@@ -181,7 +169,7 @@ def interactions_of_sentences(marked: MarkedText) -> Reading:
         return Reading(list(_predicates(marked)))
     if not marked.boxes:
         return reading
-    lines = (_LABELLED.sub("", LEAD.sub("", line).strip()) for line in _LINE.split(raw))
+    lines = (LABELLED.sub("", LEAD.sub("", line).strip()) for line in _LINE.split(raw))
     sentences = [line for line in lines if line]
     names, adjacent = names_in(sentences), adjacent_names(sentences)
     words = {mark: name.split(None, 1)[-1] for name, mark in names.items() if NUMBERED.match(name)}
@@ -409,9 +397,7 @@ def _predicates(marked: MarkedText) -> Iterator[Pair | Problem]:
 
 _RULE = re.compile(r"[ \t]*(?:\|[ \t]*:?-+:?|:?-{2,}:?|:-:?|-:)[ \t]*(?:\|[ \t:-]*)*")
 _CELL = re.compile(r"<t[hd]\b[^<>]{0,200}>([^<>]{0,500})</t[hd]>")
-_TAG = re.compile(
-    r"<(/?)([A-Za-z][\w-]{0,40})((?:\s+[\w-]{1,40}\s*=\s*(?:\"[^\"<>]{0,300}\"|'[^'<>]{0,300}'))*)\s*(/?)>"
-)
+_TAG = re.compile(patterns("tag", REPLY))
 _INLINE = frozenset(("ref", "box", "quad"))  # the words of an interaction are between these tags
 _OPENED = re.compile(r"</?(?!(?:ref|box|quad)\b[^-])[A-Za-z]")
 _ATTRIBUTE = re.compile(r"([\w-]{1,40})\s*=\s*(\"[^\"<>]{0,300}\"|'[^'<>]{0,300}')")
@@ -516,11 +502,7 @@ def assigned_records(text: str) -> list[dict[str, Any]]:
     return [record] if len(record) > 1 else []
 
 
-_PAIR = re.compile(
-    r"""(?P<key>[^\W\d][\w \-/]{0,40}?)["'*`]{0,3}\s*[:=]\s*["'*`]{0,3}\s*"""
-    r"(?P<value>(?:[^\n,;|\[\](){}<>:=]{1,40})?[\[({<]+[^\n]{0,160}?[\])}>]+"
-    r"(?=\s*(?:[,;|\n]|\Z|[^\W\d][\w ]{0,30}[:=]))|[^\n,;|\[\]=]+(?=\s\w{1,30}=)|[^\n,;|\[\]]+)"
-)
+_PAIR = re.compile(patterns("key_value", REPLY))
 _HEADINGS = re.compile(patterns("headings", REPLY), re.I | re.M)  # "[Human] [b] [Verb] ride [Object] horse [b]"
 _TITLE = re.compile(r"(?:#+|\*\*|\d{1,3}[.)])\s*(?:\*\*)?(?:\d{1,3}[.):]\s*)?((?:[^\W\d][\w'-]*[ *]*){1,8}):?\**\s*")
 _OPENS = re.compile(r"[\s-]*[\"'*]{0,3}([A-Za-z][\w ]{0,30})[\"'*]{0,3}\s*:\s*")
@@ -530,12 +512,7 @@ _ONE_VERB = r"[a-z]+(?:[ _-](?:on|at|with|under|up|in|to|off|from))?"
 _VERBS = re.compile(rf"({_ONE_VERB}(?:\s*[,;]\s*(?:and\s+)?{_ONE_VERB})+)(?=\s*(?:[,;|]|\Z))", re.I)
 _BULLET, _BREAK = re.compile(r"[ \t]*[-*][ \t]+|\n"), re.compile(r"\s*<br\s*/?>\s*", re.I)
 _WIDEST = 20
-_SIDE_BOX = re.compile(  # "Object (horse): [b]", "Object: horse, bounding box = [b]", "Human: (box: [b])"
-    r"(?i)\b(?P<key>[a-z][\w ]{0,30}?)\s?(?:\((?P<noun>[a-z][a-z '-]{1,40})\))?\s?[:=]\s*"
-    r"[\"']?(?P<words>[a-z][a-z '-]{0,40}?)??[\"']?[\s,;—–-]{0,4}(?:\bat\s+)?"
-    r"(?P<open>[\[({])?(?:\b(?:the\s+)?(?:bounding[\s_]?box|bbox|box|coordinates|location|position)(?:\s+is)?[\s:=→—–-]{0,4})?"
-    r"(?P<box>[\[({<]\s*-?\d[^\[\](){}<>\n]{5,80}[\])}>])(?(open)[\])}]?)(?P<end>\.(?=\s))?"
-)
+_SIDE_BOX = re.compile(patterns("side_box", REPLY))
 _GAP = re.compile(rf"\s{{{_WIDEST},}}")  # wider gaps are shortened, because they are slow to match
 LONGEST, _LONGEST_REPLY = 20_000, 2000  # characters of a text, and of a reply about one pair, that are read
 
@@ -550,6 +527,10 @@ def interactions_of_text(text: str, context: Fields) -> Reading:
         text = _VERB_BLOCK.sub(lambda m: f"{m[1]}: {', '.join(filter(None, _BULLET.split(m[2])))}\n", text)
     if len(context.entities) == 2 and len(text) <= _LONGEST_REPLY and not BOX_LIKE.search(text):
         text = labels_of_reply(text)
+    if (final := without_draft(text)) != text:
+        reading = interactions_of_text(final, context)
+        return replace(reading, replaced=reading.replaced + 1)
+    text = text if context.entities else rewrite_pair_lines(text)
     text, denied = split_denied(_HEADINGS.sub(r"Human: \1; Verb: \2; Object: \3", text))
     if denied:
         pairs = [pair._replace(verdicts=(("", False),)) for pair in interactions_of_text(denied, context).pairs]
@@ -564,17 +545,10 @@ def interactions_of_text(text: str, context: Fields) -> Reading:
     if len(boxes) == 2 and (context.has_words or context.label):
         return Reading([_bare_pair([Entity(box) for box in boxes], context)])
     if not boxes and len(context.entities) == 2:
-        lines = filter(_is_statement, (LEAD.sub("", line) for line in text.split("\n")))
+        lines = filter(is_statement, (LEAD.sub("", line) for line in text.split("\n")))
         pairs = [_bare_pair(context.entities, context, line) for line in lines]
         return Reading([pair for pair in pairs if not context.has_words or _is_clear(pair)])
     return interactions_of_sentences(marked)
-
-
-def _is_statement(line: str) -> bool:
-    """Return whether a line has words, and is neither a key ("Interaction") nor an introduction of the next lines."""
-    words = text.tokens(line)
-    is_key = len(words) == 1 and bool(meaning(words[0]).part) and not can_be_verb(line)
-    return bool(words) and not is_key and not line.rstrip(" *").endswith(":")
 
 
 def _is_clear(pair: Pair) -> bool:
@@ -626,7 +600,8 @@ def _key_value_items(text: str) -> list[dict[str, Any]]:
                 value, listed = match["value"], _VERBS.match(body, match.start("value"))
                 if listed and info.part in ("verb", "phrase") and split_verbs(listed[1], ""):
                     value = listed[1]
-                fields.append((prefix + match["key"].strip(), value.strip().strip("\"'*` .")))
+                own = "" if info.side or info.part == "verb" else prefix  # "Person 1:" above "object_box: [...]"
+                fields.append((own + match["key"].strip(), value.strip().strip("\"'*` .")))
     return [_drop_ambiguous_keys(item) for item in _group_items(fields)]
 
 

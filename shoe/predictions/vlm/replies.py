@@ -47,6 +47,7 @@ _CHECKBOX = re.compile(r"^([ \t]*+(?:(?:[-*+]|\d+[.)])[ \t]*+)?)\[([ xX]?)\](?=[
 _NUMBERED = re.compile(r"\bno\.[ \t]*(?=\d+\s*[:.)])", re.I)  # "Interaction No. 1:" denies nothing
 _FENCE = re.compile(r"```[ \t]*[\w+-]*[ \t]*\n?(.*?)(?:```|\Z)", re.DOTALL)
 _DRAFT = re.compile(patterns("draft", REPLY), re.I)
+_HEADING = re.compile(r"\b(?:person|human|man|woman|object|pair)\s*#?(\d+|[A-Z])\b\W*(?:```\w*\s*)?\Z", re.I)
 _LAST = re.compile(r"\b(?:answer|output|result|boxed)\b|\A(?:```\w*|\W)*\Z", re.I)
 _NONE = re.compile(patterns("none", REPLY), re.I)
 _DENIES = re.compile(r"\b(?:no|none|nothing|n/?a|null|empty|not|don't|cannot|can't)\b|\[\s*\]", re.I)
@@ -208,6 +209,10 @@ def _lists_nothing(value: Any) -> bool:
 
 def _are_parts_of_one(text: str, found: list[FoundObject], counts: list[int], with_items: list[int]) -> bool:
     """Return whether values are parts of one answer (one interaction or person each), and not drafts."""
+    starts = [0, *(found[i].end for i in with_items)]
+    heads = [_HEADING.search(text, start, found[i].start) for start, i in zip(starts, with_items, strict=False)]
+    if len({head[1] for head in heads if head}) == len(heads):  # "Person 1: [...] Person 2: [...]"
+        return True
     if any(counts[i] != 1 and isinstance(found[i].value, list) for i in with_items):
         return False
     if any(_DRAFT.search(text[found[a].end : found[b].start]) for a, b in pairwise(with_items)):

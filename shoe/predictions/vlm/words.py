@@ -97,8 +97,8 @@ def parse_pair_words(pair: Pair) -> Words | None:
             doubtful.append(f"{source} = {' or '.join(map(', '.join, parsed.readings))}")
     if found or denied:
         return Words(tuple(found), doubtful=tuple(doubtful), denied=denied)
-    if not target and pair.object.key:
-        return parse_pair_words(pair._replace(target=pair.object.key))
+    if not target and (name := pair.object.key or ("person" if pair.object.side == "human" else "")):
+        return parse_pair_words(pair._replace(target=name))
     return Words(unparsed=phrase or verbs[0])
 
 

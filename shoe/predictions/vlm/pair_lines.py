@@ -1,0 +1,87 @@
+"""Rewrite lines of a pair, such as "holding: person [box], book [box]", into the order person, verb, object."""
+
+import re
+from itertools import takewhile
+
+from shoe.lexicon import text
+from shoe.lexicon.expressions import bases
+from shoe.lexicon.phrases.words import patterns
+from shoe.predictions.vlm.box_marks import can_be_verb, is_label, is_person, is_thing
+from shoe.predictions.vlm.keys import meaning
+from shoe.predictions.vlm.replies import BOX_LIKE, REPLY
+from shoe.predictions.vlm.words import split_verbs
+
+LEAD = re.compile(r"^(?:[\s>]|#(?!\d))*(?:[-*•+]\s+|\(?\d{1,3}[.):](?!\d)\s*|#\d+\s*)*\s*")  # bullets and list numbers
+LABELLED = re.compile(patterns("pair_label", REPLY), re.I)
+_BOX = re.compile(r"([\[(<{]\s*-?\d[^\[\](){}<>\n]{5,80}[\])>}])")
+_NOUN = r"(?P<noun>(?:(?:an?|the)\s+)?[A-Za-z][\w '-]{0,30}?)\s*[:=]?\s*"
+_VERB = r"(?P<verb>[A-Za-z][A-Za-z_ ,/&-]{1,40}?)"
+_BEFORE = re.compile(rf"\W{{0,3}}(?:{_VERB}\s*(?:[:=(→]|->|\s[-–—]\s)\W{{0,3}})?{_NOUN}")
+_BETWEEN = re.compile(rf"\s*(?:[,;:&|/+–→-]|->|and\b)\W{{0,3}}{_NOUN}")
+_AFTER = re.compile(rf"\W{{0,3}}?(?:(?:[:=→–—-]|->)\s*{_VERB})?(?P<score>[\W\d]*)")
+_ABOUT_IT = re.compile(r"(\s[\w ]{2,60}?)\s(?:it|them)\b")
+_VERB_LINE = re.compile(rf"(?:(?:verbs?|actions?|interactions?)\W{{1,4}})?{_VERB}\W*", re.I)
+_PARTICLES, _GROUPS = text.PREPOSITIONS | text.PARTICLES, {"pair", "match", "set", "group", "tag"}
+_DRAFT, _FINAL = (re.compile(patterns(kind, REPLY), re.I | re.M) for kind in ("first_draft", "final_list"))
+
+
+def without_draft(reply: str) -> str:
+    """Return the part of a reply after the heading of its final list, if a list under a heading "Draft:" precedes."""
+    draft = _DRAFT.search(reply)
+    finals = list(_FINAL.finditer(reply, draft.end())) if draft else []
+    if draft and finals and BOX_LIKE.search(reply, draft.end(), (last := finals[-1]).start()):
+        return reply[last.end() :] if BOX_LIKE.search(reply, last.end()) else reply
+    return reply
+
+
+def rewrite_pair_lines(reply: str) -> str:
+    """Return a text whose lines with a verb beside, or below, two boxes have the verb between the boxes."""
+    lines = reply.split("\n")
+    split = [_BOX.split(line) if len(line) < 400 else [] for line in lines]
+    rewritten = [_rewrite(parts, lines[i + 1 :]) if len(parts) == 5 else "" for i, parts in enumerate(split)]
+    return "\n".join(new or line for new, line in zip(rewritten, lines, strict=True))
+
+
+def _rewrite(pieces: list[str], following: list[str]) -> str:
+    """Return the sentences of a line with two boxes; "" if it is not the line of a pair."""
+    before, first, between, second, after = (re.sub("[*`]", "", piece) for piece in pieces)
+    head, middle = _BEFORE.fullmatch(LABELLED.sub("", LEAD.sub("", before))), _BETWEEN.fullmatch(between)
+    if not head or not middle or not all(map(_may_be_noun, nouns := (head["noun"], middle["noun"]))):
+        return ""
+    boxed, has_person = [f"{nouns[0]} {first}", f"{nouns[1]} {second}"], [*map(is_person, nouns)]
+    if has_person == [False, True]:
+        if not head["verb"] and (about := _ABOUT_IT.match(after)):  # "chair [b]: the person [b] is sitting on it"
+            return f"{boxed[1]}{about[1]} the {boxed[0]}{after[about.end() :]}"
+        boxed.reverse()
+    if not any(has_person) or not (tail := _AFTER.fullmatch(after)):
+        return ""
+    below = [_VERB_LINE.fullmatch(LEAD.sub("", line)) for line in takewhile(str.strip, following)]
+    said = head["verb"] or tail["verb"]
+    verbs = [said] if said else [match["verb"] if match else "" for match in below]
+    score = tail["score"].lstrip(" )") if any(map(str.isdigit, tail["score"])) else ""
+    return "\n".join(f"{boxed[0]} - {verb} - {boxed[1]} {score}" for verb in verbs) if all(map(_is_verb, verbs)) else ""
+
+
+def _may_be_noun(noun: str) -> bool:
+    words = text.tokens(text.plain(noun))
+    is_noun = 0 < len(words) < 5 and text.PREPOSITIONS.isdisjoint(words) and is_label(noun)
+    return is_noun and meaning(noun).side != "object" and (not words[0].endswith("ing") or is_thing(noun))
+
+
+def _is_verb(words: str) -> bool:
+    """Return whether words are only verbs: "holding", "sit_on, read", "no interaction"; not "pair" and "objects"."""
+    lists = [text.tokens(text.plain(each)) for each in split_verbs(words, "") or [words]]
+    return text.says_no_interaction(lists[0]) or all(
+        verb[:1]
+        and (verb[0].endswith("ing") or verb[0] in bases(verb[0], "verb"))
+        and _PARTICLES.issuperset(verb[1:])
+        and not (is_person(verb[0]) or meaning(verb[0]).side or verb[0] in _GROUPS)
+        for verb in lists
+    )
+
+
+def is_statement(line: str) -> bool:
+    """Return whether a line has words, and is neither a key ("Interaction") nor an introduction of the next lines."""
+    words = text.tokens(line)
+    is_key = len(words) == 1 and bool(meaning(words[0]).part) and not can_be_verb(line)
+    return bool(words) and not is_key and not line.rstrip(" *").endswith(":")
