@@ -50,7 +50,7 @@ def fiftyone(
     """
     from shoe.core.io.json import encode
     from shoe.diagnosis.diagnose import diagnose
-    from shoe.report.fiftyone import coco_labels
+    from shoe.frameworks import coco_labels
     from shoe.scoring.file_options import ScoringOptions
 
     refuse_overwrite((predictions, ground_truth), out)
