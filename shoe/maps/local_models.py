@@ -71,6 +71,8 @@ class LocalModel:
         of its ``from_pretrained``. Raise OptionError if the model does not exist, or cannot be loaded with this class.
         """
         found = {"revision": self._config.revision or "main", "trust_remote_code": False}
+        if Path(self._config.model).is_absolute() and not Path(self._config.model).exists():
+            raise OptionError(f"{self.name} cannot be loaded: there is no such folder")
         with self.loading():
             return getattr(self.transformers, kind).from_pretrained(self._config.model, **found, **settings)
 

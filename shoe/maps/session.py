@@ -206,6 +206,8 @@ class RaterSession:
             self._update(columns)
             tally.known += sum(int(np.count_nonzero(~pending(column.states))) for column in columns)
             config, hint = self.config, " (--ask-again unparsable,refused sends these questions again)"
+            if hasattr(config, "least_mass"):
+                hint = f" (mass, the probability of 0 to 4, is below {config.least_mass:g}: set a lower least_mass)"
             names = (config.model, getattr(config, "base_url", "").partition("?")[0]) if config.chats else ()
             terms = Terms(config.price or Price(), config.sampling, config.prompted, hint, *names)
             recorder = LedgerRecorder(self.ledger, writer, budget, tally, terms, say=say, cache=self.cache)

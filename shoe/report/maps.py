@@ -317,8 +317,9 @@ def print_outcome(raters: Raters, outcome: Outcome, to: Console) -> None:
     first = raters.sessions[0].config.name
     for part, rated in outcome.parts.items():
         if rated.sampled is not None:
-            others = f"the other raters rated a sample of {len(rated.sampled):,} of these pairs"
-            print_line(to, f"{part} pairs: {first} rated {rated.zeros:,} of {len(rated.plan):,} 0; {others}")
+            others = f"a sample of {len(rated.sampled):,} of these pairs is for the other raters"
+            answered = states_of(rated, 0)["rated"]
+            print_line(to, f"{part} pairs: {first} rated {rated.zeros:,} of {answered:,} pairs 0; {others}")
         for name, found in rated.disagreements.items() if rated.sampled is not None else ():
             share, low, high, *paper = (f"{100 * v:.3f} %" for v in (found.share, *found.interval_95, *PAPER))
             interval = f"95 % interval {low} to {high}; the paper's models {' to '.join(paper)}"
@@ -352,7 +353,7 @@ def unanswered_questions(outcome: Outcome) -> int:
 def round_line(state: CompletionRound, currency: str) -> str:
     """Return one line with SHOE-mAP, its interval, number of rated pairs and cost after a round of rating."""
     low, high = state.map_interval
-    rated = f"{state.rated:,} pairs rated" if state.rated else "no pair rated yet"
+    rated = f"{state.rated:,} pairs rated" if state.rated else "no pair rated by this command yet"
     cost = f", {state.cost:,.4g} {currency}" if state.cost else ""
     return f"SHOE-mAP {percent(state.map)}, between {percent(low)} and {percent(high)}; {rated}{cost}"
 
@@ -371,7 +372,8 @@ def rounds_table(completion: Completion, currency: str) -> Table:
 
 def closing_lines(completion: Completion, pairs: CompletedPairs, tolerance: float) -> Iterator[str]:
     """Yield lines on why the rating of pairs ended, and on how many times more pairs a complete map would need."""
-    yield f"{completion.why} ({percent(tolerance)} points)" if completion.why is Why.TOLERANCE else str(completion.why)
+    points, again = f" ({percent(tolerance)} points)", "; run the same command to continue with a new budget"
+    yield f"{completion.why}{ {Why.TOLERANCE: points, Why.OVER: again}.get(completion.why, '') }"
     if completion.why is not Why.DECIDED:
         yield "the interval does not cover false positives of unlikely classes: docs/protocols.md, 10.7"
     if not (questions := pairs.rated + pairs.unanswered):

@@ -84,8 +84,8 @@ def build(
 
     Every answer is saved in the ledger. You can stop a run at any time; the same command resumes it and repeats no
     request. With --shard only one part is rated; a final run without --shard merges all parts. raters.toml lists the
-    raters with their kinds (openai, openai-batch, transformers, embedding, lexical, table), models, prices and limits;
-    docs/maps.md has an example.
+    raters with their kinds (openai, openai-batch, transformers, embedding, lexical, learned, table, people), models,
+    prices and limits; docs/maps.md has an example.
     """
     from rich.console import Console
 

@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from importlib.util import find_spec
 from inspect import signature
 from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
@@ -126,7 +127,7 @@ class Transformers(LocalRater, frozen=True, kw_only=True):
     kind: ClassVar[str] = "transformers"
 
     gguf_file: Annotated[
-        str, setting("name of a GGUF file in the model's folder or repository, to use instead of its weights")
+        str, setting("name of a GGUF file in the model's folder or repository; needs packages gguf and accelerate")
     ] = ""
     answer_start: Annotated[str, setting("beginning of an answer, up to the rating, in the prompts' format")] = (
         '{"rating": '
@@ -182,6 +183,11 @@ class Reader(Model):
 
     def __init__(self, config: Transformers) -> None:
         more = {"gguf_file": config.gguf_file} if config.gguf_file else {}
+        if config.gguf_file and not (find_spec("gguf") and find_spec("accelerate")):
+            owner = f"rater {quote(config.name)}"
+            raise OptionError(
+                f"{owner}: gguf_file needs the packages gguf and accelerate: `pip install gguf accelerate`"
+            )
         super().__init__(config, "AutoModelForCausalLM", **more)
         self.batch_size, self._dtype = config.batch_size, config.dtype
         text_config = self.model.config.get_text_config()
