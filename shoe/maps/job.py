@@ -122,14 +122,14 @@ def rate_pairs(
 
     ``pairs`` are (class synset, synset) names, by part of speech, as is the result. Pairs of a synset with itself are
     ignored, and an unknown name raises OptionError. With a prefilter in raters.toml, pairs rated 0 by the first
-    rater are not sent to others. A pair without a rating is omitted if at least one rater has still to answer.
+    rater are not sent to others. Pairs are omitted as long as a rater has still to answer.
     """
     plans = {part: plan_pairs(part, names) for part, names in pairs.items()}
     outcome = rate(raters, plans, budget, display, sample=0)
     found = {}
     for part in pairs:
         rated = outcome.parts[part]
-        is_open: Mask = np.any(rated.asked & pending(rated.states), axis=1) & np.all(rated.states < 0, axis=1)
+        is_open: Mask = np.any(rated.asked & pending(rated.states), axis=1)
         found[part] = rated_pairs(rated)[~is_open[rated.plan.question]]
     return found
 

@@ -128,6 +128,23 @@ def test_a_budget_ends_it_and_refusals_stay_open(
 
 
 @pytest.mark.slow
+def test_no_pair_stays_with_the_rating_of_one_rater_alone(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A budget that ends between the raters leaves the pair to the next run, where the first answer costs nothing."""
+    know_this_kind(monkeypatch.setitem)
+    second = STAND_IN.replace("r1", "r2").replace("m1", "m2").replace("seed = 1", "seed = 2")
+    (folder / "raters.toml").write_text(STAND_IN + second)
+    for limit in (70, 90, None):
+        run(folder, yes=True, tolerance=0.01, max_requests=limit, cache="off")
+        found = SimilarityMap.load(folder / "out")
+        columns = [[rater.name for rater in found.raters].index(name) for name in ("r1", "r2")]
+        first, other = found.tables["verb"].ratings[:, columns].T
+        alone, both = int(((first > 0) & (other < 0)).sum()), int(((first > 0) & (other >= 0)).sum())
+        if limit:
+            assert alone == 0
+    assert both > 3 * alone > 0  # what the second has no valid answer to
+
+
+@pytest.mark.slow
 def test_what_ended_without_a_rating_is_asked_again_on_request_and_nothing_else(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
