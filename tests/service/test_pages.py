@@ -170,7 +170,6 @@ def test_a_run_says_what_is_hidden_or_being_made_and_its_reason_once(client: Any
     hidden = text_of(client.get(f"/runs/{ids['secret']}"))
     assert "results hidden" in hidden
     assert hidden.count('href="/boards/secret"') == 2
-    assert "metrics are rounded" not in hidden
     assert "Compare with" not in hidden
     assert text_of(client.get(f"/runs/{ids['failed']}")).count("expected JSON") == 1
     public = f"/runs/{ids['public']}"
