@@ -282,6 +282,7 @@ def test_long_names_stay_in_their_cells(browser: Any, server: Any, runs: dict[st
     for run, name in (
         ("detector", "a_very_long_name_with_underscores_for_every_single_setting_12"),
         ("hostile", "é " * 30),
+        ("compare", "a very long name of a comparison that is visible to the team only"),
     ):
         change(folder, runs[run].removeprefix("/runs/"), name)
     with folder.database.write() as db:
@@ -298,7 +299,7 @@ def test_long_names_stay_in_their_cells(browser: Any, server: Any, runs: dict[st
                 assert max(seen) <= 1, path  # all columns are in the window
     with folder.database.write() as db:
         db.execute("UPDATE runs SET team = 'local'")
-    for run, name in (("detector", "renamed"), ("hostile", HOSTILE)):
+    for run, name in (("detector", "renamed"), ("hostile", HOSTILE), ("compare", HOSTILE)):
         change(folder, runs[run].removeprefix("/runs/"), name)
     folder.close()
 
@@ -307,6 +308,9 @@ def test_a_leaderboard_says_what_it_decides_and_who_sees_the_run(browser: Any, s
     with opened(browser, server[0]) as tab:
         page = tab.go("/submit?board=board")
         assert page.get_by_text("Everybody who can see the leaderboard").is_visible()
+        assert (
+            page.locator("#chosen-board").inner_text() == "A board"
+        )  # in full, and with the quota: the list cuts both
         assert not page.locator("select[name=truth]").is_visible()  # it would name another ground truth
         page.select_option("select[name=board]", "")
         assert not page.get_by_text("Everybody who can see the leaderboard").is_visible()
@@ -327,10 +331,14 @@ def test_a_login_by_form_lasts_and_ends(browser: Any, server: Any) -> None:
         page.keyboard.press("Enter")
         page.wait_for_selector("h1:has-text('Tokens')")
         page.fill("input[name=name]", "robot")
-        page.fill("input[name=team]", "lab")
+        page.fill("input[name=team]", "robotics-and-perception-laboratory-of-the-university")
         page.get_by_role("button", name="Create token").click()
         assert page.locator("#token").text_content().startswith("shoe_")
         assert page.evaluate("document.documentElement.scrollWidth") <= 400
+        page.set_viewport_size({"width": 1280, "height": 800})
+        assert (
+            page.evaluate("(e => e.scrollWidth - e.clientWidth)(document.querySelector('.wide'))") <= 1
+        )  # Revoke is seen
         page.get_by_role("button", name="log out").click()
         page.wait_for_url(f"{server[0]}/")
         tab.go("/tokens").wait_for_url("**/login?next=/tokens")

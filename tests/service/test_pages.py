@@ -267,6 +267,52 @@ def test_lists_are_filtered(client: Any, site: Any) -> None:
     assert "No run matches the filter" in text_of(client.get("/runs?truth=unknown"))
 
 
+def _row(page: str, name: str) -> str:
+    (row,) = (row for row in page.split("<tr>") if f">{name}</bdi>" in row)
+    return re.sub(r"<[^>]+>", " ", row)
+
+
+def test_a_table_of_runs_says_why_figures_are_missing_and_names_cut_names(client: Any, site: Any) -> None:
+    page = text_of(client.get("/runs"))
+    assert "results hidden" in _row(page, f"{SHOWN} secret")
+    assert "results hidden" not in _row(page, f"{SHOWN} public")
+    assert "SHOE-mAP and SHOE-mF1 in percent" in page
+    for path in ("/runs", "/boards/board", f"/runs/{site[1]['compare']}"):
+        assert f'<bdi title="{SHOWN}' in text_of(client.get(path)), path
+    assert '<bdi title="local">' in text_of(client.get("/boards/board"))
+
+
+def test_rounded_metrics_have_no_more_digits_in_lists_than_on_their_page(tmp_path: Path) -> None:
+    from shoe.service import runs, submissions
+    from shoe.service.types import Request
+
+    for shown, strict, of_class in ((True, "15.93", "25.00"), (False, "16", "25")):
+        folder = made_folder(tmp_path / str(shown), shown=shown)
+        stored = received(folder.files, [b"once"])
+        runs.add_file(folder, "local", "once", stored)
+        run = submissions.submit(folder, "local", "once", stored.sha256, Request(truth="small"))
+        do_all(folder)
+        with folder.database.write() as db:
+            db.execute("UPDATE jobs SET figures = replace(figures, '0.1593', ?)", (str(float(strict) / 100),))
+        with calling(folder) as client:
+            for path in ("/", "/runs"):
+                assert strict in _row(text_of(client.get(path)), "once").split(), path
+            classes = text_of(client.get(f"/runs/{run.id}/classes"))
+            assert f"<td>{of_class}</td>" in classes
+            assert '<th scope="col">shoe AP</th>' in classes
+        folder.close()
+
+
+def test_a_run_without_predictions_says_so_beside_its_figures() -> None:
+    from shoe.service.pages.views import figures
+    from tests.service.site import RESULT
+
+    for predictions in (0, 1):
+        values = figures(RESULT | {"predictions": predictions}, None, None) | {"examples": [], "link": str}
+        page = _rendered('{% include "figures.html" %}', **values | {"files": {"words": None}})
+        assert ("The file contains no predictions" in page.partition("Strict")[0]) == (predictions == 0)
+
+
 def test_who_may_not_see_something_is_told_as_if_it_were_not_there(client: Any, site: Any) -> None:
     folder, ids = site
     absent = text_of(client.get("/runs/r_00000000000000000000"), 404)
@@ -308,6 +354,7 @@ def test_a_login_is_a_cookie_and_leads_to_pages_of_the_server_alone(site: Any) -
         made = text_of(outside.post("/tokens", data={"name": "a", "team": "b", "scopes": "read"}, headers=ours))
         (shown,) = re.findall(r"shoe_[\w-]{43}", made)
         assert shown not in text_of(outside.get("/tokens"))
+        assert "never" in text_of(outside.get("/tokens"))  # used, and of the first token also: expires
         outside.post("/tokens/revoke", data={"prefix": shown[:10]}, headers=ours)
         assert outside.get("/v1/runs", headers={"Authorization": f"Bearer {shown}"}).status_code == 401
         outside.post("/logout", headers=ours)
@@ -432,10 +479,10 @@ def test_pages_offer_only_what_works(client: Any, site: Any) -> None:
     assert f"/runs/{ids['ranked']}" not in board  # the page of another team's private run would be "not found"
     runs.change(folder, ids["ranked"], visibility="public")
     assert f'href="/runs/{ids["ranked"]}"' in text_of(client.get("/boards/board"))
-    for path, may in (("/runs", {"public", "other", "team", "ranked", "secret"}), ("/compare", {"public", "other"})):
+    for path, may in (("/runs", {"public", "other", "team", "ranked"}), ("/compare", {"public", "other"})):
         offered = set(re.findall(r'name="run" value="(r_\w+)"', text_of(client.get(path))))
         assert {ids[name] for name in may} <= offered
-        assert offered.isdisjoint({ids[name] for name in ("failed", "compare", "queued")})
+        assert offered.isdisjoint({ids[name] for name in ("failed", "compare", "queued", "secret")})
     assert ids["secret"] not in text_of(client.get("/compare"))
     assert '"/submit"' in text_of(client.get(f"/runs/{ids['failed']}")).partition("Why it failed")[2]
     assert 'href="/login?next=/runs/none"' in text_of(client.get("/runs/none"), 404)

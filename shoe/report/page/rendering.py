@@ -104,8 +104,8 @@ def environment(*folders: Path) -> jinja2.Environment:
     )
 
     @jinja2.pass_context
-    def in_percent(context: jinja2.runtime.Context, value: float | None) -> str:
-        return percent(value, rounded=context.get("rounded", False))
+    def in_percent(context: jinja2.runtime.Context, value: float | None, rounded: bool | None = None) -> str:
+        return percent(value, rounded=context.get("rounded", False) if rounded is None else rounded)
 
     @jinja2.pass_context
     def in_points(context: jinja2.runtime.Context, value: float | None) -> str:

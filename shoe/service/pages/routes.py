@@ -318,11 +318,8 @@ def compare(request: Request, form: Form, identity: Submitter, app: App) -> Resp
 
 def _choose(request: Request, chosen: list[str], problem: str | None = None) -> Response:
     folder, viewer = state_of(request).folder, viewer_of(request)
-    found = access.all_without_hidden(
-        folder, runs.runs(folder, viewer.seen, limit=200, state="done"), admin=viewer.admin
-    )
-    done = [views.row(run) for run in found if "run.shoe" in run.outputs]
-    values = {"runs": done, "chosen": chosen, "problem": problem}
+    rows = views.rows(viewer, folder, runs.runs(folder, viewer.seen, limit=200, state="done"))
+    values = {"runs": [row for row in rows if row["comparable"]], "chosen": chosen, "problem": problem}
     return answer(request, View("compare.html", values), 409 if problem else 200)
 
 

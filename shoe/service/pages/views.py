@@ -1,10 +1,11 @@
 """Template and values of each page, for the server and for the exported site."""
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from csv import reader
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import groupby
 from statistics import median
 from typing import Any, NamedTuple, get_args
@@ -19,6 +20,7 @@ from shoe.core.errors import pluralize
 from shoe.diagnosis.error_types import ERRORS
 from shoe.report.page import svg
 from shoe.report.page.svg import Interval, intervals
+from shoe.report.text import percent
 from shoe.service import access, boards, runs
 from shoe.service.access import AGGREGATES
 from shoe.service.folder import Folder
@@ -124,7 +126,9 @@ class Viewer:
 
 def rows(viewer: Viewer, folder: Folder, found: Iterable[Run]) -> list[dict[str, Any]]:
     """Return the values of a table row for each of the runs `found`, without results hidden from the viewer."""
-    return [row(run) for run in access.all_without_hidden(folder, list(found), admin=viewer.admin)]
+    rounded = {truth.name for truth in truths(folder) if not truth.shown}
+    visible = access.all_without_hidden(folder, list(found), admin=viewer.admin)
+    return [row(run) | {"rounded": run.truth in rounded} for run in visible]
 
 
 def front(folder: Folder, viewer: Viewer) -> View:
@@ -208,8 +212,10 @@ def classes_page(folder: Folder, run: Run) -> View | None:
     headings, *rows = reader(folder.files.path(output.sha256).read_text("utf-8").splitlines())
     columns = [number for number, name in enumerate(headings) if name not in ("verb", "object")]
     is_percentage = [name.endswith(("_ap", "_recall", "_f1")) for name in headings]
-    shown = [[f"{100 * float(row[n]):.2f}" if is_percentage[n] and row[n] else row[n] for n in columns] for row in rows]
-    names = [headings[number].replace("_", " ") for number in columns]
+    truth = _truth(folder, run.truth)
+    in_percent = partial(percent, rounded=truth is not None and not truth.shown)
+    shown = [[in_percent(float(row[n])) if is_percentage[n] and row[n] else row[n] for n in columns] for row in rows]
+    names = [re.sub("(ap|f1)$", lambda end: end[0].upper(), headings[n].replace("_", " ")) for n in columns]
     return View("classes.html", {"run": run, "headings": names, "rows": shown})
 
 
@@ -515,9 +521,13 @@ def short_signature(signature: str | None, truth: Truth | None) -> str | None:
 
 
 def row(run: Run) -> dict[str, Any]:
-    """Return the values of a row in a table of runs; metrics ("strict", "semantic", "mf1") are None if not computed."""
+    """Return the values of a row in a table of runs; metrics ("strict", "semantic", "mf1") are None if not computed.
+
+    "hidden" is whether the results are hidden from the viewer; "comparable" whether the viewer may compare the run.
+    """
     keys = {"strict": first_exact(run.figures), "semantic": "semantic:map", "mf1": "semantic:mf1"}
     names = ("id", "kind", "name", "team", "truth", "state", "visibility", "created")
     metrics = {name: run.figures.get(key) for name, key in keys.items()}
     protocol = keys["strict"].split(":")[1] if keys["strict"] else None
-    return {name: getattr(run, name) for name in names} | {"figures": metrics, "protocol": protocol}
+    found = {"hidden": run.state == "done" and not run.outputs, "comparable": "run.shoe" in run.outputs}
+    return {name: getattr(run, name) for name in names} | {"figures": metrics, "protocol": protocol} | found

@@ -16,6 +16,7 @@ function board() {
   const chosen = Boolean(form.elements.board?.value);
   byId("measured").disabled = byId("measured").hidden = chosen;
   if (byId("of-board")) byId("of-board").hidden = !chosen;
+  if (chosen) byId("chosen-board").textContent = form.elements.board.selectedOptions[0].textContent; // the list may cut it
 }
 
 function say(text, share) {
