@@ -173,7 +173,7 @@ def test_the_raters_that_are_shown_can_be_read(tmp_path: Path) -> None:
         (tmp_path / "raters.toml").write_text(example)
         kinds.setdefault(page, []).extend(rater.kind for rater in read_raters(tmp_path / "raters.toml").raters)
     assert kinds == {
-        "docs/maps.md": ["openai", "openai-batch", "openai", "openai", "openai-batch"],
+        "docs/maps.md": ["openai", "openai-batch", "transformers", "openai", "openai", "openai-batch"],
         "docs/guides/rate-hico-det.md": ["openai", "openai-batch", "openai-batch", "openai", "openai"],
         "docs/guides/study.md": ["people"],
     }

@@ -224,10 +224,10 @@ _FIGURES = ("mAP", "rare", "non-rare")
 def print_explained(report: Report, found: Explained, to: Console, *, verbose: bool = False) -> None:
     """Print mAP by protocol, effects of differing rules and, if images are labelled, false positives by image label.
 
-    With ``verbose``, also print rare and non-rare mAP, rules without effect, classes that changed most, and the effect
-    of duplicate annotations.
+    With ``verbose``, also print all notes, rare and non-rare mAP, rules without effect, classes that changed most, and
+    the effect of duplicate annotations.
     """
-    for line in found.notes:
+    for line in found.notes if verbose else report.warnings:
         print_line(to, line, "bold")
     results = report.strict_results
     rows = [(r.protocol, *map(percent, (r.map, r.map_rare, r.map_non_rare)), str(r.classes)) for r in results]
@@ -253,7 +253,7 @@ def print_explained(report: Report, found: Explained, to: Console, *, verbose: b
                     changes.append((name, rule.name.removeprefix("strict."), rule.before, rule.after, points(rule.map)))
                     name = ""
             if name:
-                changes.append((name, "no rule changes mAP", "", "", points(0.0)))
+                changes.append((name, "no effect on mAP", "", "", points(0.0)))
         headings = f"change from {found.differences[0].before}", "rule", "from", "to", "mAP"
         to.print(table(*headings, names=4, rows=changes))
     if found.false_positives:
