@@ -116,6 +116,7 @@ JOBS = {
         ),
     ),
 }
+ALL_JOBS = (*JOBS, "predict")
 WRONG = (
     *("answers lost", "answers paid twice", "maps that differ", "commands stuck", "tracebacks", "leftovers"),
     *("odd ends", "answers not in the cache"),
@@ -341,7 +342,7 @@ def _whole_lines(folder: Path) -> Counter[str]:
     return Counter(line for text in texts for line in text.splitlines(keepends=True) if line.endswith("\n"))
 
 
-def storm(folder: Path, kills: int, seed: int, found: Found, jobs: Collection[str] = (*JOBS, "predict")) -> None:
+def storm(folder: Path, kills: int, seed: int, found: Found, jobs: Collection[str] = ALL_JOBS) -> None:
     """Kill so many runs in all, of each job in turn, and count how they ended and what went wrong."""
     draw = random.Random(seed)
     with Server(_HOSTILE) as server, VlmServer(made_up, seconds=0.03) as models, Runs(folder) as runs:
@@ -359,7 +360,7 @@ def main() -> None:
     given = dict(enumerate(sys.argv[1:]))
     found = Found()
     with suppress(KeyboardInterrupt), tempfile.TemporaryDirectory() as folder:
-        storm(Path(folder), int(given.get(0, 60)), int(given.get(1, 1)), found, sys.argv[3:] or (*JOBS, "predict"))
+        storm(Path(folder), int(given.get(0, 60)), int(given.get(1, 1)), found, sys.argv[3:] or ALL_JOBS)
     sys.stdout.write(f"{found}\n")
     sys.exit(any(found.wrong.values()))
 
