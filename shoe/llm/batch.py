@@ -1,6 +1,7 @@
 """Client of OpenAI's Batch API: start batches, wait until they end, record answers, repeat unanswered requests."""
 
 import logging
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 from contextlib import closing, suppress
@@ -15,7 +16,7 @@ from urllib.parse import quote
 import msgspec
 
 from shoe.core.errors import InputError, ShoeError
-from shoe.llm import errors, google_files
+from shoe.llm import errors
 from shoe.llm.batch_state import OpenBatch, Supply, attempts_in, batches_in, result_of
 from shoe.llm.endpoint import Endpoint
 from shoe.llm.limits import Limits
@@ -94,7 +95,7 @@ class BatchApi:
 
         def send() -> str:
             if self._google:
-                file = google_files.upload(self._client, self._google, name, path)
+                file = _google_upload(self._client, self._google, name, path)
                 return _id(self._place, self._openai.types.FileObject.construct(id=file))
             with path.open("rb") as stream:
                 return _id(self._place, self._client.files.create(file=(name, stream), purpose="batch"))
@@ -203,7 +204,7 @@ class BatchApi:
         def download() -> None:
             try:
                 if self._google:
-                    path.write_bytes(google_files.download(self._client, self._google, file))
+                    path.write_bytes(_google_download(self._client, self._google, file))
                     return
                 with self._client.files.with_streaming_response.content(file) as response:
                     response.stream_to_file(path)
@@ -491,3 +492,43 @@ class BatchPass:
         end = monotonic() + seconds
         while not self._is_over() and (left := end - monotonic()) > 0:
             sleep(min(left, _LOOK_FOR_A_STOP))
+
+
+# Google's OpenAI-compatible endpoint has OpenAI's batches, but not OpenAI's files: these are sent to Google's own Files
+# API, on the same server.
+
+_GOOGLE_ID = re.compile(r"files/[\w-]+")
+"""Form of the ID of a file at Google."""
+
+
+def _google_upload(client: Any, server: str, name: str, path: Path) -> str:
+    """Upload a JSONL file as ``name``, by Google's resumable upload; return its ID ("" for an invalid response)."""
+    data = path.read_bytes()
+    start = {"Protocol": "resumable", "Command": "start", "Header-Content-Type": "application/jsonl"}
+    start["Header-Content-Length"] = str(len(data))
+    new = {"file": {"display_name": name}}
+    url = _google_post(client, f"{server}/upload/v1beta/files", start, body=new).headers["X-Goog-Upload-URL"]
+    if not url.startswith(f"{server}/"):  # the file and the key are not sent to another server
+        return ""
+    end = {"Offset": "0", "Command": "upload, finalize"}
+    file = _google_post(client, url, end, content=data).json()["file"]["name"]
+    return file if _GOOGLE_ID.fullmatch(file) else ""
+
+
+def _google_download(client: Any, server: str, file: str) -> bytes:
+    """Return the content of the file with an ID, b"" for HTTP 403: Google's answer for a file that does not exist."""
+    import httpx2
+    import openai
+
+    try:
+        url = f"{server}/download/v1beta/{file}:download?alt=media"
+        return bytes(client.get(url, cast_to=httpx2.Response).content) if _GOOGLE_ID.fullmatch(file) else b""
+    except openai.PermissionDeniedError:
+        return b""
+
+
+def _google_post(client: Any, url: str, upload: dict[str, str], **content: Any) -> Any:
+    import httpx2
+
+    headers = {f"X-Goog-Upload-{name}": value for name, value in upload.items()}
+    return client.post(url, cast_to=httpx2.Response, options={"headers": headers}, **content)

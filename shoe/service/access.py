@@ -8,7 +8,8 @@ from msgspec.structs import replace
 
 from shoe.service import runs, truths
 from shoe.service.callers import require_scope
-from shoe.service.contract import NotFoundError, Refused
+from shoe.service.contract import Refused
+from shoe.service.errors import NotFoundError
 from shoe.service.folder import Folder
 from shoe.service.tokens import Identity
 from shoe.service.types import Line, Request, Run

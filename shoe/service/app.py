@@ -19,7 +19,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from shoe.core.errors import ShoeError, printable, quote
-from shoe.service import contract, tokens
+from shoe.service import errors, tokens
 from shoe.service.api import predictions, runs, service
 from shoe.service.callers import AppState
 from shoe.service.contract import Refused, describe, json_response, known_parameters, too_many
@@ -169,7 +169,7 @@ async def _schema(request: Request) -> Response:
 def _wrong(_: Request, error: Exception) -> Response:
     if isinstance(error, Refused):
         return error.response()
-    if isinstance(error, contract.BusyError | contract.QuotaError):
+    if isinstance(error, errors.BusyError | errors.QuotaError):
         return too_many(str(error), getattr(error, "wait", _BUSY)).response()
     return Refused(getattr(error, "status", 422), str(error)).response()
 
@@ -201,5 +201,5 @@ def _unknown(request: Request, error: Exception) -> Response:
 def _full(request: Request, error: Exception) -> Response:
     """Return the response for a full disk; raise the error again if it has another cause."""
     if getattr(error, "errno", None) == errno.ENOSPC or getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL:
-        return _wrong(request, contract.FullError("the disk of the server is full"))
+        return _wrong(request, errors.FullError("the disk of the server is full"))
     raise error

@@ -21,8 +21,8 @@ from typing import Any
 from shoe.core.errors import InputError, pluralize
 from shoe.service import boards, runs
 from shoe.service.access import AGGREGATES, all_without_hidden
-from shoe.service.contract import NotFoundError
 from shoe.service.database import VERSION, is_empty, is_foreign
+from shoe.service.errors import NotFoundError
 from shoe.service.folder import Folder, Store, has_files, refuse_empty_database
 from shoe.service.pages import playground, views
 from shoe.service.pages.rendering import STATIC, file_of, render, site_link

@@ -18,8 +18,8 @@ from shoe.benchmarks.signature import OF_PREDICTIONS, Signature
 from shoe.comparison.run import PARTS, SEMANTIC
 from shoe.comparison.significance import LOWER_IS_BETTER, Estimate, rank_intervals
 from shoe.core.errors import OptionError, quote, unknown_name
-from shoe.service.contract import NotFoundError
 from shoe.service.database import read_row, to_json
+from shoe.service.errors import NotFoundError
 from shoe.service.folder import Folder
 from shoe.service.truths import Truth, check_name, insert_named, options_of, similarity, truth
 from shoe.service.types import Board, File, LeftOut, Request, Row, Standing

@@ -1,4 +1,4 @@
-"""API contract: errors of requests, parsing of request bodies, and the OpenAPI schema of routes."""
+"""API contract: error responses, parsing of request bodies, and the OpenAPI schema of routes."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -12,50 +12,10 @@ from fastapi.openapi.utils import get_openapi
 from starlette.requests import Request
 from starlette.responses import Response
 
-from shoe.core.errors import ShoeError, printable, quote
+from shoe.core.errors import printable, quote
 from shoe.core.io.json import explain_error, parse_json
 from shoe.service import types
 from shoe.version import __version__
-
-
-class NotFoundError(ShoeError):
-    """Raised if a run, file or other resource does not exist, or the caller may not see it."""
-
-    status = 404
-
-
-class ConflictError(ShoeError):
-    """Raised if the state of a resource does not allow the requested action."""
-
-    status = 409
-
-
-class TooLargeError(ShoeError):
-    """Raised if an upload exceeds its size limit."""
-
-    status = 413
-
-
-class DamagedError(ShoeError):
-    """Raised if an upload does not match its SHA-256, or its compressed data is truncated or damaged."""
-
-
-class FullError(ShoeError):
-    """Raised if the disk is full, or the team's disk quota is used up."""
-
-    status = 507
-
-
-class BusyError(ShoeError):
-    """Raised if a team has too many unfinished runs or uploads; the request can be repeated later."""
-
-
-class QuotaError(ShoeError):
-    """Raised if a team has reached its limit of submissions in 24 hours; it may submit again after `wait` seconds."""
-
-    def __init__(self, message: str, wait: float) -> None:
-        super().__init__(message)
-        self.wait = wait
 
 
 class Refused(Exception):  # noqa: N818

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import IO, Any, Literal
 
 from shoe.core.errors import InputError, MissingExtraError, OptionError, pluralize
-from shoe.service.contract import DamagedError, FullError, NotFoundError, TooLargeError
 from shoe.service.database import Database, is_empty
+from shoe.service.errors import DamagedError, FullError, NotFoundError, TooLargeError
 
 Encoding = Literal["gzip", "zstd"]
 LARGEST = 2_000_000_000

@@ -1,22 +1,18 @@
 """Child process that runs one job: score, diagnose, page, compare or board.
 
-``python -P -m shoe.service.job_process FOLDER PARENT``: FOLDER contains job.json. Output files are written to
-FOLDER/out, and done.json last. Standard output has lines ``stage NAME PROGRESS`` and ``log TEXT``; any other line is
-an error message. PARENT is the process ID of the parent.
+The folder of the job contains job.json. Output files are written to its subfolder out, and done.json last. Standard
+output has lines ``stage NAME PROGRESS`` and ``log TEXT``; any other line is an error message.
 """
 
 from __future__ import annotations
 
 import csv
-import ctypes
 import errno
 import os
 import re
 import resource
-import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import asdict, replace
 from math import floor, log10
 from pathlib import Path
@@ -325,25 +321,13 @@ def reduce_classes(path: Path) -> None:
     path.write_text(delimited_text([header, *kept]), "utf-8")
 
 
-_PR_SET_PDEATHSIG = 1
-_NICE = 5
-"""Niceness of jobs, so that the server responds quickly while all cores run jobs."""
-_SESSION = Path("/proc/self/autogroup")
-"""File of Linux with the niceness of a session: where it exists, that of a process counts within its session only."""
 _GRACE = 5
 """Seconds of CPU time between the signal at the CPU limit (SIGXCPU) and the kill."""
 
 
 def main() -> None:
     """Run the job in the folder of the first command-line argument, and write the result to done.json in it."""
-    folder, parent = Path(sys.argv[1]), int(sys.argv[2])
-    # The kernel kills this process when the parent dies; the parent may have died already.
-    ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:
-        os._exit(1)
-    os.nice(_NICE)
-    with suppress(OSError):
-        _SESSION.write_text(str(_NICE))
+    folder = Path(sys.argv[1])
     task = msgspec.json.decode((folder / "job.json").read_bytes(), type=Task)
     limits = task.limits
     resource.setrlimit(resource.RLIMIT_AS, (limits.memory, limits.memory))
@@ -368,7 +352,3 @@ def main() -> None:
             os.fsync(stream.fileno())
     with atomic_write(folder / DONE) as stream:
         stream.write(msgspec.json.encode(found))
-
-
-if __name__ == "__main__":
-    main()

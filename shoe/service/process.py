@@ -1,5 +1,6 @@
 """Child processes that each run one job with resource limits, and the interface of executors of jobs."""
 
+import ctypes
 import os
 import selectors
 import signal
@@ -18,6 +19,13 @@ import msgspec
 _VARIABLES = ("LANG", "LC_ALL", "PATH", "PYTHONDONTWRITEBYTECODE", "PYTHONPATH", "PYTHONPYCACHEPREFIX")
 """Environment variables that are passed to a child process; they contain no secrets."""
 _LONGEST_LINE, _LAST_WORDS = 2000, 40
+CHILD = """
+from shoe.service.process import depend_on_parent
+depend_on_parent()
+from shoe.service.job_process import main
+main()
+"""
+"""Program of a child process: its imports take half a second, in which the parent may die or serve requests."""
 DONE = "done.json"
 """Name of the file with the result, which a child process writes last, next to its folder ``out``."""
 
@@ -115,7 +123,7 @@ class Child:
         os.set_blocking(self._pipe, False)
         try:
             self._process = subprocess.Popen(  # noqa: S603  # shoe itself
-                [sys.executable, "-P", "-m", "shoe.service.job_process", str(scratch), str(os.getpid())],
+                [sys.executable, "-P", "-c", CHILD, str(scratch), str(os.getpid())],
                 stdin=subprocess.DEVNULL,
                 stdout=child_end,
                 stderr=subprocess.STDOUT,
@@ -202,3 +210,23 @@ class Executor:
 
     def stop(self) -> None:
         """End all jobs on other machines; this base class has none, and jobs on this machine are not ended."""
+
+
+_PR_SET_PDEATHSIG = 1
+_NICE = 5
+"""Niceness of jobs, so that the server responds quickly while all cores run jobs."""
+_SESSION = Path("/proc/self/autogroup")
+"""File of Linux with the niceness of a session: where it exists, that of a process counts within its session only."""
+
+
+def depend_on_parent() -> None:
+    """Let the kernel kill this process when its parent dies, and lower the priority of this process.
+
+    The process ID of the parent is the second argument of the command line.
+    """
+    ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != int(sys.argv[2]):  # the parent has died already
+        os._exit(1)
+    os.nice(_NICE)
+    with suppress(OSError):
+        _SESSION.write_text(str(_NICE))

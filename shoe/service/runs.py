@@ -9,8 +9,8 @@ import msgspec
 
 from shoe.core.errors import OptionError, pluralize, printable, quote
 from shoe.service import truths
-from shoe.service.contract import ConflictError, FullError, NotFoundError
 from shoe.service.database import read_row, to_json
+from shoe.service.errors import ConflictError, FullError, NotFoundError
 from shoe.service.folder import Folder, StoreEntry
 from shoe.service.jobs import command
 from shoe.service.types import File, Line, Run, Visibility

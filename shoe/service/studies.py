@@ -10,8 +10,8 @@ import msgspec
 
 from shoe.core.errors import InputError, quote, unknown_name
 from shoe.service import tokens
-from shoe.service.contract import ConflictError, NotFoundError
 from shoe.service.database import to_json
+from shoe.service.errors import ConflictError, NotFoundError
 from shoe.service.folder import Folder
 from shoe.service.types import Answer, Question, RaterQuestions
 

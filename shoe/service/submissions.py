@@ -15,8 +15,8 @@ from shoe.benchmarks.protocols import shortest
 from shoe.core.errors import OptionError, printable, unknown_name
 from shoe.predictions import validate_names
 from shoe.service import jobs
-from shoe.service.contract import BusyError, ConflictError, NotFoundError, QuotaError
 from shoe.service.database import to_json
+from shoe.service.errors import BusyError, ConflictError, NotFoundError, QuotaError
 from shoe.service.folder import Folder
 from shoe.service.jobs import NewJob
 from shoe.service.runs import change, correct_times, file_name, file_of, run

@@ -11,8 +11,8 @@ from typing import Literal
 from msgspec.structs import replace
 
 from shoe.core.errors import OptionError, printable, quote, unknown_name
-from shoe.service.contract import NotFoundError
 from shoe.service.database import read_row
+from shoe.service.errors import NotFoundError
 from shoe.service.folder import Folder
 from shoe.service.types import Entry, Token
 

@@ -11,7 +11,7 @@ from threading import Lock
 import msgspec
 
 from shoe.core.errors import ShoeError, pluralize
-from shoe.service.contract import BusyError, ConflictError, FullError, NotFoundError
+from shoe.service.errors import BusyError, ConflictError, FullError, NotFoundError
 from shoe.service.folder import Encoding, Folder, Receiver, StoreEntry
 from shoe.service.settings import Settings
 

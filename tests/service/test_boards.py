@@ -117,7 +117,7 @@ def test_runs_of_other_signatures_are_left_out_and_told_what_differs(folder: Any
 
 
 def test_a_quota_counts_no_failed_runs(folder: Any) -> None:
-    from shoe.service.contract import QuotaError
+    from shoe.service.errors import QuotaError
 
     board(folder, quota=2)
     submitted(folder, "a", "1")
@@ -132,7 +132,7 @@ def test_a_quota_counts_no_failed_runs(folder: Any) -> None:
 
 def test_who_gives_up_and_tries_again_gets_no_more_than_the_quota(folder: Any) -> None:
     from shoe.service import runs, submissions
-    from shoe.service.contract import ConflictError, QuotaError
+    from shoe.service.errors import ConflictError, QuotaError
 
     board(folder, quota=1)
     made = []

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, strategies as st
 
-from shoe.service.contract import DamagedError, FullError, NotFoundError, TooLargeError
+from shoe.service.errors import DamagedError, FullError, NotFoundError, TooLargeError
 from shoe.service.folder import Store
 from tests.examples import examples
 from tests.service.calling import received

@@ -212,7 +212,7 @@ def test_a_clock_that_was_ahead_does_not_use_up_tomorrows_quota(
     import time
 
     from shoe.service import runs, submissions
-    from shoe.service.contract import QuotaError
+    from shoe.service.errors import QuotaError
     from shoe.service.types import Request
 
     folder = made_folder(tmp_path, shown=False)

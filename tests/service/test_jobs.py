@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from shoe.service import jobs, runs, submissions
-from shoe.service.contract import ConflictError, NotFoundError
+from shoe.service.errors import ConflictError, NotFoundError
 from shoe.service.folder import Folder
 from shoe.service.runs import tidy
 from shoe.service.truths import add_truth, similarity

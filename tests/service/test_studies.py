@@ -11,8 +11,8 @@ from msgspec.structs import replace
 
 from shoe.core.errors import InputError
 from shoe.service import studies, tokens
-from shoe.service.contract import ConflictError
 from shoe.service.database import Database
+from shoe.service.errors import ConflictError
 from shoe.service.folder import Folder
 from shoe.service.types import Answer
 from tests.service.calling import calling

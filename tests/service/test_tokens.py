@@ -5,7 +5,7 @@ import pytest
 
 from shoe.core.errors import OptionError
 from shoe.service import tokens
-from shoe.service.contract import NotFoundError
+from shoe.service.errors import NotFoundError
 from shoe.service.folder import Folder
 from shoe.service.tokens import SCOPES
 

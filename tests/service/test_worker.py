@@ -20,7 +20,7 @@ from shoe.cli.score import score
 from shoe.demo import PREDICTIONS, TRUTH
 from shoe.service import runs, submissions
 from shoe.service.folder import Folder
-from shoe.service.process import Limits
+from shoe.service.process import CHILD, Limits
 from shoe.service.truths import add_truth
 from shoe.service.types import Request, Run
 from shoe.service.worker import Worker
@@ -178,7 +178,7 @@ def test_a_killed_child_is_tried_again_and_knows_no_secret(folder: Folder, monke
 
 def test_a_job_gives_way_to_the_server(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "job.json")  # which it waits for when its niceness is set
-    words = [sys.executable, "-m", "shoe.service.job_process", str(tmp_path), str(os.getpid())]
+    words = [sys.executable, "-c", CHILD, str(tmp_path), str(os.getpid())]
     child = subprocess.Popen(words, start_new_session=True)
     session, end = Path(f"/proc/{child.pid}/autogroup"), time.monotonic() + _LONGEST
     try:

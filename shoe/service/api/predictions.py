@@ -11,7 +11,8 @@ from starlette.responses import Response
 
 from shoe.service import runs, types
 from shoe.service.callers import App, AppState, Reader, Submitter, Uploader
-from shoe.service.contract import ConflictError, NotFoundError, Refused, TooLargeError, body, contract, json_response
+from shoe.service.contract import Refused, body, contract, json_response
+from shoe.service.errors import ConflictError, NotFoundError, TooLargeError
 from shoe.service.folder import Encoding, Receiver, StoreEntry
 from shoe.service.uploads import Upload
 

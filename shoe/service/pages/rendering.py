@@ -22,7 +22,8 @@ import shoe.report.page
 from shoe.core.errors import ShoeError
 from shoe.report.page.rendering import environment
 from shoe.service.callers import identify
-from shoe.service.contract import NotFoundError, Refused
+from shoe.service.contract import Refused
+from shoe.service.errors import NotFoundError
 from shoe.service.http_guard import COOKIE
 from shoe.service.pages.views import View, Viewer
 from shoe.version import __version__

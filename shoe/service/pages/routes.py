@@ -20,7 +20,8 @@ from shoe.service import access, boards, runs, submissions, tokens
 from shoe.service.api.runs import RunId
 from shoe.service.api.service import set_session
 from shoe.service.callers import Admin, Anybody, App, Reader, Submitter, require_scope, state_of, verify_token
-from shoe.service.contract import NotFoundError, Refused, describe
+from shoe.service.contract import Refused, describe
+from shoe.service.errors import NotFoundError
 from shoe.service.http_guard import COOKIE
 from shoe.service.pages import playground, views
 from shoe.service.pages.rendering import STATIC, Form, Page, address_of, answer, cached, field, redirect, viewer_of
