@@ -23,7 +23,7 @@ from shoe.core.errors import InputError, quote
 from shoe.core.interactions import Interactions
 from shoe.core.io.files import RUN_HEAD, encoding_error, is_stream, read_bytes
 from shoe.core.io.inspect_logs import JSON_LOG, LOG_START, read_log
-from shoe.core.io.json import describe_value, explain_error, parse_json, parse_with_nan
+from shoe.core.io.json import describe_value, explain_error, parse_json, parse_with_nan, repeated_key
 from shoe.core.io.matlab import is_matlab
 from shoe.core.io.pickles import TORCH_TO_JSON
 from shoe.core.io.spreadsheets import WORKBOOK, read_xlsx
@@ -91,15 +91,29 @@ class Source:
     def document(self) -> Any:
         """Parsed content (dict, list, ...); for JSON Lines, a list of records. Raises InputError if it is not JSON."""
         if not self.lines:
-            return parse_with_nan(self.path, self.data)
+            return self._with_unique_keys(parse_with_nan(self.path, self.data))
         try:
             records = msgspec.json.Decoder().decode_lines(self.data)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             records = []
-        if len(records) == len(self.lines):
-            return records
-        lines = self.data.split(b"\n")
-        return [parse_with_nan(self.path, lines[number - 1], number) for number in self.lines]
+        if len(records) != len(self.lines):
+            lines = self.data.split(b"\n")
+            records = [parse_with_nan(self.path, lines[number - 1], number) for number in self.lines]
+        return self._with_unique_keys(records)
+
+    def _with_unique_keys(self, parsed: Any) -> Any:
+        if key := repeated_key(self.data, parsed):
+            raise self._repeated(key)
+        return parsed
+
+    def _repeated(self, key: str) -> InputError:
+        return InputError(self.path, found=f"the key {quote(key)} twice in one object", expected="each key once")
+
+    def check_counts(self, counts: Mapping[str, int]) -> None:
+        """Raise InputError if a key occurs more often than given, because :meth:`typed` lost one of its values."""
+        for key, count in counts.items() if "document" not in self.__dict__ else ():
+            if self.data.count(b'"%s"' % key.encode()) > count:
+                raise self._repeated(key)
 
     @property
     def records(self) -> list[Any]:
