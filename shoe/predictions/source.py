@@ -90,30 +90,19 @@ class Source:
     @cached_property
     def document(self) -> Any:
         """Parsed content (dict, list, ...); for JSON Lines, a list of records. Raises InputError if it is not JSON."""
-        if not self.lines:
-            return self._with_unique_keys(parse_with_nan(self.path, self.data))
-        try:
-            records = msgspec.json.Decoder().decode_lines(self.data)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            records = []
-        if len(records) != len(self.lines):
-            lines = self.data.split(b"\n")
-            records = [parse_with_nan(self.path, lines[number - 1], number) for number in self.lines]
-        return self._with_unique_keys(records)
-
-    def _with_unique_keys(self, parsed: Any) -> Any:
-        if key := repeated_key(self.data, parsed):
-            raise self._repeated(key)
+        path, data, parsed = self.path, self.data, list[Any]()
+        with suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            parsed = msgspec.json.Decoder().decode_lines(data) if self.lines else parse_with_nan(path, data)
+        if self.lines and len(parsed) != len(self.lines):
+            lines = data.split(b"\n")
+            parsed = [parse_with_nan(path, lines[number - 1], number) for number in self.lines]
+        self.refuse_repeated(repeated_key(data, parsed))
         return parsed
 
-    def _repeated(self, key: str) -> InputError:
-        return InputError(self.path, found=f"the key {quote(key)} twice in one object", expected="each key once")
-
-    def check_counts(self, counts: Mapping[str, int]) -> None:
-        """Raise InputError if a key occurs more often than given, because :meth:`typed` lost one of its values."""
-        for key, count in counts.items() if "document" not in self.__dict__ else ():
-            if self.data.count(b'"%s"' % key.encode()) > count:
-                raise self._repeated(key)
+    def refuse_repeated(self, key: str | None) -> None:
+        """Raise InputError if an object contains ``key`` twice (None: no key), because one of the values is lost."""
+        if key is not None:
+            raise InputError(self.path, found=f"the key {quote(key)} twice in one object", expected="each key once")
 
     @property
     def records(self) -> list[Any]:

@@ -4,11 +4,16 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from shoe.benchmarks import benchmark
+from shoe.benchmarks.truth import GroundTruth
 from shoe.core.errors import InputError
+from shoe.core.interactions import Interactions
 from shoe.predictions import read_predictions_with_notes
 from shoe.predictions.notes import ReadNotes
+from shoe.predictions.numbering import check_numbering
 
 HUMAN, THING, OTHER = "[10, 20, 110, 220]", "[30, 40, 230, 240]", "[31, 41, 231, 241]"
 RECORD = f'{{"image": "a.jpg", "human_box": {HUMAN}, "object_box": {THING}, "verb": "ride", "object": "horse"'
@@ -219,3 +224,42 @@ def test_denials_of_all_interactions_are_answers(tmp_path: Path, reply: str) -> 
 def test_replies_that_do_not_deny_all_interactions_are_no_denials(tmp_path: Path, reply: str) -> None:
     with pytest.raises(InputError, match="response: found"):
         read(tmp_path, reply)
+
+
+# COCO files, and IDs among the evaluated interactions
+
+
+@pytest.mark.parametrize(
+    ("annotation", "found"),
+    [({"score": 0.5}, "COCO's layout with scores"), ({}, "COCO's layout without categories")],
+)
+def test_coco_files_without_categories_are_not_called_swapped(
+    tmp_path: Path, annotation: dict[str, float], found: str
+) -> None:
+    record = {"id": 1, "image_id": 1, "bbox": [1, 2, 3, 4], "category_id": 1, **annotation}
+    document = {"images": [{"id": 1, "file_name": "a.jpg"}], "annotations": [record]}
+    with pytest.raises(InputError, match=found) as error:
+        written(tmp_path, json.dumps(document))
+    assert "swapped" not in str(error.value)
+
+
+@pytest.mark.parametrize(("first", "wrong"), [(0, 0.0), (1, 0.0), (0, 0.4)])
+def test_ids_among_the_evaluated_interactions_of_swig_are_named(first: int, wrong: float) -> None:
+    swig = benchmark("swig-hoi")
+    rng, evaluated = np.random.default_rng(0), np.flatnonzero(swig.classes.scored)
+    image, corner = np.repeat(np.arange(80), 3), np.tile([0.0, 100.0, 200.0], 80)
+
+    def table(classes: np.ndarray[Any, np.dtype[np.int64]]) -> Interactions:
+        boxes = np.stack([corner, corner, corner + 50, corner + 50], 1)
+        words = swig.classes.columns_of(classes)
+        names = [f"{i}.jpg" for i in range(80)]
+        return Interactions.from_columns(images=names, image=image, human_boxes=boxes, object_boxes=boxes + 9, **words)
+
+    index = rng.integers(0, len(evaluated), len(image))
+    truth = GroundTruth(table(evaluated[index]), swig.classes, "test", benchmark=swig)
+    notes = ReadNotes()
+    notes.format, notes.numbering = "gen-vlkt", {"interactions": "swig-hoi-0"}
+    guessed = np.where(rng.random(len(index)) < wrong, rng.integers(0, len(evaluated), len(index)), index)
+    (line,) = check_numbering(table(guessed + first), truth, notes)
+    assert f"--format gen-vlkt,interactions=evaluated-{first} " in line
+    assert check_numbering(table(evaluated[guessed]), truth, notes) == []

@@ -130,10 +130,7 @@ class _Frame:
         self.key, self.value, self.is_bare = _NOTHING, _NOTHING, False
 
     def closed(self) -> Any:
-        """Return the value of the bracket when it is closed: a dict, a list, or the argument of a call.
-
-        A key that occurs several times has the list of its different values.
-        """
+        """Return the closed bracket: a dict (with a list for a repeated key), a list, or the argument of a call."""
         self.next()
         if self.is_keyed:
             if self.keyless and not self.items:  # braces around a value, as in \\boxed{[...]}, or doubled braces

@@ -152,9 +152,8 @@ def _without_thinking(text: str) -> str:
 @lru_cache(4096)
 def says_none(text: str) -> bool:
     """Return whether a text below 150 characters without boxes denies all interactions: "none", "Nobody is here"."""
-    if len(text) >= 150 or _PLACED.search(text):
-        return False
-    clauses = [each for clause in _CLAUSE.split(text) if (each := clause.strip(".!*\"'` \n"))]
+    short = text if len(text) < 150 and not _PLACED.search(text) else ""
+    clauses = [each for clause in _CLAUSE.split(short) if (each := clause.strip(".!*\"'` \n"))]
     others = [each for each in clauses if not (_NONE.fullmatch(each) and _DENIES.search(each))]
     is_open = len(clauses) > 1 and (
         _OTHER.search(text) or _REFUSES.search(text) or any(parse_phrase(c).verbs for c in others)
