@@ -128,6 +128,7 @@ class HoiMetric(TorchMetric):  # type: ignore[misc]
             tensors = {
                 name: torch.as_tensor(_indices(name, each[name], words[name]) if name in words else each[name])
                 .detach()
+                .to_dense()
                 .to(self.device, kind)
                 for name, kind in _COLUMNS.items()
             }

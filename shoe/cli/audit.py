@@ -14,6 +14,8 @@ def audit(
     similarity: options.Similarity = "dataset",
     boxes: options.Boxes = None,
     scores: options.Scores = None,
+    format: options.Format = None,
+    images_in_predictions: options.ImagesInPredictions = False,
     json: options.Json = None,
 ) -> None:
     """Measure how much attacks (copies, vague words, stretched scores) raise the metrics of a prediction file.
@@ -29,8 +31,9 @@ def audit(
 
     refuse_overwrite((predictions, ground_truth), json)
     scoring = ScoringOptions(
-        ground_truth=ground_truth, dataset=dataset, boxes=boxes, scores=scores, similarity=similarity
-    )
+        ground_truth=ground_truth, dataset=dataset, boxes=boxes, scores=scores, similarity=similarity, format=format,
+        images_in_predictions=images_in_predictions,
+    )  # fmt: skip
     report, _ = scoring.report(predictions)
     found = made(report.predictions, report.truth, similarity=similarity, watch=progress_bar("attacks"))
     found = replace(found, notes=report.remarks)

@@ -21,6 +21,8 @@ def calibration(
     option: options.ProtocolOptions = None,
     boxes: options.Boxes = None,
     scores: options.Scores = None,
+    format: options.Format = None,
+    images_in_predictions: options.ImagesInPredictions = False,
     bins: Annotated[int, Option(help="Number of score bins of equal width.", min=1, max=1000)] = 15,
     figures: Annotated[Path | None, Option(help="Folder for the reliability diagrams, as PDF and PNG.")] = None,
     json: options.Json = None,
@@ -44,8 +46,8 @@ def calibration(
     if figures is not None:
         check_plots()
     scoring = ScoringOptions(
-        ground_truth=ground_truth, dataset=dataset, boxes=boxes, scores=scores,
-        protocols=protocol or (), options=option or (), similarity=similarity,
+        ground_truth=ground_truth, dataset=dataset, boxes=boxes, scores=scores, format=format, similarity=similarity,
+        protocols=protocol or (), options=option or (), images_in_predictions=images_in_predictions,
     )  # fmt: skip
     with show_progress() as progress:
         runs = load_runs(predictions, scoring, progress=progress)

@@ -24,6 +24,7 @@ def explain(
     ] = None,
     boxes: options.Boxes = None,
     format: options.Format = None,
+    images_in_predictions: options.ImagesInPredictions = False,
     classes: options.Classes = None,
     split: options.ImageSplit = None,
     json: options.Json = None,
@@ -53,7 +54,7 @@ def explain(
         raise OptionError(f"--protocols: found the semantic protocol {semantic}, expected {expected}")
     scoring = ScoringOptions(
         ground_truth=ground_truth, dataset=dataset, classes=classes, split=split, image_labels=image_labels,
-        boxes=boxes, format=format, protocols=names, options=option or (),
+        boxes=boxes, format=format, protocols=names, options=option or (), images_in_predictions=images_in_predictions,
     )  # fmt: skip
     report, _ = scoring.report(predictions)
     number = count_mixtures([result.options for result in report.strict_results])

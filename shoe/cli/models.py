@@ -51,6 +51,7 @@ def load_runs(
         for path in predicted:
             progress(f"reading {path}")
             tables[path] = scoring.read(path, truth)
+        images = [set(truth.names_of(table.images)) for table, _ in tables.values()]
         truth = scoring.part(truth, [table for table, _ in tables.values()])
     runs = []
     for path in paths:
@@ -74,6 +75,10 @@ def load_runs(
                 runs[-1] = replace(runs[-1], notes=(*runs[-1].notes, why))
             if reports is not None:
                 reports[name] = report
+    if len(predicted) > 1 and not set.intersection(*images):
+        others = ([note for note in run.notes if "--images-in-predictions" not in note] for run in runs)
+        why = "the files have no image in common: their scores cannot be compared"
+        return [replace(run, notes=(why, *notes)) for run, notes in zip(runs, others, strict=True)]
     return runs
 
 

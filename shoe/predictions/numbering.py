@@ -19,7 +19,7 @@ from shoe.predictions.notes import ReadNotes
 from shoe.predictions.source import Source
 
 OBJECTS, VERBS, INTERACTIONS = PARTS = ("objects", "verbs", "interactions")
-ALPHABETICAL, CLASS_LIST, ACTIONS = "alphabetical", "class-list", "actions"
+ALPHABETICAL, CLASS_LIST, ACTIONS, EVALUATED = "alphabetical", "class-list", "actions", "evaluated"
 NO_ID = -(1 << 31)
 
 
@@ -78,8 +78,9 @@ def numberings(dataset: Benchmark, part: str) -> Mapping[str, Numbering]:
 
     A name consists of an order of the labels and the ID of the first label: "alphabetical-0", or "alphabetical-minus-1"
     if the first ID is -1. The order "actions" is the dataset's order of verbs, without no_interaction; for V-COCO, its
-    order of actions, without roles. no_interaction follows "actions" from 0 and precedes "actions" from 1. "coco-ids"
-    are COCO's category IDs, "coco-ids-plus-1" and "coco-ids-minus-1" the IDs one higher and one lower.
+    order of actions, without roles. "evaluated" are only the evaluated interactions. no_interaction follows "actions"
+    from 0 and precedes "actions" from 1. "coco-ids" are COCO's category IDs, "coco-ids-plus-1" and "coco-ids-minus-1"
+    the IDs one higher and one lower.
     """
     classes, names, own = dataset.classes, labels(dataset, part), own_name(dataset, part)
     by_role = part == VERBS and len(dataset.actions) > 0
@@ -91,6 +92,8 @@ def numberings(dataset: Benchmark, part: str) -> Mapping[str, Numbering]:
     }
     if listed is not None:
         known[CLASS_LIST] = np.array(list(dict.fromkeys(listed.tolist())), np.int64)
+    if part == INTERACTIONS and not classes.scored.all():
+        known[EVALUATED] = np.flatnonzero(classes.scored)
     if part == VERBS and any(no_action := [text.says_no_interaction(text.tokens(name)) for name in names]):
         known[ACTIONS] = known[own][~np.array(no_action)[known[own]]]
     if by_role:
@@ -99,7 +102,7 @@ def numberings(dataset: Benchmark, part: str) -> Mapping[str, Numbering]:
     for order, label in known.items():
         shown = {ALPHABETICAL: "alphabetical order", CLASS_LIST: "the order of the class list"}.get(order)
         shown = shown or f"{dataset.object_numbers if part == OBJECTS else dataset.name}'s order"
-        shown += " without roles" if order == ACTIONS and by_role else ""
+        shown += " without roles" if order == ACTIONS and by_role else " of evaluated classes" * (order == EVALUATED)
         none = np.setdiff1d(known[own], label) if order == ACTIONS and not by_role else label[:0]
         for name, first in (("0", 0), ("1", 1), ("2", 2), ("minus-1", -1)):
             # no_interaction as a background class: before IDs from 1, as 0, and after IDs from 0
@@ -319,8 +322,7 @@ def _compare_numberings(
     if needed > 1:
         return None
     free = np.bincount(index, _learned_order(image, predicted, expected) == expected, count) > 0
-    is_unknown = free.mean() >= needed
-    is_unknown &= len(np.unique(of_id[free & ~own])) >= _FEWEST_IDS
+    is_unknown = free.mean() >= needed and len(np.unique(of_id[free & ~own])) >= _FEWEST_IDS
     return _Finding(fit, "", float(free.mean())) if is_unknown else None
 
 

@@ -23,7 +23,7 @@ from shoe.core.errors import InputError, quote
 from shoe.core.interactions import Interactions
 from shoe.core.io.files import RUN_HEAD, encoding_error, is_stream, read_bytes
 from shoe.core.io.inspect_logs import JSON_LOG, LOG_START, read_log
-from shoe.core.io.json import describe_value, explain_error, parse_json, parse_with_nan
+from shoe.core.io.json import describe_value, explain_error, parse_json, parse_with_nan, repeated_key
 from shoe.core.io.matlab import is_matlab
 from shoe.core.io.pickles import TORCH_TO_JSON
 from shoe.core.io.spreadsheets import WORKBOOK, read_xlsx
@@ -90,16 +90,19 @@ class Source:
     @cached_property
     def document(self) -> Any:
         """Parsed content (dict, list, ...); for JSON Lines, a list of records. Raises InputError if it is not JSON."""
-        if not self.lines:
-            return parse_with_nan(self.path, self.data)
-        try:
-            records = msgspec.json.Decoder().decode_lines(self.data)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            records = []
-        if len(records) == len(self.lines):
-            return records
-        lines = self.data.split(b"\n")
-        return [parse_with_nan(self.path, lines[number - 1], number) for number in self.lines]
+        path, data, parsed = self.path, self.data, list[Any]()
+        with suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            parsed = msgspec.json.Decoder().decode_lines(data) if self.lines else parse_with_nan(path, data)
+        if self.lines and len(parsed) != len(self.lines):
+            lines = data.split(b"\n")
+            parsed = [parse_with_nan(path, lines[number - 1], number) for number in self.lines]
+        self.refuse_repeated(repeated_key(data, parsed))
+        return parsed
+
+    def refuse_repeated(self, key: str | None) -> None:
+        """Raise InputError if an object contains ``key`` twice (None: no key), because one of the values is lost."""
+        if key is not None:
+            raise InputError(self.path, found=f"the key {quote(key)} twice in one object", expected="each key once")
 
     @property
     def records(self) -> list[Any]:

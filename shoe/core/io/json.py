@@ -34,6 +34,24 @@ def parse_with_nan(path: str | Path, data: bytes, line: int | None = None) -> An
     return parse_json(path, data, line)
 
 
+def repeated_key(data: bytes, parsed: Any) -> str | None:
+    """Return a key that an object of JSON or JSON Lines contains twice, or None; ``parsed`` are the parsed data."""
+
+    def check(pairs: list[tuple[str, Any]]) -> None:
+        if len(dict(pairs)) < len(pairs):
+            raise KeyError(max(keys := [key for key, _ in pairs], key=keys.count))
+
+    # The slow parser of Python searches the key only if the parsed data have fewer keys than the text.
+    in_text, in_parsed = (sum(map(text.count, (b'":', b'" :'))) for text in (data, msgspec.json.encode(parsed)))
+    is_lines = isinstance(parsed, list) and data.lstrip()[:1] != b"["
+    try:
+        for text in () if in_text <= in_parsed else data.split(b"\n") if is_lines else [data]:
+            json.loads(text.strip() or b"0", object_pairs_hook=check)
+    except (KeyError, ValueError, RecursionError) as error:
+        return str(error.args[0]) if isinstance(error, KeyError) else None
+    return None
+
+
 def read_typed(path: str | Path, data: bytes, kind: type[T], place: Callable[[Any, int, Any], str]) -> T:
     """Parse JSON into an object of the type ``kind``.
 

@@ -130,12 +130,15 @@ class _Frame:
         self.key, self.value, self.is_bare = _NOTHING, _NOTHING, False
 
     def closed(self) -> Any:
-        """Return the value of the bracket when it is closed: a dict, a list, or the argument of a call."""
+        """Return the closed bracket: a dict (with a list for a repeated key), a list, or the argument of a call."""
         self.next()
         if self.is_keyed:
             if self.keyless and not self.items:  # braces around a value, as in \\boxed{[...]}, or doubled braces
                 return self.keyless[0] if len(self.keyless) == 1 else self.keyless
-            return dict(self.items)
+            values: dict[str, list[Any]] = {}
+            for key, value in self.items:
+                values.setdefault(key, []).append(value)
+            return {key: each[0] if all(v == each[0] for v in each) else each for key, each in values.items()}
         return self.items[0] if self.call and self.items else self.items
 
 

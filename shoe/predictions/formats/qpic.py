@@ -142,6 +142,11 @@ def _read_rows(
     lengths = np.fromiter((len(record.hoi_prediction) for record in records), np.int64, len(records))
     boxes = list(chain.from_iterable([record.predictions for record in records]))
     hois = list(chain.from_iterable([record.hoi_prediction for record in records]))
+    once = dict.fromkeys((image_key, "predictions", _HOIS), len(records)) | {"bbox": len(boxes)}
+    once["category_id"] = len(hois) + (len(boxes) if object_numbering else 0)
+    once |= dict.fromkeys(("subject_id", "object_id"), len(hois))
+    if "document" not in vars(source):  # the typed parser kept the last value
+        source.refuse_repeated(next((k for k, n in once.items() if source.data.count(b'"%s"' % k.encode()) > n), None))
     corners = np.fromiter(chain.from_iterable([box.bbox for box in boxes]), np.float64, 4 * len(boxes)).reshape(-1, 4)
     human = np.fromiter([hoi.subject_id for hoi in hois], np.int64, len(hois))
     target = np.fromiter([hoi.object_id for hoi in hois], np.int64, len(hois))

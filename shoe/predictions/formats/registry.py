@@ -214,7 +214,7 @@ def refuse_others(source: Source, expected: str) -> None:
 
 _ROWS_HINT = f"write one row per triplet with the columns {', '.join(COLUMNS)} and score"
 _LABELS_HINT = f"the file has class IDs but no labels; {_ROWS_HINT}"
-_COCO = {"images", "annotations", "categories"}
+_COCO = {"images", "annotations"}
 _RLIP = {"labels", "boxes", "verb_scores"}
 _DETECTIONS = {"boxes", "labels", "scores"}  # of UPT's detector
 
@@ -236,8 +236,9 @@ def _arrays(source: Source) -> tuple[str, str] | None:
 _UNREAD: tuple[Callable[[Source], tuple[str, str | None] | None], ...] = (
     _arrays,
     lambda source: ("COCO's layout with scores", f"labels are needed, not class IDs: {_ROWS_HINT}")
-    if source.first.keys() >= _COCO and b'"score"' in source.data
-    else None,
+    if source.first.keys() >= _COCO and b'"score"' in source.data else None,
+    lambda source: ("COCO's layout without categories", _ROWS_HINT)
+    if source.first.keys() >= _COCO and "categories" not in source.first else None,
     lambda source: ("an HDF5 file", _ROWS_HINT) if source.data.startswith(b"\x89HDF") else None,
     lambda source: ("an empty object: {}", "a file without predictions is []") if source.head == [{}] else None,
     lambda source: ("RLIP's results by image", _LABELS_HINT) if _entry(source).keys() >= _RLIP else None,

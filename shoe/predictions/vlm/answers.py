@@ -155,7 +155,7 @@ def read_answer(answer: Any, context: Fields) -> tuple[Reading, Reply]:
     if merged.pairs or merged.says_none or merged.keys or is_cut_data or not reply.text:
         return merged, reply
     prose = interactions_of_text(reply.text, context)
-    return (prose, Reply(text=reply.text)) if prose.items else (merged, reply)
+    return (prose, Reply(text=reply.text)) if prose.items or prose.says_none else (merged, reply)
 
 
 def caption_interactions(answer: Any, record: dict[Any, Any]) -> Reading:

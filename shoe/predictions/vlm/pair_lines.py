@@ -8,7 +8,8 @@ from shoe.lexicon.expressions import bases
 from shoe.lexicon.phrases.words import patterns
 from shoe.predictions.vlm.box_marks import can_be_verb, is_label, is_person, is_thing
 from shoe.predictions.vlm.keys import meaning
-from shoe.predictions.vlm.replies import BOX_LIKE, REPLY
+from shoe.predictions.vlm.labels import take_confidence
+from shoe.predictions.vlm.replies import BOX_LIKE, REPLY, says_none
 from shoe.predictions.vlm.words import split_verbs
 
 LEAD = re.compile(r"^(?:[\s>]|#(?!\d))*(?:[-*•+]\s+|\(?\d{1,3}[.):](?!\d)\s*|#\d+\s*)*\s*")  # bullets and list numbers
@@ -16,21 +17,24 @@ LABELLED = re.compile(patterns("pair_label", REPLY), re.I)
 _BOX = re.compile(r"([\[(<{]\s*-?\d[^\[\](){}<>\n]{5,80}[\])>}])")
 _NOUN = r"(?P<noun>(?:(?:an?|the)\s+)?[A-Za-z][\w '-]{0,30}?)\s*[:=]?\s*"
 _VERB = r"(?P<verb>[A-Za-z][A-Za-z_ ,/&-]{1,40}?)"
-_BEFORE = re.compile(rf"\W{{0,3}}(?:{_VERB}\s*(?:[:=(→]|->|\s[-–—]\s)\W{{0,3}})?{_NOUN}")
+_BEFORE = re.compile(rf"\W{{0,3}}(?:{_VERB}\s*(?:[:=(→,]|->|\s[-–—]\s)\W{{0,3}})?{_NOUN}")
 _BETWEEN = re.compile(rf"\s*(?:[,;:&|/+–→-]|->|and\b)\W{{0,3}}{_NOUN}")
-_AFTER = re.compile(rf"\W{{0,3}}?(?:(?:[:=→–—-]|->)\s*{_VERB})?(?P<score>[\W\d]*)")
+_AFTER = re.compile(rf"\W{{0,3}}?(?:(?:[:=→–—-]|->)\s*{_VERB})?\W*")
 _ABOUT_IT = re.compile(r"(\s[\w ]{2,60}?)\s(?:it|them)\b")
 _VERB_LINE = re.compile(rf"(?:(?:verbs?|actions?|interactions?)\W{{1,4}})?{_VERB}\W*", re.I)
 _PARTICLES, _GROUPS = text.PREPOSITIONS | text.PARTICLES, {"pair", "match", "set", "group", "tag"}
-_DRAFT, _FINAL = (re.compile(patterns(kind, REPLY), re.I | re.M) for kind in ("first_draft", "final_list"))
+_KINDS = ("first_draft", "final_list", "corrected_list")
+_DRAFT, _FINAL, _CORRECTED = (re.compile(patterns(kind, REPLY), re.I | re.M) for kind in _KINDS)
 
 
 def without_draft(reply: str) -> str:
-    """Return the part of a reply after the heading of its final list, if a list under a heading "Draft:" precedes."""
+    """Return the part of a reply after the heading of the final answer ("After review:"), if a draft precedes it."""
     draft = _DRAFT.search(reply)
-    finals = list(_FINAL.finditer(reply, draft.end())) if draft else []
-    if draft and finals and BOX_LIKE.search(reply, draft.end(), (last := finals[-1]).start()):
-        return reply[last.end() :] if BOX_LIKE.search(reply, last.end()) else reply
+    start = draft.end() if draft else 0
+    finals = list((_FINAL if draft else _CORRECTED).finditer(reply, start))
+    if finals and BOX_LIKE.search(reply, start, (last := finals[-1]).start()):
+        final = reply[last.end() :]
+        return final if BOX_LIKE.search(final) or says_none(final) else reply
     return reply
 
 
@@ -45,7 +49,8 @@ def rewrite_pair_lines(reply: str) -> str:
 def _rewrite(pieces: list[str], following: list[str]) -> str:
     """Return the sentences of a line with two boxes; "" if it is not the line of a pair."""
     before, first, between, second, after = (re.sub("[*`]", "", piece) for piece in pieces)
-    head, middle = _BEFORE.fullmatch(LABELLED.sub("", LEAD.sub("", before))), _BETWEEN.fullmatch(between)
+    (before, leading), (after, trailing) = map(take_confidence, (LABELLED.sub("", LEAD.sub("", before)), after))
+    head, middle = _BEFORE.fullmatch(before), _BETWEEN.fullmatch(between)
     if not head or not middle or not all(map(_may_be_noun, nouns := (head["noun"], middle["noun"]))):
         return ""
     boxed, has_person = [f"{nouns[0]} {first}", f"{nouns[1]} {second}"], [*map(is_person, nouns)]
@@ -58,7 +63,7 @@ def _rewrite(pieces: list[str], following: list[str]) -> str:
     below = [_VERB_LINE.fullmatch(LEAD.sub("", line)) for line in takewhile(str.strip, following)]
     said = head["verb"] or tail["verb"]
     verbs = [said] if said else [match["verb"] if match else "" for match in below]
-    score = tail["score"].lstrip(" )") if any(map(str.isdigit, tail["score"])) else ""
+    score = f"({leading or trailing})" if leading or trailing else ""
     return "\n".join(f"{boxed[0]} - {verb} - {boxed[1]} {score}" for verb in verbs) if all(map(_is_verb, verbs)) else ""
 
 

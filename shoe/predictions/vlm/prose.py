@@ -30,7 +30,7 @@ from shoe.predictions.vlm.keys import is_verdict, meaning
 from shoe.predictions.vlm.labels import labels_of_reply, stated_labels, take_confidence
 from shoe.predictions.vlm.pair_lines import LABELLED, LEAD, is_statement, rewrite_pair_lines, without_draft
 from shoe.predictions.vlm.parsed_reply import Pair, Problem, Reading
-from shoe.predictions.vlm.replies import BOX_LIKE, REPLY
+from shoe.predictions.vlm.replies import BOX_LIKE, REPLY, says_none
 from shoe.predictions.vlm.verdicts import split_denied
 from shoe.predictions.vlm.words import parse_pair_words, split_verbs
 
@@ -155,6 +155,7 @@ _BLANKS = str.maketrans("()*", "   ")
 _THERE = re.compile(patterns("there", REPLY))
 _DATA, _LONGEST = re.compile(r"[{}]|</|/>|\w[\"']\s*:"), 300
 _END = re.compile(r"[.;!?]\s+")
+_INTRODUCTION = re.compile(patterns("introduction", REPLY), re.I)  # "Final answer: person [m] riding horse [m]"
 _HEAD = re.compile(r"([^:\ue000]{3,}?\w)\s*(?::|\s[-–—])")
 _MARKED = "\ue000"
 _COUNTS = "as many human boxes as object boxes, or only one human or object box"
@@ -282,7 +283,7 @@ def _relations(sentence: str, has_human: bool) -> _Relations:
     plain, value = take_confidence(sentence)
     if _MAY_LABEL.search(plain):
         plain = (LEADING_LABEL if plain.lstrip().startswith(_MARKED) else FIELD_LABEL).sub(" ", plain)
-    plain = plain.replace("`", " ")
+    plain = _INTRODUCTION.sub("", plain.replace("`", " "))
     parts = [" ".join(part.split()).strip(" :") for part in plain.split(_MARKED)]
     count = len(parts) - 1
     boxes_first = not parts[0]  # the boxes stand before their nouns
@@ -528,7 +529,7 @@ def interactions_of_text(text: str, context: Fields) -> Reading:
     if len(context.entities) == 2 and len(text) <= _LONGEST_REPLY and not BOX_LIKE.search(text):
         text = labels_of_reply(text)
     if (final := without_draft(text)) != text:
-        reading = interactions_of_text(final, context)
+        reading = Reading(says_none=True) if says_none(final) else interactions_of_text(final, context)
         return replace(reading, replaced=reading.replaced + 1)
     text = text if context.entities else rewrite_pair_lines(text)
     text, denied = split_denied(_HEADINGS.sub(r"Human: \1; Verb: \2; Object: \3", text))

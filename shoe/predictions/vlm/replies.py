@@ -14,7 +14,9 @@ from typing import Any
 
 import msgspec
 
+from shoe.core.io.json import repeated_key
 from shoe.core.io.tolerant import FoundObject, values_in
+from shoe.lexicon.phrases.parse import parse_phrase
 from shoe.lexicon.phrases.words import patterns
 from shoe.predictions.vlm.boxes import box_of
 from shoe.predictions.vlm.images import plain
@@ -50,7 +52,9 @@ _DRAFT = re.compile(patterns("draft", REPLY), re.I)
 _HEADING = re.compile(r"\b(?:person|human|man|woman|object|pair)\s*#?(\d+|[A-Z])\b\W*(?:```\w*\s*)?\Z", re.I)
 _LAST = re.compile(r"\b(?:answer|output|result|boxed)\b|\A(?:```\w*|\W)*\Z", re.I)
 _NONE = re.compile(patterns("none", REPLY), re.I)
-_DENIES = re.compile(r"\b(?:no|none|nothing|n/?a|null|empty|not|don't|cannot|can't)\b|\[\s*\]", re.I)
+_DENIES = re.compile(rf"\b(?:{patterns('denies', REPLY)})\b|n['’]t\b|\[\s*\]", re.I)
+_CLAUSE, _OTHER = (re.compile(patterns(kind, REPLY), re.I) for kind in ("clause_end", "other"))
+_PLACED = re.compile(r"\d[\s.,]+\d|[\[{]\s*[^\]\s]")
 _REFUSES = re.compile(patterns("refuses", REPLY), re.I)
 BOX_LIKE = re.compile(r"(?:\d[\s,.]+){3}\d|[{\[]")
 _LONGEST_REFUSAL = 1000
@@ -110,11 +114,12 @@ def reply_of(text: str, count: Callable[[Any, list[Any]], int]) -> Reply:
 
 
 def parse_json_text(text: str) -> Any:
-    """Return the parsed value of JSON text; None for "null", other text and too deeply nested JSON."""
+    """Return the parsed value of JSON text; None for "null", repeated keys, too deeply nested JSON and other text."""
     try:
-        return msgspec.json.decode(text)
+        value = msgspec.json.decode(text)
     except (msgspec.DecodeError, UnicodeError, RecursionError):
         return None
+    return None if isinstance(value, dict | list) and repeated_key(text.encode(), value) else value
 
 
 def answer_of(text: str) -> str:
@@ -146,9 +151,14 @@ def _without_thinking(text: str) -> str:
 
 @lru_cache(4096)
 def says_none(text: str) -> bool:
-    """Return whether a whole text (below 150 characters) is a phrase like "none", "no interactions" or "[]"."""
-    plain = text.strip().strip(".!*\"'` ") if len(text) < 150 else ""
-    return _NONE.fullmatch(plain) is not None and _DENIES.search(plain) is not None
+    """Return whether a text below 150 characters without boxes denies all interactions: "none", "Nobody is here"."""
+    short = text if len(text) < 150 and not _PLACED.search(text) else ""
+    clauses = [each for clause in _CLAUSE.split(short) if (each := clause.strip(".!*\"'` \n"))]
+    others = [each for each in clauses if not (_NONE.fullmatch(each) and _DENIES.search(each))]
+    is_open = len(clauses) > 1 and (
+        _OTHER.search(text) or _REFUSES.search(text) or any(parse_phrase(c).verbs for c in others)
+    )
+    return len(others) < len(clauses) and not is_open
 
 
 def refuses(text: str) -> bool:

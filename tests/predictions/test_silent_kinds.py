@@ -1,0 +1,265 @@
+"""Kinds of files and replies that gave a wrong score without a word are read correctly, or refused in one line."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from shoe.benchmarks import benchmark
+from shoe.benchmarks.truth import GroundTruth
+from shoe.core.errors import InputError
+from shoe.core.interactions import Interactions
+from shoe.predictions import read_predictions_with_notes
+from shoe.predictions.notes import ReadNotes
+from shoe.predictions.numbering import check_numbering
+
+HUMAN, THING, OTHER = "[10, 20, 110, 220]", "[30, 40, 230, 240]", "[31, 41, 231, 241]"
+RECORD = f'{{"image": "a.jpg", "human_box": {HUMAN}, "object_box": {THING}, "verb": "ride", "object": "horse"'
+PAIR = f'"human_box": {HUMAN}, "object_box": {THING}'
+
+
+def written(folder: Path, text: str) -> tuple[list[tuple[str, str, float]], ReadNotes]:
+    path = folder / "p.jsonl"
+    path.write_text(text)
+    table, notes = read_predictions_with_notes(path)
+    rows = zip(table.verb, table.object, table.score.tolist(), strict=True)
+    return [(table.verbs[verb], table.objects[thing], round(score, 3)) for verb, thing, score in rows], notes
+
+
+def read(folder: Path, *replies: str) -> tuple[list[tuple[str, str, float]], ReadNotes]:
+    records = ({"image": f"{i}.jpg", "response": reply} for i, reply in enumerate(replies))
+    return written(folder, "\n".join(map(json.dumps, records)))
+
+
+# Repeated keys
+
+
+def detector(**more: Any) -> str:
+    box = {"bbox": [0, 0, 9, 9], "category_id": 17}
+    hoi = {"subject_id": 0, "object_id": 0, "category_id": 76, "score": 0.5}
+    return json.dumps({"filename": "HICO_test2015_00000001.jpg", "predictions": [box], "hoi_prediction": [hoi]} | more)
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        (RECORD + ', "verb": "hold"}', "verb"),
+        (f'{RECORD}}}\n{RECORD}, "object_box" : {OTHER}}}', "object_box"),
+        (f'[{RECORD}}}, {RECORD}, "image": "b.jpg"}}]', "image"),
+        ("[" + detector().replace('"bbox"', '"bbox": [1, 1, 8, 8], "bbox"', 1) + "]", "bbox"),
+        ("[" + detector().replace('"subject_id"', '"subject_id": 1, "subject_id"', 1) + "]", "subject_id"),
+        ("[" + detector().replace('"category_id"', '"category_id": 1, "category_id"', 1) + "]", "category_id"),
+        (f'{{"x.jpg": {detector()}, "x.jpg": {detector()}}}', "x.jpg"),
+        (f'{{"image": "a.jpg", "response": [{{{PAIR}, "verb": "ride", "verb": "hold"}}]}}', "verb"),
+    ],
+)
+def test_a_key_twice_in_an_object_of_a_file_is_refused(tmp_path: Path, text: str, key: str) -> None:
+    with pytest.raises(InputError, match=f"found the key '{key}' twice in one object, expected each key once"):
+        written(tmp_path, text)
+
+
+def test_equal_keys_of_different_objects_and_keys_inside_texts_are_no_repeats(tmp_path: Path) -> None:
+    said = json.dumps(
+        {"image": "a.jpg", "response": f'[{{{PAIR}, "verb": "ride", "object": "horse"}}] "verb": "verb" :'}
+    )
+    assert written(tmp_path, f"{said}\n{RECORD}}}")[0] == [("ride", "horse", 1.0)] * 2
+    assert len(written(tmp_path, f"[{detector()}]")[0]) == 1
+
+
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
+        (f'[{{{PAIR}, "verb": "hold", "verb": "read", "object": "book"}}]', ["hold book", "read book"]),
+        (f'```json\n{{{PAIR}, "verb": "hold", "verb": "read", "object": "book"}}\n```', ["hold book", "read book"]),
+        (
+            f'{{"interaction": {{{PAIR}, "verb": "hold", "object": "book"}},'
+            f' "interaction": {{{PAIR}, "verb": "ride", "object": "horse"}}}}',
+            ["hold book", "ride horse"],
+        ),
+        (
+            f'[{{{PAIR}, "verb": "hold", "object": "book", "human_box": {OTHER}, "object_box": {HUMAN}, "verb": "ride",'
+            ' "object": "horse"}]',
+            ["hold book", "ride horse"],
+        ),
+        (f'[{{"bbox": {HUMAN}, "bbox": {THING}, "verb": "hold", "object": "book"}}]', ["hold book"]),
+        (f'[{{{PAIR}, "human_box": {HUMAN}, "verb": "hold", "object": "book"}}]', ["hold book"]),
+    ],
+)
+def test_all_values_of_a_repeated_key_in_a_reply_count(tmp_path: Path, reply: str, expected: list[str]) -> None:
+    rows, notes = read(tmp_path, reply)
+    assert [f"{verb} {thing}" for verb, thing, _ in rows] == expected
+    assert notes.count("fixed") == 1
+
+
+# Drafts in one line
+
+
+def said(verb: str) -> str:
+    return f"person {HUMAN} {verb} bicycle {THING}"
+
+
+@pytest.mark.parametrize(
+    ("draft", "final"),
+    [
+        ("Initial: ", ". After review: "),
+        ("Draft: ", ". Final answer: "),
+        ("Draft: ", "; final: "),
+        ("At first I thought: ", ". On closer look: "),
+        ("First guess: ", " → Corrected: "),
+        ("Initially: ", ". Upon review: "),
+        ("Initially, the ", ". After a closer look, the "),
+        ("Initial prediction: ", " (0.7). After double-checking: "),
+        ("A ", ". Wait, actually: the "),
+        ("A ", ". Correction: the "),
+        ("Preliminary:\n- ", "\nRevised:\n- "),
+    ],
+)
+def test_of_a_draft_and_a_final_answer_in_one_line_the_final_answer_counts(
+    tmp_path: Path, draft: str, final: str
+) -> None:
+    rows, notes = read(tmp_path, f"{draft}{said('riding')}{final}{said('holding')}.")
+    assert rows == [("holding", "bicycle", 1.0)]
+    assert notes.count("several_answers") == 1
+
+
+@pytest.mark.parametrize("final", ["Final answer: none.", "After review: no interaction.", "Corrected: []"])
+def test_a_final_denial_replaces_the_draft(tmp_path: Path, final: str) -> None:
+    assert read(tmp_path, f"Draft: {said('riding')}. {final}")[0] == []
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        f"First, a {said('riding')}. Finally, a {said('holding')}.",
+        f"First: a {said('riding')}. Second: a {said('holding')}.",
+        f"Interaction 1: {said('riding')}. Interaction 2: {said('holding')}.",
+    ],
+)
+def test_enumerations_are_no_drafts(tmp_path: Path, reply: str) -> None:
+    assert [row[0] for row in read(tmp_path, reply)[0]] == ["riding", "holding"]
+
+
+@pytest.mark.parametrize(
+    "heading", ["Final answer", "My answer", "The interactions are", "Detected interaction", "Answer", "In this image"]
+)
+def test_an_introduction_is_no_verb(tmp_path: Path, heading: str) -> None:
+    assert read(tmp_path, f"{heading}: {said('holding')}.")[0] == [("holding", "bicycle", 1.0)]
+    title = f"Riding a bicycle: person {HUMAN}, bicycle {THING}"
+    assert read(tmp_path, title)[0] == [("riding", "bicycle", 1.0)]
+
+
+# Lines of a pair with a confidence
+
+PAIR_LINE = f"person {HUMAN}, book {THING}"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        f"holding: {PAIR_LINE}, 0.92",
+        f"holding: {PAIR_LINE} (0.92)",
+        f"holding: {PAIR_LINE}, confidence 0.92",
+        f"holding: {PAIR_LINE}, score=0.92",
+        f"holding: {PAIR_LINE}, 0.92 confidence",
+        f"holding: {PAIR_LINE} | conf 0.92",
+        f"holding, {PAIR_LINE}, 0.92",
+        f"1. holding (0.92): {PAIR_LINE}",
+        f"- {PAIR_LINE}: holding, 0.92",
+    ],
+)
+def test_lines_of_a_pair_may_state_a_confidence(tmp_path: Path, line: str) -> None:
+    assert read(tmp_path, line)[0] == [("holding", "book", 0.92)]
+    assert read(tmp_path, f"{line}\n{line.replace('0.92', '0.81').replace('holding', 'reading')}")[0] == [
+        ("holding", "book", 0.92),
+        ("reading", "book", 0.81),
+    ]
+
+
+# Denials
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "Nobody is interacting with anything",
+        "There are no people in the image",
+        "There is nobody in the picture.",
+        "I don't see anyone in this image.",
+        "Nothing is happening.",
+        "The scene shows an empty street without people.",
+        "There isn't anyone interacting with an object here.",
+        "The image does not contain any people.",
+        "Zero interactions",
+        "Nobody is visible",
+        "No one is present.",
+        "I can't see any people in this image, so there are no interactions to report.",
+        "The people in the image are not interacting with any objects.",
+        "A man stands alone; he is not interacting with any object.",
+        "The room is empty.",
+        "Neither person is interacting with an object.",
+        "Everyone is just standing; no interactions.",
+        "The image shows only animals, no people.",
+    ],
+)
+def test_denials_of_all_interactions_are_answers(tmp_path: Path, reply: str) -> None:
+    rows, notes = read(tmp_path, reply)
+    assert (rows, notes.count("none"), notes.count("unread")) == ([], 1, 0)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "A man is riding a horse; nobody else is visible.",
+        "A person rides a horse. There are no other interactions.",
+        "The man is not interacting with the dog; he rides the horse.",
+        "The man holds a cup, no people behind him",
+        "The man is riding a horse without people around",
+        "I can't see the image, so there are no interactions to list.",
+        "I cannot determine whether any people interact with objects.",
+        "Nobody knows.",
+    ],
+)
+def test_replies_that_do_not_deny_all_interactions_are_no_denials(tmp_path: Path, reply: str) -> None:
+    with pytest.raises(InputError, match="response: found"):
+        read(tmp_path, reply)
+
+
+# COCO files, and IDs among the evaluated interactions
+
+
+@pytest.mark.parametrize(
+    ("annotation", "found"),
+    [({"score": 0.5}, "COCO's layout with scores"), ({}, "COCO's layout without categories")],
+)
+def test_coco_files_without_categories_are_not_called_swapped(
+    tmp_path: Path, annotation: dict[str, float], found: str
+) -> None:
+    record = {"id": 1, "image_id": 1, "bbox": [1, 2, 3, 4], "category_id": 1, **annotation}
+    document = {"images": [{"id": 1, "file_name": "a.jpg"}], "annotations": [record]}
+    with pytest.raises(InputError, match=found) as error:
+        written(tmp_path, json.dumps(document))
+    assert "swapped" not in str(error.value)
+
+
+@pytest.mark.parametrize(("first", "wrong"), [(0, 0.0), (1, 0.0), (0, 0.4)])
+def test_ids_among_the_evaluated_interactions_of_swig_are_named(first: int, wrong: float) -> None:
+    swig = benchmark("swig-hoi")
+    rng, evaluated = np.random.default_rng(0), np.flatnonzero(swig.classes.scored)
+    image, corner = np.repeat(np.arange(80), 3), np.tile([0.0, 100.0, 200.0], 80)
+
+    def table(classes: np.ndarray[Any, np.dtype[np.int64]]) -> Interactions:
+        boxes = np.stack([corner, corner, corner + 50, corner + 50], 1)
+        words = swig.classes.columns_of(classes)
+        names = [f"{i}.jpg" for i in range(80)]
+        return Interactions.from_columns(images=names, image=image, human_boxes=boxes, object_boxes=boxes + 9, **words)
+
+    index = rng.integers(0, len(evaluated), len(image))
+    truth = GroundTruth(table(evaluated[index]), swig.classes, "test", benchmark=swig)
+    notes = ReadNotes()
+    notes.format, notes.numbering = "gen-vlkt", {"interactions": "swig-hoi-0"}
+    guessed = np.where(rng.random(len(index)) < wrong, rng.integers(0, len(evaluated), len(index)), index)
+    (line,) = check_numbering(table(guessed + first), truth, notes)
+    assert f"--format gen-vlkt,interactions=evaluated-{first} " in line
+    assert check_numbering(table(evaluated[guessed]), truth, notes) == []

@@ -1,0 +1,28 @@
+"""HoiMetric reads tensors in sparse layouts and in half precision."""
+
+from typing import Any
+
+import pytest
+
+from tests.test_torchmetrics import mappings, metric_of, read
+
+torch = pytest.importorskip("torch", reason="torch not installed: pip install 'shoe-eval[torch]'")
+pytest.importorskip("torchmetrics", reason="torchmetrics not installed: pip install 'shoe-eval[torch]'")
+
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default")]
+
+
+@pytest.mark.parametrize(
+    ("names", "change"),
+    [
+        (("human_boxes", "object_boxes"), lambda tensor: tensor.to_sparse()),
+        (("human_boxes", "object_boxes"), lambda tensor: tensor.to_sparse_csr()),
+        (("verb", "score"), lambda tensor: tensor.to_sparse()),
+        (("human_boxes", "object_boxes"), lambda tensor: tensor.half()),
+    ],
+)
+def test_sparse_and_half_precision_tensors_give_the_same_map(names: tuple[str, ...], change: Any) -> None:
+    truth, table = read()
+    metric = metric_of(truth, table, protocols=["hico-det"])
+    metric.update([each | {name: change(each[name]) for name in names} for each in mappings(table)])
+    assert float(metric.compute()["hico-det_map"]) == pytest.approx(0.67984, abs=1e-4)
