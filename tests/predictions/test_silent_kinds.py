@@ -1,6 +1,7 @@
 """Kinds of files and replies that gave a wrong score without a word are read correctly, or refused in one line."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,10 +9,12 @@ import numpy as np
 import pytest
 
 from shoe.benchmarks import benchmark
-from shoe.benchmarks.truth import GroundTruth
+from shoe.benchmarks.truth import GroundTruth, read_truth_file
 from shoe.core.errors import InputError
 from shoe.core.interactions import Interactions
+from shoe.demo import PREDICTIONS, TRUTH
 from shoe.predictions import read_predictions_with_notes
+from shoe.predictions.boxes.check import check_box_convention
 from shoe.predictions.notes import ReadNotes
 from shoe.predictions.numbering import check_numbering
 
@@ -263,3 +266,17 @@ def test_ids_among_the_evaluated_interactions_of_swig_are_named(first: int, wron
     (line,) = check_numbering(table(guessed + first), truth, notes)
     assert f"--format gen-vlkt,interactions=evaluated-{first} " in line
     assert check_numbering(table(evaluated[guessed]), truth, notes) == []
+
+
+# Images in another order
+
+
+@pytest.mark.parametrize("name", sorted(PREDICTIONS))
+def test_boxes_of_other_images_are_reported(name: str) -> None:
+    truth = read_truth_file(TRUTH)
+    table, _ = read_predictions_with_notes(PREDICTIONS[name], truth=truth)
+    drawn = np.random.default_rng(0).permutation(len(table.images)).tolist()
+    other = replace(table, images=tuple(table.images[i] for i in drawn))
+    right, wrong = (check_box_convention(each, truth.interactions).lines() for each in (table, other))
+    assert right == []
+    assert ["other images" in line for line in wrong] == [True]

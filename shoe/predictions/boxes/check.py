@@ -443,6 +443,9 @@ def _by_corner(of_images: Floats, image: Indices | slice) -> Floats:
 _IMAGES = 200
 _WORTH_SAYING = 0.05
 _NEXT_TO_NONE, _ENOUGH = 0.05, 10
+# Boxes that belong to other images overlap annotated boxes only by chance. So do boxes that are the same in every image,
+# but these have a high chance, and may be right.
+_OF_CHANCE, _SAME_EVERYWHERE = 2, 0.15
 
 
 @dataclass(frozen=True, slots=True)
@@ -521,7 +524,8 @@ class BoxReport:
     def _no_fit_verdict(self, group: GroupFits) -> str | None:
         applied = group.fits[0]
         is_reported = any((group.better, group.of_part, group.by_kind, group.moved, group.truth))
-        if is_reported or group.images < _ENOUGH or applied.hits >= _NEXT_TO_NONE:
+        least = max(_NEXT_TO_NONE, min(_OF_CHANCE * group.chance, _SAME_EVERYWHERE))
+        if is_reported or group.images < _ENOUGH or applied.hits >= least:
             return None
         return (
             f"boxes: {applied.hits:.0%} overlap an annotated box of their image with IoU >= 0.5 if read as "
