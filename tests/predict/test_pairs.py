@@ -9,13 +9,13 @@ from hypothesis import given, strategies as st
 
 from shoe.benchmarks import benchmark
 from shoe.benchmarks.truth import GroundTruth
-from shoe.core.errors import OptionError
 from shoe.core.interactions import Interactions
 from shoe.diagnosis.pairs import diagnose_pairs
 from shoe.predict.pairs import ABOUT, RULES, PairRule, pair_recall, paired
 from shoe.predict.records import Detected, Detection
 from shoe.predict.settings import parse_settings
 from shoe.predictions.pair_predictions import read_pairs
+from tests.errors import option_error
 from tests.examples import examples
 
 HICO = benchmark("hico-det")
@@ -68,9 +68,9 @@ def test_rules_are_named_and_explained() -> None:
     assert ABOUT.keys() == RULES.keys()
     options: dict[str, Any] = {"model": "m", "backend": "endpoint", "detections": Path("a"), "visual": "boxes"}
     options |= {"benchmark": HICO, "way": "yes-no"}
-    with pytest.raises(OptionError, match="did you mean upt"):
+    with option_error("'utp'", "upt?"):
         parse_settings(**options, rule="utp")
-    with pytest.raises(OptionError, match="unknown confidence for yes-no 'mean'"):
+    with option_error("confidence", "yes-no", "'mean'"):
         parse_settings(**options, rule="upt", confidence="mean")
     assert parse_settings(**options, rule="upt").pairing == RULES["upt"]
 
@@ -135,13 +135,13 @@ rules = st.builds(
 @examples(1)
 @given(detections, rules)
 def test_a_stricter_rule_keeps_some_of_the_pairs(found: list[Detection], rule: PairRule) -> None:
-    every = paired(Detected(image="a.jpg", detections=tuple(found)), PairRule()).pairs
-    some = paired(Detected(image="a.jpg", detections=tuple(found)), rule).pairs
+    scene = Detected(image="a.jpg", detections=tuple(found))
+    every, some = (paired(scene, each).pairs for each in (PairRule(), rule))
     assert len(some) <= rule.pairs
     for pair in some:
         assert every.count(pair) >= some.count(pair)
     people = sum(one.label == "person" for one in found)
     assert len(every) == people * (len(found) - 1 if people else 0)
-    again = paired(Detected(image="a.jpg", detections=tuple(found)), msgspec.structs.replace(rule, pairs=5))
+    again = paired(scene, msgspec.structs.replace(rule, pairs=5))
     assert again.pairs[: rule.pairs] == some[:5] or rule.pairs > 5
     assert len({(pair.human_box) for pair in some}) <= max(rule.persons, rule.at_least)

@@ -4,11 +4,12 @@ from typing import Any
 
 import pytest
 
-from shoe.core.errors import OptionError, ShoeError
+from shoe.core.errors import ShoeError
 from shoe.predict.backends import backend_of
 from shoe.predict.pairs import PairRule
 from shoe.predict.settings import configured, grouped
 from shoe.predict.visual import Visual
+from tests.errors import error_with
 
 MODEL = backend_of("transformers")
 
@@ -28,19 +29,14 @@ def test_text_becomes_what_a_setting_is() -> None:
 @pytest.mark.parametrize(
     ("kind", "given", "said"),
     [
-        (PairRule, {"nms": "x"}, "--set g.nms: found 'x', expected float"),
-        (PairRule, {"persons": "-1"}, "--set g.persons: found '-1', expected int >= 0"),
-        (
-            Visual,
-            {"coordinates": "pixel"},
-            "--set g.coordinates: found 'pixel', expected pixels or thousandths or fractions",
-        ),
-        (MODEL, {"price": '{"inpt": 2}'}, "--set g.price: found '{\"inpt\": 2}', object contains unknown field inpt"),
-        (Visual, {"marks": '["boxes"'}, "--set g.marks: line 1, column 9"),
+        (PairRule, {"nms": "x"}, ("--set g.nms: ", "'x'", "float")),
+        (PairRule, {"persons": "-1"}, ("--set g.persons: ", "'-1'", "int >= 0")),
+        (Visual, {"coordinates": "pixel"}, ("--set g.coordinates: ", "'pixel'", "pixels or thousandths or fractions")),
+        (MODEL, {"price": '{"inpt": 2}'}, ("--set g.price: ", "'{\"inpt\": 2}'", "unknown field inpt")),
+        (Visual, {"marks": '["boxes"'}, ("--set g.marks: ", "line 1, column 9")),
+        (PairRule, {"personss": "1"}, ("personss", "persons?")),
     ],
 )
-def test_what_it_cannot_be_is_one_line(kind: Any, given: dict[str, str], said: str) -> None:
-    with pytest.raises(ShoeError, match=said.replace("[", r"\[").replace(".", r"\.")):
+def test_what_it_cannot_be_is_one_line(kind: Any, given: dict[str, str], said: tuple[str, ...]) -> None:
+    with error_with(ShoeError, *said):
         configured(kind, "g", {"model": "m"} if kind is MODEL else {}, given)
-    with pytest.raises(OptionError, match="did you mean"):
-        configured(PairRule, "pairs", {}, {"personss": "1"})

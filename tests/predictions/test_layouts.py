@@ -1,30 +1,26 @@
 """Layouts of chat models: Markdown tables, items of several lines, legends of IDs, and run-on sentences."""
 
-import json
 from pathlib import Path
 
 import pytest
 
 from shoe.core.errors import InputError
-from shoe.predictions import read_predictions
+from tests.predictions.reading import boxes, read_lines, words
 
 BOXES = {"h": [11, 22, 233, 344], "o": [44, 155, 366, 477], "i": [501, 112, 623, 734], "p": [455, 266, 777, 888]}
 
 
 def read(folder: Path, reply: str) -> list[str]:
     """Return "h riding horse o" for each interaction; marks such as <h> stand for boxes."""
+    marks = {tuple(box): name for name, box in BOXES.items()}
     for name, box in BOXES.items():
         reply = reply.replace(f"<{name}>", str(box)).replace(f"<({name})>", str(tuple(box)))
-    path = folder / "p.jsonl"
-    path.write_text(json.dumps({"image": "a.jpg", "response": reply}))
-    table = read_predictions(path, boxes="xyxy")
-    names = {tuple(box): name for name, box in BOXES.items()}
-    people = [names[*map(round, box)] for box in table.human_boxes]
-    things = [names[*map(round, box)] for box in table.object_boxes]
-    words = [(table.verbs[v], table.objects[o]) for v, o in zip(table.verb, table.object, strict=True)]
-    return sorted(f"{h} {v} {n} {o}" for h, o, (v, n) in zip(people, things, words, strict=True))
+    table, _ = read_lines(folder, {"image": "a.jpg", "response": reply}, boxes="xyxy")
+    people, things = ([marks[*map(round, box)] for box in each] for each in boxes(table))
+    return sorted(f"{h} {v} {n} {o}" for h, o, (v, n) in zip(people, things, words(table), strict=True))
 
 
+WASH = ["h washing car o", "i driving truck p"]
 RULES = (
     "|:-:|:-|-:|---|", "|:-|:-|:-|:-|", "|-:|-:|-:|-:|", "|-|-|-|-|", "| :-: | :-: | :-: | :-: |",
     ":-:|:-:|---|---", ":-|:-|:-|:-", "-:|-:|-:|-:", "| - | - | - | - |", "|:--:|:--:|:--:|:--:|",
@@ -36,7 +32,7 @@ RULES = (
 def test_separators_of_tables_may_align_columns(tmp_path: Path, rule: str) -> None:
     rows = "| <h> | washing | car | <o> |\n| <i> | driving | truck | <p> |"
     found = read(tmp_path, f"Here are the pairs:\n\n| Person box | Verb | Object | Object box |\n{rule}\n{rows}\n")
-    assert found == ["h washing car o", "i driving truck p"]
+    assert found == WASH
 
 
 HORSE, TWO = ["h riding horse o"], ["h riding horse o", "i walking dog p"]

@@ -9,6 +9,7 @@ import pytest
 from shoe.core.boxes import Coordinates
 from shoe.predictions import read_predictions, read_predictions_with_notes
 from tests.predictions import samples
+from tests.predictions.reading import words
 
 EXACT = [name for name in samples.SAMPLES if name != "phrases.jsonl"]
 
@@ -23,9 +24,11 @@ def test_the_format_is_seen_from_the_content(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", EXACT)
-def test_all_formats_hold_the_same_triplets(name: str) -> None:
+def test_all_formats_hold_the_same_triplets_and_naming_the_format_reads_the_same(name: str) -> None:
     table = samples.base()
     read = read_predictions(samples.FOLDER / name, sizes=samples.sizes(table))
+    named = read_predictions(samples.FOLDER / name, format=samples.SAMPLES[name], sizes=samples.sizes(table))
+    assert named.equals(read)
     by_class = name in ("thid.pkl", "detections.mat")  # these keep triplets in the order of their classes
     order = sorted if by_class else list
     assert order(samples.rows(read)) == order(samples.rows(table))
@@ -33,25 +36,14 @@ def test_all_formats_hold_the_same_triplets(name: str) -> None:
     assert (read.coordinates == (Coordinates.PIXELS_0 if name == "detections.mat" else Coordinates.CONTINUOUS)).all()
 
 
-@pytest.mark.parametrize("name", EXACT)
-def test_naming_the_format_reads_the_same(name: str) -> None:
-    sizes = samples.sizes(samples.base())
-    recognised = read_predictions(samples.FOLDER / name, sizes=sizes)
-    named = read_predictions(samples.FOLDER / name, format=samples.SAMPLES[name], sizes=sizes)
-    assert named.equals(recognised)
-
-
 def test_phrases_are_split_into_verb_and_object() -> None:
     table, notes = read_predictions_with_notes(samples.FOLDER / "phrases.jsonl")
     expected = samples.base()
     gerund = dict(zip(samples.CLASSES.verbs, samples.CLASSES.gerunds, strict=True))
-    parsed = sum(
-        row[3] == gerund[original[3]].replace("_", " ") and row[4] == original[4].replace("_", " ")
-        for row, original in zip(samples.rows(table), samples.rows(expected), strict=True)
-    )
+    spoken = ((gerund[verb].replace("_", " "), thing.replace("_", " ")) for verb, thing in words(expected))
+    parsed = sum(said == right for said, right in zip(words(table), spoken, strict=True))
     assert parsed >= 0.9 * len(expected)
-    assert notes.scores_defaulted == len(table)
-    assert (table.score == 1).all()
+    assert (notes.scores_defaulted, table.score.tolist()) == (len(table), [1] * len(table))
 
 
 def test_a_compressed_file_is_read_as_it_is(tmp_path: Path) -> None:
