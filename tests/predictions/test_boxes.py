@@ -140,7 +140,10 @@ def test_a_name_is_what_its_convention_prints(layout: str, scale: str) -> None:
 def test_unknown_conventions_are_refused_with_the_known_ones(name: str) -> None:
     with option_error(repr(name.lower()), "known: cxcywh"):
         parse_convention(name)
-    with option_error("xywh,cxcywh", "layout"):  # both exclude each other
+
+
+def test_two_conventions_that_exclude_each_other_are_refused() -> None:
+    with option_error("xywh,cxcywh", "layout"):
         parse_convention("xywh,cxcywh")
 
 

@@ -149,7 +149,7 @@ CHOICES = {"choices": [{"message": {"role": "assistant", "content": "No, she lea
 @pytest.mark.parametrize(
     ("records", "verb", "denied"),
     [
-        ([{**WITHOUT_VERB, "verbs": {"ride": "yes", "clean": "no"}}], "ride", 1),
+        ([{**WITHOUT_VERB, "verbs": {"ride": "yes", "clean": "no"}}], "ride", 0),
         ([RECORD | {"response": json.dumps({"verb": "ride", "object": "horse"})}], "ride", 0),
         ([RECORD | {"response": json.dumps({"verb": "feed", "object": "horse"})}], "feed", 0),
         ([ASKED | {"response": "Yes, she is."}, ASKED | {"response": CHOICES}], "ride", 1),

@@ -11,7 +11,7 @@ import pytest
 from shoe.core.interactions import Interactions
 from shoe.predictions import ReadNotes, read_predictions_with_notes
 from tests.errors import input_error
-from tests.predictions.reading import boxes, codes, words, write_lines
+from tests.predictions.reading import boxes, codes, missing, words, write_lines
 
 CORNERS = ["hx1", "hy1", "hx2", "hy2", "ox1", "oy1", "ox2", "oy2"]
 ROW: dict[str, Any] = dict(zip(CORNERS, [0, 0, 9, 9, 5, 5, 20, 30], strict=True))
@@ -39,23 +39,23 @@ def read(folder: Path, form: str, rows: list[dict[str, Any]]) -> tuple[Interacti
     return table, notes
 
 
-@pytest.mark.parametrize("form", FORMS)
-def test_a_score_counts_in_whichever_row_it_stands(tmp_path: Path, form: str) -> None:
-    table, notes = read(tmp_path, form, [ROW, ROW | {"score": 0.25}, ROW, ROW | {"score": 0}])
-    assert (table.score.tolist(), notes.scores_defaulted) == ([0, 0.25, 0, 0], 2)
-    (line,) = notes.lines()
-    assert "2 of 4 triplets" in line
-
-
-def test_percent_signs_are_read_as_in_replies(tmp_path: Path) -> None:
-    table, notes = read(tmp_path, "csv", [ROW | {"score": "93%"}, ROW | {"score": 0.5}])
-    assert (table.score.tolist(), codes(notes)) == ([0.93, 0.5], ["scores_converted"])
-    assert notes.examples("scores_converted") == {"%": 1}
-
-
-def test_a_null_is_no_score(tmp_path: Path) -> None:
-    table, notes = read(tmp_path, "jsonl", [ROW | {"score": None}, ROW | {"score": 0.5}])
-    assert (table.score.tolist(), notes.scores_defaulted) == ([0.25, 0.5], 1)
+@pytest.mark.parametrize(
+    ("form", "scores", "read_as", "code"),
+    [
+        *((form, ["", 0.25, "", 0], [0, 0.25, 0, 0], "some_scores") for form in FORMS),
+        ("jsonl", [None, 0.5], [0.25, 0.5], "some_scores"),
+        ("csv", ["93%", 0.5], [0.93, 0.5], "scores_converted"),
+    ],
+)
+def test_a_score_counts_in_whichever_row_it_stands(
+    tmp_path: Path, form: str, scores: list[Any], read_as: list[float], code: str
+) -> None:
+    """An empty text stands for a row without the key."""
+    table, notes = read(tmp_path, form, [ROW | ({} if score == "" else {"score": score}) for score in scores])
+    assert (table.score.tolist(), codes(notes)) == (read_as, [code])
+    assert notes.scores_defaulted == scores.count("") + scores.count(None)
+    shown = f"{notes.scores_defaulted} of {len(scores)} triplets" if notes.scores_defaulted else "% (1)"
+    assert missing(notes.lines()[0], shown) == []
 
 
 @pytest.mark.parametrize("form", FORMS)

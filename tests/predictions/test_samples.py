@@ -11,27 +11,18 @@ from shoe.predictions import read_predictions, read_predictions_with_notes
 from tests.predictions import samples
 from tests.predictions.reading import words
 
-EXACT = [name for name in samples.SAMPLES if name != "phrases.jsonl"]
+BY_CLASS = ("thid.pkl", "detections.mat")  # these keep triplets in the order of their classes
 
 
 @pytest.mark.parametrize("name", samples.SAMPLES)
-def test_the_format_is_seen_from_the_content(tmp_path: Path, name: str) -> None:
-    nameless = tmp_path / "predictions"
+def test_all_formats_are_recognised_by_their_content_and_hold_the_same_triplets(tmp_path: Path, name: str) -> None:
+    table, sizes, nameless = samples.base(), samples.sizes(samples.base()), tmp_path / "predictions"
     nameless.write_bytes((samples.FOLDER / name).read_bytes())
-    table, notes = read_predictions_with_notes(nameless, sizes=samples.sizes(samples.base()))
-    assert notes.format == samples.SAMPLES[name]
-    assert (notes.triplets, notes.images) == (len(table), len(table.images))
-
-
-@pytest.mark.parametrize("name", EXACT)
-def test_all_formats_hold_the_same_triplets_and_naming_the_format_reads_the_same(name: str) -> None:
-    table = samples.base()
-    read = read_predictions(samples.FOLDER / name, sizes=samples.sizes(table))
-    named = read_predictions(samples.FOLDER / name, format=samples.SAMPLES[name], sizes=samples.sizes(table))
-    assert named.equals(read)
-    by_class = name in ("thid.pkl", "detections.mat")  # these keep triplets in the order of their classes
-    order = sorted if by_class else list
-    assert order(samples.rows(read)) == order(samples.rows(table))
+    read, notes = read_predictions_with_notes(nameless, sizes=sizes)
+    assert (notes.format, notes.triplets, notes.images) == (samples.SAMPLES[name], len(read), len(read.images))
+    assert read_predictions(samples.FOLDER / name, format=samples.SAMPLES[name], sizes=sizes).equals(read)
+    order = sorted if name in BY_CLASS else list
+    assert name == "phrases.jsonl" or order(samples.rows(read)) == order(samples.rows(table))
     assert read.images == table.images
     assert (read.coordinates == (Coordinates.PIXELS_0 if name == "detections.mat" else Coordinates.CONTINUOUS)).all()
 
