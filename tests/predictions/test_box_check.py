@@ -1,7 +1,9 @@
-"""The box check finds each planted convention, and says nothing about boxes that are what they seem."""
+"""The box check finds each planted convention, says nothing about right boxes, and the flag that it names is right."""
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,14 +12,15 @@ from hypothesis import assume, given, strategies as st
 
 from shoe.benchmarks.truth import read_truth_file
 from shoe.core.arrays import Floats
-from shoe.core.errors import flag
+from shoe.core.errors import InputError, flag
 from shoe.core.interactions import Interactions
 from shoe.demo import PREDICTIONS, TRUTH
-from shoe.predictions import read_predictions
+from shoe.predictions import read_predictions, read_predictions_with_notes
 from shoe.predictions.boxes.check import check_box_convention
 from shoe.predictions.boxes.conventions import LAYOUTS, Convention, Conventions, are_valid, parse_convention
+from tests.errors import input_error
 from tests.examples import every, examples
-from tests.predictions.reading import missing
+from tests.predictions.reading import missing, write_lines
 
 TRUTH_TABLE = read_truth_file(TRUTH).interactions
 SIZES = {name: (int(w), int(h)) for name, (w, h) in zip(TRUTH_TABLE.images, TRUTH_TABLE.sizes, strict=True)}
@@ -293,3 +296,68 @@ def test_a_file_that_mixes_conventions_is_told_how_many_images_have_the_other() 
     mixed = moved(table, lambda boxes, w, h: boxes * np.where(is_other, 1000 / np.hstack([w, h] * 2), 1))
     (verdict,) = check_box_convention(mixed, TRUTH_TABLE).verdicts
     assert missing(verdict, "mix conventions", flag("boxes", "thousand")) == []
+
+
+FEW = TRUTH_TABLE.select_images(np.arange(60))
+MORE = (
+    *("hundred,yxyx", "unit,xxyy,swapped", "resized:512x512", "resized:max=1333", "thousand,cxcywh,padded"),
+    "resized:smart=28:200704:200704",
+)
+
+
+def write(path: Path, table: Interactions, true: Convention) -> Path:
+    """Perfect answers in a convention, rounded as a model rounds: whole numbers, or three digits of a fraction."""
+    sizes = table.sizes[table.image].astype(np.float64)
+    digits = 3 if true.scale == "unit" else 0
+    written = Conventions((true,)).from_pixels(table.human_boxes, table.object_boxes, sizes)
+    human, target = (np.round(boxes, digits).tolist() for boxes in written)
+    rows = zip((table.images[i] for i in table.image), human, target, strict=True)
+    keys, words = ("image", "human_box", "object_box"), {"verb": "ride", "object": "horse"}
+    return write_lines(path, *(dict(zip(keys, row, strict=True)) | words for row in rows))
+
+
+def advice(path: Path, boxes: str | None = None) -> str | None:
+    """The flag that is named when a file is read and checked."""
+    try:
+        table, notes = read_predictions_with_notes(path, boxes=boxes, truth=FEW)
+    except InputError as error:
+        said = str(error)
+    else:
+        said = "\n".join(check_box_convention(table, FEW, notes.conventions_of(len(table))).verdicts)
+    found = re.search(r'--boxes (\S+) \(Python: boxes="\1"\)\)?$', said)
+    return found[1] if found else None
+
+
+@pytest.mark.parametrize("true", [*(c for c in TRUE if str(c) != "xyxy"), *map(parse_convention, MORE)], ids=str)
+def test_the_flag_that_is_named_makes_a_file_right(tmp_path: Path, true: Convention) -> None:
+    path = write(tmp_path / "p.jsonl", FEW, true)
+    named = advice(path)
+    assert named is not None
+    found = parse_convention(named)
+    assert (found.layout, found.order) == (true.layout, true.order)
+    table, notes = read_predictions_with_notes(path, boxes=named, truth=FEW)
+    (group,) = check_box_convention(table, FEW, notes.conventions_of(len(table))).groups
+    assert group.fits[0].mean_iou > 0.95
+    assert advice(path, named) is None
+    if str(true) in map(str, TRUE):
+        assert named == str(true)
+
+
+def test_a_refused_file_names_what_fits_only_where_the_ground_truth_tells(tmp_path: Path) -> None:
+    path = write(tmp_path / "p.jsonl", FEW, parse_convention("xywh"))
+    for truth in (None, TRUTH_TABLE.select_images(np.arange(100, 160))):
+        with input_error("area as xywh", "--boxes (Python: boxes=...))") as refused:
+            read_predictions_with_notes(path, truth=truth)
+        assert "--boxes xywh" not in str(refused.value)
+    with input_error("100%", "as xywh", "--boxes xywh "):
+        read_predictions_with_notes(path, truth=FEW)
+
+
+def test_where_some_boxes_fit_as_either_none_is_named_for_all(tmp_path: Path) -> None:
+    kinds = (write(tmp_path / f"{name}.jsonl", FEW, parse_convention(name)) for name in ("xywh", "xyxy"))
+    lines = zip(*(path.read_bytes().splitlines() for path in kinds), strict=True)
+    path = tmp_path / "p.jsonl"
+    path.write_bytes(b"\n".join(pair[i % 3 == 0] for i, pair in enumerate(lines)))
+    with input_error("mix conventions", "% ", "as xyxy, ", "% ", "as xywh)") as refused:
+        read_predictions_with_notes(path, truth=FEW)
+    assert str(refused.value).endswith("as xywh)")

@@ -1,5 +1,6 @@
-"""Box conventions: each turns its numbers into corners in pixels, and none is guessed."""
+"""Box conventions: each turns its numbers into corners in pixels, none is guessed, and sizes of images are found."""
 
+import json
 import warnings
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,7 @@ from shoe.predictions.boxes.conventions import (
 )
 from shoe.predictions.truth import read_ground_truth
 from tests.errors import input_error, option_error
-from tests.predictions.reading import read_lines, write_lines
+from tests.predictions.reading import codes, read_lines, write_lines
 
 BOX = np.array([[100.0, 50.0, 300.0, 250.0]])
 SIZE = np.array([[640.0, 400.0]])
@@ -215,13 +216,13 @@ def test_a_box_is_named_by_the_record_that_it_stands_in(tmp_path: Path) -> None:
     table, notes = read_predictions_with_notes(path)
     assert (len(table), notes.count("flat_boxes")) == (2, 1)
     assert notes.remarks["flat_boxes"].first.split(" (") == ["line 3, item 2", "image 'a')"]
-    write_lines(path, [{"image": "a", "response": [ITEM | {"human_box": "x"}, bad, bad]}])
+    write_lines(path, [{"image": "a", "response": json.dumps([ITEM | {"human_box": "x"}, bad, bad])}])
     with input_error(record="record 1, item 2 (image 'a')", field="object box"):
         read_predictions(path)
     path.write_text(f"image,{','.join(CORNERS)},verb,object\n\na,1,2,1,4,1,2,3,4,v,o\n")
     with input_error(record="line 3 (image 'a')", field="human box"):
         read_predictions(path)
-    reply = {"image": "a", "response": [ITEM | {"human_box": [5, 5, 5, 5]}, ITEM]}
+    reply = {"image": "a", "response": json.dumps([ITEM | {"human_box": [5, 5, 5, 5]}, ITEM])}
     with input_error(record="line 3 (image 'a')", field="object box"):
         read_lines(tmp_path, reply, {"image": "a", **ITEM}, {"image": "a", **ITEM, "object_box": [9, 9, 1, 1]})
 
@@ -248,3 +249,26 @@ def test_ground_truth_gives_the_sizes_of_images(tmp_path: Path) -> None:
     for source in (truth, truth.interactions):
         table = read_predictions(path, boxes="unit", truth=source)
         assert table.human_boxes[0].tolist() == [0, 0, size[0] / 2, size[1]]
+
+
+RECORD = {"human_box": [100, 100, 500, 500], "object_box": [0, 0, 1000, 1000], "verb": "ride", "object": "horse"}
+
+
+def test_sizes_are_found_whatever_folder_and_ending_a_name_has(tmp_path: Path) -> None:
+    path = write_lines(tmp_path / "v", *({"image": name, **RECORD} for name in ("b", "a.png", "c.jpg", "unknown")))
+    sizes = {"images/a.jpg": (640, 400), "b.jpg": (320, 200), "c.jpg": (10, 20), "c.png": (30, 40)}
+    table = read_predictions(path, sizes=sizes)
+    assert table.sizes.tolist() == [[320, 200], [640, 400], [10, 20], [0, 0]]
+    assert read_predictions(path, sizes={}).sizes.tolist() == [[0, 0]] * 4
+    write_lines(path, {"image": "a", **RECORD})
+    assert read_predictions(path, boxes="thousand", sizes=sizes).human_boxes.tolist() == [[64, 40, 320, 200]]
+
+
+def test_relative_boxes_of_a_stranger_among_images_of_known_size_are_left_out(tmp_path: Path) -> None:
+    path = write_lines(tmp_path / "v", *({"image": name, **RECORD} for name in ("stranger", "a", "a")))
+    table, notes = read_predictions_with_notes(path, boxes="thousand", sizes={"a.jpg": (640, 400)})
+    assert (table.images, table.offsets.tolist()) == (("stranger", "a"), [0, 0, 2])
+    assert ("sizeless" in codes(notes), notes.count("sizeless")) == (True, 1)
+    assert notes.sentence("sizeless").endswith("1 image: 'stranger'")
+    with input_error("'stranger'", field="image"):
+        read_predictions(path, boxes="thousand", sizes={"b.jpg": (1, 1)})

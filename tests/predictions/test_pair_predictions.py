@@ -118,14 +118,13 @@ def test_fields_may_be_absent(tmp_path: Path) -> None:
     assert (one.detected, one.table.score.tolist()) == (True, [0.9, 0.9, 0.9])
 
 
-def test_the_highest_score_as_given_comes_first(tmp_path: Path) -> None:
-    document = records(lambda pair: pair | {"hoi_score_inter": 0.125})
-    assert read(tmp_path, document).interaction == pytest.approx([0.125] * 3)
-
-
-def test_no_verb_at_all_is_no_interaction(tmp_path: Path) -> None:
-    document = [{"filename": NAMES[0], "box_pairs": [pair(verb_scores={}), pair(verb_scores={"no_interaction": 1})]}]
-    assert read(tmp_path, document).interaction == pytest.approx([0, 0])
+@pytest.mark.parametrize(
+    ("fields", "score"),
+    [({"hoi_score_inter": 0.125}, 0.125), ({"verb_scores": {}}, 0), ({"verb_scores": {"no_interaction": 1}}, 0)],
+)
+def test_the_score_as_given_comes_before_the_best_verb(tmp_path: Path, fields: dict[str, Any], score: float) -> None:
+    """No verb at all is no interaction."""
+    assert read(tmp_path, records(lambda pair: pair | fields)).interaction == pytest.approx([score] * 3)
 
 
 @pytest.mark.parametrize("document", [[], [{"filename": NAMES[0], "box_pairs": []}]])

@@ -1,5 +1,6 @@
-"""Every form of an answer holds the same two interactions."""
+"""Every form of an answer holds the same two interactions, and rows name the record and item that they come from."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -7,7 +8,12 @@ import numpy as np
 import orjson
 import pytest
 
-from shoe.predictions import read_predictions, read_predictions_with_notes
+from shoe.benchmarks import benchmark
+from shoe.core.errors import InputError
+from shoe.core.interactions import Interactions
+from shoe.predictions import ReadNotes, read_predictions, read_predictions_with_notes
+from shoe.predictions.formats.vlm import read_vlm
+from shoe.predictions.source import open_source
 from tests.errors import input_error
 from tests.predictions.reading import boxes, read_lines, read_replies, read_reply, words, write_lines
 
@@ -144,3 +150,123 @@ def test_words_beside_two_boxes_are_of_the_person_first(tmp_path: Path, said: st
 def test_a_clause_behind_the_second_box_is_no_name_of_a_thing(tmp_path: Path) -> None:
     said = "<loc0100><loc0200><loc0300><loc0400> person <loc0120><loc0220><loc0320><loc0420> fly kite"
     assert words(read_reply(tmp_path, said, width=640, height=480)) == [("fly", "kite")]
+
+
+def test_rows_name_their_records_and_items(tmp_path: Path) -> None:
+    """Replies of several items each, between a structured record, a sentence and a reply that is cut."""
+    pairs = [{"human_box": [i, 10, 90, 80], "object_box": [20, i, 99, 70]} for i in range(4)]
+    said: list[dict[str, Any]] = [
+        {"verb": "riding", "object": "horse"},
+        {"verb": "being used by", "object": "person"},
+        {"verb": "not riding", "object": "horse"},
+        {"verb": "wash and hold", "object": "cup", "score": 0.5},
+    ]
+    items: list[dict[str, Any]] = [{**box, **verb} for box, verb in zip(pairs, said, strict=True)]
+    things = [{"verb": "hold", "object": "cup", "bbox": [5, 6, 70, 80]}] * 2
+    tokens = "<ref>man</ref><box>[[1, 2, 3, 4]]</box> on <ref>bed</ref><box>[[5, 6, 7, 8]]</box>"
+    records: list[dict[str, Any]] = [
+        {"image": f"{i % 9}.jpg", "response": orjson.dumps(items[: 1 + i % 4]).decode()} for i in range(60)
+    ]
+    records[30:30] = [
+        {"image": "a.jpg", **items[0]},
+        {"image": "b.jpg", "human_box": [1, 2, 30, 40], "objects": things},
+        {"image": "c.jpg", "response": tokens},
+        {"image": "d.jpg", "response": orjson.dumps(items).decode()[:240]},
+    ]
+    path = write_lines(tmp_path / "replies.jsonl", *records)
+    rows = read_vlm(open_source(path, benchmark("hico-det")))
+    assert rows.place is not None
+    places = [rows.place(row) for row in range(len(rows.image))]
+    assert places[:3] == ["line 1, item 1", "line 2, item 1", "line 2, item 2"]
+    assert [place for place in places if place[:7] in ("line 28", "line 31", "line 32")] == [
+        *("line 28, item 1", "line 28, item 2", "line 28, item 4", "line 28, item 4"),
+        *("line 31", "line 32, item 1", "line 32, item 2"),
+    ]
+    assert places == sorted(places, key=lambda place: int(place.split(",")[0][5:]))
+
+
+# Which box is the person's if both are persons, and replies that name no interaction at all
+
+FIRST, SECOND = [328, 83, 974, 989], [12, 94, 593, 984]
+BOXES = {"human_box": FIRST, "object_box": SECOND}
+ROLES = {"subject_box": FIRST, "object_box": SECOND}
+PERSONS = {"person_bbox": FIRST, "object_bbox": SECOND}
+
+
+def read_texts(folder: Path, *replies: Any, **options: Any) -> tuple[Interactions, ReadNotes]:
+    texts = (reply if isinstance(reply, str) else json.dumps(reply) for reply in replies)
+    return read_replies(folder, *texts, **options)
+
+
+@pytest.mark.parametrize("key", ["bbox", "box", "bbox_2d"])
+@pytest.mark.parametrize("thing", ["person", "woman", "child"])
+@pytest.mark.parametrize("outer", [{"persons": None}, {"people": None}, {"label": "person"}, {"label": "woman"}])
+def test_the_outer_person_acts_on_the_inner_one(tmp_path: Path, key: str, thing: str, outer: dict[str, Any]) -> None:
+    inner = {key: FIRST, "interactions": [{"verb": "hugging", "object": thing, key: SECOND}]}
+    reply = [outer | inner] if "label" in outer else {next(iter(outer)): [inner]}
+    table, _ = read_texts(tmp_path, reply, boxes="xyxy")
+    assert (table.objects, *boxes(table)) == ((thing,), [FIRST], [SECOND])
+
+
+@pytest.mark.parametrize(
+    ("reply", "verb", "thing"),
+    [
+        ([{"subject": "child", **ROLES, "predicate": "held by", "object": "woman"}], "held", "child"),
+        ([{"person": "boy", **PERSONS, "verb": "being fed by", "object": "mother"}], "fed", "boy"),
+        ([{**BOXES, "verb": "is kissed by", "object": "woman"}], "kissed", "person"),
+        ([{**BOXES, "phrase": "a man is hugged by a woman"}], "hugged", "man"),
+        (f"child {FIRST} carried by man {SECOND}", "carried", "child"),
+    ],
+)
+def test_a_passive_between_persons_is_turned(tmp_path: Path, reply: Any, verb: str, thing: str) -> None:
+    table, notes = read_texts(tmp_path, reply, boxes="xyxy")
+    assert (words(table), *boxes(table), notes.count("turned")) == ([(verb, thing)], [SECOND], [FIRST], 1)
+
+
+@pytest.mark.parametrize(
+    ("said", "thing"),
+    [
+        ({"verb": "standing by", "object": "woman"}, "woman"),
+        ({"phrase": "child is held by woman", "object": "child"}, "child"),
+        ({"verb": "holding", "object": "child"}, "child"),
+    ],
+)
+def test_other_relations_between_persons_are_not_turned(tmp_path: Path, said: dict[str, str], thing: str) -> None:
+    table, _ = read_texts(tmp_path, [BOXES | said], boxes="xyxy")
+    assert (table.objects, table.human_boxes.tolist()) == ((thing,), [FIRST])
+
+
+OF_TEXT = '"human_box": [100,50,300,400], "object_box": [200,150,420,470]'
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        "person<loc_100><loc_50><loc_300><loc_400>THING<loc_200><loc_150><loc_420><loc_470>",
+        "<ref>person</ref><box>[[100,50,300,400]]</box><ref>THING</ref><box>[[200,150,420,470]]</box>",
+        "person[100,50,300,400] THING[200,150,420,470]",
+        "person [100,50,300,400], THING [200,150,420,470]",
+        "There is a person [100,50,300,400] and a THING [200,150,420,470].",
+        "person: [100,50,300,400]\nTHING: [200,150,420,470]",
+        '[{"bbox_2d": [100,50,300,400], "label": "person"}, {"bbox_2d": [200,150,420,470], "label": "THING"}]',
+        f'[{{{OF_TEXT}, "object": "THING"}}]',
+        f'[{{{OF_TEXT}, "interaction": "person THING"}}]',
+        f'[{{{OF_TEXT}, "verb": "THING", "object": "THING"}}]',
+        f'[{{{OF_TEXT}, "verb": "person THING", "object": "THING"}}]',
+        f'[{{{OF_TEXT}, "phrase": "No, a man.", "object": "man"}}]',
+    ],
+)
+def test_detections_are_refused(tmp_path: Path, form: str) -> None:
+    things = ["bicycle", "motorcycle", "horse", "boat", "couch", "skateboard", "cup", "dog", "bench", "bus", "kite"]
+    replies, sizes = (form.replace("THING", thing) for thing in things), {f"{i}.jpg": (640, 480) for i in range(11)}
+    with pytest.raises(InputError) as refused:
+        read_texts(tmp_path, *replies, sizes=sizes)
+    assert "\n" not in str(refused.value)
+
+
+def test_a_cut_reply_loses_one_item(tmp_path: Path) -> None:
+    box = {"bbox": {"x1": 10, "y1": 20, "x2": 300, "y2": 400}}
+    item = {"person": box, "action": "riding", "object": {"label": "horse", **box}}
+    whole = json.dumps({"interactions": [item, item]}, indent=2)
+    cuts = [whole[: whole.rindex('"y2"') + 4], whole[: whole.rindex('"label"')], whole[: whole.index('"y2"')]]
+    assert read_texts(tmp_path, whole, *cuts)[1].examples("left_out") == {"incomplete": 3}
