@@ -14,6 +14,7 @@ import shoe
 import shoe.demo
 from shoe.core.interactions import Interactions, concatenate
 from shoe.core.io.inspect_logs import read_log
+from shoe.core.io.json import encode
 from shoe.predictions import read_predictions, read_predictions_with_notes, write_predictions
 from tests.errors import input_error
 from tests.predictions.reading import codes, read_lines, words, write_lines
@@ -208,7 +209,7 @@ def test_the_first_line_moves_no_triplet_and_is_told(count: int, tmp_path: Path)
     assert made.notes.lines()[-1].endswith(f": {FIRST['says']} (sha {made.notes.predictor_digest})")
     # Models are compared: who made them is no part of how they are scored.
     assert made.notes.signature_fields == plain.notes.signature_fields
-    (tmp_path / "packed").write_bytes(gzip.compress((tmp_path / "made.jsonl").read_bytes()))
+    (tmp_path / "packed").write_bytes(gzip.compress(b"\n".join(map(encode, (FIRST, *LINES[:count])))))
     assert shoe.read_predictions(tmp_path / "packed").notes.lines() == made.notes.lines()
 
 

@@ -250,8 +250,8 @@ FLAT = {"human_box": [100, 80, 50, 90], "object_box": [100, 80, 50, 90], **WORDS
         ([{"image": "a.jpg", "response": LARGE}], ("[7777",), ("record 1, item 1", "human_box")),
         ([replied([FLAT] * 3)], ("xywh", "cxcywh", "--boxes"), ("record 1, item 1 (image 'a.jpg')", "human box")),
         ([RECORD | {"score": float("nan")}] * 2, ("2 triplets",), (None, "score")),
-        ([RECORD | {"image": "x" * 5000}], ("5,000", "1 to 1,000"), ("record 1", "image")),
-        ([RECORD | {"image": "\ud800"}], ("JSON",), (None, None)),
+        ([RECORD | {"image": "x" * 5000}], ("5,000", "1 to 1,000"), (None, "image")),
+        ([RECORD | {"image": "\ud800"}], ("JSON",), ("line 1, column 17", None)),
     ],
 )  # fmt: skip
 def test_replies_and_records_of_which_nothing_can_be_read_are_refused(
