@@ -30,7 +30,14 @@ def error_with(kind: type[Kind], *values: str) -> Iterator[pytest.ExceptionInfo[
     """Expect an error of this class whose message has these values, in this order."""
     with pytest.raises(kind) as caught:
         yield caught
-    message, start = str(caught.value), 0
+    assert says(str(caught.value), *values), (str(caught.value), values)
+
+
+def says(text: str, *values: str) -> bool:
+    """Whether a text has these values, in this order."""
+    start = 0
     for value in values:
-        assert value in message[start:], message
-        start = message.index(value, start) + len(value)
+        if value not in text[start:]:
+            return False
+        start = text.index(value, start) + len(value)
+    return True
