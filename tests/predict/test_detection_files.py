@@ -1,4 +1,4 @@
-"""Detections of other tools: in any form the same boxes of the same objects, or one line that says what is wrong."""
+"""Detections and pairs of other tools: in any form the same boxes of objects, or one line that says what is wrong."""
 
 import json
 from collections.abc import Callable
@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from shoe.benchmarks import benchmark
-from shoe.core.errors import InputError
 from shoe.predict.detection_files import DETECTIONS, Names, read_detections, read_names, usual_names
 from shoe.predict.images import Picture
-from shoe.predict.records import Detected, Detection, appender, read_lines
+from shoe.predict.pairs import read_paired
+from shoe.predict.records import Detected, Detection, Pair, Paired, appender, read_lines, write_lines
+from tests.errors import input_error
 from tests.predict.made import made_pictures
 
 HICO = benchmark("hico-det")
@@ -39,12 +40,6 @@ def coco(folder: Path) -> tuple[Path, Names]:
     return path, usual_names(HICO)
 
 
-def renamed(folder: Path) -> Names:
-    path = folder / "names.tsv"
-    path.write_text("motorbike\tMotorcycle\r\n")
-    return read_names(path, HICO)
-
-
 def whole_coco(folder: Path) -> tuple[Path, Names]:
     path = folder / "instances.json"
     ids = {1: 30, 2: 7, 4: 9}
@@ -53,7 +48,8 @@ def whole_coco(folder: Path) -> tuple[Path, Names]:
         {**result, "category_id": ids[result["category_id"]], "image_id": 10 * result["image_id"]} for result in RESULTS
     ]
     path.write_text(json.dumps({"images": images, "categories": CATEGORIES, "annotations": annotations}))
-    return path, renamed(folder)
+    (folder / "names.tsv").write_text("motorbike\tMotorcycle\r\n")
+    return path, read_names(folder / "names.tsv", HICO)
 
 
 def yolo(folder: Path) -> tuple[Path, Names]:
@@ -107,47 +103,44 @@ def changed(**fields: Any) -> str:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "values"),
     [
-        (changed(category_id=12), "result 1: category_id: found 12, expected a category ID of COCO"),
-        (changed(category_id=0), "found 0, expected a category ID of COCO (if IDs are indices from 0, add --labels"),
-        (changed(bbox=[8, 12, 16]), "result 1: bbox: found [8, 12, 16], expected [x, y, width, height]"),
-        (changed(bbox=[8, 12, 90, 20]), "result 1: box: found 8, 12, 98, 32, expected x1 < x2 and y1 < y2 inside COCO"),
-        (changed(bbox=[8, 12, 0, 20]), "which has 64 x 48 pixels"),
-        (changed(score=3), "result 1: score: found 3, expected a number from 0 to 1"),
-        (json.dumps([{**RESULTS[0], "image_id": 9}]), "found only other images, such as ''"),
-        ('[{"image_id": 7}]', "category_id: found only keys 'image_id', expected this key"),
-        ("class,x\n", "expected COCO results"),
-        ('{"image": "a.png"}\n{"image": "a.png"}\n', "line 1: detections: found only keys 'image', expected this key"),
-        ('{"format": "shoe answers", "version": 1}\n', "found 'shoe answers', version 1, expected shoe detections"),
+        (changed(category_id=12), ("result 1: category_id: ", "found 12", "COCO")),
+        (changed(category_id=0), ("result 1: category_id: ", "found 0", "COCO", "from 0", "--labels")),
+        (changed(bbox=[8, 12, 16]), ("result 1: bbox: ", "[8, 12, 16]", "[x, y, width, height]")),
+        (changed(bbox=[8, 12, 90, 20]), ("result 1: box: ", "8, 12, 98, 32", "x1 < x2 and y1 < y2", "inside COCO")),
+        (changed(bbox=[8, 12, 0, 20]), ("result 1: box: ", "64 x 48 pixels")),
+        (changed(score=3), ("result 1: score: ", "found 3", "0 to 1")),
+        (json.dumps([{**RESULTS[0], "image_id": 9}]), ("only other images", "''")),
+        ('[{"image_id": 7}]', ("category_id: ", "'image_id'")),
+        ("class,x\n", ("COCO results",)),
+        ('{"image": "a.png"}\n{"image": "a.png"}\n', ("line 1: detections: ", "'image'")),
+        ('{"format": "shoe answers", "version": 1}\n', ("'shoe answers', version 1", "shoe detections")),
     ],
 )
-def test_what_is_wrong_is_one_line(text: str, said: str, pictures: list[Picture], tmp_path: Path) -> None:
+def test_what_is_wrong_is_one_line(text: str, values: tuple[str, ...], pictures: list[Picture], tmp_path: Path) -> None:
     path = tmp_path / "wrong.json"
     path.write_text(text)
-    with pytest.raises(InputError) as error:
+    with input_error(*values, source=str(path)) as error:
         read_detections(path, pictures, usual_names(HICO), HICO)
-    assert said in str(error.value)
     assert "\n" not in str(error.value)
 
 
 def test_unknown_labels_are_named_and_left_out(pictures: list[Picture], tmp_path: Path) -> None:
     path, _ = whole_coco(tmp_path)
     read = read_detections(path, pictures, usual_names(HICO), HICO)
-    assert read.unknown == {"motorbike": 1}
-    assert not read.pictures[NAMES[1]].detections
+    assert (read.unknown, read.pictures[NAMES[1]].detections) == ({"motorbike": 1}, ())
     (tmp_path / "one.txt").write_text("thing\n")
     (tmp_path / "labels").mkdir()
     (tmp_path / "labels" / f"{NAMES[0][:-4]}.txt").write_text("0 .25 .5 .25 .5\n")
-    with pytest.raises(InputError, match="found only 'thing'"):
+    with input_error("only 'thing'"):
         read_detections(tmp_path / "labels", pictures, read_names(tmp_path / "one.txt", HICO), HICO)
 
 
 def test_a_file_is_of_the_pictures_that_are_there_now(pictures: list[Picture], tmp_path: Path) -> None:
     path, names = own(tmp_path)
-    text = path.read_text()
-    path.write_text(text.replace('"width":64,"height":48', '"width":48,"height":64'))
-    with pytest.raises(InputError, match=r"width, height: found 48 x 64, expected 64 x 48"):
+    path.write_text(path.read_text().replace('"width":64,"height":48', '"width":48,"height":64'))
+    with input_error("48 x 64", "64 x 48", field="width, height"):
         read_detections(path, pictures, names, HICO)
 
 
@@ -158,16 +151,59 @@ def test_a_file_that_was_cut_off_goes_on(tmp_path: Path) -> None:
     assert [record.image for record in read_lines(path, Detected, DETECTIONS)[1]] == NAMES[:1]
     with appender(path, DETECTIONS, {"detector": "made"}) as add:
         add(Detected(image=NAMES[1], digest="", width=64, height=48, detections=WANTED[NAMES[1]]))
-        with pytest.raises(InputError, match="another process"), appender(path, DETECTIONS, {}):
+        with input_error("another process"), appender(path, DETECTIONS, {}):
             pass
     assert path.read_bytes() == whole
-    with pytest.raises(InputError, match="detector made, not other"), appender(path, DETECTIONS, {"detector": "other"}):
+    with input_error("detector made", "other"), appender(path, DETECTIONS, {"detector": "other"}):
         pass
     for content in (b'[{"image_id": 1}]', b'[{"image_id":\n1}]'):  # of another form, and without a last line break
         path.write_bytes(content)
-        with (
-            pytest.raises(InputError, match="made with the same settings"),
-            appender(path, DETECTIONS, {"detector": "made"}),
-        ):
+        with input_error("same settings"), appender(path, DETECTIONS, {"detector": "made"}):
             pass
         assert path.read_bytes() == content
+
+
+@pytest.fixture
+def two_pictures(tmp_path: Path) -> list[Picture]:
+    return made_pictures(tmp_path, ["a.png", "b.png"])
+
+
+def test_pairs_are_read_as_written_and_by_name(two_pictures: list[Picture], tmp_path: Path) -> None:
+    pair = Pair((0.0, 1.5, 20.0, 40.0), (10.0, 1.0, 64.0, 48.0), "potted_plant", 0.9, 0.5)
+    written = [
+        Paired(image=one.name, digest=one.digest, width=64, height=48, pairs=(pair,) * number)
+        for number, one in enumerate(two_pictures)
+    ]
+    write_lines(tmp_path / "pairs.jsonl", written)
+    assert read_paired(tmp_path / "pairs.jsonl", two_pictures, usual_names(HICO), HICO).records == written
+    assert read_paired(tmp_path / "pairs.jsonl", two_pictures[1:], usual_names(HICO), HICO).records == written[1:]
+    theirs = [
+        {"filename": "images/b.jpg", "box_pairs": [{"h_box": [0, 0, 9, 9], "o_box": [1, 1, 9, 9], "o_label": 17}]}
+    ]
+    (tmp_path / "theirs.json").write_text(json.dumps(theirs))
+    first, second = read_paired(tmp_path / "theirs.json", two_pictures, usual_names(HICO), HICO).records
+    assert (first.pairs, second.pairs) == ((), (Pair((0.0, 0.0, 9.0, 9.0), (1.0, 1.0, 9.0, 9.0), "horse"),))
+
+
+@pytest.mark.parametrize(
+    ("changes", "values"),
+    [
+        ({"o_label": 80}, ("pair 1: o_label: ", "found 80", "0 to 79", "COCO")),
+        ({"o_label": "bycicle"}, ("'bycicle'", "hico-det", "bicycle?")),
+        ({"h_box": [0, 0, 99, 9]}, ("pair 1: box: ", "0, 0, 99, 9", "x1 < x2 and y1 < y2", "inside a.png", "64 x 48")),
+        ({"h_score": 2}, ("h_score: ", "found 2", "0 to 1")),
+    ],
+)
+def test_what_is_wrong_with_a_pair_is_one_line(
+    changes: dict[str, Any], values: tuple[str, ...], two_pictures: list[Picture], tmp_path: Path
+) -> None:
+    pair = {"h_box": [0, 0, 9, 9], "o_box": [1, 1, 9, 9], "o_label": "dog"} | changes
+    (tmp_path / "pairs.json").write_text(json.dumps([{"filename": "a.png", "box_pairs": [pair]}]))
+    with input_error(*values):
+        read_paired(tmp_path / "pairs.json", two_pictures, usual_names(HICO), HICO)
+
+
+def test_a_picture_that_was_changed_is_named(two_pictures: list[Picture], tmp_path: Path) -> None:
+    write_lines(tmp_path / "pairs.jsonl", [Paired(image="a.png", digest="12", pairs=())])
+    with input_error("found 12", record="image 'a.png'", field="digest"):
+        read_paired(tmp_path / "pairs.jsonl", two_pictures, usual_names(HICO), HICO)

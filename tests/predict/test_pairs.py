@@ -1,4 +1,4 @@
-"""Pair rules on boxes worked out by hand, and how many true pairs they leave within reach."""
+"""Pair rules on boxes worked out by hand, how many true pairs they leave within reach, and settings by name."""
 
 from pathlib import Path
 from typing import Any
@@ -9,13 +9,16 @@ from hypothesis import given, strategies as st
 
 from shoe.benchmarks import benchmark
 from shoe.benchmarks.truth import GroundTruth
-from shoe.core.errors import OptionError
+from shoe.core.errors import ShoeError
 from shoe.core.interactions import Interactions
 from shoe.diagnosis.pairs import diagnose_pairs
+from shoe.predict.backends import backend_of
 from shoe.predict.pairs import ABOUT, RULES, PairRule, pair_recall, paired
 from shoe.predict.records import Detected, Detection
-from shoe.predict.settings import parse_settings
+from shoe.predict.settings import configured, grouped, parse_settings
+from shoe.predict.visual import Visual
 from shoe.predictions.pair_predictions import read_pairs
+from tests.errors import error_with, option_error
 from tests.examples import examples
 
 HICO = benchmark("hico-det")
@@ -68,9 +71,9 @@ def test_rules_are_named_and_explained() -> None:
     assert ABOUT.keys() == RULES.keys()
     options: dict[str, Any] = {"model": "m", "backend": "endpoint", "detections": Path("a"), "visual": "boxes"}
     options |= {"benchmark": HICO, "way": "yes-no"}
-    with pytest.raises(OptionError, match="did you mean upt"):
+    with option_error("'utp'", "upt?"):
         parse_settings(**options, rule="utp")
-    with pytest.raises(OptionError, match="unknown confidence for yes-no 'mean'"):
+    with option_error("confidence", "yes-no", "'mean'"):
         parse_settings(**options, rule="upt", confidence="mean")
     assert parse_settings(**options, rule="upt").pairing == RULES["upt"]
 
@@ -135,13 +138,44 @@ rules = st.builds(
 @examples(1)
 @given(detections, rules)
 def test_a_stricter_rule_keeps_some_of_the_pairs(found: list[Detection], rule: PairRule) -> None:
-    every = paired(Detected(image="a.jpg", detections=tuple(found)), PairRule()).pairs
-    some = paired(Detected(image="a.jpg", detections=tuple(found)), rule).pairs
+    scene = Detected(image="a.jpg", detections=tuple(found))
+    every, some = (paired(scene, each).pairs for each in (PairRule(), rule))
     assert len(some) <= rule.pairs
     for pair in some:
         assert every.count(pair) >= some.count(pair)
     people = sum(one.label == "person" for one in found)
     assert len(every) == people * (len(found) - 1 if people else 0)
-    again = paired(Detected(image="a.jpg", detections=tuple(found)), msgspec.structs.replace(rule, pairs=5))
+    again = paired(scene, msgspec.structs.replace(rule, pairs=5))
     assert again.pairs[: rule.pairs] == some[:5] or rule.pairs > 5
     assert len({(pair.human_box) for pair in some}) <= max(rule.persons, rule.at_least)
+
+
+MODEL = backend_of("transformers")
+
+
+def test_text_becomes_what_a_setting_is() -> None:
+    given = grouped(
+        ["pairs.gap=0.5", "pairs.persons=3", "pairs.person_objects=false", 'vlm.processor={"max_pixels": 99}'],
+        ["pairs", "vlm"],
+    )
+    rule = configured(PairRule, "pairs", {"min_score": 0.2}, given["pairs"])
+    assert rule == PairRule(gap=0.5, persons=3, person_objects=False, min_score=0.2)
+    model: Any = configured(backend_of("transformers"), "vlm", {"model": "m"}, given["vlm"])
+    assert model.processor == {"max_pixels": 99}
+    assert configured(PairRule, "pairs", {"gap": 0.0}, {"gap": "null"}).gap is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "said"),
+    [
+        (PairRule, {"nms": "x"}, ("--set g.nms: ", "'x'", "float")),
+        (PairRule, {"persons": "-1"}, ("--set g.persons: ", "'-1'", "int >= 0")),
+        (Visual, {"coordinates": "pixel"}, ("--set g.coordinates: ", "'pixel'", "pixels or thousandths or fractions")),
+        (MODEL, {"price": '{"inpt": 2}'}, ("--set g.price: ", "'{\"inpt\": 2}'", "unknown field inpt")),
+        (Visual, {"marks": '["boxes"'}, ("--set g.marks: ", "line 1, column 9")),
+        (PairRule, {"personss": "1"}, ("personss", "persons?")),
+    ],
+)
+def test_what_it_cannot_be_is_one_line(kind: Any, given: dict[str, str], said: tuple[str, ...]) -> None:
+    with error_with(ShoeError, *said):
+        configured(kind, "g", {"model": "m"} if kind is MODEL else {}, given)

@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from subprocess import CompletedProcess
 from typing import Any
 
 import pytest
@@ -62,6 +63,13 @@ def made(folder: Path, out: str) -> dict[str, bytes]:
     return {**files, ".answers.jsonl": b"\n".join(sorted(answers))}
 
 
+def succeed(folder: Path, words: Sequence[object], *more: object) -> CompletedProcess[str]:
+    """Run a command that succeeds."""
+    found = run(*words, *more, folder=folder)
+    assert found.returncode == 0, found.stderr
+    return found
+
+
 def parts(count: int, seed: int) -> list[str]:
     order = [f"{number}/{count}" for number in range(1, count + 1)]
     random.Random(seed).shuffle(order)
@@ -71,23 +79,21 @@ def parts(count: int, seed: int) -> list[str]:
 def test_parts_leave_what_an_undivided_run_leaves(folder: Path, detector: Path) -> None:
     with VlmServer(made_up) as server:
         words = asking(server.url, "--detector", detector, "--pair-rule", "all", "--set", "pairs.pairs=2")
-        assert run(*words, "--out", "whole.jsonl", folder=folder).returncode == 0
+        succeed(folder, words, "--out", "whole.jsonl")
         asked = server.requests
         shards = parts(PARTS, 5)
         for shard in shards:
-            done = run(*words, "--out", "parts.jsonl", "--shard", shard, "--json", "-", folder=folder)
-            assert done.returncode == 0, done.stderr
-            assert json.loads(done.stdout)["part"] == shard
-            assert f"part {shard}: " in done.stderr.splitlines()[-1]
+            last = succeed(folder, words, "--out", "parts.jsonl", "--shard", shard, "--json", "-")
+            assert json.loads(last.stdout)["part"] == shard
+            assert f"part {shard}: " in last.stderr.splitlines()[-1]
             assert not (folder / "parts.jsonl").exists()
             if shard == shards[1]:  # the answers of the first two count, and nothing is merged
-                done = run(*words, "--out", "parts.jsonl", "--dry-run", "--json", "-", folder=folder)
-                assert done.returncode == 0, done.stderr
-                assert json.loads(done.stdout)["questions"]["known"] == server.requests - asked
+                last = succeed(folder, words, "--out", "parts.jsonl", "--dry-run", "--json", "-")
+                assert json.loads(last.stdout)["questions"]["known"] == server.requests - asked
                 assert not list(folder.glob("parts.jsonl.answers*"))
         assert server.requests == 2 * asked
         for _ in range(2):
-            assert run(*words, "--out", "parts.jsonl", folder=folder).returncode == 0
+            succeed(folder, words, "--out", "parts.jsonl")
             assert made(folder, "parts.jsonl") == made(folder, "whole.jsonl")
         assert server.requests == 2 * asked
     assert not (folder / "parts.parts").exists()
@@ -96,11 +102,10 @@ def test_parts_leave_what_an_undivided_run_leaves(folder: Path, detector: Path) 
 def test_more_parts_than_pictures_and_missing_parts(folder: Path) -> None:
     with VlmServer(made_up) as server:
         words = asking(server.url, "--detections", "boxes.json")
-        assert run(*words, "--out", "whole.jsonl", folder=folder).returncode == 0
+        succeed(folder, words, "--out", "whole.jsonl")
         for shard in parts(3 * PICTURES, 1)[::2]:
-            done = run(*words, "--out", "parts.jsonl", "--shard", shard, folder=folder)
-            assert done.returncode == 0, done.stderr
-        assert run(*words, "--out", "parts.jsonl", folder=folder).returncode == 0
+            succeed(folder, words, "--out", "parts.jsonl", "--shard", shard)
+        succeed(folder, words, "--out", "parts.jsonl")
         assert made(folder, "parts.jsonl") == made(folder, "whole.jsonl")
         assert server.requests == 2 * len(server.generated)
 
@@ -108,7 +113,7 @@ def test_more_parts_than_pictures_and_missing_parts(folder: Path) -> None:
 def test_killed_parts_ask_nothing_twice(folder: Path) -> None:
     with VlmServer(made_up, seconds=0.02) as server:
         words = [*asking(server.url, "--detections", "boxes.json"), "--set", 'vlm.limits={"concurrency": 2}']
-        assert run(*words, "--out", "whole.jsonl", folder=folder).returncode == 0
+        succeed(folder, words, "--out", "whole.jsonl")
         server.forget()
         for killed in (True, False):
             started = [start(folder, words, "--out", "parts.jsonl", "--shard", shard) for shard in parts(2, 2)]
@@ -118,23 +123,31 @@ def test_killed_parts_ask_nothing_twice(folder: Path) -> None:
             for one in started:
                 if killed:
                     one.send_signal(signal.SIGKILL)
-                assert (one.wait() == 0) != killed
+                one.communicate()
+                assert (one.returncode == 0) != killed
         assert not (folder / "parts.jsonl").exists()
-        assert run(*words, "--out", "parts.jsonl", folder=folder).returncode == 0
+        succeed(folder, words, "--out", "parts.jsonl")
         assert (folder / "parts.jsonl").read_bytes() == (folder / "whole.jsonl").read_bytes()
         assert set(server.generated.values()) == {1}
 
 
-def start(folder: Path, words: Sequence[object], *more: str) -> "subprocess.Popen[bytes]":
-    return subprocess.Popen([*cli.COMMAND, *map(str, words), *more], cwd=folder, stderr=subprocess.DEVNULL)
+def start(folder: Path, words: Sequence[object], *more: object) -> "subprocess.Popen[str]":
+    return subprocess.Popen(
+        [*cli.COMMAND, *map(str, words), *map(str, more)],
+        cwd=folder,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},  # as workers of Ray have it: sums of more threads are others
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
 
 
 def test_a_merge_that_dies_anywhere_loses_nothing(folder: Path, detector: Path) -> None:
     with VlmServer(made_up) as server:
         words = [*asking(server.url, "--detector", detector, "--pair-rule", "all"), "--set", "pairs.pairs=2"]
         for shard in parts(2, 0):
-            assert run(*words, "--out", "p.jsonl", "--shard", shard, folder=folder).returncode == 0
-        assert run(*words, "--out", "whole.jsonl", folder=folder).returncode == 0
+            succeed(folder, words, "--out", "p.jsonl", "--shard", shard)
+        succeed(folder, words, "--out", "whole.jsonl")
         asked, steps = server.requests, 0
         while True:
             once = folder / str(steps)
@@ -146,7 +159,7 @@ def test_a_merge_that_dies_anywhere_loses_nothing(folder: Path, detector: Path) 
             if dying.exitcode == 0:
                 break
             assert dying.exitcode == 9
-            assert run(*words, "--out", "p.jsonl", folder=once).returncode == 0
+            succeed(once, words, "--out", "p.jsonl")
             assert made(once, "p.jsonl") == made(folder, "whole.jsonl")
             assert not (once / "p.parts").exists()
             steps += 1
@@ -183,9 +196,7 @@ def test_the_guides_line_for_xargs(folder: Path) -> None:
     assert merging == parallel.partition("-I{} ")[2].removesuffix(" --shard {}/16")
     with VlmServer(made_up) as server:
         ours = shlex.join(map(str, asking(server.url, "--detections", "boxes.json")[2:]))
-        assert (
-            run(*asking(server.url, "--detections", "boxes.json"), "-o", "whole.jsonl", folder=folder).returncode == 0
-        )
+        succeed(folder, asking(server.url, "--detections", "boxes.json"), "-o", "whole.jsonl")
         asked = server.requests
         server.forget()
         path = f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}"
@@ -209,7 +220,7 @@ def test_the_guides_line_for_xargs(folder: Path) -> None:
 def test_a_damaged_part_is_one_line(folder: Path, detector: Path, name: str) -> None:
     with VlmServer(made_up) as server:
         words = asking(server.url, "--detector", detector, "--pair-rule", "all", "--set", "pairs.pairs=1")
-        assert run(*words, "--out", "p.jsonl", "--shard", "1/1", folder=folder).returncode == 0
+        succeed(folder, words, "--out", "p.jsonl", "--shard", "1/1")
         part = folder / "p.parts" / "1-of-1" / name
         whole = part.read_bytes()
         lines = whole.splitlines(keepends=True)
@@ -220,22 +231,23 @@ def test_a_damaged_part_is_one_line(folder: Path, detector: Path, name: str) -> 
         assert part.exists()
         part.write_bytes(whole)
         asked = server.requests
-        assert run(*words, "--out", "p.jsonl", folder=folder).returncode == 0
+        succeed(folder, words, "--out", "p.jsonl")
         assert server.requests == asked
 
 
 def test_what_parts_made_in_another_way_is_not_taken_over(folder: Path, detector: Path) -> None:
     with VlmServer(made_up) as server:
         words = [*asking(server.url, "--detector", detector, "--pair-rule", "all"), "--out", "p.jsonl", "--dry-run"]
-        assert run(*words, "--shard", "1/1", folder=folder).returncode == 0
+        succeed(folder, words, "--shard", "1/1")
         other = run(*words, "--set", "detector.threshold=0.9", folder=folder)
         assert other.returncode == 2
-        assert "detections.jsonl: line 1: found threshold" in other.stderr.splitlines()[-1]
+        assert "detections.jsonl: line 1: " in (last := other.stderr.splitlines()[-1])
+        assert "threshold" in last
         assert (folder / "p.parts" / "1-of-1" / "detections.jsonl").exists()
 
 
 @pytest.mark.parametrize("shard", ["0/4", "5/4", "1", "a/b"])
 def test_what_is_no_part_is_one_line(folder: Path, shard: str) -> None:
     words = asking("http://127.0.0.1:9/v1", "--detections", "boxes.json", "--out", "p.jsonl", "--shard", shard)
-    cli.refused(run(*words, folder=folder), "expected one part of several, such as 3/16")
+    cli.refused(run(*words, folder=folder), "3/16")
     assert not (folder / "p.parts").exists()

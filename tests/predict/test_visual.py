@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from shoe.core.errors import OptionError
 from shoe.predict.images import Picture, check_images
 from shoe.predict.records import Pair
 from shoe.predict.visual import MARKS, Visual, fitted, marks_named, visual_prompt, whole
+from tests.errors import option_error
 from tests.predict.made import made_pictures
 
 PERSON, HORSE, DOG = (4.0, 2.0, 24.0, 40.0), (20.5, 20.5, 50.0, 44.0), (52.0, 4.0, 62.0, 10.0)
@@ -91,21 +91,27 @@ def test_crops_show_the_two_and_marks_move_with_them(picture: Picture) -> None:
     assert (thing == plain[16:48, 19:51]).all()
 
 
-def test_texts_say_where(picture: Picture) -> None:
-    def told(marks: str, **settings: Any) -> tuple[str, str]:
-        said = visual_prompt(picture, PAIR, OTHERS, Visual(marks=marks_named(marks), **settings))
-        return said.person, said.thing
+@pytest.mark.parametrize(
+    ("marks", "settings", "person", "horse"),
+    [
+        ("none", {}, "", ""),
+        ("boxes", {}, " in the blue box", " in the red box"),
+        ("text", {}, " at [4, 2, 24, 40]", " at [20, 20, 50, 44]"),
+        ("text", {"coordinates": "thousandths"}, " at [62, 42, 375, 833]", " at [320, 427, 781, 917]"),
+        ("text", {"coordinates": "fractions"}, " at [0.062, 0.042, 0.375, 0.833]", " at [0.320, 0.427, 0.781, 0.917]"),
+        ("text", {"max_pixels": 64 * 48 // 4}, " at [2, 1, 12, 20]", " at [10, 10, 25, 22]"),
+        ("text+crop", {"margin": 0}, " at [0, 0, 20, 38]", " at [16, 18, 46, 42]"),
+        ("text+boxes", {}, " in the blue box at [4, 2, 24, 40]", " in the red box at [20, 20, 50, 44]"),
+    ],
+)
+def test_texts_say_where(picture: Picture, marks: str, settings: dict[str, Any], person: str, horse: str) -> None:
+    said = visual_prompt(picture, PAIR, OTHERS, Visual(marks=marks_named(marks), **settings))
+    assert (said.person, said.thing) == (f"the person{person}", f"the horse{horse}")
 
-    assert told("none") == ("the person", "the horse")
-    assert told("boxes") == ("the person in the blue box", "the horse in the red box")
-    assert told("text")[1] == "the horse at [20, 20, 50, 44]"
-    assert told("text", coordinates="thousandths")[0] == "the person at [62, 42, 375, 833]"
-    assert told("text", coordinates="fractions")[0] == "the person at [0.062, 0.042, 0.375, 0.833]"
-    assert told("text", max_pixels=64 * 48 // 4)[0] == "the person at [2, 1, 12, 20]"
-    assert told("text+crop", margin=0)[0] == "the person at [0, 0, 20, 38]"
-    assert told("text+boxes")[0] == "the person in the blue box at [4, 2, 24, 40]"
-    with_person = Pair(PERSON, DOG, "person")
-    assert visual_prompt(picture, with_person, (), Visual(marks=())).thing == "the other person"
+
+def test_another_person_is_the_other(picture: Picture) -> None:
+    said = visual_prompt(picture, Pair(PERSON, DOG, "person"), (), Visual(marks=()))
+    assert said.thing == "the other person"
 
 
 def test_the_digest_is_of_what_is_shown(picture: Picture, tmp_path: Path) -> None:
@@ -133,5 +139,5 @@ def test_sizes_are_those_that_a_processor_would_make() -> None:
 def test_marks_are_named_in_any_order() -> None:
     assert marks_named("crop+boxes") == marks_named("boxes+crop") == ("boxes", "crop")
     assert marks_named("none") == ()
-    with pytest.raises(OptionError, match="did you mean boxes"):
+    with option_error("'box'", "boxes?"):
         marks_named("box")

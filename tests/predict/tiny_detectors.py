@@ -4,13 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'shoe-eval[predict]'")
-transformers = pytest.importorskip(
-    "transformers", reason="transformers is not installed: pip install 'shoe-eval[predict]'"
-)
-tokenizers = pytest.importorskip("tokenizers")
+from tests.predict.tiny_models import saved, tokenizers, transformers
 
 _BACKBONE = {"embedding_size": 8, "hidden_sizes": [8, 8, 16, 16], "depths": [1, 1, 1, 1], "layer_type": "basic"}
 
@@ -57,12 +51,8 @@ def rt_detr(folder: Path, labels: Sequence[str]) -> Path:
         num_denoising=0,
         **_names(labels),
     )
-    return _saved(
-        folder,
-        transformers.RTDetrForObjectDetection,
-        config,
-        _processor("RTDetrImageProcessor")(size={"height": 64, "width": 64}),
-    )
+    processor = _processor("RTDetrImageProcessor")(size={"height": 64, "width": 64})
+    return _saved(folder, transformers.RTDetrForObjectDetection, config, processor)
 
 
 def owl(folder: Path) -> Path:
@@ -97,11 +87,5 @@ def _processor(name: str) -> Any:
 
 
 def _saved(folder: Path, kind: Any, config: Any, processor: Any) -> Path:
-    torch.manual_seed(3)
-    model = kind(config)
-    for name, weight in model.named_parameters():
-        if weight.dim() > 1:  # large enough that boxes and labels differ in a picture, and from picture to picture
-            torch.nn.init.normal_(weight, std=3.0 if "query" in name or "class" in name else 0.3)
-    model.save_pretrained(folder)
-    processor.save_pretrained(folder)
-    return folder
+    """Weights are large enough that boxes and labels differ in a picture, and from picture to picture."""
+    return saved(folder, kind, config, processor, {"query": 3.0, "class": 3.0}, 0.3, seed=3)

@@ -111,13 +111,13 @@ def completion(text: str, places: list[tuple[str, list[tuple[str, float]]]], fin
         top = [{"token": other, "logprob": log(share or 1e-9), "bytes": list(other.encode())} for other, share in told]
         own = next(one["logprob"] for one in top if one["token"] == token)
         content.append({"token": token, "logprob": own, "bytes": list(token.encode()), "top_logprobs": top})
-    choice = {
-        "index": 0,
-        "message": {"role": "assistant", "content": text},
-        "logprobs": {"content": content},
-        "finish_reason": finish,
-    }
-    usage = {"prompt_tokens": 100, "completion_tokens": len(places), "total_tokens": 100 + len(places)}
+    return _body(text, content, finish, 100, len(places))
+
+
+def _body(text: str, content: list[dict[str, Any]], finish: str, asked: int, answered: int) -> dict[str, Any]:
+    message = {"role": "assistant", "content": text}
+    choice = {"index": 0, "message": message, "logprobs": {"content": content}, "finish_reason": finish}
+    usage = {"prompt_tokens": asked, "completion_tokens": answered, "total_tokens": asked + answered}
     return {"id": "chatcmpl-1", "object": "chat.completion", "created": 0, "choices": [choice], "usage": usage}
 
 
@@ -161,23 +161,12 @@ class Served:
             logprobs = logits[0].log_softmax(-1)
             top = logprobs.topk(body["top_logprobs"])
             others = zip(top.indices.tolist(), top.values.tolist(), strict=True)
-            content.append(
-                {
-                    "token": tokenizer.decode([token]),
-                    "logprob": logprobs[token].item(),
-                    "top_logprobs": [{"token": tokenizer.decode([i]), "logprob": value} for i, value in others],
-                }
-            )
+            told = [{"token": tokenizer.decode([i]), "logprob": value} for i, value in others]
+            own = {"token": tokenizer.decode([token]), "logprob": logprobs[token].item()}
+            content.append({**own, "top_logprobs": told})
         finish = "stop" if len(content) < len(tokens) else "length"
         text = tokenizer.decode(tokens[: len(content)], skip_special_tokens=True)
-        choice = {
-            "index": 0,
-            "message": {"role": "assistant", "content": text},
-            "logprobs": {"content": content},
-            "finish_reason": finish,
-        }
-        usage = {"prompt_tokens": inputs["input_ids"].shape[1], "completion_tokens": len(tokens)}
-        return {"object": "chat.completion", "choices": [choice], "usage": usage}
+        return _body(text, content, finish, inputs["input_ids"].shape[1], len(tokens))
 
 
 def _with_pictures(message: Mapping[str, Any]) -> dict[str, Any]:

@@ -86,22 +86,13 @@ def qpic_records(table: Interactions) -> list[dict[str, Any]]:
     return records
 
 
-def with_numpy(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def with_numpy(value: Any) -> Any:
     """QPIC's records with NumPy's numbers and arrays in place of Python's."""
-    return [
-        {
-            "filename": record["filename"],
-            "predictions": [
-                {"bbox": np.array(box["bbox"]), "category_id": np.int64(box["category_id"])}
-                for box in record["predictions"]
-            ],
-            "hoi_prediction": [
-                {name: np.float64(x) if name == "score" else np.int64(x) for name, x in hoi.items()}
-                for hoi in record["hoi_prediction"]
-            ],
-        }
-        for record in records
-    ]
+    if isinstance(value, dict):
+        return {name: np.array(each) if name == "bbox" else with_numpy(each) for name, each in value.items()}
+    if isinstance(value, list):
+        return [with_numpy(each) for each in value]
+    return value if isinstance(value, str) else np.float64(value) if isinstance(value, float) else np.int64(value)
 
 
 def gen_vlkt_records(table: Interactions) -> list[dict[str, Any]]:
@@ -155,17 +146,8 @@ def thid_document(table: Interactions) -> dict[str, dict[int, list[Any]]]:
 
 
 def vlm_items(table: Interactions, image: str) -> list[dict[str, Any]]:
-    return [
-        {
-            "human_bbox": list(human),
-            "object_bbox": list(target),
-            "action": verb,
-            "object": object_,
-            "confidence": score,
-        }
-        for name, human, target, verb, object_, score in rows(table)
-        if name == image
-    ]
+    keys = ("human_bbox", "object_bbox", "action", "object", "confidence")
+    return [dict(zip(keys, row[1:], strict=True)) for row in rows(table) if row[0] == image]
 
 
 def cells(table: Interactions) -> Any:
@@ -196,12 +178,8 @@ def files(table: Interactions) -> dict[str, bytes]:
     gerund = dict(zip(CLASSES.verbs, CLASSES.gerunds, strict=True))
     matlab = BytesIO()
     savemat(matlab, {"all_boxes": cells(table)}, do_compression=True)
-    fenced = [
-        "Here is what I see:\n```json\n"
-        + json.dumps({"interactions": vlm_items(table, image)}, indent=1)
-        + "\n```\nOK?"
-        for image in table.images
-    ]
+    items = {image: {"interactions": vlm_items(table, image)} for image in table.images}
+    fenced = [f"Here is what I see:\n```json\n{json.dumps(each, indent=1)}\n```\nOK?" for each in items.values()]
     phrases = [
         {"image": image, "human_box": human, "object_box": target, "phrase": f"a person {gerund[v]} the {o}"}
         for image, human, target, v, o, _ in rows(table)
@@ -214,12 +192,8 @@ def files(table: Interactions) -> dict[str, bytes]:
         "hoidet.pkl": pickle.dumps(hoidet_records(table), protocol=3),
         "hoidet.json": orjson.dumps(hoidet_records(table)),
         "thid.pkl": pickle.dumps(thid_document(table), protocol=4),
-        "grouped.json": orjson.dumps(
-            [{"file_name": image, "interactions": vlm_items(table, image)} for image in table.images]
-        ),
-        "replies.jsonl": lines(
-            [{"image": i, "response": reply} for i, reply in zip(table.images, fenced, strict=True)]
-        ),
+        "grouped.json": orjson.dumps([{"file_name": image, **each} for image, each in items.items()]),
+        "replies.jsonl": lines([{"image": i, "response": reply} for i, reply in zip(items, fenced, strict=True)]),
         "phrases.jsonl": lines(phrases),
         "detections.mat": matlab.getvalue(),
     }

@@ -1,6 +1,10 @@
-"""The box check finds each planted convention, and says nothing about boxes that are what they seem."""
+"""The box check finds each planted convention, says nothing about right boxes, and the flag that it names is right."""
 
+import re
+from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -8,12 +12,15 @@ from hypothesis import assume, given, strategies as st
 
 from shoe.benchmarks.truth import read_truth_file
 from shoe.core.arrays import Floats
+from shoe.core.errors import InputError, flag
 from shoe.core.interactions import Interactions
 from shoe.demo import PREDICTIONS, TRUTH
-from shoe.predictions import read_predictions
+from shoe.predictions import read_predictions, read_predictions_with_notes
 from shoe.predictions.boxes.check import check_box_convention
 from shoe.predictions.boxes.conventions import LAYOUTS, Convention, Conventions, are_valid, parse_convention
+from tests.errors import input_error
 from tests.examples import every, examples
+from tests.predictions.reading import missing, write_lines
 
 TRUTH_TABLE = read_truth_file(TRUTH).interactions
 SIZES = {name: (int(w), int(h)) for name, (w, h) in zip(TRUTH_TABLE.images, TRUTH_TABLE.sizes, strict=True)}
@@ -49,9 +56,8 @@ def misread(table: Interactions, true: Convention, named: Convention) -> Interac
 @pytest.mark.parametrize("model", MODELS)
 def test_nothing_is_said_about_boxes_that_are_right(model: str) -> None:
     report = check_box_convention(MODELS[model], TRUTH_TABLE)
-    assert report.lines() == []
-    assert report.groups[0].fits[0].convention == "xyxy"
-    assert report.groups[0].fits[0].hits > 0.5
+    applied = report.groups[0].fits[0]
+    assert (report.lines(), applied.convention, applied.hits > 0.5) == ([], "xyxy", True)
 
 
 @every(6, true=TRUE, named=NAMED, model=tuple(MODELS))
@@ -67,22 +73,28 @@ def test_the_true_convention_is_found_whichever_was_named(model: str, true: Conv
     else:
         assert better.convention == str(true) != str(named)
         assert better.hits > 0.65
-        exchanged = " (human and object boxes exchanged)" if true.order else ""
-        assert report.verdicts == [
-            f"boxes: {applied.hits:.0%} overlap an annotated box of their image with IoU >= 0.5 if read as {named}, "
-            f"{better.hits:.0%} if read as {true}{exchanged}; if the latter is right, set it: --boxes {true} "
-            f'(Python: boxes="{true}")'
-        ]
+        (line,) = report.verdicts
+        values = [f"boxes: {applied.hits:.0%} ", f"as {named}, {better.hits:.0%} ", f"as {true}"]
+        assert missing(line, *values) == []
+        assert ("exchanged)" in line) == bool(true.order)
+        assert line.endswith(f": {flag('boxes', str(true))}")
 
 
 @pytest.mark.parametrize("model", MODELS)
-@pytest.mark.parametrize(("true", "named"), [("thousand,padded", "thousand"), ("unit", "unit,padded")])
-def test_a_near_convention_is_told_from_the_true_one(model: str, true: str, named: str) -> None:
+@pytest.mark.parametrize(
+    ("true", "named", "hits"),
+    [
+        ("thousand,padded", "thousand", 0.5),
+        ("unit", "unit,padded", 0.5),
+        ("resized:max=800", "resized:max=768", 0.65),
+        ("resized:scale=0.5", "resized:max=336", 0.65),
+    ],
+)
+def test_a_near_convention_is_told_from_the_true_one(model: str, true: str, named: str, hits: float) -> None:
     """Most boxes still hit under the wrong name, and cost mAP all the same."""
     report = check_box_convention(misread(MODELS[model], *map(parse_convention, (true, named))), TRUTH_TABLE, named)
-    assert report.groups[0].fits[0].hits > 0.5
-    assert report.groups[0].better is not None
-    assert report.groups[0].better.convention == true
+    assert report.groups[0].fits[0].hits > hits
+    assert f"--boxes {true} " in report.verdicts[0]
 
 
 @every(
@@ -108,39 +120,27 @@ def test_sizes_that_no_list_has_are_fitted(model: str, named: str, true: str) ->
     assert np.quantile(np.abs(np.log(both[0] / both[1])), 0.98) < 0.02
 
 
-@pytest.mark.parametrize("model", MODELS)
-def test_a_wrong_size_is_reported_though_most_boxes_hit(model: str) -> None:
-    for true, named in (("resized:max=800", "resized:max=768"), ("resized:scale=0.5", "resized:max=336")):
-        report = check_box_convention(misread(MODELS[model], *map(parse_convention, (true, named))), TRUTH_TABLE, named)
-        assert report.groups[0].fits[0].hits > 0.65
-        assert f"--boxes {true} " in report.verdicts[0]
+def moved(table: Interactions, move: Callable[[Floats, Floats, Floats], Floats]) -> Interactions:
+    """The table with boxes moved by a function of the boxes, and the width and height of their images."""
+    width, height = table.sizes[table.image].T[:, :, None].astype(np.float64)
+    human, target = (move(boxes, width, height) for boxes in (table.human_boxes, table.object_boxes))
+    return replace(table, human_boxes=human, object_boxes=target)
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_mirrored_boxes_are_named(model: str) -> None:
-    table = MODELS[model]
-    width = table.sizes[table.image][:, :1].astype(np.float64)
-    human, target = (
-        np.column_stack([width - b[:, 2:3], b[:, 1], width - b[:, :1], b[:, 3]])
-        for b in (table.human_boxes, table.object_boxes)
-    )
-    (line,) = check_box_convention(replace(table, human_boxes=human, object_boxes=target), TRUTH_TABLE).lines()
-    assert "% if mirrored: replace x1" in line
-    assert "width - x2" in line
-
-
-@pytest.mark.parametrize("model", MODELS)
-@pytest.mark.parametrize(("power", "shown"), [(1, "height / width"), (-1, "width / height")])
-def test_width_and_height_that_were_exchanged_are_named(model: str, power: int, shown: str) -> None:
-    """As by DETR's post-processing if the target sizes are (width, height)."""
-    table = MODELS[model]
-    width, height = table.sizes[table.image].T.astype(np.float64)
-    factor = np.stack([width / height, height / width] * 2, axis=1) ** power
-    human, target = table.human_boxes * factor, table.object_boxes * factor
-    (line,) = check_box_convention(replace(table, human_boxes=human, object_boxes=target), TRUTH_TABLE).lines()
-    assert line.partition(f"% if x is multiplied by {shown} and y by ")[2].endswith(
-        ": were width and height exchanged?"
-    )
+@pytest.mark.parametrize(
+    ("move", "values"),
+    [
+        (lambda b, w, h: np.hstack([w - b[:, 2:3], b[:, 1:2], w - b[:, :1], b[:, 3:]]), ("mirrored", "width - x2")),
+        # As by DETR's post-processing if the target sizes are (width, height).
+        (lambda b, w, h: b * np.hstack([w / h, h / w] * 2), ("by height / width", "exchanged?")),
+        (lambda b, w, h: b / np.hstack([w / h, h / w] * 2), ("by width / height", "exchanged?")),
+    ],
+)
+def test_mirrored_boxes_and_exchanged_sides_are_named(model: str, move: Any, values: tuple[str, str]) -> None:
+    report = check_box_convention(moved(MODELS[model], move), TRUTH_TABLE)
+    (line,) = report.lines()
+    assert missing(line, *values) == missing(report.groups[0].moved, *values) == []
 
 
 def test_images_are_matched_as_scoring_does() -> None:
@@ -154,11 +154,8 @@ def test_images_are_matched_as_scoring_does() -> None:
 
 def test_boxes_without_size_are_reported() -> None:
     tiny = misread(MODELS["free text"], parse_convention("unit"), parse_convention("xyxy"))
-    lines = check_box_convention(tiny, TRUTH_TABLE).lines()
-    assert lines[-1] == (
-        "boxes: 100% of the triplets have boxes that are less than a pixel wide or high "
-        '(if coordinates are fractions from 0 to 1, set --boxes unit (Python: boxes="unit"))'
-    )
+    line = check_box_convention(tiny, TRUTH_TABLE).lines()[-1]
+    assert missing(line, "boxes: 100% ", "pixel", flag("boxes", "unit")) == []
 
 
 def _random_boxes(rng: np.random.Generator, sizes: Floats, low: float, high: float) -> Floats:
@@ -237,35 +234,29 @@ def test_nothing_is_said_about_few_boxes_that_are_bad(kind: str, named: Conventi
     table = perfect(images, seed)
     sizes, rng = table.sizes[table.image].astype(np.float64), np.random.default_rng(seed)
     human, target = (bad_boxes(kind, rng, b, sizes) for b in (table.human_boxes, table.object_boxes))
-    assert (
-        check_box_convention(replace(table, human_boxes=human, object_boxes=target), TRUTH_TABLE, str(named)).lines()
-        == []
-    )
+    bad = replace(table, human_boxes=human, object_boxes=target)
+    assert check_box_convention(bad, TRUTH_TABLE, str(named)).lines() == []
 
 
 def test_boxes_that_fit_no_convention_are_reported() -> None:
-    table = next(iter(MODELS.values()))
-    far = replace(table, human_boxes=table.human_boxes + 3000, object_boxes=table.object_boxes + 3000)
-    report = check_box_convention(far, TRUTH_TABLE)
-    assert report.verdicts == []
+    report = check_box_convention(moved(MODELS["detector"], lambda boxes, *_: boxes + 3000), TRUTH_TABLE)
+    assert (report.verdicts, report.groups[0].fits[0].hits, report.groups[0].better) == ([], 0, None)
     (line,) = report.lines()
-    assert line.startswith("boxes: 0% overlap an annotated box of their image")
-    assert "no other known convention" in line
+    assert line.startswith("boxes: 0% ")
+    assert "no other known" in line
 
 
 def test_each_applied_convention_is_judged_by_its_own_boxes() -> None:
     """Half of the triplets were read rightly; the other half has y first."""
-    table = MODELS["detector"]
-    half = np.arange(len(table)) % 2
-    boxes = [np.where(half[:, None], b[:, [1, 0, 3, 2]], b) for b in (table.human_boxes, table.object_boxes)]
-    mixed = replace(table, human_boxes=boxes[0], object_boxes=boxes[1])
+    half = np.arange(len(MODELS["detector"])) % 2
+    mixed = moved(MODELS["detector"], lambda boxes, *_: np.where(half[:, None], boxes[:, [1, 0, 3, 2]], boxes))
     kinds = (parse_convention("pixels"), parse_convention("resized:multiple=1"))
     report = check_box_convention(mixed, TRUTH_TABLE, Conventions(kinds, half))
     assert [group.fits[0].convention for group in report.groups] == ["xyxy", "resized:multiple=1"]
     assert report.groups[0].better is None
     (line,) = report.verdicts
-    assert "of the boxes read as resized:multiple=1 overlap" in line
-    assert line.endswith('set it for a separate file with only these boxes: --boxes yxyx (Python: boxes="yxyx")')
+    assert "as resized:multiple=1 " in line
+    assert line.endswith(f"only these boxes: {flag('boxes', 'yxyx')}")
 
 
 def test_a_full_name_is_advised_where_the_file_tells_a_convention_by_itself() -> None:
@@ -273,13 +264,12 @@ def test_a_full_name_is_advised_where_the_file_tells_a_convention_by_itself() ->
     kinds, table = (parse_convention("thousand,yxyx"),), MODELS["detector"]
     wrong = misread(table, parse_convention("thousand"), kinds[0])
     (line,) = check_box_convention(wrong, TRUTH_TABLE, Conventions(kinds, stated=True)).verdicts
-    assert "if read as thousand; if the latter is right, set it: --boxes thousand,xyxy (" in line
+    assert missing(line, "as thousand; ", ": --boxes thousand,xyxy (") == []
 
 
 def test_truth_as_predictions_is_right_in_its_own_coordinates() -> None:
     report = check_box_convention(TRUTH_TABLE, TRUTH_TABLE)
-    assert report.lines() == []
-    assert report.groups[0].fits[0].mean_iou == 1
+    assert (report.lines(), report.groups[0].fits[0].mean_iou) == ([], 1)
 
 
 def test_without_sizes_only_the_layouts_are_compared() -> None:
@@ -287,8 +277,9 @@ def test_without_sizes_only_the_layouts_are_compared() -> None:
     wrong = misread(MODELS["detector"], parse_convention("yxyx"), parse_convention("xyxy"))
     report = check_box_convention(replace(wrong, sizes=np.zeros_like(wrong.sizes)), unknown)
     assert {fit.convention.removesuffix(",swapped") for fit in report.groups[0].fits} <= {*LAYOUTS, "swapped"}
-    assert report.groups[0].better is not None
-    assert report.groups[0].better.convention == "yxyx"
+    better = report.groups[0].better
+    assert better is not None
+    assert better.convention == "yxyx"
 
 
 def test_predictions_without_a_known_image_say_nothing() -> None:
@@ -301,14 +292,72 @@ def test_predictions_without_a_known_image_say_nothing() -> None:
 
 def test_a_file_that_mixes_conventions_is_told_how_many_images_have_the_other() -> None:
     table = MODELS["detector"]
-    other = misread(table, parse_convention("thousand"), parse_convention("xyxy"))
-    is_other = other.image % 3 == 0
-    human, target = other.human_boxes, other.object_boxes
-    mixed = replace(
-        table,
-        human_boxes=np.where(is_other[:, None], human, table.human_boxes),
-        object_boxes=np.where(is_other[:, None], target, table.object_boxes),
-    )
+    is_other = (table.image % 3 == 0)[:, None]
+    mixed = moved(table, lambda boxes, w, h: boxes * np.where(is_other, 1000 / np.hstack([w, h] * 2), 1))
     (verdict,) = check_box_convention(mixed, TRUTH_TABLE).verdicts
-    assert "mix conventions" in verdict
-    assert "with --boxes thousand (Python: " in verdict
+    assert missing(verdict, "mix conventions", flag("boxes", "thousand")) == []
+
+
+FEW = TRUTH_TABLE.select_images(np.arange(60))
+MORE = (
+    *("hundred,yxyx", "unit,xxyy,swapped", "resized:512x512", "resized:max=1333", "thousand,cxcywh,padded"),
+    "resized:smart=28:200704:200704",
+)
+
+
+def write(path: Path, table: Interactions, true: Convention) -> Path:
+    """Perfect answers in a convention, rounded as a model rounds: whole numbers, or three digits of a fraction."""
+    sizes = table.sizes[table.image].astype(np.float64)
+    digits = 3 if true.scale == "unit" else 0
+    written = Conventions((true,)).from_pixels(table.human_boxes, table.object_boxes, sizes)
+    human, target = (np.round(boxes, digits).tolist() for boxes in written)
+    rows = zip((table.images[i] for i in table.image), human, target, strict=True)
+    keys, words = ("image", "human_box", "object_box"), {"verb": "ride", "object": "horse"}
+    return write_lines(path, *(dict(zip(keys, row, strict=True)) | words for row in rows))
+
+
+def advice(path: Path, boxes: str | None = None) -> str | None:
+    """The flag that is named when a file is read and checked."""
+    try:
+        table, notes = read_predictions_with_notes(path, boxes=boxes, truth=FEW)
+    except InputError as error:
+        said = str(error)
+    else:
+        said = "\n".join(check_box_convention(table, FEW, notes.conventions_of(len(table))).verdicts)
+    found = re.search(r'--boxes (\S+) \(Python: boxes="\1"\)\)?$', said)
+    return found[1] if found else None
+
+
+@pytest.mark.parametrize("true", [*(c for c in TRUE if str(c) != "xyxy"), *map(parse_convention, MORE)], ids=str)
+def test_the_flag_that_is_named_makes_a_file_right(tmp_path: Path, true: Convention) -> None:
+    path = write(tmp_path / "p.jsonl", FEW, true)
+    named = advice(path)
+    assert named is not None
+    found = parse_convention(named)
+    assert (found.layout, found.order) == (true.layout, true.order)
+    table, notes = read_predictions_with_notes(path, boxes=named, truth=FEW)
+    (group,) = check_box_convention(table, FEW, notes.conventions_of(len(table))).groups
+    assert group.fits[0].mean_iou > 0.95
+    assert advice(path, named) is None
+    if str(true) in map(str, TRUE):
+        assert named == str(true)
+
+
+def test_a_refused_file_names_what_fits_only_where_the_ground_truth_tells(tmp_path: Path) -> None:
+    path = write(tmp_path / "p.jsonl", FEW, parse_convention("xywh"))
+    for truth in (None, TRUTH_TABLE.select_images(np.arange(100, 160))):
+        with input_error("area as xywh", "--boxes (Python: boxes=...))") as refused:
+            read_predictions_with_notes(path, truth=truth)
+        assert "--boxes xywh" not in str(refused.value)
+    with input_error("100%", "as xywh", "--boxes xywh "):
+        read_predictions_with_notes(path, truth=FEW)
+
+
+def test_where_some_boxes_fit_as_either_none_is_named_for_all(tmp_path: Path) -> None:
+    kinds = (write(tmp_path / f"{name}.jsonl", FEW, parse_convention(name)) for name in ("xywh", "xyxy"))
+    lines = zip(*(path.read_bytes().splitlines() for path in kinds), strict=True)
+    path = tmp_path / "p.jsonl"
+    path.write_bytes(b"\n".join(pair[i % 3 == 0] for i, pair in enumerate(lines)))
+    with input_error("mix conventions", "% ", "as xyxy, ", "% ", "as xywh)") as refused:
+        read_predictions_with_notes(path, truth=FEW)
+    assert str(refused.value).endswith("as xywh)")

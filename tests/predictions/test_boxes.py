@@ -1,4 +1,4 @@
-"""Box conventions: each turns its numbers into corners in pixels, and none is guessed."""
+"""Box conventions: each turns its numbers into corners in pixels, none is guessed, and sizes of images are found."""
 
 import json
 import warnings
@@ -6,14 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import orjson
 import pyarrow
+import pyarrow.csv
 import pyarrow.parquet
 import pytest
 from hypothesis import given, strategies as st
 
 from shoe.core.boxes import Coordinates
-from shoe.core.errors import InputError, OptionError
 from shoe.demo import TRUTH
 from shoe.predictions import read_predictions, read_predictions_with_notes
 from shoe.predictions.boxes.conventions import (
@@ -25,12 +24,20 @@ from shoe.predictions.boxes.conventions import (
     valid_conventions,
 )
 from shoe.predictions.truth import read_ground_truth
+from tests.errors import input_error, option_error
+from tests.predictions.reading import codes, read_lines, write_lines
 
 BOX = np.array([[100.0, 50.0, 300.0, 250.0]])
 SIZE = np.array([[640.0, 400.0]])
 BAD_SCALES = ("resized:scale=0", "resized:scale=-1", "resized:shorter=0", "resized:shorter=9:8", "resized:shorter=a:b")
 BAD_SMART = ("resized:smart=0", "resized:smart=28:9:8", "resized:smart=28:9", "resized:smart=28:0:9")
 FLAT_WORDS = ("image", "verb", "object")
+CORNERS = ("hx1", "hy1", "hx2", "hy2", "ox1", "oy1", "ox2", "oy2")
+ITEM = {"human_box": [1, 2, 30, 40], "object_box": [1, 2, 30, 40], "verb": "v", "object": "o"}
+
+
+def of_box(path: Path, box: list[float], **more: object) -> Path:
+    return write_lines(path, {"image": "a.jpg", **ITEM, "human_box": box, "object_box": box, **more})
 
 
 @pytest.mark.parametrize(
@@ -120,7 +127,7 @@ def test_smart_resizing_gives_the_sizes_of_the_processor_itself(name: str, resiz
 def test_a_name_is_what_its_convention_prints(layout: str, scale: str) -> None:
     convention = Convention(layout, scale)
     if scale in ("pixels-0", "pixels-1") and layout in ("xywh", "cxcywh"):
-        with pytest.raises(OptionError, match=r"corners, not a width"):
+        with option_error("corners", "width"):
             parse_convention(str(convention))
     else:
         assert parse_convention(str(convention)) == convention
@@ -132,52 +139,39 @@ def test_a_name_is_what_its_convention_prints(layout: str, scale: str) -> None:
     ["", "xyx", "resized", "resized:0x5", "resized:5x0", "resized:max=0", "resized:WxH", *BAD_SMART, *BAD_SCALES],
 )
 def test_unknown_conventions_are_refused_with_the_known_ones(name: str) -> None:
-    with pytest.raises(OptionError, match=r"unknown box convention .* known: cxcywh"):
+    with option_error(repr(name.lower()), "known: cxcywh"):
         parse_convention(name)
 
 
 def test_two_conventions_that_exclude_each_other_are_refused() -> None:
-    with pytest.raises(OptionError, match=r"one layout and one scale"):
+    with option_error("xywh,cxcywh", "layout"):
         parse_convention("xywh,cxcywh")
 
 
 def test_the_coordinates_go_with_the_convention(tmp_path: Path) -> None:
-    record = {"image": "a.jpg", "human_box": [5, 5, 5, 9], "object_box": [1, 1, 3, 3], "verb": "v", "object": "o"}
-    path = tmp_path / "v.json"
-    path.write_bytes(orjson.dumps([record]))
+    path = write_lines(tmp_path / "v", {"image": "a.jpg", **ITEM, "human_box": [5, 5, 5, 9]})
     assert read_predictions(path, boxes="pixels-0").coordinates.tolist() == [Coordinates.PIXELS_0]
     assert read_predictions(path, boxes="pixels-1").coordinates.tolist() == [Coordinates.PIXELS_1]
-    with pytest.raises(
-        InputError, match=r"1 of 2 boxes has no area; all have an area as .*pixels-0: set the convention with --boxes"
-    ):
+    with input_error("1 of 2 boxes", "pixels-0", "--boxes"):
         read_predictions(path)
 
 
-def _vlm(path: Path, box: list[float], **more: object) -> Path:
-    record = {"image": "a.jpg", "human_box": box, "object_box": box, "verb": "v", "object": "o", **more}
-    path.write_bytes(orjson.dumps([record]))
-    return path
-
-
 def test_sizes_come_from_the_file_or_from_elsewhere_and_are_never_guessed(tmp_path: Path) -> None:
-    path = _vlm(tmp_path / "v.json", [100, 100, 500, 500])
-    with pytest.raises(InputError, match=r"image 'a.jpg': found no width and height, expected the size of the image"):
+    path = of_box(tmp_path / "v", [100, 100, 500, 500])
+    with input_error("width and height", record="image 'a.jpg'"):
         read_predictions(path, boxes="thousand")
-    with pytest.raises(InputError, match=r"image: found 'a.jpg', expected .* as 'b.jpg' \(1 of 1 image has no size"):
+    with input_error("found 'a.jpg'", "as 'b.jpg'", "1 of 1 image", field="image"):
         read_predictions(path, boxes="thousand", sizes={"b.jpg": (640, 400)})
     table = read_predictions(path, boxes="thousand", sizes={"a.jpg": (640, 400)})
     assert table.human_boxes.tolist() == [[64, 40, 320, 200]]
-    _vlm(path, [100, 100, 500, 500], width=320, height=200)
+    of_box(path, [100, 100, 500, 500], width=320, height=200)
     table = read_predictions(path, boxes="thousand", sizes={"a.jpg": (640, 400)})
-    assert table.human_boxes.tolist() == [[32, 20, 160, 100]]
-    assert table.sizes.tolist() == [[320, 200]]
+    assert (table.human_boxes.tolist(), table.sizes.tolist()) == ([[32, 20, 160, 100]], [[320, 200]])
 
 
 def test_boxes_of_another_layout_are_refused_with_the_layouts_that_fit(tmp_path: Path) -> None:
-    path = _vlm(tmp_path / "v.json", [100, 80, 50, 90])
-    with pytest.raises(
-        InputError, match=r"2 of 2 boxes have no area; all have an area as xywh or as cxcywh: set the convention"
-    ):
+    path = of_box(tmp_path / "v", [100, 80, 50, 90])
+    with input_error("2 of 2 boxes", "xywh", "cxcywh", "--boxes"):
         read_predictions(path)
     assert read_predictions(path, boxes="xywh").human_boxes.tolist() == [[100, 80, 150, 170]]
 
@@ -193,85 +187,88 @@ def test_the_layouts_that_fit_do(numbers: list[float]) -> None:
 
 @pytest.mark.parametrize("convention", [None, "xywh", "cxcywh", "unit"])
 def test_numbers_too_large_to_add_are_one_line_and_no_warning(tmp_path: Path, convention: str | None) -> None:
-    path = _vlm(tmp_path / "v.json", [1e308, 1e308, 1.7e308, 1.7e308], width=640, height=400)
-    with warnings.catch_warnings(action="error"), pytest.raises(InputError, match="human box: found"):
+    path = of_box(tmp_path / "v", [1e308, 1e308, 1.7e308, 1.7e308], width=640, height=400)
+    with warnings.catch_warnings(action="error"), input_error("human box: found"):
         read_predictions(path, boxes=convention)
 
 
-def _many(path: Path, bad: int, of: int) -> Path:
-    good = {"image": "a.jpg", "human_box": [1, 2, 30, 40], "object_box": [1, 2, 30, 40], "verb": "v", "object": "o"}
-    records = [good] * (of - bad) + [good | {"human_box": [30, 2, 20, 40]}] * bad
-    path.write_bytes(b"\n".join(map(orjson.dumps, records)))
-    return path
-
-
-def test_few_boxes_without_area_are_no_reason_for_another_convention(tmp_path: Path) -> None:
-    path = _many(tmp_path / "v.jsonl", bad=1, of=621)
-    with pytest.raises(
-        InputError, match=r"line 621 \(image 'a.jpg'\): human box: .* \(1 of 1,242 boxes has no area; .*drop"
-    ):
-        read_predictions(path)
-    with pytest.raises(InputError, match=r"\(5 of 22 boxes have no area; .*drop"):
-        read_predictions(_many(path, bad=5, of=11))
-    with pytest.raises(
-        InputError, match=r"\(5 of 20 boxes have no area; all have an area as xywh or as cxcywh: set the convention"
-    ):
-        read_predictions(_many(path, bad=5, of=10))
+@pytest.mark.parametrize(
+    ("bad", "of", "values"),
+    [
+        (1, 621, ("line 621 (image 'a.jpg'): human box: ", "(1 of 1,242 boxes", "drop")),
+        (5, 11, ("(5 of 22 boxes", "drop")),
+        (5, 10, ("(5 of 20 boxes", "xywh", "cxcywh", "--boxes")),
+    ],
+)
+def test_few_boxes_without_area_are_no_reason_for_another_convention(
+    tmp_path: Path, bad: int, of: int, values: tuple[str, ...]
+) -> None:
+    good = {"image": "a.jpg", **ITEM}
+    with input_error(*values):
+        read_lines(tmp_path, *[good] * (of - bad), *[good | {"human_box": [30, 2, 20, 40]}] * bad)
 
 
 def test_a_box_is_named_by_the_record_that_it_stands_in(tmp_path: Path) -> None:
-    box, flat = [1, 2, 30, 40], [1, 2, 1, 40]
-    good = {"human_box": box, "object_box": box, "verb": "v", "object": "o"}
-    bad, path = good | {"object_box": flat}, tmp_path / "v"
-    records = [{"image": "a", "interactions": [good, bad]}, {"image": "a", "interactions": [good]}]
-    path.write_bytes(b"\n\n".join(map(orjson.dumps, reversed(records))))
+    """Also if items before it are left out."""
+    bad, path = ITEM | {"object_box": [1, 2, 1, 40]}, tmp_path / "v"
+    write_lines(path, {"image": "a", "interactions": [ITEM]}, {"image": "a", "interactions": [ITEM, bad]})
+    path.write_text(path.read_text().replace("\n", "\n\n"))
     table, notes = read_predictions_with_notes(path)
-    assert len(table) == 2
-    assert "1 item left out because a box has no area; first: line 3, item 2 (image 'a')" in notes.lines()
-    reply = {"image": "a", "response": orjson.dumps([good | {"human_box": "x"}, bad, bad]).decode()}
-    path.write_bytes(orjson.dumps([reply]))
-    with pytest.raises(InputError, match=r"record 1, item 2 \(image 'a'\): object box"):
+    assert (len(table), notes.count("flat_boxes")) == (2, 1)
+    assert notes.remarks["flat_boxes"].first.split(" (") == ["line 3, item 2", "image 'a')"]
+    write_lines(path, [{"image": "a", "response": json.dumps([ITEM | {"human_box": "x"}, bad, bad])}])
+    with input_error(record="record 1, item 2 (image 'a')", field="object box"):
         read_predictions(path)
-    path.write_text("image,hx1,hy1,hx2,hy2,ox1,oy1,ox2,oy2,verb,object\n\na,1,2,1,4,1,2,3,4,v,o\n")
-    with pytest.raises(InputError, match=r"line 3 \(image 'a'\): human box"):
+    path.write_text(f"image,{','.join(CORNERS)},verb,object\n\na,1,2,1,4,1,2,3,4,v,o\n")
+    with input_error(record="line 3 (image 'a')", field="human box"):
         read_predictions(path)
+    reply = {"image": "a", "response": json.dumps([ITEM | {"human_box": [5, 5, 5, 5]}, ITEM])}
+    with input_error(record="line 3 (image 'a')", field="object box"):
+        read_lines(tmp_path, reply, {"image": "a", **ITEM}, {"image": "a", **ITEM, "object_box": [9, 9, 1, 1]})
 
 
 @pytest.mark.parametrize(("column", "field"), [("hx2", "human box"), ("oy1", "object box"), ("score", "score")])
 def test_an_infinite_number_is_named_by_the_record_that_it_stands_in(tmp_path: Path, column: str, field: str) -> None:
-    names = ["hx1", "hy1", "hx2", "hy2", "ox1", "oy1", "ox2", "oy2", "score"]
-    columns: dict[str, list[Any]] = {name: [float(i), float(i)] for i, name in enumerate(names)} | {
-        n: ["a"] * 2 for n in FLAT_WORDS
-    }
+    columns: dict[str, list[Any]] = {name: [float(i)] * 2 for i, name in enumerate((*CORNERS, "score"))}
+    columns |= {name: ["a"] * 2 for name in FLAT_WORDS}
     columns[column][1] = np.inf
-    pyarrow.parquet.write_table(pyarrow.table(columns), tmp_path / "v")
-    with pytest.raises(InputError, match=rf"record 2 \(image 'a'\): {field}: found .*inf.*expected .*finite"):
-        read_predictions(tmp_path / "v")
-    text = [",".join(columns), *(",".join(map(str, row)) for row in zip(*columns.values(), strict=True))]
-    (tmp_path / "v").write_text("\n".join(text))
-    with pytest.raises(InputError, match=rf"line 3 \(image 'a'\): {field}: found .*inf.*expected .*finite"):
-        read_predictions(tmp_path / "v")
-
-
-def test_a_record_keeps_its_name_when_items_before_it_are_left_out(tmp_path: Path) -> None:
-    good = {"human_box": [1, 2, 30, 40], "object_box": [1, 2, 30, 40], "verb": "v", "object": "o"}
-    reply = {"image": "a", "response": orjson.dumps([good | {"human_box": [5, 5, 5, 5]}, good]).decode()}
-    lines = [reply, {"image": "a", **good}, {"image": "a", **good, "object_box": [9, 9, 1, 1]}]
-    path = tmp_path / "v"
-    path.write_bytes(b"\n".join(map(orjson.dumps, lines)))
-    with pytest.raises(InputError, match=r"line 3 \(image 'a'\): object box"):
-        read_predictions(path)
+    table = pyarrow.table(columns)
+    for write, record in ((pyarrow.parquet.write_table, "record 2"), (pyarrow.csv.write_csv, "line 3")):
+        write(table, tmp_path / "v")
+        with input_error("inf", "finite", record=f"{record} (image 'a')", field=field):
+            read_predictions(tmp_path / "v")
 
 
 def test_ground_truth_gives_the_sizes_of_images(tmp_path: Path) -> None:
     """The message about missing sizes names this argument."""
     truth = read_ground_truth(TRUTH)
     image, size = truth.interactions.images[0], truth.interactions.sizes[0]
-    path = tmp_path / "unit.jsonl"
-    boxes = dict(zip(("hx1", "hy1", "hx2", "hy2", "ox1", "oy1", "ox2", "oy2"), [0, 0, 0.5, 1] * 2, strict=True))
-    path.write_text(json.dumps(boxes | {"image": image, "verb": "ride", "object": "horse"}) + "\n")
-    with pytest.raises(InputError, match=r"add --ground-truth FILE \(Python: truth=\.\.\.\)"):
+    path = of_box(tmp_path / "unit.jsonl", [0, 0, 0.5, 1], image=image)
+    with input_error("--ground-truth FILE (Python: truth=...)"):
         read_predictions(path, boxes="unit")
     for source in (truth, truth.interactions):
         table = read_predictions(path, boxes="unit", truth=source)
         assert table.human_boxes[0].tolist() == [0, 0, size[0] / 2, size[1]]
+
+
+RECORD = {"human_box": [100, 100, 500, 500], "object_box": [0, 0, 1000, 1000], "verb": "ride", "object": "horse"}
+
+
+def test_sizes_are_found_whatever_folder_and_ending_a_name_has(tmp_path: Path) -> None:
+    path = write_lines(tmp_path / "v", *({"image": name, **RECORD} for name in ("b", "a.png", "c.jpg", "unknown")))
+    sizes = {"images/a.jpg": (640, 400), "b.jpg": (320, 200), "c.jpg": (10, 20), "c.png": (30, 40)}
+    table = read_predictions(path, sizes=sizes)
+    assert table.sizes.tolist() == [[320, 200], [640, 400], [10, 20], [0, 0]]
+    assert read_predictions(path, sizes={}).sizes.tolist() == [[0, 0]] * 4
+    write_lines(path, {"image": "a", **RECORD})
+    assert read_predictions(path, boxes="thousand", sizes=sizes).human_boxes.tolist() == [[64, 40, 320, 200]]
+
+
+def test_relative_boxes_of_a_stranger_among_images_of_known_size_are_left_out(tmp_path: Path) -> None:
+    path = write_lines(tmp_path / "v", *({"image": name, **RECORD} for name in ("stranger", "a", "a")))
+    table, notes = read_predictions_with_notes(path, boxes="thousand", sizes={"a.jpg": (640, 400)})
+    assert (table.images, table.offsets.tolist()) == (("stranger", "a"), [0, 0, 2])
+    assert ("sizeless" in codes(notes), notes.count("sizeless")) == (True, 1)
+    assert notes.sentence("sizeless").endswith("1 image: 'stranger'")
+    with input_error("'stranger'", field="image"):
+        read_predictions(path, boxes="thousand", sizes={"b.jpg": (1, 1)})

@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 
 from shoe.benchmarks import benchmark
 from shoe.benchmarks.hico_det import official_images
-from shoe.core.errors import InputError
 from shoe.core.io.matlab import cell_file
 from shoe.predictions import read_predictions, read_predictions_with_notes
 from shoe.predictions.truth import read_ground_truth
 from tests.benchmarks.forms import write_mat
+from tests.errors import input_error
 from tests.predictions import samples
+from tests.predictions.reading import codes
 
 ROW = [9, 19, 109, 219, 58, 91, 299, 238, 0.81]
 
@@ -49,50 +50,46 @@ def test_a_folder_has_a_file_per_object_in_cocos_order(tmp_path: Path) -> None:
                     expected += found
         mat(tmp_path / f"detections_{number:02d}.mat", (len(classes), len(table.images)), cells)
     read, notes = read_predictions_with_notes(tmp_path, sizes=samples.sizes(table))
-    assert notes.format == "mat"
-    assert notes.lines() == ["the columns of the file are the 4 images of the ground truth, in the same order"]
+    assert (notes.format, codes(notes), notes.count("columns_by_truth")) == ("mat", ["columns_by_truth"], 4)
     assert sorted(samples.rows(read)) == sorted(expected)
     assert len(expected) == len(table)
     (tmp_path / "detections_17.mat").unlink()
-    with pytest.raises(InputError, match=r"detections_17.mat: found no such file"):
+    with input_error("no such file", source=str(tmp_path / "detections_17.mat")):
         read_predictions_with_notes(tmp_path, sizes=samples.sizes(table))
 
 
 def test_a_folder_without_detections_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="found a folder without official detections"):
+    with input_error("without official detections"):
         read_predictions_with_notes(tmp_path)
 
 
 @pytest.mark.parametrize(
-    ("cells", "shape", "message"),
+    ("cells", "shape", "values"),
     [
-        ({0: [ROW[:8]]}, (600, 2), r"class 1: image 1: found a matrix of shape \(1, 8\), expected n x 9"),
-        ({601: [[5.0]]}, (600, 2), r"class 2: image 2: found a matrix of shape \(1, 1\), expected n x 9"),
-        ({}, (599, 2), "all_boxes: found 1,198 cells, expected a multiple of 600 cells: one per class and image"),
-        ({0: [ROW]}, (600, 3), "all_boxes: found 3 columns, expected 9,658, the test images, or as many as"),
+        ({0: [ROW[:8]]}, (600, 2), ("class 1: image 1: ", "(1, 8)", "n x 9")),
+        ({601: [[5.0]]}, (600, 2), ("class 2: image 2: ", "(1, 1)", "n x 9")),
+        ({}, (599, 2), ("all_boxes: ", "1,198 cells", "600 cells")),
+        ({0: [ROW]}, (600, 3), ("all_boxes: ", "3 columns", "9,658")),
     ],
 )
 def test_cells_of_another_shape_are_refused(
-    tmp_path: Path, cells: dict[int, Any], shape: tuple[int, int], message: str
+    tmp_path: Path, cells: dict[int, Any], shape: tuple[int, int], values: tuple[str, ...]
 ) -> None:
     path = mat(tmp_path / "x.mat", shape, cells)
-    with pytest.raises(InputError, match=message):
+    with input_error(*values):
         read_predictions_with_notes(path, sizes={"a": (1, 1), "b": (1, 1)})
 
 
 def test_another_variable_is_no_detections(tmp_path: Path) -> None:
-    path = mat(tmp_path / "x.mat", (600, 1), {}, name="other")
-    with pytest.raises(InputError, match="all_boxes: found no cells"):
-        read_predictions_with_notes(path)
+    with input_error("no cells", field="all_boxes"):
+        read_predictions_with_notes(mat(tmp_path / "x.mat", (600, 1), {}, name="other"))
 
 
 def test_one_row_of_one_cell_is_read(tmp_path: Path) -> None:
     path = mat(tmp_path / "x.mat", (600, 1), {3: [ROW]})
     table, notes = read_predictions_with_notes(path, sizes={"a": (640, 480)})
-    hoi = samples.CLASSES.verb[3], samples.CLASSES.object[3]
-    assert (table.verb[0], table.object[0]) == hoi
-    assert table.human_boxes.tolist() == [ROW[:4]]
-    assert notes.boxes == "pixels-0"
+    assert (table.verb[0], table.object[0]) == (samples.CLASSES.verb[3], samples.CLASSES.object[3])
+    assert (table.human_boxes.tolist(), notes.boxes) == ([ROW[:4]], "pixels-0")
 
 
 @pytest.mark.parametrize("count", [9, pytest.param(9658, marks=pytest.mark.slow)])
@@ -102,18 +99,14 @@ def test_as_many_columns_as_the_test_set_has_are_the_test_set(tmp_path: Path, co
     truth_in_another_order = dict.fromkeys(reversed(official), (640, 480))
     smaller = replace(benchmark("hico-det"), test_images=lambda: official)
     table, notes = read_predictions_with_notes(path, sizes=truth_in_another_order, dataset=smaller)
-    assert table.images == tuple(official)
-    assert table.images[table.image[0]] == official[7]
-    assert notes.lines() == []
+    assert (table.images, table.images[table.image[0]], notes.lines()) == (tuple(official), official[7], [])
 
 
 def test_image_labels_are_named_wherever_they_are_given_by_mistake(tmp_path: Path) -> None:
     path = write_mat(tmp_path / "anno.mat", anno_test=np.ones((600, 2)))
-    found = r"found image-level labels, as in anno\.mat, .*\(give this file with --image-labels \(Python: image_labels="
-    with pytest.raises(InputError, match=found):
-        read_predictions(path)
-    with pytest.raises(InputError, match=found):
-        read_ground_truth(path)
+    for read in (read_predictions, read_ground_truth):
+        with input_error("image-level labels", "anno.mat", "--image-labels (Python: image_labels="):
+            read(path)
 
 
 def test_cells_of_images_by_classes_are_read_like_cells_of_classes_by_images(tmp_path: Path) -> None:
@@ -121,16 +114,14 @@ def test_cells_of_images_by_classes_are_read_like_cells_of_classes_by_images(tmp
     right = mat(tmp_path / "right.mat", (600, 2), {3: [ROW], 607: [other]})
     turned = mat(tmp_path / "turned.mat", (2, 600), {6: [ROW], 15: [other]})
     table, same = (read_predictions(path, sizes={"a": (640, 480), "b": (640, 480)}) for path in (right, turned))
-    assert same.image.tolist() == table.image.tolist() == [0, 1]
-    assert [same.verbs[i] for i in same.verb] == [table.verbs[i] for i in table.verb]
-    assert same.human_boxes.tolist() == table.human_boxes.tolist()
+    assert (table.image.tolist(), samples.rows(same)) == ([0, 1], samples.rows(table))
 
 
 @pytest.mark.parametrize(("score_at", "place"), [(0, "human box, number 1"), (4, "object box, number 1")])
 def test_scores_at_another_place_of_the_rows_are_refused(tmp_path: Path, score_at: int, place: str) -> None:
     rows = np.insert(np.tile(np.array(ROW[:8], float), (20, 1)), score_at, np.linspace(0.1, 0.9, 20), axis=1)
     path = mat(tmp_path / "x.mat", (600, 1), {3: rows})
-    with pytest.raises(InputError, match=f"{place}: found fractions .* the score is at another place"):
+    with input_error(f"{place}: ", "fractions", "score"):
         read_predictions(path, sizes={"a": (640, 480)})
 
 

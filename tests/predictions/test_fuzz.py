@@ -26,25 +26,17 @@ KEYS = [
 CONTENT = predictions()
 
 
-@pytest.mark.parametrize("name", samples.SAMPLES)
-def test_damaged_predictions_are_read_or_refused(tmp_path: Path, name: str) -> None:
-    path = tmp_path / name
-    for seed in range(CASES):
-        path.write_bytes(damaged(name, CONTENT[name], seed))
+ANSWERS = {path.name: path.read_bytes() for path in (samples.FOLDER.parent / "vlm").glob("*.[jc]s*")}
+
+
+@pytest.mark.parametrize("name", [*samples.SAMPLES, *sorted(ANSWERS)])
+def test_damaged_predictions_and_answers_are_read_or_refused(tmp_path: Path, name: str) -> None:
+    path, content = tmp_path / name, CONTENT | ANSWERS
+    for seed in range(CASES if name in CONTENT else CASES // 2):
+        path.write_bytes(damaged(name, content[name], seed))
+        sized = {"sizes": {"HICO_test2015_00000209.jpg": (640, 480)}}
         with suppress(ShoeError):
-            read_predictions(path, **options(name, seed))
-
-
-FORMS = {path.name: path.read_bytes() for path in (samples.FOLDER.parent / "vlm").glob("*.[jc]s*")}
-
-
-@pytest.mark.parametrize("name", sorted(FORMS))
-def test_damaged_answers_are_read_or_refused(tmp_path: Path, name: str) -> None:
-    path = tmp_path / name
-    for seed in range(CASES // 2):
-        path.write_bytes(damaged(name, FORMS[name], seed))
-        with suppress(ShoeError):
-            read_predictions(path, sizes={"HICO_test2015_00000209.jpg": (640, 480)})
+            read_predictions(path, **(options(name, seed) if name in CONTENT else sized))
 
 
 MANY = 20_000

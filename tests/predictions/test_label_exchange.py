@@ -12,6 +12,7 @@ from shoe.core.interactions import Interactions
 from shoe.predictions.boxes.check import check_box_convention
 from shoe.predictions.numbering import check_numbering
 from tests.predictions import weak
+from tests.predictions.reading import missing
 
 pytestmark = pytest.mark.real_data
 
@@ -63,7 +64,8 @@ def test_stretched_boxes_are_reported(table: Interactions, truth: GroundTruth, k
     areas = {"both boxes": union(table.human_boxes, table.object_boxes)}
     areas["the whole image"] = np.hstack([np.zeros_like(size), size])
     (line,) = lines(replace(table, **{f"{kind}_boxes": areas[area]}), truth)  # type: ignore[arg-type]
-    assert line.startswith(f"boxes: 100% of the {kind} boxes in sampled images cover {area}")
+    assert line.startswith(f"boxes: 100% of the {kind} boxes ")
+    assert f" cover {area}" in line
 
 
 @pytest.mark.parametrize("convention", ["unit", "thousand", "resized:shorter=800"])
@@ -81,18 +83,16 @@ def test_a_tenth_of_the_triplets_in_another_convention_is_reported(
         np.where(other, boxes * factors[convention](), boxes) for boxes in (table.human_boxes, table.object_boxes)
     )
     found = lines(replace(table, human_boxes=human, object_boxes=target), truth)
-    assert "the file seems to mix conventions" in found[0]
-    assert f"if read as {convention}" in found[0]
+    assert missing(found[0], "mix conventions", f"read as {convention}") == []
 
 
 @pytest.mark.parametrize(
-    ("seed", "count"), [(0, 10), *(pytest.param(seed, 30, marks=pytest.mark.slow) for seed in range(1, 3))]
+    ("seed", "count"), [(0, 12), *(pytest.param(seed, 40, marks=pytest.mark.slow) for seed in range(1, 5))]
 )
 def test_nothing_is_said_of_right_files_of_any_quality(annotated: GroundTruth, seed: int, count: int) -> None:
     rng = np.random.default_rng(seed)
     for _ in range(count):
-        truth = replace(
-            annotated, interactions=weak.part(annotated.interactions, rng, int(rng.choice([40, 300, 2000])))
-        )
+        images = int(rng.choice([15, 40, 120, 300, 800, 2000]))
+        truth = replace(annotated, interactions=weak.part(annotated.interactions, rng, images))
         table = weak.detector(truth.interactions, rng, **weak.random_quality(rng))
-        assert [line for line in lines(table, truth) if "no other known convention fits" not in line] == []
+        assert [line for line in lines(table, truth) if "no other known" not in line] == []

@@ -1,30 +1,26 @@
-"""Layouts of chat models: Markdown tables, items of several lines, legends of IDs, and run-on sentences."""
+"""Layouts of chat models: Markdown tables, items of several lines, legends of IDs, run-on sentences, pairs, drafts."""
 
-import json
 from pathlib import Path
 
 import pytest
 
 from shoe.core.errors import InputError
-from shoe.predictions import read_predictions
+from tests.predictions.reading import boxes, read_lines, read_reply, words
 
 BOXES = {"h": [11, 22, 233, 344], "o": [44, 155, 366, 477], "i": [501, 112, 623, 734], "p": [455, 266, 777, 888]}
 
 
 def read(folder: Path, reply: str) -> list[str]:
     """Return "h riding horse o" for each interaction; marks such as <h> stand for boxes."""
+    marks = {tuple(box): name for name, box in BOXES.items()}
     for name, box in BOXES.items():
         reply = reply.replace(f"<{name}>", str(box)).replace(f"<({name})>", str(tuple(box)))
-    path = folder / "p.jsonl"
-    path.write_text(json.dumps({"image": "a.jpg", "response": reply}))
-    table = read_predictions(path, boxes="xyxy")
-    names = {tuple(box): name for name, box in BOXES.items()}
-    people = [names[*map(round, box)] for box in table.human_boxes]
-    things = [names[*map(round, box)] for box in table.object_boxes]
-    words = [(table.verbs[v], table.objects[o]) for v, o in zip(table.verb, table.object, strict=True)]
-    return sorted(f"{h} {v} {n} {o}" for h, o, (v, n) in zip(people, things, words, strict=True))
+    table, _ = read_lines(folder, {"image": "a.jpg", "response": reply}, boxes="xyxy")
+    people, things = ([marks[*map(round, box)] for box in each] for each in boxes(table))
+    return sorted(f"{h} {v} {n} {o}" for h, o, (v, n) in zip(people, things, words(table), strict=True))
 
 
+WASH = ["h washing car o", "i driving truck p"]
 RULES = (
     "|:-:|:-|-:|---|", "|:-|:-|:-|:-|", "|-:|-:|-:|-:|", "|-|-|-|-|", "| :-: | :-: | :-: | :-: |",
     ":-:|:-:|---|---", ":-|:-|:-|:-", "-:|-:|-:|-:", "| - | - | - | - |", "|:--:|:--:|:--:|:--:|",
@@ -36,7 +32,7 @@ RULES = (
 def test_separators_of_tables_may_align_columns(tmp_path: Path, rule: str) -> None:
     rows = "| <h> | washing | car | <o> |\n| <i> | driving | truck | <p> |"
     found = read(tmp_path, f"Here are the pairs:\n\n| Person box | Verb | Object | Object box |\n{rule}\n{rows}\n")
-    assert found == ["h washing car o", "i driving truck p"]
+    assert found == WASH
 
 
 HORSE, TWO = ["h riding horse o"], ["h riding horse o", "i walking dog p"]
@@ -144,3 +140,67 @@ def test_replies_in_other_layouts(tmp_path: Path, reply: str, expected: list[str
             read(tmp_path, reply)
     else:
         assert read(tmp_path, reply) == expected
+
+
+PERSON, CHAIR, BOOK = "person [0, 0, 90, 90]", "chair [10, 10, 50, 50]", "book [60, 60, 80, 80]"
+SIT, HOLD = ("sitting on", "chair", 50.0), ("holding", "book", 80.0)
+
+
+def read_pairs(tmp_path: Path, reply: str) -> list[tuple[str, str, float]]:
+    table = read_reply(tmp_path, reply)
+    assert (table.human_boxes[:, 2] == 90).all()
+    return [(verb.lower(), thing, x2) for (verb, thing), x2 in zip(words(table), table.object_boxes[:, 2], strict=True)]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "- **{verb}** – {person}, {thing}",
+        "{verb}: {person} and {thing}",
+        "{verb}: {thing}, {person}",
+        "{verb} → {person} → {thing}",
+        "{verb} = ({person}, {thing})",
+        "- {verb} ({person}, {thing})",
+        "({person}, {thing}): {verb}",
+        "1. {person}, {thing} - {verb}",
+        "Pair 1: {person}, {thing} -> {verb}",
+        "{person} & {thing}\n- {verb}\n",
+        "Pair 1: {person}, {thing}\nInteraction: {verb}\n",
+    ],
+)
+def test_the_verb_of_a_pair_is_read_before_behind_and_below_the_pair(tmp_path: Path, line: str) -> None:
+    pairs = [("sitting on", CHAIR), ("holding", BOOK)]
+    reply = "\n".join(line.format(verb=verb, person=PERSON, thing=thing) for verb, thing in pairs)
+    assert read_pairs(tmp_path, reply) == [SIT, HOLD]
+
+
+DRAFT, FINAL = f"\n1. {PERSON} - kicking - {CHAIR}\n\n", f"\n1. {PERSON} - sitting on - {CHAIR}"
+
+
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
+        # labels with colons in parentheses
+        (f"- sitting on ({PERSON}, {CHAIR})\n- holding ({PERSON}, {BOOK})".replace(" [", ": ["), [SIT, HOLD]),
+        # "it" is the object that starts the line
+        (f"- {CHAIR}: the {PERSON} is sitting on it.\n- {BOOK}: the {PERSON} is holding it.", [SIT, HOLD]),
+        # several verbs of a pair
+        (f"{PERSON}, {CHAIR}\n- sitting on\n- holding", [SIT, ("holding", "chair", 50)]),
+        (f"sitting on, holding: {PERSON}, {CHAIR}", [SIT, ("holding", "chair", 50)]),
+        # a phrase before a pair keeps its object
+        (f"- holding book: {PERSON}, {BOOK}", [HOLD]),
+        # a draft above a final list is not read
+        (f"Draft:{DRAFT}After checking, the correct list:{FINAL}", [SIT]),
+        (f"**Initial guess:**{DRAFT}**Final answer:**{FINAL}", [SIT]),
+        (f"First pass:{DRAFT}Refined:{FINAL}", [SIT]),
+        # unless the final answer has no boxes
+        (f"Initial list:\n{PERSON} - sitting on - {CHAIR}\n\nFinal answer: one person sits.", [SIT]),
+    ],
+)
+def test_lines_of_pairs_are_read_completely(tmp_path: Path, reply: str, expected: list[tuple[str, str, float]]) -> None:
+    assert read_pairs(tmp_path, reply) == expected
+
+
+def test_a_number_behind_a_pair_is_its_score(tmp_path: Path) -> None:
+    reply = f"holding: {PERSON}, {BOOK} (0.9)\n({PERSON}, {CHAIR}): sitting on (0.4)"
+    assert read_reply(tmp_path, reply).score.tolist() == [0.9, 0.4]

@@ -11,20 +11,34 @@ import pytest
 
 from shoe.benchmarks import benchmark
 from shoe.benchmarks.truth import GroundTruth, read_truth_file
-from shoe.core.errors import InputError, OptionError
-from shoe.core.interactions import Interactions
+from shoe.core.interactions import Interactions, concatenate
 from shoe.demo import PREDICTIONS, TRUTH
 from shoe.lexicon.resolve import match_labels
 from shoe.predictions import read_predictions, read_predictions_with_notes, write_predictions
 from shoe.predictions.notes import ReadNotes
 from shoe.predictions.numbering import OBJECTS, VERBS, check_numbering, numberings
-from shoe.scoring.score import score
+from shoe.scoring.score import Report, score
+from tests.errors import input_error, option_error
 from tests.predictions import weak
+from tests.predictions.reading import missing
 from tests.scoring.v_coco import box, scene, write_everything
 
 HICO = benchmark("hico-det")
 GROUND_TRUTH = read_truth_file(TRUTH)
 OWN = {OBJECTS: "coco-0", VERBS: "hico-det-0"}
+
+
+def check(table: Interactions, truth: GroundTruth = GROUND_TRUTH, part: str = VERBS, applied: str = "") -> list[str]:
+    """The lines about a QPIC file of HICO-DET, whose IDs of a part may have been read under another numbering."""
+    return check_numbering(table, truth, ReadNotes("qpic", numbering=OWN | {part: applied or OWN[part]}))
+
+
+def python_option(part: str, numbering: str) -> str:
+    return f'(Python: format="qpic,{part}={numbering}")'
+
+
+def with_verbs(table: Interactions, verb: Any) -> Interactions:
+    return replace(table, verb=np.asarray(verb).astype(np.int32))
 
 
 def labelled(table: Interactions) -> Interactions:
@@ -58,23 +72,21 @@ def misread(table: Interactions, part: str, true: str, applied: str) -> Interact
     ],
 )
 def test_the_true_numbering_is_reported(model: str, part: str, true: str, applied: str) -> None:
-    notes = ReadNotes("qpic", numbering={**OWN, part: applied})
-    lines = check_numbering(misread(MODELS[model], part, true, applied), GROUND_TRUTH, notes)
+    lines = check(misread(MODELS[model], part, true, applied), part=part, applied=applied)
     known = numberings(HICO, part)
     ids = {name: each.ids_of(np.arange(each.label.max() + 1)).tolist() for name, each in known.items()}
     if ids[true] == ids[applied]:
         assert lines == []
         return
     (line,) = lines
-    same = [name for name, each in ids.items() if each == ids[true]]
-    assert line.startswith(f"class IDs: {line.split()[2]} of the {part} agree with an annotation of the same boxes")
-    assert f"if IDs are read as {applied}, " in line
-    assert any(line.endswith(f'(Python: format="qpic,{part}={name}")') for name in same)
+    assert line.startswith(f"class IDs: {line.split()[2]} of the {part} agree ")
+    assert f"read as {applied}, " in line
+    assert any(line.endswith(python_option(part, name)) for name, each in ids.items() if each == ids[true])
 
 
 @pytest.mark.parametrize("model", MODELS)
 def test_nothing_is_said_about_ids_that_are_right(model: str) -> None:
-    assert check_numbering(MODELS[model], GROUND_TRUTH, ReadNotes("qpic", numbering=OWN)) == []
+    assert check(MODELS[model]) == []
 
 
 @pytest.mark.parametrize("wrong", [0.5, 0.9, 1])
@@ -86,7 +98,7 @@ def test_nothing_is_said_about_models_that_are_often_wrong(wrong: float, numberi
         is_wrong = rng.random((2, len(table))) < wrong
         verb = np.where(is_wrong[0], rng.integers(len(HICO.classes.verbs), size=len(table)), table.verb)
         target = np.where(is_wrong[1], rng.integers(len(table.objects), size=len(table)), table.object)
-        weak = replace(table, verb=verb.astype(np.int32), object=target.astype(np.int32), score=rng.random(len(table)))
+        weak = replace(with_verbs(table, verb), object=target.astype(np.int32), score=rng.random(len(table)))
         assert check_numbering(weak, GROUND_TRUTH, ReadNotes("qpic", numbering=numbering)) == []
 
 
@@ -98,8 +110,7 @@ def test_nothing_is_said_about_similar_labels_that_a_model_confuses() -> None:
         if verbs[one].split("_")[0] == verbs[other].split("_")[0]:
             exchanged[[one, other]] = exchanged[[other, one]]
     assert (exchanged != np.arange(len(verbs))).sum() >= 10
-    confused = replace(table, verb=exchanged[table.verb].astype(np.int32))
-    assert check_numbering(confused, GROUND_TRUTH, ReadNotes("qpic", numbering=OWN)) == []
+    assert check(with_verbs(table, exchanged[table.verb])) == []
 
 
 @pytest.mark.parametrize("share", [0.3, 0.5])
@@ -108,19 +119,9 @@ def test_files_of_which_a_part_has_other_ids_are_reported(share: float) -> None:
     right, shifted = MODELS["perfect"], misread(MODELS["perfect"], VERBS, "hico-det-1", "hico-det-0")
     first = int(len(right.images) * (1 - share))
     kept = right.select_images(np.arange(first)), shifted.select_images(np.arange(first, len(right.images)))
-    table = Interactions.from_columns(
-        images=[name for each in kept for name in each.images],
-        image=np.concatenate([kept[0].image, kept[1].image + first]),
-        human_boxes=np.concatenate([each.human_boxes for each in kept]),
-        object_boxes=np.concatenate([each.object_boxes for each in kept]),
-        verb=np.concatenate([each.verb for each in kept]),
-        object=np.concatenate([each.object for each in kept]),
-        verbs=right.verbs,
-        objects=right.objects,
-    )
-    (line,) = check_numbering(table, GROUND_TRUTH, ReadNotes("qpic", numbering=OWN))
-    assert "100% of the others if read as hico-det-1: the file seems to mix numberings" in line
-    assert "--format" not in line
+    (line,) = check(concatenate(kept))
+    assert "100%" in line.partition("as hico-det-1: ")[0]
+    assert missing(line, "mix numberings", "--format") == ["--format"]
 
 
 @pytest.mark.parametrize("part", [OBJECTS, VERBS])
@@ -132,10 +133,8 @@ def test_words_that_were_looked_up_in_another_order_are_reported(tmp_path: Path,
             write_predictions(table, tmp_path / name, "csv" if name.endswith("csv") else "native")
             read, notes = read_predictions_with_notes(tmp_path / name)
             (line,) = check_numbering(read, GROUND_TRUTH, notes)
-            assert line.startswith(f"class IDs: {line.split()[2]} of the {part} agree with an annotation of the same ")
-            assert line.endswith(
-                "most would in another order of the labels: were class IDs looked up in the right list?"
-            )
+            assert line.startswith(f"class IDs: {line.split()[2]} of the {part} agree ")
+            assert missing(line, "another order", "--format") == ["--format"]
 
 
 @pytest.fixture(scope="module")
@@ -184,7 +183,7 @@ def test_verbs_of_v_coco_that_are_shifted_are_reported(
 
 def test_ids_that_start_at_minus_one_are_named_and_read(tmp_path: Path, v_coco: GroundTruth) -> None:
     path = by_person(v_coco, tmp_path / "v_coco.json", lambda number: number - 1)
-    with pytest.raises(InputError, match=r"all IDs are valid as v-coco-minus-1 or alphabetical-minus-1: set it with"):
+    with input_error("v-coco-minus-1", "alphabetical-minus-1", "--format"):
         read_predictions(path, dataset="v-coco")
     right = read_predictions(by_person(v_coco, tmp_path / "right.json", lambda number: number), dataset="v-coco")
     table, notes = read_predictions_with_notes(path, dataset="v-coco", format="qpic,verbs=v-coco-minus-1")
@@ -196,11 +195,10 @@ def test_ids_that_start_at_minus_one_are_named_and_read(tmp_path: Path, v_coco: 
 def test_labels_that_no_numbering_explains_are_reported(images: int) -> None:
     verb = np.random.default_rng(0).permutation(len(HICO.classes.verbs))
     table = MODELS["perfect"].select_images(np.arange(images))
-    shuffled = replace(table, verb=verb[table.verb].astype(np.int32))
-    (line,) = check_numbering(shuffled, GROUND_TRUTH, ReadNotes("qpic", numbering=OWN))
+    (line,) = check(with_verbs(table, verb[table.verb]))
     share = int(line.split("as hico-det-0, and ")[1].split("%")[0])
     assert share > 50
-    assert line.endswith(f"{share}% would in an order that shoe does not know")
+    assert line.endswith("does not know")
 
 
 @pytest.mark.parametrize("part", [OBJECTS, VERBS])
@@ -211,7 +209,7 @@ def test_one_label_for_all_predictions_is_reported(part: str, number: int) -> No
     column = {"object" if part == OBJECTS else "verb": np.full(len(table), number, np.int32)}
     for notes in (ReadNotes("qpic", numbering=OWN), None):
         (line,) = check_numbering(replace(table, **column), GROUND_TRUTH, notes)  # type: ignore[arg-type]
-        assert f"of the {part} agree with an annotation of the same boxes, because all are {labels[number]!r}" in line
+        assert missing(line, f" {part} agree ", f"all are {labels[number]!r}") == []
     assert check_numbering(table.select(table.object == 0), GROUND_TRUTH, None) == []
 
 
@@ -221,11 +219,10 @@ def test_verb_lists_without_no_interaction_are_named(noise: float) -> None:
     rng, table = np.random.default_rng(0), MODELS["perfect"]
     table = table.select(table.verb != HICO.classes.verbs.index("no_interaction"))
     wrong = rng.random(len(table)) < noise
-    table = replace(table, verb=np.where(wrong, rng.permutation(table.verb), table.verb).astype(np.int32))
+    table = with_verbs(table, np.where(wrong, rng.permutation(table.verb), table.verb))
     for true in ("actions-0", "actions-1"):
-        (line,) = check_numbering(misread(table, VERBS, true, "hico-det-0"), GROUND_TRUTH,
-                                  ReadNotes("qpic", numbering=OWN))  # fmt: skip
-        assert line.endswith(f'(Python: format="qpic,verbs={true}")')
+        (line,) = check(misread(table, VERBS, true, "hico-det-0"))
+        assert line.endswith(python_option(VERBS, true))
 
 
 @pytest.mark.parametrize("true", ["actions-0", "actions-1"])
@@ -236,10 +233,9 @@ def test_no_interaction_at_an_end_of_the_verbs_is_named_and_read(true: str) -> N
     assert (known.first, known.last) == (0, 116)
     assert known.labels_of(np.array([116 if true == "actions-0" else 0])).tolist() == [none]
     wrong = rng.random(len(table)) < 0.6
-    table = replace(table, verb=np.where(wrong, rng.integers(117, size=len(table)), table.verb).astype(np.int32))
-    (line,) = check_numbering(misread(table, VERBS, true, "hico-det-0"), GROUND_TRUTH,
-                              ReadNotes("qpic", numbering=OWN))  # fmt: skip
-    assert line.endswith(f'(Python: format="qpic,verbs={true}")')
+    table = with_verbs(table, np.where(wrong, rng.integers(117, size=len(table)), table.verb))
+    (line,) = check(misread(table, VERBS, true, "hico-det-0"))
+    assert line.endswith(python_option(VERBS, true))
 
 
 @pytest.mark.real_data
@@ -251,15 +247,14 @@ def test_nothing_is_said_about_right_classes_of_a_large_file(annotated: GroundTr
     pair, drawn = HICO.classes.of[:, table.object] >= 0, rng.random((117, len(table)))
     verb = np.where(rng.random(len(table)) < wrong, np.where(pair, drawn, 0).argmax(0), table.verb)
     notes = ReadNotes("mllms", numbering={"interactions": "hico-det-1"})
-    assert check_numbering(replace(table, verb=verb.astype(np.int32)), annotated, notes) == []
+    assert check_numbering(with_verbs(table, verb), annotated, notes) == []
 
 
 @pytest.mark.parametrize("kind", ["rows", "IDs"])
 def test_no_option_is_advised_if_one_verb_in_ten_is_shifted(kind: str) -> None:
     rng, table = np.random.default_rng(0), MODELS["perfect"]
     chosen = rng.random(len(table)) < 0.1 if kind == "rows" else (rng.random(117) < 0.1)[table.verb]
-    shifted = replace(table, verb=np.where(chosen, np.minimum(table.verb + 1, 116), table.verb).astype(np.int32))
-    lines = check_numbering(shifted, GROUND_TRUTH, ReadNotes("qpic", numbering=OWN))
+    lines = check(with_verbs(table, np.where(chosen, np.minimum(table.verb + 1, 116), table.verb)))
     assert [line for line in lines if "--format" in line] == []
     assert len(lines) == (kind == "rows")
 
@@ -269,26 +264,24 @@ def test_the_reported_option_gives_the_right_score(tmp_path: Path) -> None:
     path = tmp_path / "shifted.json"
     write_predictions(GROUND_TRUTH.interactions, path, "qpic")
     document = json.loads(path.read_text())
-    for record in document:
-        for triplet in record["hoi_prediction"]:
-            triplet["category_id"] = max(triplet["category_id"], 1) - 1
-    path.write_text(json.dumps(document))
-    table, notes = read_predictions_with_notes(path, format="qpic,verbs=hico-det-0")
-    wrong = score(replace(table, notes=notes), GROUND_TRUTH)
-    assert wrong.strict is not None
-    assert wrong.strict.map is not None
-    assert wrong.strict.map < 0.1
-    assert any(line.endswith('(Python: format="qpic,verbs=hico-det-minus-1")') for line in wrong.warnings)
-    for record in document:
-        for triplet in record["hoi_prediction"]:
-            triplet["category_id"] += 2  # from 1, and every verb but the first is what it was
-    path.write_text(json.dumps(document))
-    shifted = score(read_predictions(path, format="qpic,verbs=hico-det-0"), GROUND_TRUTH)
-    assert any(line.endswith('(Python: format="qpic,verbs=hico-det-1")') for line in shifted.warnings)
-    right = score(read_predictions(path, format="qpic,verbs=hico-det-1"), GROUND_TRUTH)
-    assert right.strict is not None
-    assert right.strict.map is not None
-    assert right.strict.map > 0.95
+
+    def scored(change: Callable[[int], int], numbering: str) -> tuple[Report, float]:
+        for record in document:
+            for triplet in record["hoi_prediction"]:
+                triplet["category_id"] = change(triplet["category_id"])
+        path.write_text(json.dumps(document))
+        report = score(read_predictions(path, format=f"qpic,verbs={numbering}"), GROUND_TRUTH)
+        assert report.strict is not None
+        assert report.strict.map is not None
+        return report, report.strict.map
+
+    wrong, low = scored(lambda number: max(number, 1) - 1, "hico-det-0")
+    # from 1, and every verb but the first is what it was
+    shifted, _ = scored(lambda number: number + 2, "hico-det-0")
+    right, high = scored(lambda number: number, "hico-det-1")
+    for report, numbering in ((wrong, "hico-det-minus-1"), (shifted, "hico-det-1")):
+        assert any(line.endswith(python_option(VERBS, numbering)) for line in report.warnings)
+    assert low < 0.1 < 0.95 < high
     assert right.facts["class-ids"] == "verbs=hico-det-1"
     assert right.signature != shifted.signature
 
@@ -307,22 +300,22 @@ def test_ids_outside_the_numbering_name_those_that_contain_them(tmp_path: Path) 
     triplets = [{"subject_id": 1, "object_id": 0, "category_id": 0, "score": 1}]
     path = tmp_path / "ids.json"
     path.write_text(json.dumps([{"filename": "a.jpg", "predictions": boxes, "hoi_prediction": triplets}]))
-    with pytest.raises(InputError, match=r"all IDs are valid as coco-ids: set it with --format qpic,objects=coco-ids "):
+    with input_error("as coco-ids: ", "--format qpic,objects=coco-ids "):
         read_predictions(path)
 
 
 @pytest.mark.parametrize(
-    ("format_", "problem"),
+    ("format_", "values"),
     [
-        ("qpic,nouns=coco-0", "expected objects or verbs or interactions and a numbering"),
-        ("qpic,objects=coco-9", "unknown numbering of objects 'coco-9'"),
-        ("csv,objects=coco-0", "the format csv has no IDs of objects"),
+        ("qpic,nouns=coco-0", ("objects", "verbs", "interactions")),
+        ("qpic,objects=coco-9", ("objects", "'coco-9'")),
+        ("csv,objects=coco-0", ("format csv", "objects")),
     ],
 )
-def test_unknown_numberings_are_refused(tmp_path: Path, format_: str, problem: str) -> None:
+def test_unknown_numberings_are_refused(tmp_path: Path, format_: str, values: tuple[str, ...]) -> None:
     path = tmp_path / "made.file"
-    write_predictions(GROUND_TRUTH.interactions, path, format_.partition(",")[0])
-    with pytest.raises(OptionError, match=problem):
+    write_predictions(GROUND_TRUTH.interactions.select_images(np.arange(9)), path, format_.partition(",")[0])
+    with option_error(*values):
         read_predictions(path, format=format_)
 
 
@@ -341,11 +334,10 @@ def test_shifted_verbs_of_weak_detectors_are_reported(shared_data: Path, share: 
     for quality in ({"wrong_verb": 0.3, "extra": 0.5}, {"wrong_verb": 0.6, "missed": 0.3, "jitter": 0.1}):
         truth = replace(real, interactions=weak.part(real.interactions, rng, 600))
         table = weak.detector(truth.interactions, rng, **quality)
-        shifted = np.maximum(table.verb, 1) - 1
-        changed = replace(table, verb=np.where(table.image % share == 0, shifted, table.verb).astype(np.int32))
-        (line,) = check_numbering(changed, truth, ReadNotes("qpic", numbering=OWN))
+        shifted = np.where(table.image % share == 0, np.maximum(table.verb, 1) - 1, table.verb)
+        (line,) = check(with_verbs(table, shifted), truth)
         assert "read as hico-det-minus-1" in line
-        assert line.endswith('(Python: format="qpic,verbs=hico-det-minus-1")') == (share == 1)
+        assert line.endswith(python_option(VERBS, "hico-det-minus-1")) == (share == 1)
 
 
 @pytest.mark.real_data
@@ -360,10 +352,9 @@ def test_an_unknown_order_of_the_verbs_is_found_on_small_sets(
     for _ in range(30):
         truth = replace(real, interactions=weak.part(real.interactions, rng, images))
         table = weak.detector(truth.interactions, rng, wrong_verb=wrong, extra=0.5)
-        shuffled = replace(table, verb=rng.permutation(117)[table.verb].astype(np.int32))
-        lines = check_numbering(shuffled, truth, ReadNotes("qpic", numbering=OWN))
+        lines = check(with_verbs(table, rng.permutation(117)[table.verb]), truth)
         assert [line for line in lines if "--format" in line] == []
-        found += any("that shoe does not know" in line for line in lines)
+        found += any("does not know" in line for line in lines)
     assert found >= fewest
 
 
@@ -398,6 +389,6 @@ def test_nothing_is_said_about_right_ids_of_any_quality(annotated: GroundTruth, 
         several = table.select(np.repeat(np.arange(len(table)), 4))
         start, end = (np.searchsorted(classes.object[by_object], several.object, side) for side in ("left", "right"))
         other = classes.verb[by_object[rng.integers(start, end)]]
-        several = replace(several, verb=np.where(rng.random(len(several)) < 0.7, other, several.verb).astype(np.int32))
+        several = with_verbs(several, np.where(rng.random(len(several)) < 0.7, other, several.verb))
         for each in (table, several):
             assert check_numbering(each, truth, None) == []

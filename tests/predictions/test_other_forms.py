@@ -1,6 +1,8 @@
-"""Other forms of the same predictions, and doubts about files with wrong IDs, joined models or missing scores."""
+"""Other forms of the same predictions, doubts about wrong IDs, joined models or missing scores, and first lines."""
 
+import gzip
 import json
+from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,10 +12,12 @@ import pytest
 
 import shoe
 import shoe.demo
-from shoe.core.errors import InputError
 from shoe.core.interactions import Interactions, concatenate
 from shoe.core.io.inspect_logs import read_log
+from shoe.core.io.json import encode
 from shoe.predictions import read_predictions, read_predictions_with_notes, write_predictions
+from tests.errors import input_error
+from tests.predictions.reading import codes, read_lines, words, write_lines
 
 TRUTH = shoe.read_ground_truth(shoe.demo.TRUTH)
 DETECTOR = shoe.demo.PREDICTIONS["detector"]
@@ -24,18 +28,8 @@ CORNERS = {"hx1": 0, "hy1": 0, "hx2": 90, "hy2": 90, "ox1": 10, "oy1": 10, "ox2"
 FLAT = {"image": "a.jpg", **CORNERS, "verb": "ride", "object": "horse", "score": 0.5}
 
 
-def written(path: Path, records: list[Any]) -> Path:
-    path.write_text("\n".join(map(json.dumps, records)) + "\n")
-    return path
-
-
-def words(table: Interactions) -> list[tuple[str, str]]:
-    return [(table.verbs[v], table.objects[o]) for v, o in zip(table.verb, table.object, strict=True)]
-
-
 def warnings_of(table: Interactions) -> str:
-    report = shoe.score(table, TRUTH)
-    return "\n".join(report.input_warnings)
+    return "\n".join(shoe.score(table, TRUTH).input_warnings)
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -47,7 +41,7 @@ def test_a_cell_with_several_verbs_is_one_triplet_per_verb(tmp_path: Path, cell:
         quoted = {key: f'"{value}"' for key, value in (FLAT | {"verb": cell}).items()}
         path.write_text(",".join(quoted) + "\n" + ",".join(quoted.values()) + "\n")
     else:
-        written(path, [({"image": "a.jpg", **ITEM} if form == "vlm" else FLAT) | {"verb": cell}] * 2)
+        write_lines(path, *[({"image": "a.jpg", **ITEM} if form == "vlm" else FLAT) | {"verb": cell}] * 2)
     table, notes = read_predictions_with_notes(path)
     assert words(table)[:2] == [("kiss", "horse"), ("pet", "horse")]
     # The parser of replies reads a list as text, without a note.
@@ -55,8 +49,8 @@ def test_a_cell_with_several_verbs_is_one_triplet_per_verb(tmp_path: Path, cell:
 
 
 def test_alternatives_and_labels_stay_one_verb(tmp_path: Path) -> None:
-    rows = [FLAT | {"verb": verb} for verb in ("sipping from / taking from", "no_interaction", "A,B")]
-    assert len(read_predictions(written(tmp_path / "a", rows))) == len(rows)
+    rows = (FLAT | {"verb": verb} for verb in ("sipping from / taking from", "no_interaction", "A,B"))
+    assert len(read_lines(tmp_path, *rows)[0]) == 3
 
 
 @pytest.mark.parametrize(
@@ -67,31 +61,27 @@ def test_alternatives_and_labels_stay_one_verb(tmp_path: Path) -> None:
     ],
 )
 def test_turns_about_different_boxes_are_joined(tmp_path: Path, turns: list[Any], verbs: list[str], code: str) -> None:
-    messages = [
-        message
-        for turn in turns
-        for message in ({"role": "user", "content": "?"}, {"role": "assistant", "content": json.dumps(turn)})
-    ]
-    table, notes = read_predictions_with_notes(written(tmp_path / "a", [{"image": "a.jpg", "messages": messages}] * 1))
-    assert ([table.verbs[v] for v in table.verb], notes.count(code)) == (verbs, 1)
+    pairs = [({"role": "user", "content": "?"}, {"role": "assistant", "content": json.dumps(turn)}) for turn in turns]
+    table, notes = read_lines(tmp_path, {"image": "a.jpg", "messages": [message for pair in pairs for message in pair]})
+    assert ([verb for verb, _ in words(table)], notes.count(code)) == (verbs, 1)
 
 
 @pytest.mark.parametrize(
-    ("reply", "score"),
+    "reply",
     [
-        ({"response": "A man [0, 0, 90, 90] rides a horse [10, 10, 50, 50].", "score": 0.25}, 0.25),
-        ({"response": "A man [0, 0, 90, 90] rides a horse [10, 10, 50, 50]. Confidence: 0.25"}, 0.25),
-        ({"response": json.dumps([ITEM]), "score": 0.25}, 0.25),
+        {"response": "A man [0, 0, 90, 90] rides a horse [10, 10, 50, 50].", "score": 0.25},
+        {"response": "A man [0, 0, 90, 90] rides a horse [10, 10, 50, 50]. Confidence: 0.25"},
+        {"response": json.dumps([ITEM]), "score": 0.25},
     ],
 )
-def test_scores_beside_sentences_are_read(tmp_path: Path, reply: dict[str, Any], score: float) -> None:
+def test_scores_beside_sentences_are_read(tmp_path: Path, reply: dict[str, Any]) -> None:
     other = {"image": "b.jpg", "response": json.dumps([OTHER | {"score": 0.5}])}
-    assert read_predictions(written(tmp_path / "a", [{"image": "a.jpg", **reply}, other])).score[0] == score
+    assert read_lines(tmp_path, {"image": "a.jpg", **reply}, other)[0].score[0] == 0.25
 
 
 def test_confidences_without_an_interaction_of_their_own_are_noted(tmp_path: Path) -> None:
     text = "A man [0, 0, 90, 90] (confidence 0.9) rides a horse [10, 10, 50, 50] (confidence 0.8)."
-    _, notes = read_predictions_with_notes(written(tmp_path / "a", [{"image": "a.jpg", "response": text}] * 2))
+    _, notes = read_lines(tmp_path, *[{"image": "a.jpg", "response": text}] * 2)
     assert "confidence" in notes.unread or not notes.scores_defaulted
 
 
@@ -99,8 +89,7 @@ def test_confidences_without_an_interaction_of_their_own_are_noted(tmp_path: Pat
 def test_samples_without_an_answer_are_left_out_of_unfinished_logs(tmp_path: Path, status: str) -> None:
     answer = {"choices": [{"message": {"role": "assistant", "content": json.dumps([ITEM])}}]}
     samples = [{"id": "a.jpg", "output": answer}, {"id": "b.jpg", "output": {"choices": []}}]
-    path = tmp_path / "log.json"
-    path.write_text(json.dumps({"version": 2, "status": status, "eval": {}, "samples": samples}))
+    path = write_lines(tmp_path / "log.json", {"version": 2, "status": status, "eval": {}, "samples": samples})
     left_out = int(status == "cancelled")
     assert read_log(path, path.read_bytes())[1] == left_out
     table, notes = read_predictions_with_notes(path)
@@ -112,12 +101,9 @@ def test_masked_values_are_refused(field: str) -> None:
     table = TRUTH.interactions
     names = ("images", "image", "human_boxes", "object_boxes", "verb", "object", "verbs", "objects", "score")
     columns = {name: getattr(table, name) for name in names}
-    columns[field] = (
-        np.ma.masked_where(np.arange(len(table)) % 2 == 0, columns[field])
-        if columns[field].ndim == 1
-        else (np.ma.masked_less(columns[field], 100))
-    )
-    with pytest.raises(InputError, match=rf"{field}: found [\d,]+ masked values, expected values without a mask"):
+    every_second = (np.arange(columns[field].size) % 2 == 0).reshape(columns[field].shape)
+    columns[field] = np.ma.masked_where(every_second, columns[field])
+    with input_error(f"{every_second.sum():,} masked", field=field):
         Interactions.from_columns(**columns)
 
 
@@ -135,34 +121,31 @@ def test_parquet_with_one_row_per_image_and_scores_as_text(tmp_path: Path) -> No
 def test_wrapped_records_of_detectors_are_read(tmp_path: Path, form: str) -> None:
     named = {each["filename"]: each for each in RECORDS}
     inner = {name: {key: each[key] for key in each if key != "filename"} for name, each in named.items()}
-    path = tmp_path / "a.json"
-    path.write_text(json.dumps({"results": {"model": "m", "results": RECORDS}, "by name": named}.get(form, inner)))
+    document = {"results": {"model": "m", "results": RECORDS}, "by name": named}.get(form, inner)
+    path = write_lines(tmp_path / "a.json", document)
     for format_ in (None, "qpic"):
         assert read_predictions(path, format=format_).equals(read_predictions(DETECTOR))
 
 
 @pytest.mark.filterwarnings("ignore")
 def test_box_ids_that_are_off_by_one_are_named(tmp_path: Path) -> None:
-    records, path = json.loads(DETECTOR.read_text()), tmp_path / "a.json"
+    records = deepcopy(RECORDS)
     for record in records:
         record["predictions"].append({"bbox": [0, 0, 10, 10], "category_id": 0})
         for hoi in record["hoi_prediction"]:
             hoi |= {key: hoi[key] + 1 for key in ("subject_id", "object_id")}
-    path.write_text(json.dumps(records))
-    lines = warnings_of(read_predictions(path))
-    assert "box IDs seem to be off by one" in lines
-    assert "swapped" not in lines
-    assert "box IDs" not in warnings_of(read_predictions(DETECTOR))
+    read, right = (read_predictions(path) for path in (write_lines(tmp_path / "a.json", records), DETECTOR))
+    assert (read.notes.count("box_ids"), right.notes.count("box_ids")) == (1, 0)
+    lines = warnings_of(read)
+    assert (read.notes.sentence("box_ids") in lines, "swapped" in lines) == (True, False)
+    assert "box IDs" not in warnings_of(right)
 
 
 def test_a_box_id_beyond_the_last_box_may_count_from_1(tmp_path: Path) -> None:
-    path = tmp_path / "a.json"
-    count = len(RECORDS[0]["predictions"])
-    records = json.loads(DETECTOR.read_text())
-    records[0]["hoi_prediction"][0]["object_id"] = count
-    path.write_text(json.dumps(records))
-    with pytest.raises(InputError, match=r"triplet 1: object_id: .* \(perhaps the file counts boxes from 1\)"):
-        read_predictions(path)
+    records = deepcopy(RECORDS[:2])
+    records[0]["hoi_prediction"][0]["object_id"] = len(RECORDS[0]["predictions"])
+    with input_error("triplet 1: ", "from 1)", field="object_id"):
+        read_predictions(write_lines(tmp_path / "a.json", records))
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -191,21 +174,55 @@ def test_batches_with_and_without_scores_are_a_doubt() -> None:
     metric = shoe.Metric(TRUTH)
     metric.update(with_scores)
     metric.update(replace(without, unscored=len(without)))
-    assert f"no score given for {len(without)} of 621 predictions" in "\n".join(metric.compute().input_warnings)
+    assert f" {len(without)} of 621 predictions" in "\n".join(metric.compute().input_warnings)
 
 
 @pytest.mark.filterwarnings("ignore")
 def test_words_that_are_no_labels_are_counted_in_python() -> None:
     table = read_predictions(DETECTOR)
-    assert not any("no labels" in line for line in shoe.score(table, TRUTH).doubts)
-    table = replace(
-        table, verbs=tuple("befriend" if i == table.verb[0] else verb for i, verb in enumerate(table.verbs))
-    )
+    other = tuple("befriend" if i == table.verb[0] else verb for i, verb in enumerate(table.verbs))
     count = len({*table.verb}) + len({*table.object})
-    assert f"words      1 of {count} predicted words are no labels of the dataset" in shoe.score(table, TRUTH).doubts
+    for each, expected in ((table, 0), (replace(table, verbs=other), 1)):
+        lines = [line for line in shoe.score(each, TRUTH).doubts if "no labels" in line]
+        assert [f" 1 of {count} " in line for line in lines] == [True] * expected
 
 
 def test_no_interaction_is_the_verb_of_a_list_of_two_words(tmp_path: Path) -> None:
     boxes = {name: ITEM[name] for name in ("human_box", "object_box")}
-    path = written(tmp_path / "x.jsonl", [{"image": "a.jpg", **boxes, "interaction": ["no_interaction", "chair"]}])
-    assert words(read_predictions(path)) == [("no_interaction", "chair")]
+    table, _ = read_lines(tmp_path, {"image": "a.jpg", **boxes, "interaction": ["no_interaction", "chair"]})
+    assert words(table) == [("no_interaction", "chair")]
+
+
+# Files whose first line says how their predictions were made
+
+FIRST = {"format": "shoe predictions", "version": 1, "says": "boxes of A, words of B", "by": {"score": "product"}}
+LINES: list[dict[str, Any]] = [{"image": f"{name}.jpg", **ITEM, "score": s} for name, s in (("a", 0.5), ("b", 0.25))]
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_the_first_line_moves_no_triplet_and_is_told(count: int, tmp_path: Path) -> None:
+    plain = shoe.read_predictions(write_lines(tmp_path / "plain.jsonl", *LINES[:count]))
+    made = shoe.read_predictions(write_lines(tmp_path / "made.jsonl", FIRST, *LINES[:count]))
+    assert made.equals(plain)
+    assert made.notes.lines()[:-1] == plain.notes.lines()
+    assert codes(made.notes)[-1] == "predictor"
+    assert made.notes.lines()[-1].endswith(f": {FIRST['says']} (sha {made.notes.predictor_digest})")
+    # Models are compared: who made them is no part of how they are scored.
+    assert made.notes.signature_fields == plain.notes.signature_fields
+    (tmp_path / "packed").write_bytes(gzip.compress(b"\n".join(map(encode, (FIRST, *LINES[:count])))))
+    assert shoe.read_predictions(tmp_path / "packed").notes.lines() == made.notes.lines()
+
+
+def test_another_choice_is_another_predictor(tmp_path: Path) -> None:
+    other = FIRST | {"by": {"score": "mean"}}
+    one, two = (shoe.read_predictions(write_lines(tmp_path / "p", first, *LINES)).notes for first in (FIRST, other))
+    assert one.predictor_digest != two.predictor_digest
+    assert one.predictor == two.predictor
+
+
+def test_lines_keep_their_numbers(tmp_path: Path) -> None:
+    path = write_lines(tmp_path / "p.jsonl", FIRST, LINES[0], LINES[1] | {"score": [1, 2]})
+    with input_error("[1, 2]", record="line 3", field="score"):
+        shoe.read_predictions(path)
+    with input_error("only the first"):
+        shoe.read_predictions(write_lines(tmp_path / "empty.jsonl", FIRST))

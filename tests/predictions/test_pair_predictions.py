@@ -2,7 +2,6 @@
 
 import gzip
 import pickle
-import re
 from collections.abc import Callable
 from contextlib import suppress
 from copy import deepcopy
@@ -16,11 +15,12 @@ from hypothesis import given, settings, strategies as st
 
 from shoe.benchmarks import benchmark
 from shoe.benchmarks.classes import coco_categories
-from shoe.core.errors import InputError, OptionError
+from shoe.core.errors import InputError
 from shoe.predictions import read_predictions
 from shoe.predictions.formats.qpic import read_action_scores
 from shoe.predictions.pair_predictions import Pairs, read_pairs
 from tests.damage import damaged_bytes, damaged_json
+from tests.errors import input_error, option_error
 from tests.examples import examples
 from tests.predictions import samples
 
@@ -41,16 +41,16 @@ def pair(offset: float = 0.0, **more: Any) -> dict[str, Any]:
     }
 
 
-def records() -> list[dict[str, Any]]:
-    return [{"filename": NAMES[0], "box_pairs": [pair(), pair(5.0)]}, {"filename": NAMES[1], "box_pairs": [pair(7.0)]}]
+def records(change: Callable[[dict[str, Any]], Any] = lambda pair: pair) -> list[dict[str, Any]]:
+    """Two images with two pairs and one, each pair changed in place or replaced."""
+    pairs = [[pair(), pair(5.0)], [pair(7.0)]]
+    return [
+        {"filename": name, "box_pairs": [change(p) or p for p in each]} for name, each in zip(NAMES, pairs, strict=True)
+    ]
 
 
-def without(document: list[dict[str, Any]], *names: str) -> list[dict[str, Any]]:
-    for record in document:
-        for each in record["box_pairs"]:
-            for name in names:
-                del each[name]
-    return document
+def without(*names: str) -> list[dict[str, Any]]:
+    return records(lambda pair: {key: value for key, value in pair.items() if key not in names})
 
 
 def read(tmp_path: Path, document: Any, **options: Any) -> Pairs:
@@ -68,14 +68,11 @@ def same(a: Pairs, b: Pairs) -> bool:
 def test_what_is_in_a_file(tmp_path: Path) -> None:
     pairs = read(tmp_path, records())
     table = pairs.table
-    assert table.images == NAMES
-    assert table.offsets.tolist() == [0, 2, 3]
+    assert (table.images, table.offsets.tolist(), pairs.detected) == (NAMES, [0, 2, 3], True)
     assert table.human_boxes[1].tolist() == [6.5, 2.0, 30.0, 40.0]
     assert table.object_boxes[2].tolist() == [20.0, 2.5, 67.0, 80.0]
     assert [table.objects[i] for i in table.object] == ["horse"] * 3
-    assert pairs.detected
     assert table.score == pytest.approx([0.75, 0.7, 0.68])
-    assert pairs.interaction is not None
     assert pairs.interaction == pytest.approx([0.5, 0.5, 0.5])
     assert pairs.verb_scores is not None
     given = {CLASSES.verbs[v]: float(x) for v, x in enumerate(pairs.verb_scores[1]) if not np.isnan(x)}
@@ -84,21 +81,13 @@ def test_what_is_in_a_file(tmp_path: Path) -> None:
     assert (pairs.notes.format, pairs.notes.boxes, pairs.notes.triplets) == ("pairs", "xyxy", 3)
 
 
-def as_lines(document: list[Any]) -> bytes:
-    return b"\n".join(map(orjson.dumps, document))
-
-
 def with_numpy(document: list[Any]) -> bytes:
-    for record in document:
-        for each in record["box_pairs"]:
-            each["h_box"] = np.array(each["h_box"])
-            each["o_label"] = np.int64(each["o_label"])
-            each["h_score"] = np.float64(each["h_score"])
-    return pickle.dumps(document)
+    kinds: dict[str, Callable[[Any], Any]] = {"h_box": np.array, "o_label": np.int64, "h_score": np.float64}
+    return pickle.dumps(records(lambda pair: pair | {name: kind(pair[name]) for name, kind in kinds.items()}))
 
 
 @pytest.mark.parametrize(
-    "spelled", [as_lines, with_numpy, pickle.dumps, lambda document: gzip.compress(orjson.dumps(document))]
+    "spelled", [samples.lines, with_numpy, pickle.dumps, lambda document: gzip.compress(orjson.dumps(document))]
 )
 def test_other_kinds_of_file(tmp_path: Path, spelled: Callable[[Any], bytes]) -> None:
     (tmp_path / "other").write_bytes(spelled(records()))
@@ -106,110 +95,95 @@ def test_other_kinds_of_file(tmp_path: Path, spelled: Callable[[Any], bytes]) ->
 
 
 def test_other_spellings_of_fields(tmp_path: Path) -> None:
-    expected = read(tmp_path, records())
-    words, lists = records(), records()
-    for record in words:
-        for each in record["box_pairs"]:
-            each["o_label"] = "horse"
-            each["verb_scores"] = {"Riding" if verb == "ride" else verb: x for verb, x in each["verb_scores"].items()}
-    for record in lists:
-        record["filename"] = f"images/test2015/{record['filename']}"
-        for each in record["box_pairs"]:
-            each["verb_scores"] = [each["verb_scores"].get(verb, 0.0) for verb in CLASSES.verbs]
-    by_word = read(tmp_path, words)
-    assert by_word.table.objects == ("horse",)
-    assert by_word.verb_scores is not None
+    def spoken(pair: dict[str, Any]) -> dict[str, Any]:
+        scores = {"Riding" if verb == "ride" else verb: x for verb, x in pair["verb_scores"].items()}
+        return pair | {"o_label": "horse", "verb_scores": scores}
+
+    def complete(pair: dict[str, Any]) -> dict[str, Any]:
+        return pair | {"verb_scores": [pair["verb_scores"].get(verb, 0.0) for verb in CLASSES.verbs]}
+
+    lists = [record | {"filename": f"images/test2015/{record['filename']}"} for record in records(complete)]
+    expected, by_word, by_list = (read(tmp_path, each) for each in (records(), records(spoken), lists))
+    assert (by_word.table.objects, by_list.table.equals(expected.table)) == (("horse",), True)
     assert expected.verb_scores is not None
-    assert np.array_equal(by_word.verb_scores, expected.verb_scores, equal_nan=True)
-    by_list = read(tmp_path, lists)
-    assert by_list.table.equals(expected.table)
-    assert by_list.verb_scores is not None
-    assert np.array_equal(by_list.verb_scores, np.nan_to_num(expected.verb_scores))
+    np.testing.assert_array_equal(by_word.verb_scores, expected.verb_scores)
+    np.testing.assert_array_equal(by_list.verb_scores, np.nan_to_num(expected.verb_scores))
 
 
 def test_fields_may_be_absent(tmp_path: Path) -> None:
-    bare = read(tmp_path, without(records(), "h_score", "o_score", "verb_scores"))
+    bare = read(tmp_path, without("h_score", "o_score", "verb_scores"))
     assert (bare.detected, bare.interaction, bare.verb_scores) == (False, None, None)
     assert bare.table.score.tolist() == [1.0, 1.0, 1.0]
-    one = read(tmp_path, without(records(), "o_score"))
-    assert one.detected
-    assert one.table.score.tolist() == [0.9, 0.9, 0.9]
+    one = read(tmp_path, without("o_score"))
+    assert (one.detected, one.table.score.tolist()) == (True, [0.9, 0.9, 0.9])
 
 
-def test_the_highest_score_as_given_comes_first(tmp_path: Path) -> None:
-    document = records()
-    for record in document:
-        for each in record["box_pairs"]:
-            each["hoi_score_inter"] = 0.125
-    assert read(tmp_path, document).interaction == pytest.approx([0.125] * 3)
-
-
-def test_no_verb_at_all_is_no_interaction(tmp_path: Path) -> None:
-    document = [{"filename": NAMES[0], "box_pairs": [pair(verb_scores={}), pair(verb_scores={"no_interaction": 1})]}]
-    assert read(tmp_path, document).interaction == pytest.approx([0, 0])
+@pytest.mark.parametrize(
+    ("fields", "score"),
+    [({"hoi_score_inter": 0.125}, 0.125), ({"verb_scores": {}}, 0), ({"verb_scores": {"no_interaction": 1}}, 0)],
+)
+def test_the_score_as_given_comes_before_the_best_verb(tmp_path: Path, fields: dict[str, Any], score: float) -> None:
+    """No verb at all is no interaction."""
+    assert read(tmp_path, records(lambda pair: pair | fields)).interaction == pytest.approx([score] * 3)
 
 
 @pytest.mark.parametrize("document", [[], [{"filename": NAMES[0], "box_pairs": []}]])
 def test_no_pairs(tmp_path: Path, document: Any) -> None:
     pairs = read(tmp_path, document)
-    assert len(pairs.table) == 0
-    assert pairs.verb_scores is None
+    assert (len(pairs.table), pairs.verb_scores) == (0, None)
 
 
 def test_another_box_convention(tmp_path: Path) -> None:
-    document = records()
-    for record in document:
-        for each in record["box_pairs"]:
-            for name in ("h_box", "o_box"):
-                x1, y1, x2, y2 = each[name]
-                each[name] = [x1, y1, x2 - x1, y2 - y1]
+    def sized(box: list[float]) -> list[float]:
+        return [*box[:2], box[2] - box[0], box[3] - box[1]]
+
+    document = records(lambda pair: pair | {name: sized(pair[name]) for name in ("h_box", "o_box")})
     assert read(tmp_path, document, boxes="xywh").table.equals(read(tmp_path, records()).table)
-    with pytest.raises(OptionError, match="unknown box convention 'xyw'"):
+    with option_error("'xyw'", "xywh"):
         read(tmp_path, document, boxes="xyw")
 
 
 IMAGE = f"image '{NAMES[0]}'"
-MISTAKES: list[tuple[str, Callable[[list[Any]], Any], str]] = [
-    ("no name", lambda d: d[0].pop("filename"), "record 1: filename: found only keys 'box_pairs', expected this key"),
-    ("odd name", lambda d: d[1].update(filename=[]), "record 2: filename: found [], expected a file name"),
-    ("same name", lambda d: d[1].update(filename=NAMES[0]), f"images: found '{NAMES[0]}' twice"),
-    ("no list", lambda d: d[0].update(box_pairs={}), f"{IMAGE}: box_pairs: found an object of 0, expected a list"),
-    ("no object", lambda d: d[0]["box_pairs"].append(3), f"{IMAGE}: pair 3: found 3, expected an object with 'h_box'"),
-    ("short box", lambda d: d[0]["box_pairs"][1]["h_box"].pop(), f"{IMAGE}: pair 2: h_box: found [6.5, 2.0, 30.0]"),
-    ("flat box", lambda d: d[0]["box_pairs"][1].update(o_box=[5, 5, 5, 9]), "pair 2 (image 'HICO_test2015_00000001."),
-    ("no label", lambda d: d[0]["box_pairs"][0].pop("o_label"), "pair 1: o_label: found only keys 'h_box', 'o_box', "),
-    ("label 80", lambda d: d[0]["box_pairs"][0].update(o_label=80), "o_label: found 80, expected 0 to 79, objects in"),
-    ("label 1.5", lambda d: d[0]["box_pairs"][0].update(o_label=1.5), "o_label: found 1.5, expected a whole number"),
-    ("mixed", lambda d: d[0]["box_pairs"][0].update(o_label="horse"), "o_label: found 17, expected a word, as in the"),
-    (
-        "one missing",
-        lambda d: d[1]["box_pairs"][0].pop("h_score"),
-        "pair 1: h_score: found no such key, expected this key in",
-    ),
-    ("one more", lambda d: d[0]["box_pairs"][1].update(hoi_score_inter=1), "hoi_score_inter: found the first record"),
-    ("text", lambda d: d[0]["box_pairs"][0].update(o_score="1"), "o_score: found '1', expected a finite number"),
-    ("verb", lambda d: d[0]["box_pairs"][0].update(verb_scores={"rdie": 1}), "found 'rdie', expected one of the 117 v"),
-    ("verb score", lambda d: d[0]["box_pairs"][0].update(verb_scores={"ride": None}), "verb_scores: ride: found None"),
-    (
-        "verb list",
-        lambda d: d[0]["box_pairs"][0].update(verb_scores=[1.0]),
-        "verb_scores: found a list of 1, expected a",
-    ),
-    (
-        "list later",
-        lambda d: d[1]["box_pairs"][0].update(verb_scores=[0.0] * 117),
-        "found a list of 117, expected an ob",
-    ),
+FIRST, SECOND = f"{IMAGE}: pair 1", f"image '{NAMES[1]}': pair 1"
+
+
+def in_pair(record: int = 0, number: int = 0, **fields: Any) -> Callable[[list[Any]], Any]:
+    """Change some fields of a pair."""
+    return lambda d: d[record]["box_pairs"][number].update(fields)
+
+
+MISTAKES: list[tuple[str, Callable[[list[Any]], Any], str | None, str | None, tuple[str, ...]]] = [
+    ("no name", lambda d: d[0].pop("filename"), "record 1", "filename", ("'box_pairs'",)),
+    ("odd name", lambda d: d[1].update(filename=[]), "record 2", "filename", ("[]", "file name")),
+    ("same name", lambda d: d[1].update(filename=NAMES[0]), None, "images", (f"'{NAMES[0]}'", "twice")),
+    ("no list", lambda d: d[0].update(box_pairs={}), IMAGE, "box_pairs", ("object of 0", "list")),
+    ("no object", lambda d: d[0]["box_pairs"].append(3), f"{IMAGE}: pair 3", None, ("3", "'h_box'")),
+    ("short box", in_pair(0, 1, h_box=[6.5, 2.0, 30.0]), f"{IMAGE}: pair 2", "h_box", ("[6.5, 2.0, 30.0]",)),
+    ("flat box", in_pair(0, 1, o_box=[5, 5, 5, 9]), f"pair 2 ({IMAGE})", "object box", ("[5, 5, 5, 9]",)),
+    ("no label", lambda d: d[0]["box_pairs"][0].pop("o_label"), FIRST, "o_label", ("'h_box', 'o_box', ",)),
+    ("label 80", in_pair(o_label=80), FIRST, "o_label", ("80", "0 to 79")),
+    ("label 1.5", in_pair(o_label=1.5), FIRST, "o_label", ("1.5", "whole")),
+    ("mixed", in_pair(o_label="horse"), f"{IMAGE}: pair 2", "o_label", ("17", "word")),
+    ("one missing", lambda d: d[1]["box_pairs"][0].pop("h_score"), SECOND, "h_score", ("no such key",)),
+    ("one more", in_pair(0, 1, hoi_score_inter=1), f"{IMAGE}: pair 2", "hoi_score_inter", ("first record",)),
+    ("text", in_pair(o_score="1"), FIRST, "o_score", ("'1'", "finite")),
+    ("verb", in_pair(verb_scores={"rdie": 1}), FIRST, "verb_scores", ("'rdie'", "117 verbs")),
+    ("verb score", in_pair(verb_scores={"ride": None}), FIRST, "verb_scores: ride", ("None",)),
+    ("verb list", in_pair(verb_scores=[1.0]), FIRST, "verb_scores", ("list of 1", "117")),
+    ("list later", in_pair(1, 0, verb_scores=[0.0] * 117), SECOND, "verb_scores", ("list of 117", "object")),
 ]
 
 
-@pytest.mark.parametrize(("mistake", "expected"), [m[1:] for m in MISTAKES], ids=[m[0] for m in MISTAKES])
-def test_mistakes_are_named(tmp_path: Path, mistake: Callable[[Any], Any], expected: str) -> None:
+@pytest.mark.parametrize(
+    ("mistake", "record", "field", "values"), [m[1:] for m in MISTAKES], ids=[m[0] for m in MISTAKES]
+)
+def test_mistakes_are_named(
+    tmp_path: Path, mistake: Callable[[Any], Any], record: str, field: str, values: tuple[str, ...]
+) -> None:
     document = records()
     mistake(document)
-    with pytest.raises(InputError, match=re.escape(expected)) as caught:
+    with input_error(*values, source=str(tmp_path / "pairs.json"), record=record, field=field):
         read(tmp_path, document)
-    assert str(tmp_path / "pairs.json") in str(caught.value)
 
 
 def test_numbers_that_are_not_finite_are_refused(tmp_path: Path) -> None:
@@ -217,13 +191,13 @@ def test_numbers_that_are_not_finite_are_refused(tmp_path: Path) -> None:
         document = records()
         document[0]["box_pairs"][0][name] = value
         (tmp_path / "pairs.pkl").write_bytes(pickle.dumps(document))
-        with pytest.raises(InputError, match=f"pair 1: {name}.*"):
+        with input_error(f"pair 1: {name}"):
             read_pairs(tmp_path / "pairs.pkl")
 
 
 @pytest.mark.parametrize("name", samples.SAMPLES)
 def test_predictions_are_no_pairs(name: str) -> None:
-    with pytest.raises(InputError, match="expected pairs: an object with filename and box_pairs for each image"):
+    with input_error("pairs", "filename", "box_pairs"):
         read_pairs(samples.FOLDER / name)
 
 
@@ -266,9 +240,8 @@ def scored() -> list[dict[str, Any]]:
 @pytest.mark.parametrize("spelled", [orjson.dumps, pickle.dumps])
 def test_action_scores_are_in_the_order_of_triplets(tmp_path: Path, spelled: Callable[[Any], bytes]) -> None:
     (tmp_path / "predictions").write_bytes(spelled(scored()))
-    scores = read_action_scores(tmp_path / "predictions")
-    assert scores is not None
-    assert scores.tolist() == [i / 100 for i in range(len(read_predictions(tmp_path / "predictions")))]
+    expected = [i / 100 for i in range(len(read_predictions(tmp_path / "predictions")))]
+    np.testing.assert_array_equal(read_action_scores(tmp_path / "predictions"), expected)
 
 
 @pytest.mark.parametrize("name", samples.SAMPLES)
@@ -285,17 +258,11 @@ def test_the_word_alone_is_no_score(tmp_path: Path) -> None:
     assert read_action_scores(tmp_path / "x.csv") is None
 
 
-def test_an_action_score_that_is_missing_or_none_is_named(tmp_path: Path) -> None:
-    changes: list[tuple[Callable[[Any], Any], str]] = [
-        (
-            lambda hoi: hoi.pop("action_score"),
-            "triplet 3: action_score: found no such key, expected this key in all",
-        ),
-        (lambda hoi: hoi.update(action_score="a"), "triplet 3: action_score: found 'a', expected a finite number"),
-    ]
-    for change, expected in changes:
-        document = scored()
-        change(document[1]["hoi_prediction"][2])
-        (tmp_path / "x.json").write_bytes(orjson.dumps(document))
-        with pytest.raises(InputError, match=re.escape(expected)):
-            read_action_scores(tmp_path / "x.json")
+@pytest.mark.parametrize(("score", "found"), [({}, "no such key"), ({"action_score": "a"}, "'a'")])
+def test_an_action_score_that_is_missing_or_none_is_named(tmp_path: Path, score: dict[str, str], found: str) -> None:
+    document = scored()
+    del (hoi := document[1]["hoi_prediction"][2])["action_score"]
+    hoi |= score
+    (tmp_path / "x.json").write_bytes(orjson.dumps(document))
+    with input_error("triplet 3: ", found, field="action_score"):
+        read_action_scores(tmp_path / "x.json")

@@ -1,5 +1,6 @@
-"""What is written and read again is the same, as far as the format can hold it."""
+"""Every format holds the same triplets, and what is written and read again is the same, as far as it can hold it."""
 
+import gzip
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +13,6 @@ from hypothesis import assume, given, strategies as st
 from shoe.benchmarks import benchmark
 from shoe.benchmarks.hico_det import official_images
 from shoe.core.boxes import Coordinates
-from shoe.core.errors import InputError
 from shoe.core.interactions import Interactions
 from shoe.lexicon import text
 from shoe.predictions import read_predictions, read_predictions_with_notes, write_predictions
@@ -20,7 +20,9 @@ from shoe.predictions.formats.registry import FORMATS, NATIVE
 from shoe.predictions.vlm.columns import are_percent
 from shoe.predictions.vlm.labels import split_label
 from shoe.predictions.vlm.verdicts import split_verdict
+from tests.errors import input_error
 from tests.predictions import samples
+from tests.predictions.reading import boxes, read_lines, words, write_lines
 from tests.predictions.samples import rows
 from tests.tables import tables
 
@@ -65,18 +67,15 @@ def test_words_come_back_exactly(tmp_path: Path, form: str, table: Interactions)
     """Words for no action, yes or no, numbers in place of words, markup and scores in percent are read as such."""
     spoken = [text.tokens(text.plain(verb)) for verb in table.verbs]
     assume(not any(text.denies(words) or text.names_no_action(words) for words in spoken))
-    words = (*table.verbs, *table.objects)
-    assume(not any(word.strip().lstrip("+-").replace(".", "").isdecimal() for word in words))
-    assume(not any(split_verdict(word)[1] is not None for word in words))
-    assume(all(split_label(word)[0] == word and (not word or any(map(str.isalnum, word))) for word in words))
+    for word in (*table.verbs, *table.objects):
+        assume(not word.strip().lstrip("+-").replace(".", "").isdecimal() and split_verdict(word)[1] is None)
+        assume(split_label(word)[0] == word and (not word or any(map(str.isalnum, word))))
     assume(not are_percent(table.score))
     table = with_names(table, ["a b.png", 'c"d.jpg', "HICO_test2015_00000002.jpg", "é,\n.jpg", "e"])
     if not len(table) and form in ("jsonl", "vlm") and not (form == "vlm" and table.images):
         return  # an empty file of lines is refused
     read = again(table, tmp_path, form)
-    assert rows(read) == rows(table)
-    assert read.images == table.images
-    assert np.array_equal(read.sizes, table.sizes)
+    assert (rows(read), read.images, read.sizes.tolist()) == (rows(table), table.images, table.sizes.tolist())
 
 
 @pytest.mark.parametrize("form", [*WORDS, "qpic", "mllms", "thid-images", "mat"])
@@ -84,16 +83,14 @@ def test_words_come_back_exactly(tmp_path: Path, form: str, table: Interactions)
 def test_missing_scores_and_empty_images_survive_or_are_refused(tmp_path: Path, form: str, missing: str) -> None:
     table = in_classes(samples.base(), 1)
     records: list[dict[str, Any]] = [{"image": name, "interactions": []} for name in table.images]
-    for i, (image, human, target, verb, object_, score) in enumerate(rows(table)):
-        record = {"image": image, "human_box": human, "object_box": target, "verb": verb, "object": object_}
+    keys = ("image", "human_box", "object_box", "verb", "object", "score")
+    for i, row in enumerate(rows(table)):
         has_score = missing == "no" or (missing == "some" and i % 3 > 0)
-        records += [record | ({"score": score} if has_score else {})] * (image != table.images[0])
-    lines = [json.dumps(record) for record in records]
-    (tmp_path / "source").write_text("\n".join(lines))
-    table, notes = read_predictions_with_notes(tmp_path / "source")
+        records += [dict(zip(keys[: 5 + has_score], row, strict=False))] * (row[0] != table.images[0])
+    table, notes = read_lines(tmp_path, *records)
     path = tmp_path / ("table.mat" if form == "mat" else "table")
     if (form in ("mat", "mllms", "thid-images") and missing != "no") or (form == "qpic" and missing == "some"):
-        with pytest.raises(InputError, match=r"score: found no score for .* expected a score for each triplet"):
+        with input_error("no score for", "each triplet", field="score"):
             write_predictions(table, path, form, FEW, notes=notes)
         assert not path.exists()
         return
@@ -147,8 +144,7 @@ def test_pixels_are_counted_from_0_in_formats_without_coordinates(tmp_path: Path
     table = samples.base()
     table = replace(table, coordinates=np.full(len(table.images), Coordinates.PIXELS_1, np.uint8))
     read = again(table, tmp_path, form, boxes="pixels-0")
-    assert np.array_equal(read.human_boxes, table.human_boxes - 1)
-    assert np.array_equal(read.object_boxes, table.object_boxes - 1)
+    np.testing.assert_array_equal(boxes(read), np.subtract(boxes(table), 1))
     assert set(read.coordinates) == {Coordinates.PIXELS_0}
 
 
@@ -160,21 +156,56 @@ def test_inflected_labels_are_written_as_the_labels_they_are(tmp_path: Path) -> 
 
 
 def test_qpic_boxes_are_written_once(tmp_path: Path) -> None:
-    import orjson
-
-    table = samples.base()
-    write_predictions(table, tmp_path / "q.json", "qpic")
-    for record in orjson.loads((tmp_path / "q.json").read_bytes()):
+    write_predictions(samples.base(), tmp_path / "q.json", "qpic")
+    for record in json.loads((tmp_path / "q.json").read_text()):
         boxes = [(tuple(box["bbox"]), box["category_id"]) for box in record["predictions"]]
         assert len(set(boxes)) == len(boxes)
 
 
 def test_a_native_table_keeps_what_was_to_be_said_of_its_file(tmp_path: Path) -> None:
-    path = tmp_path / "answers.jsonl"
-    item = '{"image": "a.jpg", "human_box": [1, 2, 30, 40], "object_box": [5, 6, 70, 80], "phrase": "riding a horse"}'
-    path.write_text(item)
+    item = {"image": "a.jpg", "human_box": [1, 2, 30, 40], "object_box": [5, 6, 70, 80], "phrase": "riding a horse"}
+    path = write_lines(tmp_path / "answers.jsonl", item)
     table, notes = read_predictions_with_notes(path, boxes="thousand", sizes={"a.jpg": (640, 480)})
     write_predictions(table, tmp_path / "t.npz", NATIVE, notes=notes)
     again, kept = read_predictions_with_notes(tmp_path / "t.npz")
     assert again.equals(table)
     assert (kept.boxes, kept.scores, kept.lines()) == ("thousand", "assumed", notes.lines())
+
+
+BY_CLASS = ("thid.pkl", "detections.mat")  # these keep triplets in the order of their classes
+
+
+@pytest.mark.parametrize("name", samples.SAMPLES)
+def test_all_formats_are_recognised_by_their_content_and_hold_the_same_triplets(tmp_path: Path, name: str) -> None:
+    table, sizes, nameless = samples.base(), samples.sizes(samples.base()), tmp_path / "predictions"
+    nameless.write_bytes((samples.FOLDER / name).read_bytes())
+    read, notes = read_predictions_with_notes(nameless, sizes=sizes)
+    assert (notes.format, notes.triplets, notes.images) == (samples.SAMPLES[name], len(read), len(read.images))
+    assert read_predictions(samples.FOLDER / name, format=samples.SAMPLES[name], sizes=sizes).equals(read)
+    order = sorted if name in BY_CLASS else list
+    assert name == "phrases.jsonl" or order(samples.rows(read)) == order(samples.rows(table))
+    assert read.images == table.images
+    assert (read.coordinates == (Coordinates.PIXELS_0 if name == "detections.mat" else Coordinates.CONTINUOUS)).all()
+
+
+def test_phrases_are_split_into_verb_and_object() -> None:
+    table, notes = read_predictions_with_notes(samples.FOLDER / "phrases.jsonl")
+    expected = samples.base()
+    gerund = dict(zip(samples.CLASSES.verbs, samples.CLASSES.gerunds, strict=True))
+    spoken = ((gerund[verb].replace("_", " "), thing.replace("_", " ")) for verb, thing in words(expected))
+    parsed = sum(said == right for said, right in zip(words(table), spoken, strict=True))
+    assert parsed >= 0.9 * len(expected)
+    assert (notes.scores_defaulted, table.score.tolist()) == (len(table), [1] * len(table))
+
+
+def test_a_compressed_file_is_read_as_it_is(tmp_path: Path) -> None:
+    packed = tmp_path / "qpic.json.gz"
+    packed.write_bytes(gzip.compress((samples.FOLDER / "qpic.json").read_bytes()))
+    assert read_predictions(packed).equals(read_predictions(samples.FOLDER / "qpic.json"))
+
+
+def test_sizes_from_elsewhere_are_kept() -> None:
+    table = samples.base()
+    known = {table.images[1]: (640, 427)}
+    read = read_predictions(samples.FOLDER / "qpic.json", sizes=known)
+    assert np.array_equal(read.sizes[:2], [[0, 0], [640, 427]])

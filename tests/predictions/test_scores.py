@@ -3,18 +3,18 @@
 from pathlib import Path
 
 import numpy as np
-import orjson
 import pytest
 from hypothesis import given, strategies as st
 
 import shoe
 from shoe.benchmarks.truth import read_truth_file
-from shoe.core.errors import OptionError
 from shoe.core.io.native import write_native
 from shoe.demo import PREDICTIONS, TRUTH
 from shoe.predictions import read_predictions_with_notes
 from shoe.predictions.table import SCORES, count_scales
+from tests.errors import option_error
 from tests.predictions import weak
+from tests.predictions.reading import write_lines
 
 TRUTH_TABLE = read_truth_file(TRUTH).interactions
 
@@ -28,14 +28,10 @@ EXPECTED = {
 }
 
 
-def write(path: Path) -> Path:
-    path.write_bytes(b"\n".join(orjson.dumps(RECORD | ({"score": x} if x is not None else {})) for x in LOGITS))
-    return path
-
-
 @pytest.mark.parametrize("way", SCORES)
 def test_given_scores_are_brought_to_0_1_and_signed(way: str, tmp_path: Path) -> None:
-    table, notes = read_predictions_with_notes(write(tmp_path / "p.jsonl"), scores=way)
+    write_lines(tmp_path / "p.jsonl", *(RECORD | ({"score": x} if x is not None else {}) for x in LOGITS))
+    table, notes = read_predictions_with_notes(tmp_path / "p.jsonl", scores=way)
     assert table.score.tolist() == pytest.approx(EXPECTED[way])
     assert notes.scores == f"partly given, {way}"
     raw = shoe.read_predictions(tmp_path / "p.jsonl")
@@ -60,9 +56,9 @@ def test_the_order_is_kept_and_ties_are_ties(scores: list[float], way: str) -> N
 
 def test_no_score_and_one_score_are_no_trouble(tmp_path: Path) -> None:
     assert [way(np.array([7.0])).tolist() for way in (SCORES["minmax"], SCORES["rank"])] == [[1.0], [1.0]]
-    (tmp_path / "none.jsonl").write_bytes(orjson.dumps(RECORD))
+    write_lines(tmp_path / "none.jsonl", RECORD)
     assert shoe.read_predictions(tmp_path / "none.jsonl", scores="sigmoid").score.tolist() == [1.0]
-    with pytest.raises(OptionError, match=r"unknown score conversion 'softmax'.*minmax, percent, rank, sigmoid"):
+    with option_error("'softmax'", "minmax, percent, rank, sigmoid"):
         shoe.read_predictions(tmp_path / "none.jsonl", scores="softmax")
 
 

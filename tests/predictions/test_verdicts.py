@@ -6,23 +6,21 @@ from typing import Any
 
 import pytest
 
-from shoe.core.errors import InputError
-from shoe.predictions import read_predictions_with_notes
+from tests.errors import input_error
+from tests.predictions.reading import read_lines, words
 
 BOXES = {"human_box": [0, 0, 90, 90], "object_box": [0, 0, 50, 50]}
-CANDIDATE = {"image": "a.jpg", **BOXES, "verb": "ride", "object": "bicycle"}
+CANDIDATE = {**BOXES, "verb": "ride", "object": "bicycle"}
 PERSON, BICYCLE = "person [0, 0, 90, 90]", "bicycle [0, 0, 50, 50]"
+RIDE, RIDING = [("ride", "bicycle")], [("riding", "bicycle")]
 
 
 def read(folder: Path, record: dict[str, Any]) -> tuple[list[tuple[str, str]], dict[str, int]]:
     """Return the interactions of a record beside a readable one, and the counts of notes."""
-    path = folder / "answers.jsonl"
     other = {"image": "b.jpg", "response": [{**BOXES, "verb": "hold", "object": "cup"}]}
-    path.write_text("\n".join(map(json.dumps, [other, record])))
-    table, notes = read_predictions_with_notes(path)
-    rows = zip(table.image, table.verb, table.object, strict=True)
-    found = [(table.verbs[v], table.objects[o]) for i, v, o in rows if table.images[i] == "a.jpg"]
-    return found, {code: note.count for code, note in notes.remarks.items()}
+    table, notes = read_lines(folder, other, {"image": "a.jpg"} | record)
+    assert (table.images, words(table)[0]) == (("b.jpg", "a.jpg"), ("hold", "cup"))
+    return words(table)[1:], {code: note.count for code, note in notes.remarks.items()}
 
 
 def message(text: str) -> dict[str, Any]:
@@ -51,7 +49,7 @@ WRAPPERS: list[Any] = [
 
 @pytest.mark.parametrize("wrap", WRAPPERS)
 def test_yes_keeps_and_no_removes_the_candidate_in_every_wrapper(tmp_path: Path, wrap: Any) -> None:
-    assert read(tmp_path, CANDIDATE | wrap("Yes."))[0] == [("ride", "bicycle")]
+    assert read(tmp_path, CANDIDATE | wrap("Yes."))[0] == RIDE
     found, notes = read(tmp_path, CANDIDATE | wrap("No."))
     assert (found, notes["denied"]) == ([], 1)
 
@@ -65,11 +63,12 @@ NO = [
     *("No", "B. No", "\\boxed{No}", "so the answer is no", "The answer is: **No**.", "### Answer\nNo", "no he is not"),
     *("Based on the image, no.", "I would say no.", "No: she walks", "Nein.", "Non", "Não", "Nope.", "0"),
     *("否", "不是。", "没有", "いいえ、乗っていません。", "Probably not.", "The person is not riding the bicycle."),
-    *("{'answer': 'No'}", '{"present": false}', '{"interaction": false, "reason": "he walks"}'),
+    *("{'answer': 'No'}", '{"present": false}', '{"interaction": false, "reason": "he walks"}', "Ruled out."),
+    *("Denied.", "This interaction is rejected.", "Not yet.", "0%"),
 ]  # fmt: skip
 UNCLEAR = [
     *("maybe", "Not sure", "It is unclear.", "I am not sure.", "I can't tell from the image.", "Yes and no.", "yes/no"),
-    *("It cannot be determined.", "Possibly", "Unclear", "B", "???", '["yes", "no"]', '{"answer": "maybe"}'),
+    *("It cannot be determined.", "Possibly", "Unclear", "B", "???", '["yes", "no"]', '{"answer": "maybe"}', None),
 ]  # fmt: skip
 
 
@@ -78,25 +77,11 @@ UNCLEAR = [
     [*((reply, 1, "") for reply in YES), *((r, 0, "denied") for r in NO), *((r, 0, "unread") for r in UNCLEAR)],
 )
 def test_an_unclear_answer_is_counted_as_unread_and_no_answer_is_a_verb(
-    tmp_path: Path, reply: str, kept: int, note: str
+    tmp_path: Path, reply: str | None, kept: int, note: str
 ) -> None:
     found, notes = read(tmp_path, CANDIDATE | {"response": reply})
-    assert found == [("ride", "bicycle")] * kept
+    assert found == RIDE * kept
     assert {code for code in ("denied", "unread") if notes.get(code)} == {note} - {""}
-
-
-@pytest.mark.parametrize(
-    "record",
-    [
-        {**BOXES, "object": "boat", "response": "Yes"},
-        {**BOXES, "object": "boat", "response": "Final answer: no"},
-        {"question": "Is the person rowing the boat?", "response": "No"},
-        {"verb": "row", "object": "boat", "response": "yes"},
-    ],
-)
-def test_an_answer_without_a_candidate_is_named(tmp_path: Path, record: dict[str, Any]) -> None:
-    found, notes = read(tmp_path, {"image": "a.jpg", **record})
-    assert (found, notes["unread"]) == ([], 1)
 
 
 LISTS = [
@@ -115,83 +100,6 @@ LISTS = [
     "## Not present\n- {holding}\n## Present\n- {riding}",
     "Not visible: {holding}\nVisible: {riding}",
     "absent: {holding}\n{riding}",
-]
-
-
-@pytest.mark.parametrize("text", LISTS)
-def test_lists_and_prose_deny_what_they_mark(tmp_path: Path, text: str) -> None:
-    marked = text.format(riding="riding bicycle", holding="holding bicycle")
-    found, notes = read(tmp_path, {"image": "a.jpg", **BOXES, "object": "bicycle", "response": marked})
-    assert (found, notes["denied"]) == ([("riding", "bicycle")], 1)
-    boxed = text.format(riding=f"{PERSON} is riding {BICYCLE}", holding=f"{PERSON} is holding {BICYCLE}")
-    found, notes = read(tmp_path, {"image": "a.jpg", "response": boxed})
-    assert (found, notes["denied"]) == ([("riding", "bicycle")], 1)
-
-
-@pytest.mark.parametrize("heading", ["Interactions:", "**Interaction**", "## Interactions", "Here is what he does:"])
-def test_a_heading_above_a_list_is_no_interaction(tmp_path: Path, heading: str) -> None:
-    record = {"image": "a.jpg", **BOXES, "object": "bicycle", "response": f"{heading}\n- riding bicycle"}
-    assert read(tmp_path, record)[0] == [("riding", "bicycle")]
-
-
-@pytest.mark.parametrize(
-    ("item", "kept"),
-    [
-        ({"interaction": "riding bicycle (false)"}, 0),
-        ({"interaction": "~~riding bicycle~~"}, 0),
-        ({"object": "bicycle", "interaction": "riding no bicycle"}, 0),
-        ({"object": "bicycle", "verbs": ["✅ riding", "❌ holding"]}, 1),
-        ({"object": "bicycle", "verbs": ["riding: yes", "holding: no"]}, 1),
-        ({"object": "bicycle", "verb": "riding", "present": "no"}, 0),
-        ({"object": "bicycle", "verb": "riding", "answer": "absent"}, 0),
-        ({"object": "bicycle yes", "verb": "riding"}, 1),
-        ({"object": "bicycle no", "verb": "riding"}, 0),
-        ({"object": "bicycle", "verb": "riding yes"}, 1),
-        ({"target_action": "riding", "action": "no", "object": "bicycle"}, 0),
-        ({"target_action": "riding", "action": "yes", "object": "bicycle"}, 1),
-        ({"target_action": "feed", "action": "riding", "object": "bicycle"}, 1),
-        ({"target_object": "horse", "object": "bicycle", "verb": "riding"}, 1),
-    ],
-)
-def test_items_with_a_mark_beside_or_within_their_words(tmp_path: Path, item: dict[str, Any], kept: int) -> None:
-    for record in ({"image": "a.jpg", **BOXES, **item}, {"image": "a.jpg", "response": [{**BOXES, **item}]}):
-        found, notes = read(tmp_path, record)
-        assert found == [("riding", "bicycle")] * kept
-        assert kept or notes["denied"] == 1
-
-
-def test_fields_in_text_may_deny_their_item(tmp_path: Path) -> None:
-    fields = "human: [0, 0, 90, 90]\nobject: [0, 0, 50, 50]\nverb: riding\nlabel: bicycle\npresent: "
-    assert read(tmp_path, {"image": "a.jpg", "response": f"{fields}no"})[0] == []
-    assert read(tmp_path, {"image": "a.jpg", "response": f"{fields}yes"})[0] == [("riding", "bicycle")]
-
-
-@pytest.mark.parametrize("word", ["no", "nein", "否"])
-def test_a_verb_field_that_only_says_no_is_no_verb(tmp_path: Path, word: str) -> None:
-    found, notes = read(tmp_path, CANDIDATE | {"verb": word})
-    assert (found, notes["denied"]) == ([], 1)
-
-
-def test_a_verb_field_that_only_says_yes_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="expected a phrase, or a verb and an object"):
-        read(tmp_path, CANDIDATE | {"verb": "yes"})
-
-
-@pytest.mark.parametrize(
-    "words", [("present", "gift"), ("say no to", "cake"), ("found", "key"), ("spot", "no-entry sign")]
-)
-def test_words_that_only_look_like_verdicts_are_read(tmp_path: Path, words: tuple[str, str]) -> None:
-    verb, object_ = words
-    assert read(tmp_path, CANDIDATE | {"verb": verb, "object": object_})[0] == [words]
-
-
-def test_numbers_of_items_deny_nothing(tmp_path: Path) -> None:
-    text = f"Interaction No. 1: {PERSON} is riding {BICYCLE}\nNo. 2: {PERSON} is holding {BICYCLE}"
-    found, notes = read(tmp_path, {"image": "a.jpg", "response": text})
-    assert (found, notes.get("denied", 0)) == ([("riding", "bicycle"), ("holding", "bicycle")], 0)
-
-
-DENYING = [
     "{riding}\nCandidates I dismissed:\n- {holding}",
     "{riding}\n**Excluded:** {holding}",
     "{riding}\n{holding} (ruled out)",
@@ -214,9 +122,79 @@ DENYING = [
 ]
 
 
-@pytest.mark.parametrize("text", DENYING)
-def test_other_words_of_denial(tmp_path: Path, text: str) -> None:
-    test_lists_and_prose_deny_what_they_mark(tmp_path, text)
+@pytest.mark.parametrize("text", LISTS)
+def test_lists_and_prose_deny_what_they_mark(tmp_path: Path, text: str) -> None:
+    marked = text.format(riding="riding bicycle", holding="holding bicycle")
+    boxed = text.format(riding=f"{PERSON} is riding {BICYCLE}", holding=f"{PERSON} is holding {BICYCLE}")
+    for record in ({**BOXES, "object": "bicycle", "response": marked}, {"response": boxed}):
+        found, notes = read(tmp_path, record)
+        assert (found, notes["denied"]) == (RIDING, 1)
+
+
+FIELDS = "human: [0, 0, 90, 90]\nobject: [0, 0, 50, 50]\nverb: riding\nlabel: bicycle\npresent: "
+
+
+NOT_YET = [{"response": f"{PERSON} {words} {BICYCLE}."} for words in ("is not yet riding", "isn't yet riding")]
+SURE: dict[str, Any] = {"verb": "riding", "object": "bicycle"}
+HEADINGS = ("Interactions:", "**Interaction**", "## Interactions", "Here is what he does:")
+LIKE_VERDICTS = [("present", "gift"), ("say no to", "cake"), ("found", "key"), ("spot", "no-entry sign")]
+
+
+@pytest.mark.parametrize(
+    ("record", "expected", "code"),
+    [
+        *((record, [], "denied") for record in ({"response": f"{FIELDS}no"}, *NOT_YET)),
+        *((CANDIDATE | {"verb": word}, [], "denied") for word in ("no", "nein", "否")),
+        # An answer without a candidate is no prediction.
+        ({**BOXES, "object": "boat", "response": "Yes"}, [], "unread"),
+        ({**BOXES, "object": "boat", "response": "Final answer: no"}, [], "unread"),
+        ({"question": "Is the person rowing the boat?", "response": "No"}, [], "unread"),
+        ({"verb": "row", "object": "boat", "response": "yes"}, [], "unread"),
+        # A heading above a list is no interaction, and some words only look like verdicts.
+        *(({**BOXES, "object": "bicycle", "response": f"{text}\n- riding bicycle"}, RIDING, "") for text in HEADINGS),
+        *((CANDIDATE | {"verb": verb, "object": thing}, [(verb, thing)], "") for verb, thing in LIKE_VERDICTS),
+    ],
+)
+def test_what_answers_and_fields_deny(tmp_path: Path, record: dict[str, Any], expected: Any, code: str) -> None:
+    found, notes = read(tmp_path, record)
+    assert found == expected
+    assert not code or notes[code] == 1
+
+
+@pytest.mark.parametrize(
+    ("item", "kept"),
+    [
+        ({"interaction": "riding bicycle (false)"}, 0),
+        ({"interaction": "~~riding bicycle~~"}, 0),
+        ({"object": "bicycle", "interaction": "riding no bicycle"}, 0),
+        ({"object": "bicycle", "verbs": ["✅ riding", "❌ holding"]}, 1),
+        ({"object": "bicycle", "verbs": ["riding: yes", "holding: no"]}, 1),
+        ({"object": "bicycle", "verb": "riding", "present": "no"}, 0),
+        ({"object": "bicycle", "verb": "riding", "answer": "absent"}, 0),
+        ({"object": "bicycle yes", "verb": "riding"}, 1),
+        ({"object": "bicycle no", "verb": "riding"}, 0),
+        ({"object": "bicycle", "verb": "riding yes"}, 1),
+        ({"target_action": "riding", "action": "no", "object": "bicycle"}, 0),
+        ({"target_action": "riding", "action": "yes", "object": "bicycle"}, 1),
+        ({"target_action": "feed", "action": "riding", "object": "bicycle"}, 1),
+        ({"target_object": "horse", "object": "bicycle", "verb": "riding"}, 1),
+        # Keys of choices
+        *[(SURE | {key: value}, value) for key in ("selected", "accepted", "kept") for value in (False, True)],
+        *((SURE | {"votes": votes}, kept) for votes, kept in ((0, 0), ("0/5", 0), (3, 1))),
+        *((SURE | {"status": word}, word == "accepted") for word in ("rejected", "accepted")),
+        *((SURE | denial, 0) for denial in ({"verdict": "incorrect"}, {"relation": "none"})),
+    ],
+)
+def test_items_with_a_mark_beside_or_within_their_words(tmp_path: Path, item: dict[str, Any], kept: int) -> None:
+    for record in (BOXES | item, {"response": [BOXES | item]}):
+        found, notes = read(tmp_path, record)
+        assert found == RIDING * kept
+        assert notes.get("denied", 0) == (1 if "verbs" in item else 1 - kept)
+
+
+def test_a_verb_field_that_only_says_yes_is_refused(tmp_path: Path) -> None:
+    with input_error("no such key", record="line 2", field="phrase"):
+        read(tmp_path, CANDIDATE | {"verb": "yes"})
 
 
 @pytest.mark.parametrize(
@@ -224,40 +202,9 @@ def test_other_words_of_denial(tmp_path: Path, text: str) -> None:
     [
         *("{}. Correct.", "Confirmed: {}", "Interactions that I confirmed:\n- {}", "{} (likely)", "{} (not unlikely)"),
         *("Man with no helmet:\n- {}", "{} (no helmet)", "{}, not holding a cup", "{} (the rider removed the helmet)"),
+        *(f"{FIELDS}yes", f"No. 2: {PERSON} is holding {BICYCLE}\nInteraction No. 1: {{}}"),
     ],
 )
 def test_other_words_deny_nothing(tmp_path: Path, text: str) -> None:
-    answer = text.format(f"{PERSON} is riding {BICYCLE}")
-    found, notes = read(tmp_path, {"image": "a.jpg", "response": answer})
-    assert (found, notes.get("denied", 0)) == ([("riding", "bicycle")], 0)
-
-
-@pytest.mark.parametrize(
-    ("field", "kept"),
-    [
-        *[({key: value}, value) for key in ("selected", "accepted", "kept") for value in (False, True)],
-        *(({"votes": 0}, 0), ({"votes": "0/5"}, 0), ({"votes": 3}, 1), ({"verdict": "incorrect"}, 0)),
-        *(({"status": "rejected"}, 0), ({"status": "accepted"}, 1), ({"relation": "none"}, 0)),
-    ],
-)
-def test_keys_of_choices_deny_their_item(tmp_path: Path, field: dict[str, Any], kept: int) -> None:
-    for record in ({**CANDIDATE, **field}, {"image": "a.jpg", "response": [CANDIDATE | field]}):
-        found, notes = read(tmp_path, record)
-        assert (len(found), notes.get("denied", 0)) == (kept, 1 - kept)
-
-
-def test_an_action_that_has_not_begun_is_denied(tmp_path: Path) -> None:
-    for words in ("is not yet riding", "isn't yet riding"):
-        found, notes = read(tmp_path, {"image": "a.jpg", "response": f"{PERSON} {words} {BICYCLE}."})
-        assert (found, notes["denied"]) == ([], 1)
-
-
-def test_a_missing_reply_does_not_confirm_the_candidate(tmp_path: Path) -> None:
-    found, notes = read(tmp_path, CANDIDATE | {"response": None})
-    assert (found, notes["unread"]) == ([], 1)
-
-
-@pytest.mark.parametrize("reply", ["Ruled out.", "Denied.", "This interaction is rejected.", "Not yet.", "0%"])
-def test_other_words_answer_no(tmp_path: Path, reply: str) -> None:
-    found, notes = read(tmp_path, CANDIDATE | {"response": reply})
-    assert (found, notes["denied"]) == ([], 1)
+    found, notes = read(tmp_path, {"response": text.format(f"{PERSON} is riding {BICYCLE}")})
+    assert (found, notes.get("denied", 0)) == ([("holding", "bicycle")] * ("No. 2" in text) + RIDING, 0)

@@ -3,12 +3,14 @@
 import numpy as np
 import pytest
 
+from shoe.core.io.tolerant import values_in
 from shoe.predictions.vlm.box_marks import Entity
 from shoe.predictions.vlm.boxes import Box
 from shoe.predictions.vlm.columns import are_percent, scale_by_content
 from shoe.predictions.vlm.fields import Fields
 from shoe.predictions.vlm.items import add_outer_boxes, apply_list_key, interactions_in
 from shoe.predictions.vlm.parsed_reply import Pair
+from shoe.predictions.vlm.prose import assigned_records
 
 
 def boxes(*numbers: float, rows: int = 30) -> np.ndarray:
@@ -43,6 +45,18 @@ def test_a_key_that_is_as_likely_a_verb_as_its_word_is_no_verb() -> None:
     (pair,) = interactions_in([{"hold": [item]}]).items
     assert isinstance(pair, Pair)
     assert [verb.text for verb in pair.verbs] == ["cut"]
+
+
+def test_a_colon_in_a_list_and_two_boxes_of_objects_are_read_in_their_order() -> None:
+    assert [value.value for value in values_in("[a: b, 1]")] == [["a : b", 1]]
+    (pair,) = interactions_in([{"object1_box": [0, 0, 9, 9], "object2_box": [1, 1, 8, 8], "verb": "hug"}]).items
+    assert isinstance(pair, Pair)
+    assert [each.box and each.box.numbers for each in (pair.human, pair.object)] == [(0, 0, 9, 9), (1, 1, 8, 8)]
+
+
+def test_names_that_are_assigned_twice_are_no_record() -> None:
+    text = "humans = [[1, 2, 3, 4]]\nverbs = ['ride']\n"
+    assert (len(assigned_records(text)), assigned_records(text + text)) == (1, [])
 
 
 def test_the_outer_box_of_an_object_comes_second() -> None:

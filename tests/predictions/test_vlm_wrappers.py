@@ -9,22 +9,17 @@ import pytest
 from hypothesis import given, strategies as st
 
 from shoe.core.errors import InputError
-from shoe.core.interactions import Interactions
-from shoe.predictions import ReadNotes, read_predictions_with_notes
+from shoe.predictions import read_predictions, read_predictions_with_notes
 from tests.damage import damaged_bytes
+from tests.errors import input_error
 from tests.examples import examples
+from tests.predictions.reading import codes, missing, read_lines, read_replies, words
 
 ITEMS = [{"human_box": [10, 20, 110, 220], "object_box": [30, 40, 230, 240], "verb": "riding", "object": "horse"}]
 SAID = orjson.dumps(ITEMS).decode()
 ASKED = SAID.replace("riding", "eating")
 """An example in a prompt, or what would be right: never to be read."""
-
-
-def read(folder: Path, document: Any) -> tuple[Interactions, ReadNotes]:
-    path = folder / "answers"
-    lines = document if isinstance(document, list) else [document]
-    path.write_bytes(b"".join(orjson.dumps(line) + b"\n" for line in lines))
-    return read_predictions_with_notes(path)
+GOOD = [{"image": f"{name}.jpg", "response": SAID} for name in "ab"]
 
 
 def chat(content: Any, reason: str = "stop", **message: Any) -> dict[str, Any]:
@@ -59,8 +54,8 @@ def turns(*said: str) -> list[dict[str, str]]:
 )  # fmt: skip
 @pytest.mark.parametrize("key", ["response", "something_else"])
 def test_the_answer_is_found_in_a_wrapper(tmp_path: Path, response: Any, key: str) -> None:
-    table, _ = read(tmp_path, {"image": "a.jpg", "prompt": ASKED, "label": ASKED, key: response})
-    assert (table.verbs, table.objects, len(table)) == (("riding",), ("horse",), 1)
+    table, _ = read_lines(tmp_path, {"image": "a.jpg", "prompt": ASKED, "label": ASKED, key: response})
+    assert words(table) == [("riding", "horse")]
 
 
 @pytest.mark.parametrize(
@@ -70,46 +65,44 @@ def test_the_answer_is_found_in_a_wrapper(tmp_path: Path, response: Any, key: st
         {"a.jpg": SAID, "b.jpg": chat(SAID)},
         {"model": "m", "predictions": {"a.jpg": [SAID], "b.jpg": {"response": SAID}}},
         {"image": {"0": "a.jpg", "1": "b.jpg"}, "response": {"0": SAID, "1": SAID}},
-        {
-            "status": "success",
-            "samples": [
-                {"id": i, "input": [{"image": f"data/{name}"}], "output": {"completion": SAID}}
-                for i, name in enumerate(("a.jpg", "b.jpg"))
-            ],
-        },
+        {"status": "success", "samples": [{"id": name, "input": [{"image": f"data/{name}.jpg"}],
+                                           "output": {"completion": SAID}} for name in "ab"]},
         {"columns": ["image", "response"], "index": [0, 1], "data": [["a.jpg", SAID], ["b.jpg", SAID]]},
     ],
-)
+)  # fmt: skip
 def test_records_are_found_in_a_document(tmp_path: Path, document: Any) -> None:
     (tmp_path / "answers").write_bytes(orjson.dumps(document))
-    table, _ = read_predictions_with_notes(tmp_path / "answers")
+    table = read_predictions(tmp_path / "answers")
     assert (table.images, len(table)) == (("a.jpg", "b.jpg"), 2)
 
 
 @pytest.mark.parametrize(
-    ("record", "line"),
+    ("record", "code", "examples"),
     [
-        ({"response": chat(SAID, "length")}, "1 of 3 replies was cut off at the length limit"),
-        ({"response": None, "error": {"code": "rate_limit", "message": "x"}}, "'rate_limit' (1)"),
-        ({"result": {"type": "errored", "error": {"error": {"type": "overloaded_error"}}}}, "'overloaded_error' (1)"),
-        ({"response": {"promptFeedback": {"blockReason": "SAFETY"}}}, "1 of 3 replies refuses to answer"),
-        ({"response": "I cannot help with that picture."}, "1 of 3 replies refuses to answer"),
-        ({"response": "No interactions."}, "1 of 3 replies says that there is no interaction, in words"),
-        ({"response": ""}, "1 of 3 replies contains no interaction that can be read"),
-        ({}, "1 of 3 replies contains no interaction that can be read"),
+        ({"response": chat(SAID, "length")}, "cut_off", []),
+        ({"response": None, "error": {"code": "rate_limit", "message": "x"}}, "failed", ["rate_limit"]),
+        ({"result": {"type": "errored", "error": {"error": {"type": "overloaded_error"}}}}, "failed",
+         ["overloaded_error"]),
+        ({"response": {"promptFeedback": {"blockReason": "SAFETY"}}}, "refused", []),
+        ({"response": "I cannot help with that picture."}, "refused", []),
+        ({"response": "No interactions."}, "none", ["No interactions."]),
+        ({"response": ""}, "unread", []),
+        ({}, "unread", []),
     ],
-)
-def test_what_ended_otherwise_is_counted_and_named(tmp_path: Path, record: dict[str, Any], line: str) -> None:
-    good = [{"image": name, "response": SAID} for name in ("a.jpg", "b.jpg")]
-    _, notes = read(tmp_path, [*good, {"image": "c.jpg", **record}])
-    assert line in "\n".join(notes.lines())
+)  # fmt: skip
+def test_what_ended_otherwise_is_counted_and_named(
+    tmp_path: Path, record: dict[str, Any], code: str, examples: list[str]
+) -> None:
+    _, notes = read_lines(tmp_path, *GOOD, {"image": "x.jpg", **record})
+    assert (code in codes(notes), notes.count(code), list(notes.examples(code))) == (True, 1, examples)
+    assert "1 of 3 re" in notes.sentence(code)
 
 
 @pytest.mark.parametrize("key", ["label", "gt", "ground_truth", "solution", "annotations"])
 @pytest.mark.parametrize("beside", [{}, {"predict": "[]"}])
 def test_what_would_be_right_is_no_prediction(tmp_path: Path, key: str, beside: dict[str, str]) -> None:
-    with pytest.raises(InputError, match="ground truth, not predictions"):
-        read(tmp_path, [{"image": "a.jpg", **beside, key: SAID}] * 2)
+    with input_error("ground truth,"):
+        read_lines(tmp_path, *[{"image": "a.jpg", **beside, key: SAID}] * 2)
 
 
 THREE = [{**ITEMS[0], "human_box": [10 + i, 20, 110, 220]} for i in range(3)]
@@ -129,9 +122,7 @@ def test_every_damaged_reply_is_read_or_counted(tmp_path_factory: pytest.TempPat
     whole = FORMS[form]()
     said = [whole] * 3 + [damaged_bytes(whole.encode(), seed + i).decode("utf-8", "replace") for i in range(2)]
     try:
-        table, notes = read(
-            tmp_path_factory.mktemp("damaged"), [{"image": f"{i}.jpg", "response": text} for i, text in enumerate(said)]
-        )
+        table, notes = read_replies(tmp_path_factory.mktemp("damaged"), *said)
     except InputError:
         return
     without = len(said) - len(set(table.image.tolist()))
@@ -141,60 +132,49 @@ def test_every_damaged_reply_is_read_or_counted(tmp_path_factory: pytest.TempPat
 
 
 def test_boxes_of_a_sentence_that_breaks_off_are_counted(tmp_path: Path) -> None:
-    _, notes = read(tmp_path, {"image": "a.jpg", "response": FORMS["sentences"]()[:-25]})
-    assert (
-        "1 group of four numbers in the text of replies, perhaps boxes, belongs to no interaction that was read"
-        in notes.lines()
-    )
+    _, notes = read_replies(tmp_path, FORMS["sentences"]()[:-25])
+    assert ("unused_boxes" in codes(notes), notes.count("unused_boxes")) == (True, 1)
 
 
-@pytest.mark.parametrize("record", [{"prompt": "p", "predict": "[]", "label": "x"}, {"interactions": []}])
+@pytest.mark.parametrize("record", [{"prompt": "p", "predict": "[]", "label": "[]"}, {"interactions": []}])
 def test_answers_without_an_image_are_told_what_they_lack(tmp_path: Path, record: dict[str, Any]) -> None:
-    path = tmp_path / "answers.jsonl"
-    path.write_bytes((orjson.dumps(record) + b"\n") * 2)
-    with pytest.raises(InputError, match="needs the key or column 'image'"):
-        read_predictions_with_notes(path)
+    with input_error("column 'image'"):
+        read_lines(tmp_path, record, record)
+    with input_error("column 'image'"):
+        read_lines(tmp_path, record)
 
 
 def test_a_number_that_counts_records_is_no_image(tmp_path: Path) -> None:
     said = SAID.replace("riding", "none")
-    with pytest.raises(InputError, match="image"):
-        read(tmp_path, [{"id": number, "response": said} for number in (1, 2, 3)])
-    table, _ = read(tmp_path, {"question_id": 25, "response": said})
-    assert table.images == ("HICO_test2015_00000025.jpg",)
-    assert table.verbs == ("no_interaction",)
+    with input_error("image"):
+        read_lines(tmp_path, *({"id": number, "response": said} for number in (1, 2, 3)))
+    table, _ = read_lines(tmp_path, {"question_id": 25, "response": said})
+    assert (table.images, table.verbs) == (("HICO_test2015_00000025.jpg",), ("no_interaction",))
 
 
 def test_each_kind_of_unread_reply_is_shown_once(tmp_path: Path) -> None:
     said = ("Aucune interaction.", "Keine.", "Aucune interaction.", "Nessuna.")
-    good = [{"image": f"{i}.jpg", "response": SAID} for i in range(5)]
-    _, notes = read(tmp_path, [*good, *({"image": f"x{i}.jpg", "response": text} for i, text in enumerate(said))])
-    (line,) = (line for line in notes.lines() if "contain no" in line)
-    assert line.startswith("4 of 9 replies contain no interaction")
-    assert [line.count(text) for text in ("Aucune", "Keine", "Nessuna")] == [1, 1, 1]
+    _, notes = read_replies(tmp_path, *[SAID] * 5, *said)
+    assert "unread" in codes(notes)
+    line = notes.sentence("unread")
+    assert [line.count(text) for text in ("4 of 9 replies", "Aucune", "Keine", "Nessuna")] == [1] * 4
 
 
 def test_refusals_are_predictions_of_none_unless_there_is_nothing_else(tmp_path: Path) -> None:
-    refused = [{"image": f"{i}.jpg", "response": "I'm sorry, but I can't help with identifying people."} for i in "bcd"]
-    table, notes = read(tmp_path, [{"image": "a.jpg", "response": SAID}, *refused])
-    assert (len(table), len(table.images)) == (1, 4)
-    assert notes.lines()[0].startswith("3 of 4 replies refuse to answer, which counts as no prediction: \"I'm sorry")
-    with pytest.raises(InputError, match=r"3 of 3 replies refuse to answer"):
-        read(tmp_path, refused)
+    refused = ["I'm sorry, but I can't help with identifying people."] * 3
+    table, notes = read_replies(tmp_path, SAID, *refused)
+    assert (len(table), len(table.images), codes(notes)[0], notes.count("refused")) == (1, 4, "refused", 3)
+    assert missing(notes.lines()[0], "3 of 4 replies", ": \"I'm sorry") == []
+    with input_error("3 of 3 replies refuse"):
+        read_replies(tmp_path, *refused)
 
 
 def test_answers_that_differ_in_one_record_are_counted(tmp_path: Path) -> None:
     """Three choices, or two answers that say something else; not the same one twice."""
     choices = {"choices": [*chat(SAID)["choices"], *chat(ASKED)["choices"]]}
-    said = [
-        choices,
-        [{"answer_text": SAID}, {"answer_text": ASKED}],
-        {"draft": ASKED, "last": SAID},
-        {"a": SAID, "b": SAID},
-    ]
-    table, notes = read(tmp_path, [{"image": f"{i}.jpg", "response": each} for i, each in enumerate(said)])
-    assert [table.verbs, len(table)] == [("riding",), 4]
-    assert notes.count("several_answers") == 3
+    two = [{"answer_text": SAID}, {"answer_text": ASKED}]
+    table, notes = read_replies(tmp_path, choices, two, {"draft": ASKED, "last": SAID}, {"a": SAID, "b": SAID})
+    assert (table.verbs, len(table), notes.count("several_answers")) == (("riding",), 4, 3)
 
 
 def test_an_answer_may_be_of_several_images(tmp_path: Path) -> None:
@@ -206,14 +186,14 @@ def test_an_answer_may_be_of_several_images(tmp_path: Path) -> None:
         {"id": 1, "response": f"Both:\n{by_name}"},
         {"id": 1, "response": listed},
     ):
-        assert read(tmp_path, [record])[0].images == ("a.jpg", "b.jpg")
-    with pytest.raises(InputError, match="image: found 2 images, expected one image, or an answer per image name"):
-        read(tmp_path, [{"image": ["a.jpg", "b.jpg"], "response": SAID}])
+        assert read_lines(tmp_path, record)[0].images == ("a.jpg", "b.jpg")
+    with input_error("2 images", field="image"):
+        read_lines(tmp_path, {"image": ["a.jpg", "b.jpg"], "response": SAID})
 
 
 def test_all_of_several_people_do_it(tmp_path: Path) -> None:
     several = {**ITEMS[0], "human_box": None, "human_boxes": [[1, 2, 3, 4], [5, 6, 7, 8], [9, 10, 11, 12]]}
-    table, _ = read(tmp_path, [{"image": "a.jpg", "response": orjson.dumps([several]).decode()}])
+    table, _ = read_replies(tmp_path, orjson.dumps([several]).decode())
     assert table.human_boxes.tolist() == several["human_boxes"]
 
 
