@@ -78,26 +78,14 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from shoe.benchmarks.classes import HoiClasses
-from tests.oracles.boxes import Box, iou_pixels_strict
-from tests.oracles.model import ImageScene, Triplet, class_words
+from tests.oracles.boxes import iou_pixels_strict
+from tests.oracles.model import ImageScene, Triplet, Truth, class_words
 
 Variant = Literal["paper", "released"]
 VARIANTS: tuple[Variant, ...] = ("paper", "released")
 
 ErrorType = Literal["true_positive", "human_box", "object_box", "both_boxes", "association", "duplicate", "interaction"]
 ERROR_TYPES: tuple[ErrorType, ...] = get_args(ErrorType)
-
-
-@dataclass(frozen=True, slots=True)
-class Truth:
-    """A ground truth; ``row`` is its row in the scene."""
-
-    row: int
-    hoi: int
-    verb: str
-    noun: str
-    human: Box
-    object: Box
 
 
 @dataclass(frozen=True, slots=True)

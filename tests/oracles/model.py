@@ -23,6 +23,18 @@ class Triplet:
     score: float = 1.0
 
 
+@dataclass(frozen=True, slots=True)
+class Truth:
+    """A ground truth in the coordinates in which an oracle compares; ``row`` is its row in the scene."""
+
+    row: int
+    hoi: int
+    verb: str
+    noun: str
+    human: Box
+    object: Box
+
+
 @dataclass(slots=True)
 class ImageScene:
     """One image; boxes are the numbers of their files.

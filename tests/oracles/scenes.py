@@ -27,17 +27,9 @@ Words = tuple[str, str]
 T = TypeVar("T")
 
 TRUTH_WORDS: tuple[Words, ...] = (
-    ("ride", "horse"),
-    ("hold", "horse"),
-    ("feed", "horse"),
-    ("hop_on", "horse"),
-    ("kiss", "horse"),
-    ("no_interaction", "horse"),
-    ("ride", "bicycle"),
-    ("hold", "bicycle"),
-    ("no_interaction", "bicycle"),
-    ("fly", "kite"),
-    ("pull", "kite"),
+    *((verb, "horse") for verb in ("ride", "hold", "feed", "hop_on", "kiss", "no_interaction")),
+    *((verb, "bicycle") for verb in ("ride", "hold", "no_interaction")),
+    *((verb, "kite") for verb in ("fly", "pull")),
 )
 """Rare and non-rare classes, one verb with several senses, and no_interaction of two objects."""
 
@@ -176,7 +168,7 @@ def _known_scene(
     for _ in range(predicted):
         if predictions and rng.random() < 0.2:
             copied = one_of(rng, predictions)
-            predictions.append(replace(copied, score=copied.score if rng.random() < 0.5 else _score(rng)))
+            predictions.append(copied if rng.random() < 0.5 else replace(copied, score=_score(rng)))
         elif truth and rng.random() < 0.8:
             predictions.append(_near(rng, one_of(rng, truth), kind))
         else:

@@ -34,7 +34,7 @@ from tests.oracles.assignment import Candidate, assigned
 from tests.oracles.average_precision import EPSILON, Entry, average_precision, expected_ap, mean
 from tests.oracles.boxes import Box, Compared, iou_continuous, iou_pixels, moved
 from tests.oracles.meaning import SENSELESS, Meaning, Options, Similarity
-from tests.oracles.model import ImageScene, Triplet, class_words
+from tests.oracles.model import ImageScene, Triplet, Truth, class_words
 
 Pair = tuple[str, int, int]
 """Image, row of the truth in the scene, row of the prediction in the scene."""
@@ -62,16 +62,6 @@ class SemanticFigures(TypedDict):
 
 
 @dataclass(frozen=True, slots=True)
-class _Truth:
-    row: int
-    hoi: int
-    verb: str
-    noun: str
-    human: Box
-    object: Box
-
-
-@dataclass(frozen=True, slots=True)
 class _Prediction:
     row: int
     verb: str
@@ -88,7 +78,7 @@ class _Prediction:
 @dataclass(frozen=True, slots=True)
 class _Image:
     name: str
-    truth: list[_Truth]
+    truth: list[Truth]
     predictions: list[_Prediction]
 
 
@@ -97,7 +87,7 @@ class _Outcome:
     """One image after matching: (truth, prediction or None, sigma) per truth, and (prediction, class or None)."""
 
     name: str
-    truth: list[tuple[_Truth, _Prediction | None, float]]
+    truth: list[tuple[Truth, _Prediction | None, float]]
     unmatched: list[tuple[_Prediction, int | None]]
 
 
@@ -171,7 +161,7 @@ def _image(
     for row, t in enumerate(scene.truth):
         if (t.verb, t.object) in numbers:
             human, thing = (moved(box, scene.truth_coordinates, coordinates) for box in (t.human_box, t.object_box))
-            truth.append(_Truth(row, numbers[t.verb, t.object], t.verb, t.object, human, thing))
+            truth.append(Truth(row, numbers[t.verb, t.object], t.verb, t.object, human, thing))
     predictions = []
     for row, p in enumerate(scene.predictions):
         if options.no_interaction == "keep" or p.verb != "no_interaction":
@@ -273,7 +263,7 @@ def _matched(image: _Image, meaning: Meaning, f1: bool = False) -> _Outcome:
     options = meaning.options
     candidates = _candidates(image, meaning)
     partner = assigned(candidates, [p.score for p in image.predictions], options.assign, options.sigma_ties)
-    truth: list[tuple[_Truth, _Prediction | None, float]] = []
+    truth: list[tuple[Truth, _Prediction | None, float]] = []
     for g, t in enumerate(image.truth):
         if g in partner:
             p = image.predictions[partner[g]]
@@ -317,12 +307,12 @@ def _candidates(image: _Image, meaning: Meaning) -> list[Candidate]:
     return found
 
 
-def _pair_iou(one: _Truth | _Prediction, other: _Prediction, options: Options) -> float:
+def _pair_iou(one: Truth | _Prediction, other: _Prediction, options: Options) -> float:
     iou = iou_pixels if options.overlap == "+1" else iou_continuous
     return min(iou(one.human, other.human), iou(one.object, other.object))
 
 
-def _overlaps(one: _Truth | _Prediction, other: _Prediction, options: Options) -> bool:
+def _overlaps(one: Truth | _Prediction, other: _Prediction, options: Options) -> bool:
     """Whether both boxes overlap enough."""
     pair = _pair_iou(one, other, options)
     return pair > options.threshold if options.threshold_at == ">" else pair >= options.threshold

@@ -17,33 +17,18 @@ VERB, NOUN = toy_similarity(CLASSES)
 EXACT = exact(0), exact(1)
 
 OPTIONS: dict[str, list[str]] = {
-    "combine": ["arithmetic", "geometric", "minimum"],
-    "weight": ["0.5", "0.3"],
-    "assign": ["best-first", "greedy-gt", "confidence"],
-    "sigma-ties": ["confidence", "index", "iou"],
-    "threshold": ["0.5", "0.4"],
-    "threshold-at": [">=", ">"],
-    "overlap": ["cont", "+1"],
-    "min-sigma": ["none", "positive", "delta"],
-    "missed": ["keep", "drop"],
-    "fp-scope": ["dataset", "image"],
-    "f1-fp-scope": ["image", "dataset"],
-    "delta": ["0.5", "0.75"],
-    "delta-at": [">=", ">"],
-    "f1-delta-at": [">", ">="],
-    "ap": ["all-points", "11-point", "101-point", "trapezoid"],
-    "ties": ["expected", "input"],
-    "classes": ["truth", "all"],
-    "no-interaction": ["keep", "exclude"],
-    "tau": ["0.5", "0.25"],
-    "tau-by": ["dataset", "image", "score", "best"],
-    "map-tau": ["none", "0.5"],
-    "recall": ["fn", "truth"],
-    "f1-classes": ["truth", "counted"],
-    "prediction-misses": ["all", "charged"],
-    "cap": ["none", "3"],
-    "repeats": ["near", "charged", "matched"],
-}
+    "combine": ["arithmetic", "geometric", "minimum"], "weight": ["0.5", "0.3"],
+    "assign": ["best-first", "greedy-gt", "confidence"], "sigma-ties": ["confidence", "index", "iou"],
+    "threshold": ["0.5", "0.4"], "threshold-at": [">=", ">"], "overlap": ["cont", "+1"],
+    "min-sigma": ["none", "positive", "delta"], "missed": ["keep", "drop"],
+    "fp-scope": ["dataset", "image"], "f1-fp-scope": ["image", "dataset"],
+    "delta": ["0.5", "0.75"], "delta-at": [">=", ">"], "f1-delta-at": [">", ">="],
+    "ap": ["all-points", "11-point", "101-point", "trapezoid"], "ties": ["expected", "input"],
+    "classes": ["truth", "all"], "no-interaction": ["keep", "exclude"],
+    "tau": ["0.5", "0.25"], "tau-by": ["dataset", "image", "score", "best"], "map-tau": ["none", "0.5"],
+    "recall": ["fn", "truth"], "f1-classes": ["truth", "counted"], "prediction-misses": ["all", "charged"],
+    "cap": ["none", "3"], "repeats": ["near", "charged", "matched"],
+}  # fmt: skip
 MANY_IMAGES = random_scenes(np.random.default_rng(3), 8, open_words=True)  # a seed whose options change most scores
 NUMBERS = ("weight", "threshold", "delta", "tau", "map-tau")
 
