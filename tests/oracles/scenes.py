@@ -103,6 +103,9 @@ def toy_similarity(classes: HoiClasses, seed: int = 0) -> tuple[Similarity, Simi
     return verb, noun
 
 
+TOY = toy_similarity(CLASSES)
+
+
 def similarity_values(similarity: Similarity, classes: HoiClasses, words: Sequence[str]) -> NDArray[np.float64]:
     """(classes, words) table of a similarity, the form in which the fast side takes it."""
     table = [[similarity(hoi, word) for word in words] for hoi in range(len(classes))]

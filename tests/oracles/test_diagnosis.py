@@ -139,9 +139,6 @@ def test_three_pairs_with_three_interactions_each() -> None:
     assert progressive_maps(images, CLASSES)[-1]["map"] == 1
 
 
-# Types
-
-
 @pytest.mark.parametrize(
     ("human", "thing", "wrong"), [(HALF, O1, "human_box"), (H2, HALF, "object_box"), (HALF, HALF, "both_boxes")]
 )
@@ -195,9 +192,6 @@ def test_no_interaction_leaves_with_its_boxes_and_images() -> None:
     assert error_types(found) == {("a.jpg", 0): "object_box"}
     kept = error_types(diagnosed([image(truth, predictions), idle], CLASSES, no_interaction=True))
     assert list(kept.values()) == ["association", "true_positive", "human_box", "true_positive"]
-
-
-# Fixes
 
 
 @pytest.mark.parametrize(("found", "left"), [(0.9, 0.9), (0.3, 0.5)])

@@ -1,4 +1,4 @@
-"""Hand-worked examples that pin the oracle of pair localisation, negative pairs and interaction mAP."""
+"""Hand-worked examples: the oracle of pair localisation (8.6.10, 8.7), negative AP (8.8) and interaction mAP (8.9)."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -30,9 +30,6 @@ def located(scenes: list[ImageScene], names: Sequence[str], *predicted: Any, **o
 
 def found(scene: ImageScene, **options: Any) -> tuple[Any, ...]:
     return located([scene], ("recall", "precision"), **options)
-
-
-# Pair localisation: multiplicity (8.6.10, 8.7)
 
 
 def test_several_truths_on_one_prediction() -> None:
@@ -99,9 +96,6 @@ def test_images_count_by_their_truth() -> None:
     assert located(scenes, PER_IMAGE, {"a.jpg": [Pair(H1, O1, "horse")] * 2}) == (1 / 2, 1 / 2, 1)
 
 
-# Negative AP (8.8)
-
-
 def negatives(*pairs: tuple[bool, float]) -> tuple[float | None, float | None]:
     """AP, and capped AP, of pairs that are on the truth or not, with their best verb's score."""
     predicted = [Pair(H1 if on else NOWHERE, O1, "horse", {"ride": p, "hold": p / 2}) for on, p in pairs]
@@ -133,9 +127,6 @@ def test_all_points_is_the_mean_over_negatives_of_the_best_precision_from_there_
     best = [max(precision[i:]) for i, label in enumerate(labels) if label]
     value, _ = negatives(*pairs)
     assert value == (pytest.approx(sum(best) / len(best)) if best else None)
-
-
-# Interaction mAP (8.9)
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
@@ -171,9 +162,6 @@ def test_interaction_scores_come_from_pairs() -> None:
     assert action_scores(scene, pairs) == [0.25, 0.75, 0.5]
     with pytest.raises(KeyError):
         action_scores(scene, pairs[:1])
-
-
-# Properties
 
 
 @given(crowds(), st.sampled_from(("index", "merged")))

@@ -18,9 +18,6 @@ from tests.oracles.scenes import CLASSES, random_scenes, scenes
 METHODS: tuple[Method, ...] = get_args(Method)
 
 
-# Average precision
-
-
 def test_grids_are_those_of_the_references() -> None:
     assert recall_grid("arange") == np.arange(0, 1.1, 0.1).tolist()
     missed = {name: [i for i, t in enumerate(recall_grid(name)) if i / 10 < t] for name in ("arange", "linspace")}
@@ -80,9 +77,6 @@ def test_too_many_orders_are_refused_and_equal_labels_are_one_order() -> None:
         expected_ap([(0.5, i / 100) for i in range(10)], 1, "all-points")
 
 
-# Boxes
-
-
 def test_half_overlap_in_each_convention() -> None:
     assert iou_continuous((0, 0, 10, 10), (0, 0, 5, 10)) == 0.5
     assert iou_pixels((1, 1, 10, 10), (1, 1, 5, 10)) == 0.5
@@ -103,9 +97,6 @@ def test_one_pixel_box_in_all_coordinates() -> None:
     assert moved((0, 0, 0, 0), Coordinates.PIXELS_0, "indices") == moved((1, 1, 1, 1), Coordinates.PIXELS_1, "indices")
     assert moved((3, 4, 5, 6), Coordinates.CONTINUOUS, "indices") == (4, 5, 6, 7)
     assert all(moved((3, 4, 5, 6), frame, "raw") == (3, 4, 5, 6) for frame in Coordinates)
-
-
-# Tables
 
 
 @given(scenes(), st.randoms(use_true_random=False))

@@ -50,7 +50,7 @@ def test_no_fallback_to_another_free_truth() -> None:
 
 
 def test_a_class_without_predictions_is_zero_and_one_without_truth_is_absent() -> None:
-    scene = one_image([on_pair("ride"), on_pair("hold")], [on_pair("ride"), on_pair("feed")])
+    scene = one_image([on_pair(), on_pair("hold")], [on_pair(), on_pair("feed")])
     for protocol in PROTOCOLS:
         absent, mean = (0, 1 / 520) if protocol == "thid" else (None, 1 / 2)
         found = figures(scene, protocol)

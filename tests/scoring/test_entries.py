@@ -16,7 +16,7 @@ from shoe.scoring.entries import AveragingRule, ClassScores, Entries, Means
 from shoe.scoring.matching.task import Task
 from shoe.scoring.scorer import Scorer
 from shoe.scoring.strict import strict_entries
-from tests.oracles.scenes import CLASSES, random_scenes, toy_similarity
+from tests.oracles.scenes import CLASSES, TOY, random_scenes
 from tests.scoring import compare
 from tests.scoring.compare import task_of, toy_similarities
 
@@ -33,7 +33,7 @@ def some_images(seed: int, count: int = 5) -> tuple[Task, Indices, Task]:
 
 def semantic_entries(task: Task, options: Sequence[str]) -> Entries:
     chosen = changed(SEMANTIC["shoe"], options)
-    scorer = Scorer(task, toy_similarities(task, *toy_similarity(CLASSES), chosen.combine, chosen.weight), chosen)
+    scorer = Scorer(task, toy_similarities(task, *TOY, chosen.combine, chosen.weight), chosen)
     return scorer.entries(scorer.match(scorer.map_rows))
 
 

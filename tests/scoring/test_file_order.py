@@ -10,10 +10,9 @@ from hypothesis import given, strategies as st
 from shoe.benchmarks.hico_det import PROTOCOLS as STRICT
 from shoe.scoring.matching.task import Task
 from tests.oracles.model import ImageScene, to_tables
-from tests.oracles.scenes import CLASSES, exact, on_pair, one_image, random_scenes, scenes, toy_similarity
+from tests.oracles.scenes import CLASSES, TOY, exact, on_pair, one_image, random_scenes, scenes
 from tests.scoring.compare import close, fast_semantic, fast_strict, same, task_of
 
-SIMILARITY = toy_similarity(CLASSES)
 ORDERLESS = ("ride", "hold"), ("hold", "feed")
 IMAGES = 7
 T = TypeVar("T")
@@ -30,7 +29,7 @@ def test_images_may_come_in_any_order(order: list[int], seed: int) -> None:
     for scene in found:
         scene.predictions = [replace(p, score=float(next(scores))) for p in scene.predictions]
     tasks = [Task(said, truth) for truth, said in (to_tables(found, CLASSES, each) for each in (None, order))]
-    one, other = (fast_semantic(task, *SIMILARITY, {}) for task in tasks)
+    one, other = (fast_semantic(task, *TOY, {}) for task in tasks)
     same(other.ap, list(one.ap))
     same(other.f1, list(one.f1))
     assert other.gt_miss_rate == one.gt_miss_rate
@@ -62,7 +61,7 @@ def test_no_order_of_lines_truths_or_images_moves_a_semantic_figure(
         return [of[i] for i in rng.permutation(len(of))]
 
     again = [replace(s, truth=mixed(s.truth), predictions=mixed(s.predictions)) for s in mixed(found)]
-    one, other = (fast_semantic(task_of(some), *SIMILARITY, options) for some in (found, again))
+    one, other = (fast_semantic(task_of(some), *TOY, options) for some in (found, again))
     same(other.ap, list(one.ap))
     same(other.f1, list(one.f1))
     assert close(one.gt_miss_rate, other.gt_miss_rate)

@@ -39,7 +39,7 @@ def area_of(line: str) -> float:
 def test_inverted_scores_are_reported(annotated: GroundTruth) -> None:
     rng = np.random.default_rng(0)
     for knows in (0.5, 1, 3):
-        truth = part(annotated, rng, 300)
+        truth = part(annotated, rng, 120)
         table = weak.detector(truth.interactions, rng, jitter=0.02, wrong_object=0, extra=1, knows=knows)
         assert lines(scored(table, truth)) == []
         (line,) = lines(scored(replace(table, score=1 - table.score), truth))

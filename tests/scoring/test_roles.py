@@ -67,8 +67,8 @@ def test_by_hand(tmp_path: Path) -> None:
     false: 1/2 at a recall of 1/2. Scenario 2: 0.7 is a hit, too: 1/2 and 2/3 are 2/3 under the envelope.
     """
     truths = [[Person(A, {"surf": {"instr": B}}), Person(B, {"surf": {}}), Person(C, None)]]
-    lines = ((A, C), (A, B), (B, [0, 0, 0.1, 0.1]), (C, B), ([700, 700, 800, 800], B))
-    predictions = [surfs(box, board, 0.9 - k / 10) for k, (box, board) in enumerate(lines)]
+    boxes, boards = [A, A, B, C, [700.0, 700.0, 800.0, 800.0]], [C, B, [0, 0, 0.1, 0.1], B, B]
+    predictions = [surfs(boxes[k], boards[k], 0.9 - k / 10) for k in range(5)]
     path = v_coco.write_pickle([predictions], tmp_path / "said.pkl")
     found = figures(v_coco.write_everything(truths, tmp_path / "truth.txt"), path)
     assert found["v-coco-agent", "surf"] == pytest.approx((1 + 2 / 3) / 2)

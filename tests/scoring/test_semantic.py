@@ -9,11 +9,10 @@ from hypothesis import given, strategies as st
 from tests.oracles.boxes import Box
 from tests.oracles.meaning import SENSELESS, Similarity
 from tests.oracles.model import ImageScene, Triplet
-from tests.oracles.scenes import CLASSES, exact, random_scenes, scenes, toy_similarity
+from tests.oracles.scenes import CLASSES, TOY, exact, random_scenes, scenes
 from tests.oracles.semantic import semantic
 from tests.scoring.compare import SEMANTIC_FIGURES, close, fast_semantic, same_figures, task_of
 
-VERB, NOUN = toy_similarity(CLASSES)
 EXACT = exact(0), exact(1)
 
 OPTIONS: dict[str, list[str]] = {
@@ -41,8 +40,8 @@ def agree(found: list[ImageScene], options: dict[str, str]) -> None:
             return None
         return float(text) if name in NUMBERS else int(text) if name == "cap" else text
 
-    slow = semantic(found, CLASSES, VERB, NOUN, {name: value(name, text) for name, text in options.items()})
-    same_figures(fast_semantic(task_of(found), VERB, NOUN, options), slow, SEMANTIC_FIGURES)
+    slow = semantic(found, CLASSES, *TOY, {name: value(name, text) for name, text in options.items()})
+    same_figures(fast_semantic(task_of(found), *TOY, options), slow, SEMANTIC_FIGURES)
 
 
 def line(left: float, score: float = 1, verb: str = "ride", noun: str = "horse") -> Triplet:
@@ -67,8 +66,8 @@ def test_each_option_agrees_on_many_images(name: str, value: str) -> None:
 
 @given(scenes(max_images=2, labels=False))
 def test_hungarian_gets_the_most_pairs_and_the_highest_total(found: list[ImageScene]) -> None:
-    fast = fast_semantic(task_of(found), VERB, NOUN, {"assign": "hungarian"})
-    slow = semantic(found, CLASSES, VERB, NOUN, {"assign": "hungarian"})
+    fast = fast_semantic(task_of(found), *TOY, {"assign": "hungarian"})
+    slow = semantic(found, CLASSES, *TOY, {"assign": "hungarian"})
     assert (fast.matches.prediction >= 0).sum() == len(slow["matched"])
     assert fast.matches.sigma.sum() == pytest.approx(slow["sigma_total"], abs=1e-9)
 
@@ -93,7 +92,8 @@ def test_words_without_sense_move_no_threshold(found: list[ImageScene], by: str,
     def known(part: Similarity) -> Similarity:
         return lambda hoi, word: 0.0 if word in SENSELESS else part(hoi, word)
 
-    before, after = (fast_semantic(task_of(each), known(VERB), known(NOUN), {"tau-by": by}) for each in (found, added))
+    verb, noun = map(known, TOY)
+    before, after = (fast_semantic(task_of(each), verb, noun, {"tau-by": by}) for each in (found, added))
     for figure in ("mf1", "mf1_best_tau", "gt_miss_rate"):
         assert close(getattr(before, figure), getattr(after, figure)), figure
 

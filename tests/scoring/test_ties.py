@@ -74,5 +74,6 @@ def test_the_mean_agrees_with_all_orders(entries: list[tuple[float, int]], metho
     slow = expected_ap(labels, truths, method)
     epsilon = GRID_TOLERANCE if method in ("11-point", "101-point") else 1e-8
     how = EXACTLY | {"ap": Interpolation(method), "epsilon": epsilon}
-    fast = ranked_lists(np.zeros(len(labels), int), *np.array(labels).T, np.array([truths]), **how)
+    score, credit = np.array(labels).T
+    fast = ranked_lists(np.zeros(len(labels), int), score, credit, np.array([truths]), **how)
     assert fast.ap[0] == pytest.approx(slow, abs=1e-9)

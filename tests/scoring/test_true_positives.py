@@ -21,9 +21,9 @@ def triplet(left: float, score: float = 1.0, verb: str = "ride") -> Triplet:
     return Triplet(HUMAN, (left, 0.0, left + 100, 100.0), verb, "horse", score)
 
 
-def found(truth: list[Triplet], predictions: list[Triplet], **options: Ties) -> list[int]:
+def found(truth: list[Triplet], predictions: list[Triplet], ties: Ties = UPT.ties) -> list[int]:
     task = task_of([ImageScene("a.jpg", truth, predictions, Coordinates.CONTINUOUS)])
-    rows: list[int] = true_positives(task, np.arange(len(predictions)), replace(UPT, **options)).tolist()
+    rows: list[int] = true_positives(task, np.arange(len(predictions)), replace(UPT, ties=ties)).tolist()
     return rows
 
 

@@ -132,8 +132,8 @@ def _scored(predictions: Interactions, truth: GroundTruth, *options: str, simila
     return shoe.score(predictions, truth, protocols=["shoe"], options=options, similarity=similarity)
 
 
-def _meaning(*arguments: Any, **settings: str) -> SemanticResult:
-    found = _scored(*arguments, **settings).semantic
+def _meaning(*arguments: Any, similarity: str = "dataset") -> SemanticResult:
+    found = _scored(*arguments, similarity=similarity).semantic
     assert found is not None
     return found
 

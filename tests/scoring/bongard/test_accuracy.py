@@ -1,7 +1,7 @@
 """Accuracy by group: figures by hand, intervals by concept."""
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -52,10 +52,12 @@ def test_boxes_that_miss_most_crops_are_reported() -> None:
     table = predicted(([[("ride", "horse")]] * 7 + [[("feed", "horse")]] * 7) * 3)
     fixed = problems_of(3), shoe.benchmark("hico-det").classes, shoe.load_similarity("identity")
 
-    def notes(shift: Any, *how: Counting) -> tuple[str, ...]:
-        return score_problems(replace(table, human_boxes=table.human_boxes + shift), *fixed, *how).notes
+    def notes(shift: Any, region: Literal["crop", "image"] = "crop") -> tuple[str, ...]:
+        return score_problems(
+            replace(table, human_boxes=table.human_boxes + shift), *fixed, Counting(region=region)
+        ).notes
 
     (line,) = notes(200)
     assert line.startswith("boxes: 42 of 42 ")
     assert "--boxes" in line
-    assert notes(0) == notes(200, Counting(region="image")) == notes(200 * (np.arange(42) % 2)[:, None]) == ()
+    assert notes(0) == notes(200, "image") == notes(200 * (np.arange(42) % 2)[:, None]) == ()

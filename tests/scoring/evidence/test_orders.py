@@ -17,7 +17,7 @@ def spans(scenes: list[ImageScene], *protocols: str) -> dict[str, tuple[float, f
 
 def test_who_chooses_first_moves_the_letter_alone() -> None:
     """Truths ride and hold, unscored predictions hold and feed: docs/protocols.md 10.6."""
-    scenes = [one_image([on_pair("ride"), on_pair("hold")], [on_pair("hold"), on_pair("feed")])]
+    scenes = [one_image([on_pair(), on_pair("hold")], [on_pair("hold"), on_pair("feed")])]
     found = spans(scenes, "hico-det", "shoe-literal")
     assert found["shoe-literal"] == pytest.approx((0.25, 0.625), abs=1e-6)
     assert spans(scenes, "hico-det", "shoe") == {}

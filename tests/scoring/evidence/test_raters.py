@@ -86,4 +86,4 @@ def test_range_and_deviation() -> None:
 
 def test_strict_figures_have_no_spread() -> None:
     report = shoe.score(read_predictions(PREDICTIONS["free text"]), read_truth_file(TRUTH), protocols=["hico-det"])
-    assert spread(report) is interval(report) is None
+    assert (spread(report), interval(report)) == (None, None)
