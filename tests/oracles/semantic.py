@@ -191,10 +191,8 @@ def _confident(images: list[_Image], options: Options) -> list[_Image]:
         falling = sorted((p.score for _, p in group if p.known), reverse=True)
         best = falling[: max(1, ceil((1 - options.tau) * len(falling) - 1e-9))]
         keep.update((i, p.row) for i, p in group if not best or p.score >= best[-1])
-    return [
-        replace(image, predictions=[p for p in image.predictions if (i, p.row) in keep])
-        for i, image in enumerate(images)
-    ]
+    kept = [[p for p in image.predictions if (i, p.row) in keep] for i, image in enumerate(images)]
+    return [replace(image, predictions=predictions) for image, predictions in zip(images, kept, strict=True)]
 
 
 def _best(images: list[_Image], counts: list[int], meaning: Meaning) -> list[_Image]:
@@ -216,12 +214,12 @@ def _best(images: list[_Image], counts: list[int], meaning: Meaning) -> list[_Im
 def _telling(image: _Image, counts: list[int], meaning: Meaning) -> list[_Prediction]:
     """The predictions that could move mF1."""
     may_match = {candidate.prediction for candidate in _candidates(image, meaning)}
-    found = []
-    for j, p in enumerate(image.predictions):
+
+    def is_charged(p: _Prediction) -> bool:
         hoi = _false_positive_of(p, image, meaning, f1=True)
-        if j in may_match or (hoi is not None and (counts[hoi] or meaning.options.f1_classes == "counted")):
-            found.append(p)
-    return found
+        return hoi is not None and (counts[hoi] > 0 or meaning.options.f1_classes == "counted")
+
+    return [p for j, p in enumerate(image.predictions) if j in may_match or is_charged(p)]
 
 
 def _repeats(predictions: list[_Prediction]) -> set[int]:
@@ -229,11 +227,8 @@ def _repeats(predictions: list[_Prediction]) -> set[int]:
     copies: dict[Triplet, list[int]] = {}
     for j, p in enumerate(predictions):
         copies.setdefault(p.said, []).append(j)
-    repeats: set[int] = set()
-    for same in copies.values():
-        counted = max(same, key=lambda j: (predictions[j].score, -j))
-        repeats.update(j for j in same if j != counted)
-    return repeats
+    counted = {max(same, key=lambda j: (predictions[j].score, -j)) for same in copies.values()}
+    return set(range(len(predictions))) - counted
 
 
 def _near_repeats(predictions: list[_Prediction], meaning: Meaning) -> set[int]:
