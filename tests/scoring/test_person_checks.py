@@ -21,6 +21,7 @@ from tests.scoring.v_coco import ACTIONS
 pytestmark = pytest.mark.real_data
 PAIRS = [f"{ACTIONS.names[action]}_{role}" for action, role in ACTIONS.entries]
 Record = dict[str, Any]
+Scored = Callable[..., Report]
 
 
 @pytest.fixture(scope="module")
@@ -61,15 +62,20 @@ def with_boxes(records: list[Record], change: Callable[[np.ndarray, int], np.nda
     ]
 
 
-def scored(folder: Path, records: list[Record], truth: GroundTruth, **options: Any) -> Report:
-    path = folder / "cache.pkl"
-    path.write_bytes(pickle.dumps(records))
-    return shoe.score(shoe.read_predictions(path, dataset="v-coco", truth=truth, **options), truth)
+@pytest.fixture(scope="module")
+def scored(tmp_path_factory: pytest.TempPathFactory, truth: GroundTruth) -> Scored:
+    path = tmp_path_factory.mktemp("scored") / "cache.pkl"
+
+    def report_of(records: list[Record], **options: Any) -> Report:
+        path.write_bytes(pickle.dumps(records))
+        return shoe.score(shoe.read_predictions(path, dataset="v-coco", truth=truth, **options), truth)
+
+    return report_of
 
 
 @pytest.fixture(scope="module")
-def right(tmp_path_factory: pytest.TempPathFactory, truth: GroundTruth, records: list[Record]) -> list[float | None]:
-    return maps(scored(tmp_path_factory.mktemp("right"), records, truth))
+def right(scored: Scored, records: list[Record]) -> list[float | None]:
+    return maps(scored(records))
 
 
 def warned(report: Report, what: str) -> list[str]:
@@ -80,12 +86,8 @@ def maps(report: Report) -> list[float | None]:
     return [each.map for each in report.role_results]
 
 
-def to_widths(box: Any, _: Any) -> Any:
-    return np.array([*box[:2], *(box[2:] - box[:2])])
-
-
 CONVENTIONS: dict[str, Callable[[Any, Any], Any]] = {
-    "xywh": to_widths,
+    "xywh": lambda box, _: np.array([*box[:2], *(box[2:] - box[:2])]),
     "unit": lambda box, size: box / np.tile(size, 2),
     "resized:shorter=800": lambda box, size: box * 800 / size.min(),
 }
@@ -93,34 +95,32 @@ CONVENTIONS: dict[str, Callable[[Any, Any], Any]] = {
 
 @pytest.mark.parametrize("convention", CONVENTIONS)
 def test_another_box_convention_is_reported_and_can_be_set(
-    tmp_path: Path, truth: GroundTruth, records: list[Record], right: list[float | None], convention: str
+    scored: Scored, truth: GroundTruth, records: list[Record], right: list[float | None], convention: str
 ) -> None:
     names = [int(name.partition(".")[0]) for name in truth.interactions.images]
     sizes = dict(zip(names, truth.interactions.sizes.astype(float), strict=True))
     other = with_boxes(records, lambda box, image: CONVENTIONS[convention](box, sizes[image]))
-    lines = warned(scored(tmp_path, other, truth), "boxes:")
+    lines = warned(scored(other), "boxes:")
     assert lines
     assert all(f"--boxes {convention} (" in line for line in lines)
-    repaired = scored(tmp_path, other, truth, boxes=convention)
+    repaired = scored(other, boxes=convention)
     assert warned(repaired, "boxes:") == []
     assert maps(repaired) == pytest.approx(right)
 
 
-def test_nothing_is_said_of_right_files(tmp_path: Path, truth: GroundTruth, records: list[Record]) -> None:
+def test_nothing_is_said_of_right_files(scored: Scored, records: list[Record]) -> None:
     for noise in (0, 20, 80):
         rng = np.random.default_rng(noise)
         noisy = with_boxes(records, lambda box, _: np.sort((box + rng.normal(0, noise, 4)).reshape(2, 2), 0).ravel())  # noqa: B023
-        assert scored(tmp_path, noisy, truth).warnings == []
+        assert scored(noisy).warnings == []
 
 
-def test_inverted_scores_are_reported(
-    tmp_path: Path, truth: GroundTruth, records: list[Record], right: list[float | None]
-) -> None:
+def test_inverted_scores_are_reported(scored: Scored, records: list[Record], right: list[float | None]) -> None:
     def inverted(record: Record) -> Record:
         agents = {key: 1 - value for key, value in record.items() if key.endswith("_agent")}
         return record | agents | {key: [*record[key][:4], 1 - record[key][4]] for key in PAIRS}
 
-    report = scored(tmp_path, [inverted(record) for record in records], truth)
+    report = scored([inverted(record) for record in records])
     (line,) = warned(report, "scores:")
     name = report.role_results[0].options.protocol
     before, after = (f"{100 * (mean or 0):.2f}" for mean in (right[0], maps(report)[0]))
@@ -128,22 +128,20 @@ def test_inverted_scores_are_reported(
     assert line.endswith(f"({name} mAP {before} instead of {after})")
 
 
-def test_shifted_actions_repeats_and_unread_keys(tmp_path: Path, truth: GroundTruth, records: list[Record]) -> None:
+def test_shifted_actions_repeats_and_unread_keys(scored: Scored, records: list[Record]) -> None:
     shifted = [record | {key: record[PAIRS[i - 1]] for i, key in enumerate(PAIRS)} for record in records]
-    (line,) = warned(scored(tmp_path, shifted, truth), "class IDs:")
+    (line,) = warned(scored(shifted), "class IDs:")
     assert "verbs" in line
-    assert profile(scored(tmp_path, [*records, *records[:50]], truth)).repeats == 50
+    assert profile(scored([*records, *records[:50]])).repeats == 50
     moved = next(record for record in records if any(record["hold_obj"][:4]))
     moved = moved | {"hold_obj": [0.0, 0.0, 9.0, 9.0, moved["hold_obj"][4]]}  # not the first record's box
-    assert scored(tmp_path, [*records, moved, moved], truth).repeats == 1
-    extra = scored(tmp_path, [record | {"hold_object": record["hold_obj"]} for record in records], truth)
+    assert scored([*records, moved, moved]).repeats == 1
+    extra = scored([record | {"hold_object": record["hold_obj"]} for record in records])
     assert extra.notes is not None
     assert list(extra.notes.unread) == ["hold_object"]
 
 
-def test_exchanged_boxes_can_be_read_with_one_role_box_per_person(
-    tmp_path: Path, truth: GroundTruth, records: list[Record]
-) -> None:
+def test_exchanged_boxes_can_be_read_with_one_role_box_per_person(scored: Scored, records: list[Record]) -> None:
     def pairs_of(record: Record) -> list[Record]:
         placed = [key for key in PAIRS if any(record[key][:4])]
         empty = {key: [0.0] * 5 for key in PAIRS}
@@ -155,17 +153,18 @@ def test_exchanged_boxes_can_be_read_with_one_role_box_per_person(
         pair | {"person_box": pair[key][:4], key: [*pair["person_box"], pair[key][4]]}
         for pair, key in zip(pairs, keys, strict=True)
     ]
-    (line,) = warned(scored(tmp_path, exchanged, truth), "boxes:")
+    (line,) = warned(scored(exchanged), "boxes:")
     assert "--boxes swapped" in line
-    assert maps(scored(tmp_path, exchanged, truth, boxes="swapped")) == maps(scored(tmp_path, pairs, truth))
-    with input_error(source=str(tmp_path / "cache.pkl")) as error:
-        scored(tmp_path, records, truth, boxes="swapped")
+    assert maps(scored(exchanged, boxes="swapped")) == maps(scored(pairs))
+    with input_error() as error:
+        scored(records, boxes="swapped")
     assert "one object box" in str(error.value)
+    assert str(error.value.record).startswith("image ")
 
 
-def test_predictions_on_unknown_images_are_counted(tmp_path: Path, truth: GroundTruth, records: list[Record]) -> None:
+def test_predictions_on_unknown_images_are_counted(scored: Scored, records: list[Record]) -> None:
     moved = [record | {"image_id": 1} if i < 7 else record for i, record in enumerate(records)]
-    (line,) = warned(scored(tmp_path, moved, truth), "images ")
+    (line,) = warned(scored(moved), "images ")
     assert re.findall(r"(\d+) (?:not in|predictions)", line) == ["1", "7"]
 
 
