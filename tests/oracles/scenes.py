@@ -4,7 +4,7 @@ All coordinates are multiples of 1/4, and all similarities of 1/4, so that sums,
 IoUs, IoUs of exactly 0.5 and equal similarities are equal in any order of arithmetic.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
@@ -18,10 +18,11 @@ from numpy.typing import NDArray
 from shoe.benchmarks import benchmark
 from shoe.benchmarks.classes import HoiClasses
 from shoe.core.boxes import Coordinates
+from shoe.core.interactions import Interactions
 from tests.oracles.average_precision import OutOfReachError
 from tests.oracles.boxes import Box, moved
 from tests.oracles.meaning import Similarity
-from tests.oracles.model import ImageScene, Triplet, class_words
+from tests.oracles.model import ImageScene, Triplet, class_words, to_tables
 
 Words = tuple[str, str]
 T = TypeVar("T")
@@ -61,6 +62,12 @@ def on_pair(verb: str = "ride", score: float = 1.0, noun: str = "horse") -> Trip
 def one_image(truth: list[Triplet], predictions: list[Triplet], name: str = "a.jpg") -> ImageScene:
     """An image by hand, whose truth and predictions have the same coordinates."""
     return ImageScene(name, truth, predictions, prediction_coordinates=Coordinates.PIXELS_1)
+
+
+def predictions_of(images: Mapping[str, Sequence[Triplet]]) -> Interactions:
+    """A table of predictions by image; images without any are in it, too."""
+    found = [ImageScene(name, predictions=list(triplets), known=False) for name, triplets in images.items()]
+    return to_tables(found, CLASSES)[1]
 
 
 def predict_the_truth(found: Sequence[ImageScene]) -> None:

@@ -10,7 +10,6 @@ from hypothesis import given, strategies as st
 from shoe.benchmarks.classes import parse_classes
 from shoe.core.arrays import Floats, Ints
 from shoe.core.errors import OptionError
-from shoe.core.interactions import Interactions
 from shoe.lexicon.expressions import Part
 from shoe.lexicon.store import ids_of
 from shoe.scoring.bongard import score as bongard
@@ -21,6 +20,9 @@ from shoe.similarity.table import Similarity
 from tests.errors import input_error
 from tests.examples import examples
 from tests.oracles import bongard as literal
+from tests.oracles.boxes import Box
+from tests.oracles.model import Triplet
+from tests.oracles.scenes import predictions_of
 from tests.scoring.bongard.made import BOX, CROP, Word, predicted, problems_of
 
 RIDE, HOLD, FEED, EAT = ("ride", "horse"), ("hold", "horse"), ("feed", "horse"), ("eat", "apple")
@@ -154,27 +156,12 @@ box = st.tuples(*[st.integers(0, 80)] * 2, *[st.integers(5, 60)] * 2).map(
 prediction = st.tuples(st.sampled_from([RIDE, FEED]), st.sampled_from([0.25, 0.5, 1.0]), box, box)
 
 
-def on_images(rows: list[tuple[int, Any, Any, int]], scores: list[float]) -> Interactions:
-    """Predictions (image, human box, object box, index of the verb) on the first image of a problem, or on another."""
-    return Interactions.from_columns(
-        images=["elsewhere/000.png", "other.jpg"],
-        image=[image for image, *_ in rows],
-        human_boxes=np.array([human for _, human, _, _ in rows], float).reshape(-1, 4),
-        object_boxes=np.array([thing for _, _, thing, _ in rows], float).reshape(-1, 4),
-        verb=[verb for *_, verb in rows],
-        object=[0] * len(rows),
-        verbs=["ride", "feed", "hold"],
-        objects=["horse"],
-        score=scores,
-    )
-
-
 @pytest.mark.slow
 @given(st.lists(prediction, max_size=8), st.integers(1, 4))
 @examples(3)
-def test_what_counts_in_a_crop(said: list[tuple[Word, float, tuple[int, ...], tuple[int, ...]]], top: int) -> None:
-    rows = [(0, human, thing, int(words == FEED)) for words, _, human, thing in said]
-    found = detections(on_images(rows, [score for _, score, *_ in said]), problems_of(1), Counting(top=top))
+def test_what_counts_in_a_crop(said: list[tuple[Word, float, Box, Box]], top: int) -> None:
+    table = predictions_of({"000.jpg": [Triplet(human, thing, *words, score) for words, score, human, thing in said]})
+    found = detections(table, problems_of(1), Counting(top=top))
     of_first = found.interaction[found.region == 0]
     names = sorted((found.verbs[found.verb[k]], "horse") for k in of_first)
     assert names == sorted(literal.counted(said, CROP, top))
@@ -182,15 +169,17 @@ def test_what_counts_in_a_crop(said: list[tuple[Word, float, tuple[int, ...], tu
 
 
 def test_a_whole_image_and_a_least_score() -> None:
-    outside = on_images([(0, BOX, BOX, 0), (0, (200, 200, 300, 300), BOX, 1), (1, BOX, BOX, 0)], [0.9, 0.4, 0.9])
+    said, outside = Triplet(BOX, BOX, *RIDE, 0.9), Triplet((200, 200, 300, 300), BOX, *FEED, 0.4)
+    table = predictions_of({"elsewhere/000.png": [said, outside], "other.jpg": [said]})
     whole = Counting(region="image")
     counted = Counting(), whole, replace(whole, min_score=0.4), replace(whole, min_score=0.5)
-    assert [len(detections(outside, problems_of(1), how).region) for how in counted] == [1, 2, 2, 1]
+    assert [len(detections(table, problems_of(1), how).region) for how in counted] == [1, 2, 2, 1]
 
 
 def test_half_of_both_boxes_is_enough() -> None:
     half, less = (CROP[0] - 20, 20.0, CROP[0] + 20, 60.0), (CROP[0] - 21, 20.0, CROP[0] + 20, 60.0)
-    table = on_images([(0, half, half, 0), (0, BOX, less, 1), (0, less, BOX, 2)], [1, 1, 1])
+    said = [Triplet(half, half, *RIDE), Triplet(BOX, less, *FEED), Triplet(less, BOX, *HOLD)]
+    table = predictions_of({"000.jpg": said})
     found = detections(table, problems_of(1), Counting())
     assert [found.verbs[v] for v in found.verb] == ["ride"]
 

@@ -11,8 +11,8 @@ from shoe.core.boxes import CommonCoordinates, Overlap, OverlapRule, iou
 from shoe.core.interactions import Interactions
 from shoe.scoring.matching.task import Boxes, Origin, Overlaps, Task
 from tests.errors import input_error
-from tests.oracles.model import ImageScene, to_tables
-from tests.oracles.scenes import CLASSES, on_pair, random_scenes
+from tests.oracles.model import to_tables
+from tests.oracles.scenes import CLASSES, on_pair, predictions_of, random_scenes
 from tests.scoring.compare import task_of
 
 RULES = [OverlapRule(Overlap.CONTINUOUS, t, inclusive) for t in (0.0, 0.25, 0.5, 0.6) for inclusive in (True, False)]
@@ -20,7 +20,7 @@ RULES = [OverlapRule(Overlap.CONTINUOUS, t, inclusive) for t in (0.0, 0.25, 0.5,
 
 def table(names: str) -> Interactions:
     """Predictions of one pair in each of some images."""
-    return to_tables([ImageScene(name, [], [on_pair()]) for name in names.split()], CLASSES)[1]
+    return predictions_of({name: [on_pair()] for name in names.split()})
 
 
 def task(predicted: str, truth: str) -> Task:
