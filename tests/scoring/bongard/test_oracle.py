@@ -190,8 +190,9 @@ def test_problems_whose_images_are_not_all_named_can_be_left_out() -> None:
     for part, count in ((False, 2), (True, 1)):
         report = score_problems(said, problems_of(2), CLASSES, similarity, images_in_predictions=part)
         assert (report.problems, report.named_images) == (count, 14 if part else 27)
-    with input_error(source="predictions", field="image"):
+    with input_error(source="predictions", field="image") as error:
         score_problems(predicted([[RIDE]] * 13), problems_of(1), CLASSES, similarity, images_in_predictions=True)
+    assert "found none" in str(error.value)
 
 
 def test_a_least_score_is_a_number() -> None:
