@@ -1,15 +1,16 @@
 """Average precision of a ranked list of labels in 0..1, in loops, and over all orders of equally scored entries."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from itertools import combinations, groupby, product
-from math import factorial
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate, combinations, groupby, pairwise, product
+from math import factorial, prod
 from typing import Literal
 
 EPSILON = 1e-8
 """Algorithm 1, line 34. Part of all-points and trapezoid; the methods on a grid of recalls have none."""
 
 MOST_ORDERS = 50_000
+TOLERANCE = 1e-12
 
 Grid = Literal["arange", "linspace", "exact"]
 Method = Literal["all-points", "11-point", "101-point", "trapezoid"]
@@ -17,7 +18,10 @@ Entry = tuple[float, float]
 """Score and label; a label is 0, 1 or a similarity between them."""
 
 
-TOLERANCE = 1e-12
+def mean(values: Iterable[float | None]) -> float | None:
+    """Mean of the values that are there; None where there is none."""
+    present = [value for value in values if value is not None]
+    return sum(present) / len(present) if present else None
 
 
 def recall_grid(name: Grid) -> list[float]:
@@ -40,11 +44,7 @@ def interpolated(labels: Sequence[float], truths: int, thresholds: Sequence[floa
     """
     if truths == 0:
         return 0.0
-    curve = []
-    found = 0.0
-    for rank, label in enumerate(labels, start=1):
-        found += label
-        curve.append((found / truths, found / rank))
+    curve = _curve(labels, truths, epsilon=0.0)
     total = 0.0
     for threshold in thresholds:
         total += max((precision for recall, precision in curve if recall >= threshold - tolerance), default=0.0)
@@ -58,8 +58,7 @@ def eleven_point(labels: Sequence[float], truths: int, grid: Grid = "exact") -> 
 def all_points(labels: Sequence[float], truths: int, epsilon: float = EPSILON) -> float:
     """Area under the step curve of the precision envelope; ``epsilon`` is 0 where the text is not Algorithm 1's."""
     curve = _curve(labels, truths, epsilon)
-    area = 0.0
-    envelope = 0.0
+    area = envelope = 0.0
     for i in reversed(range(len(curve))):
         recall, precision = curve[i]
         envelope = max(envelope, precision)
@@ -69,14 +68,10 @@ def all_points(labels: Sequence[float], truths: int, epsilon: float = EPSILON) -
 
 def trapezoid(labels: Sequence[float], truths: int) -> float:
     """Area under the raw curve, joined by straight lines; it starts at recall 0 with the first entry's precision."""
+    curve = _curve(labels, truths, EPSILON)
     area = 0.0
-    last_recall = 0.0
-    last_precision = None
-    for recall, precision in _curve(labels, truths, EPSILON):
-        if last_precision is None:
-            last_precision = precision
+    for (last_recall, last_precision), (recall, precision) in pairwise([(0.0, curve[0][1]), *curve] if curve else []):
         area += (recall - last_recall) * (precision + last_precision) / 2
-        last_recall, last_precision = recall, precision
     return area
 
 
@@ -106,9 +101,7 @@ def expected_ap(entries: Sequence[Entry], truths: int, method: Method) -> float:
     """
     ranked = sorted(entries, key=lambda entry: -entry[0])
     groups = [[label for _, label in tied] for _, tied in groupby(ranked, key=lambda entry: entry[0])]
-    number = 1
-    for group in groups:
-        number *= _number_of_sequences(group)
+    number = prod(map(_number_of_sequences, groups))
     if number > MOST_ORDERS:
         raise OutOfReachError(f"{number} orders of tied entries are too many to enumerate")
     values = [
@@ -119,25 +112,19 @@ def expected_ap(entries: Sequence[Entry], truths: int, method: Method) -> float:
 
 
 def _curve(labels: Sequence[float], truths: int, epsilon: float) -> list[tuple[float, float]]:
-    curve = []
-    found = 0.0
-    for rank, label in enumerate(labels, start=1):
-        found += label
-        curve.append((found / (truths + epsilon), found / (rank + epsilon)))
-    return curve
+    """Recall and precision after each entry."""
+    found = accumulate(labels)
+    return [(of / (truths + epsilon), of / (rank + epsilon)) for rank, of in enumerate(found, start=1)]
 
 
 def _number_of_sequences(group: Sequence[float]) -> int:
-    number = factorial(len(group))
-    for count in Counter(group).values():
-        number //= factorial(count)
-    return number
+    return factorial(len(group)) // prod(map(factorial, Counter(group).values()))
 
 
 def _sequences(group: Sequence[float]) -> Iterator[list[float]]:
     """All distinct sequences: the rarest label goes to every choice of places, the others fill the rest."""
     counts = Counter(group)
-    label = min(counts, key=lambda each: counts[each])
+    label = min(counts, key=counts.__getitem__)
     if len(counts) == 1:
         yield list(group)
         return

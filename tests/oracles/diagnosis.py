@@ -75,37 +75,17 @@ Pairs and interactions
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from shoe.benchmarks.classes import HoiClasses
-from tests.oracles.boxes import Box, iou_pixels_strict
-from tests.oracles.model import ImageScene, class_words
+from tests.oracles.boxes import iou_pixels_strict
+from tests.oracles.model import ImageScene, Triplet, Truth, class_words
 
 Variant = Literal["paper", "released"]
 VARIANTS: tuple[Variant, ...] = ("paper", "released")
 
 ErrorType = Literal["true_positive", "human_box", "object_box", "both_boxes", "association", "duplicate", "interaction"]
-ERROR_TYPES: tuple[ErrorType, ...] = (
-    "true_positive",
-    "human_box",
-    "object_box",
-    "both_boxes",
-    "association",
-    "duplicate",
-    "interaction",
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Truth:
-    """A ground truth; ``row`` is its row in the scene."""
-
-    row: int
-    hoi: int
-    verb: str
-    noun: str
-    human: Box
-    object: Box
+ERROR_TYPES: tuple[ErrorType, ...] = get_args(ErrorType)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,20 +136,20 @@ def diagnosed(
         truth = [
             Truth(row, numbers[t.verb, t.object], t.verb, t.object, t.human_box, t.object_box)
             for row, t in enumerate(scene.truth)
-            if no_interaction or t.verb != "no_interaction"
+            if is_counted(t, no_interaction)
         ]
         predictions = _typed(scene, truth, numbers, variant, no_interaction)
         images.append(Diagnosed(scene.name, variant, truth, predictions))
     return images
 
 
+def is_counted(triplet: Triplet, no_interaction: bool) -> bool:
+    return no_interaction or triplet.verb != "no_interaction"
+
+
 def counted(scenes: Iterable[ImageScene], no_interaction: bool) -> list[ImageScene]:
     """The images that the ground truth lists and that have a truth to count."""
-    return [
-        scene
-        for scene in scenes
-        if scene.known and any(no_interaction or t.verb != "no_interaction" for t in scene.truth)
-    ]
+    return [scene for scene in scenes if scene.known and any(is_counted(t, no_interaction) for t in scene.truth)]
 
 
 def error_types(images: Iterable[Diagnosed]) -> dict[tuple[str, int], ErrorType]:
@@ -179,11 +159,11 @@ def error_types(images: Iterable[Diagnosed]) -> dict[tuple[str, int], ErrorType]
 
 def matches(images: Iterable[Diagnosed]) -> dict[tuple[str, int], int | None]:
     """Row of the true positive of each ground truth, by image name and row; None for an unmatched one."""
-    found: dict[tuple[str, int], int | None] = {}
-    for image in images:
-        for place, truth in enumerate(image.truth):
-            found[image.name, truth.row] = next((p.row for p in image.predictions if p.truth == place), None)
-    return found
+    return {
+        (image.name, truth.row): next((p.row for p in image.predictions if p.truth == place), None)
+        for image in images
+        for place, truth in enumerate(image.truth)
+    }
 
 
 def reaches(iou: float, variant: Variant) -> bool:
@@ -192,14 +172,10 @@ def reaches(iou: float, variant: Variant) -> bool:
 
 
 def _typed(
-    scene: ImageScene,
-    truth: list[Truth],
-    numbers: dict[tuple[str, str], int],
-    variant: Variant,
-    no_interaction: bool,
+    scene: ImageScene, truth: list[Truth], numbers: dict[tuple[str, str], int], variant: Variant, no_interaction: bool
 ) -> list[Typed]:
     """Walk down the scores of an image (8.2, S1 Figure 2 and 129)."""
-    rows = [row for row, p in enumerate(scene.predictions) if no_interaction or p.verb != "no_interaction"]
+    rows = [row for row, p in enumerate(scene.predictions) if is_counted(p, no_interaction)]
     taken: set[int] = set()
     found = []
     for row in sorted(rows, key=lambda row: -scene.predictions[row].score):
@@ -211,20 +187,18 @@ def _typed(
             human = iou_pixels_strict(p.human_box, t.human)
             if reaches(human, variant):
                 humans[place] = human
-                human_correct = True
-            if p.object == t.noun:
-                thing = iou_pixels_strict(p.object_box, t.object)
-                if reaches(thing, variant):
-                    objects[place] = thing
-                    object_correct = True
+            thing = iou_pixels_strict(p.object_box, t.object)
+            if p.object == t.noun and reaches(thing, variant):
+                objects[place] = thing
             if t.noun == "person" and reaches(iou_pixels_strict(p.human_box, t.object), variant):
                 human_correct = True
             if p.object == "person" and reaches(iou_pixels_strict(p.object_box, t.human), variant):
                 object_correct = True
+        human_correct |= bool(humans)
+        object_correct |= bool(objects)
 
         on_both = [place for place in humans if place in objects]
-        owner = None
-        largest = 0.0
+        owner, largest = None, 0.0
         for place in on_both:
             pair = min(humans[place], objects[place])
             if truth[place].verb == p.verb and pair > largest:

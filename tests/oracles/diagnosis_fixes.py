@@ -4,7 +4,7 @@ The decisions are listed, with their sources, in ``diagnosis``; numbers here are
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from tests.oracles.boxes import iou_pixels_strict
@@ -106,15 +106,13 @@ def interaction(state: State, choose: Choose) -> None:
     _fix(state, "interaction", choose, lambda p: [place for place in p.humans if place in p.objects])
 
 
-def both_boxes(state: State, choose: Choose) -> None:
+def both_boxes(state: State, _: Choose) -> None:
     """S1 155: remove."""
-    del choose
     state.remove(state.of("both_boxes"))
 
 
-def duplicate(state: State, choose: Choose) -> None:
+def duplicate(state: State, _: Choose) -> None:
     """S1 163: remove."""
-    del choose
     state.remove(state.of("duplicate"))
 
 
@@ -123,15 +121,13 @@ def missed_gt(state: State, choose: Choose) -> None:
     state.left_out |= missed(state, choose)
 
 
-def false_positive(state: State, choose: Choose) -> None:
+def false_positive(state: State, _: Choose) -> None:
     """S1 177: remove all that is not a true positive."""
-    del choose
-    state.entries = [entry for entry in state.entries if entry.type == "true_positive"]
+    state.entries = state.of("true_positive")
 
 
-def false_negative(state: State, choose: Choose) -> None:
+def false_negative(state: State, _: Choose) -> None:
     """S1 179: as many truths as true positives."""
-    del choose
     state.left_out |= unmatched(state)
 
 
@@ -175,11 +171,8 @@ def unmatched(state: State) -> set[int]:
 def missed(state: State, choose: Choose) -> set[int]:
     """Places of truths that no fix of an error in the state would find (15); none in images that the script skips."""
     if state.image.variant == "released":
-        if not state.image.predictions:
-            return set()
-        return {place for place in unmatched(state) if state.best[place] is None}
-    rest = State(state.image, [Entry(e.source, e.hoi, e.type, e.truth) for e in state.entries], [])
-    rest.aimed = set(state.aimed)
+        return {place for place in unmatched(state) if state.best[place] is None and state.image.predictions}
+    rest = State(state.image, [replace(entry) for entry in state.entries], [], set(state.aimed))
     for fix in (human_box, object_box, association, interaction):
         fix(rest, choose)
     return unmatched(rest)
@@ -210,11 +203,8 @@ def _fix(state: State, kind: ErrorType, choose: Choose, possible: Callable[[Type
 def _chosen(state: State, p: Typed, places: list[int], choose: Choose) -> int:
     if len(places) == 1:
         return places[0]
-    candidates = []
-    for place in places:
-        holder = state.holder(place)
-        held = None if holder is None else holder.source.score
-        candidates.append(Candidate(state.image.name, p.row, state.image.truth[place].row, held))
+    held = {entry.truth: entry.source.score for entry in state.entries}
+    candidates = [Candidate(state.image.name, p.row, state.image.truth[k].row, held.get(k)) for k in places]
     return places[candidates.index(choose(candidates))]
 
 
@@ -222,24 +212,23 @@ def _aim(state: State, entry: Entry, place: int) -> None:
     """Make a prediction the true positive of a truth; the lower in rank of it and the former one leaves (12)."""
     state.aimed.add(place)
     former = state.holder(place)
-    if former is not None:
-        if state.entries.index(former) < state.entries.index(entry):
-            state.remove([entry])
-            return
-        state.remove([former])
+    if former is not None and state.entries.index(former) < state.entries.index(entry):
+        state.remove([entry])
+    else:
+        _make_true(state, entry, place)
+
+
+def _make_true(state: State, entry: Entry, place: int) -> None:
+    """Make a prediction the true positive of a truth, instead of the one that the truth has."""
+    state.remove(former for former in state.entries if former.truth == place)
     entry.hoi, entry.type, entry.truth = state.image.truth[place].hoi, "true_positive", place
 
 
 def _fix_by_best_map(state: State, kind: ErrorType) -> None:
     """8.4: the prediction that the best map gives a truth becomes its true positive; others of the type leave."""
     for place, p in enumerate(state.best):
-        if p is None or p.type != kind:
-            continue
-        former = state.holder(place)
-        if former is not None:
-            state.remove([former])
-        entry = next(each for each in state.entries if each.source is p)
-        entry.hoi, entry.type, entry.truth = state.image.truth[place].hoi, "true_positive", place
+        if p is not None and p.type == kind:
+            _make_true(state, next(entry for entry in state.entries if entry.source is p), place)
     state.remove(state.of(kind))
 
 

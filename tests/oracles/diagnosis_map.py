@@ -5,18 +5,9 @@ from collections.abc import Iterable, Sequence
 from typing import TypedDict
 
 from shoe.benchmarks.classes import HoiClasses
-from tests.oracles.average_precision import all_points, eleven_point
+from tests.oracles.average_precision import all_points, eleven_point, mean
 from tests.oracles.diagnosis import ERROR_TYPES, Diagnosed, Variant
-from tests.oracles.diagnosis_fixes import (
-    ORACLES,
-    PROGRESSIVE,
-    Choose,
-    State,
-    false_negative,
-    greedy,
-    missed_truths,
-    unfixed,
-)
+from tests.oracles.diagnosis_fixes import ORACLES, PROGRESSIVE, Choose, State, greedy, missed_truths, unfixed
 
 
 class MapFigures(TypedDict):
@@ -47,10 +38,7 @@ def oracle_map(
 
 
 def progressive_maps(
-    images: Sequence[Diagnosed],
-    classes: HoiClasses,
-    choose: Choose = greedy,
-    order: Sequence[str] = PROGRESSIVE,
+    images: Sequence[Diagnosed], classes: HoiClasses, choose: Choose = greedy, order: Sequence[str] = PROGRESSIVE
 ) -> list[MapFigures]:
     """MAP after each of the oracles, each applied to what the ones before it left (Eq. 5); the last step of all is 1.
 
@@ -60,8 +48,7 @@ def progressive_maps(
     found = []
     for name in order:
         for state in states:
-            fix = false_negative if name == "missed_gt" else ORACLES[name]
-            fix(state, choose)
+            ORACLES["false_negative" if name == "missed_gt" else name](state, choose)
         found.append(_figures(states, classes))
     return found
 
@@ -99,17 +86,11 @@ def _figures(states: Sequence[State], classes: HoiClasses) -> MapFigures:
             ranked.setdefault(entry.hoi, []).append((entry.source.score, int(entry.type == "true_positive")))
 
     variant = states[0].image.variant if states else "paper"
-    ap: list[float | None] = [None] * len(classes)
-    rare: list[float] = []
-    non_rare: list[float] = []
+    ap: list[float | None] = []
+    parts: dict[bool, list[float | None]] = {True: [], False: []}
     for k, number in enumerate(truths):
         hits = [hit for _, hit in sorted(ranked.get(k, []), key=lambda each: -each[0])]
-        ap[k] = value = variant_ap(hits, number, variant)
-        if value is not None and (hits or variant == "paper"):
-            (rare if classes.rare[k] else non_rare).append(value)
-    present = [value for value in ap if value is not None]
-    return {"map": _mean(present), "map_rare": _mean(rare), "map_non_rare": _mean(non_rare), "ap": ap}
-
-
-def _mean(values: Sequence[float]) -> float | None:
-    return sum(values) / len(values) if values else None
+        ap.append(variant_ap(hits, number, variant))
+        if hits or variant == "paper":
+            parts[bool(classes.rare[k])].append(ap[k])
+    return {"map": mean(ap), "map_rare": mean(parts[True]), "map_non_rare": mean(parts[False]), "ap": ap}

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from typing import Literal, TypedDict
 
 from shoe.benchmarks.classes import HoiClasses
-from tests.oracles.average_precision import all_points, interpolated
+from tests.oracles.average_precision import all_points, interpolated, mean
 from tests.oracles.boxes import Box, iou_pixels_strict
-from tests.oracles.diagnosis import Variant, counted, diagnosed
+from tests.oracles.diagnosis import Variant, counted, diagnosed, is_counted
 from tests.oracles.diagnosis_map import variant_ap
 from tests.oracles.model import ImageScene, Triplet
 
@@ -79,7 +79,7 @@ def pair_localisation(
     humans = humans_found = objects = objects_found = 0
     for scene in counted(scenes, no_interaction):
         mine = pairs_of(scene) if predicted is None else predicted.get(scene.name, [])
-        triplets = [t for t in scene.truth if no_interaction or t.verb != "no_interaction"]
+        triplets = [t for t in scene.truth if is_counted(t, no_interaction)]
         true = _distinct([_pair(t) for t in triplets], pairs)
         hits = [[j for j, p in enumerate(mine) if _same(p, t)] for t in true]
         own = _largest_one_to_one(hits)
@@ -119,7 +119,7 @@ def negative_ap(
     """AP of recognising pairs that are no ground truth's by 1 - max p (8.8, S1 254)."""
     entries = []
     for scene in counted(scenes, no_interaction):
-        triplets = [t for t in scene.truth if no_interaction or t.verb != "no_interaction"]
+        triplets = [t for t in scene.truth if is_counted(t, no_interaction)]
         for p in predicted.get(scene.name, []):
             actual = [score for verb, score in p.verb_scores.items() if verb != "no_interaction"]
             negative = not any(_same(p, _pair(t)) for t in triplets)
@@ -170,14 +170,12 @@ def interaction_map(
             truths[truth.verb] = truths.get(truth.verb, 0) + int(localised or unseen)
         for p in image.predictions:
             if p.type in ("true_positive", "interaction", "duplicate"):
-                entry = scores[image.name][p.row], int(p.type == "true_positive")
-                ranked.setdefault(p.verb, []).append(entry)
+                ranked.setdefault(p.verb, []).append((scores[image.name][p.row], int(p.type == "true_positive")))
     ap: dict[str, float | None] = {}
     for verb, number in truths.items():
         hits = [hit for _, hit in sorted(ranked.get(verb, []), key=lambda entry: -entry[0])]
         ap[verb] = variant_ap(hits, number, variant)
-    present = [value for value in ap.values() if value is not None]
-    return {"map": sum(present) / len(present) if present else None, "ap": ap}
+    return {"map": mean(ap.values()), "ap": ap}
 
 
 def _pair(triplet: Triplet) -> Pair:
@@ -207,12 +205,11 @@ def _largest_one_to_one(options: Sequence[Sequence[int]]) -> int:
 
     def seated(who: int, asked: set[int]) -> bool:
         for option in options[who]:
-            if option in asked:
-                continue
-            asked.add(option)
-            if option not in partner_of or seated(partner_of[option], asked):
-                partner_of[option] = who
-                return True
+            if option not in asked:
+                asked.add(option)
+                if option not in partner_of or seated(partner_of[option], asked):
+                    partner_of[option] = who
+                    return True
         return False
 
     return sum(seated(who, set()) for who in range(len(options)))

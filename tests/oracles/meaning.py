@@ -65,10 +65,8 @@ class Meaning:
 
     def same(self, verb: str, other_verb: str, noun: str, other_noun: str) -> bool:
         """Whether no class is more similar to one pair of words than to the other, part by part."""
-        return all(
-            self.verb(hoi, verb) == self.verb(hoi, other_verb) and self.noun(hoi, noun) == self.noun(hoi, other_noun)
-            for hoi in range(self.classes)
-        )
+        same = _same(self.verb, self.classes, verb, other_verb)
+        return same and _same(self.noun, self.classes, noun, other_noun)
 
     def sigma(self, hoi: int, verb: str, noun: str) -> float:
         return _combined(self.verb(hoi, verb), self.noun(hoi, noun), self.options)
@@ -89,6 +87,11 @@ class Meaning:
 
     def reaches_delta(self, sigma: float, at: str) -> bool:
         return sigma > self.options.delta if at == ">" else sigma >= self.options.delta
+
+
+@cache
+def _same(similarity: Similarity, classes: int, word: str, other: str) -> bool:
+    return all(similarity(hoi, word) == similarity(hoi, other) for hoi in range(classes))
 
 
 @cache

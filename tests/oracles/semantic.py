@@ -27,14 +27,14 @@ Choices that the text leaves open:
 from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, replace
 from math import ceil
-from typing import TypedDict
+from typing import Any, TypedDict
 
 from shoe.benchmarks.classes import HoiClasses
 from tests.oracles.assignment import Candidate, assigned
-from tests.oracles.average_precision import EPSILON, Entry, average_precision, expected_ap
+from tests.oracles.average_precision import EPSILON, Entry, average_precision, expected_ap, mean
 from tests.oracles.boxes import Box, Compared, iou_continuous, iou_pixels, moved
 from tests.oracles.meaning import SENSELESS, Meaning, Options, Similarity
-from tests.oracles.model import ImageScene, Triplet, class_words
+from tests.oracles.model import ImageScene, Triplet, Truth, class_words
 
 Pair = tuple[str, int, int]
 """Image, row of the truth in the scene, row of the prediction in the scene."""
@@ -62,16 +62,6 @@ class SemanticFigures(TypedDict):
 
 
 @dataclass(frozen=True, slots=True)
-class _Truth:
-    row: int
-    hoi: int
-    verb: str
-    noun: str
-    human: Box
-    object: Box
-
-
-@dataclass(frozen=True, slots=True)
 class _Prediction:
     row: int
     verb: str
@@ -88,7 +78,7 @@ class _Prediction:
 @dataclass(frozen=True, slots=True)
 class _Image:
     name: str
-    truth: list[_Truth]
+    truth: list[Truth]
     predictions: list[_Prediction]
 
 
@@ -97,7 +87,7 @@ class _Outcome:
     """One image after matching: (truth, prediction or None, sigma) per truth, and (prediction, class or None)."""
 
     name: str
-    truth: list[tuple[_Truth, _Prediction | None, float]]
+    truth: list[tuple[Truth, _Prediction | None, float]]
     unmatched: list[tuple[_Prediction, int | None]]
 
 
@@ -120,11 +110,11 @@ def semantic(
     kept = [k for k, (verb, _) in enumerate(words) if chosen.no_interaction == "keep" or verb != "no_interaction"]
     numbers = {words[k]: k for k in kept}
     known = {word for pair in words for word in pair}
-    images = [
-        _image(scene, numbers, chosen, lambda word: word in known or word not in senseless)
-        for scene in scenes
-        if scene.known
-    ]
+
+    def is_known(word: str) -> bool:
+        return word in known or word not in senseless
+
+    images = [_image(scene, numbers, chosen, is_known) for scene in scenes if scene.known]
     meaning = Meaning(verb_similarity, object_similarity, chosen, kept, len(words))
 
     ranked = images if chosen.map_tau is None else [_at_least(image, chosen.map_tau) for image in images]
@@ -134,24 +124,22 @@ def semantic(
         for truth in image.truth:
             counts[truth.hoi] += 1
     best = _best(images, counts, meaning)
-    best_f1 = _mean(_f1([_matched(image, meaning, f1=True) for image in best], counts, chosen))
-    if chosen.tau_by == "best":
-        images = best
-    for_f1 = [_matched(image, meaning, f1=True) for image in _confident(images, chosen)]
+    best_f1 = mean(_f1([_matched(image, meaning, f1=True) for image in best], counts, chosen))
+    confident = best if chosen.tau_by == "best" else _confident(images, chosen)
+    for_f1 = [_matched(image, meaning, f1=True) for image in confident]
 
     ap = _average_precisions(for_map, counts, kept, chosen)
     f1 = _f1(for_f1, counts, chosen)
-    truths, missed, predictions, wrong, apart = 0, 0, 0, 0, 0
-    for image, outcome in zip(_confident(images, chosen), for_f1, strict=True):
+    truths = missed = predictions = wrong = apart = 0
+    for image, outcome in zip(confident, for_f1, strict=True):
         apart += sum(not any(_overlaps(t, p, chosen) for t in image.truth) for p in image.predictions)
         truths += len(outcome.truth)
         missed += sum(prediction is None for _, prediction, _ in outcome.truth)
-        predictions += len(outcome.truth) - sum(prediction is None for _, prediction, _ in outcome.truth)
-        predictions += len(outcome.unmatched)
+        predictions += len(image.predictions)
         wrong += sum(hoi is not None or chosen.prediction_misses == "all" for _, hoi in outcome.unmatched)
     return {
-        "map": _mean(ap),
-        "mf1": _mean(f1),
+        "map": mean(ap),
+        "mf1": mean(f1),
         "ap": ap,
         "f1": f1,
         "gt_miss_rate": missed / truths if truths else None,
@@ -173,13 +161,12 @@ def _image(
     for row, t in enumerate(scene.truth):
         if (t.verb, t.object) in numbers:
             human, thing = (moved(box, scene.truth_coordinates, coordinates) for box in (t.human_box, t.object_box))
-            truth.append(_Truth(row, numbers[t.verb, t.object], t.verb, t.object, human, thing))
+            truth.append(Truth(row, numbers[t.verb, t.object], t.verb, t.object, human, thing))
     predictions = []
     for row, p in enumerate(scene.predictions):
         if options.no_interaction == "keep" or p.verb != "no_interaction":
-            human, thing = (
-                moved(box, scene.prediction_coordinates, coordinates) for box in (p.human_box, p.object_box)
-            )
+            frame = scene.prediction_coordinates
+            human, thing = (moved(box, frame, coordinates) for box in (p.human_box, p.object_box))
             known = is_known(p.verb) and is_known(p.object)
             predictions.append(_Prediction(row, p.verb, p.object, p.score, human, thing, known, replace(p, score=0.0)))
     if options.cap is not None:
@@ -194,8 +181,6 @@ def _at_least(image: _Image, score: float) -> _Image:
 
 def _confident(images: list[_Image], options: Options) -> list[_Image]:
     """Algorithm 2, line 2: the predictions that tau keeps."""
-    if options.tau_by == "best":
-        return images
     if options.tau_by == "score":
         return [_at_least(image, options.tau) for image in images]
     groups = [[(i, p) for p in image.predictions] for i, image in enumerate(images)]
@@ -206,10 +191,8 @@ def _confident(images: list[_Image], options: Options) -> list[_Image]:
         falling = sorted((p.score for _, p in group if p.known), reverse=True)
         best = falling[: max(1, ceil((1 - options.tau) * len(falling) - 1e-9))]
         keep.update((i, p.row) for i, p in group if not best or p.score >= best[-1])
-    return [
-        replace(image, predictions=[p for p in image.predictions if (i, p.row) in keep])
-        for i, image in enumerate(images)
-    ]
+    kept = [[p for p in image.predictions if (i, p.row) in keep] for i, image in enumerate(images)]
+    return [replace(image, predictions=predictions) for image, predictions in zip(images, kept, strict=True)]
 
 
 def _best(images: list[_Image], counts: list[int], meaning: Meaning) -> list[_Image]:
@@ -222,7 +205,7 @@ def _best(images: list[_Image], counts: list[int], meaning: Meaning) -> list[_Im
         if kept == 0:
             continue
         some = [_at_least(image, scores[kept - 1]) for image in images]
-        mf1 = _mean(_f1([_matched(image, meaning, f1=True) for image in some], counts, meaning.options)) or 0.0
+        mf1 = mean(_f1([_matched(image, meaning, f1=True) for image in some], counts, meaning.options)) or 0.0
         if mf1 > highest:
             best, highest = some, mf1
     return best
@@ -231,12 +214,12 @@ def _best(images: list[_Image], counts: list[int], meaning: Meaning) -> list[_Im
 def _telling(image: _Image, counts: list[int], meaning: Meaning) -> list[_Prediction]:
     """The predictions that could move mF1."""
     may_match = {candidate.prediction for candidate in _candidates(image, meaning)}
-    found = []
-    for j, p in enumerate(image.predictions):
+
+    def is_charged(p: _Prediction) -> bool:
         hoi = _false_positive_of(p, image, meaning, f1=True)
-        if j in may_match or (hoi is not None and (counts[hoi] or meaning.options.f1_classes == "counted")):
-            found.append(p)
-    return found
+        return hoi is not None and (counts[hoi] > 0 or meaning.options.f1_classes == "counted")
+
+    return [p for j, p in enumerate(image.predictions) if j in may_match or is_charged(p)]
 
 
 def _repeats(predictions: list[_Prediction]) -> set[int]:
@@ -244,33 +227,30 @@ def _repeats(predictions: list[_Prediction]) -> set[int]:
     copies: dict[Triplet, list[int]] = {}
     for j, p in enumerate(predictions):
         copies.setdefault(p.said, []).append(j)
-    repeats: set[int] = set()
-    for same in copies.values():
-        counted = max(same, key=lambda j: (predictions[j].score, -j))
-        repeats.update(j for j in same if j != counted)
-    return repeats
+    counted = {max(same, key=lambda j: (predictions[j].score, -j)) for same in copies.values()}
+    return set(range(len(predictions))) - counted
 
 
 def _near_repeats(predictions: list[_Prediction], meaning: Meaning) -> set[int]:
     """Positions of predictions that say what a better one says, which is no repeat itself."""
     kept: list[_Prediction] = []
     repeats: set[int] = set()
-    order = sorted(
-        enumerate(predictions), key=lambda e: (-e[1].score, e[1].verb, e[1].noun, e[1].human[::-1], e[1].object[::-1])
-    )
-    for j, p in order:
-        if any(_copies(p, better, meaning) for better in kept):
+
+    def is_copy(p: _Prediction, better: _Prediction) -> bool:
+        """Whether both boxes overlap, and no class tells the words of the two apart."""
+        same = _overlaps(better, p, meaning.options)
+        return same and meaning.same(p.verb, better.verb, p.noun, better.noun)
+
+    def rank(j: int) -> tuple[Any, ...]:
+        p = predictions[j]
+        return -p.score, p.verb, p.noun, p.human[::-1], p.object[::-1]
+
+    for j in sorted(range(len(predictions)), key=rank):
+        if any(is_copy(predictions[j], better) for better in kept):
             repeats.add(j)
         else:
-            kept.append(p)
+            kept.append(predictions[j])
     return repeats
-
-
-def _copies(p: _Prediction, better: _Prediction, meaning: Meaning) -> bool:
-    """Whether both boxes overlap, and no class tells the words of the two apart."""
-    options = meaning.options
-    close = _overlaps(better, p, options)
-    return close and meaning.same(p.verb, better.verb, p.noun, better.noun)
 
 
 def _matched(image: _Image, meaning: Meaning, f1: bool = False) -> _Outcome:
@@ -278,19 +258,15 @@ def _matched(image: _Image, meaning: Meaning, f1: bool = False) -> _Outcome:
     options = meaning.options
     candidates = _candidates(image, meaning)
     partner = assigned(candidates, [p.score for p in image.predictions], options.assign, options.sigma_ties)
-    truth: list[tuple[_Truth, _Prediction | None, float]] = []
+    truth: list[tuple[Truth, _Prediction | None, float]] = []
     for g, t in enumerate(image.truth):
         if g in partner:
             p = image.predictions[partner[g]]
             truth.append((t, p, meaning.sigma(t.hoi, p.verb, p.noun)))
         else:
             truth.append((t, None, 0.0))
-    unmatched: list[tuple[_Prediction, int | None]] = []
-    for j, p in enumerate(image.predictions):
-        if j in partner.values():
-            continue
-        unmatched.append((p, _false_positive_of(p, image, meaning, f1)))
-    return _Outcome(image.name, truth, unmatched)
+    left = [p for j, p in enumerate(image.predictions) if j not in partner.values()]
+    return _Outcome(image.name, truth, [(p, _false_positive_of(p, image, meaning, f1)) for p in left])
 
 
 def _false_positive_of(p: _Prediction, image: _Image, meaning: Meaning, f1: bool) -> int | None:
@@ -313,9 +289,7 @@ def _candidates(image: _Image, meaning: Meaning) -> list[Candidate]:
     found = []
     for g, t in enumerate(image.truth):
         for j, p in enumerate(image.predictions):
-            if j in barred:
-                continue
-            if not _overlaps(t, p, options):
+            if j in barred or not _overlaps(t, p, options):
                 continue
             sigma = meaning.sigma(t.hoi, p.verb, p.noun)
             if options.min_sigma == "positive" and not sigma > 0:
@@ -328,12 +302,12 @@ def _candidates(image: _Image, meaning: Meaning) -> list[Candidate]:
     return found
 
 
-def _pair_iou(one: _Truth | _Prediction, other: _Prediction, options: Options) -> float:
+def _pair_iou(one: Truth | _Prediction, other: _Prediction, options: Options) -> float:
     iou = iou_pixels if options.overlap == "+1" else iou_continuous
     return min(iou(one.human, other.human), iou(one.object, other.object))
 
 
-def _overlaps(one: _Truth | _Prediction, other: _Prediction, options: Options) -> bool:
+def _overlaps(one: Truth | _Prediction, other: _Prediction, options: Options) -> bool:
     """Whether both boxes overlap enough."""
     pair = _pair_iou(one, other, options)
     return pair > options.threshold if options.threshold_at == ">" else pair >= options.threshold
@@ -394,8 +368,3 @@ def _f1(outcomes: list[_Outcome], counts: list[int], options: Options) -> list[f
 
 def _pairs(outcomes: list[_Outcome]) -> list[Pair]:
     return [(o.name, t.row, p.row) for o in outcomes for t, p, _ in o.truth if p is not None]
-
-
-def _mean(values: Iterable[float | None]) -> float | None:
-    present = [value for value in values if value is not None]
-    return sum(present) / len(present) if present else None

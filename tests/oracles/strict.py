@@ -16,45 +16,26 @@ Choices that the text leaves open:
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypedDict
 
 from shoe.benchmarks.classes import HoiClasses
-from tests.oracles.average_precision import Grid, eleven_point
+from tests.oracles.average_precision import Grid, eleven_point, mean
 from tests.oracles.boxes import Box, Compared, iou_continuous, iou_pixels, iou_pixels_strict, moved
 from tests.oracles.model import ImageScene, Triplet, class_words
 
 Protocol = Literal["hico-det", "hico-det-known-object", "ppdm", "qpic", "gen-vlkt", "upt", "thid", "diag"]
-PROTOCOLS: tuple[Protocol, ...] = (
-    "hico-det",
-    "hico-det-known-object",
-    "ppdm",
-    "qpic",
-    "gen-vlkt",
-    "upt",
-    "thid",
-    "diag",
-)
-_COORDINATES: dict[Protocol, Compared] = {
-    "hico-det": "indices",
-    "hico-det-known-object": "indices",
-    "ppdm": "indices",
-    "qpic": "raw",
-    "gen-vlkt": "raw",
-    "upt": "edges",
-    "thid": "raw",
-    "diag": "raw",
+_RULES: dict[Protocol, tuple[Compared, Grid]] = {
+    "hico-det": ("indices", "linspace"),  # Matlab counts 0:0.1:1 from both ends, as torch's linspace
+    "hico-det-known-object": ("indices", "linspace"),
+    "ppdm": ("indices", "arange"),
+    "qpic": ("raw", "arange"),
+    "gen-vlkt": ("raw", "arange"),
+    "upt": ("edges", "linspace"),
+    "thid": ("raw", "exact"),
+    "diag": ("raw", "arange"),
 }
-_GRIDS: dict[Protocol, Grid] = {
-    "hico-det": "linspace",  # Matlab counts 0:0.1:1 from both ends, as torch's linspace
-    "hico-det-known-object": "linspace",
-    "ppdm": "arange",
-    "qpic": "arange",
-    "gen-vlkt": "arange",
-    "upt": "linspace",
-    "thid": "exact",
-    "diag": "arange",
-}
+PROTOCOLS: tuple[Protocol, ...] = tuple(_RULES)
 _TOP = 100
 _MOST_PER_CLASS = 19_999
 
@@ -90,11 +71,7 @@ class _Image:
 
 
 def strict(
-    scenes: Iterable[ImageScene],
-    classes: HoiClasses,
-    protocol: Protocol,
-    bugs: bool = True,
-    grid: Grid | None = None,
+    scenes: Iterable[ImageScene], classes: HoiClasses, protocol: Protocol, bugs: bool = True, grid: Grid | None = None
 ) -> StrictFigures:
     """Score scenes under one protocol; what is absent is None.
 
@@ -107,7 +84,8 @@ def strict(
     """
     words = class_words(classes)
     numbers = {pair: k for k, pair in enumerate(words)}
-    images = [_image(scene, numbers, _COORDINATES[protocol]) for scene in scenes if scene.known]
+    coordinates, usual_grid = _RULES[protocol]
+    images = [_image(scene, numbers, coordinates) for scene in scenes if scene.known]
     no_interaction = {k for k, (verb, _) in enumerate(words) if verb == "no_interaction"}
     if protocol == "upt":
         images = [image for image in images if image.truth]
@@ -126,20 +104,16 @@ def strict(
         outcomes = _class_by_class(images, iou_pixels)
     elif protocol == "hico-det-known-object":
         outcomes = _class_by_class(_known_object(images, words), iou_pixels)
-    elif protocol == "ppdm":
-        outcomes = _image_by_image(images, truths, iou_pixels_strict, _by_score)
     elif protocol == "qpic":
-        counted = [image for image in images if image.truth] if bugs else images
-        outcomes = _image_by_image(counted, truths, iou_pixels_strict, lambda rows: _by_score(rows)[:_TOP])
+        outcomes = _image_by_image([image for image in images if image.truth or not bugs], truths, _top)
     elif protocol == "gen-vlkt":
-        pick = _first_with_each_value if bugs else lambda rows: _by_score(rows)[:_TOP]
-        outcomes = _image_by_image(images, truths, iou_pixels_strict, pick)
+        outcomes = _image_by_image(images, truths, _first_with_each_value if bugs else _top)
     elif protocol == "upt":
         outcomes = _truth_by_truth(images)
     elif protocol == "thid":
         outcomes = _class_by_class(images, iou_continuous, ties_reversed=True, most=_MOST_PER_CLASS)
-    else:
-        outcomes = _image_by_image(images, truths, iou_pixels_strict, _by_score)
+    else:  # ppdm and diag
+        outcomes = _image_by_image(images, truths, _by_score)
 
     if protocol == "thid":
         averaged = {k for k in range(len(words)) if k not in no_interaction}
@@ -152,7 +126,7 @@ def strict(
             fruitless = {k for k in split if not any(hit for _, hit in outcomes[k])}
             averaged -= fruitless
             split -= fruitless
-    return _figures(outcomes, truths, averaged, split, classes.rare.tolist(), grid or _GRIDS[protocol], protocol)
+    return _figures(outcomes, truths, averaged, split, classes.rare.tolist(), grid or usual_grid, protocol)
 
 
 def _image(scene: ImageScene, numbers: dict[tuple[str, str], int], coordinates: Compared) -> _Image:
@@ -178,12 +152,16 @@ def _known_object(images: list[_Image], words: Sequence[tuple[str, str]]) -> lis
         named = {row.hoi for row in image.truth} if image.labels is None else image.labels
         objects = {words[k][1] for k in named}
         predictions = [row for row in image.predictions if row.hoi >= 0 and words[row.hoi][1] in objects]
-        kept.append(_Image(image.truth, predictions, image.labels))
+        kept.append(replace(image, predictions=predictions))
     return kept
 
 
 def _by_score(rows: list[_Row]) -> list[_Row]:
     return sorted(rows, key=lambda row: -row.score)
+
+
+def _top(rows: list[_Row]) -> list[_Row]:
+    return _by_score(rows)[:_TOP]
 
 
 def _first_with_each_value(rows: list[_Row]) -> list[_Row]:
@@ -218,11 +196,9 @@ def _class_by_class(images: list[_Image], iou: Iou, ties_reversed: bool = False,
             truth.setdefault((i, row.hoi), []).append((number, row))
     outcomes: Outcomes = {}
     for k, found in detections.items():
+        ranked = sorted(found, key=lambda each: -each[1].score)
         if ties_reversed:
-            ascending = sorted(found, key=lambda each: each[1].score)
-            ranked = ascending[::-1]
-        else:
-            ranked = sorted(found, key=lambda each: -each[1].score)
+            ranked = sorted(found, key=lambda each: each[1].score)[::-1]
         taken = set()
         outcomes[k] = []
         for i, row in ranked[:most]:
@@ -234,9 +210,7 @@ def _class_by_class(images: list[_Image], iou: Iou, ties_reversed: bool = False,
     return outcomes
 
 
-def _image_by_image(
-    images: list[_Image], truths: list[int], iou: Iou, pick: Callable[[list[_Row]], list[_Row]]
-) -> Outcomes:
+def _image_by_image(images: list[_Image], truths: list[int], pick: Callable[[list[_Row]], list[_Row]]) -> Outcomes:
     """PPDM and its descendants: rank an image's detections; of the truths that overlap enough, take the best pair."""
     outcomes: Outcomes = {}
     for image in images:
@@ -247,7 +221,7 @@ def _image_by_image(
         for row in pick(image.predictions):
             if row.hoi < 0 or truths[row.hoi] == 0:
                 continue
-            best, overlap = _best(row, by_class.get(row.hoi, []), iou)
+            best, overlap = _best(row, by_class.get(row.hoi, []), iou_pixels_strict)
             hit = best is not None and overlap >= 0.5 and best not in taken
             if hit:
                 taken.add(best)
@@ -294,15 +268,10 @@ def _figures(
         ap[k] = eleven_point(hits, truths[k], grid)
         recall[k] = sum(hits) / truths[k] if truths[k] else 0.0
     return {
-        "map": _mean(ap),
-        "map_rare": _mean([ap[k] for k in sorted(split) if rare[k]]),
-        "map_non_rare": _mean([ap[k] for k in sorted(split) if not rare[k]]),
-        "max_recall": _mean(recall),
+        "map": mean(ap),
+        "map_rare": mean([ap[k] for k in sorted(split) if rare[k]]),
+        "map_non_rare": mean([ap[k] for k in sorted(split) if not rare[k]]),
+        "max_recall": mean(recall),
         "ap": ap,
         "recall": recall,
     }
-
-
-def _mean(values: Iterable[float | None]) -> float | None:
-    present = [value for value in values if value is not None]
-    return sum(present) / len(present) if present else None

@@ -23,9 +23,7 @@ def algorithm_1(
         test_combinations = select(all_combinations, ratio, seed)
         train_data, test_data = [], []
         for number, scene in enumerate(dataset):
-            total = 0
-            for hoi in scene:
-                total += test_combinations.count(hoi)
+            total = sum(test_combinations.count(hoi) for hoi in scene)
             if total == len(scene):
                 test_data.append(number)
             elif total == 0:
@@ -59,14 +57,11 @@ def _partners(all_combinations, train, wanted) -> bool:  # type: ignore[no-untyp
 def released(all_combinations: list[Pair], test_combinations: list[Pair], train: list[Scene]) -> bool:
     """The released program's ``checker``: object and verb of each test combination are in some training one."""
     train_combinations = [pair for pair in all_combinations if pair not in test_combinations]
-    for test in test_combinations:
-        has_object = has_verb = False
-        for other in train_combinations:
-            has_object = has_object or test[0] == other[0]
-            has_verb = has_verb or test[1] == other[1]
-        if not (has_object and has_verb):
-            return False
-    return True
+    return all(
+        any(test[0] == other[0] for other in train_combinations)
+        and any(test[1] == other[1] for other in train_combinations)
+        for test in test_combinations
+    )
 
 
 VERIFY = {"paper": paper, "possible": possible, "released": released}

@@ -1,6 +1,7 @@
-"""Hand-worked examples that pin the oracle of pair localisation, negative pairs and interaction mAP."""
+"""Hand-worked examples: the oracle of pair localisation (8.6.10, 8.7), negative AP (8.8) and interaction mAP (8.9)."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,25 +13,28 @@ from tests.oracles.crowds import crowds
 from tests.oracles.diagnosis import VARIANTS, Variant
 from tests.oracles.diagnosis_pairs import Pair, action_scores, interaction_map, negative_ap, pair_localisation, pairs_of
 from tests.oracles.model import ImageScene, Triplet, from_tables
-from tests.oracles.test_diagnosis import CLASSES, H1, H2, NOWHERE, NOWHERE_ELSE, O1, O2, image
+from tests.oracles.scenes import CLASSES, predict_the_truth
+from tests.oracles.test_diagnosis import FEED, H1, H2, NOWHERE, NOWHERE_ELSE, O1, O2, RIDE as RIDE, image
 
-RIDE = Triplet(H1, O1, "ride", "horse")
 BESIDE = (0.0, 0.0, 19.0, 17.0)
 """Overlaps H1 by nine tenths."""
+HOLD_BESIDE = Triplet(BESIDE, O1, "hold", "horse")
+RECALLS = ("recall", "human_recall", "object_recall")
+PER_IMAGE = ("recall", "precision", "per_image")
 
 
-def found(scene: ImageScene, **options: Any) -> tuple[float | None, float | None]:
-    figures = pair_localisation([scene], **options)
-    return figures["recall"], figures["precision"]
+def located(scenes: list[ImageScene], names: Sequence[str], *predicted: Any, **options: Any) -> tuple[Any, ...]:
+    figures: dict[str, Any] = {**pair_localisation(scenes, *predicted, **options)}
+    return tuple(figures[name] for name in names)
 
 
-# Pair localisation: multiplicity (8.6.10, 8.7)
+def found(scene: ImageScene, **options: Any) -> tuple[Any, ...]:
+    return located([scene], ("recall", "precision"), **options)
 
 
 def test_several_truths_on_one_prediction() -> None:
     """One visible pair that rides and holds, its boxes drawn twice; one prediction; and a pair elsewhere."""
-    truth = [RIDE, Triplet(BESIDE, O1, "hold", "horse"), Triplet(H2, O2, "feed", "horse")]
-    scene = image(truth, [RIDE])
+    scene = image([RIDE, HOLD_BESIDE, FEED], [RIDE])
     assert found(scene) == (2 / 3, 1)
     assert found(scene, recall="one-to-one") == (1 / 3, 1)
     assert found(scene, pairs="merged") == (1 / 2, 1)
@@ -46,57 +50,50 @@ def test_several_predictions_on_one_truth() -> None:
 
 def test_first_match_by_index_and_largest_one_to_one_differ() -> None:
     """Both predictions are on both truths; the first is the first match of both, yet each truth can have its own."""
-    truth = [RIDE, Triplet(BESIDE, O1, "hold", "horse")]
-    scene = image(truth, [Triplet(BESIDE, O1, "ride", "horse", 0.1), RIDE])
+    scene = image([RIDE, HOLD_BESIDE], [Triplet(BESIDE, O1, "ride", "horse", 0.1), RIDE])
     assert found(scene) == (1, 1 / 2)
     assert found(scene, recall="one-to-one", precision="one-to-one") == (1, 1)
 
 
+def rows_at(*tops: float) -> list[Triplet]:
+    """Triplets whose humans are 12 pixels high, from these rows of pixels on; one overlaps the next, 4 below, alone."""
+    return [replace(RIDE, human_box=(0.0, y, 19.0, y + 11)) for y in tops]
+
+
 def test_one_to_one_sends_the_first_elsewhere() -> None:
     """The first truth is on both predictions, the second on the first alone."""
-    high, middle, low = (0.0, 0.0, 19.0, 11.0), (0.0, 4.0, 19.0, 15.0), (0.0, 8.0, 19.0, 19.0)
-    truth = [Triplet(middle, O1, "ride", "horse"), Triplet((0.0, -4.0, 19.0, 7.0), O1, "ride", "horse")]
-    scene = image(truth, [Triplet(high, O1, "ride", "horse"), Triplet(low, O1, "ride", "horse")])
-    assert found(scene, recall="one-to-one") == (1, 1 / 2)
+    above, high, middle, low = rows_at(-4, 0, 4, 8)
+    assert found(image([middle, above], [high, low]), recall="one-to-one") == (1, 1 / 2)
 
 
 def test_pairs_are_told_apart_by_boxes_and_object_and_not_by_verb() -> None:
-    truth = [RIDE, Triplet(H1, O1, "hold", "horse"), Triplet(H1, O1, "ride", "bicycle")]
+    truth = [RIDE, replace(RIDE, verb="hold"), replace(RIDE, object="bicycle")]
     for pairs in ("index", "merged"):
-        figures = pair_localisation([image(truth, truth)], pairs=pairs)
-        assert (figures["truths"], figures["predictions"], figures["per_image"]) == (2, 2, 2)
+        assert located([image(truth, truth)], ("truths", "predictions", "per_image"), pairs=pairs) == (2, 2, 2)
         assert found(image(truth, [RIDE]), pairs=pairs) == (1 / 2, 1)
 
 
 def test_merging_is_greedy_in_file_order() -> None:
     """Of three boxes in a row each is on the next alone: the middle one joins the first, the last stands apart."""
-    rows = [Triplet((0.0, y, 19.0, y + 11), O1, "ride", "horse") for y in (0.0, 4.0, 8.0)]
-    assert pair_localisation([image(rows, [])], pairs="merged")["truths"] == 2
-    assert pair_localisation([image([rows[1], rows[0], rows[2]], [])], pairs="merged")["truths"] == 1
+    for tops, merged in (((0, 4, 8), 2), ((4, 0, 8), 1)):
+        assert pair_localisation([image(rows_at(*tops), [])], pairs="merged")["truths"] == merged
 
 
 def test_humans_and_objects_alone() -> None:
     truth = [RIDE, Triplet(BESIDE, O2, "ride", "horse"), Triplet(H2, NOWHERE, "ride", "horse")]
     predictions = [Triplet(H1, NOWHERE_ELSE, "ride", "horse"), Triplet(NOWHERE, O1, "ride", "horse")]
     predictions.append(Triplet(NOWHERE, O2, "ride", "bicycle"))
-    figures = pair_localisation([image(truth, predictions)])
-    assert (figures["recall"], figures["human_recall"], figures["object_recall"]) == (0, 2 / 3, 1 / 3)
-    figures = pair_localisation([image(truth, predictions)], pairs="merged")
-    assert (figures["recall"], figures["human_recall"], figures["object_recall"]) == (0, 1 / 2, 1 / 3)
+    scenes = [image(truth, predictions)]
+    assert located(scenes, RECALLS) == (0, 2 / 3, 1 / 3)
+    assert located(scenes, RECALLS, pairs="merged") == (0, 1 / 2, 1 / 3)
 
 
 def test_images_count_by_their_truth() -> None:
-    idle = image([Triplet(H1, O1, "no_interaction", "horse")], [RIDE], "b.jpg")
+    idle = image([replace(RIDE, verb="no_interaction")], [RIDE], "b.jpg")
     scenes = [image([RIDE], [RIDE]), idle, image([], [RIDE], "c.jpg"), image([RIDE], [], "d.jpg")]
-    figures = pair_localisation(scenes)
-    assert (figures["recall"], figures["precision"], figures["per_image"]) == (1 / 2, 1, 1 / 2)
-    figures = pair_localisation(scenes, no_interaction=True)
-    assert (figures["recall"], figures["precision"], figures["per_image"]) == (2 / 3, 1, 2 / 3)
-    figures = pair_localisation(scenes, {"a.jpg": [Pair(H1, O1, "horse"), Pair(H1, O1, "horse")]})
-    assert (figures["recall"], figures["precision"], figures["per_image"]) == (1 / 2, 1 / 2, 1)
-
-
-# Negative AP (8.8)
+    assert located(scenes, PER_IMAGE) == (1 / 2, 1, 1 / 2)
+    assert located(scenes, PER_IMAGE, no_interaction=True) == (2 / 3, 1, 2 / 3)
+    assert located(scenes, PER_IMAGE, {"a.jpg": [Pair(H1, O1, "horse")] * 2}) == (1 / 2, 1 / 2, 1)
 
 
 def negatives(*pairs: tuple[bool, float]) -> tuple[float | None, float | None]:
@@ -106,18 +103,12 @@ def negatives(*pairs: tuple[bool, float]) -> tuple[float | None, float | None]:
     return figures["all_points"], figures["diag"]
 
 
-def test_a_perfect_ranking_of_negative_pairs_is_capped() -> None:
-    assert negatives((True, 0.9), (False, 0.2), (False, 0.1)) == pytest.approx((1, 101 / 110))
-
-
 def test_a_ranking_of_negative_pairs() -> None:
     # 1 - p ranks negative, positive pair, negative: precision 1, 1/2, 2/3 at recalls 1/2, 1/2, 1.
     # Thresholds 0 to 0.50 are 51, 0.51 to 1 are 50.
     expected = (1 + 2 / 3) / 2, (51 + 50 * 2 / 3) / 110
     assert negatives((False, 0.1), (True, 0.2), (False, 0.3)) == pytest.approx(expected)
-
-
-def test_no_negative_pair_has_no_ap() -> None:
+    assert negatives((True, 0.9), (False, 0.2), (False, 0.1)) == pytest.approx((1, 101 / 110))  # perfect, but capped
     assert negatives((True, 0.9)) == (None, None)
 
 
@@ -138,18 +129,11 @@ def test_all_points_is_the_mean_over_negatives_of_the_best_precision_from_there_
     assert value == (pytest.approx(sum(best) / len(best)) if best else None)
 
 
-# Interaction mAP (8.9)
-
-
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_interaction_map_leaves_localisation_out(variant: Variant) -> None:
-    truth = [RIDE, Triplet(H1, O1, "feed", "horse"), Triplet(H2, O2, "ride", "horse"), Triplet(H2, O2, "walk", "horse")]
-    predictions = [
-        Triplet(NOWHERE, O1, "ride", "horse", 0.9),
-        Triplet(H1, O1, "ride", "horse", 0.8),
-        Triplet(H1, O1, "walk", "horse", 0.7),
-        Triplet(BESIDE, O1, "ride", "horse", 0.6),
-    ]
+    truth = [RIDE, replace(RIDE, verb="feed"), replace(FEED, verb="ride"), replace(FEED, verb="walk")]
+    boxes = ((NOWHERE, "ride"), (H1, "ride"), (H1, "walk"), (BESIDE, "ride"))
+    predictions = [Triplet(human, O1, verb, "horse", 0.9 - k / 10) for k, (human, verb) in enumerate(boxes)]
     figures = interaction_map([image(truth, predictions)], CLASSES, {"a.jpg": [1.0, 0.2, 0.9, 0.5]}, variant)
     # ride: 0.9 leaves by its boxes, as does the truth on H2. The true positive is 0.8, by the full score, and comes
     # after its duplicate by the interaction score. feed: nothing to rank. walk: its truth is localised nowhere.
@@ -159,32 +143,25 @@ def test_interaction_map_leaves_localisation_out(variant: Variant) -> None:
 @pytest.mark.parametrize(("variant", "ride", "hold"), [("paper", 1, 0), ("released", 6 / 11, None)])
 def test_interaction_map_where_the_release_differs(variant: Variant, ride: float, hold: float | None) -> None:
     """It takes 11 points, keeps truths of images without predictions, and skips verbs that were tried in vain."""
-    near = Triplet(H1, O1, "hold", "horse")
-    scenes = [
-        image([RIDE, Triplet(H2, O2, "hold", "horse")], [RIDE, near, Triplet(H2, O2, "feed", "horse")]),
-        image([RIDE], [], "b.jpg"),
-    ]
-    figures = interaction_map(scenes, CLASSES, {"a.jpg": [1, 1, 1]}, variant)
+    first = image([RIDE, replace(FEED, verb="hold")], [RIDE, replace(RIDE, verb="hold"), FEED])
+    figures = interaction_map([first, image([RIDE], [], "b.jpg")], CLASSES, {"a.jpg": [1, 1, 1]}, variant)
     assert figures["ap"] == {"ride": pytest.approx(ride), "hold": hold}
 
 
 @pytest.mark.parametrize(("variant", "ride"), [("paper", 1 / 2), ("released", 6 / 11)])
 def test_average_precision_of_interactions_is_the_variants(variant: Variant, ride: float) -> None:
     """Of two rides on pairs that are found, one is named."""
-    scene = image([RIDE, Triplet(H2, O2, "ride", "horse")], [RIDE, Triplet(H2, O2, "hold", "horse")])
+    scene = image([RIDE, replace(FEED, verb="ride")], [RIDE, replace(FEED, verb="hold")])
     figures = interaction_map([scene], CLASSES, {"a.jpg": [1, 1]}, variant)
     assert figures["ap"] == {"ride": pytest.approx(ride)}
 
 
 def test_interaction_scores_come_from_pairs() -> None:
     pairs = [Pair(H1, O1, "horse", {"ride": 0.25, "hold": 0.5}), Pair(H1, O1, "bicycle", {"ride": 0.75})]
-    scene = image([], [RIDE, Triplet(H1, O1, "ride", "bicycle"), Triplet(H1, O1, "hold", "horse")])
+    scene = image([], [RIDE, replace(RIDE, object="bicycle"), replace(RIDE, verb="hold")])
     assert action_scores(scene, pairs) == [0.25, 0.75, 0.5]
     with pytest.raises(KeyError):
         action_scores(scene, pairs[:1])
-
-
-# Properties
 
 
 @given(crowds(), st.sampled_from(("index", "merged")))
@@ -202,9 +179,7 @@ def test_options_are_ordered(scenes: list[ImageScene], pairs: Any) -> None:
 def test_interaction_map_is_perfect_for_the_truth_itself(
     scenes: list[ImageScene], variant: Variant, no_interaction: bool
 ) -> None:
-    for scene in scenes:
-        wide = [t for t in scene.truth if all(b[0] < b[2] and b[1] < b[3] for b in (t.human_box, t.object_box))]
-        scene.truth = scene.predictions = list(dict.fromkeys(wide))
+    predict_the_truth(scenes)
     scores = {scene.name: [1.0] * len(scene.predictions) for scene in scenes}
     figures = interaction_map(scenes, CLASSES, scores, variant, no_interaction)
     assert all(value == pytest.approx(1) for value in figures["ap"].values())

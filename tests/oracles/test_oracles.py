@@ -2,31 +2,20 @@
 
 from itertools import permutations
 from random import Random
+from typing import get_args
 
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
 from shoe.core.boxes import Coordinates
-from tests.oracles.average_precision import (
-    Method,
-    OutOfReachError,
-    all_points,
-    average_precision,
-    eleven_point,
-    expected_ap,
-    interpolated,
-    recall_grid,
-    trapezoid,
-)
+from tests.oracles import average_precision as curves
+from tests.oracles.average_precision import Method, average_precision, eleven_point, expected_ap, recall_grid
 from tests.oracles.boxes import iou_continuous, iou_pixels, iou_pixels_strict, moved
 from tests.oracles.model import ImageScene, from_tables, to_tables
-from tests.oracles.scenes import random_scenes, scenes, small_classes
+from tests.oracles.scenes import CLASSES, random_scenes, scenes
 
-METHODS: tuple[Method, ...] = ("all-points", "11-point", "101-point", "trapezoid")
-
-
-# Average precision
+METHODS: tuple[Method, ...] = get_args(Method)
 
 
 def test_grids_are_those_of_the_references() -> None:
@@ -37,32 +26,29 @@ def test_grids_are_those_of_the_references() -> None:
 
 
 def test_three_of_ten_truths_found_first() -> None:
-    assert eleven_point([1, 1, 1], 10, "arange") == pytest.approx(3 / 11)
-    assert eleven_point([1, 1, 1], 10, "linspace") == pytest.approx(3 / 11)
-    assert eleven_point([1, 1, 1], 10, "exact") == pytest.approx(4 / 11)
+    found = [eleven_point([1, 1, 1], 10, grid) for grid in get_args(curves.Grid)]
+    assert found == pytest.approx([3 / 11, 3 / 11, 4 / 11])  # arange, linspace, exact
 
 
 def test_areas_of_a_short_ranking() -> None:
     # recall 1/2 1/2 1, precision 1 1/2 2/3; the envelope is 1 2/3 2/3
-    assert all_points([1, 0, 1], 2) == pytest.approx(1 / 2 + 1 / 2 * 2 / 3, abs=1e-7)
-    assert trapezoid([1, 0, 1], 2) == pytest.approx(1 / 2 + 1 / 2 * (1 / 2 + 2 / 3) / 2, abs=1e-7)
+    assert curves.all_points([1, 0, 1], 2) == pytest.approx(1 / 2 + 1 / 2 * 2 / 3, abs=1e-7)
+    assert curves.trapezoid([1, 0, 1], 2) == pytest.approx(1 / 2 + 1 / 2 * (1 / 2 + 2 / 3) / 2, abs=1e-7)
     assert eleven_point([1, 0, 1], 2) == pytest.approx((6 + 5 * 2 / 3) / 11)
     assert average_precision([1, 0, 1], 2, "101-point") == pytest.approx((51 + 50 * 2 / 3) / 101)
 
 
 def test_areas_of_fractional_labels() -> None:
     # found 0.5 and 1.5 of 2 at ranks 1 and 2: recall 1/4 3/4, precision 1/2 3/4, so the envelope is 3/4 throughout
-    assert all_points([0.5, 1.0], 2) == pytest.approx(0.75 * 0.75, abs=1e-7)
-    assert trapezoid([0.5, 1.0], 2) == pytest.approx(0.25 * 0.5 + 0.5 * (0.5 + 0.75) / 2, abs=1e-7)
-    assert interpolated([0.5, 1.0], 2, [0.0, 0.25, 0.75, 0.76]) == pytest.approx(3 * 0.75 / 4)
+    assert curves.all_points([0.5, 1.0], 2) == pytest.approx(0.75 * 0.75, abs=1e-7)
+    assert curves.trapezoid([0.5, 1.0], 2) == pytest.approx(0.25 * 0.5 + 0.5 * (0.5 + 0.75) / 2, abs=1e-7)
+    assert curves.interpolated([0.5, 1.0], 2, [0.0, 0.25, 0.75, 0.76]) == pytest.approx(3 * 0.75 / 4)
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_one_truth_one_hit_is_one_and_nothing_is_nothing(method: Method) -> None:
     assert average_precision([1], 1, method) == pytest.approx(1, abs=1e-7)
-    assert average_precision([], 1, method) == 0
-    assert average_precision([0, 0], 1, method) == 0
-    assert average_precision([0], 0, method) == 0
+    assert [average_precision([0] * count, truths, method) for count, truths in ((0, 1), (2, 1), (1, 0))] == [0, 0, 0]
 
 
 def test_constant_scores_average_over_the_place_of_the_hit() -> None:
@@ -87,11 +73,8 @@ def test_expectation_is_the_mean_over_all_orders_that_scores_allow(
 
 def test_too_many_orders_are_refused_and_equal_labels_are_one_order() -> None:
     assert expected_ap([(0.0, 0.0)] * 2000, 1, "all-points") == 0
-    with pytest.raises(OutOfReachError, match="orders"):
+    with pytest.raises(curves.OutOfReachError):
         expected_ap([(0.5, i / 100) for i in range(10)], 1, "all-points")
-
-
-# Boxes
 
 
 def test_half_overlap_in_each_convention() -> None:
@@ -116,15 +99,11 @@ def test_one_pixel_box_in_all_coordinates() -> None:
     assert all(moved((3, 4, 5, 6), frame, "raw") == (3, 4, 5, 6) for frame in Coordinates)
 
 
-# Tables
-
-
 @given(scenes(), st.randoms(use_true_random=False))
 def test_scenes_survive_the_tables(found: list[ImageScene], random: Random) -> None:
     order = list(range(len(found)))
     random.shuffle(order)
-    truth, predictions = to_tables(found, small_classes(), order)
-    assert from_tables(truth, predictions) == found
+    assert from_tables(*to_tables(found, CLASSES, order)) == found
 
 
 def test_random_scenes_are_fixed_by_their_generator() -> None:

@@ -22,7 +22,10 @@ KINDS = np.select([~CLASSES.scored, CLASSES.unseen, CLASSES.rare], ["unscored", 
 ACTIONS = {verb: number for number, verb in enumerate(SWIG.verb_names or ())}
 OBJECTS = {name: number for number, name in SWIG.object_ids.items()}
 FEW = [int(np.flatnonzero(mask)[0]) for mask in (CLASSES.unseen, CLASSES.rare, CLASSES.non_rare, ~CLASSES.scored)]
+UNSEEN, RARE, COMMON, TRAINING_ONLY = FEW
 BOXES = [(10, 10, 60, 90), (12, 10, 60, 92), (10, 50, 60, 130), (200, 20, 260, 80), (202, 24, 266, 80)]
+ON = (BOXES[0], BOXES[3])
+"""Boxes of a person and of a thing."""
 
 Triplet = tuple[int, Any, Any]
 
@@ -52,26 +55,18 @@ def scored(folder: Path, truth: dict[str, list[Triplet]], predictions: dict[str,
     table = read_predictions(folder / "preds.json", dataset="swig-hoi")
     found = score(table, read, protocols=["swig-hoi", "choir"])
     return {
-        each.options.protocol: {
-            "full": each.map,
-            "rare": each.map_rare,
-            "non-rare": each.map_non_rare,
-            **{part: each.parts[part].map for part in ("unseen", "seen")},
-        }
+        each.options.protocol: {"full": each.map, "rare": each.map_rare, "non-rare": each.map_non_rare}
+        | {part: each.parts[part].map for part in ("unseen", "seen")}
         for each in found.strict_results
     }
 
 
 def test_an_example_by_hand(tmp_path: Path) -> None:
-    unseen, rare, common, training_only = FEW
-    person, thing, elsewhere = BOXES[0], BOXES[3], (400, 20, 460, 80)
-    truth = {
-        "wrapping_1.jpg": [(unseen, person, thing), (common, person, thing)],
-        "wrapping_2.jpg": [(common, person, thing)],
-    }
+    truth: dict[str, list[Triplet]] = {"a.jpg": [(UNSEEN, *ON), (COMMON, *ON)], "b.jpg": [(COMMON, *ON)]}
+    elsewhere = (COMMON, 0.8, BOXES[0], (400, 20, 460, 80))
     predictions = {
-        "wrapping_1.jpg": [(unseen, 0.9, person, thing), (common, 0.8, person, elsewhere), (rare, 0.9, person, thing)],
-        "wrapping_2.jpg": [(common, 0.7, person, thing), (training_only, 1.0, person, thing)],
+        "a.jpg": [(UNSEEN, 0.9, *ON), elsewhere, (RARE, 0.9, *ON)],
+        "b.jpg": [(COMMON, 0.7, *ON), (TRAINING_ONLY, 1.0, *ON)],
     }
     found = scored(tmp_path, truth, predictions)
     # Unseen class: found, 1. Common class: a false positive above the one hit of two, so that precision is 1/2 up to a
@@ -79,36 +74,27 @@ def test_an_example_by_hand(tmp_path: Path) -> None:
     common_ap = 6 / 11 * 0.5
     assert found["swig-hoi"]["full"] == pytest.approx((1 + common_ap) / 5_539)
     assert found["choir"]["full"] == pytest.approx(common_ap / 4_148)
-    for protocol in ("swig-hoi", "choir"):
-        assert found[protocol]["unseen"] == pytest.approx(1 / 1_391)
-        assert found[protocol]["non-rare"] == pytest.approx(common_ap / 1_307)
-        assert found[protocol]["rare"] == 0
+    for means in found.values():
+        parts = means["unseen"], means["non-rare"], means["rare"]
+        assert parts == pytest.approx((1 / 1_391, common_ap / 1_307, 0))
 
 
 def test_choir_sees_2_000_predictions_of_an_image_and_classes_that_are_not_scored_take_their_place(
     tmp_path: Path,
 ) -> None:
-    common, training_only = FEW[2:]
-    person, thing = BOXES[0], BOXES[3]
-    crowd = [(training_only, 0.9, person, thing)] * 2_000
-    found = scored(tmp_path, {"a.jpg": [(common, person, thing)]}, {"a.jpg": [*crowd, (common, 0.5, person, thing)]})
-    assert found["choir"]["non-rare"] == 0
-    assert found["swig-hoi"]["non-rare"] == pytest.approx(1 / 1_307)
+    crowd = [(TRAINING_ONLY, 0.9, *ON)] * 2_000
+    found = scored(tmp_path, {"a.jpg": [(COMMON, *ON)]}, {"a.jpg": [*crowd, (COMMON, 0.5, *ON)]})
+    assert (found["choir"]["non-rare"], found["swig-hoi"]["non-rare"]) == (0, pytest.approx(1 / 1_307))
 
 
 def test_what_sets_the_two_apart_is_who_is_in_the_mean(tmp_path: Path) -> None:
-    common, person, thing = FEW[2], BOXES[0], BOXES[3]
-    truth = {"a.jpg": [(common, person, thing)]}
-    scored(tmp_path, truth, {"a.jpg": [(common, 0.5, person, thing)]})
+    scored(tmp_path, {"a.jpg": [(COMMON, *ON)]}, {"a.jpg": [(COMMON, 0.5, *ON)]})
     read = read_ground_truth(tmp_path / "swig_test_1000.json", "swig-hoi")
     task = Task(read_predictions(tmp_path / "preds.json", dataset="swig-hoi"), read)
     (found,) = differences(task, [SWIG.protocols["swig-hoi"], SWIG.protocols["choir"]])
-    assert {switch.name: (switch.before, switch.after) for switch in found.rules} == {
-        "strict.unseen": ("count", "apart"),
-        "strict.cap": ("none", "2000"),
-    }
-    shares = {switch.name: switch.map for switch in found.rules}
-    assert shares == pytest.approx({"strict.unseen": 1 / 4_148 - 1 / 5_539, "strict.cap": 0})
+    rules = [(switch.name, switch.before, switch.after) for switch in found.rules]
+    assert rules == [("strict.unseen", "count", "apart"), ("strict.cap", "none", "2000")]
+    assert [switch.map for switch in found.rules] == pytest.approx([1 / 4_148 - 1 / 5_539, 0])
 
 
 def drawn(seed: int) -> tuple[dict[str, list[Triplet]], dict[str, list[Any]]]:
@@ -118,19 +104,19 @@ def drawn(seed: int) -> tuple[dict[str, list[Triplet]], dict[str, list[Any]]]:
     def box() -> tuple[float, ...]:
         return tuple((np.array(BOXES[rng.integers(len(BOXES))]) + rng.integers(0, 9, 4) * rng.integers(0, 2)).tolist())
 
+    def rows(most: int, *score: Any) -> list[Any]:
+        return [(int(rng.choice(FEW)), *(s() for s in score), box(), box()) for _ in range(rng.integers(0, most))]
+
     names = [f"wrapping_{number}.jpg" for number in range(rng.integers(1, 4))]
-    truth = {name: [(int(rng.choice(FEW)), box(), box()) for _ in range(rng.integers(0, 5))] for name in names}
-    return truth, {
-        name: [(int(rng.choice(FEW)), float(rng.integers(1, 5) / 4), box(), box()) for _ in range(rng.integers(0, 12))]
-        for name in names
-    }
+    truth = {name: rows(5) for name in names}
+    return truth, {name: rows(12, lambda: float(rng.integers(1, 5) / 4)) for name in names}
 
 
 def test_few_images_take_little_memory(tmp_path: Path) -> None:
     """A table of all pairs of the 14,130 interactions would take 1.6 GB, and ten seconds, for each file."""
-    truth = {f"wrapping_{number}.jpg": [(FEW[number % 3], BOXES[0], BOXES[3])] for number in range(30)}
-    exchanged = dict(zip(FEW, (FEW[1], FEW[0], *FEW[2:]), strict=True))
-    predictions = {name: [(exchanged[hoi], 0.5, *boxes)] for name, ((hoi, *boxes),) in truth.items()}
+    names = [f"wrapping_{number}.jpg" for number in range(30)]
+    truth: dict[str, list[Triplet]] = {name: [(FEW[n % 3], *ON)] for n, name in enumerate(names)}
+    predictions = {name: [((RARE, UNSEEN, COMMON)[n % 3], 0.5, *ON)] for n, name in enumerate(names)}
     scored(tmp_path, truth, predictions)  # what is loaded once is loaded
     tracemalloc.start()
     with pytest.warns(InputWarning, match="exchanged"):
@@ -141,8 +127,7 @@ def test_few_images_take_little_memory(tmp_path: Path) -> None:
 
 def check(folder: Path, seed: int) -> None:
     truth, predictions = drawn(seed)
-    found = scored(folder, truth, predictions)
-    for protocol, figures in found.items():
+    for protocol, figures in scored(folder, truth, predictions).items():
         expected = evaluate(predictions, truth, KINDS, protocol)
         assert {part: figures[part] for part in expected} == pytest.approx(expected, abs=1e-12), protocol
 

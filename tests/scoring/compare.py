@@ -1,6 +1,7 @@
 """Run the fast side on an oracle's scenes."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,10 +18,10 @@ from shoe.scoring.strict import StrictResult, strict_score
 from shoe.similarity.table import Basis, SimilarityTable
 from tests.oracles.meaning import SENSELESS, Similarity
 from tests.oracles.model import ImageScene, to_tables
-from tests.oracles.scenes import similarity_values
+from tests.oracles.scenes import CLASSES, similarity_values
 
 
-def task_of(scenes: Sequence[ImageScene], classes: HoiClasses) -> Task:
+def task_of(scenes: Sequence[ImageScene], classes: HoiClasses = CLASSES) -> Task:
     """A task whose words are labels only where they are equal as strings, which is all that the oracles know."""
     truth, predictions = to_tables(list(scenes), classes)
     task = Task(predictions, truth)
@@ -85,3 +86,18 @@ def same(fast: NDArray[np.float64], slow: Sequence[float | None]) -> None:
 def close(fast: float | None, slow: float | None) -> bool:
     """Whether two figures agree to 1e-9, absent ones included."""
     return fast is slow is None or (fast is not None and slow is not None and abs(fast - slow) <= 1e-9)
+
+
+STRICT_FIGURES = ("ap", "map", "map_rare", "map_non_rare", "max_recall")
+RATES = ("gt_miss_rate", "prediction_miss_rate", "no_overlap_rate")
+SEMANTIC_FIGURES = ("ap", "f1", "map", "mf1", "mf1_best_tau", *RATES)
+
+
+def same_figures(fast: object, slow: Mapping[str, Any], names: Sequence[str]) -> None:
+    """Assert that a result has these figures of an oracle, each to 1e-9; those of classes are lists."""
+    for name in names:
+        expected = slow[name]
+        if isinstance(expected, list):
+            same(getattr(fast, name), expected)
+        else:
+            assert close(getattr(fast, name), expected), name

@@ -16,77 +16,67 @@ from shoe.scoring.entries import AveragingRule, ClassScores, Entries, Means
 from shoe.scoring.matching.task import Task
 from shoe.scoring.scorer import Scorer
 from shoe.scoring.strict import strict_entries
-from tests.oracles.model import ImageScene
-from tests.oracles.scenes import random_scenes, small_classes, toy_similarity
+from tests.oracles.scenes import CLASSES, TOY, random_scenes
+from tests.scoring import compare
 from tests.scoring.compare import task_of, toy_similarities
 
-CLASSES = small_classes()
-VERB, NOUN = toy_similarity(CLASSES)
+seeds = st.integers(0, 1 << 32)
 
 
-def scenes(seed: int) -> list[ImageScene]:
-    return random_scenes(np.random.default_rng(seed), 5, n_predictions=9, decimals=1, open_words=True)
-
-
-def renamed(found: Sequence[ImageScene], index: Indices) -> list[ImageScene]:
-    """Some of the images, each under a name of its own."""
-    return [replace(found[i], name=f"HICO_test2015_{number + 1:08d}.jpg") for number, i in enumerate(index.tolist())]
+def some_images(seed: int, count: int = 5) -> tuple[Task, Indices, Task]:
+    """Five images; so many of them, as often as drawn; and a table of those, each under a name of its own."""
+    found = random_scenes(np.random.default_rng(seed), 5, n_predictions=9, decimals=1, open_words=True)
+    index = np.random.default_rng(seed).integers(0, 5, count)
+    again = [replace(found[i], name=f"HICO_test2015_{number + 1:08d}.jpg") for number, i in enumerate(index.tolist())]
+    return task_of(found), index, task_of(again)
 
 
 def semantic_entries(task: Task, options: Sequence[str]) -> Entries:
     chosen = changed(SEMANTIC["shoe"], options)
-    scorer = Scorer(task, toy_similarities(task, VERB, NOUN, chosen.combine, chosen.weight), chosen)
+    scorer = Scorer(task, toy_similarities(task, *TOY, chosen.combine, chosen.weight), chosen)
     return scorer.entries(scorer.match(scorer.map_rows))
 
 
 def close(a: Means, b: Means) -> bool:
-    return all(
-        x is y is None or (x is not None and y is not None and abs(x - y) < 1e-9) for x, y in zip(a, b, strict=True)
-    )
+    return all(compare.close(x, y) for x, y in zip(a, b, strict=True))
 
 
-@given(st.integers(0, 1 << 32), st.sampled_from([name for name in PROTOCOLS if name != "thid"]))
+@given(seeds, st.sampled_from([name for name in PROTOCOLS if name != "thid"]))
 def test_resampled_strict_entries_score_as_the_images_repeated_under_new_names(seed: int, protocol: str) -> None:
-    found = scenes(seed)
-    index = np.random.default_rng(seed).integers(0, len(found), len(found))
+    task, index, renamed = some_images(seed)
     options = changed(PROTOCOLS[protocol], ["strict.known-object=boxes"] if "known" in protocol else [])
-    once = strict_entries(task_of(found, CLASSES), options)
-    again = strict_entries(task_of(renamed(found, index), CLASSES), options)
-    taken = once.take_images(index)
+    taken, again = strict_entries(task, options).take_images(index), strict_entries(renamed, options)
     assert taken.truths.tolist() == again.truths.tolist()
     assert close(taken.means(), again.means())
 
 
-@given(st.integers(0, 1 << 32), st.sampled_from(["ties=expected", "ties=input", "fp-scope=image", "classes=all"]))
+@given(seeds, st.sampled_from(["ties=expected", "ties=input", "fp-scope=image", "classes=all"]))
 def test_resampled_semantic_entries_score_as_the_images_repeated_under_new_names(seed: int, option: str) -> None:
-    found = scenes(seed)
-    index = np.random.default_rng(seed).integers(0, len(found), len(found))
-    once = semantic_entries(task_of(found, CLASSES), [option])
-    again = semantic_entries(task_of(renamed(found, index), CLASSES), [option])
-    assert close(once.take_images(index).means(), again.means())
+    task, index, renamed = some_images(seed)
+    taken = semantic_entries(task, [option]).take_images(index)
+    assert close(taken.means(), semantic_entries(renamed, [option]).means())
 
 
 @pytest.mark.parametrize("setting", ["strict.zero-tp=skip", "strict.unpredicted=full-only"])
-@given(st.integers(0, 1 << 32))
+@given(seeds)
 def test_a_class_none_of_whose_ground_truths_was_drawn_has_no_entries(setting: str, seed: int) -> None:
-    found = scenes(seed)
-    index = np.random.default_rng(seed).integers(0, len(found), 2)
+    task, index, renamed = some_images(seed, 2)
     options = changed(PROTOCOLS["hico-det"], ["strict.truthless=zero", setting])
-    taken = strict_entries(task_of(found, CLASSES), options).take_images(index).scores()
-    again = strict_entries(task_of(renamed(found, index), CLASSES), options).scores()
+    taken = strict_entries(task, options).take_images(index).scores()
+    again = strict_entries(renamed, options).scores()
     assert close(taken.means(CLASSES.rare, CLASSES.unseen), again.means(CLASSES.rare, CLASSES.unseen))
     assert taken.entries.tolist() == again.entries.tolist()
 
 
 def test_images_without_entries_and_no_images_at_all() -> None:
-    entries = strict_entries(task_of(scenes(1), CLASSES), StrictOptions())
+    entries = strict_entries(some_images(1)[0], StrictOptions())
     nothing = entries.take_images(np.zeros(0, np.int64))
     assert (nothing.means(), len(nothing.category)) == (Means(None, None, None), 0)
     beyond = entries.take_images(np.array([10]))
     assert (len(beyond.category), len(beyond.truth_category)) == (0, 0)
 
 
-@given(st.integers(0, 1 << 32), st.sampled_from(["zero", "skip"]), st.sampled_from(["zero", "full-only"]))
+@given(seeds, st.sampled_from(["zero", "skip"]), st.sampled_from(["zero", "full-only"]))
 def test_a_fixed_ranking_scores_what_is_left_as_entries_of_their_own(seed: int, zero_tp: str, unpredicted: str) -> None:
     rng = np.random.default_rng(seed)
     p, classes = 40, 5
@@ -97,8 +87,8 @@ def test_a_fixed_ranking_scores_what_is_left_as_entries_of_their_own(seed: int, 
     truth_category = np.concatenate([of, rng.integers(0, classes, 4)])
     settings = [f"strict.zero-tp={zero_tp}", f"strict.unpredicted={unpredicted}", "strict.unseen=apart"]
     options = changed(StrictOptions(), settings)
-    rule, counted, rare = AveragingRule.from_options(options), np.ones(classes, bool), np.arange(classes) < 2
-    unseen = np.arange(classes) == 2
+    rule, counted = AveragingRule.from_options(options), np.ones(classes, bool)
+    rare, unseen = np.arange(classes) < 2, np.arange(classes) == 2
     kept[true] = False
     kept &= category >= 0
     entry = np.flatnonzero(kept | np.isin(np.arange(p), true))

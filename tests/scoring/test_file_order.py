@@ -1,6 +1,7 @@
 """The order of images in a prediction file changes no figure; no order at all changes a semantic one."""
 
 from dataclasses import replace
+from typing import TypeVar
 
 import numpy as np
 import pytest
@@ -8,15 +9,13 @@ from hypothesis import given, strategies as st
 
 from shoe.benchmarks.hico_det import PROTOCOLS as STRICT
 from shoe.scoring.matching.task import Task
-from tests.oracles.meaning import Similarity
-from tests.oracles.model import ImageScene, Triplet, class_words, to_tables
-from tests.oracles.scenes import random_scenes, scenes, small_classes, toy_similarity
+from tests.oracles.model import ImageScene, to_tables
+from tests.oracles.scenes import CLASSES, TOY, exact, on_pair, one_image, random_scenes, scenes
 from tests.scoring.compare import close, fast_semantic, fast_strict, same, task_of
 
-CLASSES = small_classes()
-WORDS = class_words(CLASSES)
 ORDERLESS = ("ride", "hold"), ("hold", "feed")
 IMAGES = 7
+T = TypeVar("T")
 # The second begins and ends as the truth does: rows of such a file look like one run if only its ends are looked at.
 ORDERS = [[6, 5, 4, 3, 2, 1, 0], [0, 2, 1, 3, 5, 4, 6], [3, 0, 6, 1, 5, 2, 4]]
 
@@ -29,18 +28,14 @@ def test_images_may_come_in_any_order(order: list[int], seed: int) -> None:
     scores = iter(np.random.default_rng(seed).permutation(1000) / 1000)
     for scene in found:
         scene.predictions = [replace(p, score=float(next(scores))) for p in scene.predictions]
-    verb, noun = toy_similarity(CLASSES)
-    results, strict = [], []
-    for prediction_order in (None, order):
-        truth, predictions = to_tables(found, CLASSES, prediction_order)
-        task = Task(predictions, truth)
-        results.append(fast_semantic(task, verb, noun, {}))
-        strict.append([fast_strict(task, protocol) for protocol in STRICT])
-    same(results[1].ap, list(results[0].ap))
-    same(results[1].f1, list(results[0].f1))
-    assert results[1].gt_miss_rate == results[0].gt_miss_rate
-    for one, other in zip(*strict, strict=True):
-        same(one.ap, list(other.ap))
+    tasks = [Task(said, truth) for truth, said in (to_tables(found, CLASSES, each) for each in (None, order))]
+    one, other = (fast_semantic(task, *TOY, {}) for task in tasks)
+    same(other.ap, list(one.ap))
+    same(other.f1, list(one.f1))
+    assert other.gt_miss_rate == one.gt_miss_rate
+    for protocol in STRICT:
+        first, second = (fast_strict(task, protocol) for task in tasks)
+        same(first.ap, list(second.ap))
 
 
 SHUFFLED: list[dict[str, str]] = [
@@ -61,31 +56,20 @@ def test_no_order_of_lines_truths_or_images_moves_a_semantic_figure(
         if copies:
             scene.truth = scene.truth + scene.truth[:2]
             scene.predictions = [replace(p, score=0.5) for p in scene.predictions + scene.predictions[:2]]
-    mixed = [
-        replace(
-            scene,
-            truth=[scene.truth[i] for i in rng.permutation(len(scene.truth))],
-            predictions=[scene.predictions[i] for i in rng.permutation(len(scene.predictions))],
-        )
-        for scene in (found[i] for i in rng.permutation(len(found)))
-    ]
-    verb, noun = toy_similarity(CLASSES)
-    one, other = (fast_semantic(task_of(some, CLASSES), verb, noun, options) for some in (found, mixed))
-    same(other.ap, [None if np.isnan(ap) else ap for ap in one.ap.tolist()])
-    same(other.f1, [None if np.isnan(f1) else f1 for f1 in one.f1.tolist()])
+
+    def mixed(of: list[T]) -> list[T]:
+        return [of[i] for i in rng.permutation(len(of))]
+
+    again = [replace(s, truth=mixed(s.truth), predictions=mixed(s.predictions)) for s in mixed(found)]
+    one, other = (fast_semantic(task_of(some), *TOY, options) for some in (found, again))
+    same(other.ap, list(one.ap))
+    same(other.f1, list(one.f1))
     assert close(one.gt_miss_rate, other.gt_miss_rate)
     assert close(one.prediction_miss_rate, other.prediction_miss_rate)
 
 
 def test_the_pairs_of_truths_and_predictions_without_scores() -> None:
     """Whoever stands first, "hold horse" is matched with "hold horse", and what is left with what is left."""
-    human, thing = (10.0, 10.0, 20.0, 30.0), (30.0, 10.0, 70.0, 50.0)
-    truth, said = ([Triplet(human, thing, verb, "horse") for verb in verbs] for verbs in ORDERLESS)
-
-    def exact(part: int) -> Similarity:
-        return lambda k, word: float(WORDS[k][part] == word)
-
-    for scene in (ImageScene("a.jpg", t, p) for t in (truth, truth[::-1]) for p in (said, said[::-1])):
-        scene.truth_coordinates = scene.prediction_coordinates
-        result = fast_semantic(task_of([scene], CLASSES), exact(0), exact(1), {})
-        assert result.map == pytest.approx(0.625, abs=1e-7)
+    truth, said = ([on_pair(verb) for verb in verbs] for verbs in ORDERLESS)
+    for scene in (one_image(t, p) for t in (truth, truth[::-1]) for p in (said, said[::-1])):
+        assert fast_semantic(task_of([scene]), exact(0), exact(1), {}).map == pytest.approx(0.625, abs=1e-7)

@@ -12,19 +12,18 @@ from numpy.typing import NDArray
 import shoe
 from shoe.benchmarks.hico_det import PROTOCOLS as STRICT
 from shoe.benchmarks.protocol_options import SemanticOptions, changed
+from shoe.core.arrays import Floats
 from shoe.lexicon.expressions import Part
 from shoe.lexicon.resolve import ObjectWords, resolve
 from shoe.lexicon.store import ids_of
 from shoe.scoring.score import Report
 from shoe.similarity import Similarity, similarity_table
-from tests.oracles.model import ImageScene, Triplet, class_words, to_tables
-from tests.oracles.scenes import random_scenes, small_classes
+from tests.oracles.model import ImageScene, Triplet, to_tables
+from tests.oracles.scenes import CLASSES, WORDS, one_of, random_scenes
 from tests.oracles.semantic import semantic
-from tests.oracles.strict import strict
-from tests.scoring.compare import close, same
+from tests.oracles.strict import Protocol, strict
+from tests.scoring.compare import SEMANTIC_FIGURES, STRICT_FIGURES, same, same_figures
 
-CLASSES = small_classes()
-WORDS = class_words(CLASSES)
 TABLE_OPTIONS = ("sense", "unrated", "direction", "object-words")
 IN_TABLES = (*TABLE_OPTIONS, "senses", "ensemble")
 """Options that decide what a word is like: they are in the tables, and the oracle knows nothing of them."""
@@ -33,29 +32,15 @@ OPEN_VERBS = ("straddle", "sitting astride", "devour", "is petting", "xqzt", "on
 OPEN_OBJECTS = ("pony", "brown horse", "racing bicycle", "xqzt", "vehicle", "motorcycle handlebar", "wineglass", "puma")
 
 INFLECTED_VERBS = {
-    "ride": ("riding", "RIDES", "rode"),
-    "hold": ("holding", "Held"),
-    "sit_on": ("sitting on", "sat-on", "Sit on"),
-    "carry": ("carries", "carrying"),
-    "hop_on": ("hopping on", "hops_on"),
-    "wash": ("washes",),
-    "run": ("running",),
-    "no_interaction": ("no interaction", "No-Interaction"),
-    "talk_on": ("talking on",),
-    "cut_with": ("cutting with",),
-}
+    "ride": ("riding", "RIDES", "rode"), "hold": ("holding", "Held"), "sit_on": ("sitting on", "sat-on", "Sit on"),
+    "carry": ("carries", "carrying"), "hop_on": ("hopping on", "hops_on"), "wash": ("washes",), "run": ("running",),
+    "no_interaction": ("no interaction", "No-Interaction"), "talk_on": ("talking on",), "cut_with": ("cutting with",),
+}  # fmt: skip
 INFLECTED_OBJECTS = {
-    "horse": ("horses", "Horse"),
-    "bicycle": ("bicycles",),
-    "knife": ("knives",),
-    "bus": ("buses", "BUS"),
-    "wine_glass": ("wine glasses", "Wine-Glass"),
-    "tv": ("TVs", "TV"),
-    "skis": ("SKIS",),
-    "dining_table": ("dining tables", "dining table"),
-    "sheep": ("Sheep",),
-    "mouse": ("mice",),
-}
+    "horse": ("horses", "Horse"), "bicycle": ("bicycles",), "knife": ("knives",), "bus": ("buses", "BUS"),
+    "wine_glass": ("wine glasses", "Wine-Glass"), "tv": ("TVs", "TV"), "skis": ("SKIS",), "sheep": ("Sheep",),
+    "dining_table": ("dining tables", "dining table"), "mouse": ("mice",),
+}  # fmt: skip
 
 
 def open_scenes(seed: int, n_images: int = 25) -> list[ImageScene]:
@@ -64,11 +49,15 @@ def open_scenes(seed: int, n_images: int = 25) -> list[ImageScene]:
     found = random_scenes(rng, n_images, n_predictions=16, decimals=3, open_words=True)
 
     def opened(t: Triplet) -> Triplet:
-        verb = OPEN_VERBS[rng.integers(len(OPEN_VERBS))] if rng.random() < 1 / 6 else t.verb
-        noun = OPEN_OBJECTS[rng.integers(len(OPEN_OBJECTS))] if rng.random() < 1 / 6 else t.object
+        verb = one_of(rng, OPEN_VERBS) if rng.random() < 1 / 6 else t.verb
+        noun = one_of(rng, OPEN_OBJECTS) if rng.random() < 1 / 6 else t.object
         return replace(t, verb=verb, object=noun)
 
-    return [replace(scene, predictions=[opened(t) for t in scene.predictions]) for scene in found]
+    return with_predictions(found, opened)
+
+
+def with_predictions(scenes: list[ImageScene], change: Callable[[Triplet], Triplet]) -> list[ImageScene]:
+    return [replace(scene, predictions=[change(t) for t in scene.predictions]) for scene in scenes]
 
 
 @cache
@@ -76,11 +65,8 @@ def class_senses(part: Part, senses: str) -> list[str]:
     """The sense of each of the 600 classes; no_interaction has none."""
     if senses == "table":
         return list(CLASSES.verb_synsets if part == "verb" else CLASSES.object_synsets)
-    names = []
-    for verb, noun in WORDS:
-        word = verb if part == "verb" else noun
-        names.append("" if word == "no_interaction" else resolve(word, part).candidates[0].name)
-    return names
+    words = [words[part == "object"] for words in WORDS]
+    return ["" if word == "no_interaction" else resolve(word, part).candidates[0].name for word in words]
 
 
 @dataclass(frozen=True)
@@ -95,17 +81,15 @@ class Distinct(Similarity):
     def digest(self) -> str:
         return self.source.digest
 
-    def values(self, part: Part, class_senses: NDArray[np.int32], senses: NDArray[np.int32]) -> NDArray[np.float64]:
-        classes, which = np.unique(class_senses, return_inverse=True)
-        once, where = np.unique(senses, return_inverse=True)
-        return self.source.values(part, classes, once)[np.ix_(which, where)]
+    def values(self, part: Part, class_senses: NDArray[np.int32], senses: NDArray[np.int32]) -> Floats:
+        return cast(Floats, self.once(self.source.values, part, class_senses, senses))
 
-    def predicted(
-        self, part: Part, class_senses: NDArray[np.int32], senses: NDArray[np.int32]
-    ) -> NDArray[np.float64] | None:
-        classes, which = np.unique(class_senses, return_inverse=True)
-        once, where = np.unique(senses, return_inverse=True)
-        found = self.source.predicted(part, classes, once)
+    def predicted(self, part: Part, class_senses: NDArray[np.int32], senses: NDArray[np.int32]) -> Floats | None:
+        return self.once(self.source.predicted, part, class_senses, senses)
+
+    def once(self, ask: Callable[..., Floats | None], part: Part, *numbers: NDArray[np.int32]) -> Floats | None:
+        (classes, which), (senses, where) = (np.unique(of, return_inverse=True) for of in numbers)
+        found = ask(part, classes, senses)
         return None if found is None else found[np.ix_(which, where)]
 
 
@@ -157,10 +141,8 @@ def without_incomparable(scenes: list[ImageScene], name: str, options: dict[str,
     kept_verbs, kept_nouns = comparable(verbs, "verb", name, options), comparable(nouns, "object", name, options)
     assert kept_verbs < verbs
     assert kept_nouns < nouns
-    return [
-        replace(s, predictions=[t for t in s.predictions if t.verb in kept_verbs and t.object in kept_nouns])
-        for s in scenes
-    ]
+    kept = [[t for t in s.predictions if t.verb in kept_verbs and t.object in kept_nouns] for s in scenes]
+    return [replace(scene, predictions=of) for scene, of in zip(scenes, kept, strict=True)]
 
 
 def agree(scenes: list[ImageScene], options: dict[str, str], name: str = "hico-det") -> None:
@@ -173,52 +155,34 @@ def agree(scenes: list[ImageScene], options: dict[str, str], name: str = "hico-d
     mode = cast(ObjectWords, options.get("object-words", "phrase-first"))
     senseless = {"xqzt", *(t.object for t in said if not resolve(t.object, "object", mode).candidates)}
     slow = semantic(left, CLASSES, verb, noun, known, senseless)
-    result = fast(scenes, name, options).semantic
-    assert result is not None
-    assert slow["map"] is not None
-    assert 0 < slow["map"] < 1
-    same(result.ap, slow["ap"])
-    same(result.f1, slow["f1"])
-    for figure in ("map", "mf1", "mf1_best_tau", "gt_miss_rate", "prediction_miss_rate", "no_overlap_rate"):
-        assert close(getattr(result, figure), slow[figure]), figure
+    assert 0 < (slow["map"] or 0) < 1
+    same_figures(fast(scenes, name, options).semantic, slow, SEMANTIC_FIGURES)
 
 
 SCENES = open_scenes(11, 10)
 
-SETTINGS: list[dict[str, str]] = [
-    {},
-    {"senses": "first"},
-    {"sense": "first"},
-    {"sense": "one"},
-    {"unrated": "wup"},
-    {"unrated": "drop"},
-    {"unrated": "drop", "sense": "first"},
-    {"unrated": "drop", "senses": "first", "object-words": "phrase"},
-    {"direction": "symmetric"},
-    {"direction": "symmetric", "sense": "one", "unrated": "wup"},
-    {"object-words": "pooled"},
-    {"object-words": "head"},
-    {"object-words": "phrase"},
-    {"ensemble": "median"},
-    {"ensemble": "majority"},
-    {"ensemble": "majority-mean"},
-    {"senses": "first", "sense": "one", "combine": "minimum"},
-    {"ensemble": "median", "weight": "0.25", "min-sigma": "positive"},
-]
+SETTINGS = (
+    "", "senses=first", "sense=first", "sense=one", "unrated=wup", "unrated=drop", "unrated=drop sense=first",
+    "unrated=drop senses=first object-words=phrase", "direction=symmetric", "direction=symmetric sense=one unrated=wup",
+    "object-words=pooled", "object-words=head", "object-words=phrase", "ensemble=median", "ensemble=majority",
+    "ensemble=majority-mean", "senses=first sense=one combine=minimum",
+    "ensemble=median weight=0.25 min-sigma=positive",
+)  # fmt: skip
 
 
-def named(options: dict[str, str]) -> str:
-    return ",".join(f"{name}={value}" for name, value in options.items()) or "defaults"
+def options_of(setting: str) -> dict[str, str]:
+    return dict(each.split("=") for each in setting.split())
 
 
-@pytest.mark.parametrize("options", SETTINGS, ids=named)
-def test_real_similarities_agree_with_the_oracle(options: dict[str, str]) -> None:
-    agree(SCENES, options)
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_real_similarities_agree_with_the_oracle(setting: str) -> None:
+    agree(SCENES, options_of(setting))
 
 
-@pytest.mark.parametrize("options", SETTINGS, ids=named)
-def test_the_scorer_uses_these_similarities_for_every_class_and_word(options: dict[str, str]) -> None:
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_the_scorer_uses_these_similarities_for_every_class_and_word(setting: str) -> None:
     """Figures rest on the few cells that a match or a false positive meets; here are all."""
+    options = options_of(setting)
     report = fast(SCENES, "hico-det", options)
     found, words = report.similarities, report.predictions
     assert found is not None
@@ -244,8 +208,7 @@ def test_other_scenes_agree_with_the_oracle(seed: int) -> None:
 @pytest.mark.parametrize("option", ["senses=first", "sense=first", "sense=one", "unrated=wup", "unrated=drop"])
 def test_each_choice_about_words_moves_a_figure_here(option: str) -> None:
     """Scenes on which a choice changes nothing would say nothing about it."""
-    name, value = option.split("=")
-    usual, other = fast(SCENES, "hico-det", {}).semantic, fast(SCENES, "hico-det", {name: value}).semantic
+    usual, other = (fast(SCENES, "hico-det", options_of(setting)).semantic for setting in ("", option))
     assert usual is not None
     assert other is not None
     assert usual.map != other.map
@@ -257,31 +220,21 @@ def inflected(scenes: list[ImageScene], seed: int) -> list[ImageScene]:
 
     def said(word: str, forms: dict[str, tuple[str, ...]]) -> str:
         known = (*forms.get(word, ()), word, word.upper(), word.replace("_", " "), word.replace("_", "-").title())
-        return known[rng.integers(len(known))]
+        return one_of(rng, known)
 
-    return [
-        replace(
-            scene,
-            predictions=[
-                replace(t, verb=said(t.verb, INFLECTED_VERBS), object=said(t.object, INFLECTED_OBJECTS))
-                for t in scene.predictions
-            ],
-        )
-        for scene in scenes
-    ]
+    return with_predictions(
+        scenes, lambda t: replace(t, verb=said(t.verb, INFLECTED_VERBS), object=said(t.object, INFLECTED_OBJECTS))
+    )
 
 
 def labelled_scenes(seed: int) -> list[ImageScene]:
     """Scenes of the words that have inflected forms above; predictions lie on truths, three in ten of other words."""
     rng = np.random.default_rng(seed)
-    common = [
-        words
-        for words in WORDS
-        if words[0] in INFLECTED_VERBS and (words[1] in INFLECTED_OBJECTS or rng.random() < 0.3)
-    ]
+    of_verbs = [words for words in WORDS if words[0] in INFLECTED_VERBS]
+    common = [words for words in of_verbs if words[1] in INFLECTED_OBJECTS or rng.random() < 0.3]
 
     def anything(t: Triplet) -> Triplet:
-        verb, noun = common[rng.integers(len(common))]
+        verb, noun = one_of(rng, common)
         return replace(t, verb=verb, object=noun)
 
     found = random_scenes(rng, 40, n_predictions=0)
@@ -294,32 +247,20 @@ def labelled_scenes(seed: int) -> list[ImageScene]:
 
 @pytest.mark.parametrize("protocol", STRICT)
 @pytest.mark.parametrize("seed", [0, 1])
-def test_strict_figures_of_inflected_words_are_those_of_their_labels(protocol: str, seed: int) -> None:
+def test_strict_figures_of_inflected_words_are_those_of_their_labels(protocol: Protocol, seed: int) -> None:
     scenes = labelled_scenes(seed)
-    slow = strict(scenes, CLASSES, protocol)  # type: ignore[arg-type]
-    result = fast(inflected(scenes, seed), "hico-det", {}, protocol).strict
-    assert result is not None
-    same(result.ap, slow["ap"])
-    for figure in ("map", "map_rare", "map_non_rare", "max_recall"):
-        assert close(getattr(result, figure), slow[figure]), figure
-    assert result.map is not None
-    assert result.map > 0.05
+    slow = strict(scenes, CLASSES, protocol)
+    same_figures(fast(inflected(scenes, seed), "hico-det", {}, protocol).strict, slow, STRICT_FIGURES)
+    assert (slow["map"] or 0) > 0.05
 
 
 @pytest.mark.parametrize("protocol", STRICT)
-def test_strict_figures_see_through_inflection_among_open_words(protocol: str) -> None:
+def test_strict_figures_see_through_inflection_among_open_words(protocol: Protocol) -> None:
     """What is a label but for its form counts as one; what is no label stays none."""
     labels = {"Riding": "ride", "is petting": "pet", "wineglass": "wine_glass"}
-    as_labels = [
-        replace(
-            s,
-            predictions=[
-                replace(t, verb=labels.get(t.verb, t.verb), object=labels.get(t.object, t.object))
-                for t in s.predictions
-            ],
-        )
-        for s in SCENES
-    ]
+    as_labels = with_predictions(
+        SCENES, lambda t: replace(t, verb=labels.get(t.verb, t.verb), object=labels.get(t.object, t.object))
+    )
     result = fast(SCENES, "hico-det", {}, protocol).strict
     assert result is not None
-    same(result.ap, strict(as_labels, CLASSES, protocol)["ap"])  # type: ignore[arg-type]
+    same(result.ap, strict(as_labels, CLASSES, protocol)["ap"])

@@ -2,7 +2,6 @@
 
 import json
 import pickle
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,8 +11,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 import shoe
-from shoe.core.errors import InputError
 from shoe.predictions import write_predictions
+from tests.errors import input_error
 from tests.examples import examples
 from tests.oracles.roles import Person, Said, average_precision
 from tests.scoring import v_coco
@@ -24,10 +23,14 @@ SCENARIOS = {"v-coco-agent": 0, "v-coco-s1": 1, "v-coco-s2": 2}
 A, B, C = [0.0, 0.0, 99.0, 99.0], [200.0, 0.0, 299.0, 99.0], [400.0, 0.0, 499.0, 99.0]
 
 
+def predicted(path: Path) -> shoe.Interactions:
+    return shoe.read_predictions(path, dataset="v-coco")
+
+
 def figures(truth: Path, said: Path) -> dict[tuple[str, str], float]:
     """AP by protocol and entry."""
     table = shoe.read_ground_truth(truth, dataset="v-coco")
-    report = shoe.score(shoe.read_predictions(said, dataset="v-coco"), table, protocols=list(SCENARIOS))
+    report = shoe.score(predicted(said), table, protocols=list(SCENARIOS))
     return {
         (result.options.protocol, name): ap
         for result in report.role_results
@@ -38,24 +41,20 @@ def figures(truth: Path, said: Path) -> dict[tuple[str, str], float]:
 def slow(truths: list[list[Person]], said: list[list[Said]]) -> dict[tuple[str, str], float]:
     """The same by the oracle; NaN where nobody does it."""
     found = {}
+    done = {name for persons in truths for person in persons for name in person.does or {}}
     for protocol, scenario in SCENARIOS.items():
-        of = (
-            [(name, "") for name in ACTIONS.names]
-            if not scenario
-            else [(ACTIONS.names[a], r) for a, r in ACTIONS.entries]
-        )
-        for name, role in of:
-            there = any(name in (person.does or {}) for persons in truths for person in persons)
-            ap = average_precision(truths, said, name, role, scenario) if there else NAN
+        roles = [(ACTIONS.names[a], role) for a, role in ACTIONS.entries]
+        for name, role in roles if scenario else [(name, "") for name in ACTIONS.names]:
+            ap = average_precision(truths, said, name, role, scenario) if name in done else NAN
             found[protocol, f"{name}-{role}" if role else name] = ap
     return found
 
 
-def said(box: list[float], name: str, role: str, role_box: list[float], score: float) -> Said:
-    """A prediction of one action with a role; of all others it says nothing."""
-    one = Said(box, dict.fromkeys(ACTIONS.names, NAN))
+def surfs(box: list[float], board: list[float], score: float) -> Said:
+    """A prediction of surfing; of all other actions it says nothing."""
+    one = Said(box, dict.fromkeys(ACTIONS.names, NAN) | {"surf": score})
     one.roles = {(ACTIONS.names[a], r): ([0, 0, 0.1, 0.1], NAN) for a, r in ACTIONS.entries}
-    one.agent[name], one.roles[name, role] = score, (role_box, score)
+    one.roles["surf", "instr"] = (board, score)
     return one
 
 
@@ -68,13 +67,8 @@ def test_by_hand(tmp_path: Path) -> None:
     false: 1/2 at a recall of 1/2. Scenario 2: 0.7 is a hit, too: 1/2 and 2/3 are 2/3 under the envelope.
     """
     truths = [[Person(A, {"surf": {"instr": B}}), Person(B, {"surf": {}}), Person(C, None)]]
-    predictions = [
-        said(A, "surf", "instr", C, 0.9),
-        said(A, "surf", "instr", B, 0.8),
-        said(B, "surf", "instr", [0, 0, 0.1, 0.1], 0.7),
-        said(C, "surf", "instr", B, 0.6),
-        said([700, 700, 800, 800], "surf", "instr", B, 0.5),
-    ]
+    boxes, boards = [A, A, B, C, [700.0, 700.0, 800.0, 800.0]], [C, B, [0, 0, 0.1, 0.1], B, B]
+    predictions = [surfs(boxes[k], boards[k], 0.9 - k / 10) for k in range(5)]
     path = v_coco.write_pickle([predictions], tmp_path / "said.pkl")
     found = figures(v_coco.write_everything(truths, tmp_path / "truth.txt"), path)
     assert found["v-coco-agent", "surf"] == pytest.approx((1 + 2 / 3) / 2)
@@ -102,51 +96,44 @@ def test_a_cache_scores_as_the_pickle_with_all_keys(tmp_path: Path, module: str)
 
 
 @pytest.mark.parametrize(
-    ("record", "message"),
+    ("more", "field", "says"),
     [
-        ({"holds_agent": 0.5}, "record 1: found the key 'holds_agent', expected image_id, person_box, hold_agent"),
-        ({"hold_obj": [1, 2, 3, 4]}, "hold_obj: found [1, 2, 3, 4], expected [x1, y1, x2, y2, score]"),
-        ({"person_box": [1, 2, 3]}, "person_box: found [1, 2, 3], expected [x1, y1, x2, y2]"),
+        ({"holds_agent": 0.5}, None, "'holds_agent', expected image_id, person_box, hold_agent"),
+        ({"hold_obj": [1, 2, 3, 4]}, "hold_obj", "[1, 2, 3, 4], expected [x1, y1, x2, y2, score]"),
+        ({"person_box": [1, 2, 3]}, "person_box", "[1, 2, 3], expected [x1, y1, x2, y2]"),
+        ({}, "person_box", "no such key"),
     ],
 )
-def test_a_cache_with_other_keys_or_values_is_refused(tmp_path: Path, record: Any, message: str) -> None:
-    path = tmp_path / "cache.pkl"
-    v_coco.write_cache([{"image_id": 328, "person_box": A, "hold_agent": 0.5} | record], path, "utils")
-    with pytest.raises(InputError, match=re.escape(message)):
+def test_a_cache_with_other_keys_or_values_is_refused(tmp_path: Path, more: Any, field: str | None, says: str) -> None:
+    records = [{"image_id": 328, "person_box": A, "hold_agent": 0.5} | more, {"image_id": 328}]
+    path = v_coco.write_cache(records, tmp_path / "cache.pkl", "utils")
+    with input_error(field=field) as error:
         shoe.read_predictions(path, dataset="v-coco")
-    v_coco.write_cache([{"image_id": 328, "person_box": A, "hold_agent": 1}, {"image_id": 328}], path, "utils")
-    with pytest.raises(InputError, match=r"record 2 .*person_box: found no such key"):
-        shoe.read_predictions(path, dataset="v-coco")
+    assert str(error.value.record).split()[:2] == ["record", "1" if more else "2"]
+    assert says in str(error.value)
 
 
 SLOW = pytest.mark.slow
+OTHERS = [pytest.param(write, marks=SLOW) for write in (v_coco.write_everything, v_coco.write_qpic)]
 
 
-@pytest.mark.parametrize(
-    "write",
-    [
-        v_coco.write_official,
-        pytest.param(v_coco.write_everything, marks=SLOW),
-        pytest.param(v_coco.write_qpic, marks=SLOW),
-    ],
-)
+@pytest.mark.parametrize("write", [v_coco.write_official, *OTHERS])
 @pytest.mark.parametrize("ties", [pytest.param(False, marks=SLOW), True])
 def test_as_the_slow_oracle(tmp_path: Path, write: Callable[[Any, Path], Path], ties: bool) -> None:
-    truths, predictions = v_coco.scene(7 + ties, 6, ties)
-    truth = write(truths, tmp_path if write is v_coco.write_official else tmp_path / "truth")
-    found = figures(truth, v_coco.write_pickle(predictions, tmp_path / "said.pkl"))
-    assert found == pytest.approx(slow(truths, predictions), nan_ok=True, abs=1e-9)
+    check(tmp_path, write, v_coco.scene(7 + ties, 6, ties))
 
 
 @pytest.mark.slow
 @given(seed=st.integers(0, 10**6), ties=st.booleans())
 @examples(3)
 def test_as_the_slow_oracle_on_any_scene(tmp_path_factory: pytest.TempPathFactory, seed: int, ties: bool) -> None:
-    folder = tmp_path_factory.mktemp("scene")
-    truths, predictions = v_coco.scene(seed, 8, ties)
-    truth = v_coco.write_official(truths, folder)
-    found = figures(truth, v_coco.write_pickle(predictions, folder / "said.pkl"))
-    assert found == pytest.approx(slow(truths, predictions), nan_ok=True, abs=1e-9)
+    check(tmp_path_factory.mktemp("scene"), v_coco.write_official, v_coco.scene(seed, 8, ties))
+
+
+def check(folder: Path, write: Callable[[Any, Path], Path], scene: tuple[list[list[Person]], list[list[Said]]]) -> None:
+    truth = write(scene[0], folder if write is v_coco.write_official else folder / "truth")
+    found = figures(truth, v_coco.write_pickle(scene[1], folder / "said.pkl"))
+    assert found == pytest.approx(slow(*scene), nan_ok=True, abs=1e-9)
 
 
 def test_triplets_of_qpic_are_as_its_pickle(tmp_path: Path) -> None:
@@ -177,24 +164,29 @@ def test_triplets_of_qpic_are_as_its_pickle(tmp_path: Path) -> None:
     (tmp_path / "said.json").write_text(json.dumps(listed))
     by_pickle = figures(truth, v_coco.write_pickle(pickled, tmp_path / "said.pkl"))
     assert figures(truth, tmp_path / "said.json") == pytest.approx(by_pickle, nan_ok=True, abs=0)
-    table = shoe.read_predictions(tmp_path / "said.json", dataset="v-coco")
+    table = predicted(tmp_path / "said.json")
     pairs = sum(box["category_id"] == 3 for record in listed for box in record["predictions"])
     assert len(table) == 22 * pairs  # a motorcycle is the object of hit, eat and cut, and no instrument
     assert table.roles is not None
     write_predictions(table, tmp_path / "again.json", "qpic", "v-coco")
-    again = shoe.read_predictions(tmp_path / "again.json", dataset="v-coco")
-    columns = ("verb", "object", "score", "human_boxes", "object_boxes")
-    assert all(
-        (np.sort(getattr(again, name), axis=0) == np.sort(getattr(table, name), axis=0)).all() for name in columns
-    )
+    again = predicted(tmp_path / "again.json")
+    for name in ("verb", "object", "score", "human_boxes", "object_boxes"):
+        np.testing.assert_array_equal(np.sort(getattr(again, name), axis=0), np.sort(getattr(table, name), axis=0))
 
 
-def test_what_cannot_be_scored_is_absent(tmp_path: Path) -> None:
-    truths, predictions = v_coco.scene(5)
-    table = shoe.read_predictions(v_coco.write_pickle(predictions, tmp_path / "said.pkl"), dataset="v-coco")
+@pytest.fixture
+def scored(tmp_path: Path) -> tuple[list[list[Said]], shoe.Interactions, shoe.GroundTruth]:
+    """Predictions of a scene, as a table, and its truth."""
+    truths, said = v_coco.scene(5)
     truth = shoe.read_ground_truth(v_coco.write_everything(truths, tmp_path / "truth.txt"), dataset="v-coco")
-    with pytest.raises(InputError, match=r"no triplet.*object categories"):
+    return said, predicted(v_coco.write_pickle(said, tmp_path / "said.pkl")), truth
+
+
+def test_what_cannot_be_scored_is_absent(tmp_path: Path, scored: Any) -> None:
+    _, table, truth = scored
+    with input_error(source=str(tmp_path / "said.npz")) as error:
         write_predictions(table, tmp_path / "said.npz", "native", "v-coco")
+    assert "object categories" in str(error.value)
     report = shoe.score(table, truth)
     assert report.semantic is None
     assert "no object categories" in report.absent["triplets"]
@@ -202,37 +194,37 @@ def test_what_cannot_be_scored_is_absent(tmp_path: Path) -> None:
     signed = [dict(report.signature_of(result).items)["roles.scenario"] for result in report.role_results]
     assert signed == ["agent", "1", "2"]
     pairs = shoe.GroundTruth(truth.interactions, truth.classes, "pairs", benchmark=truth.benchmark)
-    assert "persons without an object" in shoe.score(table, pairs, protocols=["v-coco-s1"]).absent["roles"]
+    assert list(shoe.score(table, pairs, protocols=["v-coco-s1"]).absent) == ["roles"]
 
 
-def test_a_metric_collects_what_is_said_by_person(tmp_path: Path) -> None:
-    truths, predictions = v_coco.scene(5)
-    truth = shoe.read_ground_truth(v_coco.write_everything(truths, tmp_path / "truth.txt"), dataset="v-coco")
-    whole = shoe.read_predictions(v_coco.write_pickle(predictions, tmp_path / "said.pkl"), dataset="v-coco")
+def test_a_metric_collects_what_is_said_by_person(tmp_path: Path, scored: Any) -> None:
+    predictions, whole, truth = scored
     metric = shoe.Metric(truth, protocols=list(SCENARIOS))
     for number in range(len(predictions)):
         batch = [said if i == number else [] for i, said in enumerate(predictions)]
         if batch[number]:
-            metric.update(shoe.read_predictions(v_coco.write_pickle(batch, tmp_path / "batch.pkl"), dataset="v-coco"))
+            metric.update(predicted(v_coco.write_pickle(batch, tmp_path / "batch.pkl")))
     expected = shoe.score(whole, truth, protocols=list(SCENARIOS))
     for found, other in zip(metric.compute().role_results, expected.role_results, strict=True):
         np.testing.assert_array_equal(found.ap, other.ap)
 
 
 @pytest.mark.parametrize(
-    ("change", "says"),
+    ("field", "value", "says"),
     [
-        (lambda record: record.pop("cut_instr"), "field 'cut_instr'|cut_instr.*no such key"),
-        (lambda record: record.pop("stand_agent"), "stand_agent.*no such key"),
-        (lambda record: record.update(hold_agent="much"), "hold_agent.*found 'much', expected a number"),
-        (lambda record: record.update(hit_obj=[1, 2, 3, 4]), r"hit_obj.*expected \[x1, y1, x2, y2, score\]"),
-        (lambda record: record.update(person_box=[NAN] * 4), r"person_box.*expected \[x1, y1, x2, y2\]"),
-        (lambda record: record.update(image_id=[1]), "image_id.*expected a COCO image id"),
+        ("cut_instr", None, "no such key"),
+        ("stand_agent", None, "no such key"),
+        ("hold_agent", "much", "'much', expected a number"),
+        ("hit_obj", [1, 2, 3, 4], "[x1, y1, x2, y2, score]"),
+        ("person_box", [NAN] * 4, "[x1, y1, x2, y2]"),
+        ("image_id", [1], "COCO image id"),
     ],
 )
-def test_damaged_pickles(tmp_path: Path, change: Callable[[dict[str, Any]], object], says: str) -> None:
+def test_damaged_pickles(tmp_path: Path, field: str, value: Any, says: str) -> None:
     records = v_coco.records(v_coco.scene(5)[1])
-    change(records[1])
+    records[1][field] = value
+    records[1] = {key: of for key, of in records[1].items() if of is not None}
     (tmp_path / "said.json").write_text(json.dumps(records))
-    with pytest.raises(InputError, match=says):
-        shoe.read_predictions(tmp_path / "said.json", dataset="v-coco")
+    with input_error(field=field) as error:
+        predicted(tmp_path / "said.json")
+    assert says in str(error.value)

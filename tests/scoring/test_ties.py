@@ -1,6 +1,7 @@
 """Orders of tied entries: drawn ones stand for all of them, and the error that is claimed is the error that is made."""
 
 import math
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -10,21 +11,13 @@ from shoe.benchmarks.protocol_options import Interpolation, Ties
 from shoe.scoring.average_precision import GRID_TOLERANCE, RankedLists, TiedList, average_precision, ranked_lists
 from tests.oracles.average_precision import Method, expected_ap
 
+EXACTLY: dict[str, Any] = {"ap": Interpolation.ALL_POINTS, "ties": Ties.EXPECTED, "epsilon": 1e-8}
 
-def scores(credit: list[float], classes: int = 1, size: int | None = None) -> RankedLists:
-    """Equal classes: one score for all entries, some of them credited."""
-    size = size or len(credit)
-    one = np.zeros(size)
-    one[: len(credit)] = credit
-    return ranked_lists(
-        np.repeat(np.arange(classes), size),
-        np.ones(classes * size),
-        np.tile(one, classes),
-        np.full(classes, max(1, int(np.count_nonzero(one)))),
-        ap=Interpolation.ALL_POINTS,
-        ties=Ties.EXPECTED,
-        epsilon=1e-8,
-    )
+
+def one_hit(size: int, classes: int = 1) -> RankedLists:
+    """Equal classes: one score for all entries, of which the first is credited."""
+    category, credit = np.repeat(np.arange(classes), size), np.tile(np.arange(size) == 0, classes).astype(float)
+    return ranked_lists(category, np.ones(classes * size), credit, np.ones(classes, int), **EXACTLY)
 
 
 def mean_over_single_ranks(size: int) -> float:
@@ -34,19 +27,16 @@ def mean_over_single_ranks(size: int) -> float:
 
 @pytest.mark.parametrize("size", [2, 50, 5040])
 def test_one_hit_is_listed_exactly(size: int) -> None:
-    found = scores([1.0], size=size)
-    assert found.error[0] == 0
-    assert found.ap[0] == pytest.approx(mean_over_single_ranks(size), abs=1e-7)
+    found = one_hit(size)
+    assert (found.error[0], found.ap[0]) == (0, pytest.approx(mean_over_single_ranks(size), abs=1e-7))
 
 
 def test_the_mean_over_drawn_orders_is_as_near_as_its_error_says() -> None:
     """Many classes with one hit among 6,000, which is drawn, against the sum that is known."""
     classes = 200
-    found = scores([1.0], classes, size=6000)
-    truth = mean_over_single_ranks(6000)
+    found = one_hit(6000, classes)
     error = math.sqrt((found.error**2).sum()) / classes
-    assert error > 0
-    assert abs(found.ap.mean() - truth) < 4 * error
+    assert abs(found.ap.mean() - mean_over_single_ranks(6000)) < 4 * error
     assert np.std(found.ap) / np.sqrt(classes) == pytest.approx(error, rel=0.5)
 
 
@@ -76,19 +66,14 @@ def test_a_list_just_too_long_to_be_listed_agrees_with_its_listing() -> None:
 entries = st.lists(st.tuples(st.sampled_from([0.1, 0.5]), st.integers(0, 20)), min_size=1, max_size=6)
 
 
-@given(entries, st.sampled_from(["all-points", "11-point", "101-point", "trapezoid"]), st.integers(0, 3))
+@given(entries, st.sampled_from(get_args(Method)), st.integers(0, 3))
 def test_the_mean_agrees_with_all_orders(entries: list[tuple[float, int]], method: Method, extra: int) -> None:
     """Credits in twentieths, whose sums depend on their order in the last digits."""
     labels = [(score, steps / 20) for score, steps in entries]
     truths = sum(credit > 0 for _, credit in labels) + extra
     slow = expected_ap(labels, truths, method)
-    fast = ranked_lists(
-        np.zeros(len(labels), int),
-        np.array([score for score, _ in labels]),
-        np.array([credit for _, credit in labels]),
-        np.array([truths]),
-        ap=Interpolation(method),
-        ties=Ties.EXPECTED,
-        epsilon=GRID_TOLERANCE if "point" in method and method != "all-points" else 1e-8,
-    )
+    epsilon = GRID_TOLERANCE if method in ("11-point", "101-point") else 1e-8
+    how = EXACTLY | {"ap": Interpolation(method), "epsilon": epsilon}
+    score, credit = np.array(labels).T
+    fast = ranked_lists(np.zeros(len(labels), int), score, credit, np.array([truths]), **how)
     assert fast.ap[0] == pytest.approx(slow, abs=1e-9)

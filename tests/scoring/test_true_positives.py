@@ -3,17 +3,16 @@
 from dataclasses import replace
 
 import numpy as np
-import pytest
 from hypothesis import given, strategies as st
 
-from shoe.benchmarks import benchmark
+from shoe.benchmarks.hico_det import PROTOCOLS
 from shoe.benchmarks.protocol_options import Ties
 from shoe.core.boxes import Coordinates
-from shoe.scoring.matching.task import Task
 from shoe.scoring.strict import best_with_first_copies, true_positives
-from tests.oracles.model import ImageScene, Triplet, to_tables
+from tests.oracles.model import ImageScene, Triplet
+from tests.scoring.compare import task_of
 
-HICO_DET = benchmark("hico-det")
+UPT = PROTOCOLS["upt"]  # edges, IoU of at least 0.5
 HUMAN = (0.0, 0.0, 100.0, 100.0)
 
 
@@ -22,13 +21,9 @@ def triplet(left: float, score: float = 1.0, verb: str = "ride") -> Triplet:
     return Triplet(HUMAN, (left, 0.0, left + 100, 100.0), verb, "horse", score)
 
 
-def found(truth: list[Triplet], predictions: list[Triplet], *, last_of_equals: bool = False) -> list[int]:
-    scene = ImageScene("a.jpg", truth, predictions, Coordinates.CONTINUOUS)
-    truth_table, table = to_tables([scene], HICO_DET.classes)
-    options = HICO_DET.protocols["upt"]  # edges, IoU of at least 0.5
-    if last_of_equals:
-        options = replace(options, ties=Ties.REVERSED)
-    rows: list[int] = true_positives(Task(table, truth_table), np.arange(len(table)), options).tolist()
+def found(truth: list[Triplet], predictions: list[Triplet], ties: Ties = UPT.ties) -> list[int]:
+    task = task_of([ImageScene("a.jpg", truth, predictions, Coordinates.CONTINUOUS)])
+    rows: list[int] = true_positives(task, np.arange(len(predictions)), replace(UPT, ties=ties)).tolist()
     return rows
 
 
@@ -50,9 +45,9 @@ def test_a_ground_truth_of_another_class_is_none() -> None:
     assert found([triplet(0, verb="feed"), triplet(20)], [triplet(0, 0.9), triplet(0, 0.8, "feed")]) == [0, 1]
 
 
-@pytest.mark.parametrize("last", [False, True])
-def test_of_equal_scores_the_first_or_the_last_counts(last: bool) -> None:
-    assert found([triplet(0)], [triplet(0, 0.5), triplet(10, 0.5)], last_of_equals=last) == [int(last)]
+def test_of_equal_scores_the_first_or_the_last_counts() -> None:
+    same = [triplet(0, 0.5), triplet(10, 0.5)]
+    assert (found([triplet(0)], same), found([triplet(0)], same, ties=Ties.REVERSED)) == ([0], [1])
 
 
 def test_both_boxes_must_overlap() -> None:
@@ -63,14 +58,10 @@ def test_both_boxes_must_overlap() -> None:
 rows = st.lists(st.tuples(st.integers(0, 3), st.sampled_from([0.1, 0.5, 0.9])), max_size=30)
 
 
-def columns(entries: list[tuple[int, float]]) -> tuple[np.ndarray, np.ndarray]:
-    entries = sorted(entries, key=lambda entry: entry[0])
-    return np.array([g for g, _ in entries], np.int64), np.array([s for _, s in entries])
-
-
 @given(rows, st.integers(1, 5))
 def test_first_copies_take_the_first_row_of_each_value(entries: list[tuple[int, float]], most: int) -> None:
-    image, score = columns(entries)
+    entries = sorted(entries, key=lambda entry: entry[0])
+    image, score = np.array([i for i, _ in entries], np.int64), np.array([s for _, s in entries])
     expected = []
     for i in range(4):
         of_image = [k for k in range(len(image)) if image[k] == i]

@@ -1,10 +1,12 @@
 """Made scenes of V-COCO, as files of its forms and as what the slow oracle takes."""
 
+import itertools
 import json
 import math
 import pickle
 import sys
 from collections import defaultdict
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -56,10 +58,14 @@ def deeds(rng: np.random.Generator) -> dict[str, dict[str, Box]] | None:
     return {action.name: {role: box(rng) for role in action.roles if rng.random() < 0.6} for action in chosen}
 
 
+def near(rng: np.random.Generator, box: Box) -> Box:
+    return [v + float(rng.normal(0, 6)) for v in box]
+
+
 def prediction(rng: np.random.Generator, persons: list[Person], ties: bool) -> Said:
     person = persons[rng.integers(len(persons))]
     digits = 1 if ties else 12
-    one = Said([v + float(rng.normal(0, 6)) for v in person.box] if rng.random() < 0.8 else box(rng))
+    one = Said(near(rng, person.box) if rng.random() < 0.8 else box(rng))
     for name in ACTIONS.names:
         one.agent[name] = NAN if rng.random() < 0.1 else round(float(rng.random()), digits)
     for action, role in ACTIONS.entries:
@@ -67,7 +73,7 @@ def prediction(rng: np.random.Generator, persons: list[Person], ties: bool) -> S
         drawn = ((person.does or {}).get(name) or {}).get(role)
         kinds: list[Box] = [[0.0] * 4, [NAN] * 4, [0, 0, 0.1, 0.1], box(rng)]
         if drawn is not None:
-            kinds += [[v + float(rng.normal(0, 6)) for v in drawn]] * 4
+            kinds += [near(rng, drawn)] * 4
         score = NAN if rng.random() < 0.1 else round(float(rng.random()), digits)
         one.roles[name, role] = (kinds[rng.integers(len(kinds))], score)
     return one
@@ -126,39 +132,42 @@ def boxes_of(truths: list[list[Person]]) -> list[list[tuple[str, Box]]]:
 
 def write_official(truths: list[list[Person]], folder: Path) -> Path:
     """The annotation and COCO's instances beside it; boxes lose the pixel that the official reading takes away."""
-    boxes, found, size = boxes_of(truths), [], {"width": 10_000, "height": 10_000}
+    found, size = [], {"width": 10_000, "height": 10_000}
     instances: list[dict[str, Any]] = []
     ids: list[list[int]] = []
-    for i, of_image in enumerate(boxes):
-        ids.append([])
-        for name, (x1, y1, x2, y2) in of_image:
-            ids[i].append(len(instances) + 1)
-            place = {"id": ids[i][-1], "image_id": name_of(i), "category_id": COCO[name], "area": 1.0, "iscrowd": 0}
+    for i, boxes in enumerate(boxes_of(truths)):
+        ids.append([len(instances) + 1 + k for k in range(len(boxes))])
+        for number, (name, (x1, y1, x2, y2)) in zip(ids[i], boxes, strict=True):
+            place = {"id": number, "image_id": name_of(i), "category_id": COCO[name], "area": 1.0, "iscrowd": 0}
             instances.append(place | {"bbox": [x1, y1, x2 - x1 + 1, y2 - y1 + 1]})
     listed = [(i, j) for i, persons in enumerate(truths) for j, one in enumerate(persons) if one.does is not None]
-    targets: dict[tuple[int, int, str, str], int] = {}
-    for i, persons in enumerate(truths):
-        rest = iter(ids[i][len(persons) :])
-        for j, person in enumerate(persons):
-            targets |= {(i, j, n, role): next(rest) for n, roles in (person.does or {}).items() for role in roles}
+    targets = {
+        (i, j, name, role): 0 if target is None else ids[i][target]
+        for i, persons in enumerate(truths)
+        for j, target, name, role in pairs_of(persons)
+    }
     for action in ACTIONS.all:
-        roles = [[ids[i][j] for i, j in listed]]
-        roles += [[targets.get((i, j, action.name, role), 0) for i, j in listed] for role in action.roles]
-        found.append(
-            {
-                "action_name": action.name,
-                "role_name": ["agent", *action.roles],
-                "image_id": [name_of(i) for i, _ in listed],
-                "ann_id": roles[0],
-                "label": [int(action.name in (truths[i][j].does or {})) for i, j in listed],
-                "role_object_id": [one for role in roles for one in role],
-            }
-        )
+        agents = [ids[i][j] for i, j in listed]
+        objects = [targets.get((i, j, action.name, role), 0) for role in action.roles for i, j in listed]
+        labels = [int(action.name in (truths[i][j].does or {})) for i, j in listed]
+        about = {"action_name": action.name, "role_name": ["agent", *action.roles], "label": labels}
+        of = {"image_id": [name_of(i) for i, _ in listed], "ann_id": agents, "role_object_id": agents + objects}
+        found.append(about | of)
     images = [{"id": name_of(i), **size} for i in range(len(truths))]
     (folder / "instances_vcoco_all_2014.json").write_text(json.dumps({"images": images, "annotations": instances}))
     path = folder / "vcoco_made.json"
     path.write_text(json.dumps(found))
     return path
+
+
+def pairs_of(persons: list[Person]) -> Iterator[tuple[int, int | None, str, str]]:
+    """Person, box or None for one that was never drawn, action and role ("" for none) of all that an image shows."""
+    place = itertools.count(len(persons))
+    for j, person in enumerate(persons):
+        for name, roles in (person.does or {}).items():
+            drawn = {role: next(place) for role in roles}
+            for role in ACTIONS.all[ACTIONS.names.index(name)].roles or ("",):
+                yield j, drawn.get(role), name, role
 
 
 def write_everything(truths: list[list[Person]], path: Path) -> Path:
@@ -167,16 +176,11 @@ def write_everything(truths: list[list[Person]], path: Path) -> Path:
     lines: list[str] = []
     for i, (persons, boxes) in enumerate(zip(truths, boxes_of(truths), strict=True)):
         shown = [f"{ORDER[name]} {x1} {y1} {x2 + 1} {y2 + 1}" for name, (x1, y1, x2, y2) in boxes]
-        rest = iter(shown[len(persons) :])
-        rows = []
-        for j, person in enumerate(persons):
-            for name, roles in (person.does or {}).items():
-                number = ACTIONS.names.index(name) + 1
-                drawn = {role: next(rest) for role in roles}
-                rows += [
-                    f"{second.get((name, role), number)} {shown[j]} {drawn.get(role, '0 0.00 0.00 0.00 0.00')}"
-                    for role in ACTIONS.all[number - 1].roles or ("",)
-                ]
+        rows = [
+            f"{second.get((name, role), ACTIONS.names.index(name) + 1)} {shown[j]} "
+            + ("0 0.00 0.00 0.00 0.00" if target is None else shown[target])
+            for j, target, name, role in pairs_of(persons)
+        ]
         lines += [f"# {i}", f"{name_of(i):012d}.jpg", "10000 10000", str(len(shown)), *shown, str(len(rows)), *rows, ""]
     path.write_text("\n".join(lines))
     return path
@@ -189,14 +193,10 @@ def write_qpic(truths: list[list[Person]], path: Path) -> Path:
         (ACTIONS.names[a], "" if e < 0 else ACTIONS.entries[e][1]): n for n, (a, e) in enumerate(ACTIONS.by_verb_id)
     }
     for i, (persons, boxes) in enumerate(zip(truths, boxes_of(truths), strict=True)):
-        rest, rows = iter(range(len(persons), len(boxes))), []
-        for j, person in enumerate(persons):
-            for name, roles in (person.does or {}).items():
-                drawn = {role: next(rest) for role in roles}
-                rows += [
-                    {"subject_id": j, "object_id": drawn.get(role, -1), "category_id": numbers[name, role]}
-                    for role in ACTIONS.all[ACTIONS.names.index(name)].roles or ("",)
-                ]
+        rows = [
+            {"subject_id": j, "object_id": -1 if target is None else target, "category_id": numbers[name, role]}
+            for j, target, name, role in pairs_of(persons)
+        ]
         shown = [{"bbox": [b[0], b[1], b[2] + 1, b[3] + 1], "category_id": COCO[name]} for name, b in boxes]
         file_name = f"COCO_val2014_{name_of(i):012d}.jpg"
         found.append({"file_name": file_name, "annotations": shown, "hoi_annotation": rows})

@@ -1,6 +1,7 @@
 """Both oracles: the paper's cases by hand, what it leaves open, and the same with plain sets."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -8,39 +9,28 @@ from hypothesis import given, strategies as st
 
 from shoe.benchmarks.classes import parse_classes
 from shoe.core.arrays import Floats, Ints
-from shoe.core.errors import InputError, OptionError
-from shoe.core.interactions import Interactions
+from shoe.core.errors import OptionError
 from shoe.lexicon.expressions import Part
 from shoe.lexicon.store import ids_of
+from shoe.scoring.bongard import score as bongard
 from shoe.scoring.bongard.problems import Problems
-from shoe.scoring.bongard.score import (
-    Answers,
-    Counting,
-    Detections,
-    Outcome,
-    Votes,
-    detections,
-    oracle,
-    score_problems,
-    soft_oracle,
-)
+from shoe.scoring.bongard.score import Answers, Counting, Detections, Outcome, Votes, detections, oracle, score_problems
 from shoe.similarity import load_similarity
 from shoe.similarity.table import Similarity
+from tests.errors import input_error
 from tests.examples import examples
 from tests.oracles import bongard as literal
+from tests.oracles.boxes import Box
+from tests.oracles.model import Triplet
+from tests.oracles.scenes import predictions_of
 from tests.scoring.bongard.made import BOX, CROP, Word, predicted, problems_of
 
 RIDE, HOLD, FEED, EAT = ("ride", "horse"), ("hold", "horse"), ("feed", "horse"), ("eat", "apple")
 HEADER = "verb\tobject\tgerund\tverb_synset\tobject_synset\trare\n"
+SENSES = {"ride": "ride.v.02", "straddle": "straddle.v.01", "feed": "feed.v.01"}
 CLASSES = parse_classes(
-    HEADER
-    + "".join(f"{v}\t{o}\t{v}ing\t{vs}\t{os}\t\n" for v, o, vs, os in (
-        ("ride", "horse", "ride.v.02", "horse.n.01"),
-        ("straddle", "horse", "straddle.v.01", "horse.n.01"),
-        ("feed", "horse", "feed.v.01", "horse.n.01"),
-    )),
-    "toy",
-)  # fmt: skip
+    HEADER + "".join(f"{verb}\thorse\t{verb}ing\t{sense}\thorse.n.01\t\n" for verb, sense in SENSES.items()), "toy"
+)
 RIGHT, NONE, LEFT, MISSED, FALSE = (outcome.name for outcome in Outcome)
 
 
@@ -66,32 +56,29 @@ def pictures(
         pytest.param([[RIDE]] * 6, [[RIDE]], ([RIDE], []), (LEFT, LEFT), id="nothing left is wrong"),
     ],
 )
-def test_the_cases_of_the_paper(
-    positives: list[list[Word]],
-    negatives: list[list[Word]],
-    queries: tuple[list[Word], list[Word]],
-    outcomes: tuple[str, str],
-) -> None:
-    problems = problems_of(1)
-    found = detections(predicted(pictures(positives, negatives, queries)), problems, Counting())
-    answers = oracle(problems, found)
-    assert [Outcome(code).name for code in answers.outcome[0]] == list(outcomes)
-    assert [Outcome(code).name for code in soft(problems, found).outcome[0]] == list(outcomes)
+def test_the_cases_of_the_paper(positives: Any, negatives: Any, queries: Any, outcomes: tuple[str, str]) -> None:
+    problems, found = seen(pictures(positives, negatives, queries))
+    for answers in (oracle(problems, found), soft(problems, found)):
+        assert [Outcome(code).name for code in answers.outcome[0]] == list(outcomes)
+
+
+def seen(*said: list[list[Word]]) -> tuple[Problems, Detections]:
+    """Problems, and what was detected in the fourteen pictures of each."""
+    problems = problems_of(len(said))
+    return problems, detections(predicted([picture for of in said for picture in of]), problems, Counting())
 
 
 def soft(problems: Problems, found: Detections, similarity: Similarity | None = None) -> Answers:
     """The soft oracle, by default with equality for meaning and all words as classes."""
     words = sorted({(found.verbs[v], found.objects[o]) for v, o in zip(found.verb, found.object, strict=True)})
     if similarity is not None:
-        return soft_oracle(problems, found, CLASSES, similarity)
+        return bongard.soft_oracle(problems, found, CLASSES, similarity)
     lines = "".join(f"{verb}\t{object_}\tx\t\t\t\n" for verb, object_ in words or [RIDE])
-    return soft_oracle(problems, found, parse_classes(HEADER + lines, "words"), load_similarity("identity"))
+    return bongard.soft_oracle(problems, found, parse_classes(HEADER + lines, "words"), load_similarity("identity"))
 
 
 def test_votes_are_images_or_detections() -> None:
-    said = pictures([[RIDE, RIDE, RIDE], [HOLD], [HOLD]], [], ([RIDE], [HOLD]))
-    problems = problems_of(1)
-    found = detections(predicted(said), problems, Counting())
+    problems, found = seen(pictures([[RIDE, RIDE, RIDE], [HOLD], [HOLD]], [], ([RIDE], [HOLD])))
     assert oracle(problems, found, "image").yes.tolist() == [[False, True]]
     assert oracle(problems, found, "detection").yes.tolist() == [[True, False]]
 
@@ -106,10 +93,8 @@ picture = st.lists(words, max_size=3)
 )
 @examples(1)
 def test_it_answers_as_with_plain_sets(said: list[list[list[Word]]], votes: Votes) -> None:
-    problems = problems_of(len(said))
-    found = detections(predicted([each for problem in said for each in problem]), problems, Counting())
-    by_meaning, plain = soft(problems, found), oracle(problems, found, "image")
-    assert (by_meaning.outcome == plain.outcome).all()
+    problems, found = seen(*said)
+    assert (soft(problems, found).outcome == oracle(problems, found, "image").outcome).all()
     answers = oracle(problems, found, votes)
     for number, shown in enumerate(said):
         for query in (0, 1):
@@ -128,7 +113,7 @@ class Made(Similarity):
 
     def values(self, part: Part, class_senses: Ints, senses: Ints) -> Floats:
         """Look up."""
-        ride, straddle, feed = ids_of(["ride.v.02", "straddle.v.01", "feed.v.01"]).tolist()
+        ride, straddle, feed = ids_of(SENSES.values()).tolist()
         known = {frozenset((ride, straddle)): 0.75, frozenset((ride, feed)): self.feeding}
         cells = [[float(a == b) or known.get(frozenset((a, b)), 0.0) for b in senses] for a in class_senses]
         return np.array(cells).reshape(len(class_senses), len(senses))
@@ -139,10 +124,10 @@ STRADDLE = ("straddle", "horse")
 
 def test_the_soft_oracle_by_hand() -> None:
     """The example of its docstring."""
-    problems, mostly = problems_of(2), [[RIDE]] * 4 + [[STRADDLE]] * 2
+    mostly = [[RIDE]] * 4 + [[STRADDLE]] * 2
     plain = pictures(mostly, [[FEED]] * 6, ([STRADDLE], [FEED]))
     against = pictures(mostly, [[FEED]] * 5 + [[STRADDLE]], ([RIDE], [STRADDLE]))
-    found = detections(predicted(plain + against), problems, Counting())
+    problems, found = seen(plain, against)
     assert soft(problems, found, Made()).yes.tolist() == [[True, False], [True, False]]
     assert oracle(problems, found).yes.tolist() == [[False, False], [True, False]]
 
@@ -153,15 +138,13 @@ def test_the_soft_oracle_by_hand() -> None:
 )
 @examples(2)
 def test_the_soft_oracle_is_the_literal_one(said: list[list[Word]], feeding: float) -> None:
-    made, problems = Made(feeding), problems_of(1)
-    verbs = ["ride", "straddle", "feed"]
-    senses = zip(("ride.v.02", "straddle.v.01", "feed.v.01"), verbs, strict=True)
-    table, _ = made.of_words("verb", list(senses), verbs)
+    made, verbs = Made(feeding), list(SENSES)
+    table, _ = made.of_words("verb", [(sense, verb) for verb, sense in SENSES.items()], verbs)
 
     def sigma(one: Word, other: Word) -> float:
         return float(table[verbs.index(one[0]), verbs.index(other[0])])
 
-    answers = soft(problems, detections(predicted(said), problems, Counting()), made)
+    answers = soft(*seen(said), made)
     for query in (0, 1):
         expected = literal.answered_by_meaning(said[:6], said[7:13], said[6 + 7 * query], [RIDE, STRADDLE, FEED], sigma)
         assert bool(answers.yes[0, query]) == bool(expected)
@@ -176,18 +159,8 @@ prediction = st.tuples(st.sampled_from([RIDE, FEED]), st.sampled_from([0.25, 0.5
 @pytest.mark.slow
 @given(st.lists(prediction, max_size=8), st.integers(1, 4))
 @examples(3)
-def test_what_counts_in_a_crop(said: list[tuple[Word, float, tuple[int, ...], tuple[int, ...]]], top: int) -> None:
-    table = Interactions.from_columns(
-        images=["000.jpg"],
-        image=[0] * len(said),
-        human_boxes=np.array([each[2] for each in said], float).reshape(-1, 4),
-        object_boxes=np.array([each[3] for each in said], float).reshape(-1, 4),
-        verb=[int(each[0] == FEED) for each in said],
-        object=[0] * len(said),
-        verbs=["ride", "feed"],
-        objects=["horse"],
-        score=[each[1] for each in said],
-    )
+def test_what_counts_in_a_crop(said: list[tuple[Word, float, Box, Box]], top: int) -> None:
+    table = predictions_of({"000.jpg": [Triplet(human, thing, *words, score) for words, score, human, thing in said]})
     found = detections(table, problems_of(1), Counting(top=top))
     of_first = found.interaction[found.region == 0]
     names = sorted((found.verbs[found.verb[k]], "horse") for k in of_first)
@@ -196,41 +169,17 @@ def test_what_counts_in_a_crop(said: list[tuple[Word, float, tuple[int, ...], tu
 
 
 def test_a_whole_image_and_a_least_score() -> None:
-    outside = Interactions.from_columns(
-        images=["elsewhere/000.png", "other.jpg"],
-        image=[0, 0, 1],
-        human_boxes=[BOX, (200, 200, 300, 300), BOX],
-        object_boxes=[BOX] * 3,
-        verb=[0, 1, 0],
-        object=[0] * 3,
-        verbs=["ride", "feed"],
-        objects=["horse"],
-        score=[0.9, 0.4, 0.9],
-    )
-    sizes = [
-        len(detections(outside, problems_of(1), how).region)
-        for how in (
-            Counting(),
-            Counting(region="image"),
-            Counting(region="image", min_score=0.4),
-            Counting(region="image", min_score=0.5),
-        )
-    ]
-    assert sizes == [1, 2, 2, 1]
+    said, outside = Triplet(BOX, BOX, *RIDE, 0.9), Triplet((200, 200, 300, 300), BOX, *FEED, 0.4)
+    table = predictions_of({"elsewhere/000.png": [said, outside], "other.jpg": [said]})
+    whole = Counting(region="image")
+    counted = Counting(), whole, replace(whole, min_score=0.4), replace(whole, min_score=0.5)
+    assert [len(detections(table, problems_of(1), how).region) for how in counted] == [1, 2, 2, 1]
 
 
 def test_half_of_both_boxes_is_enough() -> None:
     half, less = (CROP[0] - 20, 20.0, CROP[0] + 20, 60.0), (CROP[0] - 21, 20.0, CROP[0] + 20, 60.0)
-    table = Interactions.from_columns(
-        images=["000.jpg"],
-        image=[0] * 3,
-        human_boxes=[half, BOX, less],
-        object_boxes=[half, less, BOX],
-        verb=[0, 1, 2],
-        object=[0] * 3,
-        verbs=["ride", "feed", "hold"],
-        objects=["horse"],
-    )
+    said = [Triplet(half, half, *RIDE), Triplet(BOX, less, *FEED), Triplet(less, BOX, *HOLD)]
+    table = predictions_of({"000.jpg": said})
     found = detections(table, problems_of(1), Counting())
     assert [found.verbs[v] for v in found.verb] == ["ride"]
 
@@ -241,8 +190,9 @@ def test_problems_whose_images_are_not_all_named_can_be_left_out() -> None:
     for part, count in ((False, 2), (True, 1)):
         report = score_problems(said, problems_of(2), CLASSES, similarity, images_in_predictions=part)
         assert (report.problems, report.named_images) == (count, 14 if part else 27)
-    with pytest.raises(InputError, match="image: found none, expected predictions for all images of a problem"):
+    with input_error(source="predictions", field="image") as error:
         score_problems(predicted([[RIDE]] * 13), problems_of(1), CLASSES, similarity, images_in_predictions=True)
+    assert "found none" in str(error.value)
 
 
 def test_a_least_score_is_a_number() -> None:

@@ -20,19 +20,14 @@ from shoe.scoring.score import Report
 from shoe.similarity import Basis, SimilarityMap
 from shoe.similarity.learned import LearnedPart, learned_bytes
 from tests.maps.samples import Pairs, written
-from tests.oracles.model import ImageScene, Triplet, to_tables
-from tests.oracles.scenes import small_classes
+from tests.oracles.model import Triplet, to_tables
+from tests.oracles.scenes import CLASSES, on_pair, one_image
 
-HUMAN, THING = (10.0, 10.0, 60.0, 110.0), (30.0, 50.0, 130.0, 120.0)
 RATED: dict[Part, Pairs] = {
     "verb": {("ride.v.01", "straddle.v.01"): (2,)},
     "object": {("horse.n.01", "pony.n.01"): (4,)},
 }
 SENSES = ["range.v.04", "jump.v.01", "straddle.v.03"]
-
-
-def on_pair(verb: str, noun: str = "horse", score: float = 1.0) -> Triplet:
-    return Triplet(HUMAN, THING, verb, noun, score)
 
 
 def table(names: Sequence[str], ratings: Sequence[float], shared: Sequence[float]) -> LearnedPart:
@@ -54,8 +49,7 @@ def learned_map(folder: Path, ratings: Sequence[float], shared: Sequence[float] 
 
 
 def report_of(similarity: Path | str, said: Sequence[Triplet], unrated: str = "learned") -> Report:
-    scene = ImageScene("HICO_test2015_00000001.jpg", truth=[on_pair("ride")], predictions=list(said))
-    truth, predictions = to_tables([scene], small_classes())
+    truth, predictions = to_tables([one_image([on_pair()], list(said))], CLASSES)
     return shoe.score(predictions, truth, similarity=similarity, protocols=["shoe"], options=[f"unrated={unrated}"])
 
 
@@ -81,15 +75,13 @@ def test_sure_predictions_leave_no_width(tmp_path: Path) -> None:
 
 
 def test_notes_and_json_say_the_interval(tmp_path: Path) -> None:
-    report = report_of(
-        learned_map(tmp_path, (0.25, 0, 0.5, 0, 0.25)), [on_pair("straddle"), on_pair("hold", score=0.5)]
-    )
+    similarity = learned_map(tmp_path, (0.25, 0, 0.5, 0, 0.25))
+    report = report_of(similarity, [on_pair("straddle"), on_pair("hold", 0.5)])
     evidence = Evidence.from_report(report, bounds=True)
-    assert evidence.interval is not None
-    assert evidence.interval.map is not None
-    low, high = evidence.interval.map
+    low, high = Score.from_report(report, evidence).to_dict()["semantic"]["map_interval"]
     assert 0 < low < high <= 1
-    assert Score.from_report(report, evidence).to_dict()["semantic"]["map_interval"] == [low, high]
+    assert evidence.interval is not None
+    assert evidence.interval.map == (low, high)
     (line,) = (line for line in notes(report, evidence) if line.startswith("unrated "))
     assert f"SHOE-mAP {100 * low:.2f} to {100 * high:.2f}" in line
 
@@ -110,26 +102,25 @@ def told(rated: Sequence[tuple[int, int, int]], found: Sequence[float]) -> Sense
 
 @pytest.mark.parametrize(("shared", "alike"), [((0, 0), 0.5), ((1, 0), 1.0), ((0, 1), 0.5)])
 def test_draws_share_the_luck_of_a_class(tmp_path: Path, shared: Sequence[float], alike: float) -> None:
-    similarity = SimilarityMap.load(learned_map(tmp_path, (0.5, 0, 0, 0, 0.5), shared))
-    assert similarity.learned is not None
-    nothing = told([], [])
-    drawn = [SampledMap(similarity, similarity.learned, {"verb": nothing}, seed) for seed in range(8 * DRAWS)]
-    values = np.concatenate([one.values("verb", ids_of(["ride.v.01"]), ids_of(SENSES)) for one in drawn])
+    values = drawn(learned_map(tmp_path, (0.5, 0, 0, 0, 0.5), shared))
     assert set(np.unique(values)) == {0, 1}
     assert values.mean() == pytest.approx(0.5, abs=0.1)
     assert (values[:, 0] == values[:, 1]).mean() == pytest.approx(alike, abs=0.1)
-    again = drawn[0].values("verb", ids_of(["ride.v.01"]), ids_of(SENSES))
-    assert np.array_equal(again[0], values[0])
+    assert np.array_equal(drawn(tmp_path / "map")[0], values[0])
+
+
+def drawn(folder: Path) -> np.typing.NDArray[np.float64]:
+    """(draws, senses) values of the first sense as a class and the others."""
+    similarity = SimilarityMap.load(folder)
+    nothing: dict[Part, SensePairs] = {"verb": told([], [])}
+    assert similarity.learned is not None
+    maps = [SampledMap(similarity, similarity.learned, nothing, seed) for seed in range(8 * DRAWS)]
+    return np.concatenate([one.values("verb", ids_of(["ride.v.01"]), ids_of(SENSES)) for one in maps])
 
 
 def test_draws_cover_a_distribution_evenly(tmp_path: Path) -> None:
     """Of eight draws for each pair one is from each eighth: two of them at least reach a rating of one in four."""
-    similarity = SimilarityMap.load(learned_map(tmp_path, (0.75, 0, 0, 0, 0.25)))
-    assert similarity.learned is not None
-    nothing = told([], [])
-    drawn = [SampledMap(similarity, similarity.learned, {"verb": nothing}, seed) for seed in range(8 * DRAWS)]
-    values = np.array([one.values("verb", ids_of(["ride.v.01"]), ids_of(SENSES))[0] for one in drawn])
-    assert values.mean() == pytest.approx(0.25, abs=0.05)
+    assert drawn(learned_map(tmp_path, (0.75, 0, 0, 0, 0.25))).mean() == pytest.approx(0.25, abs=0.05)
 
 
 def test_what_withheld_ratings_say_moves_the_draws() -> None:
@@ -159,4 +150,4 @@ def test_what_is_known_or_not_predicted_has_no_interval(tmp_path: Path) -> None:
     written(tmp_path / "rated", RATED)
     for similarity in ("identity", "wup", tmp_path / "rated"):
         assert interval(report_of(similarity, [on_pair("straddle")])) is None
-    assert interval(report_of("hico-det", [on_pair("ride")], "drop")) is None
+    assert interval(report_of("hico-det", [on_pair()], "drop")) is None

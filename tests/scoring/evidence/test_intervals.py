@@ -20,45 +20,29 @@ from shoe.scoring.evidence.draws import Imputation, imputation_of
 from shoe.scoring.hoi_similarity import HoiSimilarity
 from shoe.scoring.matching.task import Task
 from shoe.scoring.scorer import Matches, Scorer
+from shoe.similarity import Similarity
 from tests.examples import examples
-from tests.oracles.model import to_tables
-from tests.oracles.scenes import random_scenes, small_classes
+from tests.oracles.scenes import random_scenes
+from tests.scoring.compare import task_of
 from tests.scoring.evidence.imputing import Gappy, completed
 from tests.scoring.test_real_similarity import open_scenes
 
-CLASSES = small_classes()
-SETTINGS: list[list[str]] = [
-    [],
-    ["assign=best-first"],
-    ["assign=hungarian"],
-    ["assign=confidence"],
-    ["sigma-ties=iou"],
-    ["sigma-ties=index"],
-    ["min-sigma=positive"],
-    ["min-sigma=delta", "assign=confidence", "ap=trapezoid"],
-    ["missed=drop", "combine=minimum"],
-    ["fp-scope=image"],
-    ["delta-at=>", "combine=geometric"],
-    ["ap=11-point", "map-tau=0.5"],
-    ["ap=101-point", "cap=3"],
-    ["ap=trapezoid", "ties=input"],
-    ["ties=input", "tau-by=image"],
-    ["classes=all", "f1-classes=counted"],
-    ["senses=first", "sense=first"],
-    ["no-interaction=exclude", "recall=truth"],
-    ["sense=one"],
-    ["unrated=wup"],
-    ["direction=symmetric"],
-    ["direction=symmetric", "sense=one", "repeats=matched"],
-]
+SETTINGS = (
+    "", "assign=best-first", "assign=hungarian", "assign=confidence", "sigma-ties=iou", "sigma-ties=index",
+    "min-sigma=positive", "min-sigma=delta assign=confidence ap=trapezoid", "missed=drop combine=minimum",
+    "fp-scope=image", "delta-at=> combine=geometric", "ap=11-point map-tau=0.5", "ap=101-point cap=3",
+    "ap=trapezoid ties=input", "ties=input tau-by=image", "classes=all f1-classes=counted", "senses=first sense=first",
+    "no-interaction=exclude recall=truth", "sense=one", "unrated=wup", "direction=symmetric",
+    "direction=symmetric sense=one repeats=matched",
+)  # fmt: skip
 
 
 def scene_task(seed: int) -> Task:
     """A few images; every other time with words that the dataset does not have."""
     rng = np.random.default_rng(seed)
-    found = open_scenes(seed, 3) if seed % 2 else random_scenes(rng, 3, n_predictions=8, decimals=1, open_words=True)
-    truth, predictions = to_tables(found, CLASSES)
-    return Task(predictions, truth)
+    return task_of(
+        open_scenes(seed, 3) if seed % 2 else random_scenes(rng, 3, n_predictions=8, decimals=1, open_words=True)
+    )
 
 
 def pinned(scorer: Scorer, rows: Indices, imputation: Imputation, seed: int) -> Matches:
@@ -70,8 +54,9 @@ def pinned(scorer: Scorer, rows: Indices, imputation: Imputation, seed: int) -> 
     return replace(matches, false_positive_of=np.where(chance < (seed % 3) / 2, other.category, current.category))
 
 
-def outside(task: Task, current: HoiSimilarity, options: SemanticOptions, seeds: Sequence[int]) -> list[str]:
+def outside(task: Task, similarity: Similarity, options: SemanticOptions, seeds: Sequence[int]) -> list[str]:
     """What drawn values score outside the bounds, where false positives and near repeats are those that they expect."""
+    current = HoiSimilarity.from_task(task, similarity, options)
     imputation = imputation_of(task, current, options)
     if imputation is None:
         return []
@@ -102,31 +87,25 @@ def _between(imputation: Imputation, similarities: HoiSimilarity) -> bool:
     )
 
 
-@pytest.mark.parametrize("settings_", SETTINGS, ids=" ".join)
+@pytest.mark.parametrize("settings_", SETTINGS)
 @examples(0.1)
 @given(seed=st.integers(0, 1 << 20), share=st.sampled_from([0.0, 0.3, 0.7, 0.9]))
-def test_no_drawn_values_score_outside(settings_: list[str], seed: int, share: float) -> None:
-    task, options = scene_task(seed), changed(SEMANTIC["shoe"], settings_)
-    current = HoiSimilarity.from_task(task, Gappy(seed, share), options)
-    assert outside(task, current, options, range(seed, seed + 3)) == []
+def test_no_drawn_values_score_outside(settings_: str, seed: int, share: float) -> None:
+    options = changed(SEMANTIC["shoe"], settings_.split())
+    assert outside(scene_task(seed), Gappy(seed, share), options, range(seed, seed + 3)) == []
 
 
 @pytest.mark.slow
 def test_the_packaged_map_holds_its_bounds_on_the_sample() -> None:
     task = Task(read_predictions(PREDICTIONS["free text"]), read_truth_file(TRUTH))
-    options = SEMANTIC["shoe"]
-    current = HoiSimilarity.from_task(task, shoe.load_similarity("hico-det"), options)
-    assert outside(task, current, options, range(8)) == []
+    assert outside(task, shoe.load_similarity("hico-det"), SEMANTIC["shoe"], range(8)) == []
 
 
 @pytest.mark.slow
 @pytest.mark.real_data
 def test_the_packaged_map_holds_its_bounds_on_the_test_set(shared_data: Path) -> None:
     truth = read_truth_file(shared_data / "hico_det" / "instances_test2015.json")
-    said = to_words(truth)
-    task, options = Task(said, truth), SEMANTIC["shoe"]
-    current = HoiSimilarity.from_task(task, shoe.load_similarity("hico-det"), options)
-    assert outside(task, current, options, range(3)) == []
+    assert outside(Task(to_words(truth), truth), shoe.load_similarity("hico-det"), SEMANTIC["shoe"], range(3)) == []
 
 
 def to_words(truth: shoe.GroundTruth) -> shoe.Interactions:
@@ -135,16 +114,5 @@ def to_words(truth: shoe.GroundTruth) -> shoe.Interactions:
     rng = np.random.default_rng(7)
     free = ("straddling", "patting", "carrying", "looking at", "fixing", *table.verbs)
     verb = np.where(rng.random(len(table)) < 0.5, rng.integers(len(free), size=len(table)), table.verb + 5)
-    return shoe.Interactions.from_columns(
-        images=table.images,
-        image=table.image,
-        human_boxes=table.human_boxes,
-        object_boxes=table.object_boxes,
-        verb=verb,
-        object=table.object,
-        verbs=free,
-        objects=table.objects,
-        score=np.where(rng.random(len(table)) < 0.3, rng.choice([0.5, 0.7, 0.9], len(table)), 1.0),
-        sizes=table.sizes,
-        coordinates=table.coordinates,
-    )
+    score = np.where(rng.random(len(table)) < 0.3, rng.choice([0.5, 0.7, 0.9], len(table)), 1.0)
+    return replace(table, verbs=free, verb=verb.astype(np.int32), score=score)

@@ -1,10 +1,13 @@
 """What may come of a matching, against all that does come of it when similarities are drawn within their bounds."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
 from shoe.benchmarks.protocol_options import Assign
+from shoe.core.arrays import Floats, Indices, Mask
 from shoe.scoring.evidence.bounds import Outcomes, any_maximal, best_pairs_first
 from shoe.scoring.matching.assignment import assign, best_first, in_order
 from shoe.scoring.matching.task import Overlaps
@@ -12,7 +15,7 @@ from shoe.scoring.matching.task import Overlaps
 QUARTERS = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 
-def by_row(rows: np.typing.NDArray[np.int64]) -> np.typing.NDArray[np.int64]:
+def by_row(rows: Indices) -> Indices:
     return rows
 
 
@@ -36,12 +39,12 @@ class Case:
         self.floor = rng.choice([-1.0, 0.0, 0.5])
         self.rng = rng
 
-    def drawn(self) -> np.typing.NDArray[np.float64]:
+    def drawn(self) -> Floats:
         """Similarities within the bounds; equal for equal words of one ground truth."""
         draw = self.rng.choice(QUARTERS, (len(self.image), 3))[self.pairs.truth, self.word[self.pairs.prediction]]
         return np.asarray(np.clip(draw, self.low, self.high), np.float64)
 
-    def may(self, sigma: np.typing.NDArray[np.float64]) -> np.typing.NDArray[np.bool_]:
+    def may(self, sigma: Floats) -> Mask:
         return np.asarray(sigma > self.floor, bool)
 
     def outcomes(self, method: Assign) -> Outcomes:
@@ -52,27 +55,21 @@ class Case:
             found = any_maximal(pairs, low, self.may(low), *sizes)
         else:
             rank = np.empty(len(low), np.int64)
-            rank[in_order(self.merits(pairs), pairs.truth, pairs.prediction, by_row, by_row)] = np.arange(len(low))[
-                ::-1
-            ]
+            order = in_order([self.score[pairs.prediction]], pairs.truth, pairs.prediction, by_row, by_row)
+            rank[order] = np.arange(len(low))[::-1]
             kind = 3 * pairs.truth + self.word[pairs.prediction]
             found = best_pairs_first(pairs, low, high, self.may(low), rank, kind, *sizes)
         possible = np.zeros(len(self.low), bool)
         possible[kept] = found.possible
-        return Outcomes(possible, found.sure, found.least, found.maybe_unmatched, found.surely_unmatched)
+        return replace(found, possible=possible)
 
-    def merits(self, pairs: Overlaps) -> list[np.typing.NDArray[np.float64]]:
-        """What decides between equal similarities."""
-        return [self.score[pairs.prediction]]
-
-    def matched(self, sigma: np.typing.NDArray[np.float64], method: Assign) -> np.typing.NDArray[np.int64]:
-        """Indices of the pairs that these similarities match."""
+    def matched(self, sigma: Floats, method: Assign) -> Indices:
+        """Indices of the pairs that these similarities match; equal similarities are decided by the score."""
         kept = np.flatnonzero(self.may(sigma))
         pairs = self.pairs.select(kept)
         score = self.score[pairs.prediction]
         if method == "best-first":
-            merits = [sigma[kept], *self.merits(pairs)]
-            return kept[best_first(pairs.truth, pairs.prediction, merits, by_row, by_row)]
+            return kept[best_first(pairs.truth, pairs.prediction, [sigma[kept], score], by_row, by_row)]
         return kept[assign(pairs.truth, pairs.prediction, sigma[kept], score, self.image, self.turn, score, method)]
 
 
@@ -83,16 +80,12 @@ def test_nothing_happens_that_was_not_expected(seed: int, method: Assign) -> Non
     for _ in range(8):
         sigma = case.drawn()
         chosen = case.matched(sigma, method)
-        found = np.zeros(len(case.image), bool)
-        left = np.ones(len(case.score), bool)
-        found[case.pairs.truth[chosen]] = True
-        left[case.pairs.prediction[chosen]] = False
+        truths, taken = case.pairs.truth[chosen], case.pairs.prediction[chosen]
         assert expected.possible[chosen].all()
-        assert found[expected.sure].all()
-        assert (expected.maybe_unmatched | ~left).all()
-        assert left[expected.surely_unmatched].all()
-        least = expected.least[case.pairs.truth[chosen]]
-        assert (sigma[chosen] >= least).all()
+        assert np.isin(np.flatnonzero(expected.sure), truths).all()
+        assert np.isin(np.flatnonzero(~expected.maybe_unmatched), taken).all()
+        assert not expected.surely_unmatched[taken].any()
+        assert (sigma[chosen] >= expected.least[truths]).all()
 
 
 @given(st.integers(0, 1 << 32))
@@ -105,14 +98,6 @@ def test_what_is_known_is_expected_and_nothing_else(seed: int) -> None:
     np.testing.assert_array_equal(expected.maybe_unmatched, expected.surely_unmatched)
     assert np.flatnonzero(expected.sure).tolist() == case.pairs.truth[chosen].tolist()
     np.testing.assert_array_equal(expected.least[case.pairs.truth[chosen]], case.low[chosen])
-
-
-def one_truth(low: list[float], high: list[float], words: list[int], scores: list[float]) -> Outcomes:
-    count = len(low)
-    pairs = Overlaps(np.zeros(count, np.int64), np.arange(count), *np.ones((2, count)))
-    rank = np.empty(count, np.int64)
-    rank[np.lexsort((-np.arange(count), np.array(scores)))] = np.arange(count)
-    return best_pairs_first(pairs, np.array(low), np.array(high), np.ones(count, bool), rank, np.array(words), 1, count)
 
 
 @pytest.mark.parametrize(
@@ -128,9 +113,11 @@ def one_truth(low: list[float], high: list[float], words: list[int], scores: lis
 def test_who_may_win_one_ground_truth(
     low: list[float], high: list[float], words: list[int], scores: list[float], possible: list[bool]
 ) -> None:
-    found = one_truth(low, high, words, scores)
-    assert found.possible.tolist() == possible
-    assert found.sure.tolist() == [True]
-    assert found.least.tolist() == [max(low)]
-    assert found.surely_unmatched.tolist() == [not p for p in possible]
-    assert found.maybe_unmatched.tolist() == ([not p for p in possible] if sum(possible) == 1 else [True, True])
+    pairs, rank = Overlaps(np.zeros(2, np.int64), np.arange(2), *np.ones((2, 2))), np.empty(2, np.int64)
+    rank[np.lexsort((-np.arange(2), np.array(scores)))] = np.arange(2)
+    bounds = np.array(low), np.array(high), np.ones(2, bool)
+    found = best_pairs_first(pairs, *bounds, rank, np.array(words), 1, 2)
+    out = [not may for may in possible]
+    assert (found.possible.tolist(), found.sure.tolist(), found.least.tolist()) == (possible, [True], [max(low)])
+    assert found.surely_unmatched.tolist() == out
+    assert found.maybe_unmatched.tolist() == (out if sum(possible) == 1 else [True, True])

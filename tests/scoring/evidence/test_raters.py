@@ -1,5 +1,6 @@
 """SHOE-mAP under single raters: what each sees, who is left out, and what the figures are."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -35,29 +36,29 @@ def value(similarity: SimilarityMap, of_class: str, sense: str) -> float:
 
 
 def test_a_rater_sees_own_ratings_and_the_ensembles_elsewhere(similarity: SimilarityMap) -> None:
-    one, two, alone = (single_rater_map(similarity, column) for column in range(3))
-    assert [value(m, "ride.v.01", "straddle.v.01") for m in (one, two, alone)] == [0.75, 0.5, 0.625]
-    assert [value(m, "ride.v.01", "sit.v.01") for m in (one, two, alone)] == [0.25, 0.25, 0.25]
-    assert [value(m, "ride.v.01", "board.v.01") for m in (one, two, alone)] == [1, 1, 1]
-    assert [value(m, "horse.n.01", "pony.n.01") for m in (one, two, alone)] == [1, 0, 0.5]
+    raters = [single_rater_map(similarity, column) for column in range(3)]
+    for pair, expected in zip(ROWS, ([0.75, 0.5, 0.625], [0.25] * 3, [1, 1, 1], [1, 0, 0.5]), strict=True):
+        assert [value(rater, *pair.split()) for rater in raters] == expected
 
 
-def scored(map_name: str | Path) -> Report:
-    return shoe.score(
-        read_predictions(PREDICTIONS["free text"]), read_truth_file(TRUTH), similarity=map_name, protocols=["shoe"]
-    )
+def scored(folder: Path, rows: Rows, raters: Sequence[str]) -> Report:
+    """The packaged sample under a map that is made of these rows."""
+    made(folder / "-".join(raters), rows, raters)
+    table = read_predictions(PREDICTIONS["free text"])
+    return shoe.score(table, read_truth_file(TRUTH), similarity=folder / "-".join(raters), protocols=["shoe"])
+
+
+def held() -> list[str]:
+    names = SimilarityMap.load("hico-det").tables["verb"].names()
+    return [" ".join(pair) for pair in names if pair[0] == "hold.v.02"]
 
 
 def test_each_figure_is_that_of_a_map_of_this_rater(tmp_path: Path) -> None:
-    names = SimilarityMap.load("hico-det").tables["verb"].names()
-    rows: Rows = {" ".join(pair): (i % 5, i % 3) for i, pair in enumerate(names) if pair[0] == "hold.v.02"}
-    made(tmp_path / "both", rows)
-    both = spread(scored(tmp_path / "both"))
+    rows: Rows = {pair: (i % 5, i % 3) for i, pair in enumerate(held())}
+    both = spread(scored(tmp_path, rows, ("one", "two")))
     assert both is not None
     for column, name in enumerate(("one", "two")):
-        single: Rows = {pair: (ratings[column],) for pair, ratings in rows.items()}
-        made(tmp_path / name, single, (name,))
-        report = scored(tmp_path / name)
+        report = scored(tmp_path, {pair: (ratings[column],) for pair, ratings in rows.items()}, (name,))
         assert report.semantic is not None
         assert both.raters[name] == report.semantic.map
         assert spread(report) is None
@@ -65,18 +66,15 @@ def test_each_figure_is_that_of_a_map_of_this_rater(tmp_path: Path) -> None:
 
 
 def test_who_shares_no_pair_is_left_out(tmp_path: Path) -> None:
-    names = SimilarityMap.load("hico-det").tables["verb"].names()
-    held = [" ".join(pair) for pair in names if pair[0] == "hold.v.02"]
-    rows: Rows = {pair: (i % 5, i % 3, None) if i % 2 else (None, None, 3) for i, pair in enumerate(held)}
-    made(tmp_path / "map", rows, ("one", "two", "alone"))
-    report = scored(tmp_path / "map")
+    rows: Rows = {pair: (i % 5, i % 3, None) if i % 2 else (None, None, 3) for i, pair in enumerate(held())}
+    report = scored(tmp_path, rows, ("one", "two", "alone"))
     evidence = Evidence.from_report(report, bounds=True)
     assert evidence.spread is not None
     assert list(evidence.spread.raters) == ["one", "two"]
     assert Score.from_report(report, evidence).to_dict()["semantic"]["raters"] == evidence.spread.raters
     (line,) = (line for line in notes(report, evidence) if line.startswith("raters "))
-    assert f"{100 * evidence.spread.low:.2f} to {100 * evidence.spread.high:.2f}" in line
-    assert f"standard deviation {100 * evidence.spread.deviation:.2f}" in line
+    for figure in ("low", "high", "deviation"):
+        assert f"{100 * getattr(evidence.spread, figure):.2f}" in line
     assert not {"raters", "map_interval"} & set(Score.from_report(report).to_dict()["semantic"])
 
 
@@ -88,5 +86,4 @@ def test_range_and_deviation() -> None:
 
 def test_strict_figures_have_no_spread() -> None:
     report = shoe.score(read_predictions(PREDICTIONS["free text"]), read_truth_file(TRUTH), protocols=["hico-det"])
-    assert spread(report) is None
-    assert interval(report) is None
+    assert (spread(report), interval(report)) == (None, None)

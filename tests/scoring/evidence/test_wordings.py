@@ -14,6 +14,7 @@ from tests.cli import run as cli
 from tests.diagnosis.by_hand import O1, O2, P1, P2, diagnosed, image
 from tests.diagnosis.meanings import write_hand_map
 from tests.oracles.model import Triplet
+from tests.tables import one_triplet
 
 
 def test_by_hand(tmp_path: Path) -> None:
@@ -23,11 +24,10 @@ def test_by_hand(tmp_path: Path) -> None:
     task = diagnosed(image(truth, said)).task
     report = shoe.score(task.predictions, task.truth, similarity=write_hand_map(tmp_path / "map"))
     galloping, riding = wordings(report)
-    assert (galloping.verb.word, galloping.object.word) == ("galloping", "pony")
-    assert (galloping.verb.sense, galloping.object.sense) == ("gallop.v.01", "pony.n.05")
-    assert (galloping.verb.similarity, galloping.object.similarity) == (0.5, 0.75)
-    assert (galloping.count, galloping.matched) == (1, 1)
-    assert (galloping.earned, galloping.lost) == (0.625, 0.375)
+    verb, noun = galloping.verb, galloping.object
+    assert (verb.word, verb.sense, verb.similarity) == ("galloping", "gallop.v.01", 0.5)
+    assert (noun.word, noun.sense, noun.similarity) == ("pony", "pony.n.05", 0.75)
+    assert (galloping.count, galloping.matched, galloping.earned, galloping.lost) == (1, 1, 0.625, 0.375)
     assert galloping.nearest_class == galloping.compared_with == "ride horse"
     # Labels of the dataset are full credit, which exact labels earn as well: nothing is at stake.
     assert (riding.earned, riding.lost, riding.similarity) == (0, 0, 1)
@@ -43,10 +43,9 @@ def free_text() -> shoe.Report:
 def test_every_prediction_and_match_is_counted_once(free_text: shoe.Report) -> None:
     listed = wordings(free_text)
     assert free_text.semantic is not None
-    matches = free_text.semantic.matches
-    assert sum(wording.count for wording in listed) == len(free_text.predictions)
-    assert sum(wording.matched for wording in listed) == (matches.prediction >= 0).sum()
-    assert sum(wording.lost for wording in listed) == pytest.approx((1 - matches.sigma[matches.prediction >= 0]).sum())
+    sigma = free_text.semantic.matches.sigma[free_text.semantic.matches.prediction >= 0]
+    sums = tuple(sum(getattr(wording, name) for wording in listed) for name in ("count", "matched", "lost"))
+    assert sums == (len(free_text.predictions), len(sigma), pytest.approx((1 - sigma).sum()))
     stakes = [max(wording.earned, wording.lost) for wording in listed]
     assert stakes == sorted(stakes, reverse=True)
     assert all(0 <= wording.similarity <= 1 for wording in listed)
@@ -85,19 +84,11 @@ def test_labels_alone_are_not_listed() -> None:
 
 
 def test_words_of_a_file_stay_text(free_text: shoe.Report, tmp_path: Path) -> None:
-    table = free_text.predictions
-    odd = table.from_columns(
-        images=["a.jpg"], image=[0], human_boxes=[[0, 0, 5, 5]], object_boxes=[[0, 0, 5, 5]],
-        verb=[0], object=[0], verbs=['say "x", then\n\x1b[31m'], objects=["=1+1"], score=[1.0],
-    )  # fmt: skip
     truth = free_text.truth
-    named = type(odd).from_columns(
-        images=[truth.interactions.images[0]], image=[0], human_boxes=odd.human_boxes, object_boxes=odd.object_boxes,
-        verb=[0], object=[0], verbs=odd.verbs, objects=odd.objects, score=[1.0],
-    )  # fmt: skip
-    write_wordings(wordings(shoe.score(named, truth)), {"the \x1b ship": 3}, tmp_path / "w.csv")
+    odd = one_triplet(images=[truth.interactions.images[0]], verbs=['a "x",\n\x1b[31m'], objects=["=1+1"], score=[1.0])
+    write_wordings(wordings(shoe.score(odd, truth)), {"the \x1b ship": 3}, tmp_path / "w.csv")
     with (tmp_path / "w.csv").open(newline="") as stream:
         row, unread = csv.DictReader(stream)
-    assert (row["verb"], row["object"]) == ('say "x", then \ufffd[31m', "'=1+1")
+    assert (row["verb"], row["object"]) == ('a "x", \ufffd[31m', "'=1+1")
     said = {name: value for name, value in unread.items() if value}
     assert said == {"phrases": "the \ufffd ship", "count": "3", "matched": "0"}

@@ -1,43 +1,66 @@
-"""Exact repeats, found by hash and proven in full."""
+"""Exact repeats, found by hash and proven in full, and pair-wise suppression: against plain loops."""
+
+from math import sqrt
 
 import numpy as np
 from hypothesis import given, strategies as st
 
 from shoe.core.interactions import Interactions
-from shoe.scoring.matching.repeats import repeated
+from shoe.scoring.matching.repeats import pair_nms, repeated
+from tests.oracles.boxes import Box, iou_pixels
 
-rows = st.lists(
-    st.tuples(
-        st.integers(0, 2),
-        st.sampled_from([0.0, -0.0, 1.0]),
-        st.sampled_from([5.0, 6.0]),
-        st.integers(0, 1),
-        st.integers(0, 1),
-        st.sampled_from([0.25, 0.5]),
-    ),
-    max_size=25,
-)
+Row = tuple[int, tuple[Box, Box], int, int, float]
+"""Image, boxes, verb, object, score."""
 
 
-@given(rows, st.data())
-def test_agrees_with_comparing_all_pairs(
-    entries: list[tuple[int, float, float, int, int, float]], data: st.DataObject
-) -> None:
-    entries = sorted(entries, key=lambda entry: entry[0])
-    table = Interactions.from_columns(
+def rows(images: int, boxes: st.SearchStrategy[tuple[Box, Box]], *scores: float) -> st.SearchStrategy[list[Row]]:
+    word = st.integers(0, 1)
+    row = st.tuples(st.integers(0, images - 1), boxes, word, word, st.sampled_from(scores))
+    return st.lists(row, max_size=25).map(lambda found: sorted(found, key=lambda each: each[0]))
+
+
+def table_of(found: list[Row]) -> Interactions:
+    return Interactions.from_columns(
         images=["a", "b", "c"],
-        image=[e[0] for e in entries],
-        human_boxes=[[e[1], 0, 5, e[2]] for e in entries],
-        object_boxes=[[0, 0, 5, e[2]] for e in entries],
-        verb=[e[3] for e in entries],
-        object=[e[4] for e in entries],
-        score=[e[5] for e in entries],
+        image=[row[0] for row in found],
+        human_boxes=[row[1][0] for row in found],
+        object_boxes=[row[1][1] for row in found],
+        verb=[row[2] for row in found],
+        object=[row[3] for row in found],
+        score=[row[4] for row in found],
         verbs=["hold", "ride"],
         objects=["horse", "pony"],
     )
-    chosen = sorted(data.draw(st.sets(st.integers(0, len(entries) - 1)))) if entries else []
-    best: dict[tuple[int, float, float, int, int], int] = {}
-    for i in sorted(chosen, key=lambda i: (-entries[i][5], i)):
-        best.setdefault(entries[i][:5], i)
+
+
+def equal_or_not(x: float, y: float) -> tuple[Box, Box]:
+    return (x, 0.0, 5.0, y), (0.0, 0.0, 5.0, y)
+
+
+def beside(x: int, y: int) -> tuple[Box, Box]:
+    return (float(x), 0.0, x + 7.0, 9.0), (2.0, float(y), 12.0, y + 5.0)
+
+
+copies = st.builds(equal_or_not, st.sampled_from([0.0, -0.0, 1.0]), st.sampled_from([5.0, 6.0]))
+neighbours = st.builds(beside, st.integers(0, 3), st.integers(0, 3))
+
+
+@given(rows(3, copies, 0.25, 0.5), st.data())
+def test_repeats_agree_with_comparing_all_pairs(found: list[Row], data: st.DataObject) -> None:
+    chosen = sorted(data.draw(st.sets(st.integers(0, len(found) - 1)))) if found else []
+    best: dict[object, int] = {}
+    for i in sorted(chosen, key=lambda i: (-found[i][4], i)):
+        best.setdefault(found[i][:4], i)
     expected = [i for i in chosen if i not in best.values()]
-    assert repeated(table, np.array(chosen, np.int64)).tolist() == expected
+    assert repeated(table_of(found), np.array(chosen, np.int64)).tolist() == expected
+
+
+@given(rows(2, neighbours, 0.2, 0.5, 0.9), st.sampled_from([0.0, 0.3, 0.5, 0.7, 1.0]))
+def test_suppression_agrees_with_a_plain_loop(found: list[Row], threshold: float) -> None:
+    kept: list[int] = []
+    for i in sorted(range(len(found)), key=lambda i: (-found[i][4], i)):
+        human, thing = found[i][1]
+        others = [found[k][1] for k in kept if (found[k][0], *found[k][2:4]) == (found[i][0], *found[i][2:4])]
+        if all(iou_pixels(human, h) * sqrt(iou_pixels(thing, o)) <= threshold for h, o in others):
+            kept.append(i)
+    assert pair_nms(table_of(found), np.arange(len(found)), threshold).tolist() == sorted(kept)

@@ -8,65 +8,52 @@ from hypothesis import given, strategies as st
 
 from shoe.core.arrays import Indices
 from shoe.core.boxes import CommonCoordinates, Overlap, OverlapRule, iou
-from shoe.core.errors import InputError
 from shoe.core.interactions import Interactions
 from shoe.scoring.matching.task import Boxes, Origin, Overlaps, Task
+from tests.errors import input_error
 from tests.oracles.model import to_tables
-from tests.oracles.scenes import random_scenes, small_classes
+from tests.oracles.scenes import CLASSES, on_pair, predictions_of, random_scenes
+from tests.scoring.compare import task_of
 
 RULES = [OverlapRule(Overlap.CONTINUOUS, t, inclusive) for t in (0.0, 0.25, 0.5, 0.6) for inclusive in (True, False)]
 
 
-def table(*images: str) -> Interactions:
-    n = len(images)
-    return Interactions.from_columns(
-        images=list(images),
-        image=np.arange(n),
-        human_boxes=np.tile([0.0, 0, 1, 1], (n, 1)),
-        object_boxes=np.tile([0.0, 0, 1, 1], (n, 1)),
-        verb=np.zeros(n, int),
-        object=np.zeros(n, int),
-        verbs=["ride"],
-        objects=["horse"],
-    )
+def table(names: str) -> Interactions:
+    """Predictions of one pair in each of some images."""
+    return predictions_of({name: [on_pair()] for name in names.split()})
 
 
-def task(predictions: Interactions, truth: Interactions) -> Task:
-    whole = to_tables([], small_classes())[0]
-    return Task(predictions, replace(whole, interactions=truth))
+def task(predicted: str, truth: str) -> Task:
+    whole = to_tables([], CLASSES)[0]
+    return Task(table(predicted), replace(whole, interactions=table(truth)))
 
 
 def test_names_without_folder_and_ending() -> None:
-    found = task(table("b", "images/test/a.png", r"c:\x\c.jpeg", "d.jpg"), table("a.jpg", "b.jpg", "c.jpg"))
-    assert found.truth_image.tolist() == [1, 0, 2, -1]
-    assert found.unknown_images == ("d.jpg",)
+    found = task(r"b images/test/a.png c:\x\c.jpeg d.jpg", "a.jpg b.jpg c.jpg")
+    assert (found.truth_image.tolist(), found.unknown_images) == ([1, 0, 2, -1], ("d.jpg",))
+    assert task(".hidden", ".hidden.jpg").truth_image.tolist() == [0]  # a dotted name is no ending
 
 
 def test_rows_of_each_image_of_the_truth() -> None:
-    first, count = task(table("b", "x", "a"), table("a", "b", "c")).image_rows
-    assert first.tolist() == [2, 0, 0]
-    assert count.tolist() == [1, 1, 0]
+    first, count = task("b x a", "a b c").image_rows
+    assert (first.tolist(), count.tolist()) == ([2, 0, 0], [1, 1, 0])
 
 
 @pytest.mark.slow
 def test_classes_of_many_wordings_take_no_table_of_all_their_pairs() -> None:
     n = 100_000  # whose pairs would take 40 GB
     many = replace(table("a"), verbs=tuple(f"v{i}" for i in range(n)), objects=tuple(f"o{i}" for i in range(n)))
-    assert task(many, table("a")).hoi.tolist() == [-1]
+    assert replace(task("a", "a"), predictions=many).hoi.tolist() == [-1]
 
 
 def test_two_names_of_one_image_are_refused() -> None:
-    with pytest.raises(InputError, match=r"found 'a.jpg' and 'x/a.png', expected one name for one image"):
-        _ = task(table("a.jpg", "x/a.png"), table("a.jpg")).truth_image
-
-
-def test_a_dotted_name_is_no_ending() -> None:
-    assert task(table(".hidden"), table(".hidden.jpg")).truth_image.tolist() == [0]
+    with input_error(source="predictions", field="image") as error:
+        _ = task("a.jpg x/a.png", "a.jpg").truth_image
+    assert "'a.jpg' and 'x/a.png'" in str(error.value)
 
 
 def scene(seed: int) -> Task:
-    truth, predictions = to_tables(random_scenes(np.random.default_rng(seed), 4, 6), small_classes())
-    return Task(predictions, truth)
+    return task_of(random_scenes(np.random.default_rng(seed), 4, 6))
 
 
 def slowly(task: Task, rule: OverlapRule, *, either: bool) -> list[tuple[int, int, float, float]]:
