@@ -109,7 +109,7 @@ def test_a_value_instead_of_a_variable_is_refused_in_raters_toml(tmp_path: Path)
     (tmp_path / "r.toml").write_text(start + MORE)
     assert read_raters(tmp_path / "r.toml").raters[0].headers["api-key"] == "SHOE_TEST_AZURE"  # type: ignore[attr-defined]
     (tmp_path / "r.toml").write_text(f'{start}headers = {{api-key = "{KEY}"}}')
-    with input_error(field="headers.api-key") as shown:
+    with input_error(field="rater.headers.api-key") as shown:
         read_raters(tmp_path / "r.toml")
     assert "hush" not in str(shown.value)
 

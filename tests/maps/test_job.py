@@ -21,7 +21,7 @@ from shoe.maps.config import Ensemble, RatersFile
 from shoe.maps.estimate import Progress, measured_progress
 from shoe.maps.job import Disagreement, Outcome, apply_prefilter, known, rate, rate_pairs, sample_zeros
 from shoe.maps.planning import Plan, plan_pairs
-from shoe.maps.prompts import Prompts, Question, describe
+from shoe.maps.prompts import Prompts, Question, Subject, describe
 from shoe.maps.session import Raters
 from shoe.similarity import SimilarityMap
 from tests.errors import input_error
@@ -372,7 +372,7 @@ def test_only_a_map_of_this_job_is_replaced(tmp_path: Path) -> None:
 
 def test_an_estimate_learns_from_the_answers(tmp_path: Path) -> None:
     raters = all_ready(tmp_path, rater(1), rater(2, pairs_per_request=3))
-    nothing: dict[Part, int] = {"verb": 0, "object": 0}
+    nothing: dict[Subject, int] = {"verb": 0, "object": 0}
     assert measured_progress(raters, known(raters, plans()))["r1"] == Progress(nothing, nothing)
     outcome = rate(raters, plans(), Budget())
     learnt = measured_progress(raters, outcome)

@@ -123,7 +123,7 @@ def test_a_name_that_two_have_is_refused(tmp_path: Path, two: tuple[str, str]) -
 
 def test_maps_of_different_datasets_and_what_is_no_map_are_refused(tmp_path: Path, two: tuple[str, str]) -> None:
     made(tmp_path / "c", OTHER, ["four"], dataset="v-coco")
-    with refused_at("dataset", "'v-coco', expected 'hico-det'", source="c"):
+    with refused_at("dataset", "'v-coco', expected 'hico-det'", source=str(tmp_path / "c")):
         merge(tmp_path / "m", [*two, str(tmp_path / "c")])
     with pytest.raises(OptionError, match=r"'hico-dat' .* mean hico-det"):
         merge(tmp_path / "m", [two[0], "hico-dat"])

@@ -135,7 +135,8 @@ def test_what_shoe_sets_is_no_sampling_parameter(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("variable", "said"), [("SHOE_TEST_KEY", "SHOE_TEST_KEY: found nothing"), ("gsk_hUshHush", "")]
+    ("variable", "said"),
+    [("SHOE_TEST_KEY", "SHOE_TEST_KEY: found nothing"), ("gsk_hUshHush42", "api_key_env: found nothing")],
 )
 def test_a_missing_key_is_named(variable: str, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("SHOE_TEST_KEY", raising=False)

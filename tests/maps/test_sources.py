@@ -130,7 +130,7 @@ def test_broken_tables_are_refused_and_leave_nothing(tmp_path: Path, text: str |
 
 def test_a_rater_rates_a_pair_once_in_all_tables(tmp_path: Path) -> None:
     again = table(tmp_path, "class_synset,synset,gpt\nride.v.01,catch.v.01,1\nride.v.01,straddle.v.01,3\n", "b.csv")
-    with refused_at("line 3: gpt", "ride.v.01 and straddle.v.01", source="b.csv"):
+    with refused_at("line 3: gpt", "ride.v.01 and straddle.v.01", source=str(again)):
         imported(tmp_path, table(tmp_path, VERBS), again)
 
 
