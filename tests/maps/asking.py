@@ -1,14 +1,18 @@
 """What the tests of raters behind a network share: questions, a rater, and a recorder that keeps all in memory."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from threading import Lock
 from typing import Any
 
+from shoe.lexicon.expressions import Part
 from shoe.llm.budget import Usage
 from shoe.llm.request import Request
 from shoe.maps.config import Backend, RaterConfig
 from shoe.maps.prompts import Group, Prompts, Question, SenseText
 from shoe.maps.raters import kind_of
+from tests.llm.server import Endpoint, Server
+from tests.llm.server_plan import Plan
 
 PROMPTS = Prompts.read()
 
@@ -16,7 +20,13 @@ PROMPTS = Prompts.read()
 def questions(count: int, repeat: int = 1) -> list[Question]:
     """Pairs of senses that differ in everything."""
     senses = [SenseText(f"act.v.{n:02d}", (f"act {n}", "do"), f"do thing {n}; as it is done") for n in range(count + 1)]
-    return [Question(f"{repeat:04d}{n:012d}".encode(), "verb", senses[n], senses[n + 1]) for n in range(count)]
+    return [Question(f"{repeat:04d}{n:012d}".encode(), "verb", a, b) for n, (a, b) in enumerate(pairwise(senses))]
+
+
+def of_pairs(part: Part, pairs: Iterable[tuple[str, str]]) -> list[Question]:
+    """Pairs by name, for raters that read no glosses."""
+    senses = [(SenseText(a, (), ""), SenseText(b, (), "")) for a, b in pairs]
+    return [Question(f"{n:016d}".encode(), part, *both) for n, both in enumerate(senses)]
 
 
 def in_groups(asked: Sequence[Question], size: int = 1, *, several: bool | None = None) -> Iterator[Group]:
@@ -32,12 +42,12 @@ def rater(base_url: str, kind: str = "openai", **settings: Any) -> tuple[RaterCo
 
 
 class Memory:
-    """A recorder that keeps all; the job ends after so many requests, or so many answers."""
+    """A recorder that keeps all, also what an earlier one kept; the job ends after so many requests, or answers."""
 
-    def __init__(self, most_requests: int = 10**9, stop_after: int = 10**9) -> None:
-        self.answers: list[tuple[Request, Mapping[str, Any]]] = []
+    def __init__(self, most_requests: int = 10**9, stop_after: int = 10**9, past: "Memory | None" = None) -> None:
+        self.answers: list[tuple[Request, Mapping[str, Any]]] = list(past.answers) if past else []
         self.failures: list[tuple[str, str]] = []
-        self.events: list[Mapping[str, Any]] = []
+        self.events: list[Mapping[str, Any]] = list(past.events) if past else []
         self.requests = 0
         self.stopping = False
         self._most_requests = most_requests
@@ -71,3 +81,25 @@ def ratings(backend: Backend, memory: Memory) -> dict[bytes, int]:
     for request, raw in memory.answers:
         states.update(zip(request.keys, backend.parse(request.about()["ids"], raw), strict=True))
     return states
+
+
+def rated_pairs(config: RaterConfig, questions: Sequence[Question], size: int = 4) -> dict[tuple[str, str], int]:
+    """The ratings of one rater by the names of their senses, in groups of so many pairs."""
+    backend, memory = config.backend(PROMPTS), Memory()
+    backend.rate(in_groups(questions, size), memory)
+    found: dict[tuple[str, str], int] = {}
+    for group, raw in memory.answers:
+        found.update(zip(group.about()["pairs"], backend.parse(group.about()["ids"], raw), strict=True))
+    return found
+
+
+def asked(
+    endpoint: Plan | Endpoint | None = None, count: int = 60, memory: Memory | None = None, **options: Any
+) -> tuple[dict[bytes, int], dict[str, Any], Memory]:
+    """Ratings by a rater at an endpoint of its own, what the endpoint counted, and what was kept."""
+    memory = memory or Memory()
+    endpoint = endpoint if isinstance(endpoint, Endpoint) else Endpoint(endpoint or Plan())
+    with Server(endpoint=endpoint) as server:
+        config, backend = rater(server.url, **options)
+        backend.rate(in_groups(questions(count), config.pairs_per_request), memory)
+        return ratings(backend, memory), server.stats(), memory

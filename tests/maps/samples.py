@@ -1,11 +1,17 @@
 """Small maps for tests."""
 
-from collections.abc import Mapping, Sequence
+import resource
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from shoe.core.errors import InputError
 from shoe.lexicon.expressions import POS, Part
 from shoe.similarity import RatedPairs, Rater, SimilarityMap, write_map
+from tests.errors import input_error
 from tests.tables import pairs_by_name
 
 Pairs = Mapping[tuple[str, str], Sequence[int | None]]
@@ -57,3 +63,26 @@ def written(folder: Path, pairs: Mapping[Part, Pairs], raters: Sequence[str] = (
         **options,
     )
     return SimilarityMap.load(folder)
+
+
+@contextmanager
+def refused_at(where: str, said: str, **source: Any) -> Iterator[pytest.ExceptionInfo[InputError]]:
+    """Expect an InputError in one line about "record: field" of a file, with a value in its message."""
+    with input_error(**source) as caught:
+        yield caught
+    error: InputError = caught.value
+    message = str(error)
+    assert ": ".join(str(part) for part in (error.record, error.field) if part) == where
+    assert said in message
+    assert "\n" not in message
+
+
+@contextmanager
+def files_of_at_most(size: int) -> Iterator[None]:
+    """A disk that is full as soon as a file has so many bytes."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)

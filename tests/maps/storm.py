@@ -31,7 +31,17 @@ from shoe.demo import PREDICTIONS, TRUTH
 from shoe.predictions import read_predictions, write_predictions
 from tests.llm.server import Server
 from tests.maps.runs import Runs
-from tests.maps.test_kills import ARGUMENTS, FAULTS, ONE, Work, answered_other_than_once, answers
+from tests.maps.test_kills import (
+    ARGUMENTS,
+    FAULTS,
+    ONE,
+    TIMED,
+    TWO,
+    Work,
+    answered_other_than_once,
+    answers,
+    rater_toml,
+)
 from tests.predict.made import made_pictures
 from tests.predict.test_parts import BOXES, NAMES, asking
 from tests.predict.vlm_server import VlmServer, made_up
@@ -40,33 +50,7 @@ _OF_ONE_WORK = 10
 _RESERVED = 4_002_000
 """Bytes that each ledger's writer takes for what is in flight, in whole pages."""
 _MOST_ROOM = 1 << 26
-_BUILT = """
-[[rater]]
-name = "one"
-kind = "openai"
-model = "m1"
-base_url = "{url}"
-limits = {{timeout = 1}}
-
-[[rater]]
-name = "several"
-kind = "openai"
-model = "m2"
-base_url = "{url}"
-pairs_per_request = 5
-limits = {{timeout = 1}}
-"""
-_BATCHES = """
-[[rater]]
-name = "batch"
-kind = "openai-batch"
-model = "m3"
-base_url = "{url}"
-pairs_per_request = 2
-requests_per_batch = 30
-batches = 2
-limits = {{tries = 30, timeout = 2}}
-"""
+_HURRIED = ("pairs_per_request = 2", "requests_per_batch = 30", "batches = 2", "limits = {{tries = 30, timeout = 2}}")
 _BOUNDED = """
 import resource, signal
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -106,10 +90,10 @@ class Job(NamedTuple):
 
 
 JOBS = {
-    "build": Job(_BUILT),
-    "batch": Job(_BATCHES),
+    "build": Job(TWO),
+    "batch": Job(rater_toml("batch", "m3", "openai-batch", *_HURRIED)),
     "complete": Job(
-        ONE.replace("{more}", "limits = {{timeout = 1}}"),
+        ONE.replace("{more}", TIMED),
         (
             *("map", "complete", "hico-det", "--for", "said.jsonl", "-g", str(TRUTH), "--tolerance", "0"),
             *("--raters", "raters.toml", "--yes", "--out"),

@@ -17,7 +17,7 @@ from tests.maps.test_human import PAIRS, written
 def test_subsets_by_size_then_by_raters() -> None:
     assert subsets_of(3) == [(0,), (1,), (2,), (0, 1), (0, 2), (1, 2), (0, 1, 2)]
     assert len(subsets_of(10)) == 1023
-    with pytest.raises(OptionError, match="map ablate: found 11 raters with 2,047 subsets, expected at most 10"):
+    with pytest.raises(OptionError, match=r"11 raters .*2,047 subsets.* 10 raters"):
         subsets_of(11)
 
 

@@ -48,10 +48,8 @@ def test_a_map_does_not_differ_from_itself() -> None:
 def test_lemmas_and_glosses(tmp_path: Path) -> None:
     found = MapDiff.from_maps(made(tmp_path / "a"), made(tmp_path / "b", OTHER, ["three"])).with_glosses()
     assert lemmas_of("board.v.01") == "board, get on"
-    assert [pair.glosses for pair in found.verbs.largest] == [
-        ["sit and travel on the back of animal, usually while controlling its motions", other]
-        for other in ("get on board of (trains, buses, ships, aircraft, etc.)", "sit or stand astride of")
-    ]
+    beginnings = [[" ".join(gloss.split()[:3]) for gloss in pair.glosses or ()] for pair in found.verbs.largest]
+    assert beginnings == [["sit and travel", "get on board"], ["sit and travel", "sit or stand"]]
     same = MapDiff.from_maps(made(tmp_path / "c"), made(tmp_path / "d"))
     assert same.with_glosses() == same
 

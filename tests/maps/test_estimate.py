@@ -1,4 +1,4 @@
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from io import StringIO
 from math import ceil
 
@@ -57,6 +57,11 @@ def only(*raters: RaterConfig, **progress: Progress) -> RaterEstimate:
     return estimated(*raters, ensemble=Ensemble(), **progress).raters[-1]
 
 
+def likely(found: Range | None) -> float:
+    assert found is not None
+    return found.likely
+
+
 def characters(part: Part, pairs: int = 1) -> int:
     one, other = described(["", ""])
     group = [Question(bytes(16), part, one, other)] * pairs
@@ -64,77 +69,59 @@ def characters(part: Part, pairs: int = 1) -> int:
     return len(rendered.system) + len(rendered.user)
 
 
-def total() -> int:
-    return len(PLANS["verb"]) + len(PLANS["object"])
+VERB_PAIRS = len(PLANS["verb"])
+TOTAL = VERB_PAIRS + len(PLANS["object"])
 
 
-def test_the_first_rater_is_asked_everything() -> None:
+def test_the_first_rater_is_asked_everything_and_others_too_where_nothing_is_prefiltered() -> None:
+    first, second = estimated(FIRST, SECOND, ensemble=Ensemble(prefilter=())).raters
+    found = estimated(FIRST)
+    assert first.pairs == first.requests == second.pairs == found.raters[0].pairs == Range.exactly(TOTAL)
+    assert found.rows == {"verb": len(PLANS["verb"].synset), "object": 2}
+    assert found.questions == {"verb": VERB_PAIRS, "object": 1}
+
+
+def test_tokens_are_those_of_the_rendered_prompts_and_the_price_is_for_a_million() -> None:
+    chars = VERB_PAIRS * characters("verb") + characters("object")
     found = only(FIRST)
-    assert found.pairs == found.requests == Range.exactly(total())
-    assert estimated(FIRST).rows == {"verb": len(PLANS["verb"].synset), "object": 2}
-    assert estimated(FIRST).questions == {"verb": len(PLANS["verb"]), "object": 1}
-
-
-def test_tokens_are_those_of_the_rendered_prompts() -> None:
-    chars = len(PLANS["verb"]) * characters("verb") + characters("object")
-    found = only(FIRST)
-    assert found.input_tokens is not None
+    assert likely(found.input_tokens) == pytest.approx(chars * TOKENS_PER_CHAR.likely)
     assert found.output_tokens is not None
-    assert found.input_tokens.likely == pytest.approx(chars * TOKENS_PER_CHAR.likely)
-    assert found.output_tokens.high == pytest.approx(total() * ANSWER_TOKENS.high)
+    assert found.output_tokens.high == pytest.approx(TOTAL * ANSWER_TOKENS.high)
+    known = only(FIRST, first=Progress(tokens_per_char=0.5, answer_tokens=3.0))
+    assert likely(known.cost) == pytest.approx((chars * 0.5 * 2.0 + TOTAL * 3.0 * 8.0) / 1e6)
 
 
 def test_several_pairs_share_a_request_and_its_instructions() -> None:
-    found = only(replace(FIRST, pairs_per_request=20))
-    assert found.requests == Range.exactly(ceil(len(PLANS["verb"]) / 20) + 1)
-    assert found.input_tokens is not None
-    per_request = found.input_tokens.likely / TOKENS_PER_CHAR.likely / ceil(len(PLANS["verb"]) / 20)
+    found, requests = only(replace(FIRST, pairs_per_request=20)), ceil(VERB_PAIRS / 20)
+    assert found.requests == Range.exactly(requests + 1)
+    per_request = likely(found.input_tokens) / TOKENS_PER_CHAR.likely / requests
     assert per_request == pytest.approx(characters("verb", 20), rel=0.01)
-
-
-def test_the_price_is_for_a_million_tokens() -> None:
-    found = only(FIRST, first=Progress(tokens_per_char=0.5, answer_tokens=3.0))
-    assert found.cost is not None
-    chars = len(PLANS["verb"]) * characters("verb") + characters("object")
-    assert found.cost.likely == pytest.approx((chars * 0.5 * 2.0 + total() * 3.0 * 8.0) / 1e6)
 
 
 def test_each_repeat_is_asked_and_what_is_answered_is_not() -> None:
     found = only(replace(FIRST, repeats=3), first=Progress({"verb": 100, "object": 3}))
-    assert (found.answered, found.pairs) == (103, Range.exactly(3 * total() - 103))
-
-
-def test_nothing_is_left_of_what_is_done() -> None:
-    done = Progress({"verb": len(PLANS["verb"]), "object": 1}, {"verb": 0})
-    found = estimated(FIRST, first=done)
-    for value in (found.raters[0].pairs, found.raters[0].requests, found.cost):
-        assert value == Range.exactly(0)
+    assert (found.answered, found.pairs) == (103, Range.exactly(3 * TOTAL - 103))
+    done = only(FIRST, first=Progress({"verb": VERB_PAIRS, "object": 1}, {"verb": 0}))
+    assert done.pairs == done.requests == done.cost == Range.exactly(0)
 
 
 def test_others_are_shown_what_the_first_is_thought_not_to_rate_zero_and_a_sample() -> None:
     found = only(FIRST, SECOND)
-    verbs = len(PLANS["verb"])
-    assert found.pairs.likely == pytest.approx(NOT_ZERO["verb"].likely * verbs + 400 + 1, abs=1)
+    assert found.pairs.likely == pytest.approx(NOT_ZERO["verb"].likely * VERB_PAIRS + 400 + 1, abs=1)
     assert found.pairs.low < found.pairs.likely < found.pairs.high
 
 
-def test_others_are_shown_everything_where_nothing_is_prefiltered() -> None:
-    assert estimated(FIRST, SECOND, ensemble=Ensemble(prefilter=())).raters[1].pairs == Range.exactly(total())
-
-
 def test_a_first_rater_that_is_done_leaves_nothing_to_assume() -> None:
-    verbs = len(PLANS["verb"])
-    done = Progress({"verb": verbs, "object": 1}, {"verb": verbs - 30})
+    done = Progress({"verb": VERB_PAIRS, "object": 1}, {"verb": VERB_PAIRS - 30})
     assert only(FIRST, SECOND, first=done).pairs == Range.exactly(30 + 400 + 1)
-    none_left_out = Progress({"verb": verbs, "object": 1}, {"verb": 12})
-    assert only(FIRST, SECOND, first=none_left_out).pairs == Range.exactly(total()), "12 zeros are fewer than 400"
+    none_left_out = Progress({"verb": VERB_PAIRS, "object": 1}, {"verb": 12})
+    assert only(FIRST, SECOND, first=none_left_out).pairs == Range.exactly(TOTAL), "12 zeros are fewer than 400"
     assert not any("above 0" in line for line in estimated(FIRST, SECOND, first=done).assumptions)
 
 
 def test_many_answers_of_the_first_rater_say_more_than_the_paper() -> None:
     some = estimated(FIRST, SECOND, first=Progress({"verb": ENOUGH}, {"verb": ENOUGH // 2}))
-    likely = ENOUGH / 2 + (len(PLANS["verb"]) - ENOUGH) / 2 + 400 + 1
-    assert some.raters[1].pairs.likely == pytest.approx(likely, abs=1)
+    assert some.raters[1].pairs.likely == pytest.approx(VERB_PAIRS / 2 + 400 + 1, abs=1)
     assert any("rates 50 %" in line and f"{ENOUGH:,}" in line for line in some.assumptions)
     few = estimated(FIRST, SECOND, first=Progress({"verb": 10}, {"verb": 0}))
     assert any("rates 14 %" in line and "assumption" in line for line in few.assumptions)
@@ -148,43 +135,37 @@ def test_many_answers_of_the_first_rater_say_more_than_the_paper() -> None:
         (Limits(concurrency=10_000, tokens_per_minute=100), lambda requests, tokens: tokens / 6000),
     ],
 )
-def test_hours_are_those_of_the_narrowest_limit(limits: Limits, hours: object) -> None:
+def test_hours_are_those_of_the_narrowest_limit(limits: Limits, hours: Callable[[int, float], float]) -> None:
     found = only(replace(FIRST, limits=limits))
-    assert found.hours is not None
-    assert found.input_tokens is not None
-    assert found.output_tokens is not None
-    tokens = found.input_tokens.likely + found.output_tokens.likely
-    assert found.hours.likely == pytest.approx(hours(total(), tokens))  # type: ignore[operator]
+    tokens = likely(found.input_tokens) + likely(found.output_tokens)
+    assert likely(found.hours) == pytest.approx(hours(TOTAL, tokens))
 
 
 def test_hours_of_a_batch_are_what_is_promised_and_of_a_local_model_unknown() -> None:
     assert only(BATCH).hours == BATCH_HOURS
-    local = Transformers(name="local", model="a-model")
-    assert only(local).hours is None
+    assert only(Transformers(name="local", model="a-model")).hours is None
 
 
 def test_a_rater_without_prompts_costs_nothing() -> None:
     found = only(WUP)
-    assert found.pairs == Range.exactly(total())
-    assert (found.requests, found.input_tokens, found.cost, found.hours) == (None, None, None, None)
-    assert estimated(WUP).assumptions == ()
+    assert (found.pairs, found.requests, found.input_tokens) == (Range.exactly(TOTAL), None, None)
+    assert (found.cost, found.hours, estimated(WUP).assumptions) == (None, None, ())
 
 
 def test_a_bound_on_the_answer_is_the_most_that_is_written() -> None:
     tight = only(replace(FIRST, sampling={"max_tokens": 4}))
     wide = only(replace(FIRST, sampling={"max_completion_tokens": 1000}, pairs_per_request=20))
-    assert tight.output_tokens == Range.exactly(4 * total())
+    assert tight.output_tokens == Range.exactly(4 * TOTAL)
     assert wide.output_tokens is not None
-    assert wide.output_tokens.high == pytest.approx(1000 / 20 * total())
-    assert wide.output_tokens.likely == pytest.approx(ANSWER_TOKENS.likely * total())
+    assert wide.output_tokens.high == pytest.approx(1000 / 20 * TOTAL)
+    assert wide.output_tokens.likely == pytest.approx(ANSWER_TOKENS.likely * TOTAL)
 
 
 def test_the_whole_run_is_the_sum_of_its_raters() -> None:
     found = estimated(FIRST, SECOND, WUP)
-    costs = [rater.cost for rater in found.raters if rater.cost]
+    costs = [(rater.cost.likely, rater.cost.high) for rater in found.raters if rater.cost]
     assert found.cost is not None
-    assert found.cost.likely == pytest.approx(sum(cost.likely for cost in costs))
-    assert found.cost.high == pytest.approx(sum(cost.high for cost in costs))
+    assert [found.cost.likely, found.cost.high] == pytest.approx([sum(bound) for bound in zip(*costs, strict=True)])
 
 
 def test_an_empty_plan_takes_nothing() -> None:
@@ -196,40 +177,33 @@ def test_an_empty_plan_takes_nothing() -> None:
 
 @given(st.integers(1, 50), st.integers(0, 9000), st.integers(0, 9000), st.integers(0, 10_000))
 def test_bounds_keep_their_order(size: int, answered: int, zeros: int, sample: int) -> None:
-    known = Progress({"verb": min(answered, len(PLANS["verb"]))}, {"verb": min(zeros, answered, len(PLANS["verb"]))})
+    known = Progress({"verb": min(answered, VERB_PAIRS)}, {"verb": min(zeros, answered, VERB_PAIRS)})
     raters = (replace(FIRST, pairs_per_request=size), replace(SECOND, pairs_per_request=size))
     for rater in estimated(*raters, ensemble=Ensemble(sample=sample), first=known).raters:
         for value in (rater.pairs, rater.requests, rater.input_tokens, rater.output_tokens, rater.cost, rater.hours):
             assert value is not None
             assert 0 <= value.low <= value.likely <= value.high
-        assert rater.pairs.high <= total()
+        assert rater.pairs.high <= TOTAL
 
 
 def shown(found: Estimate, width: int) -> str:
-    written = StringIO()
-    Console(width=width, file=written).print(estimate_table(found))
-    return written.getvalue()
+    (written := Console(width=width, file=StringIO(), record=True)).print(estimate_table(found))
+    return written.export_text()
 
 
-@pytest.mark.parametrize("width", [80, 160])
-def test_the_table_cuts_nothing_off(width: int) -> None:
-    found = estimated(FIRST, BATCH, WUP)
-    text = shown(found, width)
+@pytest.mark.parametrize(("width", "name"), [(80, "first"), (160, "first"), (80, "m" * 40)])
+def test_the_table_cuts_nothing_off(width: int, name: str) -> None:
+    text = shown(estimated(replace(FIRST, name=name), BATCH, WUP), width)
     assert "…" not in text
-    assert f"{len(PLANS['verb']):,} to be asked" in " ".join(text.split())
-    for word in ("first", "second", "wup", "all", "cost USD", f"{total():,}", "assumption"):
-        assert word in text
-
-
-def test_a_name_of_40_characters_leaves_the_figures_whole() -> None:
-    text = shown(estimated(replace(FIRST, name="m" * 40)), 80)
-    assert "…" not in text
-    assert text.count("m") >= 40
+    assert f"{VERB_PAIRS:,} to be asked" in " ".join(text.split())
+    assert text.count("m") >= name.count("m")
+    assert all(word in text for word in ("second", "wup", "all", "cost USD", f"{TOTAL:,}", "assumption"))
+    assert name in text or len(name) == 40
 
 
 def test_json_has_every_range_and_leaves_out_what_does_not_exist() -> None:
     found = estimated(FIRST, WUP).rounded().to_dict()
     first, lexical = found["raters"]
     assert set(first["cost"]) == {"low", "likely", "high"}
-    assert first["pairs"] == {"low": total(), "likely": total(), "high": total()}
+    assert first["pairs"] == {"low": TOTAL, "likely": TOTAL, "high": TOTAL}
     assert set(lexical) == {"name", "kind", "answered", "pairs"}

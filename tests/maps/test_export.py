@@ -6,13 +6,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from shoe.core.errors import InputError, OptionError
+from shoe.core.errors import OptionError
 from shoe.lexicon.expressions import Part
 from shoe.maps.convert import export
 from shoe.maps.sources import import_tables
 from shoe.similarity import SimilarityMap
 from shoe.similarity.whole_interactions import WholeRatings
-from tests.maps.samples import made, written
+from tests.maps.samples import made, refused_at, written
 
 
 def test_dense_arrays(tmp_path: Path) -> None:
@@ -68,17 +68,17 @@ def test_ratings_of_whole_interactions_are_written_or_refused(tmp_path: Path) ->
         assert arrays["interaction_rows"].tolist() == [list(row)]
         assert arrays["interaction_ratings"].tolist() == [[1, 2]]
         assert arrays["interaction_values"].tolist() == [0.375]
-    with pytest.raises(OptionError, match=r"ends in \.npz.*rates whole interactions"):
+    with pytest.raises(OptionError, match=r"\.npz.* whole interactions"):
         export(similarity, tmp_path / "a.csv")
-    with pytest.raises(InputError, match=r"line 1: found 'class_verb .*expected class_synset synset RATER"):
+    with refused_at("line 1", "expected class_synset synset RATER", source=str(tmp_path / "a" / "interactions.tsv")):
         import_tables(tmp_path / "b", [tmp_path / "a" / "interactions.tsv"], dataset="hico-det", models={}, prose={})
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "a.npz"]
 
 
 def test_other_endings_and_places_are_refused(tmp_path: Path) -> None:
     similarity = made(tmp_path / "a")
-    with pytest.raises(OptionError, match=r"OUT: found 'a\.xlsx', expected a name that ends in \.npz, \.csv or \.tsv"):
+    with pytest.raises(OptionError, match=r"'a\.xlsx', .*\.npz, \.csv.*\.tsv"):
         export(similarity, tmp_path / "a.xlsx")
-    with pytest.raises(InputError, match="found No such file or directory"):
+    with refused_at("", "No such file", source=str(tmp_path / "nowhere" / "a.npz")):
         export(similarity, tmp_path / "nowhere" / "a.npz")
     assert [path.name for path in tmp_path.iterdir()] == ["a"]

@@ -9,6 +9,7 @@ from shoe.llm.endpoint import address
 from shoe.maps.raters_toml import read_raters
 from shoe.predict.answers import Answers
 from shoe.predict.backends.endpoint import Endpoint
+from tests.errors import input_error
 from tests.llm.http import Heard, Says
 from tests.llm.server import Server, error
 from tests.llm.server_plan import Plan
@@ -54,21 +55,17 @@ def test_requests_and_batches_carry_headers_and_query_and_nothing_is_stored(tmp_
             assert all((part.states >= 0).all() for part in outcome.parts.values())
         assert server.denied == 0
         assert server.stats()["answers"]
-        assert raters(tmp_path, server.url, "openai", MORE).sessions[0].addresses() == {
-            server.url.partition("?")[0]: 16
-        }
-    ledger = stored(tmp_path / "shoe-ledger")
-    assert ledger
-    for private in (KEY, TEAM, "SHOE_TEST", "api-version"):
-        assert private.encode() not in ledger
+        addresses = raters(tmp_path, server.url, "openai", MORE).sessions[0].addresses()
+        assert addresses == {server.url.partition("?")[0]: 16}
+    assert (ledger := stored(tmp_path / "shoe-ledger"))
+    assert not any(private.encode() in ledger for private in (KEY, TEAM, "SHOE_TEST", "api-version"))
 
 
 def test_a_value_that_is_not_accepted_is_named_by_its_variable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SHOE_TEST_AZURE", "another-hush-key")
     with Gateway(Plan()) as server, pytest.raises(ShoeError, match=r"HTTP 401: .*SHOE_TEST_AZURE") as shown:
         rated(raters(tmp_path, server.url, "openai", MORE), CHATTED)
-    assert "hush" not in str(shown.value)
-    assert "api-version" not in str(shown.value)
+    assert not any(private in str(shown.value) for private in ("hush", "api-version"))
     monkeypatch.delenv("SHOE_TEST_TEAM")
     with pytest.raises(ShoeError, match="SHOE_TEST_TEAM: found nothing"):
         rated(raters(tmp_path, "http://127.0.0.1:9/v1", "openai", MORE), CHATTED)
@@ -91,24 +88,19 @@ def test_questions_about_images_carry_them_too(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("headers", "found"),
+    ("headers", "query", "found"),
     [
-        ({"Host": "SHOE_TEST_TEAM"}, "Host"),
-        ({"a b": "SHOE_TEST_TEAM"}, "a b"),
-        ({"Authorization": "SHOE_TEST_TEAM"}, "Authorization"),
-        ({"api-key": KEY}, "api-key"),
+        *(({name: "SHOE_TEST_TEAM"}, "", f"r: headers: .*{name}") for name in ("Host", "a b", "Authorization")),
+        ({"api-key": KEY}, "", "r: headers: .*api-key"),
+        *(({}, f"?{query}", r"base_url: .*a key") for query in ("api-key=hushhush1", "sig=hushhush1")),
+        ({}, "?v=1&subscription-key=hushhush1", r"base_url: .*a key"),
     ],
 )
-def test_headers_that_cannot_be_sent_are_refused(headers: dict[str, str], found: str) -> None:
-    with pytest.raises(ShoeError, match=f"r: headers: .*{found}") as shown:
-        address("r", "http://host/v1", "SHOE_TEST_AZURE", headers)
-    assert "hush" not in str(shown.value)
-
-
-@pytest.mark.parametrize("query", ["api-key=hushhush1", "v=1&subscription-key=hushhush1", "sig=hushhush1"])
-def test_a_key_in_the_query_is_refused(query: str) -> None:
-    with pytest.raises(ShoeError, match="base_url: found what looks like a key") as shown:
-        address("r", f"http://host/v1?{query}", "", {})
+def test_headers_that_cannot_be_sent_and_keys_in_queries_are_refused(
+    headers: dict[str, str], query: str, found: str
+) -> None:
+    with pytest.raises(ShoeError, match=found) as shown:
+        address("r", f"http://host/v1{query}", "" if query else "SHOE_TEST_AZURE", headers)
     assert "hush" not in str(shown.value)
 
 
@@ -117,7 +109,7 @@ def test_a_value_instead_of_a_variable_is_refused_in_raters_toml(tmp_path: Path)
     (tmp_path / "r.toml").write_text(start + MORE)
     assert read_raters(tmp_path / "r.toml").raters[0].headers["api-key"] == "SHOE_TEST_AZURE"  # type: ignore[attr-defined]
     (tmp_path / "r.toml").write_text(f'{start}headers = {{api-key = "{KEY}"}}')
-    with pytest.raises(ShoeError, match="what looks like a key") as shown:
+    with input_error(field="rater.headers.api-key") as shown:
         read_raters(tmp_path / "r.toml")
     assert "hush" not in str(shown.value)
 

@@ -9,7 +9,7 @@ import pytest
 from tests.llm.http import Heard, Says, says_json
 from tests.llm.server import Endpoint, Server
 from tests.llm.server_plan import Plan
-from tests.maps.test_kills import ONE, Work, kept
+from tests.maps.test_kills import ONE, Work, kept, one
 
 USELESS = {"choices": [{"message": {"role": "assistant", "content": "I cannot say."}, "finish_reason": "stop"}]}
 
@@ -29,11 +29,11 @@ class Mute(Endpoint):
 def stopped(folder: Path, mute: Mute, options: Sequence[str] = ()) -> tuple[Mapping[str, Any], int]:
     """A run that stops, then one of the endpoint as it should be: the map's account, and how many answers were kept."""
     with Server(endpoint=mute) as server:
-        work = Work(folder, ONE.format(url=server.url, more="limits = {concurrency = 4}"))
+        work = one(folder, server, "limits = {concurrency = 4}")
         code, out, errors = work.run()
         assert (code, out) == (2, "")
         assert errors.splitlines()[-1].startswith("shoe: one: ")
-        assert "attempts in a row had no usable answer" in errors
+        assert "no usable answer" in errors
         assert not (folder / "map").exists()
         in_vain = kept(work)
         mute.good = 10**9
@@ -44,9 +44,7 @@ def stopped(folder: Path, mute: Mute, options: Sequence[str] = ()) -> tuple[Mapp
 @pytest.mark.slow
 @pytest.mark.parametrize(("good", "most"), [(0, 20), (40, 50)])
 @pytest.mark.parametrize("body", [b'{"choices": []}', b"", b"null"])
-def test_an_endpoint_that_says_nothing_stops_the_run_and_leaves_nothing_in_the_ledger(
-    body: bytes, good: int, most: int, tmp_path: Path
-) -> None:
+def test_what_says_nothing_stops_the_run_and_is_not_kept(body: bytes, good: int, most: int, tmp_path: Path) -> None:
     mute = Mute(Says(body), good)
     counted, in_vain = stopped(tmp_path, mute)
     assert in_vain == good
@@ -55,9 +53,7 @@ def test_an_endpoint_that_says_nothing_stops_the_run_and_leaves_nothing_in_the_l
 
 
 @pytest.mark.slow
-def test_an_endpoint_that_talks_past_the_question_stops_the_run_and_its_answers_can_be_asked_again(
-    tmp_path: Path,
-) -> None:
+def test_what_talks_past_the_question_stops_the_run_and_its_answers_can_be_asked_again(tmp_path: Path) -> None:
     counted, in_vain = stopped(tmp_path, Mute(says_json(USELESS), good=30), ["--ask-again", "unparsable"])
     assert 50 <= in_vain - 30 <= 58
     assert set(counted["answers"]["m1"].values()) == {1}

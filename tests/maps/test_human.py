@@ -4,10 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from shoe.core.errors import InputError
 from shoe.lexicon.store import names_of
 from shoe.maps.human_ratings import HumanAgreement, compare_people, map_values, read_human_ratings
-from tests.maps.samples import made
+from tests.maps.samples import made, refused_at
 
 PAIRS = """\
 class_synset,synset,rating
@@ -75,31 +74,20 @@ def test_any_name_of_a_sense_is_taken(tmp_path: Path) -> None:
 
 PAIR, WHOLE = "class_synset,synset,rating", "verb_a,object_a,verb_b,object_b,rating"
 REFUSED = [
-    (PAIR, "ride.v.01,eat.v.01,5", r"study\.csv: line 2: rating: found '5', expected a number from 0 to 4"),
-    (PAIR, "ride.v.01,eat.v.01,nan", r"line 2: rating: found 'nan'"),
-    (PAIR, "ride.v.01,eat.v.01,", r"line 2: rating: found ''"),
-    (PAIR, "ride,eat.v.01,1", r"line 2: class_synset: found 'ride', expected the name of a WordNet 3\.0 synset"),
-    (PAIR, "horse.n.01,eat.v.01,1", r"line 2: synset: found 'eat\.v\.01', expected a noun, like horse\.n\.01"),
-    (PAIR, "ride.v.01,eat.v.01", r"line 2: found 2 fields, expected 3"),
-    (
-        "class_synset,synset,score",
-        "ride.v.01,eat.v.01,1",
-        r"line 1: found 'class_synset synset score', expected class_s",
-    ),
-    (
-        WHOLE,
-        "ride.v.01,horse.n.01,pony.n.01,horse.n.01,1",
-        r"line 2: verb_b: found 'pony\.n\.01', expected .* 3\.0 verb",
-    ),
-    (
-        WHOLE,
-        "ride.v.01,eat.v.01,ride.v.01,horse.n.01,1",
-        r"line 2: object_a: found 'eat\.v\.01', expected .* 3\.0 noun",
-    ),
+    (PAIR, "ride.v.01,eat.v.01,5", "line 2: rating", "found '5', expected a number from 0 to 4"),
+    (PAIR, "ride.v.01,eat.v.01,nan", "line 2: rating", "found 'nan'"),
+    (PAIR, "ride.v.01,eat.v.01,", "line 2: rating", "found ''"),
+    (PAIR, "ride,eat.v.01,1", "line 2: class_synset", "found 'ride'"),
+    (PAIR, "horse.n.01,eat.v.01,1", "line 2: synset", "'eat.v.01', expected a noun"),
+    (PAIR, "ride.v.01,eat.v.01", "line 2", "2 fields, expected 3"),
+    ("class_synset,synset,score", "ride.v.01,eat.v.01,1", "line 1", "'class_synset synset score', expected class_s"),
+    (WHOLE, "ride.v.01,horse.n.01,pony.n.01,horse.n.01,1", "line 2: verb_b", " verb, such as ride.v.01"),
+    (WHOLE, "ride.v.01,eat.v.01,ride.v.01,horse.n.01,1", "line 2: object_a", " noun, such as horse.n.01"),
 ]
 
 
-@pytest.mark.parametrize(("header", "row", "message"), REFUSED)
-def test_broken_files_are_refused(tmp_path: Path, header: str, row: str, message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        read_human_ratings(written(tmp_path, f"{header}\n{row}\n"))
+@pytest.mark.parametrize(("header", "row", "where", "said"), REFUSED)
+def test_broken_files_are_refused(tmp_path: Path, header: str, row: str, where: str, said: str) -> None:
+    path = written(tmp_path, f"{header}\n{row}\n")
+    with refused_at(where, said, source=str(path)):
+        read_human_ratings(path)

@@ -2,10 +2,12 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 import shoe
+from shoe.lexicon.store import names_of
 from shoe.maps.complete import OPTIONS
 from shoe.maps.influence import by_credit, by_false_positives
 from shoe.scoring.evidence.bounds import OpenScore, precision_bounds
@@ -41,17 +43,17 @@ def prospects_of(folder: Path, scenes: Sequence[tuple[list[Triplet], list[Triple
 
 def chosen(prospects: OpenScore, *, credit: bool, most: int = 1 << 40) -> set[tuple[str, str]]:
     lookups = {"verb": prospects.imputation.verbs, "object": prospects.imputation.objects}
-    askable = {part: of_part.unrated for part, of_part in lookups.items()}
+    askable: Any = {part: of_part.unrated for part, of_part in lookups.items()}
     if credit:
-        masks = by_credit(prospects, precision_bounds(prospects, prospects.current), askable, most)  # type: ignore[arg-type]
+        masks = by_credit(prospects, precision_bounds(prospects, prospects.current), askable, most)
     else:
-        masks = by_false_positives(prospects, askable, most)  # type: ignore[arg-type]
-    name = shoe.lexicon.store.lexicon().name
-    return {
-        (name(int(lookups[part].class_senses[row])), name(int(lookups[part].synsets[column])))
-        for part, mask in masks.items()
-        for row, column in zip(*np.nonzero(mask), strict=True)
-    }
+        masks = by_false_positives(prospects, askable, most)
+    found: set[tuple[str, str]] = set()
+    for part, mask in masks.items():
+        row, column = np.nonzero(mask)
+        of_part = lookups[part]
+        found.update(zip(names_of(of_part.class_senses[row]), names_of(of_part.synsets[column]), strict=True))
+    return found
 
 
 def test_a_match_of_a_class_with_few_ground_truths_comes_first(tmp_path: Path) -> None:
@@ -74,8 +76,7 @@ def test_a_match_that_is_open_for_anothers_sake_leads_to_the_other(tmp_path: Pat
     # "hold" is the class's own word for "hold horse"; whether it is left for that hangs on what "ride horse" takes.
     truth = [on_pair("ride"), on_pair("hold")]
     prospects = prospects_of(tmp_path, [(truth, [on_pair("straddle"), on_pair("hold")])], {})
-    wanted = chosen(prospects, credit=True)
-    assert {("ride.v.01", sense) for sense in SENSES} <= wanted
+    assert {("ride.v.01", sense) for sense in SENSES} <= chosen(prospects, credit=True)
 
 
 def test_the_guess_is_given_ratings_to_rest_on_first(tmp_path: Path) -> None:

@@ -1,16 +1,16 @@
 """What a map is said to hold."""
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from shoe.core.errors import InputError
 from shoe.lexicon.expressions import Part
 from shoe.maps.info import describe
 from shoe.similarity import SimilarityMap
-from tests.maps.samples import made
+from tests.maps.samples import made, refused_at
 
 
 def test_counts_of_a_small_map(tmp_path: Path) -> None:
@@ -30,20 +30,24 @@ def test_coverage_and_warnings(tmp_path: Path) -> None:
     assert coverage is not None
     assert (coverage["ride.v.01"], coverage["feed.v.02"], coverage["board.v.01"], len(coverage)) == (1, 0, 0, 119)
     assert {name for name in coverage if name not in (found.verbs.classes_without_ratings or ())} == {"ride.v.01"}
-    absent, empty, idle, no_objects = found.warnings
-    assert absent.startswith("verbs: 117 class senses of hico-det are not in the map at all; ")
-    assert absent.endswith(" and 109 more")
-    assert empty.startswith("verbs: 1 class senses of hico-det have pairs and no rating; ")
-    assert empty.endswith(": feed.v.02")
-    assert idle == "verbs: rater 'two' rated no pair"
-    assert no_objects.startswith("objects: 80 class senses of hico-det are not in the map at all")
+    for line, said in zip(
+        found.warnings,
+        (
+            r"verbs: 117 .* hico-det .* and 109 more$",
+            r"verbs: 1 .* hico-det .*no rating; .*: feed\.v\.02$",
+            r"verbs: rater 'two' ",
+            r"objects: 80 .* hico-det ",
+        ),
+        strict=True,
+    ):
+        assert re.match(said, line)
 
 
 def test_an_unknown_dataset_has_no_coverage(tmp_path: Path) -> None:
     found = describe(made(tmp_path / "a", dataset="my-set"))
     assert found.parts["verb"].coverage is None
     assert found.verbs.classes_without_ratings is None
-    assert found.warnings[0] == "verbs: coverage not measured: shoe does not know the dataset 'my-set'"
+    assert re.match("verbs: coverage .*'my-set'$", found.warnings[0])
 
 
 @pytest.mark.parametrize("part", ["verb", "object"])
@@ -53,9 +57,8 @@ def test_the_shipped_map_agrees_with_what_it_says_of_itself(part: Part) -> None:
     assert found.warnings == [f"objects: rater 'reading_{letter}' rated no pair" for letter in "dg"]
     said, measured = similarity.about["agreement"][f"{part}s"]["pass_a, pass_b"], found.parts[part].agreement[0]
     assert measured.pairs == said["pairs"]
-    for name, figure in (("exact", measured.exact), ("quadratic_weighted_kappa", measured.quadratic_weighted_kappa)):
-        assert figure == pytest.approx(said[name], abs=5e-4)
-    assert measured.pearson == pytest.approx(said["pearson"], abs=5e-4)
+    for name in ("exact", "quadratic_weighted_kappa", "pearson"):
+        assert getattr(measured, name) == pytest.approx(said[name], abs=5e-4)
     assert found.parts[part].rated_pairs == found.parts[part].pairs == similarity.about[f"{part}s"]["pairs"]
     rated = np.array(list((found.parts[part].coverage or {}).values()))
     assert rated.min() > 100
@@ -74,5 +77,5 @@ def test_prose_that_no_json_can_hold_is_refused(tmp_path: Path) -> None:
     made(tmp_path / "a")
     text = (tmp_path / "a" / "map.json").read_text().rstrip()
     (tmp_path / "a" / "map.json").write_text(text[:-1] + ', "deep": ' + "[" * 2000 + "]" * 2000 + "}")
-    with pytest.raises(InputError, match=r"map\.json: found .* nested lists"):
+    with refused_at("", "nested lists", source=str(tmp_path / "a" / "map.json")):
         SimilarityMap.load(tmp_path / "a")

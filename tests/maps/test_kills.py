@@ -30,24 +30,12 @@ PREDICTED = [("lasso", "unicycle")]
 FAULTS = Plan(
     seed=7,
     rates={
-        "429": 0.02,
-        "500": 0.02,
-        "503": 0.02,
-        "dropped": 0.02,
-        "cut": 0.02,
-        "empty": 0.02,
+        **dict.fromkeys(("429", "500", "503", "dropped", "cut", "empty", "malformed", "chatter"), 0.02),
+        **dict.fromkeys(("missing", "out of scale", "batch 500", "batch dropped"), 0.02),
+        **dict.fromkeys(("prose", "thinking", "shuffled"), 0.1),
         "slow": 0.003,
-        "malformed": 0.02,
-        "chatter": 0.02,
-        "prose": 0.1,
-        "thinking": 0.1,
-        "shuffled": 0.1,
-        "missing": 0.02,
-        "out of scale": 0.02,
         "line 500": 0.05,
         "line lost": 0.05,
-        "batch 500": 0.02,
-        "batch dropped": 0.02,
     },
     refused=0.01,
     unparsable=0.01,
@@ -55,43 +43,19 @@ FAULTS = Plan(
     slow_seconds=1.5,
     batch_seconds=0.2,
 )
-THREE = """
-[ensemble]
-prefilter = ["verb"]
-sample = 30
 
-[[rater]]
-name = "one"
-kind = "openai"
-model = "m1"
-base_url = "{url}"
-limits = {{timeout = 1}}
 
-[[rater]]
-name = "several"
-kind = "openai"
-model = "m2"
-base_url = "{url}"
-pairs_per_request = 5
-limits = {{timeout = 1}}
+def rater_toml(name: str, model: str, kind: str = "openai", *more: str) -> str:
+    """One rater of raters.toml, in which the address is to be filled in."""
+    settings = [f'name = "{name}"', f'kind = "{kind}"', f'model = "{model}"', 'base_url = "{url}"', *more]
+    return "\n".join(["[[rater]]", *settings, "\n"])
 
-[[rater]]
-name = "batch"
-kind = "openai-batch"
-model = "m3"
-base_url = "{url}"
-pairs_per_request = 2
-requests_per_batch = 60
-limits = {{tries = 20}}
-"""
-ONE = """
-[[rater]]
-name = "one"
-kind = "openai"
-model = "m1"
-base_url = "{url}"
-{more}
-"""
+
+TIMED = "limits = {{timeout = 1}}"
+ONE = rater_toml("one", "m1", "openai", "{more}")
+TWO = rater_toml("one", "m1", "openai", TIMED) + rater_toml("several", "m2", "openai", "pairs_per_request = 5", TIMED)
+BATCHED = ("pairs_per_request = 2", "requests_per_batch = 60", "limits = {{tries = 20}}")
+THREE = '[ensemble]\nprefilter = ["verb"]\nsample = 30\n' + TWO + rater_toml("batch", "m3", "openai-batch", *BATCHED)
 
 ARGUMENTS = ("map", "build", "--raters", "raters.toml", "--for", "words.jsonl", "--yes")
 
@@ -106,18 +70,11 @@ class Work:
         self.arguments = arguments
         folder.mkdir(exist_ok=True)
         (folder / "raters.toml").write_text(raters)
-        rows = [
-            {"image": "a.jpg", "human_box": [0, 0, 9, 9], "object_box": [0, 0, 9, 9], "verb": verb, "object": thing}
-            for verb, thing in PREDICTED
-        ]
-        (folder / "words.jsonl").write_text("".join(json.dumps(row | {"score": 1}) + "\n" for row in rows))
+        row = {"image": "a.jpg", "human_box": [0, 0, 9, 9], "object_box": [0, 0, 9, 9], "score": 1}
+        rows = [json.dumps(row | {"verb": verb, "object": thing}) + "\n" for verb, thing in PREDICTED]
+        (folder / "words.jsonl").write_text("".join(rows))
 
-    def start(
-        self,
-        *options: str,
-        out: str = "map",
-        env: Mapping[str, str] | None = None,
-    ) -> "subprocess.Popen[str]":
+    def start(self, *options: str, out: str = "map", env: Mapping[str, str] | None = None) -> "subprocess.Popen[str]":
         return subprocess.Popen(
             [*cli.COMMAND, *self.arguments, out, *options],
             cwd=self.folder,
@@ -157,6 +114,15 @@ def answers(server: Server) -> int:
     return sum(times.total() for times in [*server.endpoint.generator.answers.values()])
 
 
+def one(folder: Path, server: Server, more: str = "") -> Work:
+    return Work(folder, ONE.format(url=server.url, more=more))
+
+
+def about(work: Work) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(work.map()["map.json"])
+    return found
+
+
 def killed_runs(work: Work, server: Server, moments: Sequence[tuple[int, float]]) -> None:
     """Run, and kill so many seconds after the server has given so many answers, again and again."""
     for moment, seconds in moments:
@@ -169,7 +135,6 @@ def killed_runs(work: Work, server: Server, moments: Sequence[tuple[int, float]]
         process.communicate()
 
 
-@pytest.mark.slow
 def test_a_run_killed_twelve_times_builds_the_same_map_and_asks_nothing_twice(tmp_path: Path) -> None:
     draw = random.Random(11)
     with Server(FAULTS) as server:
@@ -192,14 +157,13 @@ def test_a_run_killed_twelve_times_builds_the_same_map_and_asks_nothing_twice(tm
 def test_an_endpoint_without_idempotency_is_asked_again_at_most_for_what_was_in_flight(tmp_path: Path) -> None:
     in_flight = 8
     with Server(Plan(seconds=0.05, honours_keys=False)) as server:
-        work = Work(tmp_path, ONE.format(url=server.url, more=f"limits = {{concurrency = {in_flight}}}"))
+        work = one(tmp_path, server, f"limits = {{concurrency = {in_flight}}}")
         killed_runs(work, server, [(100, 0.0)])
         work.built()
         counted = server.stats()
     assert 0 < sum(answered_other_than_once(counted).values()) <= in_flight
 
 
-@pytest.mark.slow
 def test_two_processes_on_one_ledger_ask_nothing_twice(tmp_path: Path) -> None:
     with Server(Plan(seconds=0.01)) as server:
         work = Work(tmp_path, THREE.format(url=server.url))
@@ -213,16 +177,14 @@ def test_two_processes_on_one_ledger_ask_nothing_twice(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
-def test_a_run_ended_by_its_budget_and_by_a_signal_keeps_what_is_in_flight_and_goes_on(
-    tmp_path: Path, ending: signal.Signals
-) -> None:
+def test_a_run_ended_by_budget_and_signal_keeps_what_is_in_flight(tmp_path: Path, ending: signal.Signals) -> None:
     with Server(Plan(seconds=0.05)) as server:
-        work = Work(tmp_path, ONE.format(url=server.url, more=""))
+        work = one(tmp_path, server)
         code, _, errors = work.run("--max-requests", "80")
         assert code == BUDGET_REACHED
         assert "budget limit reached" in errors
         assert server.stats()["requests"] == kept(work) == 80
-        assert not json.loads(work.map()["map.json"])["built"]["complete"]
+        assert not about(work)["built"]["complete"]
 
         process = work.start()
         while server.endpoint.counts["requests"] < 160:
@@ -233,13 +195,14 @@ def test_a_run_ended_by_its_budget_and_by_a_signal_keeps_what_is_in_flight_and_g
         assert "Traceback" not in errors
         assert server.stats()["requests"] == kept(work)
 
-        assert json.loads(work.built()["map.json"])["built"]["complete"]
+        work.built()
+        assert about(work)["built"]["complete"]
         assert not answered_other_than_once(server.stats())
 
 
 def test_a_run_whose_terminal_is_closed_keeps_what_is_in_flight(tmp_path: Path) -> None:
     with Server(Plan(seconds=0.2)) as server:
-        work = Work(tmp_path, ONE.format(url=server.url, more=""))
+        work = one(tmp_path, server)
         ours, terminal = pty.openpty()
         process = subprocess.Popen(
             ["setsid", "--ctty", *cli.COMMAND, *work.arguments, "map"],
@@ -271,33 +234,32 @@ def ledger_lines(work: Work) -> list[str]:
 
 def test_no_rating_is_asked_for_once_more_and_no_more(tmp_path: Path) -> None:
     with Server(Plan(rates={"chatter": 0.2}, unparsable=0.1)) as server:
-        work = Work(tmp_path, ONE.format(url=server.url, more=""))
+        work = one(tmp_path, server)
         work.built()
         counted = server.stats()
     assert not answered_other_than_once(counted)
     times = Counter(counted["answers"]["m1"].values())
     assert set(times) == {1, 2}
-    states = json.loads(work.map()["map.json"])["raters"][0]["states"]
-    unparsable = sum(state["unparsable"] for state in states.values())
+    unparsable = sum(state["unparsable"] for state in about(work)["raters"][0]["states"].values())
     assert 0 < unparsable < times[2]
 
 
 def test_one_pair_that_is_refused_costs_no_other_its_rating(tmp_path: Path) -> None:
     with Server(Plan(refused=0.02)) as server:
-        work = Work(tmp_path, ONE.format(url=server.url, more="pairs_per_request = 20"))
+        work = one(tmp_path, server, "pairs_per_request = 20")
         work.built()
         counted = server.stats()
         refused = sum(server.endpoint.plan.is_refused("m1", pair) for pair in counted["answers"]["m1"])
     assert not answered_other_than_once(counted)
     assert counted["unreadable"]["m1"]
-    states = json.loads(work.map()["map.json"])["raters"][0]["states"].values()
+    states = about(work)["raters"][0]["states"].values()
     assert sum(state["refused"] for state in states) == refused > 0
     assert sum(state["rated"] for state in states) == len(counted["answers"]["m1"]) - refused
 
 
 def test_a_wrong_key_stops_at_once_with_one_line(tmp_path: Path) -> None:
     with Server(Plan(key="sk-right-right-right")) as server:
-        work = Work(tmp_path, ONE.format(url=server.url, more='api_key_env = "SHOE_TEST_KEY"'))
+        work = one(tmp_path, server, 'api_key_env = "SHOE_TEST_KEY"')
         code, out, errors = work.run(env={"SHOE_TEST_KEY": "sk-wrong-wrong-wrong"})
         assert server.stats()["unauthorized"] == 1
     assert (code, out) == (2, "")
@@ -325,13 +287,8 @@ class Gossip(Endpoint):
 @pytest.mark.parametrize(
     "proxy",
     [
-        "http://me:{}@127.0.0.1:9",
-        "http://me:{}@127.0.0.1:port",
-        "me:{}@127.0.0.1:9",
-        "socks5://me:{}@127.0.0.1:9",
-        "gopher://me:{}@127.0.0.1:9",
-        "http://me:{}@[::1",
-        "http://me:{}@gossip",
+        *("http://me:{}@127.0.0.1:9", "http://me:{}@127.0.0.1:port", "me:{}@127.0.0.1:9", "http://me:{}@[::1"),
+        *("socks5://me:{}@127.0.0.1:9", "gopher://me:{}@127.0.0.1:9", "http://me:{}@gossip"),
     ],
 )
 @pytest.mark.parametrize("kind", ["openai", "openai-batch"])
@@ -348,7 +305,6 @@ def test_no_setting_of_a_proxy_brings_its_password_anywhere(proxy: str, kind: st
         assert form.casefold() not in "".join([errors, *kept]).casefold()
 
 
-@pytest.mark.slow
 def test_a_small_storm_of_kills_does_no_harm(tmp_path: Path) -> None:
     from tests.maps.storm import Found, storm
 
@@ -369,10 +325,10 @@ def test_whole_interactions_are_built_through_a_kill_and_used_by_scoring(tmp_pat
         work = Work(tmp_path / "killed", THREE.format(url=server.url), arguments)
         killed_runs(work, server, [(half, 0.0)])
         assert work.built() == clean
-    about = json.loads(clean["map.json"])
-    assert about["whole"]["complete"]
-    assert about["whole"]["plan"]["interactions"]["rows"] >= about["interactions"]["pairs"] > 100
-    assert [rater["name"] for rater in about["raters"]][-3:] == ["one", "several", "batch"]
+    map_json = about(work)
+    assert map_json["whole"]["complete"]
+    assert map_json["whole"]["plan"]["interactions"]["rows"] >= map_json["interactions"]["pairs"] > 100
+    assert [rater["name"] for rater in map_json["raters"]][-3:] == ["one", "several", "batch"]
 
     def scored(compare: str) -> dict[str, Any]:
         done = cli.run(

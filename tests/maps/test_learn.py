@@ -1,5 +1,6 @@
 """Learning from a map's ratings: features, check of each class, and withheld ratings."""
 
+import re
 from io import StringIO
 from pathlib import Path
 
@@ -87,8 +88,7 @@ def test_a_suspect_class_is_reported_with_its_fractions() -> None:
     console = Console(width=1000, record=True, file=StringIO())
     console.print(learned_table(MapLearned(*parts)))
     last = console.export_text().splitlines()[-1]
-    assert last.startswith("paint.v.02: found a predicted rating of at least 0.5 for 100.00 % of the unrated senses")
-    assert "(30.00 %)" in last
+    assert re.match(r"paint\.v\.02: .* 0\.5 .* 100\.00 % .*\(30\.00 %\)", last)
 
 
 @pytest.mark.slow

@@ -1,7 +1,9 @@
 """A model that moves keeps its answers: other addresses, batches, limits of tokens, files of earlier versions."""
 
+import re
 import shutil
 from collections.abc import Mapping, Sequence
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
 
@@ -30,12 +32,8 @@ OLD = Path(__file__).parents[1] / "data" / "ledgers"
 """Ledgers of single requests and of a batch, answers of `shoe predict` and a map, with addresses in their keys."""
 Pairs = Mapping[Part, Sequence[tuple[str, str]]]
 CHATTED: Pairs = {
-    "verb": [
-        ("ride.v.01", "straddle.v.01"),
-        ("ride.v.01", "eat.v.01"),
-        ("ride.v.01", "sit.v.01"),
-        ("feed.v.01", "eat.v.01"),
-    ],
+    "verb": [(a, b) for a in ("ride.v.01",) for b in ("straddle.v.01", "eat.v.01", "sit.v.01")]
+    + [("feed.v.01", "eat.v.01")],
     "object": [("horse.n.01", "pony.n.01"), ("horse.n.01", "dog.n.01")],
 }
 BATCHED: Pairs = {"verb": [("ride.v.01", "board.v.01"), ("ride.v.01", "walk.v.01")]}
@@ -122,38 +120,37 @@ def test_the_dry_run_counts_the_answers_of_another_address(tmp_path: Path) -> No
     options = ("--raters", "raters.toml", "--for", "words.jsonl", "--parts", "object", "--dry-run")
     done = cli.run("map", "build", "map", *options, folder=tmp_path)
     assert done.returncode == 0
-    assert "16 stored answers from http://127.0.0.1:35437/v1" in done.stderr
+    assert re.search(r"\b16 .* http://127\.0\.0\.1:35437/v1\b", done.stderr)
+
+
+def about_images(path: Path, url: str, model: str = "m", **more: Any) -> Answers:
+    return Answers(path, Endpoint(model=model, base_url=url, most_tokens=1, **more))
 
 
 def test_answers_about_images_are_used_from_another_address(tmp_path: Path) -> None:
     shutil.copy(OLD / "mine.answers.jsonl", tmp_path)
     with VlmServer(made_up) as server:
-        answers = Answers(tmp_path / "mine.answers.jsonl", Endpoint(model="m", base_url=server.url, most_tokens=1))
+        answers = about_images(tmp_path / "mine.answers.jsonl", server.url)
         assert answers.ask(lambda: questions(2, 2)) == {"probabilities": 4}
         assert server.requests == 0
         assert answers.ask(lambda: questions(3, 2)) == {"probabilities": 6}
         assert server.requests == 2
-        moved = Answers(tmp_path / "new.jsonl", Endpoint(model="m", base_url=server.url, most_tokens=1))
-        moved.ask(lambda: questions(1, 2))
-        later = Endpoint(model="n", served_as="m", base_url="http://127.0.0.1:9/v1", most_tokens=1)
-        assert Answers(tmp_path / "new.jsonl", later).ask(lambda: questions(1, 2)) == {"probabilities": 2}
+        about_images(tmp_path / "new.jsonl", server.url).ask(lambda: questions(1, 2))
+        later = about_images(tmp_path / "new.jsonl", "http://127.0.0.1:9/v1", "n", served_as="m")
+        assert later.ask(lambda: questions(1, 2)) == {"probabilities": 2}
 
 
 def named(*names: str) -> Any:
-    left = list(names)
-
-    def answering(body: Mapping[str, Any]) -> dict[str, Any]:
-        return made_up(body) | {"model": left.pop(0) if len(left) > 1 else left[0]}
-
-    return answering
+    """An endpoint that answers under these names, one after the other; the last one stays."""
+    left = chain(names, repeat(names[-1]))
+    return lambda body: made_up(body) | {"model": next(left)}
 
 
 def test_another_name_of_the_model_is_a_warning_and_a_change_of_the_name_an_error(tmp_path: Path) -> None:
     def ask(names: Sequence[str], path: str) -> list[str]:
         said: list[str] = []
         with VlmServer(named(*names)) as server:
-            config = Endpoint(model="m", base_url=server.url, most_tokens=1)
-            Answers(tmp_path / path, config).ask(lambda: questions(4, 2), say=said.append)
+            about_images(tmp_path / path, server.url).ask(lambda: questions(4, 2), say=said.append)
         return said
 
     assert ask(["m"], "a.jsonl") == []

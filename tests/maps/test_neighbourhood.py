@@ -1,15 +1,16 @@
+from functools import cache
+
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
 from shoe.benchmarks import benchmark
-from shoe.lexicon.store import lexicon
+from shoe.lexicon.store import ids_of, lexicon, names_of
 from shoe.maps.planning import BODILY, INVISIBLE, MIXED, object_neighbours, senses_near, verb_vocabulary
 
 
 def near(name: str, steps: int) -> set[str]:
-    _, found = senses_near(np.array([lexicon().synset(name)], np.int32), steps)
-    return {lexicon().name(synset) for synset in found.tolist()}
+    return set(names_of(senses_near(ids_of([name]), steps)[1]))
 
 
 def walked(synset: int, steps: int) -> set[int]:
@@ -22,22 +23,17 @@ def walked(synset: int, steps: int) -> set[int]:
     return found
 
 
-def test_no_step_is_the_sense_itself() -> None:
+def test_no_step_is_the_sense_itself_one_its_hypernyms_and_hyponyms_and_two_reach_siblings() -> None:
     assert near("horse.n.01", 0) == {"horse.n.01"}
-
-
-def test_one_step_is_hypernyms_and_hyponyms() -> None:
     assert {"equine.n.01", "pony.n.05"} <= near("horse.n.01", 1)
     assert "zebra.n.01" not in near("horse.n.01", 1)
-
-
-def test_two_steps_reach_siblings() -> None:
     assert {"zebra.n.01", "stallion.n.01"} <= near("horse.n.01", 2)
 
 
 @pytest.mark.parametrize("name", ["horse.n.01", "ride.v.01", "entity.n.01", "santa_claus.n.01"])
 def test_the_walk_of_all_at_once_is_that_of_one_link_at_a_time(name: str) -> None:
-    assert near(name, 2) == {lexicon().name(synset) for synset in walked(lexicon().synset(name), 2)}
+    _, found = senses_near(ids_of([name]), 2)
+    assert set(found.tolist()) == walked(lexicon().synset(name), 2)
 
 
 @given(st.lists(st.integers(0, len(lexicon()) - 1), max_size=4), st.integers(0, 3))
@@ -55,7 +51,7 @@ def test_near_is_mutual(one: int, other: int) -> None:
 
 
 def test_objects_are_compared_with_all_other_classes_and_with_nothing_that_cannot_be_seen() -> None:
-    classes = np.array([lexicon().synset(name) for name in ("person.n.01", "spoon.n.01", "houseplant.n.01")], np.int32)
+    classes = ids_of(("person.n.01", "spoon.n.01", "houseplant.n.01"))
     owner, found = object_neighbours(classes, 4)
     for row in range(len(classes)):
         assert set(classes.tolist()) <= set(found[owner == row].tolist())
@@ -67,31 +63,28 @@ def test_every_lexicographer_file_that_is_left_out_exists() -> None:
     assert {lexicon().lexname(synset) for synset in range(lexicon().nouns)} > INVISIBLE
 
 
-def synsets(*names: str) -> np.typing.NDArray[np.int32]:
-    return np.array([lexicon().synset(name) for name in names], np.int32)
-
-
+@cache
 def names(*classes: str) -> set[str]:
-    return {lexicon().name(synset) for synset in verb_vocabulary(synsets(*classes)).tolist()}
+    return set(names_of(verb_vocabulary(ids_of(classes))))
 
 
 def test_the_counts_of_verbs_that_the_documents_state() -> None:
     classes = {name for name in benchmark("hico-det").classes.verb_synsets if name}
-    assert len(verb_vocabulary(synsets(*classes))) == 7172
-    assert len(verb_vocabulary(synsets())) == 6289
+    assert len(verb_vocabulary(ids_of(classes))) == 7172
+    assert len(verb_vocabulary(ids_of([]))) == 6289
     assert len(lexicon()) - lexicon().nouns == 13767
 
 
 @pytest.mark.parametrize(
-    ("name", "why"),
+    "name",
     [
-        ("ride.v.01", "a movement"),
-        ("frog.v.01", "a movement that no tagged text has"),
-        ("cook.v.03", "a visible change that tagged texts have"),
-        ("give.v.03", "a visible act of giving that tagged texts have"),
+        "ride.v.01",  # a movement
+        "frog.v.01",  # a movement that no tagged text has
+        "cook.v.03",  # a visible change that tagged texts have
+        "give.v.03",  # a visible act of giving that tagged texts have
     ],
 )
-def test_what_is_in_for_any_dataset(name: str, why: str) -> None:
+def test_what_is_in_for_any_dataset(name: str) -> None:
     assert name in names()
 
 
@@ -107,7 +100,7 @@ def test_what_is_like_a_class_is_in_whatever_its_file() -> None:
 
 
 def test_it_ascends_without_repeats_and_holds_verbs_alone() -> None:
-    found = verb_vocabulary(synsets("ride.v.01", "ride.v.01"))
+    found = verb_vocabulary(ids_of(["ride.v.01", "ride.v.01"]))
     assert (np.diff(found) > 0).all()
     assert (found >= lexicon().nouns).all()
 

@@ -7,9 +7,9 @@ import pytest
 from shoe.core.errors import ShoeError
 from shoe.llm.limits import Limits
 from tests.llm.http import Heard, Says
-from tests.llm.server import Endpoint, Server, error
+from tests.llm.server import Endpoint, error
 from tests.llm.server_plan import Plan
-from tests.maps.asking import Memory, in_groups, questions, rater, ratings
+from tests.maps.asking import asked
 
 
 class Away(Endpoint):
@@ -33,35 +33,24 @@ class Away(Endpoint):
 @pytest.mark.slow
 @pytest.mark.parametrize("status", [pytest.param(503, marks=pytest.mark.slow), 0])
 def test_an_outage_is_waited_out_by_one_request_at_a_time(status: int) -> None:
-    memory, away = Memory(), Away(status, after=40, seconds=2)
-    with Server(endpoint=away) as server:
-        _, backend = rater(server.url)
-        backend.rate(in_groups(questions(200)), memory)
-        assert len(ratings(backend, memory)) == 200
-        assert away.counts["away"] <= 20 + 16 + 6
+    found, counted, _ = asked(Away(status, after=40, seconds=2), 200)
+    assert len(found) == 200
+    assert counted["away"] <= 20 + 16 + 6
 
 
 @pytest.mark.slow
 def test_an_outage_that_lasts_too_long_ends_the_run() -> None:
-    memory, away = Memory(), Away(after=40, seconds=10**9)
-    with Server(endpoint=away) as server:
-        _, backend = rater(server.url, limits=Limits(tries=2, outage=1))
-        with pytest.raises(ShoeError, match="20 requests in a row failed"):
-            backend.rate(in_groups(questions(200)), memory)
+    with pytest.raises(ShoeError, match=r": 20 .* 2 tries .* 503: gone"):
+        asked(Away(after=40, seconds=10**9), 200, limits=Limits(tries=2, outage=1))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("status", [401, 403, 404])
 def test_what_is_denied_once_is_asked_again_and_what_is_denied_three_times_in_a_row_stops(status: int) -> None:
-    memory, slips = Memory(), Away(status, every=50)
-    with Server(endpoint=slips) as server:
-        _, backend = rater(server.url)
-        backend.rate(in_groups(questions(200)), memory)
-    assert len(ratings(backend, memory)) == 200
+    found, _, memory = asked(Away(status, every=50), 200)
+    assert len(found) == 200
     assert [kind for kind, _ in memory.failures] == [str(status)] * 4
     denies = Away(status, after=40, seconds=10**9)
-    with Server(endpoint=denies) as server:
-        _, backend = rater(server.url, limits=Limits(concurrency=4))
-        with pytest.raises(ShoeError, match=f"HTTP {status}"):
-            backend.rate(in_groups(questions(200)), Memory())
+    with pytest.raises(ShoeError, match=f"HTTP {status}"):
+        asked(denies, 200, limits=Limits(concurrency=4))
     assert denies.counts["away"] <= 3 + 4

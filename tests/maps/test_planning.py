@@ -28,6 +28,7 @@ from shoe.maps.planning import (
 )
 from shoe.predictions import read_predictions
 from shoe.similarity import Similarity, SimilarityMap, similarity_table
+from tests.tables import one_triplet
 
 HICO = benchmark("hico-det").classes
 SENSES = [lexicon().name(synset) for synset in lexicon().senses("ride", "v").tolist()]
@@ -39,13 +40,11 @@ def whole() -> dict[Part, Plan]:
 
 
 def rows(plan: Plan) -> list[tuple[str, str]]:
-    name = lexicon().name
-    return [(name(c), name(s)) for c, s in zip(plan.class_synset.tolist(), plan.synset.tolist(), strict=True)]
+    return list(zip(names_of(plan.class_synset), names_of(plan.synset), strict=True))
 
 
 def questions(plan: Plan) -> list[tuple[str, str]]:
-    name = lexicon().name
-    return [(name(a), name(b)) for a, b in zip(plan.first.tolist(), plan.second.tolist(), strict=True)]
+    return list(zip(names_of(plan.first), names_of(plan.second), strict=True))
 
 
 def rated_above_zero(part: Part) -> Iterator[tuple[tuple[str, str], float]]:
@@ -70,8 +69,7 @@ def test_the_counts_that_the_documents_state(whole: dict[Part, Plan]) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("part", "shares"),
-    [("verb", {0: 0.807, 2: 0.827, 3: 0.874}), ("object", {0: 0.819, 2: 0.941, 3: 0.976})],
+    ("part", "shares"), [("verb", {0: 0.807, 2: 0.827, 3: 0.874}), ("object", {0: 0.819, 2: 0.941, 3: 0.976})]
 )
 def test_the_shares_of_the_shipped_map_that_the_documents_state(
     whole: dict[Part, Plan], part: Part, shares: dict[int, float]
@@ -107,9 +105,9 @@ def test_rows_and_questions_of_a_whole_plan_are_sorted(whole: dict[Part, Plan]) 
 def test_given_pairs_are_planned_once_each_and_asked_in_one_direction(pairs: list[tuple[str, str]]) -> None:
     plan = plan_pairs("verb", pairs)
     assert rows(plan) == sorted({pair for pair in pairs if pair[0] != pair[1]})
-    assert questions(plan) == sorted({(min(pair), max(pair)) for pair in rows(plan)})
-    asked = questions(plan)
-    assert [asked[number] for number in plan.question.tolist()] == [(min(pair), max(pair)) for pair in rows(plan)]
+    asked, in_order = questions(plan), [(min(pair), max(pair)) for pair in rows(plan)]
+    assert asked == sorted(set(in_order))
+    assert [asked[number] for number in plan.question.tolist()] == in_order
 
 
 @pytest.mark.parametrize(
@@ -163,11 +161,6 @@ def test_what_predictions_need_is_what_scoring_looks_up(object_words: ObjectWord
         assert set(rows(plans[part])) == recorded.asked  # type: ignore[index]
 
 
-def test_nothing_predicted_needs_nothing() -> None:
-    for plan in plan_needed(HICO, [predicted()]).values():
-        assert (len(plan), len(plan.synset), len(plan.question)) == (0, 0, 0)
-
-
 def test_the_rules_in_words_say_what_the_code_does() -> None:
     assert all(file in VERB_RULE for file in BODILY | MIXED)
     assert f"at most {VERB_STEPS} steps" in VERB_RULE
@@ -180,8 +173,7 @@ def predicted(*triplets: tuple[str, str]) -> Interactions:
     n = len(triplets)
     verbs = [*dict.fromkeys(verb for verb, _ in triplets), "juggle"]
     objects = ["unicorn", *dict.fromkeys(object_ for _, object_ in triplets)]
-    return Interactions.from_columns(
-        images=["a.jpg"],
+    return one_triplet(
         image=np.zeros(n, int),
         human_boxes=np.tile([0.0, 0.0, 1.0, 1.0], (n, 1)),
         object_boxes=np.tile([0.0, 0.0, 1.0, 1.0], (n, 1)),
@@ -194,19 +186,16 @@ def predicted(*triplets: tuple[str, str]) -> Interactions:
 
 def test_all_senses_of_all_words_that_occur_and_no_others() -> None:
     senses = needed_senses([predicted(("riding", "pony")), predicted(("straddle", "pony"), ("riding", "cab"))])
-    for part, words in (("verb", ("riding", "straddle")), ("object", ("pony", "cab"))):
-        expected = {c.name for word in words for c in resolve(word, part).candidates}  # type: ignore[arg-type]
-        assert {lexicon().name(synset) for synset in senses[part].tolist()} == expected  # type: ignore[index]
+    words: dict[Part, tuple[str, str]] = {"verb": ("riding", "straddle"), "object": ("pony", "cab")}
+    for part, of_part in words.items():
+        assert set(names_of(senses[part])) == {c.name for word in of_part for c in resolve(word, part).candidates}
 
 
-def test_words_without_a_sense_need_nothing() -> None:
-    senses = needed_senses([predicted(("no_interaction", "qwxz"))])
-    assert {part: len(found) for part, found in senses.items()} == {"verb": 0, "object": 0}
-
-
-def test_no_predictions_need_nothing() -> None:
-    assert [len(found) for found in needed_senses([predicted()]).values()] == [0, 0]
-    assert [len(found) for found in needed_senses([]).values()] == [0, 0]
+def test_words_without_a_sense_and_no_predictions_need_nothing() -> None:
+    for tables in ([predicted(("no_interaction", "qwxz"))], [predicted()], []):
+        assert {part: len(found) for part, found in needed_senses(tables).items()} == {"verb": 0, "object": 0}
+    for plan in plan_needed(HICO, [predicted()]).values():
+        assert (len(plan), len(plan.synset), len(plan.question)) == (0, 0, 0)
 
 
 @pytest.mark.parametrize(("how", "pooled"), [("phrase-first", False), ("pooled", True)])

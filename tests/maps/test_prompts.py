@@ -3,11 +3,10 @@ from pathlib import Path
 import pytest
 from hypothesis import given, strategies as st
 
-from shoe.core.errors import ShoeError
 from shoe.core.io.files import data_folder
 from shoe.lexicon.expressions import POS
 from shoe.maps.prompts import Interaction, Prompts, Question, SenseText, ids_of
-from tests.errors import input_error
+from tests.maps.samples import refused_at
 
 RIDE = SenseText("ride.v.01", ("ride", "sit"), "sit and travel on the back of an animal")
 STRADDLE = SenseText("straddle.v.01", ("straddle",), "sit or stand astride of; $5 {or} $id")
@@ -29,9 +28,7 @@ def shipped_copy(folder: Path) -> Path:
 @pytest.mark.parametrize("pair", [(RIDE, STRADDLE), (BICYCLE, HORSE)])
 def test_one_pair_is_asked_for_with_both_words_and_glosses_and_no_id(pair: tuple[SenseText, SenseText]) -> None:
     rendered = PROMPTS.render([question(1, *pair)], several=False)
-    for sense in pair:
-        assert ", ".join(sense.lemmas) in rendered.user
-        assert sense.gloss in rendered.user
+    assert all(", ".join(sense.lemmas) in rendered.user and sense.gloss in rendered.user for sense in pair)
     assert '{"rating": n}' in rendered.user
     assert rendered.ids[0] not in rendered.user
 
@@ -41,8 +38,7 @@ def test_several_pairs_are_asked_for_by_id(several: int) -> None:
     rendered = PROMPTS.render([question(n) for n in range(several)], several=True)
     assert '{"ratings": {"id": n, ...}}' in rendered.user
     assert len(set(rendered.ids)) == several
-    for name in rendered.ids:
-        assert rendered.user.count(f"id {name}\n") == 1
+    assert all(rendered.user.count(f"id {name}\n") == 1 for name in rendered.ids)
     assert rendered.user.count(STRADDLE.gloss) == several
 
 
@@ -56,8 +52,7 @@ def test_the_length_is_known_without_rendering(count: int, several: bool) -> Non
 
 def test_the_instructions_give_each_step_its_meaning_and_are_the_same_for_all_pairs() -> None:
     for prompt in (PROMPTS.verb, PROMPTS.object, PROMPTS.interaction):
-        for rating in range(5):
-            assert prompt.instructions.count(f"\n{rating} - ") == 1
+        assert [prompt.instructions.count(f"\n{rating} - ") for rating in range(5)] == [1] * 5
         assert "no particular order" in prompt.instructions
         assert "$" not in prompt.instructions
     ones = {PROMPTS.render([question(n)], several=several).system for n in range(3) for several in (True, False)}
@@ -75,9 +70,7 @@ def test_whole_interactions_are_asked_for_in_both_forms() -> None:
     first, second, third = (
         Interaction.from_senses(*both) for both in ((RIDE, BICYCLE), (STRADDLE, HORSE), (RIDE, HORSE))
     )
-    pairs = [
-        Question(bytes([n]) * 16, "interaction", *pair) for n, pair in enumerate([(first, second), (third, third)])
-    ]
+    pairs = [Question(bytes([n]) * 16, "interaction", *pair) for n, pair in enumerate([(first, second), (third,) * 2])]
     one = PROMPTS.render(pairs[:1], several=False)
     assert len(one.system) + len(one.user) <= PROMPTS.length(pairs[:1], several=False)
     assert len({one.encoded() for one in (first, second, third)}) == 3
@@ -86,8 +79,7 @@ def test_whole_interactions_are_asked_for_in_both_forms() -> None:
         assert ", ".join(sense.lemmas) in one.user
     several = PROMPTS.render(pairs, several=True)
     assert len(set(several.ids)) == 2
-    for name in several.ids:
-        assert f"id {name}\n" in several.user
+    assert all(f"id {name}\n" in several.user for name in several.ids)
 
 
 @given(st.lists(st.binary(min_size=16, max_size=16), max_size=150, unique=True))
@@ -101,9 +93,7 @@ def test_ids_are_distinct_and_never_a_rating(keys: list[bytes]) -> None:
 
 def test_ids_do_not_say_where_a_pair_stands() -> None:
     keys = [bytes([n]) * 16 for n in range(20)]
-    assert dict(zip(keys, ids_of(keys), strict=True)) == dict(
-        zip(reversed(keys), ids_of(list(reversed(keys))), strict=True)
-    )
+    assert ids_of(keys[::-1]) == ids_of(keys)[::-1]
     assert list(map(int, ids_of(keys))) != sorted(map(int, ids_of(keys)))
 
 
@@ -120,17 +110,17 @@ def test_a_folder_of_ones_own_takes_the_place_of_the_shipped_prompts(tmp_path: P
 def test_line_ends_do_not_change_a_prompt(tmp_path: Path) -> None:
     own = shipped_copy(tmp_path)
     (own / "verb.txt").write_bytes(PROMPTS.verb.text.replace("\n", "\r\n").encode())
-    assert Prompts.read(own).verb.text == PROMPTS.verb.text
-    assert Prompts.read(own).verb.digest == PROMPTS.verb.digest
+    read = Prompts.read(own).verb
+    assert (read.text, read.digest) == (PROMPTS.verb.text, PROMPTS.verb.digest)
 
 
 @pytest.mark.parametrize(
     ("old", "new", "section", "values"),
     [
-        ("[one]\n", "", None, ["instructions, several, pair,", "[instructions], [one]"]),
-        ("[one]\n", "[ones]\n", None, ["instructions, ones, several, pair"]),
-        ("[one]\n", "[several]\n", None, ["instructions, several, several, pair"]),
-        ("[instructions]\n", "Hello\n[instructions]\n", None, ["'Hello'"]),
+        ("[one]\n", "", "", ["instructions, several, pair,", "[instructions], [one]"]),
+        ("[one]\n", "[ones]\n", "", ["instructions, ones, several, pair"]),
+        ("[one]\n", "[several]\n", "", ["instructions, several, several, pair"]),
+        ("[instructions]\n", "Hello\n[instructions]\n", "", ["'Hello'"]),
         ("$first_gloss", "$first_glos", "[one]", ["'$first_glos'", "$first_words", "$first_gloss?"]),
         ("It means: $first_gloss", "", "[one]", ["$first_gloss"]),
         ("$pairs", "", "[several]", ["$pairs"]),
@@ -138,20 +128,16 @@ def test_line_ends_do_not_change_a_prompt(tmp_path: Path) -> None:
         ("$first_gloss", "$5", "[one]", ["$$"]),
     ],
 )
-def test_a_broken_prompt_is_one_line(
-    tmp_path: Path, old: str, new: str, section: str | None, values: list[str]
-) -> None:
+def test_a_broken_prompt_is_one_line(tmp_path: Path, old: str, new: str, section: str, values: list[str]) -> None:
     own = shipped_copy(tmp_path)
     (own / "verb.txt").write_text(PROMPTS.verb.text.replace(old, new), "utf-8")
-    with input_error(source=str(own / "verb.txt"), record=section) as caught:
+    with refused_at(section, values[0], source=str(own / "verb.txt")) as caught:
         Prompts.read(own)
-    message = str(caught.value)
-    assert all(value in message for value in values)
-    assert "\n" not in message
+    assert all(value in str(caught.value) for value in values)
 
 
 def test_bytes_that_are_no_text_are_no_prompt(tmp_path: Path) -> None:
     own = shipped_copy(tmp_path)
     (own / "object.txt").write_bytes(b"\xff")
-    with pytest.raises(ShoeError, match="not UTF-8"):
+    with refused_at("", "not UTF-8", source=str(own / "object.txt")):
         Prompts.read(own)

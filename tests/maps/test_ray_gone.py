@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import time
@@ -16,7 +17,7 @@ from shoe.demo import PREDICTIONS, TRUTH
 from tests.cli import run as cli
 from tests.llm.server import Server
 from tests.llm.server_plan import Plan
-from tests.maps.test_kills import ONE, Work, answers
+from tests.maps.test_kills import answers, one
 
 IN_FLIGHT = 6
 
@@ -38,8 +39,8 @@ def below(process: int) -> Iterator[tuple[int, str]]:
 def kill(process: subprocess.Popen[str], program: str) -> list[int]:
     """Kill one program of a command's cluster; all of the cluster's processes."""
     found = dict(below(process.pid))
-    (one,) = [number for number, name in found.items() if name == program]
-    os.kill(one, signal.SIGKILL)
+    (number,) = [number for number, name in found.items() if name == program]
+    os.kill(number, signal.SIGKILL)
     return list(found)
 
 
@@ -53,7 +54,7 @@ def are_gone(processes: list[int]) -> bool:
 
 def test_a_map_whose_cluster_is_killed_goes_on(tmp_path: Path) -> None:
     with Server(Plan(seconds=0.3, honours_keys=False)) as server:
-        work = Work(tmp_path, ONE.format(url=server.url, more=f"limits = {{concurrency = {IN_FLIGHT}}}"))
+        work = one(tmp_path, server, f"limits = {{concurrency = {IN_FLIGHT}}}")
         process = work.start("--engine", "ray")
         while answers(server) < 30:
             assert process.poll() is None, process.communicate()
@@ -61,7 +62,7 @@ def test_a_map_whose_cluster_is_killed_goes_on(tmp_path: Path) -> None:
         processes = kill(process, "raylet")
         out, errors = process.communicate(timeout=90)
         assert (process.returncode, out) == (2, "")
-        assert "--engine ray: connection to the cluster lost" in errors.splitlines()[-1]
+        assert re.match(r"shoe: --engine ray: .*lost", errors.splitlines()[-1])
         *progress, _ = errors.splitlines()  # every 30 s
         assert all(line.startswith("shoe: one: ") for line in progress), errors
         assert are_gone(processes)
@@ -88,14 +89,14 @@ def test_scoring_whose_cluster_is_killed_is_one_line(tmp_path: Path) -> None:
     processes = kill(process, "gcs_server")
     out, errors = process.communicate(timeout=90)
     assert (process.returncode, out) == (2, "")
-    assert "--engine ray: connection to the cluster lost" in errors
+    assert re.search(r"--engine ray: .*lost", errors)
     assert errors.count("\n") == 1, errors
     assert are_gone(processes)
 
 
 def test_a_cluster_of_one_s_own_listens_on_loopback_alone(tmp_path: Path) -> None:
     with Server(Plan(seconds=0.1)) as server:
-        work = Work(tmp_path, ONE.format(url=server.url, more=f"limits = {{concurrency = {IN_FLIGHT}}}"))
+        work = one(tmp_path, server, f"limits = {{concurrency = {IN_FLIGHT}}}")
         process = work.start("--engine", "ray", "--json", "-")
         while answers(server) < 10:
             assert process.poll() is None, process.communicate()

@@ -41,21 +41,12 @@ def causal_model(
     """
     torch.manual_seed(0)
     tokenizer = _tokenizer(digits, template)
-    size = len(tokenizer)
+    sizes = {"vocab_size": len(tokenizer), "initializer_range": 0.3}
     if architecture == "llama":
-        config = transformers.LlamaConfig(
-            vocab_size=size,
-            hidden_size=32,
-            intermediate_size=48,
-            num_hidden_layers=2,
-            num_attention_heads=4,
-            max_position_embeddings=2048,
-            initializer_range=0.3,
-        )
+        sizes |= {"hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4}
+        config = transformers.LlamaConfig(**sizes, max_position_embeddings=2048)
     else:
-        config = transformers.GPT2Config(
-            vocab_size=size, n_positions=2048, n_embd=32, n_layer=2, n_head=4, initializer_range=0.3
-        )
+        config = transformers.GPT2Config(**sizes, n_positions=2048, n_embd=32, n_layer=2, n_head=4)
     model = transformers.AutoModelForCausalLM.from_config(config)
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)

@@ -53,10 +53,7 @@ def test_ratings_are_steps_of_the_cosine_whatever_the_order_of_ids() -> None:
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
-        (
-            {"thresholds": (0.4, 0.3, 0.6, 0.7)},
-            "thresholds are [0.4, 0.3, 0.6, 0.7], expected 4 numbers in ascending order",
-        ),
+        ({"thresholds": (0.4, 0.3, 0.6, 0.7)}, "[0.4, 0.3, 0.6, 0.7], expected 4 "),
         ({"repeats": 2}, "repeats is 2, expected 1"),
     ],
 )
@@ -69,7 +66,7 @@ def test_what_cannot_be_is_said_before_a_model_is_loaded(changed: dict[str, Any]
 def test_thresholds_are_no_part_of_the_key_and_the_text_is() -> None:
     assert identity_of(config(thresholds=(0.1, 0.2, 0.3, 0.4))) == identity_of(config())
     assert "lemmas: gloss" in identity_of(config())["settings"]["text"]
-    assert text_of(SenseText("ride.v.01", ("ride", "sit"), "be carried")) == "ride, sit: be carried"
+    assert text_of(SenseText("ride.v.01", ("ride", "sit"), "be")) == "ride, sit: be"
 
 
 @pytest.mark.parametrize("batch_size", [1, 4])

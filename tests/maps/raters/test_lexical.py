@@ -1,25 +1,20 @@
-from itertools import product
+from itertools import combinations
 from typing import Any
 
 import pytest
 
 from shoe.core.errors import ShoeError
 from shoe.lexicon.expressions import Part
-from shoe.maps.prompts import Question, SenseText
+from shoe.maps.prompts import Question
 from shoe.maps.raters.baselines import Lexical
-from tests.maps.asking import PROMPTS, Memory, in_groups
+from tests.maps.asking import PROMPTS, Memory, in_groups, of_pairs, rated_pairs
 
 VERBS = ["ride.v.01", "straddle.v.01", "feed.v.01", "hold.v.02", "be.v.01"]
 OBJECTS = ["bicycle.n.01", "horse.n.01", "motorcycle.n.01", "animal.n.01", "water.n.01"]
 
 
 def asked(part: Part) -> list[Question]:
-    names = VERBS if part == "verb" else OBJECTS
-    pairs = [(a, b) for a, b in product(sorted(names), repeat=2) if a < b]
-    return [
-        Question(f"{number:016d}".encode(), part, SenseText(a, (), ""), SenseText(b, (), ""))
-        for number, (a, b) in enumerate(pairs)
-    ]
+    return of_pairs(part, combinations(sorted(VERBS if part == "verb" else OBJECTS), 2))
 
 
 def config(measure: Any = "wup", **settings: Any) -> Lexical:
@@ -27,13 +22,7 @@ def config(measure: Any = "wup", **settings: Any) -> Lexical:
 
 
 def rated(rater: Lexical, part: Part, size: int = 4) -> dict[tuple[str, str], int]:
-    backend, memory = rater.backend(PROMPTS), Memory()
-    backend.rate(in_groups(asked(part), size), memory)
-    return {
-        pair: rating
-        for group, raw in memory.answers
-        for pair, rating in zip(group.about()["pairs"], backend.parse(group.about()["ids"], raw), strict=True)
-    }
+    return rated_pairs(rater, asked(part), size)
 
 
 @pytest.mark.parametrize("part", ["verb", "object"])
@@ -48,13 +37,12 @@ def test_ratings_are_nltks_values_in_steps(measure: str, part: Part, reader: Any
 def test_thresholds_take_the_place_of_rounding() -> None:
     assert set(rated(config(thresholds=(0, 0, 0, 0)), "verb").values()) == {4}
     assert set(rated(config(thresholds=(2, 2, 2, 2)), "verb").values()) == {0}
-    assert rated(config("path", thresholds=(0.0, 0.2, 0.5, 1)), "object", size=1) == rated(
-        config("path", thresholds=(0.0, 0.2, 0.5, 1)), "object", size=100
-    )
+    path = config("path", thresholds=(0.0, 0.2, 0.5, 1))
+    assert rated(path, "object", size=1) == rated(path, "object", size=100)
 
 
 def test_thresholds_that_do_not_rise_are_refused() -> None:
-    with pytest.raises(ShoeError, match="expected 4 numbers in ascending order"):
+    with pytest.raises(ShoeError, match=r"0\.3, 0\.2.* in ascending order"):
         config(thresholds=(0.1, 0.3, 0.2, 0.4)).backend(PROMPTS)
 
 

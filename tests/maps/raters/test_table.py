@@ -3,9 +3,9 @@ from pathlib import Path
 import pytest
 
 from shoe.core.errors import ShoeError
-from shoe.maps.prompts import Question, SenseText
 from shoe.maps.raters.table import Table, read_ratings
-from tests.maps.asking import PROMPTS, Memory, in_groups
+from tests.maps.asking import PROMPTS, of_pairs, rated_pairs
+from tests.maps.samples import refused_at
 
 CSV = "class_synset,synset,people,rating\nride.v.01,straddle.v.01,3,1\nfeed.v.01,ride.v.01,0,\n"
 PAIRS = [("feed.v.01", "ride.v.01"), ("feed.v.01", "straddle.v.01"), ("ride.v.01", "straddle.v.01")]
@@ -22,17 +22,7 @@ def config(path: Path, column: str = "people") -> Table:
 
 
 def rated(rater: Table) -> dict[tuple[str, str], int]:
-    questions = [
-        Question(f"{n:016d}".encode(), "verb", SenseText(a, (), ""), SenseText(b, (), ""))
-        for n, (a, b) in enumerate(PAIRS)
-    ]
-    backend, memory = rater.backend(PROMPTS), Memory()
-    backend.rate(in_groups(questions, len(questions)), memory)
-    return {
-        pair: rating
-        for group, raw in memory.answers
-        for pair, rating in zip(group.about()["pairs"], backend.parse(group.about()["ids"], raw), strict=True)
-    }
+    return rated_pairs(rater, of_pairs("verb", PAIRS))
 
 
 @pytest.mark.parametrize("text", [CSV, CSV.replace(",", "\t"), CSV.replace("\n", "\r\n"), "\ufeff" + CSV, CSV + "\n"])
@@ -64,30 +54,27 @@ def test_the_content_is_in_the_identity_and_the_place_is_not(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("columns", "rows", "where", "said"),
     [
-        ("", "found 0 lines"),
-        ("class_synset,synset\nride.v.01,walk.v.01\n", "line 1: found 0 columns 'people'"),
-        ("class_synset,synset,peeple\nride.v.01,walk.v.01,1\n", "did you mean 'peeple'?"),
-        ("class_synset,synset,people,people\nride.v.01,walk.v.01,1,1\n", "found 2 columns 'people'"),
-        ("class_synset,synset,people\nride.v.01\n", "line 2: found 1 fields, expected 3 fields, as in line 1"),
-        ("class_synset,synset,people\nride.v.01,walk,3\n", "line 2: synset: found 'walk', expected a synset"),
-        ("class_synset,synset,people\nride.v.01,walk.v.01,5\n", "line 2: people: found '5', expected a rating 0 to 4"),
-        ("class_synset,synset,people\nride.v.01,walk.v.01,2.5\n", "line 2: people: found '2.5'"),
-        (
-            "class_synset,synset,people\nride.v.01,walk.v.01,1\nride.v.01,walk.v.01,2\n",
-            "line 3: people: found a second",
-        ),
-        ('class_synset,synset,people\nride.v.01,"walk.v.01', "line 2: "),
+        ("", [], "", "found 0 lines"),
+        ("", ["ride.v.01,walk.v.01"], "line 1", "0 columns 'people'"),
+        (",peeple", ["ride.v.01,walk.v.01,1"], "line 1", "mean 'peeple'?"),
+        (",people,people", ["ride.v.01,walk.v.01,1,1"], "line 1", "2 columns 'people'"),
+        (",people", ["ride.v.01"], "line 2", "1 fields, expected 3 fields"),
+        (",people", ["ride.v.01,walk,3"], "line 2: synset", "found 'walk'"),
+        (",people", ["ride.v.01,walk.v.01,5"], "line 2: people", "found '5', expected a rating 0 to 4"),
+        (",people", ["ride.v.01,walk.v.01,2.5"], "line 2: people", "found '2.5'"),
+        (",people", ["ride.v.01,walk.v.01,1", "ride.v.01,walk.v.01,2"], "line 3: people", "ride.v.01 and walk.v.01"),
+        (",people", ['ride.v.01,"walk.v.01'], "line 2", "quotes in pairs"),
     ],
 )
-def test_a_broken_table_is_one_line(tmp_path: Path, text: str, said: str) -> None:
-    with pytest.raises(ShoeError) as caught:
-        read_ratings(written(tmp_path, text), "people")
-    assert said in str(caught.value)
+def test_a_broken_table_is_one_line(tmp_path: Path, columns: str, rows: list[str], where: str, said: str) -> None:
+    path = written(tmp_path, "\n".join([f"class_synset,synset{columns}", *rows] if rows else []))
+    with refused_at(where, said, source=str(path)):
+        read_ratings(path, "people")
 
 
 def test_a_table_answers_once(tmp_path: Path) -> None:
     twice = Table(name="p", repeats=2, file=written(tmp_path, CSV), column="people")
-    with pytest.raises(ShoeError, match="repeats is 2, expected 1"):
+    with pytest.raises(ShoeError, match="repeats is 2"):
         twice.backend(PROMPTS)

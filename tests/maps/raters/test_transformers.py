@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from collections.abc import Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -36,12 +37,21 @@ def config(model: Path | str = "a/model", **changed: Any) -> Transformers:
     return Transformers(**{"name": "local", "model": str(model), "device": "cpu"} | changed)
 
 
+def senses(count: int) -> list[SenseText]:
+    """Senses with texts of quite different lengths."""
+    return [SenseText(f"act.v.{n:02d}", (f"act {n}",) * (1 + n % 7), "do thing; " * (n % 11)) for n in range(count)]
+
+
 def questions(count: int) -> list[Question]:
-    """Pairs of quite different lengths."""
-    senses = [
-        SenseText(f"act.v.{n:02d}", (f"act {n}",) * (1 + n % 7), "do thing; " * (n % 11)) for n in range(count + 1)
-    ]
-    return [Question(f"{n:016d}".encode(), "verb", senses[n], senses[n + 1]) for n in range(count)]
+    pairs = enumerate(pairwise(senses(count + 1)))
+    return [Question(f"{n:016d}".encode(), "verb", a, b) for n, (a, b) in pairs]
+
+
+OTHERS = ("sit", "walk", "run", "hold", "carry", "eat", "throw", "catch", "push", "pull", "wash")
+
+
+def verb_plan() -> dict[Part, Plan]:
+    return {"verb": plan_pairs("verb", [("ride.v.01", f"{verb}.v.01") for verb in OTHERS])}
 
 
 def answers(rater: Transformers, groups: list[Group]) -> dict[bytes, Mapping[str, Any]]:
@@ -91,7 +101,7 @@ def test_too_little_mass_is_no_rating() -> None:
 
 
 def test_what_gives_the_same_answer_each_time_is_asked_once() -> None:
-    with pytest.raises(ShoeError, match="rater 'local': repeats is 3, expected 1"):
+    with pytest.raises(ShoeError, match="'local': repeats is 3"):
         config(repeats=3).backend(PROMPTS)
 
 
@@ -176,35 +186,23 @@ def test_a_budget_and_a_stop_end_it(models: Any, tmp_path: Path) -> None:
 
 def test_a_run_in_pieces_leaves_what_a_run_at_once_leaves(models: Any, reader: Any, tmp_path: Path) -> None:
     file = RatersFile((config(models.causal_model(tmp_path / "model"), batch_size=4, least_mass=0.0),))
-    others = ("sit", "walk", "run", "hold", "carry", "eat", "throw", "catch", "push", "pull", "wash")
-    plans: dict[Part, Plan] = {"verb": plan_pairs("verb", [("ride.v.01", f"{verb}.v.01") for verb in others])}
-
-    at_once = Raters(file, PROMPTS, tmp_path / "at once")
-    whole = rate(at_once, plans, Budget())
-    pieces = Raters(file, PROMPTS, tmp_path / "pieces")
-    runs = 0
-    while not is_complete(rate(pieces, plans, Budget(max_requests=3))):
-        runs += 1
-        assert runs < 10
-    assert runs == 3
+    at_once, pieces = (Raters(file, PROMPTS, tmp_path / name) for name in ("at once", "pieces"))
+    whole = rate(at_once, verb_plan(), Budget())
+    assert [is_complete(rate(pieces, verb_plan(), Budget(max_requests=3))) for _ in range(4)] == [*[False] * 3, True]
     assert (whole.parts["verb"].states >= 0).all()
     ledgers = [raters.sessions[0].ledger.path.read_bytes().splitlines() for raters in (at_once, pieces)]
     assert sorted(ledgers[0]) == sorted(ledgers[1])
 
 
-def test_two_readings_of_one_model_are_two_columns_and_one_set_of_answers(
-    models: Any, reader: Any, tmp_path: Path
-) -> None:
+def test_two_readings_of_one_model_are_two_columns(models: Any, reader: Any, tmp_path: Path) -> None:
     folder = models.causal_model(tmp_path / "model")
     both = [replace(config(folder, read=way, least_mass=0.0), name=way) for way in ("expected", "argmax")]
     raters = Raters(RatersFile(tuple(both), Ensemble(prefilter=())), PROMPTS, tmp_path / "ledger")
-    others = ("sit", "walk", "run", "hold", "carry", "eat", "throw", "catch", "push", "pull", "wash")
-    plans: dict[Part, Plan] = {"verb": plan_pairs("verb", [("ride.v.01", f"{verb}.v.01") for verb in others])}
-    outcome = rate(raters, plans, Budget())
+    outcome = rate(raters, verb_plan(), Budget())
     states = outcome.parts["verb"].states
     assert (states >= 0).all()
     assert (states[:, 0] != states[:, 1]).any()
-    assert sum(tally.requests for tally in outcome.tallies) == len(others)
+    assert sum(tally.requests for tally in outcome.tallies) == len(OTHERS)
     write_built(tmp_path / "map", "hico-det", raters, outcome, {"verb": "some", "object": "none"})
     told = SimilarityMap.load(tmp_path / "map").about["raters"]
     assert [rater["settings"]["read"] for rater in told] == ["expected", "argmax"]
@@ -216,21 +214,21 @@ def test_mistakes_are_one_line(models: Any, tmp_path: Path) -> None:
         answers(config(tmp_path / "nowhere"), [group])
     assert len(str(caught.value).splitlines()) == 1
     folder = models.causal_model(tmp_path, digits="joined")
-    with pytest.raises(ShoeError, match="has no separate tokens for 0 to 4 after 'from 1'"):
+    with pytest.raises(ShoeError, match="0 to 4 after 'from 1'"):
         answers(config(folder, answer_start="from 1"), [group])  # it has "10" in one
 
 
 def test_a_prompt_that_does_not_fit_is_named(models: Any, tmp_path: Path) -> None:
     folder = models.causal_model(tmp_path)
     long = Question(bytes(16), "verb", SenseText("a.v.01", ("a",), "x " * 3000), SenseText("b.v.01", ("b",), "y"))
-    with pytest.raises(ShoeError, match="reads at most 2048 tokens, but a prompt has"):
+    with pytest.raises(ShoeError, match="at most 2048 tokens"):
         answers(config(folder), list(in_groups([long])))
 
 
 def test_a_graphics_processor_gives_the_same(models: Any, tmp_path: Path) -> None:
     folder, groups = models.causal_model(tmp_path), list(in_groups(questions(9)))
     if not models.torch.cuda.is_available():
-        with pytest.raises(ShoeError, match="device is cuda, but torch finds no CUDA device"):
+        with pytest.raises(ShoeError, match="no CUDA device"):
             answers(config(folder, device="cuda"), groups)
         pytest.skip("no graphics processor that torch can use")
     here, there = (answers(config(folder, device=device), groups) for device in ("cpu", "cuda"))
@@ -291,9 +289,8 @@ def test_two_models_an_encoder_and_a_measure_rate_in_one_process(models: Any, tm
     models.causal_model(tmp_path / "b", "gpt2", "joined")
     models.encoder_model(tmp_path / "e")
     more = {"transformers": "least_mass = 0\n", "embedding": ""}  # random weights give the digits little
-    tables = [
-        f'[[rater]]\nname = "{n}"\nkind = "{kind}"\nmodel = "{tmp_path / n}"\n{more[kind]}' for n, kind in kinds.items()
-    ]
+    start = '[[rater]]\nname = "{0}"\nkind = "{1}"\nmodel = "{2}"\n{3}'
+    tables = [start.format(name, kind, tmp_path / name, more[kind]) for name, kind in kinds.items()]
     lexical = '[[rater]]\nname = "wn"\nkind = "lexical"\nmeasure = "path"\n'
     (tmp_path / "raters.toml").write_text("\n".join(["[ensemble]\nprefilter = []", *tables, lexical]), "utf-8")
     record = {"image": "HICO_test2015_00000001.jpg", "verb": "ride", "object": "moped", "score": 0.5}
