@@ -5,24 +5,20 @@ import shutil
 from pathlib import Path
 
 from shoe.demo import PREDICTIONS, TRUTH
-from shoe.service import job_process, jobs, runs, submissions
+from shoe.service import job_process, runs
 from shoe.service.folder import Folder
 from shoe.service.jobs import command
 from shoe.service.process import Limits, Task
 from shoe.service.truths import add_truth
-from shoe.service.types import Request
 from tests.cli.run import run
+from tests.service.calling import claimed, queued
 
 
-def test_the_command_of_a_run_gives_its_result(tmp_path: Path) -> None:
-    folder = Folder.open(tmp_path / "service")
-    add_truth(folder, "small", TRUTH, shown=True)
-    stored = folder.files.put(PREDICTIONS["detector"])
-    runs.add_file(folder, "local", "my file.json", stored)
-    asked = Request(truth="small", protocols=("qpic", "shoe"), options=("tau=0.4",))
-    made = submissions.submit(folder, "local", "a name", stored.sha256, asked)
-    job = jobs.claim(folder)
-    assert job is not None
+def test_the_command_of_a_run_gives_its_result(folder: Folder, tmp_path: Path) -> None:
+    add_truth(folder, "demo", TRUTH, shown=True)
+    how: dict[str, tuple[str, ...]] = {"protocols": ("qpic", "shoe"), "options": ("tau=0.4",)}
+    made = queued(folder, "a name", PREDICTIONS["detector"].read_bytes(), file="my file.json", truth="demo", **how)
+    job = claimed(folder)
     (tmp_path / "job").mkdir()
     job_process.do(Task("score", job.request, str(folder.files.folder), str(folder.maps), Limits()), tmp_path / "job")
     shutil.copy(TRUTH, tmp_path)
