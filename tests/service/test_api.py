@@ -5,36 +5,34 @@ import hashlib
 import json
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import pytest
+import zstandard
 
-from tests.service.calling import PREDICTIONS, calling, done_by_hand, made_folder, sent, submitted
+from shoe.service.boards import add_board
+from shoe.service.tokens import entries
+from shoe.service.types import Request
+from tests.cli.run import as_json
+from tests.service.calling import PREDICTIONS, calling, done_by_hand, sent, submitted
 
-
-@pytest.fixture(name="folder")
-def _folder(tmp_path: Path) -> Any:
-    return made_folder(tmp_path)
+DATA = PREDICTIONS.read_bytes()
+DIGEST, HALF = hashlib.sha256(DATA).hexdigest(), len(DATA) // 2
 
 
 def test_predictions_come_plain_or_packed_and_are_one_file(folder: Any) -> None:
-    import zstandard
-
-    data = PREDICTIONS.read_bytes()
-    digest = hashlib.sha256(data).hexdigest()
+    entry = {"sha256": DIGEST, "size": len(DATA)}
     with calling(folder) as client:
-        assert client.get(f"/v1/predictions/{digest}").status_code == 404
-        packed = (("gzip", gzip.compress(data)), ("zstd", zstandard.compress(data)), ("identity", data))
+        assert client.get(f"/v1/predictions/{DIGEST}").status_code == 404
+        packed = (("gzip", gzip.compress(DATA)), ("zstd", zstandard.compress(DATA)), ("identity", DATA))
         for encoding, content in packed:
             answer = client.put("/v1/predictions", content=content, headers={"Content-Encoding": encoding})
-            assert answer.json() == {"sha256": digest, "size": len(data)}
-        assert client.get(f"/v1/predictions/{digest}").json() == {"sha256": digest, "size": len(data)}
-        wrong = client.put("/v1/predictions", content=data, headers={"X-Content-SHA256": "0" * 64})
-        assert wrong.status_code == 422
-        assert digest in wrong.json()["error"]
-    assert list(folder.files.hashes()).count(digest) == 1
-    assert folder.files.path(digest).read_bytes() == data
+            assert answer.json() == entry
+        assert client.get(f"/v1/predictions/{DIGEST}").json() == entry
+        wrong = client.put("/v1/predictions", content=DATA, headers={"X-Content-SHA256": "0" * 64})
+        assert (wrong.status_code, DIGEST in wrong.json()["error"]) == (422, True)
+    assert list(folder.files.hashes()).count(DIGEST) == 1
+    assert folder.files.path(DIGEST).read_bytes() == DATA
 
 
 def test_the_same_work_said_otherwise_is_the_same_run(folder: Any) -> None:
@@ -62,36 +60,32 @@ def test_the_same_work_said_otherwise_is_the_same_run(folder: Any) -> None:
 
 
 def test_a_file_in_parts_goes_on_where_it_ended(folder: Any) -> None:
-    data = PREDICTIONS.read_bytes()
-    digest, half = hashlib.sha256(data).hexdigest(), len(data) // 2
+    rest, start = DATA[HALF:], {"Upload-Offset": "0"}
+    announced = {"size": len(DATA), "sha256": DIGEST, "name": "in parts.json"}
     with calling(folder) as client:
-        announced = {"size": len(data), "sha256": digest, "name": "in parts.json"}
-        begun = client.post("/v1/uploads", json=announced)
-        place = f"/v1/uploads/{begun.json()['id']}"
-        first = client.patch(place, content=data[:half], headers={"Upload-Offset": "0"})
-        assert (first.status_code, first.headers["upload-offset"]) == (200, str(half))
+        place = f"/v1/uploads/{client.post('/v1/uploads', json=announced).json()['id']}"
+        first = client.patch(place, content=DATA[:HALF], headers=start)
+        assert (first.status_code, first.headers["upload-offset"]) == (200, str(HALF))
     with calling(folder) as client:  # the server was started again
-        assert client.head(place).headers["upload-offset"] == str(half)
-        assert client.post("/v1/uploads", json=announced).json()["offset"] == half
-        again = client.patch(place, content=data[:half], headers={"Upload-Offset": "0"})
-        assert (again.status_code, again.headers["upload-offset"]) == (409, str(half))
-        packed = {"Upload-Offset": str(half), "Content-Encoding": "gzip"}
-        broken = client.patch(place, content=gzip.compress(data[half:])[:-9], headers=packed)
-        assert (broken.status_code, client.head(place).headers["upload-offset"]) == (422, str(half))
-        long = client.patch(place, content=gzip.compress(data[half:] + b"!"), headers=packed)
-        assert (long.status_code, client.head(place).headers["upload-offset"]) == (413, str(half))
-        last = client.patch(place, content=gzip.compress(data[half:]), headers=packed)
-        assert (last.json()["sha256"], last.headers["upload-offset"]) == (digest, str(len(data)))
+        assert client.post("/v1/uploads", json=announced).json()["offset"] == HALF
+        again = client.patch(place, content=DATA[:HALF], headers=start)
+        assert (again.status_code, again.headers["upload-offset"]) == (409, str(HALF))
+        packed = {"Upload-Offset": str(HALF), "Content-Encoding": "gzip"}
+        for content, status in ((gzip.compress(rest)[:-9], 422), (gzip.compress(rest + b"!"), 413)):
+            assert client.head(place).headers["upload-offset"] == str(HALF)
+            assert client.patch(place, content=content, headers=packed).status_code == status
+        assert client.head(place).headers["upload-offset"] == str(HALF)
+        last = client.patch(place, content=gzip.compress(rest), headers=packed)
+        assert (last.json()["sha256"], last.headers["upload-offset"]) == (DIGEST, str(len(DATA)))
         assert client.head(place).status_code == 404
-        assert client.get(f"/v1/predictions/{digest}").status_code == 200
+        assert client.get(f"/v1/predictions/{DIGEST}").status_code == 200
     assert not list(folder.uploads.glob("upload-*"))
 
 
 def test_a_file_in_parts_has_the_announced_hash(folder: Any) -> None:
     with calling(folder) as client:
         place = f"/v1/uploads/{client.post('/v1/uploads', json={'size': 2, 'sha256': '0' * 64}).json()['id']}"
-        answer = client.patch(place, content=b"[]", headers={"Upload-Offset": "0"})
-        assert answer.status_code == 422
+        assert client.patch(place, content=b"[]", headers={"Upload-Offset": "0"}).status_code == 422
         assert client.get(f"/v1/predictions/{hashlib.sha256(b'[]').hexdigest()}").status_code == 404
         assert client.head(place).status_code == 404
 
@@ -114,9 +108,9 @@ def test_a_run_from_the_first_second_to_the_last(folder: Any) -> None:
         place = f"/v1/runs/{run['id']}"
         assert (run["state"], run["position"], run["name"], run["team"]) == ("queued", 1, "mine.json", "local")
         assert client.get(f"{place}/result").status_code == 409
-        assert client.post(f"{place}/cancel").json()["state"] == "cancelled"
-        assert client.post(f"{place}/cancel").status_code == 409
-        assert client.post(f"{place}/retry").json()["state"] == "queued"
+        changes = [client.post(f"{place}/{action}") for action in ("cancel", "cancel", "retry")]
+        states = [(answer.status_code, answer.json().get("state")) for answer in changes]
+        assert states == [(200, "cancelled"), (409, None), (200, "queued")]
         done_by_hand(folder, {"result.json": b'{"signature": "s"}', "classes.csv": b"class,ap\n", "run.shoe": b"x"})
         assert client.get(place).json()["state"] == "done"
         assert client.get(f"{place}/result").content == b'{"signature": "s"}'
@@ -126,8 +120,7 @@ def test_a_run_from_the_first_second_to_the_last(folder: Any) -> None:
         assert (again.status_code, again.content) == (304, b"")
         assert client.get(f"{place}/files/..%2f..%2fshoe.sqlite").status_code == 404
         assert client.patch(place, json={"name": "better"}).json()["name"] == "better"
-        assert client.delete(place).status_code == 204
-        assert client.get(place).status_code == 404
+        assert (client.delete(place).status_code, client.get(place).status_code) == (204, 404)
 
 
 def test_predictions_are_taken_back_with_the_runs_of_them(folder: Any) -> None:
@@ -146,12 +139,8 @@ def test_predictions_are_taken_back_with_the_runs_of_them(folder: Any) -> None:
 def test_lists_go_on_and_never_load_results(folder: Any) -> None:
     with calling(folder) as client:
         digest = sent(client)
-        ids = [
-            client.post(
-                "/v1/runs", json={"prediction": digest, "truth": "small", "options": [f"weight={n / 10}"]}
-            ).json()["id"]
-            for n in range(5)
-        ]
+        asked = [{"prediction": digest, "truth": "small", "options": [f"weight={n / 10}"]} for n in range(5)]
+        ids = [client.post("/v1/runs", json=body).json()["id"] for body in asked]
         first = client.get("/v1/runs", params={"limit": 3}).json()
         rest = client.get("/v1/runs", params={"limit": 3, "after": first["after"]}).json()
         assert [run["id"] for run in first["runs"] + rest["runs"]] == ids[::-1]
@@ -172,13 +161,10 @@ def test_events_tell_each_state_and_line_once(folder: Any) -> None:
     assert json.loads(events[2]["data"])["state"] == "done"
 
 
-def test_words_are_explained_as_the_commands_do(folder: Any, tmp_path: Path) -> None:
-    from shoe.cli.similarity import similarity
-
-    similarity("ride", "straddling", json=str(tmp_path / "said.json"))
+def test_words_are_explained_as_the_commands_do(folder: Any) -> None:
     with calling(folder) as client:
         said = client.get("/v1/similarity", params={"a": "ride", "b": "straddling"}).json()
-        assert said == json.loads((tmp_path / "said.json").read_text())
+        assert said == as_json("similarity", "ride", "straddling")
         whole = client.get("/v1/similarity", params={"a": "ride horse", "b": "straddle pony", "weight": 0.25}).json()
         assert whole["interaction"]["weight"] == 0.25
         senses = client.get("/v1/resolve", params={"word": "hot dogs", "part": "object"}).json()["resolutions"]
@@ -200,9 +186,8 @@ def test_words_are_explained_as_the_commands_do(folder: Any, tmp_path: Path) -> 
 def test_what_is_wrong_in_a_request_is_named(folder: Any, body: Any, field: str | None) -> None:
     with calling(folder) as client:
         answer = client.post("/v1/runs", json=body)
-        assert answer.status_code == 422
-        assert answer.json().get("field") == field
-        assert "\n" not in answer.json()["error"]
+    assert (answer.status_code, answer.json().get("field")) == (422, field)
+    assert "\n" not in answer.json()["error"]
 
 
 def test_what_the_command_line_refuses_is_refused_in_its_words(folder: Any) -> None:
@@ -216,17 +201,15 @@ def test_what_the_command_line_refuses_is_refused_in_its_words(folder: Any) -> N
             ({}, "truth"),
         ):
             answer = client.post("/v1/runs", json={"prediction": digest, **more})
-            assert answer.status_code == 422
-            assert said in answer.json()["error"]
+            assert (answer.status_code, said in answer.json()["error"]) == (422, True)
 
 
 def test_a_repeated_submission_gets_the_new_name_and_becomes_public(folder: Any) -> None:
     with calling(folder) as client:
         first = submitted(client)
-        again = submitted(client, name="better", visibility="public")
-        assert (again["id"], again["name"], again["visibility"]) == (first["id"], "better", "public")
-        third = submitted(client)
-        assert (third["id"], third["name"], third["visibility"]) == (first["id"], "better", "public")
+        for more in ({"name": "better", "visibility": "public"}, {}):
+            again = submitted(client, **more)
+            assert (again["id"], again["name"], again["visibility"]) == (first["id"], "better", "public")
 
 
 def test_a_refused_method_names_all_methods_of_the_path(folder: Any) -> None:
@@ -244,21 +227,18 @@ def test_two_lengths_of_a_body_are_refused(folder: Any) -> None:
 
 
 def test_the_audit_log_names_run_file_and_leaderboard(folder: Any) -> None:
-    from shoe.service.boards import add_board
-    from shoe.service.tokens import entries
-    from shoe.service.types import Request
-
     add_board(folder, "main", Request(truth="small"))
     with calling(folder) as client:
         run = submitted(client, board="main", name="ours")
         client.patch(f"/v1/runs/{run['id']}", json={"name": "other"})
         client.post(f"/runs/{run['id']}/cancel", headers={"Origin": "http://127.0.0.1:8000"}, follow_redirects=False)
-    found = {entry.action: str(entry.object) for entry in entries(folder)}
-    assert found["PUT /v1/predictions"] == run["prediction"]
-    assert found["POST /v1/runs"].split() == [run["id"], "main", run["prediction"], "ours"]
-    assert found["PATCH /v1/runs/{id}"].split()[0] == run["id"]
-    assert found["PATCH /v1/runs/{id}"].endswith("other")
-    assert found["POST /runs/{id}/{action}"].startswith(run["id"])
+    id_, file = run["id"], run["prediction"]
+    assert {entry.action: str(entry.object).split() for entry in entries(folder)} == {
+        "PUT /v1/predictions": [file],
+        "POST /v1/runs": [id_, "main", file, "ours"],
+        "PATCH /v1/runs/{id}": [id_, "main", file, "other"],
+        "POST /runs/{id}/{action}": [id_, "cancel"],
+    }
 
 
 def test_a_change_that_is_kept_is_not_refused_by_a_full_disk(folder: Any, monkeypatch: pytest.MonkeyPatch) -> None:
