@@ -2,12 +2,11 @@
 
 import hashlib
 import io
-import socket
-import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import pickle
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from starlette.testclient import TestClient
@@ -22,7 +21,6 @@ from shoe.service.truths import add_truth
 from shoe.service.types import File, Request, Run, Visibility
 from shoe.service.worker import Worker
 
-T = TypeVar("T")
 DATA = Path(__file__).parent.parent / "data"
 TRUTH = DATA / "hico_det" / "instances_test2015.json"
 PREDICTIONS = DATA / "predictions" / "hoidet.json"
@@ -39,9 +37,11 @@ def made_folder(path: Path, *, shown: bool = True) -> Folder:
 
 
 @contextmanager
-def calling(folder: Folder, base: str = HOST, raises: bool = True, **settings: Any) -> Iterator[Any]:
+def calling(
+    folder: Folder, base: str = HOST, raises: bool = True, executor: Executor | None = None, **settings: Any
+) -> Iterator[Any]:
     """A client of the folder's application, on the loopback address unless the settings say otherwise."""
-    app = make_app(folder, Settings(**settings))
+    app = make_app(folder, Settings(**settings), executor)
     with TestClient(app, base, client=("127.0.0.1", 50000), raise_server_exceptions=raises) as client:
         yield client
 
@@ -140,23 +140,20 @@ def working(folder: Folder, executor: Executor | None = None, children: int = 1,
         worker.stop()
 
 
-def waited(for_: Callable[[], T], seconds: float = 120.0) -> T:
-    """What a call returns as soon as that is true."""
-    end = time.monotonic() + seconds
-    while not (found := for_()):
-        assert time.monotonic() < end, for_
-        time.sleep(0.005)
-    return found
+class _Touching:
+    def __init__(self, path: Path) -> None:
+        self.path = str(path)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return open, (self.path, "w")
+
+
+def hostile_pickle(path: Path) -> bytes:
+    """Predictions that make a file when they are unpickled."""
+    return pickle.dumps({"prediction": _Touching(path)})
 
 
 def one_value(folder: Folder, query: str, *values: object) -> Any:
     """The first value that the database has for a query."""
     with folder.database.read() as db:
         return db.execute(query, values).fetchone()[0]
-
-
-def free_port() -> int:
-    """A port of loopback on which nothing listens."""
-    with socket.create_server(("127.0.0.1", 0)) as found:
-        port: int = found.getsockname()[1]
-        return port

@@ -207,8 +207,7 @@ def test_what_the_command_line_refuses_is_refused_in_its_words(folder: Any) -> N
 def test_a_repeated_submission_gets_the_new_name_and_becomes_public(folder: Any) -> None:
     with calling(folder) as client:
         first = submitted(client)
-        for more in ({"name": "better", "visibility": "public"}, {}):
-            again = submitted(client, **more)
+        for again in (submitted(client, name="better", visibility="public"), submitted(client)):
             assert (again["id"], again["name"], again["visibility"]) == (first["id"], "better", "public")
 
 

@@ -6,7 +6,6 @@ import re
 import shutil
 import sqlite3
 import subprocess
-import sys
 import threading
 import time
 from pathlib import Path
@@ -19,8 +18,9 @@ from shoe.service import runs
 from shoe.service.backup import backup, clean, doctor, is_in_use, restore
 from shoe.service.database import VERSION
 from shoe.service.folder import Folder
-from tests.service.calling import queued, received, waited, working
+from tests.service.calling import queued, received, working
 from tests.service.client.serving import rows, worked_on
+from tests.service.processes import serve, waited
 
 
 def submit(folder: Folder, number: int) -> str:
@@ -241,8 +241,7 @@ def test_a_real_server_starts_without_removing_anything(folder: Folder, tmp_path
     stored = files_of(place)
     for file in stored:
         os.utime(file, (0, 0))
-    words = [sys.executable, "-P", "-m", "shoe", "serve", str(place), "--port", "0"]
-    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as server:
+    with serve(place, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
         if database == "empty":
             assert (server.wait(30), server.stdout.read()) == (2, "")

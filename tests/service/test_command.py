@@ -3,6 +3,7 @@
 import shlex
 import shutil
 from pathlib import Path
+from typing import Any
 
 from shoe.demo import PREDICTIONS, TRUTH
 from shoe.service import job_process, runs
@@ -16,7 +17,7 @@ from tests.service.calling import claimed, queued
 
 def test_the_command_of_a_run_gives_its_result(folder: Folder, tmp_path: Path) -> None:
     add_truth(folder, "demo", TRUTH, shown=True)
-    how: dict[str, tuple[str, ...]] = {"protocols": ("qpic", "shoe"), "options": ("tau=0.4",)}
+    how: dict[str, Any] = {"protocols": ("qpic", "shoe"), "options": ("tau=0.4",)}
     made = queued(folder, "a name", PREDICTIONS["detector"].read_bytes(), file="my file.json", truth="demo", **how)
     job = claimed(folder)
     (tmp_path / "job").mkdir()

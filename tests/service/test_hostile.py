@@ -22,13 +22,14 @@ from tests.service.calling import (
     bearer,
     calling,
     done_by_hand,
+    hostile_pickle,
     made_folder,
     outside,
     sent,
     submitted,
-    waited,
     working,
 )
+from tests.service.processes import waited
 
 MIB = 1 << 20
 
@@ -199,7 +200,7 @@ def test_no_body_is_more_than_a_mistake(folder: Any, body: bytes) -> None:
 def test_a_pickle_runs_nothing_even_in_the_child(folder: Any, tmp_path: Path) -> None:
     marker = tmp_path / "ran"
     with calling(folder) as client:
-        body = {"prediction": sent(client, data=pickle.dumps(Touching(str(marker)))), "truth": "small"}
+        body = {"prediction": sent(client, data=hostile_pickle(marker)), "truth": "small"}
         place = f"/v1/runs/{client.post('/v1/runs', json=body).json()['id']}"
         with working(folder):
             waited(lambda: client.get(place).json()["state"] == "failed")
@@ -207,16 +208,6 @@ def test_a_pickle_runs_nothing_even_in_the_child(folder: Any, tmp_path: Path) ->
     assert "mine.json" in run["reason"]
     assert str(tmp_path) not in json.dumps(run)
     assert not marker.exists()
-
-
-class Touching:
-    """What makes a file when it is unpickled."""
-
-    def __init__(self, path: str) -> None:
-        self.path = path
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return open, (self.path, "w")
 
 
 def test_too_many_uploads_at_once_are_refused(folder: Any) -> None:

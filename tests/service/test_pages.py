@@ -22,7 +22,8 @@ from shoe.service.pages.views import comparison_values, figures
 from shoe.service.tokens import new_token
 from shoe.service.types import Request
 from tests.cli.run import as_json
-from tests.service.calling import PUBLIC, bearer, calling, made_folder, one_value, outside, queued, waited
+from tests.service.calling import PUBLIC, bearer, calling, made_folder, one_value, outside, queued
+from tests.service.processes import waited
 from tests.service.site import DIAGNOSIS, HOSTILE, RESULT, do_all, made_site
 
 SHOWN = str(escape(HOSTILE.replace("\u202e", "\ufffd")))
