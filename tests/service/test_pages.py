@@ -208,7 +208,7 @@ def test_errors_without_a_gain_are_not_called_the_largest_loss() -> None:
     for diagnosis, is_said in ((DIAGNOSIS, False), (DIAGNOSIS | {"errors": errors}, True)):
         assert ("not raise mAP" in _figures({}, diagnosis)) == is_said
     # The diagnosis has SHOE-mAP anyway.
-    assert re.search(r'<span class="dot m2"></span> SHOE-mAP', _figures({"semantic": None}, DIAGNOSIS))
+    assert re.search(r'class="dot m2"></span> SHOE-mAP', _figures({"semantic": None}, DIAGNOSIS))
 
 
 def test_commands_in_notes_are_code() -> None:
@@ -326,7 +326,7 @@ def test_a_login_is_a_cookie_and_leads_to_pages_of_the_server_alone(site: Any) -
         def post(path: str, **data: str) -> Any:
             return public.post(path, data=data, headers=ours, follow_redirects=path == "/tokens")
 
-        assert "token is not valid" in text_of(post("/login", token="shoe_no", next="/"), 401)
+        assert "not valid" in text_of(post("/login", token="shoe_no", next="/"), 401)
         for wanted in ("/runs", "//evil.example", "https://evil.example", "/\\e"):
             into = post("/login", token=token, next=wanted)
             assert (into.status_code, into.headers["location"]) == (303, "/runs" if wanted == "/runs" else "/")
@@ -426,8 +426,8 @@ def test_a_quota_is_a_quota_on_every_page(tmp_path: Path) -> None:
         for name in ("usual", "once"):
             assert (f"/submit?board={name}" in text_of(client.get(f"/boards/{name}"))) == (name == "usual")
         form = text_of(client.get("/submit"))
-        assert absent(("(9 submissions left", "Everybody who can see"), form) == []
-        assert re.search(r"\(quota used; [a-z ]+ \d+ \w+ \d{4}, \d\d:\d\d UTC\)", form)
+        assert absent(("(9 submissions left", "Everybody who"), form) == []
+        assert re.search(r"used; [^<]*:\d\d UTC\)", form)
     with outside(folder) as public:
         for path in ("/", "/boards", "/boards/usual"):
             assert "at most 10 submissions" in text_of(public.get(path)), path
