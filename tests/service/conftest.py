@@ -1,4 +1,4 @@
-"""The folder of a service, for its tests, which are left out if the service is not installed."""
+"""The folder of a service and a client of it, for its tests, which are left out if the service is not installed."""
 
 from collections.abc import Iterator
 from importlib.util import find_spec
@@ -18,3 +18,12 @@ def folder(tmp_path: Path) -> Iterator[Any]:
     made = made_folder(tmp_path)
     yield made
     made.close()
+
+
+@pytest.fixture
+def client(folder: Any) -> Iterator[Any]:
+    """A client of the folder's application on the loopback address, where no token is needed."""
+    from tests.service.calling import calling
+
+    with calling(folder) as found:
+        yield found

@@ -282,4 +282,4 @@ def test_a_ground_truth_both_shown_and_hidden_gets_a_warning(folder: Folder, cap
     add_truth(folder, "again", TRUTH)
     assert caplog.text == ""
     add_truth(folder, "open", TRUTH, shown=True)
-    assert re.findall(r"truth (\w+)", caplog.text) == ["open", "small"]
+    assert re.findall(r"truth (\w+)", caplog.text) == ["open", "again", "open", "small"]

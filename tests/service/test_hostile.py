@@ -45,24 +45,22 @@ def _folder(tmp_path: Path) -> Any:
 @pytest.mark.parametrize(
     "name", ["../../etc/passwd", "/etc/passwd", "a\x00b", "CON", "..", "=cmd|'/c calc'!A1", "\u202egpj"]
 )
-def test_a_file_name_is_text_and_never_a_path(folder: Any, tmp_path: Path, name: str) -> None:
+def test_a_file_name_is_text_and_never_a_path(folder: Any, client: Any, tmp_path: Path, name: str) -> None:
     def files() -> set[Path]:
         return {path for path in tmp_path.rglob("*") if path.is_file() and "sqlite" not in path.name}
 
     before = files()
-    with calling(folder) as client:
-        digest = client.put("/v1/predictions", params={"name": name}, content=b"[1]").json()["sha256"]
-        assert files() - before == {folder.files.path(digest)}
-        run = client.post("/v1/runs", json={"prediction": digest, "truth": "small"}).json()
-        assert run["name"].isprintable()
+    digest = client.put("/v1/predictions", params={"name": name}, content=b"[1]").json()["sha256"]
+    assert files() - before == {folder.files.path(digest)}
+    run = client.post("/v1/runs", json={"prediction": digest, "truth": "small"}).json()
+    assert run["name"].isprintable()
 
 
 @pytest.mark.parametrize("path", ["/%2e%2e/%2e%2e/etc/passwd", "/v1/runs/..%2f", "/static/../../x", "//etc"])
-def test_a_path_leads_nowhere_else(folder: Any, path: str) -> None:
-    with calling(folder) as client:
-        answer = client.get(client.base_url.copy_with(raw_path=path.encode()))
-        assert answer.status_code in (404, 422)
-        assert "error" in answer.json()
+def test_a_path_leads_nowhere_else(client: Any, path: str) -> None:
+    answer = client.get(client.base_url.copy_with(raw_path=path.encode()))
+    assert answer.status_code in (404, 422)
+    assert "error" in answer.json()
 
 
 # Bodies
@@ -70,14 +68,13 @@ def test_a_path_leads_nowhere_else(folder: Any, path: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("encoding", ["gzip", "zstd"])
-def test_a_bomb_is_refused_while_it_unpacks(folder: Any, encoding: str) -> None:
+def test_a_bomb_is_refused_while_it_unpacks(folder: Any, client: Any, encoding: str) -> None:
     import zstandard
 
     pack: Any = {"gzip": gzip.compress, "zstd": zstandard.compress}[encoding]
-    with calling(folder) as client:
-        for bomb in (pack(bytes(64 * MIB)), pack(bytes(16 * MIB)) * 64):
-            answer = client.put("/v1/predictions", content=bomb, headers={"Content-Encoding": encoding})
-            assert answer.status_code == 413
+    for bomb in (pack(bytes(64 * MIB)), pack(bytes(16 * MIB)) * 64):
+        answer = client.put("/v1/predictions", content=bomb, headers={"Content-Encoding": encoding})
+        assert answer.status_code == 413
     assert not list(folder.uploads.iterdir())
 
 
@@ -154,23 +151,24 @@ def test_a_team_gets_no_more_room_by_sending_at_once(folder: Any) -> None:
 
 
 @pytest.mark.slow
-def test_a_disk_that_fills_up_refuses_and_is_used_again(folder: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_disk_that_fills_up_refuses_and_is_used_again(
+    folder: Any, client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def refuses(*_: Any) -> None:
         raise OSError(errno.ENOSPC, "full")
 
-    with calling(folder) as client:
-        with monkeypatch.context() as filling:
-            filling.setattr(Receiver, "write", refuses)
-            assert client.put("/v1/predictions", content=b"[1]").status_code == 507
-        run = f"/v1/runs/{submitted(client)['id']}"
-        with folder.database.write() as db:
-            db.execute("PRAGMA max_page_count = 1")  # as many as there are
-        statuses = {client.put(f"/v1/predictions?name={'x' * 190}", content=b"%d" % n).status_code for n in range(200)}
-        assert statuses == {200, 507}
-        assert client.get(run).status_code == 200
-        with folder.database.write() as db:
-            db.execute("PRAGMA max_page_count = 1000000")
-        assert sent(client, data=b"again")
+    with monkeypatch.context() as filling:
+        filling.setattr(Receiver, "write", refuses)
+        assert client.put("/v1/predictions", content=b"[1]").status_code == 507
+    run = f"/v1/runs/{submitted(client)['id']}"
+    with folder.database.write() as db:
+        db.execute("PRAGMA max_page_count = 1")  # as many as there are
+    statuses = {client.put(f"/v1/predictions?name={'x' * 190}", content=b"%d" % n).status_code for n in range(200)}
+    assert statuses == {200, 507}
+    assert client.get(run).status_code == 200
+    with folder.database.write() as db:
+        db.execute("PRAGMA max_page_count = 1000000")
+    assert sent(client, data=b"again")
 
 
 @pytest.mark.parametrize(
@@ -189,22 +187,20 @@ def test_a_disk_that_fills_up_refuses_and_is_used_again(folder: Any, monkeypatch
         b'{"prediction": "' + b"0" * 64 + b'", "truth": "small", "weights": [' + b"0," * 400_000 + b"0]}",
     ],
 )
-def test_no_body_is_more_than_a_mistake(folder: Any, body: bytes) -> None:
-    with calling(folder) as client:
-        answer = client.post("/v1/runs", content=body)
-        assert answer.status_code == 422
-        assert len(answer.json()["error"]) < 2000
+def test_no_body_is_more_than_a_mistake(client: Any, body: bytes) -> None:
+    answer = client.post("/v1/runs", content=body)
+    assert answer.status_code == 422
+    assert len(answer.json()["error"]) < 2000
 
 
 @pytest.mark.slow
-def test_a_pickle_runs_nothing_even_in_the_child(folder: Any, tmp_path: Path) -> None:
+def test_a_pickle_runs_nothing_even_in_the_child(folder: Any, client: Any, tmp_path: Path) -> None:
     marker = tmp_path / "ran"
-    with calling(folder) as client:
-        body = {"prediction": sent(client, data=hostile_pickle(marker)), "truth": "small"}
-        place = f"/v1/runs/{client.post('/v1/runs', json=body).json()['id']}"
-        with working(folder):
-            waited(lambda: client.get(place).json()["state"] == "failed")
-        run = client.get(place).json()
+    body = {"prediction": sent(client, data=hostile_pickle(marker)), "truth": "small"}
+    place = f"/v1/runs/{client.post('/v1/runs', json=body).json()['id']}"
+    with working(folder):
+        waited(lambda: client.get(place).json()["state"] == "failed")
+    run = client.get(place).json()
     assert "mine.json" in run["reason"]
     assert str(tmp_path) not in json.dumps(run)
     assert not marker.exists()
@@ -237,11 +233,10 @@ def test_a_flooded_queue_is_closed_to_who_floods_it(folder: Any) -> None:
 @pytest.mark.parametrize(
     "host", ["evil.example", "127.0.0.1.evil.example", "", "localhost.", "[::ffff:1.2.3.4]", "10.0.0.1"]
 )
-def test_a_rebound_name_reads_nothing(folder: Any, host: str) -> None:
-    with calling(folder) as client:
-        answer = client.get("/v1/health", headers={"Host": host})
-        assert answer.status_code == 421
-        assert "queued" not in answer.text
+def test_a_rebound_name_reads_nothing(client: Any, host: str) -> None:
+    answer = client.get("/v1/health", headers={"Host": host})
+    assert answer.status_code == 421
+    assert "queued" not in answer.text
 
 
 @pytest.mark.parametrize(
@@ -258,9 +253,8 @@ def test_a_rebound_name_reads_nothing(folder: Any, host: str) -> None:
         ({}, 200),
     ],
 )
-def test_a_change_is_asked_for_by_own_pages_or_by_no_browser(folder: Any, headers: dict[str, str], status: int) -> None:
-    with calling(folder) as client:
-        assert client.put("/v1/predictions", content=b"[]", headers=headers).status_code == status
+def test_a_change_is_asked_for_by_own_pages_or_by_no_browser(client: Any, headers: dict[str, str], status: int) -> None:
+    assert client.put("/v1/predictions", content=b"[]", headers=headers).status_code == status
 
 
 def test_every_answer_tells_browsers_what_they_may_do(folder: Any) -> None:
@@ -330,30 +324,29 @@ def test_scopes_and_teams_are_kept_apart(folder: Any) -> None:
         assert client.delete(place, headers=b).status_code == 403
 
 
-def test_a_hidden_board_hides_results_wherever_they_could_be_asked_for(folder: Any) -> None:
+def test_a_hidden_board_hides_results_wherever_they_could_be_asked_for(folder: Any, client: Any) -> None:
     add_board(folder, "secret", Request(truth="small"), hidden=True)
     admin = bearer(folder, "root", "admin")
-    with calling(folder) as client:
-        run = submitted(client, board="secret")
-        done_by_hand(folder, {"result.json": b"{}", "run.shoe": b"x"})
-        place = f"/v1/runs/{run['id']}"
-        assert client.get(place, headers=admin).json()["figures"]
-        again = {"prediction": run["prediction"], "truth": "small"}
-        gets = (place, "/v1/runs", f"{place}/events", f"{place}/log", f"{place}/result", f"{place}/files/result.json")
-        answers = [
-            *map(client.get, gets),
-            client.patch(place, json={"visibility": "public"}),
-            client.post(f"{place}/diagnose"),
-            client.post("/v1/runs", json=again | {"board": "secret"}),
-            client.post("/v1/runs", json=again),
-            client.post("/v1/compare", json={"runs": [run["id"], run["id"]]}),
-            client.post("/compare", data={"run": [run["id"], run["id"]]}),
-            *map(client.get, ("/v1/boards/secret", f"/runs/{run['id']}", "/boards/secret")),
-        ]
-        assert [answer.status_code for answer in answers] == [200] * 4 + [403] * 2 + [200] * 3 + [403] * 3 + [200] * 3
-        for answer in answers:
-            assert '"figures":{"' not in answer.text
-            assert not re.search(r"(?<!\d)(0\.5|50\.0)", answer.text)  # a time such as 1795963760.55 is no score
+    run = submitted(client, board="secret")
+    done_by_hand(folder, {"result.json": b"{}", "run.shoe": b"x"})
+    place = f"/v1/runs/{run['id']}"
+    assert client.get(place, headers=admin).json()["figures"]
+    again = {"prediction": run["prediction"], "truth": "small"}
+    gets = (place, "/v1/runs", f"{place}/events", f"{place}/log", f"{place}/result", f"{place}/files/result.json")
+    answers = [
+        *map(client.get, gets),
+        client.patch(place, json={"visibility": "public"}),
+        client.post(f"{place}/diagnose"),
+        client.post("/v1/runs", json=again | {"board": "secret"}),
+        client.post("/v1/runs", json=again),
+        client.post("/v1/compare", json={"runs": [run["id"], run["id"]]}),
+        client.post("/compare", data={"run": [run["id"], run["id"]]}),
+        *map(client.get, ("/v1/boards/secret", f"/runs/{run['id']}", "/boards/secret")),
+    ]
+    assert [answer.status_code for answer in answers] == [200] * 4 + [403] * 2 + [200] * 3 + [403] * 3 + [200] * 3
+    for answer in answers:
+        assert '"figures":{"' not in answer.text
+        assert not re.search(r"(?<!\d)(0\.5|50\.0)", answer.text)  # a time such as 1795963760.55 is no score
 
 
 def test_tokens_end_and_logins_with_them(folder: Any) -> None:
@@ -391,19 +384,18 @@ def test_requests_are_counted_by_token(folder: Any) -> None:
 # What answers hold
 
 
-def test_no_name_becomes_markup_or_a_formula(folder: Any) -> None:
+def test_no_name_becomes_markup_or_a_formula(folder: Any, client: Any) -> None:
     markup = "<script>alert(1)</script>"
-    with calling(folder) as client:
-        run = submitted(client, name=markup)["id"]
-        done_by_hand(folder, {"report.html": markup.encode(), "classes.csv": b"=1+1", "result.json": b"{}"})
-        for path, status in ((f"/v1/runs/{run}", 200), (f"/{markup}", 404)):
-            answer = client.get(path)
-            assert (answer.status_code, answer.headers["content-type"]) == (status, "application/json")
-        report = client.get(f"/v1/runs/{run}/files/report.html", headers=bearer(folder, "root", "admin"))
-        policy = report.headers["content-security-policy"]
-        assert (policy[:21], "allow-same-origin" in policy) == ("sandbox allow-scripts", False)
-        table = client.get(f"/v1/runs/{run}/files/classes.csv")
-        assert table.headers["content-disposition"] == f'attachment; filename="{run}-classes.csv"'
+    run = submitted(client, name=markup)["id"]
+    done_by_hand(folder, {"report.html": markup.encode(), "classes.csv": b"=1+1", "result.json": b"{}"})
+    for path, status in ((f"/v1/runs/{run}", 200), (f"/{markup}", 404)):
+        answer = client.get(path)
+        assert (answer.status_code, answer.headers["content-type"]) == (status, "application/json")
+    report = client.get(f"/v1/runs/{run}/files/report.html", headers=bearer(folder, "root", "admin"))
+    policy = report.headers["content-security-policy"]
+    assert (policy[:21], "allow-same-origin" in policy) == ("sandbox allow-scripts", False)
+    table = client.get(f"/v1/runs/{run}/files/classes.csv")
+    assert table.headers["content-disposition"] == f'attachment; filename="{run}-classes.csv"'
 
 
 def test_a_fault_tells_nothing_of_the_server(folder: Any, monkeypatch: pytest.MonkeyPatch) -> None:
