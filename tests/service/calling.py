@@ -56,6 +56,10 @@ def bearer(folder: Folder, team: str = "a", *scopes: str) -> dict[str, str]:
     return {"Authorization": f"Bearer {new_token(folder, 'test', team, scopes or ('read', 'submit'))}"}
 
 
+def statuses(answers: Iterable[Any]) -> list[int]:
+    return [answer.status_code for answer in answers]
+
+
 def sent(client: Any, headers: Mapping[str, str] | None = None, data: bytes | None = None) -> str:
     """Send predictions; their hash."""
     data = PREDICTIONS.read_bytes() if data is None else data
