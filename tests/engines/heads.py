@@ -6,11 +6,16 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from importlib.util import find_spec
 from pathlib import Path
+
+import pytest
 
 from tests.service.processes import below, free_port, waited
 
 TOKEN = "a" * 64
+NO_RAY = "Ray is not installed: pip install 'shoe-eval[ray]'"
+RAY = (pytest.mark.ray, pytest.mark.skipif(find_spec("ray") is None, reason=NO_RAY))
 
 
 def settings(token: str, home: Path) -> dict[str, str]:

@@ -5,14 +5,13 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 from shoe.demo import PREDICTIONS, TRUTH
 from tests.cli import run as cli
-from tests.engines.heads import TOKEN, head
+from tests.engines.heads import RAY, TOKEN, head
 from tests.llm.server import Server
 from tests.llm.server_plan import Plan
 from tests.maps.test_kills import ONE, Work, answers
@@ -21,11 +20,7 @@ from tests.service.processes import free_port, is_listening, waited
 IN_FLIGHT = 6
 MINE = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": TOKEN}
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.ray,
-    pytest.mark.skipif(find_spec("ray") is None, reason="Ray is not installed: pip install 'shoe-eval[ray]'"),
-]
+pytestmark = [pytest.mark.slow, *RAY]
 
 
 @contextmanager

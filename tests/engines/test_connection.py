@@ -7,7 +7,6 @@ import sys
 import threading
 from collections.abc import Iterator, Mapping
 from http.server import HTTPServer, SimpleHTTPRequestHandler
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -15,13 +14,9 @@ import pytest
 import shoe
 from shoe.demo import PREDICTIONS, TRUTH
 from tests.cli import run as cli
-from tests.engines.heads import TOKEN, head, settings
+from tests.engines.heads import RAY, TOKEN, head, settings
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.ray,
-    pytest.mark.skipif(find_spec("ray") is None, reason="Ray is not installed: pip install 'shoe-eval[ray]'"),
-]
+pytestmark = [pytest.mark.slow, *RAY]
 
 
 @pytest.fixture(scope="module")

@@ -26,6 +26,7 @@ from shoe.report.comparison import Compare, Sweep, as_latex, comparison_csv
 from shoe.report.many_files import score_many
 from tests.cli import run as cli
 from tests.engines import work
+from tests.engines.heads import NO_RAY
 from tests.engines.work import ASKED
 from tests.lexicon.test_other_languages import words
 
@@ -40,7 +41,7 @@ def engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
         yield engine_of(request.param)
         return
     if find_spec("ray") is None:
-        pytest.skip("Ray is not installed: pip install 'shoe-eval[ray]'")
+        pytest.skip(NO_RAY)
     from shoe.engines.ray_cluster import connect
 
     with connect():

@@ -25,6 +25,7 @@ from shoe.service.truths import add_map, add_truth
 from shoe.service.types import Request
 from shoe.version import __version__
 from tests.cli import run as cli
+from tests.engines.heads import NO_RAY
 from tests.service.calling import calling, hostile_pickle, working
 from tests.service.machines import Machines, child_of, machines
 from tests.service.processes import below, children_of, command_of, is_alive, serve, waited
@@ -40,7 +41,7 @@ pytestmark = [
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Machines]:
     if find_spec("ray") is None:
-        pytest.skip("Ray is not installed: pip install 'shoe-eval[ray]'")
+        pytest.skip(NO_RAY)
     with machines(1) as made:
         yield made
 

@@ -401,14 +401,11 @@ def test_a_site_on_disk_is_whole_and_holds_what_is_public_alone(site: Any, tmp_p
         export(folder, tmp_path / "other")
 
 
-def test_an_address_without_a_page_is_told_to_people_as_a_page_and_to_programs_as_json(client: Any) -> None:
+def test_a_wrong_address_is_told_to_people_as_a_page_and_to_programs_as_json(client: Any) -> None:
     page = client.get("/nothing", headers={"Accept": "text/html,*/*"})
     assert (page.status_code, "Page not found" in page.text) == (404, True)
     said = client.get("/nothing").json()
     assert (list(said), said["error"].split()[-1]) == (["error"], "/nothing")
-
-
-def test_a_wrong_parameter_is_told_with_what_was_expected(client: Any) -> None:
     said = client.get("/v1/runs?limit=1000").json()
     assert (said["field"], re.findall(r"^limit:|\d+", said["error"])) == ("limit", ["limit:", "1000", "200"])
 
