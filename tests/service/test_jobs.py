@@ -1,15 +1,22 @@
 """The queue: each job to one worker, each end once, and nothing kept of who comes too late."""
 
+import shlex
+import shutil
 import threading
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from shoe.service import jobs, runs, submissions
+from shoe.demo import PREDICTIONS, TRUTH
+from shoe.service import job_process, jobs, runs, submissions
 from shoe.service.contract import ConflictError, NotFoundError
 from shoe.service.folder import Folder
+from shoe.service.process import Limits, Task
 from shoe.service.runs import tidy
-from shoe.service.truths import similarity
+from shoe.service.truths import add_truth, similarity
 from shoe.service.types import Request, Run
+from tests.cli.run import run
 from tests.service.calling import claimed, one_value, queued
 from tests.service.client.serving import rows
 
@@ -121,3 +128,19 @@ def test_the_map_of_a_dataset_is_the_one_that_it_names(folder: Folder) -> None:
     own, named = submitted(folder, "a"), submitted(folder, "a", similarity="hico-det")
     assert key_of(folder, own) == key_of(folder, named)
     assert similarity(folder, "dataset", "v-coco") == {"name": "v-coco"}
+
+
+def test_who_has_the_files_of_a_run_gets_the_same_bytes_by_its_command(folder: Folder, tmp_path: Path) -> None:
+    add_truth(folder, "demo", TRUTH, shown=True)
+    how: dict[str, Any] = {"protocols": ("qpic", "shoe"), "options": ("tau=0.4",)}
+    made = queued(folder, "a name", PREDICTIONS["detector"].read_bytes(), file="my file.json", truth="demo", **how)
+    job, place = claimed(folder), tmp_path / "job"
+    place.mkdir()
+    job_process.do(Task("score", job.request, str(folder.files.folder), str(folder.maps), Limits()), place)
+    shutil.copy(TRUTH, tmp_path)
+    shutil.copy(PREDICTIONS["detector"], tmp_path / "my file.json")
+    typed = runs.command_of(folder, made.id)
+    assert jobs.command("page", {**job.request, "name": "my file", "file": "my file.json"}) == typed
+    done = run(*shlex.split(typed)[1:], folder=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.encode() == (place / "out" / "result.json").read_bytes()

@@ -5,10 +5,12 @@ import re
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
+from posixpath import dirname, join, normpath
 from typing import Any, cast
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 import pytest
+from hypothesis import given, strategies as st
 from markupsafe import escape
 
 from shoe.core.errors import InputError
@@ -18,10 +20,12 @@ from shoe.service import jobs, runs
 from shoe.service.backup import export
 from shoe.service.boards import add_board
 from shoe.service.pages import rendering
+from shoe.service.pages.rendering import file_of, server_link, site_link
 from shoe.service.pages.views import comparison_values, figures
 from shoe.service.tokens import new_token
 from shoe.service.types import Request
 from tests.cli.run import as_json
+from tests.examples import examples
 from tests.service.calling import PUBLIC, bearer, calling, made_folder, one_value, outside, queued
 from tests.service.processes import waited
 from tests.service.site import DIAGNOSIS, HOSTILE, RESULT, do_all, made_site
@@ -492,3 +496,27 @@ def test_readers_do_not_wait_for_templates_to_be_compiled(site: Any, monkeypatch
         for path in PAGES:
             text_of(client.get(path))
     assert sorted(compiled) == every  # each once, by the server and not by a request
+
+
+names = st.text("ab.-_ é%?#", min_size=1, max_size=6).filter(lambda name: name.strip(".") != "")
+paths = st.one_of(
+    st.sampled_from(["/", "/runs", "/static/page.css"]),
+    names.map(lambda name: f"/maps/{name}"),
+    names.map(lambda name: f"/runs/{name}/classes"),
+    names.map(lambda name: f"/v1/runs/r/files/{name}"),
+)
+
+
+@examples(2)
+@given(here=paths, to=paths)
+def test_links_on_disk_lead_where_they_should(here: str, to: str) -> None:
+    if "#" in here + to:
+        return
+    link = site_link(here, {here, to}, to)
+    assert normpath(join(dirname(file_of(here)), unquote(link))) == normpath(file_of(to))
+    assert site_link(here, {here}, "/absent") == ""
+
+
+def test_links_of_a_server_lie_below_its_proxys_path() -> None:
+    assert server_link("/lab/", "/runs/r_1?a=b") == "/lab/runs/r_1?a=b"
+    assert server_link("", '/maps/"é') == "/maps/%22%C3%A9"
