@@ -14,7 +14,7 @@ from shoe.service.boards import add_board
 from shoe.service.tokens import entries
 from shoe.service.types import Request
 from tests.cli.run import as_json
-from tests.service.calling import PREDICTIONS, calling, done_by_hand, sent, submitted
+from tests.service.calling import PREDICTIONS, calling, done_by_hand, sent, statuses, submitted
 
 DATA = PREDICTIONS.read_bytes()
 DIGEST, HALF = hashlib.sha256(DATA).hexdigest(), len(DATA) // 2
@@ -90,11 +90,10 @@ def test_equal_submissions_at_once_are_one_run(client: Any) -> None:
     body = {"prediction": sent(client), "truth": "small", "options": ["combine=geometric"]}
     with ThreadPoolExecutor(8) as pool:
         answers = list(pool.map(lambda _: client.post("/v1/runs", json=body), range(16)))
-    assert {answer.status_code for answer in answers} == {200}
-    assert len({answer.json()["id"] for answer in answers}) == 1
-    assert len(client.get("/v1/runs").json()["runs"]) == 1
-    other = client.post("/v1/runs", json=body | {"options": []})
-    assert other.json()["id"] != answers[0].json()["id"]
+    assert statuses(answers) == [200] * 16
+    (id_,) = {answer.json()["id"] for answer in answers}
+    assert [run["id"] for run in client.get("/v1/runs").json()["runs"]] == [id_]
+    assert client.post("/v1/runs", json=body | {"options": []}).json()["id"] != id_
 
 
 def test_a_run_from_the_first_second_to_the_last(folder: Any, client: Any) -> None:
@@ -121,13 +120,12 @@ def test_predictions_are_taken_back_with_the_runs_of_them(folder: Any) -> None:
     with calling(folder, disk_per_team=5000) as client:
         run = submitted(client)
         place = f"/v1/predictions/{run['prediction']}"
-        assert client.put("/v1/predictions", content=bytes(4000)).status_code == 507
-        assert client.delete(place).status_code == 409
-        assert client.delete(f"/v1/runs/{run['id']}").status_code == 204
-        assert client.get(place).status_code == 404
+        full = client.put("/v1/predictions", content=bytes(4000))
+        gone = [client.delete(place), client.delete(f"/v1/runs/{run['id']}"), client.get(place)]
+        assert statuses([full, *gone]) == [507, 409, 204, 404]
         sent(client)
-        assert [client.delete(place).status_code for _ in range(2)] == [204, 404]
-        assert client.put("/v1/predictions", content=bytes(4000)).status_code == 200
+        again = [client.delete(place), client.delete(place), client.put("/v1/predictions", content=bytes(4000))]
+        assert statuses(again) == [204, 404, 200]
 
 
 def test_lists_go_on_and_never_load_results(client: Any) -> None:

@@ -23,21 +23,11 @@ from shoe.service.runs import tidy
 from shoe.service.submissions import DAILY, _follow_done, _scoring
 from shoe.service.truths import add_truth, truth
 from shoe.service.types import Request
-from tests.service.calling import (
-    TRUTH,
-    bearer,
-    done_by_hand,
-    made_folder,
-    outside,
-    packed,
-    queued,
-    received,
-    sent,
-    submitted,
-)
-from tests.service.client.serving import rows
+from tests.service.calling import bearer, done_by_hand, made_folder, outside, packed, queued, received, sent, submitted
+from tests.service.client.serving import TRUTH, rows
 
 CLASS, OTHER, GUESSES = 245, 244, 20
+DOCUMENT = json.loads(TRUTH.read_text("utf-8"))
 
 
 @pytest.fixture(name="folder")
@@ -47,23 +37,21 @@ def _folder(tmp_path: Path) -> Folder:
 
 def labelled(path: Path, right: set[int]) -> Path:
     """A ground truth of 20 images with one triplet each: of a class if the image is in `right`, else of another."""
-    document = json.loads(TRUTH.read_text("utf-8"))
-    pairs = {hoi: (verb, object_) for hoi, object_, verb in document["correspondence"]}
+    pairs = {hoi: (verb, object_) for hoi, object_, verb in DOCUMENT["correspondence"]}
     boxes = {"boxes_h": [[10.0, 10.0, 100.0, 100.0]], "boxes_o": [[50.0, 50.0, 200.0, 200.0]]}
     classes = [CLASS if image in right else OTHER for image in range(GUESSES)]
     found = [{**boxes, "hoi": [hoi], "verb": [pairs[hoi][0]], "object": [pairs[hoi][1]]} for hoi in classes]
-    document["filenames"] = [f"HICO_test2015_{n + 1:08}.jpg" for n in range(GUESSES)]
-    document |= {"annotation": found, "size": [[640, 480]] * GUESSES, "empty": []}
-    path.write_text(json.dumps(document), "utf-8")
+    names = [f"HICO_test2015_{n + 1:08}.jpg" for n in range(GUESSES)]
+    changes = {"filenames": names, "annotation": found, "size": [[640, 480]] * GUESSES, "empty": []}
+    path.write_text(json.dumps(DOCUMENT | changes), "utf-8")
     return path
 
 
 def guesses(order: list[int]) -> bytes:
     """Predictions of the class, one per image, ranked in an order."""
-    document = json.loads(TRUTH.read_text("utf-8"))
-    ((object_, verb),) = (parts for hoi, *parts in document["correspondence"] if hoi == CLASS)
+    ((object_, verb),) = (parts for hoi, *parts in DOCUMENT["correspondence"] if hoi == CLASS)
     names = [f"{side}_{end}" for side in ("person", "object") for end in ("xmin", "ymin", "xmax", "ymax")]
-    row = f"10,10,100,100,50,50,200,200,{document['verbs'][verb]},{document['objects'][object_]}"
+    row = f"10,10,100,100,50,50,200,200,{DOCUMENT['verbs'][verb]},{DOCUMENT['objects'][object_]}"
     lines = [f"HICO_test2015_{image + 1:08}.jpg,{row},{0.9 - rank / 100}" for rank, image in enumerate(order)]
     return "\n".join([",".join(["image", *names, "verb", "object", "score"]), *lines]).encode()
 

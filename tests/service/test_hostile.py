@@ -18,20 +18,7 @@ from shoe.service.folder import Receiver
 from shoe.service.settings import Rate
 from shoe.service.tokens import tokens
 from shoe.service.types import Request
-from tests.service.calling import (
-    PUBLIC,
-    bearer,
-    calling,
-    done_by_hand,
-    hostile_pickle,
-    made_folder,
-    outside,
-    sent,
-    statuses,
-    submitted,
-    working,
-)
-from tests.service.processes import waited
+from tests.service.calling import PUBLIC, bearer, calling, done_by_hand, made_folder, outside, sent, statuses, submitted
 
 MIB = 1 << 20
 
@@ -177,19 +164,6 @@ def test_no_body_is_more_than_a_mistake(client: Any, body: bytes) -> None:
     answer = client.post("/v1/runs", content=body)
     assert answer.status_code == 422
     assert len(answer.json()["error"]) < 2000
-
-
-@pytest.mark.slow
-def test_a_pickle_runs_nothing_even_in_the_child(folder: Any, client: Any, tmp_path: Path) -> None:
-    marker = tmp_path / "ran"
-    body = {"prediction": sent(client, data=hostile_pickle(marker)), "truth": "small"}
-    place = f"/v1/runs/{client.post('/v1/runs', json=body).json()['id']}"
-    with working(folder):
-        waited(lambda: client.get(place).json()["state"] == "failed")
-    run = client.get(place).json()
-    assert "mine.json" in run["reason"]
-    assert str(tmp_path) not in json.dumps(run)
-    assert not marker.exists()
 
 
 def test_too_many_uploads_at_once_are_refused(folder: Any) -> None:

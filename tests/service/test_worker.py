@@ -121,13 +121,14 @@ def test_limits_end_a_job_with_a_reason(folder: Folder, tmp_path: Path, monkeypa
 
 
 def test_what_users_can_fix_is_one_line_without_places_of_the_server(folder: Folder, tmp_path: Path) -> None:
-    (tmp_path / "evil.pkl").write_bytes(hostile_pickle(tmp_path / "was here"))
+    for name in ("evil.pkl", "mine.json"):
+        (tmp_path / name).write_bytes(hostile_pickle(tmp_path / "was here"))
     (tmp_path / "torn.json").write_text('[{"filename": "a"', "utf-8")
     with working(folder):
-        for name in ("evil.pkl", "torn.json"):
+        for name in ("evil.pkl", "mine.json", "torn.json"):
             run = ended(folder, submitted(folder, tmp_path / name))
             assert (run.state, str(run.reason).startswith(f"{name}: ")) == ("failed", True)
-            assert str(folder.path) not in str(run.reason)
+            assert str(tmp_path) not in str(run)
     assert not (tmp_path / "was here").exists()
 
 
