@@ -5,6 +5,7 @@ import hashlib
 import json
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ import zstandard
 from shoe.service.boards import add_board
 from shoe.service.tokens import entries
 from shoe.service.types import Request
-from tests.cli.run import as_json
+from tests.cli.run import run
 from tests.service.calling import PREDICTIONS, calling, done_by_hand, sent, statuses, submitted
 
 DATA = PREDICTIONS.read_bytes()
@@ -151,9 +152,10 @@ def test_events_tell_each_state_and_line_once(folder: Any, client: Any) -> None:
     assert json.loads(events[2]["data"])["state"] == "done"
 
 
-def test_words_are_explained_as_the_commands_do(client: Any) -> None:
+def test_words_are_explained_as_the_commands_do(client: Any, tmp_path: Path) -> None:
+    run("similarity", "ride", "straddling", "--json", tmp_path / "said.json")
     said = client.get("/v1/similarity", params={"a": "ride", "b": "straddling"}).json()
-    assert said == as_json("similarity", "ride", "straddling")
+    assert said == json.loads((tmp_path / "said.json").read_text())
     whole = client.get("/v1/similarity", params={"a": "ride horse", "b": "straddle pony", "weight": 0.25}).json()
     assert whole["interaction"]["weight"] == 0.25
     senses = client.get("/v1/resolve", params={"word": "hot dogs", "part": "object"}).json()["resolutions"]
