@@ -45,12 +45,12 @@ def refused(engine: str, environment: Mapping[str, str]) -> str:
     [
         ("b" * 64, "differs from RAY_AUTH_TOKEN"),
         ("", "differs from RAY_AUTH_TOKEN"),
-        (TOKEN, f"found shoe 0.0.1 on the cluster, expected {shoe.__version__}"),
+        (TOKEN, rf"found shoe 0\.0\.1 .*expected {shoe.__version__}"),
     ],
     ids=["wrong token", "no token", "another version of shoe"],
 )
 def test_a_cluster_that_cannot_be_joined_is_said(cluster: str, token: str, found: str, tmp_path: Path) -> None:
-    assert found in refused(f"ray:{cluster}", settings(token, tmp_path))
+    assert re.search(found, refused(f"ray:{cluster}", settings(token, tmp_path)))
 
 
 def test_another_version_of_ray_is_said(cluster: str, tmp_path: Path) -> None:

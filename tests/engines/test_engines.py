@@ -173,8 +173,8 @@ def test_files_and_maps_are_found_from_the_folder_that_they_are_named_in(engine:
         done = cli.run("score", "in/a.json", "in/b.json", "in/c.json", "-g", TRUTH, *options, folder=tmp_path)
         assert done.returncode == 2
         broken, missing = sorted(done.stderr.splitlines())
-        assert broken.startswith("shoe: in/b.json: line 1, column 3: found the end of the file")
-        assert missing.startswith("shoe: in/c.json: found no such file")
+        assert broken.startswith("shoe: in/b.json: line 1, column 3: ")
+        assert missing.startswith("shoe: in/c.json: found no")
         (place,) = (tmp_path / name).iterdir()
         made.append((place.name, place.read_bytes()))
     assert made[0] == made[1]

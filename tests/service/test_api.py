@@ -183,7 +183,7 @@ def test_what_is_wrong_in_a_request_is_named(client: Any, body: Any, field: str 
 def test_what_the_command_line_refuses_is_refused_in_its_words(client: Any) -> None:
     digest = sent(client)
     for more, said in (
-        ({"truth": "smal"}, "did you mean small"),
+        ({"truth": "smal"}, "mean small"),
         ({"truth": "small", "protocols": ["shoo"]}, "shoo"),
         ({"truth": "small", "options": ["weight=7"]}, "weight"),
         ({"truth": "small", "similarity": "../maps"}, "similarity"),

@@ -105,7 +105,7 @@ def runs(browser: Any, server: tuple[str, Path], tmp_path_factory: pytest.TempPa
             page.wait_for_url("**/runs/r_*")
             made[name] = page.url.removeprefix(server[0])
             page.wait_for_selector(".state.done")
-            page.wait_for_selector("text=mAP gain from fixing all errors of one type")
+            page.wait_for_selector("text=mAP gain from")
         page = tab.go("/compare")
         page.get_by_label("choose detector").check()
         page.locator("tr", has_text="alert(").get_by_role("checkbox").check()
@@ -206,7 +206,7 @@ def test_the_keyboard_is_enough(tab: Any, runs: dict[str, str]) -> None:
     page.wait_for_url("**/playground")
     page.get_by_label("predicted phrase").focus()
     pressed("sitting astride a bike", "Tab", "ride bicycle", "Enter")
-    page.wait_for_selector("text=of 1, as a match of")
+    page.wait_for_selector("text=as a match")
     page = tab.go(runs["detector"])
     page.get_by_text("Change", exact=True).focus()
     pressed("Enter", "Tab", "Control+A", "renamed", "Enter")
@@ -288,7 +288,7 @@ def test_a_leaderboard_says_what_it_decides_and_who_sees_the_run(tab: Any) -> No
     page = tab.go("/submit?board=board")
     # In full, and with the quota: the list cuts both.
     assert page.locator("#chosen-board").inner_text() == "A board"
-    warning, truth = page.get_by_text("Everybody who can see"), page.locator("select[name=truth]")
+    warning, truth = page.get_by_text("Everybody who"), page.locator("select[name=truth]")
     # The list of ground truths would name another one than the leaderboard's.
     assert (warning.is_visible(), truth.is_visible()) == (True, False)
     page.select_option("select[name=board]", "")
@@ -326,7 +326,7 @@ def test_a_site_on_disk_works_without_a_server(browser: Any, server: Any, runs: 
         page.goto((tmp_path / "site" / "index.html").as_uri())
         page.click("text=A board")
         page.locator("tbody a").first.click()
-        page.wait_for_selector("text=Credit for similar meaning")
+        page.wait_for_selector("text=Credit for similar")
         page.click("text=result.json")
         assert '"signature"' in page.content()
         page.go_back()

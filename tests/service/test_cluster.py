@@ -132,9 +132,7 @@ def test_whatever_is_killed_costs_nothing_but_time(
         assert run.attempt in ((2, 3) if victim in ("machine", "connection") else (2,))
     lines = [line.line for line in runs.log(folder, id_)]
     assert lines.count("finished") == 1
-    said = {"child": "signal 9", "connection": "cluster was lost", "host": "machine of the job", "machine": "lost"}[
-        victim
-    ]
+    said = {"child": "signal 9", "connection": "cluster was lost", "host": "of the job", "machine": "lost"}[victim]
     assert any(said in line for line in lines), lines
     assert not any(word in line for line in lines for word in ("pid:", "ip:", str(folder.path)))
 
@@ -268,7 +266,7 @@ def test_a_cluster_with_another_version_is_refused_before_anything_is_served(tmp
     (tmp_path / "shoe" / "version.py").write_text('"""Another one."""\n\n__version__ = "0.0.9"\n', "utf-8")
     with machines(1, tmp_path) as others:
         done = cli.run("serve", tmp_path / "lab", "--port", "0", "--engine", f"ray:{others.address}")
-    cli.refused(done, f"--engine ray: found shoe 0.0.9 on the cluster, expected {__version__}")
+    cli.refused(done, "--engine ray:", "found shoe 0.0.9", f"expected {__version__},")
 
 
 def test_a_machine_with_another_version_does_nothing() -> None:

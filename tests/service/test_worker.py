@@ -100,7 +100,7 @@ def test_files_are_the_command_lines(folder: Folder, tmp_path: Path) -> None:
 
 
 LIMITS: dict[str, Any] = {"memory": 900_000_000, "wall": 0.3, "cpu": 1, "file_size": 3000}
-WHY = {"memory": "memory limit of 0.9 GB", "wall": "time limit of 0.3 s"}
+WHY = {"memory": "memory limit of 0.9", "wall": "time limit of 0.3"}
 
 
 def see_limits(folder: Folder, tmp_path: Path, executor: Executor | None, more: Mapping[str, str]) -> None:
@@ -117,7 +117,7 @@ def see_limits(folder: Folder, tmp_path: Path, executor: Executor | None, more: 
 
 def test_limits_end_a_job_with_a_reason(folder: Folder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")  # of which the last limit would leave halves
-    see_limits(folder, tmp_path, None, {"cpu": "CPU time limit of 1 s", "file_size": "GB per output file exceeded"})
+    see_limits(folder, tmp_path, None, {"cpu": "CPU time limit of 1 s", "file_size": "GB per output"})
 
 
 def test_what_users_can_fix_is_one_line_without_places_of_the_server(folder: Folder, tmp_path: Path) -> None:
