@@ -239,14 +239,14 @@ class Answers:
         budget, tally = budget or Budget(), tally or Tally(self._config.model)
         self._ledger.refresh()
         keys = self._keys(questions)
+        if self._cache and not budget.stopping:  # also if all are answered: a killed run may not have cached the last
+            self._cache.add_ledger()
         if not self._answered(keys).all() and not budget.stopping:
             if not self.cluster and not self.path.exists():
                 plan = self.plan(questions, probabilities=probabilities)
                 _ = self._backend if plan.known < plan.total else None  # first: an error must not leave an empty file
             with writing(self.path, self._identity, lambda: budget.stopping, say) as writer:
                 if writer is not None:
-                    if self._cache:
-                        self._cache.add_ledger()
                     self._ledger.refresh()
                     for entry in self._cached(questions, probabilities):
                         writer.append(answer_line(entry))

@@ -2,17 +2,20 @@
 
 import os
 import signal
-import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from importlib.util import find_spec
 from pathlib import Path
 
-from tests.maps.test_ray_gone import below
+import pytest
+
+from tests.service.processes import below, free_port, waited
 
 TOKEN = "a" * 64
+NO_RAY = "Ray is not installed: pip install 'shoe-eval[ray]'"
+RAY = (pytest.mark.ray, pytest.mark.skipif(find_spec("ray") is None, reason=NO_RAY))
 
 
 def settings(token: str, home: Path) -> dict[str, str]:
@@ -20,13 +23,6 @@ def settings(token: str, home: Path) -> dict[str, str]:
     others = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
     ours = {"RAY_AUTH_MODE": "token", "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0", "HOME": str(home)}
     return others | ours | ({"RAY_AUTH_TOKEN": token} if token else {})
-
-
-def free_port() -> int:
-    """A port of loopback on which nothing listens."""
-    with socket.create_server(("127.0.0.1", 0)) as found:
-        port: int = found.getsockname()[1]
-        return port
 
 
 @contextmanager
@@ -39,34 +35,18 @@ def head(folder: Path, *options: str, packages: str) -> Iterator[str]:
         packages: the ``PYTHONPATH`` of its workers.
     """
     port, said = free_port(), folder / "said"
-    start = [sys.executable, "-c", "from ray.scripts.scripts import main; main()", "start", "--head", "--block"]
-    more = ["--port", str(port), "--num-cpus", "1", "--include-dashboard=false", "--disable-usage-stats"]
+    words = [sys.executable, "-c", "from ray.scripts.scripts import main; main()", "start", "--head", "--block"]
+    words += ["--port", str(port), "--num-cpus", "1", "--include-dashboard=false", "--disable-usage-stats", *options]
+    environment = settings(TOKEN, folder) | {"PYTHONPATH": packages}
     with said.open("w") as out:
-        process = subprocess.Popen(
-            [*start, *more, *options],
-            cwd=folder,
-            env=settings(TOKEN, folder) | {"PYTHONPATH": packages},
-            stdout=out,
-            stderr=subprocess.STDOUT,
-        )
+        process = subprocess.Popen(words, cwd=folder, env=environment, stdout=out, stderr=subprocess.STDOUT)
     try:
-        while "Ray runtime started" not in said.read_text():
-            assert process.poll() is None, said.read_text()
-            time.sleep(0.1)
+        waited(lambda: "Ray runtime started" in said.read_text() or process.poll() is not None)
+        assert process.poll() is None, said.read_text()
         yield f"127.0.0.1:{port}"
     finally:
-        for one in [number for number, _ in below(process.pid)]:
+        for one in below(process.pid):
             with suppress(ProcessLookupError):
                 os.kill(one, signal.SIGKILL)
         process.kill()
         process.wait()
-
-
-def listening(port: int) -> None:
-    """Wait until something listens on a port of loopback: the server for Ray Client starts after its head says so."""
-    end = time.monotonic() + 60
-    while time.monotonic() < end:
-        with suppress(ConnectionRefusedError), socket.create_connection(("127.0.0.1", port)):
-            return
-        time.sleep(0.1)
-    raise TimeoutError(f"nothing listens on port {port}")

@@ -1,12 +1,12 @@
 """A cluster that cannot be joined, or not be worked with, is one line, within seconds."""
 
 import os
+import re
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator, Mapping
 from http.server import HTTPServer, SimpleHTTPRequestHandler
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -14,13 +14,9 @@ import pytest
 import shoe
 from shoe.demo import PREDICTIONS, TRUTH
 from tests.cli import run as cli
-from tests.engines.heads import TOKEN, head, settings
+from tests.engines.heads import RAY, TOKEN, head, settings
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.ray,
-    pytest.mark.skipif(find_spec("ray") is None, reason="Ray is not installed: pip install 'shoe-eval[ray]'"),
-]
+pytestmark = [pytest.mark.slow, *RAY]
 
 
 @pytest.fixture(scope="module")
@@ -38,28 +34,23 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 def refused(engine: str, environment: Mapping[str, str]) -> str:
     """What a command says that cannot work there."""
-    command = [*cli.COMMAND, "score", str(PREDICTIONS["free text"]), "-g", str(TRUTH), "--results", "r"]
-    done = subprocess.run(
-        [*command, "--engine", engine],
-        cwd=environment["HOME"],
-        env=dict(environment),
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
-    assert (done.returncode, done.stdout) == (2, ""), done.stderr
-    assert done.stderr.count("\n") == 1, done.stderr
+    command: list[str | Path] = ["score", PREDICTIONS["free text"], "-g", TRUTH, "--results", "r", "--engine", engine]
+    done = cli.process(*command, cwd=environment["HOME"], env=dict(environment), timeout=60)
+    cli.refused(done)
     return done.stderr
 
 
-@pytest.mark.parametrize("token", ["b" * 64, ""])
-def test_a_token_that_is_wrong_or_missing_is_said(cluster: str, token: str, tmp_path: Path) -> None:
-    assert "its token differs from RAY_AUTH_TOKEN" in refused(f"ray:{cluster}", settings(token, tmp_path))
-
-
-def test_another_version_of_shoe_is_said(cluster: str, tmp_path: Path) -> None:
-    expected = f"found shoe 0.0.1 on the cluster, expected {shoe.__version__}"
-    assert expected in refused(f"ray:{cluster}", settings(TOKEN, tmp_path))
+@pytest.mark.parametrize(
+    ("token", "found"),
+    [
+        ("b" * 64, "differs from RAY_AUTH_TOKEN"),
+        ("", "differs from RAY_AUTH_TOKEN"),
+        (TOKEN, rf"found shoe 0\.0\.1 .*expected {shoe.__version__}"),
+    ],
+    ids=["wrong token", "no token", "another version of shoe"],
+)
+def test_a_cluster_that_cannot_be_joined_is_said(cluster: str, token: str, found: str, tmp_path: Path) -> None:
+    assert re.search(found, refused(f"ray:{cluster}", settings(token, tmp_path)))
 
 
 def test_another_version_of_ray_is_said(cluster: str, tmp_path: Path) -> None:
@@ -68,16 +59,10 @@ def test_another_version_of_ray_is_said(cluster: str, tmp_path: Path) -> None:
         "from shoe.engines.ray_cluster import connect\n"
         "try:\n    connect({cluster!r}).__enter__()\nexcept ShoeError as error:\n    print(error)"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", program.format(cluster=cluster)],
-        env=settings(TOKEN, tmp_path),
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
+    words = [sys.executable, "-c", program.format(cluster=cluster)]
+    done = subprocess.run(words, env=settings(TOKEN, tmp_path), capture_output=True, text=True, timeout=60)
     assert done.stdout.count("\n") == 1, done.stdout
-    assert "ersion mismatch" in done.stdout
-    assert "1.2.3" in done.stdout
+    assert re.findall("ersion mismatch|1[.]2[.]3", done.stdout)[:2] == ["ersion mismatch", "1.2.3"]
 
 
 def test_ray_client_that_is_not_installed_is_said(cluster: str, tmp_path: Path) -> None:
@@ -93,20 +78,18 @@ def test_what_is_no_head_is_said(tmp_path: Path) -> None:
         said = refused(f"ray:127.0.0.1:{server.server_port}", settings(TOKEN, tmp_path))
         server.shutdown()
         thread.join()
-    assert "it does not answer as the head of a cluster" in said
+    assert "as the head" in said
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1:9", "nowhere.invalid:6379", "127.0.0.1", "foo://bar", ":6379"])
 def test_an_address_of_nothing_is_said(address: str, tmp_path: Path) -> None:
-    assert f"found '{address}', where there is no cluster to work with" in refused(
-        f"ray:{address}", settings(TOKEN, tmp_path)
-    )
+    assert f"found '{address}', where" in refused(f"ray:{address}", settings(TOKEN, tmp_path))
 
 
 def test_a_cluster_that_cannot_be_started_is_said(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     said = refused("ray", settings("", tmp_path) | {"RAY_TMPDIR": str(tmp_path / "file")})
-    assert "--engine ray: Ray cannot be started on this machine: " in said
+    assert "cannot be started" in said
 
 
 GPUS = """
@@ -134,4 +117,4 @@ def test_a_worker_has_the_gpus_of_one_machine() -> None:
     done = subprocess.run(words, capture_output=True, text=True, check=True, env=environment, timeout=120)
     counts, refusal = done.stdout.splitlines()[-2:]
     assert counts == "3 4 2 2"
-    assert refusal.startswith("--gpus 2: found a cluster with 1 GPUs per machine")
+    assert re.match("--gpus 2: .* 1 GPUs per", refusal)

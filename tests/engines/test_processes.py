@@ -1,14 +1,15 @@
 """Processes of this machine: they end with their command, however it ends, and where they end first, nothing hangs."""
 
+import errno
 import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from threading import Event, Thread
-from time import monotonic, sleep
+from time import sleep
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,8 +19,9 @@ from shoe.demo import PREDICTIONS, TRUTH
 from shoe.engines.base import Job, read_job, write_job
 from shoe.engines.processes import Processes
 from shoe.lexicon.store import wordnet
-from tests.cli.run import run
+from tests.cli.run import refused, run
 from tests.engines import work
+from tests.service.processes import children_of, command_of, waited
 
 # Background jobs of some shells ignore SIGINT, and children inherit that; a terminal's do not.
 CODE = """
@@ -32,61 +34,29 @@ COMMAND = [sys.executable, "-c", CODE]
 pytestmark = pytest.mark.slow
 
 
-def children(parent: int) -> set[int]:
-    """Processes that a process has started and that have not ended."""
-    found = set()
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            state, ppid, *_ = stat.read_text().rpartition(")")[2].split()
-        except OSError:
-            continue
-        if int(ppid) == parent and state != "Z":
-            found.add(int(stat.parent.name))
-    return found
-
-
 def workers(parent: int) -> set[int]:
-    """Those of them that are workers of an engine."""
-    found = set()
-    for child in children(parent):
-        with suppress(OSError):
-            if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes():
-                found.add(child)
-    return found
+    """Processes that a process has started as workers of an engine."""
+    return {child for child in children_of(parent) if "spawn_main" in command_of(child)}
 
 
 def of_session(leader: int) -> set[int]:
     """Running processes of a session, without its leader."""
     found = set()
     for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
+        with suppress(OSError):
             state, _, _, session, *_ = stat.read_text().rpartition(")")[2].split()
-        except OSError:
-            continue
-        if int(session) == leader and state != "Z":
-            found.add(int(stat.parent.name))
+            if int(session) == leader and state != "Z":
+                found.add(int(stat.parent.name))
     return found - {leader}
-
-
-def waited(until: Callable[[], bool], seconds: float = 60.0) -> bool:
-    end = monotonic() + seconds
-    while not until() and monotonic() < end:
-        sleep(0.02)
-    return until()
 
 
 @pytest.fixture
 def command() -> "subprocess.Popen[str]":
     """A comparison of minutes by two processes, which both are at work, in a session of its own, as a terminal's is."""
     words = ["compare", *map(str, PREDICTIONS.values()), "-g", str(TRUTH), "--resamples", "65535"]
-    process = subprocess.Popen(
-        [*COMMAND, *words, "--engine", "processes:2"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
-    assert waited(lambda: len(of_session(process.pid)) == 3 or process.poll() is not None)  # the third tracks resources
+    how: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    process = subprocess.Popen([*COMMAND, *words, "--engine", "processes:2"], start_new_session=True, **how)
+    waited(lambda: len(of_session(process.pid)) == 3 or process.poll() is not None)  # the third tracks resources
     return process
 
 
@@ -96,7 +66,7 @@ def test_ctrl_c_ends_a_command_and_its_workers_without_a_word(command: "subproce
     os.killpg(command.pid, signal.SIGINT)
     out, err = command.communicate(timeout=60)
     assert (command.returncode, out, err) == (130, "", "")
-    assert waited(lambda: not of_session(command.pid))
+    waited(lambda: not of_session(command.pid))
 
 
 @pytest.mark.parametrize("seconds", [0.0, 3.0])
@@ -108,16 +78,16 @@ def test_workers_of_a_command_that_is_killed_end(
     command.send_signal(number)
     command.communicate(timeout=60)
     assert command.returncode == -number
-    assert waited(lambda: not of_session(command.pid))
+    waited(lambda: not of_session(command.pid))
 
 
 def test_a_worker_that_is_killed_at_work_changes_no_byte(tmp_path: Path) -> None:
     words = ["compare", *map(str, PREDICTIONS.values()), "-g", str(TRUTH), "--resamples", "1500", "--json"]
     with subprocess.Popen([*COMMAND, *words, str(tmp_path / "a"), "--engine", "processes:2"]) as process:
-        assert waited(lambda: len(workers(process.pid)) == 2)
+        waited(lambda: len(workers(process.pid)) == 2)
         first = workers(process.pid)
         os.kill(min(first), signal.SIGKILL)
-        assert waited(lambda: bool(workers(process.pid) - first))
+        waited(lambda: workers(process.pid) - first)
     assert process.returncode == 0
     run(*words, tmp_path / "b")
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
@@ -135,7 +105,7 @@ def test_workers_that_are_killed_while_they_start_hang_nothing() -> None:
     killer = Thread(target=kill)
     killer.start()
     try:
-        with pytest.raises(ShoeError, match="3 workers died one after the other"):
+        with pytest.raises(ShoeError, match="3 workers died"):
             dict(Processes(2).map(work.rows, range(9), np.ones((9, 1_000_000))))
     finally:
         ended.set()
@@ -155,15 +125,9 @@ def test_a_job_is_read_as_it_was_written_and_its_arrays_cannot_be_written_to() -
 def test_what_workers_share_and_has_no_room_names_the_folder(tmp_path: Path) -> None:
     code = f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (8192, 8192))\n{CODE}"
     words = ["score", *map(str, PREDICTIONS.values()), "-g", str(TRUTH), "--results", str(tmp_path / "out")]
-    done = subprocess.run(
-        [sys.executable, "-c", code, *words, "--engine", "processes:2"],
-        env={**os.environ, "TMPDIR": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    says = "found File too large, expected disk space for the shared data of workers (set TMPDIR to another folder)"
-    assert (done.returncode, done.stdout, done.stderr) == (2, "", f"shoe: {tmp_path}: {says}\n")
+    command, environment = [sys.executable, "-c", code, *words, "--engine", "processes:2"], {"TMPDIR": str(tmp_path)}
+    done = subprocess.run(command, env=os.environ | environment, capture_output=True, text=True)
+    refused(done, f"shoe: {tmp_path}: found {os.strerror(errno.EFBIG)}, expected disk space", "TMPDIR")
 
 
 def test_what_a_worker_raises_says_where() -> None:

@@ -11,21 +11,7 @@ from shoe.demo import TRUTH
 from shoe.lexicon.store import lexicon
 from shoe.scoring.file_options import ScoringOptions
 
-ASKED = ScoringOptions(
-    ground_truth=TRUTH,
-    dataset="hico-det",
-    protocols=(),
-    similarity="dataset",
-    options=(),
-    boxes=None,
-    scores=None,
-    format=None,
-    classes=None,
-    subset=None,
-    images_in_predictions=False,
-    split=None,
-    image_labels=None,
-)
+ASKED = ScoringOptions(ground_truth=TRUTH, dataset="hico-det", similarity="dataset")
 
 
 def rows(shared: np.ndarray, key: int) -> tuple[int, float]:

@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import subprocess
 import sys
 from collections import Counter
@@ -14,8 +13,7 @@ import pytest
 import shoe
 from shoe.demo import PREDICTIONS, TRUTH
 from tests.cli.run import run
-
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "guides" / "frameworks.md"
+from tests.frameworks.task import program, succeeded
 
 
 def exported(folder: Path, *options: str) -> dict[str, Any]:
@@ -73,21 +71,17 @@ def test_fiftyone_reads_the_labels(tmp_path: Path) -> None:
 def test_the_program_of_the_page_shows_the_errors_in_fiftyone(tmp_path: Path) -> None:
     pytest.importorskip("fiftyone", reason="fiftyone is not installed")
     pillow = pytest.importorskip("PIL.Image")
-    program = next(
-        code for code in re.findall(r"```python\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL) if "fiftyone" in code
-    )
     start = [sys.executable, "-c", "import fiftyone as fo; fo.Dataset()"]
-    environment = os.environ | {"HOME": str(tmp_path), "FIFTYONE_DATABASE_VALIDATION": "false"}
-    if "could not be installed" in subprocess.run(start, env=environment, capture_output=True, text=True).stderr:
+    variables = {"HOME": str(tmp_path), "FIFTYONE_DATABASE_VALIDATION": "false"}
+    started = subprocess.run(start, env=os.environ | variables, capture_output=True, text=True)
+    if "could not be installed" in started.stderr:
         pytest.skip("FiftyOne has no MongoDB on this machine")
     document = exported(tmp_path)
     (tmp_path / "test2015").mkdir()
     for image in document["images"]:
         pillow.new("RGB", (image["width"], image["height"])).save(tmp_path / "test2015" / image["file_name"])
-    program = program.replace("fo.launch_app(errors)", "print(len(errors), errors.count('interactions.detections'))")
-    done = subprocess.run(
-        [sys.executable, "-c", program], cwd=tmp_path, env=environment, capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
+    shown = "print(len(errors), errors.count('interactions.detections'))"
+    code = program("fiftyone").replace("fo.launch_app(errors)", shown)
+    out = succeeded([sys.executable, "-c", code], tmp_path, **variables)
     rows = [row for row in document["annotations"] if row["error"] == "interaction"]
-    assert done.stdout.split()[-2:] == [str(len({row["image_id"] for row in rows})), str(len(rows))]
+    assert out.split()[-2:] == [str(len({row["image_id"] for row in rows})), str(len(rows))]

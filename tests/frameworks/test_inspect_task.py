@@ -5,7 +5,6 @@ A stand-in for a model answers with recorded replies; it is registered by an ent
 
 import base64
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -14,12 +13,12 @@ import pytest
 
 import shoe
 from shoe.demo import TRUTH
-from shoe.frameworks import cached_truth, score_replies
+from shoe.frameworks import score_replies
+from tests.frameworks.task import EMPTY, GROUND_TRUTH, REPLIES, TABLE, succeeded
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default")]
 pytest.importorskip("inspect_ai", reason="inspect_ai is not installed: pip install 'shoe-eval[inspect]'")
 Image = pytest.importorskip("PIL.Image")
-REPLIES = json.loads((Path(__file__).resolve().parent.parent / "data" / "frameworks" / "replies.json").read_text())
 MODEL = """
 import json
 from pathlib import Path
@@ -40,10 +39,8 @@ def standin():
 
 
 def test_the_command_runs_the_task_and_shoe_reads_its_log(tmp_path: Path, wheel: Path) -> None:
-    truth = cached_truth(TRUTH, "hico-det")
-    table, site, images = truth.interactions, tmp_path / "site-packages", tmp_path / "images"
-    empty = next(i for i in range(len(table.images)) if table.offsets[i] == table.offsets[i + 1])
-    replies = dict(zip(table.images, REPLIES, strict=False)) | {table.images[empty]: REPLIES[0]}
+    site, images = tmp_path / "site-packages", tmp_path / "images"
+    replies = dict(zip(TABLE.images, REPLIES, strict=False)) | {EMPTY: REPLIES[0]}
     images.mkdir()
     by_image = {}  # models get images as base64
     for number, (name, reply) in enumerate(replies.items()):
@@ -59,22 +56,18 @@ def test_the_command_runs_the_task_and_shoe_reads_its_log(tmp_path: Path, wheel:
     options = ["-T", "images=images", "-T", f"ground_truth={TRUTH}", "--epochs", "2", "--display", "none"]
     for kind in ("eval", "json"):
         command = [sys.executable, "-m", "inspect_ai", "eval", "shoe/hico_det", "--model", "standin/replies", *options]
-        environment = os.environ | {"PYTHONPATH": str(site), "INSPECT_LOG_DIR": str(tmp_path / kind)}
-        done = subprocess.run(
-            [*command, "--log-format", kind], cwd=tmp_path, env=environment, capture_output=True, text=True
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
+        succeeded([*command, "--log-format", kind], tmp_path, PYTHONPATH=site, INSPECT_LOG_DIR=tmp_path / kind)
     (written,) = (tmp_path / "json").glob("*.json")
     log = json.loads(written.read_text("utf-8"))
     (scores,) = log["results"]["scores"]
     values = {name: metric["value"] for name, metric in scores["metrics"].items()}
     samples = {sample["id"]: sample["scores"]["interactions"] for sample in log["samples"]}
     assert [len(log["samples"]), len(samples)] == [14, 7]
-    assert samples[table.images[5]]["value"] == pytest.approx({"shoe_map": 1, "shoe_mf1": 1, "strict_map": 1})
-    assert "expected an answer" in samples[table.images[3]]["explanation"]
-    assert samples[table.images[empty]]["value"] == {}
-    assert values == pytest.approx(score_replies(replies, truth, "thousand")[0])
+    assert samples[TABLE.images[5]]["value"] == pytest.approx({"shoe_map": 1, "shoe_mf1": 1, "strict_map": 1})
+    assert "expected an answer" in samples[TABLE.images[3]]["explanation"]
+    assert samples[EMPTY]["value"] == {}
+    assert values == pytest.approx(score_replies(replies, GROUND_TRUTH, "thousand")[0])
     (log_file,) = (tmp_path / "eval").glob("*.eval")
-    read = [shoe.read_predictions(path, boxes="thousand", truth=truth) for path in (log_file, written)]
+    read = [shoe.read_predictions(path, boxes="thousand", truth=GROUND_TRUTH) for path in (log_file, written)]
     assert len(read[0]) == 14  # of both epochs
     assert read[0].human_boxes.tolist() == read[1].human_boxes.tolist()

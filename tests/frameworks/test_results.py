@@ -14,9 +14,9 @@ from shoe.core.errors import InputError, MissingExtraError
 from shoe.core.io import inspect_logs
 from shoe.demo import TRUTH
 from shoe.predictions import read_predictions_with_notes
-from tests.cli.run import run
+from tests.cli.run import refused, run
+from tests.frameworks.task import DATA, GROUND_TRUTH
 
-DATA = Path(__file__).resolve().parent.parent / "data" / "frameworks"
 MEASURED = {"shoe_map": "semantic/map", "shoe_mf1": "semantic/mf1", "strict_map": "strict/map"}
 LOG = json.loads(gzip.decompress((DATA / "inspect.json.gz").read_bytes()))
 
@@ -26,20 +26,19 @@ LOG = json.loads(gzip.decompress((DATA / "inspect.json.gz").read_bytes()))
 )
 def test_each_file_has_the_replies_and_the_scores_of_the_framework(name: str) -> None:
     pytest.importorskip("openpyxl" if name.endswith("xlsx") else "zstandard")
-    truth = shoe.read_ground_truth(TRUTH, dataset="hico-det")
-    table, notes = read_predictions_with_notes(DATA / name, boxes="thousand", truth=truth)
+    table, notes = read_predictions_with_notes(DATA / name, boxes="thousand", truth=GROUND_TRUTH)
     assert (notes.format, notes.replies, notes.count("refused"), notes.count("unread")) == ("vlm", 6, 1, 1)
-    assert table.images == truth.interactions.images[:6]
+    assert table.images == GROUND_TRUTH.interactions.images[:6]
     with pytest.warns(shoe.core.errors.InputWarning):
-        values = shoe.score(table, truth.within(table.images)).to_dict(flat=True)
+        values = shoe.score(table, GROUND_TRUTH.within(table.images)).to_dict(flat=True)
     (scored,) = LOG["results"]["scores"]
     assert {key: values[at] for key, at in MEASURED.items()} == pytest.approx(
         {key: metric["value"] for key, metric in scored["metrics"].items()}
     )
 
 
-def written(path: Path, samples: list[Any], method: int = zipfile.ZIP_DEFLATED) -> Path:
-    with zipfile.ZipFile(path, "w", method) as archive:
+def written(path: Path, samples: list[Any]) -> Path:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("_journal/start.json", "{}")
         for number, sample in enumerate(samples):
             content = sample if isinstance(sample, bytes) else json.dumps(sample)
@@ -63,9 +62,9 @@ def test_a_sample_with_an_error_counts_as_failed(tmp_path: Path) -> None:
     ("content", "found"),
     [
         ([], "no samples"),
-        ([b"{"], "found the end of the file"),
-        ([b"[]"], r"a damaged log \(AttributeError\)"),
-        ([bytes(300_000_000)], r"0\.3 GB of compressed data"),
+        ([b"{"], "found the end"),
+        ([b"[]"], r"damaged log \(AttributeError\)"),
+        ([bytes(201_000_000)], r"0\.2 GB of compressed"),
     ],
 )
 def test_a_broken_log_gets_one_line(tmp_path: Path, content: list[Any], found: str) -> None:
@@ -76,9 +75,7 @@ def test_a_broken_log_gets_one_line(tmp_path: Path, content: list[Any], found: s
 def test_a_cut_log_gets_one_line_and_exit_code_2(tmp_path: Path) -> None:
     cut = tmp_path / "cut.eval"
     cut.write_bytes((DATA / "inspect.eval").read_bytes()[:-500])
-    done = run("score", str(cut), "--ground-truth", str(TRUTH))
-    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
-    assert "found a damaged log (BadZipFile), expected a complete log of inspect_ai with samples" in done.stderr
+    refused(run("score", cut, "--ground-truth", TRUTH), f"{cut}: found", "(BadZipFile)", "of inspect_ai")
     (tmp_path / "empty.json").write_text(json.dumps(LOG | {"samples": None}))
     with pytest.raises(InputError, match="found no samples"):
         shoe.read_predictions(tmp_path / "empty.json")
@@ -86,12 +83,12 @@ def test_a_cut_log_gets_one_line_and_exit_code_2(tmp_path: Path) -> None:
 
 def test_compressed_data_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(inspect_logs, "LARGEST_UNPACKED", 1000)
-    with pytest.raises(InputError, match="GB of compressed data"):
+    with pytest.raises(InputError, match="GB of compressed"):
         shoe.read_predictions(DATA / "inspect.eval")
 
 
 @pytest.mark.skipif(sys.version_info >= (3, 14), reason="Python reads Zstandard itself")
 def test_without_zstandard_the_command_to_install_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "zstandard", None)
-    with pytest.raises(MissingExtraError, match=r"package zstandard.* pip install 'shoe-eval\[inspect\]'"):
+    with pytest.raises(MissingExtraError, match=r"package zstandard\).*'shoe-eval\[inspect\]'"):
         shoe.read_predictions(DATA / "inspect.eval")

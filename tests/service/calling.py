@@ -1,49 +1,63 @@
-"""A service to call in tests: its folder with a ground truth, its application, and jobs done by hand.
-
-What takes long to import is imported where it is used: collecting the tests must not cost it.
-"""
+"""A service to call in tests: its folder with a ground truth, its application, and jobs done by hand or by a worker."""
 
 import hashlib
+import io
+import pickle
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+from starlette.testclient import TestClient
+
+from shoe.service import jobs, runs, submissions
+from shoe.service.app import make_app
+from shoe.service.folder import Folder
+from shoe.service.process import Executor, Limits
+from shoe.service.settings import Settings
+from shoe.service.tokens import new_token
+from shoe.service.truths import add_truth
+from shoe.service.types import File, Request, Run, Visibility
+from shoe.service.worker import Worker
 
 DATA = Path(__file__).parent.parent / "data"
 TRUTH = DATA / "hico_det" / "instances_test2015.json"
 PREDICTIONS = DATA / "predictions" / "hoidet.json"
 HOST = "http://127.0.0.1:8000"
 PUBLIC = "shoe.example"
+_MEDIA = {".json": "application/json", ".html": "text/html", ".csv": "text/csv"}
 
 
-def made_folder(path: Path, *, shown: bool = True) -> Any:
+def made_folder(path: Path, *, shown: bool = True) -> Folder:
     """A service's folder with the ground truth "small"."""
-    from shoe.service.folder import Folder
-    from shoe.service.truths import add_truth
-
     folder = Folder.open(path / "service")
     add_truth(folder, "small", TRUTH, shown=shown)
     return folder
 
 
 @contextmanager
-def calling(folder: Any, base: str = HOST, raises: bool = True, **settings: Any) -> Iterator[Any]:
+def calling(
+    folder: Folder, base: str = HOST, raises: bool = True, executor: Executor | None = None, **settings: Any
+) -> Iterator[Any]:
     """A client of the folder's application, on the loopback address unless the settings say otherwise."""
-    from starlette.testclient import TestClient
-
-    from shoe.service.app import make_app
-    from shoe.service.settings import Settings
-
-    app = make_app(folder, Settings(**settings))
+    app = make_app(folder, Settings(**settings), executor)
     with TestClient(app, base, client=("127.0.0.1", 50000), raise_server_exceptions=raises) as client:
         yield client
 
 
-def bearer(folder: Any, team: str = "a", *scopes: str) -> dict[str, str]:
-    """Headers with a new token."""
-    from shoe.service.tokens import new_token
+def outside(folder: Folder, **settings: Any) -> Any:
+    """A client of the folder's application at a public name, where tokens are needed."""
+    return calling(folder, f"https://{PUBLIC}", names=(PUBLIC,), **settings)
 
+
+def bearer(folder: Folder, team: str = "a", *scopes: str) -> dict[str, str]:
+    """Headers with a new token."""
     return {"Authorization": f"Bearer {new_token(folder, 'test', team, scopes or ('read', 'submit'))}"}
+
+
+def statuses(answers: Iterable[Any]) -> list[int]:
+    return [answer.status_code for answer in answers]
 
 
 def sent(client: Any, headers: Mapping[str, str] | None = None, data: bytes | None = None) -> str:
@@ -72,15 +86,78 @@ def received(store: Any, chunks: Iterable[bytes], *how: Any, **limits: Any) -> A
         return receiver.finish()
 
 
-def done_by_hand(folder: Any, files: Mapping[str, bytes]) -> None:
-    """Do the first job of the queue without a child: it makes these files."""
-    from shoe.service import jobs, types
+def queued(
+    folder: Folder,
+    name: str,
+    data: bytes | None = None,
+    team: str = "local",
+    *,
+    file: str | None = None,
+    truth: str = "small",
+    visibility: Visibility = "team",
+    board: str | None = None,
+    **options: Any,
+) -> Run:
+    """A run, submitted without a client; its predictions and their file are the name, unless they are given."""
+    stored = received(folder.files, [name.encode() if data is None else data], free_below=0)
+    runs.add_file(folder, team, name if file is None else file, stored)
+    request = Request(truth=truth, **options)
+    return submissions.submit(folder, team, name, stored.sha256, request, visibility, board)
 
-    media = {".json": "application/json", ".html": "text/html", ".csv": "text/csv"}
-    job = jobs.claim(folder)
+
+def stored_files(folder: Folder, files: Mapping[str, bytes]) -> dict[str, File]:
+    """Store what a job has made."""
+    found = {}
+    for name, data in files.items():
+        stored = received(folder.files, [data])
+        found[name] = File(stored.sha256, stored.size, _MEDIA.get(Path(name).suffix, "application/octet-stream"))
+    return found
+
+
+def done_by_hand(folder: Folder, files: Mapping[str, bytes]) -> None:
+    """Do the first job of the queue without a child: it makes these files."""
+    assert jobs.finish(folder, claimed(folder), stored_files(folder, files), {"semantic:map": 0.5}, "shoe|1")
+
+
+def claimed(folder: Folder, **how: Any) -> jobs.Job:
+    """The first job of the queue, which is to be done now."""
+    job = jobs.claim(folder, **how)
     assert job is not None
-    outputs = {
-        name: types.File(stored.sha256, stored.size, media.get(Path(name).suffix, "application/octet-stream"))
-        for name, stored in ((name, received(folder.files, [data])) for name, data in files.items())
-    }
-    assert jobs.finish(folder, job, outputs, {"semantic:map": 0.5}, "shoe|1")
+    return job
+
+
+def packed(**arrays: Any) -> bytes:
+    """A file of NumPy arrays."""
+    stream = io.BytesIO()
+    np.savez_compressed(stream, **arrays)
+    return stream.getvalue()
+
+
+@contextmanager
+def working(folder: Folder, executor: Executor | None = None, children: int = 1, **limits: Any) -> Iterator[None]:
+    """Within it, a worker does what is queued."""
+    worker = Worker(folder, children, Limits(**limits), executor)
+    worker.start()
+    try:
+        yield
+    finally:
+        worker.stop()
+
+
+class _Touching:
+    def __init__(self, path: Path) -> None:
+        self.path = str(path)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return open, (self.path, "w")
+
+
+def hostile_pickle(path: Path) -> bytes:
+    """Predictions that make a file when they are unpickled."""
+    return pickle.dumps({"prediction": _Touching(path)})
+
+
+def one_value(folder: Folder, query: str, *values: object) -> Any:
+    """The first value that the database has for a query."""
+    with folder.database.read() as db:
+        return db.execute(query, values).fetchone()[0]

@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from tests.service.machines import Machines, child_of, command_of, machines
-from tests.service.storm import Storm, asked, children_of, main
+from tests.service.machines import Machines, child_of, machines
+from tests.service.processes import children_of, command_of
+from tests.service.storm import Storm, asked, main
 
 MACHINES = 2
+# What is killed, and how often beside the others.
 _VICTIMS = {"servers": 2, "connections to Ray": 1, "hosts": 3, "children": 3, "machines": 2}
-"""What is killed, and how often beside the others."""
-_PATIENCE = 30.0
-"""Seconds in which all that was started by what was killed has to end."""
+_PATIENCE = 30.0  # seconds in which all that was started by what was killed has to end
 
 
 @dataclass

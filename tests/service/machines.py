@@ -3,12 +3,12 @@
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from tests.service.storm import children_of
+from tests.service.processes import children_of, command_of
 
 STORE = 100_000_000
 
@@ -67,13 +67,6 @@ def machines(number: int, first: Path | None = None) -> Iterator[Machines]:
             yield made
         finally:
             made.stop()
-
-
-def command_of(pid: int) -> str:
-    """What a process says that it is; empty once it is gone."""
-    with suppress(OSError):
-        return Path(f"/proc/{pid}/cmdline").read_text().replace("\0", " ")
-    return ""
 
 
 def child_of(hosts: dict[int, Any]) -> dict[int, int]:

@@ -1,12 +1,15 @@
 """A folder whose runs were made by hand, with hostile names in every place that a client can fill."""
 
-import io
 from pathlib import Path
-from typing import Any, Literal
 
 import msgspec
+import numpy as np
 
-from tests.service.calling import made_folder, received
+from shoe.service import jobs, submissions
+from shoe.service.boards import add_board
+from shoe.service.folder import Folder
+from shoe.service.types import Request, Visibility
+from tests.service.calling import claimed, made_folder, packed, queued, stored_files
 
 HOSTILE = "<script>alert('x')</script>\u202e\" onload=\"&amp;"
 PARTS = {"verb": {"word": HOSTILE, "similarity": 0.5}, "object": {"word": "pony", "similarity": 1.0}}
@@ -60,82 +63,63 @@ COMPARED = {
 }
 
 
-def made_site(path: Path) -> tuple[Any, dict[str, str]]:
-    """The folder, and ids of its runs by what they are."""
-    from shoe.service import runs, submissions
-    from shoe.service.boards import add_board
-    from shoe.service.types import Request
+RUNS: dict[str, tuple[Visibility, str | None, str]] = {
+    "public": ("public", None, "local"),
+    "other": ("public", None, "local"),
+    "team": ("team", None, "local"),
+    "foreign": ("team", None, "others"),
+    "secret": ("public", "secret", "local"),
+    "ranked": ("public", "board", "local"),
+}
 
+
+def made_site(path: Path) -> tuple[Folder, dict[str, str]]:
+    """The folder, and ids of its runs by what they are."""
     folder = made_folder(path)
     add_board(folder, "board", Request(truth="small"), title=HOSTILE)
     add_board(folder, "secret", Request(truth="small"), title="secret title", hidden=True)
     ids = {}
-    kinds: tuple[tuple[str, Literal["public", "team"], str | None, str], ...] = (
-        ("public", "public", None, "local"),
-        ("other", "public", None, "local"),
-        ("team", "team", None, "local"),
-        ("foreign", "team", None, "others"),
-        ("secret", "public", "secret", "local"),
-        ("ranked", "public", "board", "local"),
-    )
-    for name, visibility, board, team in kinds:
-        stored = received(folder.files, [name.encode()])
-        runs.add_file(folder, team, HOSTILE, stored)
-        run = submissions.submit(
-            folder, team, f"{HOSTILE} {name}", stored.sha256, Request(truth="small"), visibility=visibility, board=board
-        )
+    for name, (visibility, board, team) in RUNS.items():
+        run = queued(folder, f"{HOSTILE} {name}", name.encode(), team, file=HOSTILE, visibility=visibility, board=board)
         ids[name] = run.id
         do_all(folder)
     ids["compare"] = submissions.compare(folder, "local", [ids["public"], ids["other"]], visibility="public").id
     do_all(folder)
-    stored = received(folder.files, [b"broken"])
-    runs.add_file(folder, "local", "broken.json", stored)
-    ids["failed"] = submissions.submit(folder, "local", None, stored.sha256, Request(truth="small")).id
+    ids["failed"] = queued(folder, "broken.json").id
     fail_one(folder)
-    for name in ("queued", "mine"):
-        stored = received(folder.files, [name.encode()])
-        runs.add_file(folder, "local", f"{name}.json", stored)
-        ids[name] = submissions.submit(folder, "local", None, stored.sha256, Request(truth="small")).id
-    return folder, ids
+    return folder, ids | {name: queued(folder, f"{name}.json").id for name in ("queued", "mine")}
 
 
-def do_all(folder: Any) -> None:
+# What a job of each kind makes.
+FILES: dict[str, dict[str, bytes]] = {
+    "score": {
+        "result.json": msgspec.json.encode(RESULT),
+        "classes.csv": CLASSES.encode(),
+        "run.shoe": b"kept",
+        "words.csv": b"word\n",
+    },
+    "diagnose": {"diagnosis.json": msgspec.json.encode(DIAGNOSIS), "examples.json": msgspec.json.encode(EXAMPLES)},
+    "page": {"report.html": b"<!doctype html><title>report</title>"},
+    "compare": {"comparison.json": msgspec.json.encode(COMPARED)},
+    "board": {
+        "draws.npz": packed(**{key: np.linspace(value - 0.05, value + 0.05, 20) for key, value in FIGURES.items()})
+    },
+}
+ALL_FIGURES = {
+    "score": FIGURES,
+    "board": FIGURES,
+    "diagnose": {"error:object_box": 0.22, "error:false_negative": 0.9},
+}
+
+
+def do_all(folder: Folder) -> None:
     """Do every job that is queued, without a child."""
-    from shoe.service import jobs, submissions, types
-
-    files: dict[str, dict[str, Any]] = {
-        "score": {"result.json": RESULT, "classes.csv": CLASSES, "run.shoe": "kept", "words.csv": "word\n"},
-        "diagnose": {"diagnosis.json": DIAGNOSIS, "examples.json": EXAMPLES},
-        "page": {"report.html": "<!doctype html><title>report</title>"},
-        "compare": {"comparison.json": COMPARED},
-        "board": {"draws.npz": _draws()},
-    }
-    figures = {"score": FIGURES, "board": FIGURES, "diagnose": {"error:object_box": 0.22, "error:false_negative": 0.9}}
     while (job := jobs.claim(folder)) is not None:
-        outputs = {}
-        for name, content in files[job.kind].items():
-            data = content.encode() if isinstance(content, str) else content
-            data = data if isinstance(data, bytes) else msgspec.json.encode(data)
-            stored = received(folder.files, [data])
-            outputs[name] = types.File(stored.sha256, stored.size, "text/html" if "html" in name else "text/plain")
+        outputs = stored_files(folder, FILES[job.kind])
         signature = "shoe:1|data:hico-det" if job.kind == "score" else None
-        assert jobs.finish(folder, job, outputs, figures.get(job.kind), signature, after=submissions.follow_up)
+        assert jobs.finish(folder, job, outputs, ALL_FIGURES.get(job.kind), signature, after=submissions.follow_up)
 
 
-def _draws() -> bytes:
-    """What a job of kind board makes: figures under draws of images."""
-    import numpy as np
-
-    to = io.BytesIO()
-    arrays: dict[str, Any] = {key: np.linspace(value - 0.05, value + 0.05, 20) for key, value in FIGURES.items()}
-    np.savez(to, **arrays)
-    return to.getvalue()
-
-
-def fail_one(folder: Any) -> None:
+def fail_one(folder: Folder) -> None:
     """Fail the first job of the queue."""
-    from shoe.service import jobs
-
-    job = jobs.claim(folder)
-    assert job is not None
-    assert jobs.fail(folder, job, f"broken.json: line 1: found {HOSTILE}, expected JSON")
+    assert jobs.fail(folder, claimed(folder), f"broken.json: line 1: found {HOSTILE}, expected JSON")

@@ -8,7 +8,6 @@ import os
 import random
 import re
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -29,6 +28,8 @@ from shoe.service import runs, submissions
 from shoe.service.client import Client
 from shoe.service.folder import Folder
 from shoe.service.truths import add_truth
+from tests.service.calling import one_value
+from tests.service.processes import children_of, free_port, is_alive, serve_with_log
 
 CLIENTS = 50
 _OPTIONS: tuple[tuple[list[str], list[str]], ...] = (
@@ -37,16 +38,11 @@ _OPTIONS: tuple[tuple[list[str], list[str]], ...] = (
     (["hico-det", "shoe-robust"], ["weight=0.3"]),
     (["upt", "thid"], []),
 )
-_MOST_OPEN = 25
-"""Units of work that are not done yet, beyond which clients ask for known ones alone."""
-_AGAIN = 0.4
-"""Share of submissions that others made before."""
-_SERVERS = 0.5
-"""Share of kills that are for the server."""
-_LONGEST_PAUSE = 1.5
-_BLIND = 0.25
-"""Share of kills that do not wait for a job to be under way."""
-_PATIENCE = 1800.0
+_MOST_OPEN = 25  # units of work that are not done yet, beyond which clients ask for known ones alone
+_AGAIN = 0.4  # share of submissions that others made before
+_SERVERS = 0.5  # share of kills that are for the server
+_BLIND = 0.25  # share of kills that do not wait for a job to be under way
+_LONGEST_PAUSE, _PATIENCE = 1.5, 1800.0
 _KILLED = re.compile("killed by signal|machine of the job was lost")
 _OUTLIVED = "processes that outlived what started them"
 
@@ -77,11 +73,7 @@ class Storm:
     options: tuple[str, ...] = ()
 
     def start(self) -> None:
-        """Start the server."""
-        words = ["-P", "-m", "shoe", "serve", str(self.folder), "--port", str(self.port), "--jobs", "2", *self.options]
-        out = (self.folder.parent / "server.log").open("ab")
-        self.server = subprocess.Popen([sys.executable, *words], stdout=out, stderr=out)
-        out.close()
+        self.server = serve_with_log(self.folder, self.port, "--jobs", "2", *self.options)
 
     def pause(self) -> None:
         """Wait for a random moment, mostly one at which a job is under way."""
@@ -122,7 +114,7 @@ class Storm:
             left = set(filter(is_alive, left))
         self.counts[_OUTLIVED] += len(left)
 
-    def unit(self, number: int) -> int:
+    def unit(self) -> int:
         """Some work: new, or what was asked for before."""
         with self.lock:
             is_open = len(self.units) - len(self.done) < _MOST_OPEN
@@ -135,13 +127,12 @@ class Storm:
             self.units.append(Unit(path, *self.random.choice(_OPTIONS)))
             return len(self.units) - 1
 
-    def submit(self, number: int) -> None:
+    def submit(self) -> None:
         """What one client does: submits, waits until that is done, and so on."""
         with Client(f"http://127.0.0.1:{self.port}") as client:
             while not self.over.is_set():
-                chosen = self.unit(number)
-                of = self.units[chosen]
-                run = None
+                chosen = self.unit()
+                of, run = self.units[chosen], None
                 while run is None:
                     try:
                         run = client.submit(of.path, "demo", protocols=of.protocols, options=of.options)
@@ -179,23 +170,6 @@ def say(line: str) -> None:
     sys.stderr.write(line + "\n")
 
 
-def children_of(pid: int) -> list[int]:
-    """Processes that a process started and that still live."""
-    found: list[int] = []
-    with suppress(OSError):
-        for task in Path(f"/proc/{pid}/task").iterdir():
-            with suppress(OSError):
-                found += map(int, (task / "children").read_text().split())
-    return found
-
-
-def is_alive(pid: int) -> bool:
-    """Whether a process is there, and no zombie."""
-    with suppress(OSError):
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    return False
-
-
 def vary(source: Path, target: Path, seed: int) -> None:
     """Write predictions without those of some images."""
     draw, decoded = random.Random(seed), source.read_bytes()
@@ -207,9 +181,8 @@ def vary(source: Path, target: Path, seed: int) -> None:
 
 def wrong(storm: Storm) -> Counter[str]:
     """Compare everything that was accepted with what the command line makes of it."""
-    found: Counter[str] = Counter(
-        dict.fromkeys(("runs lost", "units with several runs", "done twice", "not as the command line has it"), 0)
-    )
+    bad = ("runs lost", "units with several runs", "done twice", "not as the command line has it")
+    found: Counter[str] = Counter(dict.fromkeys(bad, 0))
     opened = Folder.open(storm.folder)
     by_unit: dict[int, set[str]] = {}
     for id_, numbers in storm.accepted.items():
@@ -224,8 +197,8 @@ def wrong(storm: Storm) -> Counter[str]:
             of, target = storm.units[number], storm.folder.parent / "result.json"
             with open(os.devnull, "w") as nothing, contextlib.redirect_stdout(nothing):
                 score([of.path], TRUTH, protocol=of.protocols, option=of.options, json=str(target))
-            with opened.files.path(run.outputs["result.json"].sha256).open("rb") as stream:
-                found["not as the command line has it"] += stream.read() != target.read_bytes()
+            result = opened.files.path(run.outputs["result.json"].sha256).read_bytes()
+            found["not as the command line has it"] += result != target.read_bytes()
     found["units with several runs"] = sum(len(ids) > 1 for ids in by_unit.values())
     with opened.database.read() as db:
         states = Counter(row["state"] for row in db.execute("SELECT state FROM jobs"))
@@ -248,9 +221,7 @@ def settle(storm: Storm) -> None:
             if "failed" in runs.run(opened, id_).further.values():
                 submissions.retry(opened, id_)
                 storm.counts["killed three times and retried"] += 1
-        with opened.database.read() as db:
-            left = db.execute("SELECT count(*) FROM jobs WHERE state IN ('queued', 'running')").fetchone()[0]
-        if not left:
+        if not one_value(opened, "SELECT count(*) FROM jobs WHERE state IN ('queued', 'running')"):
             break
         time.sleep(1)
     opened.close()
@@ -263,13 +234,10 @@ def main(kills: int, seed: int, made: Callable[[Path, int, random.Random], Storm
         opened = Folder.open(folder)
         add_truth(opened, "demo", TRUTH, shown=True)
         opened.close()
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
-        storm = made(folder, port, random.Random(seed))
+        storm = made(folder, free_port(), random.Random(seed))
         started = time.monotonic()
         storm.start()
-        threads = [threading.Thread(target=storm.submit, args=(n,), daemon=True) for n in range(CLIENTS)]
+        threads = [threading.Thread(target=storm.submit, daemon=True) for _ in range(CLIENTS)]
         for thread in threads:
             thread.start()
         for number in range(kills):

@@ -9,181 +9,158 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import zstandard
 
-from tests.service.calling import PREDICTIONS, calling, done_by_hand, made_folder, sent, submitted
+from shoe.service.boards import add_board
+from shoe.service.tokens import entries
+from shoe.service.types import Request
+from tests.cli.run import run
+from tests.service.calling import PREDICTIONS, calling, done_by_hand, sent, statuses, submitted
 
-
-@pytest.fixture(name="folder")
-def _folder(tmp_path: Path) -> Any:
-    return made_folder(tmp_path)
-
-
-def test_predictions_come_plain_or_packed_and_are_one_file(folder: Any) -> None:
-    import zstandard
-
-    data = PREDICTIONS.read_bytes()
-    digest = hashlib.sha256(data).hexdigest()
-    with calling(folder) as client:
-        assert client.get(f"/v1/predictions/{digest}").status_code == 404
-        packed = (("gzip", gzip.compress(data)), ("zstd", zstandard.compress(data)), ("identity", data))
-        for encoding, content in packed:
-            answer = client.put("/v1/predictions", content=content, headers={"Content-Encoding": encoding})
-            assert answer.json() == {"sha256": digest, "size": len(data)}
-        assert client.get(f"/v1/predictions/{digest}").json() == {"sha256": digest, "size": len(data)}
-        wrong = client.put("/v1/predictions", content=data, headers={"X-Content-SHA256": "0" * 64})
-        assert wrong.status_code == 422
-        assert digest in wrong.json()["error"]
-    assert list(folder.files.hashes()).count(digest) == 1
-    assert folder.files.path(digest).read_bytes() == data
+DATA = PREDICTIONS.read_bytes()
+DIGEST, HALF = hashlib.sha256(DATA).hexdigest(), len(DATA) // 2
 
 
-def test_the_same_work_said_otherwise_is_the_same_run(folder: Any) -> None:
-    with calling(folder) as client:
+def test_predictions_come_plain_or_packed_and_are_one_file(folder: Any, client: Any) -> None:
+    entry = {"sha256": DIGEST, "size": len(DATA)}
+    assert client.get(f"/v1/predictions/{DIGEST}").status_code == 404
+    packed = (("gzip", gzip.compress(DATA)), ("zstd", zstandard.compress(DATA)), ("identity", DATA))
+    for encoding, content in packed:
+        answer = client.put("/v1/predictions", content=content, headers={"Content-Encoding": encoding})
+        assert answer.json() == entry
+    assert client.get(f"/v1/predictions/{DIGEST}").json() == entry
+    wrong = client.put("/v1/predictions", content=DATA, headers={"X-Content-SHA256": "0" * 64})
+    assert (wrong.status_code, DIGEST in wrong.json()["error"]) == (422, True)
+    assert list(folder.files.hashes()).count(DIGEST) == 1
+    assert folder.files.path(DIGEST).read_bytes() == DATA
 
-        def asked(*protocols: str, options: tuple[str, ...] = (), **more: Any) -> str:
-            run = submitted(client, protocols=list(protocols), options=list(options), **more)
-            assert run["state"] in ("queued", "running")
-            return str(run["id"])
 
-        usual = asked()
-        assert {
-            asked("shoe", "hico-det"),
-            asked("hico-det", "shoe", "shoe", name="mine", similarity="hico-det"),
-            asked(options=("tau=0.50", "strict.threshold=0.5", "assign=hungarian", "assign=best-first")),
-        } == {usual}
-        changed = asked("qpic", "shoe", options=("tau=0.4", "strict.ties=reversed"))
-        assert asked("shoe", "qpic", options=("strict.ties=reversed", "tau=4e-1", "delta=0.5")) == changed
-        assert len({
-            usual, changed, asked("shoe"), asked("qpic", "shoe"), asked("all"), asked("shoe", "qpic", "ppdm"),
-            asked("shoe", "ppdm", "qpic"), asked("shoe-literal"), asked("shoe-robust"), asked(options=("tau=0.4",)),
-            asked(options=("map-tau=0.5",)), asked(bounds=True), asked(subset="single-pair"), asked(boxes="xyxy"),
-            asked(scores="rank"), asked(similarity="wup"), asked(images_in_predictions=True),
-        }) == 17  # fmt: skip
+def test_the_same_work_said_otherwise_is_the_same_run(client: Any) -> None:
+    def asked(*protocols: str, options: tuple[str, ...] = (), **more: Any) -> str:
+        run = submitted(client, protocols=list(protocols), options=list(options), **more)
+        assert run["state"] in ("queued", "running")
+        return str(run["id"])
+
+    usual = asked()
+    assert {
+        asked("shoe", "hico-det"),
+        asked("hico-det", "shoe", "shoe", name="mine", similarity="hico-det"),
+        asked(options=("tau=0.50", "strict.threshold=0.5", "assign=hungarian", "assign=best-first")),
+    } == {usual}
+    changed = asked("qpic", "shoe", options=("tau=0.4", "strict.ties=reversed"))
+    assert asked("shoe", "qpic", options=("strict.ties=reversed", "tau=4e-1", "delta=0.5")) == changed
+    assert len({
+        usual, changed, asked("shoe"), asked("qpic", "shoe"), asked("all"), asked("shoe", "qpic", "ppdm"),
+        asked("shoe", "ppdm", "qpic"), asked("shoe-literal"), asked("shoe-robust"), asked(options=("tau=0.4",)),
+        asked(options=("map-tau=0.5",)), asked(bounds=True), asked(subset="single-pair"), asked(boxes="xyxy"),
+        asked(scores="rank"), asked(similarity="wup"), asked(images_in_predictions=True),
+    }) == 17  # fmt: skip
 
 
 def test_a_file_in_parts_goes_on_where_it_ended(folder: Any) -> None:
-    data = PREDICTIONS.read_bytes()
-    digest, half = hashlib.sha256(data).hexdigest(), len(data) // 2
+    rest, start = DATA[HALF:], {"Upload-Offset": "0"}
+    announced = {"size": len(DATA), "sha256": DIGEST, "name": "in parts.json"}
     with calling(folder) as client:
-        announced = {"size": len(data), "sha256": digest, "name": "in parts.json"}
-        begun = client.post("/v1/uploads", json=announced)
-        place = f"/v1/uploads/{begun.json()['id']}"
-        first = client.patch(place, content=data[:half], headers={"Upload-Offset": "0"})
-        assert (first.status_code, first.headers["upload-offset"]) == (200, str(half))
+        place = f"/v1/uploads/{client.post('/v1/uploads', json=announced).json()['id']}"
+        first = client.patch(place, content=DATA[:HALF], headers=start)
+        assert (first.status_code, first.headers["upload-offset"]) == (200, str(HALF))
     with calling(folder) as client:  # the server was started again
-        assert client.head(place).headers["upload-offset"] == str(half)
-        assert client.post("/v1/uploads", json=announced).json()["offset"] == half
-        again = client.patch(place, content=data[:half], headers={"Upload-Offset": "0"})
-        assert (again.status_code, again.headers["upload-offset"]) == (409, str(half))
-        packed = {"Upload-Offset": str(half), "Content-Encoding": "gzip"}
-        broken = client.patch(place, content=gzip.compress(data[half:])[:-9], headers=packed)
-        assert (broken.status_code, client.head(place).headers["upload-offset"]) == (422, str(half))
-        long = client.patch(place, content=gzip.compress(data[half:] + b"!"), headers=packed)
-        assert (long.status_code, client.head(place).headers["upload-offset"]) == (413, str(half))
-        last = client.patch(place, content=gzip.compress(data[half:]), headers=packed)
-        assert (last.json()["sha256"], last.headers["upload-offset"]) == (digest, str(len(data)))
+        assert client.post("/v1/uploads", json=announced).json()["offset"] == HALF
+        again = client.patch(place, content=DATA[:HALF], headers=start)
+        assert (again.status_code, again.headers["upload-offset"]) == (409, str(HALF))
+        packed = {"Upload-Offset": str(HALF), "Content-Encoding": "gzip"}
+        for content, status in ((gzip.compress(rest)[:-9], 422), (gzip.compress(rest + b"!"), 413)):
+            assert client.head(place).headers["upload-offset"] == str(HALF)
+            assert client.patch(place, content=content, headers=packed).status_code == status
+        assert client.head(place).headers["upload-offset"] == str(HALF)
+        last = client.patch(place, content=gzip.compress(rest), headers=packed)
+        assert (last.json()["sha256"], last.headers["upload-offset"]) == (DIGEST, str(len(DATA)))
         assert client.head(place).status_code == 404
-        assert client.get(f"/v1/predictions/{digest}").status_code == 200
+        assert client.get(f"/v1/predictions/{DIGEST}").status_code == 200
     assert not list(folder.uploads.glob("upload-*"))
 
 
-def test_a_file_in_parts_has_the_announced_hash(folder: Any) -> None:
-    with calling(folder) as client:
-        place = f"/v1/uploads/{client.post('/v1/uploads', json={'size': 2, 'sha256': '0' * 64}).json()['id']}"
-        answer = client.patch(place, content=b"[]", headers={"Upload-Offset": "0"})
-        assert answer.status_code == 422
-        assert client.get(f"/v1/predictions/{hashlib.sha256(b'[]').hexdigest()}").status_code == 404
-        assert client.head(place).status_code == 404
+def test_a_file_in_parts_has_the_announced_hash(client: Any) -> None:
+    place = f"/v1/uploads/{client.post('/v1/uploads', json={'size': 2, 'sha256': '0' * 64}).json()['id']}"
+    assert client.patch(place, content=b"[]", headers={"Upload-Offset": "0"}).status_code == 422
+    assert client.get(f"/v1/predictions/{hashlib.sha256(b'[]').hexdigest()}").status_code == 404
+    assert client.head(place).status_code == 404
 
 
-def test_equal_submissions_at_once_are_one_run(folder: Any) -> None:
-    with calling(folder) as client:
-        body = {"prediction": sent(client), "truth": "small", "options": ["combine=geometric"]}
-        with ThreadPoolExecutor(8) as pool:
-            answers = list(pool.map(lambda _: client.post("/v1/runs", json=body), range(16)))
-        assert {answer.status_code for answer in answers} == {200}
-        assert len({answer.json()["id"] for answer in answers}) == 1
-        assert len(client.get("/v1/runs").json()["runs"]) == 1
-        other = client.post("/v1/runs", json=body | {"options": []})
-        assert other.json()["id"] != answers[0].json()["id"]
+def test_equal_submissions_at_once_are_one_run(client: Any) -> None:
+    body = {"prediction": sent(client), "truth": "small", "options": ["combine=geometric"]}
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(lambda _: client.post("/v1/runs", json=body), range(16)))
+    assert statuses(answers) == [200] * 16
+    (id_,) = {answer.json()["id"] for answer in answers}
+    assert [run["id"] for run in client.get("/v1/runs").json()["runs"]] == [id_]
+    assert client.post("/v1/runs", json=body | {"options": []}).json()["id"] != id_
 
 
-def test_a_run_from_the_first_second_to_the_last(folder: Any) -> None:
-    with calling(folder) as client:
-        run = submitted(client)
-        place = f"/v1/runs/{run['id']}"
-        assert (run["state"], run["position"], run["name"], run["team"]) == ("queued", 1, "mine.json", "local")
-        assert client.get(f"{place}/result").status_code == 409
-        assert client.post(f"{place}/cancel").json()["state"] == "cancelled"
-        assert client.post(f"{place}/cancel").status_code == 409
-        assert client.post(f"{place}/retry").json()["state"] == "queued"
-        done_by_hand(folder, {"result.json": b'{"signature": "s"}', "classes.csv": b"class,ap\n", "run.shoe": b"x"})
-        assert client.get(place).json()["state"] == "done"
-        assert client.get(f"{place}/result").content == b'{"signature": "s"}'
-        table = client.get(f"{place}/files/classes.csv")
-        assert table.headers["content-disposition"].startswith("attachment")
-        again = client.get(f"{place}/files/classes.csv", headers={"If-None-Match": table.headers["etag"]})
-        assert (again.status_code, again.content) == (304, b"")
-        assert client.get(f"{place}/files/..%2f..%2fshoe.sqlite").status_code == 404
-        assert client.patch(place, json={"name": "better"}).json()["name"] == "better"
-        assert client.delete(place).status_code == 204
-        assert client.get(place).status_code == 404
+def test_a_run_from_the_first_second_to_the_last(folder: Any, client: Any) -> None:
+    run = submitted(client)
+    place = f"/v1/runs/{run['id']}"
+    assert (run["state"], run["position"], run["name"], run["team"]) == ("queued", 1, "mine.json", "local")
+    assert client.get(f"{place}/result").status_code == 409
+    changes = [client.post(f"{place}/{action}") for action in ("cancel", "cancel", "retry")]
+    states = [(answer.status_code, answer.json().get("state")) for answer in changes]
+    assert states == [(200, "cancelled"), (409, None), (200, "queued")]
+    done_by_hand(folder, {"result.json": b'{"signature": "s"}', "classes.csv": b"class,ap\n", "run.shoe": b"x"})
+    assert client.get(place).json()["state"] == "done"
+    assert client.get(f"{place}/result").content == b'{"signature": "s"}'
+    table = client.get(f"{place}/files/classes.csv")
+    assert table.headers["content-disposition"].startswith("attachment")
+    again = client.get(f"{place}/files/classes.csv", headers={"If-None-Match": table.headers["etag"]})
+    assert (again.status_code, again.content) == (304, b"")
+    assert client.get(f"{place}/files/..%2f..%2fshoe.sqlite").status_code == 404
+    assert client.patch(place, json={"name": "better"}).json()["name"] == "better"
+    assert (client.delete(place).status_code, client.get(place).status_code) == (204, 404)
 
 
 def test_predictions_are_taken_back_with_the_runs_of_them(folder: Any) -> None:
     with calling(folder, disk_per_team=5000) as client:
         run = submitted(client)
         place = f"/v1/predictions/{run['prediction']}"
-        assert client.put("/v1/predictions", content=bytes(4000)).status_code == 507
-        assert client.delete(place).status_code == 409
-        assert client.delete(f"/v1/runs/{run['id']}").status_code == 204
-        assert client.get(place).status_code == 404
+        full = client.put("/v1/predictions", content=bytes(4000))
+        gone = [client.delete(place), client.delete(f"/v1/runs/{run['id']}"), client.get(place)]
+        assert statuses([full, *gone]) == [507, 409, 204, 404]
         sent(client)
-        assert [client.delete(place).status_code for _ in range(2)] == [204, 404]
-        assert client.put("/v1/predictions", content=bytes(4000)).status_code == 200
+        again = [client.delete(place), client.delete(place), client.put("/v1/predictions", content=bytes(4000))]
+        assert statuses(again) == [204, 404, 200]
 
 
-def test_lists_go_on_and_never_load_results(folder: Any) -> None:
-    with calling(folder) as client:
-        digest = sent(client)
-        ids = [
-            client.post(
-                "/v1/runs", json={"prediction": digest, "truth": "small", "options": [f"weight={n / 10}"]}
-            ).json()["id"]
-            for n in range(5)
-        ]
-        first = client.get("/v1/runs", params={"limit": 3}).json()
-        rest = client.get("/v1/runs", params={"limit": 3, "after": first["after"]}).json()
-        assert [run["id"] for run in first["runs"] + rest["runs"]] == ids[::-1]
-        assert "after" not in rest
-        assert client.get("/v1/runs", params={"state": "done"}).json()["runs"] == []
+def test_lists_go_on_and_never_load_results(client: Any) -> None:
+    digest = sent(client)
+    asked = [{"prediction": digest, "truth": "small", "options": [f"weight={n / 10}"]} for n in range(5)]
+    ids = [client.post("/v1/runs", json=body).json()["id"] for body in asked]
+    first = client.get("/v1/runs", params={"limit": 3}).json()
+    rest = client.get("/v1/runs", params={"limit": 3, "after": first["after"]}).json()
+    assert [run["id"] for run in first["runs"] + rest["runs"]] == ids[::-1]
+    assert "after" not in rest
+    assert client.get("/v1/runs", params={"state": "done"}).json()["runs"] == []
 
 
-def test_events_tell_each_state_and_line_once(folder: Any) -> None:
-    with calling(folder) as client:
-        run = submitted(client)
-        done_by_hand(folder, {"result.json": b"{}"})
-        with client.stream("GET", f"/v1/runs/{run['id']}/events") as stream:
-            assert stream.headers["content-type"].startswith("text/event-stream")
-            blocks = "".join(stream.iter_text()).strip().split("\n\n")
+def test_events_tell_each_state_and_line_once(folder: Any, client: Any) -> None:
+    run = submitted(client)
+    done_by_hand(folder, {"result.json": b"{}"})
+    with client.stream("GET", f"/v1/runs/{run['id']}/events") as stream:
+        assert stream.headers["content-type"].startswith("text/event-stream")
+        blocks = "".join(stream.iter_text()).strip().split("\n\n")
     events = [dict(line.split(": ", 1) for line in block.splitlines()) for block in blocks]
     assert [event["event"] for event in events] == ["log", "log", "run", "end"]
     assert [json.loads(event["data"])["line"] for event in events[:2]] == ["started, attempt 1", "finished"]
     assert json.loads(events[2]["data"])["state"] == "done"
 
 
-def test_words_are_explained_as_the_commands_do(folder: Any, tmp_path: Path) -> None:
-    from shoe.cli.similarity import similarity
-
-    similarity("ride", "straddling", json=str(tmp_path / "said.json"))
-    with calling(folder) as client:
-        said = client.get("/v1/similarity", params={"a": "ride", "b": "straddling"}).json()
-        assert said == json.loads((tmp_path / "said.json").read_text())
-        whole = client.get("/v1/similarity", params={"a": "ride horse", "b": "straddle pony", "weight": 0.25}).json()
-        assert whole["interaction"]["weight"] == 0.25
-        senses = client.get("/v1/resolve", params={"word": "hot dogs", "part": "object"}).json()["resolutions"]
-        assert senses[0]["candidates"][0]["name"] == "hotdog.n.01"
-        assert client.get("/v1/similarity", params={"a": "ride", "b": "x", "map": "/etc"}).status_code == 422
+def test_words_are_explained_as_the_commands_do(client: Any, tmp_path: Path) -> None:
+    run("similarity", "ride", "straddling", "--json", tmp_path / "said.json")
+    said = client.get("/v1/similarity", params={"a": "ride", "b": "straddling"}).json()
+    assert said == json.loads((tmp_path / "said.json").read_text())
+    whole = client.get("/v1/similarity", params={"a": "ride horse", "b": "straddle pony", "weight": 0.25}).json()
+    assert whole["interaction"]["weight"] == 0.25
+    senses = client.get("/v1/resolve", params={"word": "hot dogs", "part": "object"}).json()["resolutions"]
+    assert senses[0]["candidates"][0]["name"] == "hotdog.n.01"
+    assert client.get("/v1/similarity", params={"a": "ride", "b": "x", "map": "/etc"}).status_code == 422
 
 
 @pytest.mark.parametrize(
@@ -197,76 +174,62 @@ def test_words_are_explained_as_the_commands_do(folder: Any, tmp_path: Path) -> 
         ([], None),
     ],
 )
-def test_what_is_wrong_in_a_request_is_named(folder: Any, body: Any, field: str | None) -> None:
-    with calling(folder) as client:
-        answer = client.post("/v1/runs", json=body)
-        assert answer.status_code == 422
-        assert answer.json().get("field") == field
-        assert "\n" not in answer.json()["error"]
+def test_what_is_wrong_in_a_request_is_named(client: Any, body: Any, field: str | None) -> None:
+    answer = client.post("/v1/runs", json=body)
+    assert (answer.status_code, answer.json().get("field")) == (422, field)
+    assert "\n" not in answer.json()["error"]
 
 
-def test_what_the_command_line_refuses_is_refused_in_its_words(folder: Any) -> None:
-    with calling(folder) as client:
-        digest = sent(client)
-        for more, said in (
-            ({"truth": "smal"}, "did you mean small"),
-            ({"truth": "small", "protocols": ["shoo"]}, "shoo"),
-            ({"truth": "small", "options": ["weight=7"]}, "weight"),
-            ({"truth": "small", "similarity": "../maps"}, "similarity"),
-            ({}, "truth"),
-        ):
-            answer = client.post("/v1/runs", json={"prediction": digest, **more})
-            assert answer.status_code == 422
-            assert said in answer.json()["error"]
+def test_what_the_command_line_refuses_is_refused_in_its_words(client: Any) -> None:
+    digest = sent(client)
+    for more, said in (
+        ({"truth": "smal"}, "mean small"),
+        ({"truth": "small", "protocols": ["shoo"]}, "shoo"),
+        ({"truth": "small", "options": ["weight=7"]}, "weight"),
+        ({"truth": "small", "similarity": "../maps"}, "similarity"),
+        ({}, "truth"),
+    ):
+        answer = client.post("/v1/runs", json={"prediction": digest, **more})
+        assert (answer.status_code, said in answer.json()["error"]) == (422, True)
 
 
-def test_a_repeated_submission_gets_the_new_name_and_becomes_public(folder: Any) -> None:
-    with calling(folder) as client:
-        first = submitted(client)
-        again = submitted(client, name="better", visibility="public")
+def test_a_repeated_submission_gets_the_new_name_and_becomes_public(client: Any) -> None:
+    first = submitted(client)
+    for again in (submitted(client, name="better", visibility="public"), submitted(client)):
         assert (again["id"], again["name"], again["visibility"]) == (first["id"], "better", "public")
-        third = submitted(client)
-        assert (third["id"], third["name"], third["visibility"]) == (first["id"], "better", "public")
 
 
-def test_a_refused_method_names_all_methods_of_the_path(folder: Any) -> None:
-    with calling(folder) as client:
-        for path, methods in (("/v1/runs", "GET, POST"), (f"/v1/predictions/{'0' * 64}", "DELETE, GET")):
-            answer = client.patch(path)
-            assert (answer.status_code, answer.headers["allow"]) == (405, methods)
+def test_a_refused_method_names_all_methods_of_the_path(client: Any) -> None:
+    for path, methods in (("/v1/runs", "GET, POST"), (f"/v1/predictions/{'0' * 64}", "DELETE, GET")):
+        answer = client.patch(path)
+        assert (answer.status_code, answer.headers["allow"]) == (405, methods)
 
 
-def test_two_lengths_of_a_body_are_refused(folder: Any) -> None:
-    with calling(folder) as client:
-        both = {"Transfer-Encoding": "chunked", "Content-Length": "2"}
-        answer = client.put("/v1/predictions", content=b"[]", headers=both)
-        assert (answer.status_code, answer.json()["field"]) == (400, "Content-Length")
+def test_two_lengths_of_a_body_are_refused(client: Any) -> None:
+    both = {"Transfer-Encoding": "chunked", "Content-Length": "2"}
+    answer = client.put("/v1/predictions", content=b"[]", headers=both)
+    assert (answer.status_code, answer.json()["field"]) == (400, "Content-Length")
 
 
-def test_the_audit_log_names_run_file_and_leaderboard(folder: Any) -> None:
-    from shoe.service.boards import add_board
-    from shoe.service.tokens import entries
-    from shoe.service.types import Request
-
+def test_the_audit_log_names_run_file_and_leaderboard(folder: Any, client: Any) -> None:
     add_board(folder, "main", Request(truth="small"))
-    with calling(folder) as client:
-        run = submitted(client, board="main", name="ours")
-        client.patch(f"/v1/runs/{run['id']}", json={"name": "other"})
-        client.post(f"/runs/{run['id']}/cancel", headers={"Origin": "http://127.0.0.1:8000"}, follow_redirects=False)
-    found = {entry.action: str(entry.object) for entry in entries(folder)}
-    assert found["PUT /v1/predictions"] == run["prediction"]
-    assert found["POST /v1/runs"].split() == [run["id"], "main", run["prediction"], "ours"]
-    assert found["PATCH /v1/runs/{id}"].split()[0] == run["id"]
-    assert found["PATCH /v1/runs/{id}"].endswith("other")
-    assert found["POST /runs/{id}/{action}"].startswith(run["id"])
+    run = submitted(client, board="main", name="ours")
+    client.patch(f"/v1/runs/{run['id']}", json={"name": "other"})
+    client.post(f"/runs/{run['id']}/cancel", headers={"Origin": "http://127.0.0.1:8000"}, follow_redirects=False)
+    id_, file = run["id"], run["prediction"]
+    assert {entry.action: str(entry.object).split() for entry in entries(folder)} == {
+        "PUT /v1/predictions": [file],
+        "POST /v1/runs": [id_, "main", file, "ours"],
+        "PATCH /v1/runs/{id}": [id_, "main", file, "other"],
+        "POST /runs/{id}/{action}": [id_, "cancel"],
+    }
 
 
-def test_a_change_that_is_kept_is_not_refused_by_a_full_disk(folder: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_change_that_is_kept_is_not_refused_by_a_full_disk(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object) -> None:
         raise sqlite3.OperationalError("database or disk is full")
 
-    with calling(folder) as client:
-        run = submitted(client)
-        monkeypatch.setattr("shoe.service.tokens.record", full)
-        answer = client.patch(f"/v1/runs/{run['id']}", json={"name": "better"})
-        assert (answer.status_code, answer.json()["name"]) == (200, "better")
+    run = submitted(client)
+    monkeypatch.setattr("shoe.service.tokens.record", full)
+    answer = client.patch(f"/v1/runs/{run['id']}", json={"name": "better"})
+    assert (answer.status_code, answer.json()["name"]) == (200, "better")

@@ -81,7 +81,7 @@ def test_a_process_that_is_silent_is_restarted(executor: RayExecutor, monkeypatc
 
 
 def test_how_a_job_ended_is_what_the_process_beside_the_server_says(executor: RayExecutor) -> None:
-    for end in (None, End("the machine of the job was lost", "retry")):
+    for end in (None, End("lost", "retry")):
         server, beside = Pipe()
         job = _RayJob(executor, server)
         beside.send_bytes(msgspec.json.encode(end))

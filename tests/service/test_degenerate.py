@@ -9,13 +9,22 @@ import msgspec
 import pytest
 
 from shoe.core.errors import ShoeError
-from tests.service.calling import DATA, TRUTH, calling, made_folder, received
+from shoe.service import jobs, runs, submissions
+from shoe.service.backup import export
+from shoe.service.boards import add_board
+from shoe.service.job_process import do
+from shoe.service.process import DONE, Failed, Limits, Task
+from shoe.service.truths import add_truth
+from shoe.service.types import Request
+from shoe.service.worker import Worker
+from tests.service.calling import DATA, TRUTH, calling, made_folder, queued
 from tests.service.site import fail_one
 
-pytest.importorskip("fastapi", reason="the libraries of shoe serve are not installed")
 pytestmark = pytest.mark.slow
 LINE = json.loads((DATA / "predictions" / "flat.jsonl").read_text().splitlines()[0])
 LINE["image"] = "HICO_test2015_00000001.jpg"
+PER_IMAGE = ("annotation", "filenames", "size")
+BOARDS = {"board": "small", "secret": "small", "board-one": "one"}
 ABOVE = ("tau-by=score", "tau=0.9")
 FILES = {"nothing": [], "one line": [LINE], "no class": [LINE | {"verb": "qqq", "object": "zzz"}]}
 HOW: dict[str, dict[str, Any]] = {
@@ -31,33 +40,25 @@ HOW: dict[str, dict[str, Any]] = {
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Any, dict[tuple[str, ...], str]]]:
     """The folder of a service, and its runs by what they are: every file under all options, and every state."""
-    from shoe.service import runs, submissions
-    from shoe.service.boards import add_board
-    from shoe.service.truths import add_truth
-    from shoe.service.types import Request
-
     path = tmp_path_factory.mktemp("degenerate")
     folder = made_folder(path)
     document = json.loads(TRUTH.read_text())
     (path / "one.json").write_text(json.dumps(document | {name: document[name][:1] for name in PER_IMAGE}))
     add_truth(folder, "one", path / "one.json", shown=True)
-    for name, truth in (("board", "small"), ("secret", "small"), ("board-one", "one")):
+    for name, truth in BOARDS.items():
         add_board(folder, name, Request(truth=truth), hidden=name == "secret")
     ids = {}
 
-    def submit(*name: str, truth: str = "small", board: str | None = None, **options: Any) -> str:
-        stored = received(folder.files, ["\n".join(map(json.dumps, FILES[name[0]])).encode() or b"[]"])
-        runs.add_file(folder, "local", f"{name[0]}.jsonl", stored)
-        request = Request(truth=truth, **options)
-        run = submissions.submit(folder, "local", " ".join(name), stored.sha256, request, "public", board)
-        ids[name] = run.id
-        return run.id
+    def submit(*name: str, **how: Any) -> str:
+        data, file = "\n".join(map(json.dumps, FILES[name[0]])).encode() or b"[]", f"{name[0]}.jsonl"
+        ids[name] = queued(folder, " ".join(name), data, file=file, visibility="public", **how).id
+        return ids[name]
 
     for file in FILES:
         for how, options in HOW.items():
             submit(file, how, "one", truth="one", **options)
         submit(file, "usual", "small")
-        for board, truth in (("board", "small"), ("secret", "small"), ("board-one", "one")):
+        for board, truth in BOARDS.items():
             submit(file, board, truth=truth, board=board)
     do_really(folder)
     for truth in ("small", "one"):
@@ -74,16 +75,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Any, dict[t
     folder.close()
 
 
-PER_IMAGE = ("annotation", "filenames", "size")
-
-
 def do_really(folder: Any) -> None:
     """Do every job that is queued, in this process."""
-    from shoe.service import jobs
-    from shoe.service.job_process import do
-    from shoe.service.process import DONE, Failed, Limits, Task
-    from shoe.service.worker import Worker
-
     while (job := jobs.claim(folder)) is not None:
         scratch = folder.jobs / job.key / str(job.attempt)
         scratch.mkdir(parents=True)
@@ -97,20 +90,16 @@ def do_really(folder: Any) -> None:
 
 def test_every_page_is_shown(site: Any) -> None:
     folder, ids = site
-    boards = ("board", "secret", "board-one")
     with calling(folder) as client:
         for name, id_ in ids.items():
-            page = client.get(f"/runs/{id_}")
-            assert page.status_code == 200, name
+            assert client.get(f"/runs/{id_}").status_code == 200, name
             if "classes.csv" in client.get(f"/v1/runs/{id_}").json().get("outputs", {}):
                 assert client.get(f"/runs/{id_}/classes").status_code == 200, name
-        for path in ("/", "/runs", "/compare", "/boards", "/submit", *(f"/boards/{name}" for name in boards)):
+        for path in ("/", "/runs", "/compare", "/boards", "/submit", *(f"/boards/{name}" for name in BOARDS)):
             assert client.get(path).status_code == 200, path
 
 
 def test_the_site_is_exported(site: Any, tmp_path: Path) -> None:
-    from shoe.service.backup import export
-
     folder, ids = site
     export(folder, tmp_path / "site")
     assert (tmp_path / "site" / "runs" / f"{ids['nothing', 'usual', 'small']}.html").exists()

@@ -5,6 +5,7 @@ import hashlib
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, strategies as st
@@ -14,11 +15,18 @@ from shoe.service.folder import Store
 from tests.examples import examples
 from tests.service.calling import received
 
+zstandard = pytest.importorskip("zstandard")
+PACK: dict[str | None, Any] = {None: bytes, "gzip": gzip.compress, "zstd": zstandard.compress}
+
+
+def made_store(path: Path) -> Store:
+    (path / "parts").mkdir()
+    return Store(path / "files", path / "parts")
+
 
 @pytest.fixture
 def store(tmp_path: Path) -> Store:
-    (tmp_path / "parts").mkdir()
-    return Store(tmp_path / "files", tmp_path / "parts")
+    return made_store(tmp_path)
 
 
 def cut(data: bytes, size: int) -> Iterator[bytes]:
@@ -31,11 +39,8 @@ def cut(data: bytes, size: int) -> Iterator[bytes]:
 def test_a_file_is_the_same_however_it_comes(
     tmp_path_factory: pytest.TempPathFactory, data: bytes, size: int, encoding: str | None
 ) -> None:
-    zstandard = pytest.importorskip("zstandard")
     folder = tmp_path_factory.mktemp("store")
-    (folder / "parts").mkdir()
-    store = Store(folder / "files", folder / "parts")
-    packed = {None: data, "gzip": gzip.compress(data), "zstd": zstandard.compress(data)}[encoding]
+    store, packed = made_store(folder), PACK[encoding](data)
     found = received(store, cut(packed, size), encoding, free_below=0)
     assert (found.sha256, found.size) == (hashlib.sha256(data).hexdigest(), len(data))
     assert store.path(found.sha256).read_bytes() == data
@@ -48,21 +53,17 @@ def test_a_file_is_the_same_however_it_comes(
 
 @pytest.mark.parametrize("encoding", ["gzip", "zstd"])
 def test_what_unpacks_to_a_flood_is_refused_before_it_is_there(store: Store, encoding: str) -> None:
-    zstandard = pytest.importorskip("zstandard")
-    zeros = bytes(20_000_000)
-    packed = gzip.compress(zeros) if encoding == "gzip" else zstandard.compress(zeros)
-    with pytest.raises(TooLargeError, match="300 times"):
-        received(store, [packed], encoding, free_below=0)
-    with pytest.raises(TooLargeError, match="1,000 bytes"):
-        received(store, [packed], encoding, limit=1000, free_below=0)
+    packed = PACK[encoding](bytes(20_000_000))
+    for more, found in (({}, "300 times"), ({"limit": 1000}, "1,000 bytes")):
+        with pytest.raises(TooLargeError, match=found):
+            received(store, [packed], encoding, free_below=0, **more)
     assert not list(store.folder.iterdir())
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("encoding", ["gzip", "zstd"])
 def test_nothing_small_costs_much(store: Store, encoding: str) -> None:
-    zstandard = pytest.importorskip("zstandard")
-    empty = gzip.compress(b"") if encoding == "gzip" else zstandard.compress(b"")
+    empty = PACK[encoding](b"")
     ends, took = empty * (3_000_000 // len(empty)), []
     for size in (len(ends), 500):
         began = time.process_time()
@@ -72,7 +73,6 @@ def test_nothing_small_costs_much(store: Store, encoding: str) -> None:
 
 
 def test_a_decoder_keeps_little(store: Store) -> None:
-    zstandard = pytest.importorskip("zstandard")
     wide = zstandard.ZstdCompressionParameters(window_log=27, write_content_size=False)
     packer = zstandard.ZstdCompressor(compression_params=wide).compressobj()
     with pytest.raises(DamagedError, match="memory"):

@@ -1,10 +1,10 @@
 """What a team can learn about a ground truth that is not shown: attacks that decoded labels, and what they decode."""
 
 import csv
-import io
 import json
 import random
 import re
+import time
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -13,53 +13,51 @@ import msgspec
 import numpy as np
 import pytest
 
-from shoe.service.job_process import LEAST_TRUTHS, decimals, reduce_classes
-from tests.service.calling import PUBLIC, TRUTH, bearer, calling, made_folder, received, sent, submitted
+from shoe.service.access import AGGREGATES
+from shoe.service.boards import _intervals
+from shoe.service.errors import QuotaError
+from shoe.service.folder import Folder
+from shoe.service.job_process import LEAST_TRUTHS, decimals, do, reduce_classes
+from shoe.service.process import Limits, Task
+from shoe.service.runs import tidy
+from shoe.service.submissions import DAILY, _follow_done, _scoring
+from shoe.service.truths import add_truth, truth
+from shoe.service.types import Request
+from tests.service.calling import bearer, done_by_hand, made_folder, outside, packed, queued, received, sent, submitted
+from tests.service.client.serving import TRUTH, rows
 
-pytest.importorskip("fastapi", reason="the service is not installed: pip install 'shoe-eval[serve]'")
 CLASS, OTHER, GUESSES = 245, 244, 20
+DOCUMENT = json.loads(TRUTH.read_text("utf-8"))
+
+
+@pytest.fixture(name="folder")
+def _folder(tmp_path: Path) -> Folder:
+    return made_folder(tmp_path, shown=False)
 
 
 def labelled(path: Path, right: set[int]) -> Path:
     """A ground truth of 20 images with one triplet each: of a class if the image is in `right`, else of another."""
-    document = json.loads(TRUTH.read_text("utf-8"))
-    pairs = {hoi: (verb, object_) for hoi, object_, verb in document["correspondence"]}
+    pairs = {hoi: (verb, object_) for hoi, object_, verb in DOCUMENT["correspondence"]}
     boxes = {"boxes_h": [[10.0, 10.0, 100.0, 100.0]], "boxes_o": [[50.0, 50.0, 200.0, 200.0]]}
-    found = []
-    for image in range(GUESSES):
-        hoi = CLASS if image in right else OTHER
-        found.append({**boxes, "hoi": [hoi], "verb": [pairs[hoi][0]], "object": [pairs[hoi][1]]})
-    document["filenames"] = [f"HICO_test2015_{n + 1:08}.jpg" for n in range(GUESSES)]
-    document |= {"annotation": found, "size": [[640, 480]] * GUESSES, "empty": []}
-    path.write_text(json.dumps(document), "utf-8")
+    classes = [CLASS if image in right else OTHER for image in range(GUESSES)]
+    found = [{**boxes, "hoi": [hoi], "verb": [pairs[hoi][0]], "object": [pairs[hoi][1]]} for hoi in classes]
+    names = [f"HICO_test2015_{n + 1:08}.jpg" for n in range(GUESSES)]
+    changes = {"filenames": names, "annotation": found, "size": [[640, 480]] * GUESSES, "empty": []}
+    path.write_text(json.dumps(DOCUMENT | changes), "utf-8")
     return path
 
 
 def guesses(order: list[int]) -> bytes:
     """Predictions of the class, one per image, ranked in an order."""
-    document = json.loads(TRUTH.read_text("utf-8"))
-    verb, object_ = next(
-        (document["verbs"][verb], document["objects"][object_])
-        for hoi, object_, verb in document["correspondence"]
-        if hoi == CLASS
-    )
+    ((object_, verb),) = (parts for hoi, *parts in DOCUMENT["correspondence"] if hoi == CLASS)
     names = [f"{side}_{end}" for side in ("person", "object") for end in ("xmin", "ymin", "xmax", "ymax")]
-    lines = [",".join(["image", *names, "verb", "object", "score"])]
-    for rank, image in enumerate(order):
-        boxes = "10,10,100,100,50,50,200,200"
-        lines.append(f"HICO_test2015_{image + 1:08}.jpg,{boxes},{verb},{object_},{0.9 - rank / 100}")
-    return "\n".join(lines).encode()
+    row = f"10,10,100,100,50,50,200,200,{DOCUMENT['verbs'][verb]},{DOCUMENT['objects'][object_]}"
+    lines = [f"HICO_test2015_{image + 1:08}.jpg,{row},{0.9 - rank / 100}" for rank, image in enumerate(order)]
+    return "\n".join([",".join(["image", *names, "verb", "object", "score"]), *lines]).encode()
 
 
 def outputs(folder: Any, tmp_path: Path, order: list[int], *, shown: bool) -> dict[str, bytes]:
     """What a team gets for guesses: all output files of the scoring and the diagnosis that are not withheld."""
-    from shoe.service.access import AGGREGATES
-    from shoe.service.job_process import do
-    from shoe.service.process import Limits, Task
-    from shoe.service.submissions import _scoring
-    from shoe.service.truths import truth
-    from shoe.service.types import Request
-
     stored = received(folder.files, [guesses(order)], free_below=0)
     request = Request(truth="shown" if shown else "hidden", protocols=("hico-det",), options=("strict.ap=trapezoid",))
     new = _scoring(folder, truth(folder, request.truth), stored.sha256, request)
@@ -92,9 +90,6 @@ def decoded(orders: list[list[int]], maps: list[float], digits: int) -> list[tup
 
 @pytest.mark.slow
 def test_two_runs_in_two_orders_do_not_decode_the_answers_to_twenty_guesses(tmp_path: Path) -> None:
-    from shoe.service.folder import Folder
-    from shoe.service.truths import add_truth
-
     draw = random.Random(3)
     right = set(draw.sample(range(GUESSES), 10))
     folder = Folder.open(tmp_path / "lab")
@@ -128,38 +123,35 @@ def unsigned(data: bytes) -> bytes:
     return re.sub(rb"shoe:[^\"\n]*|signature +[^\n]*", b"", data)
 
 
-def test_a_hidden_ground_truth_is_scored_as_a_whole_a_few_times_a_day_and_never_compared(tmp_path: Path) -> None:
-    from shoe.service.runs import tidy
-    from shoe.service.submissions import DAILY
-    from shoe.service.truths import add_truth
-    from tests.service.calling import done_by_hand
-
-    folder = made_folder(tmp_path, shown=False)
+def test_a_hidden_ground_truth_is_scored_as_a_whole_a_few_times_a_day_and_never_compared(folder: Folder) -> None:
     add_truth(folder, "open", TRUTH, shown=True)
     a, admin = bearer(folder), bearer(folder, "root", "admin")
-    with calling(folder, f"https://{PUBLIC}", names=(PUBLIC,)) as client:
-        for field, value in (("subset", "single-hoi"), ("subset", "single-pair"), ("images_in_predictions", True)):
-            body = {"prediction": sent(client, a), "truth": "small", field: value}
-            refused = client.post("/v1/runs", json=body, headers=a)
+    with outside(folder) as client:
+        again = {"prediction": sent(client, a), "truth": "small"}
+
+        def post(**more: Any) -> Any:
+            return client.post("/v1/runs", json=again | more, headers=a)
+
+        few: tuple[tuple[str, dict[str, Any]], ...] = (
+            ("subset", {"subset": "single-hoi"}),
+            ("subset", {"subset": "single-pair"}),
+            ("images_in_predictions", {"images_in_predictions": True}),
+            ("options", {"options": ["strict.zero-tp=skip"]}),
+            ("options", {"protocols": ["diag"]}),
+        )
+        for field, more in few:
+            refused = post(**more)
             assert (refused.status_code, refused.json()["field"]) == (403, field)
-            assert client.post("/v1/runs", json=body | {"truth": "open"}, headers=a).status_code == 200
-        few: tuple[dict[str, Any], ...] = ({"options": ["strict.zero-tp=skip"]}, {"protocols": ["diag"]})
-        for more in few:
-            body = {"prediction": sent(client, a), "truth": "small"} | more
-            refused = client.post("/v1/runs", json=body, headers=a)
-            assert (refused.status_code, refused.json()["field"]) == (403, "options")
-            assert client.post("/v1/runs", json=body | {"truth": "open"}, headers=a).status_code == 200
+            assert post(**more, truth="open").status_code == 200
         runs = [submitted(client, a, options=[f"weight={n / 100}"]) for n in range(DAILY)]
-        again = {"prediction": runs[0]["prediction"], "truth": "small"}
-        assert client.post("/v1/runs", json=again | {"options": ["weight=0"]}, headers=a).json()["id"] == runs[0]["id"]
+        assert post(options=["weight=0"]).json()["id"] == runs[0]["id"]
         client.delete(f"/v1/runs/{runs.pop()['id']}", headers=a)
         tidy(folder)
         sent(client, a)
         add_truth(folder, "again", TRUTH)
         for name in ("small", "again"):
-            full = client.post("/v1/runs", json=again | {"truth": name, "options": ["weight=0.99"]}, headers=a)
-            assert full.status_code == 429, name
-        assert submitted(client, a, truth="open", options=["weight=0.99"])["state"] == "queued"
+            assert post(truth=name, options=["weight=0.99"]).status_code == 429, name
+        assert post(truth="open", options=["weight=0.99"]).json()["state"] == "queued"
         for _ in range(15):
             done_by_hand(folder, {"result.json": b"{}", "run.shoe": b"x"})
         done = [run["id"] for run in runs if client.get(f"/v1/runs/{run['id']}", headers=a).json()["state"] == "done"]
@@ -167,24 +159,17 @@ def test_a_hidden_ground_truth_is_scored_as_a_whole_a_few_times_a_day_and_never_
             listed = client.get("/v1/runs", headers=who).json()["runs"]
             assert next(set(run["outputs"]) for run in listed if run["id"] == done[0]) == files
             assert set(client.get(f"/v1/runs/{done[0]}", headers=who).json()["outputs"]) == files
-        assert client.post("/v1/compare", json={"runs": done[:2]}, headers=a).status_code == 403
-        assert client.post("/v1/compare", json={"runs": done[:2]}, headers=admin).status_code == 200
+        compared = [client.post("/v1/compare", json={"runs": done[:2]}, headers=who).status_code for who in (a, admin)]
+        assert compared == [403, 200]
         for name in ("comparison.json", "report.html", "table.tex"):
             assert client.get(f"/v1/runs/{done[0]}/files/{name}", headers=a).status_code == 403
-    folder.close()
 
 
-def test_results_from_before_rounding_are_made_again(tmp_path: Path) -> None:
+def test_results_from_before_rounding_are_made_again(folder: Folder) -> None:
     """Only those on a ground truth that is not shown; their files may be removed a day later."""
-    from shoe.service.folder import Folder
-    from shoe.service.submissions import _follow_done
-    from shoe.service.truths import add_truth
-    from tests.service.calling import done_by_hand
-
-    folder = made_folder(tmp_path, shown=False)
     add_truth(folder, "open", TRUTH, shown=True)
     a = bearer(folder)
-    with calling(folder, f"https://{PUBLIC}", names=(PUBLIC,)) as client:
+    with outside(folder) as client:
         ids = [submitted(client, a, truth=truth)["id"] for truth in ("small", "open")]
         for id_ in ids:
             done_by_hand(folder, {"result.json": b"{}", "run.shoe": b"x"})
@@ -197,42 +182,27 @@ def test_results_from_before_rounding_are_made_again(tmp_path: Path) -> None:
         db.execute("DELETE FROM deleted_files")
     folder.close()
     folder = Folder.open(folder.path)
-    with calling(folder, f"https://{PUBLIC}", names=(PUBLIC,)) as client:
+    with outside(folder) as client:
         states = [client.get(f"/v1/runs/{id_}", headers=a).json() for id_ in ids]
         assert [(state["state"], bool(state["further"])) for state in states] == [("queued", False), ("done", True)]
         assert states[0]["outputs"] == states[0]["figures"] == {}
-    with folder.database.read() as db:
-        assert db.execute("SELECT count(*) FROM deleted_files").fetchone()[0] == 2
-    folder.close()
+    assert len(rows(folder, "deleted_files")) == 2
 
 
 def test_a_clock_that_was_ahead_does_not_use_up_tomorrows_quota(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    folder: Folder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import time
-
-    from shoe.service import runs, submissions
-    from shoe.service.errors import QuotaError
-    from shoe.service.types import Request
-
-    folder = made_folder(tmp_path, shown=False)
-    stored = received(folder.files, [b"[]"])
-    runs.add_file(folder, "a", "mine.json", stored)
-
-    def submit(weight: float) -> None:
-        request = Request(truth="small", options=(f"weight={weight}",))
-        submissions.submit(folder, "a", None, stored.sha256, request)
-
     began = time.time()
-    monkeypatch.setattr("time.time", lambda: began + 30 * 86400)
-    for n in range(submissions.DAILY):
-        submit(n / 100)
-    monkeypatch.setattr("time.time", lambda: began)
+
+    def submit(weight: float, seconds: int) -> None:
+        monkeypatch.setattr("time.time", lambda: began + seconds)
+        queued(folder, "mine.json", options=(f"weight={weight}",))
+
+    for n in range(DAILY):
+        submit(n / 100, 30 * 86400)
     with pytest.raises(QuotaError):
-        submit(0.9)
-    monkeypatch.setattr("time.time", lambda: began + 86401)
-    submit(0.9)
-    folder.close()
+        submit(0.9, 0)
+    submit(0.9, 86401)
 
 
 def test_classes_have_metrics_from_many_ground_truths_on(tmp_path: Path) -> None:
@@ -241,12 +211,8 @@ def test_classes_have_metrics_from_many_ground_truths_on(tmp_path: Path) -> None
     rows = [f"class {count},{count},0.123456,," for count in counts]
     path.write_text("\n".join(["class,ground_truths,hico-det_ap,shoe_ap,nearest_similarity", *rows]), "utf-8")
     reduce_classes(path)
-    found = list(csv.DictReader(io.StringIO(path.read_text("utf-8"))))
-    assert [(row["ground_truths"], row["hico-det_ap"]) for row in found] == [
-        ("100", "0.1"),
-        ("9999", "0.1"),
-        ("10000", "0.12"),
-    ]
+    found = [(row["ground_truths"], row["hico-det_ap"]) for row in csv.DictReader(path.read_text("utf-8").splitlines())]
+    assert found == [("100", "0.1"), ("9999", "0.1"), ("10000", "0.12")]
 
 
 def bits(counts: list[int], guesses: int, samples: int = 4000, seed: int = 0) -> tuple[float, float]:
@@ -272,15 +238,9 @@ def bits(counts: list[int], guesses: int, samples: int = 4000, seed: int = 0) ->
 
 
 @pytest.mark.parametrize("value", [0.0, 0.68])
-def test_a_metric_that_does_not_vary_has_an_interval_like_any_other(tmp_path: Path, value: float) -> None:
-    from shoe.service.boards import _intervals
-
-    folder = made_folder(tmp_path, shown=False)
-    content = io.BytesIO()
-    np.savez(content, allow_pickle=False, same=np.full(50, value), decimals=np.array(2))
-    stored = received(folder.files, [content.getvalue()], free_below=0)
+def test_a_metric_that_does_not_vary_has_an_interval_like_any_other(folder: Folder, value: float) -> None:
+    stored = received(folder.files, [packed(same=np.full(50, value), decimals=np.array(2))])
     assert _intervals(folder, stored.sha256, (("same", value),)) == {"same": (value, value)}
-    folder.close()
 
 
 def test_a_rate_of_predictions_reveals_a_few_bits() -> None:
@@ -306,12 +266,8 @@ def test_a_submission_reveals_a_few_bits(counts: list[int], of_mean: float, of_c
     assert max(of for _, of in found) <= of_classes
 
 
-def test_a_ground_truth_both_shown_and_hidden_gets_a_warning(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    from shoe.service.truths import add_truth
-
-    folder = made_folder(tmp_path, shown=False)
+def test_a_ground_truth_both_shown_and_hidden_gets_a_warning(folder: Folder, caplog: pytest.LogCaptureFixture) -> None:
     add_truth(folder, "again", TRUTH)
     assert caplog.text == ""
     add_truth(folder, "open", TRUTH, shown=True)
-    assert "truth open shows what truth small hides" in caplog.text
-    folder.close()
+    assert re.findall(r"truth (\w+)", caplog.text) == ["open", "again", "open", "small"]

@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 
 from tests.service.calling import made_folder
+from tests.service.processes import free_port, is_listening, waited
 
 pytestmark = pytest.mark.slow
 DEPLOY = Path(__file__).parents[2] / "deploy"
@@ -30,17 +31,6 @@ from shoe.service.settings import Settings
 settings = Settings(port=int(sys.argv[2]), names=("shoe.example.org",), patience=3.0, free_below=0)
 serve(Folder.open(sys.argv[1]), settings, progress=lambda line: print(line, flush=True))
 """
-
-
-def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
-
-
-def is_listening(port: int) -> bool:
-    with socket.socket() as probe:
-        return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
 def configured(kind: str, to: Path, http_port: int, port: int, server: int) -> list[str]:
@@ -107,10 +97,8 @@ def proxy(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Proxy]:
         try:
             assert server.stdout is not None
             token = [server.stdout.readline() for _ in range(3)][-1].rpartition(" ")[2].strip()
-            until = time.monotonic() + 20
-            while time.monotonic() < until and not is_listening(port):
-                assert process.poll() is None, (tmp_path / "proxy.log").read_text()
-                time.sleep(0.05)
+            waited(lambda: is_listening(port) or process.poll() is not None, 20)
+            assert process.poll() is None, (tmp_path / "proxy.log").read_text()
             yield Proxy(port, http_port, token, tmp_path / "cert.pem")
         finally:
             process.terminate()

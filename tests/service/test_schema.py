@@ -9,12 +9,16 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis.errors import Unsatisfiable
 
+from shoe.service import studies
+from shoe.service.contract import describe
+from shoe.service.settings import Rate
+from shoe.service.tokens import new_token
 from tests.examples import examples
-from tests.service.calling import HOST, done_by_hand, made_folder, submitted
+from tests.service.calling import HOST, calling, done_by_hand, made_folder, submitted
 
 pytestmark = pytest.mark.slow
-EACH = 0.5
-"""Requests of each operation and kind, as a share of the profile's examples."""
+EACH = 0.5  # requests of each operation and kind, as a share of the profile's examples
+# What chance does not hit: tokens, states of runs, files without runs, where parts begin, classes, names of boards.
 REFUSED = {
     "POST /v1/session",
     "POST /v1/compare",
@@ -26,29 +30,25 @@ REFUSED = {
     "GET /v1/boards/{name}",
     "DELETE /v1/tokens/{prefix}",
 }
-"""What chance does not hit: tokens, states of runs, files without runs, where parts begin, classes, names of boards."""
+
+
+QUIET = settings(
+    examples(EACH), deadline=None, phases=[Phase.generate], database=None, suppress_health_check=list(HealthCheck)
+)
 
 
 def seeded(path: Path) -> tuple[Any, dict[str, str], dict[str, Any]]:
     """An application with runs in several states, a token for all of it, and what there is to find by path."""
-    from starlette.testclient import TestClient
-
-    from shoe.service import studies
-    from shoe.service.app import make_app
-    from shoe.service.settings import Rate, Settings
-    from shoe.service.tokens import new_token
-
     folder = made_folder(path)
     often = Rate(1000, 100_000)
-    app = make_app(folder, Settings(queue_per_team=5, submissions=often, reads=often, patience=2))
-    with TestClient(app, HOST) as client:
+    with calling(folder, queue_per_team=5, submissions=often, reads=often, patience=2) as client:
         studies.publish(folder, "s", {}, 5, {"rater": studies.Rater([(0, 1, "words")], [])}, {})
         admin = {"Authorization": f"Bearer {new_token(folder, 'rater', 'study s', ['admin', 'rate'])}"}
         runs = [submitted(client, admin, options=[f"weight={n / 10}"]) for n in range(3)]
         done_by_hand(folder, {"result.json": b"{}", "run.shoe": b"x"})
         upload = client.post("/v1/uploads", json={"size": 100}, headers=admin).json()
     there = {"id": runs[0]["id"], "sha256": runs[0]["prediction"], "upload": upload["id"]}
-    return app, admin, there
+    return client.app, admin, there
 
 
 def test_nothing_that_fits_or_breaks_the_schema_is_a_fault(tmp_path: Path) -> None:
@@ -62,28 +62,15 @@ def test_nothing_that_fits_or_breaks_the_schema_is_a_fault(tmp_path: Path) -> No
         status_code_conformance,
     )
 
-    from shoe.service.contract import describe
-
     app, admin, there = seeded(tmp_path)
     schema = schemathesis.openapi.from_dict(describe(app))
     schema.app = app
-    checks = [
-        not_a_server_error,
-        status_code_conformance,
-        content_type_conformance,
-        response_schema_conformance,
-        negative_data_rejection,
-    ]
+    of_answers = [status_code_conformance, content_type_conformance, response_schema_conformance]
+    checks = [not_a_server_error, *of_answers, negative_data_rejection]
     seen: dict[str, set[int]] = {}
 
     def try_out(operation: Any, mode: GenerationMode, path: dict[str, str], more: dict[str, Any]) -> None:
-        @settings(
-            examples(EACH),
-            deadline=None,
-            phases=[Phase.generate],
-            database=None,
-            suppress_health_check=list(HealthCheck),
-        )
+        @settings(QUIET)
         @given(case=operation.as_strategy(generation_mode=mode, path_parameters=path or None))
         def once(case: Any) -> None:
             if more:

@@ -1,7 +1,6 @@
 """The server as a process: how it starts and ends, and what slow clients get of it."""
 
 import json
-import os
 import signal
 import socket
 import subprocess
@@ -13,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from shoe.service.tokens import new_token
 from tests.service.calling import calling, done_by_hand, made_folder, submitted
 
 pytestmark = pytest.mark.slow
@@ -32,13 +32,14 @@ print("ended", flush=True)
 """
 
 
+def command(folder: Path) -> list[str]:
+    return [sys.executable, "-P", "-c", PROGRAM, str(folder)]
+
+
 @contextmanager
 def serving(folder: Path) -> Iterator[tuple[subprocess.Popen[str], int]]:
     """A server of a folder: its process and its port."""
-    command = [sys.executable, "-P", "-c", PROGRAM, str(folder)]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ
-    ) as process:
+    with subprocess.Popen(command(folder), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         port = int(process.stdout.readline().rpartition(":")[2])
         try:
@@ -62,37 +63,40 @@ def request(line: str, *headers: str) -> bytes:
     return "\r\n".join([f"{line} HTTP/1.1", "Host: 127.0.0.1", *headers, "", ""]).encode()
 
 
+HEALTH = request("GET /v1/health", "Connection: close")
+TOKEN = "admin token, shown only once: shoe_"
+
+
 @pytest.mark.parametrize("by", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_it_cleanly_with_streams_open(tmp_path: Path, by: int) -> None:
     folder = made_folder(tmp_path)
     folder.close()
     with serving(folder.path) as (process, port):
-        second = subprocess.run(
-            [sys.executable, "-P", "-c", PROGRAM, str(folder.path)], capture_output=True, text=True, check=False
-        )
-        assert second.returncode == 1
+        second = subprocess.run(command(folder.path), capture_output=True, text=True)
+        assert (second.returncode, "Traceback" in second.stderr) == (1, False)
         assert f"{folder.path}: another `shoe serve`" in second.stderr
-        assert "Traceback" not in second.stderr
         with socket.create_connection(("127.0.0.1", port)) as idle:
             idle.sendall(request("GET /v1/health"))
             assert idle.recv(65536).startswith(b"HTTP/1.1 200")
             process.send_signal(by)
             assert process.wait(15) == 0
-        assert process.stdout is not None
-        assert process.stderr is not None
-        assert process.stdout.read().splitlines()[-1] == "ended"
-        assert process.stderr.read() == ""
+        out, errors = process.communicate()
+        assert (out.splitlines()[-1], errors) == ("ended", "")
 
 
-def test_the_first_start_alone_tells_an_admin_token(tmp_path: Path) -> None:
-    for first in (True, False):
+@pytest.mark.parametrize("others", [False, True])
+def test_the_first_start_alone_prints_an_admin_token_though_others_have_theirs(tmp_path: Path, others: bool) -> None:
+    if others:
+        folder = made_folder(tmp_path)
+        new_token(folder, "ci", "vision")
+        folder.close()
+    for line in (TOKEN, "ended"):
         with serving(tmp_path / "service") as (process, port):
-            answer = asked(port, request("GET /v1/health", "Connection: close"))
+            answer = asked(port, HEALTH)
             assert json.loads(answer.partition(b"\r\n\r\n")[2])["state"] in ("working", "full")
             process.terminate()
             assert process.stdout is not None
-            out = process.stdout.read()
-            assert ("admin token, shown only once: shoe_" in out) is first
+            assert process.stdout.readline().startswith(line)
 
 
 def test_many_connections_leave_files_to_work_with(tmp_path: Path) -> None:
@@ -107,8 +111,7 @@ def test_many_connections_leave_files_to_work_with(tmp_path: Path) -> None:
             other.sendall(request("GET /v1/health"))
             assert other.recv(65536).startswith(b"HTTP/1.1 200")  # one address does not have them all
         time.sleep(1)
-        alive = asked(port, request("GET /v1/health", "Connection: close"))
-        assert alive.startswith(b"HTTP/1.1 200")
+        assert asked(port, HEALTH).startswith(b"HTTP/1.1 200")
         process.terminate()
         assert process.communicate()[1] == ""
 
@@ -121,15 +124,15 @@ def test_slow_and_broken_clients_are_let_go(tmp_path: Path) -> None:
         slow = asked(port, request("PUT /v1/predictions", "Content-Length: 10") + b"123")
         assert slow.startswith(b"HTTP/1.1 408")
         assert time.monotonic() - began < 15
-        big = asked(port, request("PUT /v1/predictions", f"Content-Length: {10**10}"))
-        assert big.startswith(b"HTTP/1.1 413")
-        garbage = asked(port, b"\x16\x03\x01 hello\r\n\r\n")
-        assert garbage.startswith(b"HTTP/1.1 400")
-        assert b'{"error":' in garbage
-        long = asked(port, b"GET /" + b"a" * 100_000 + b" HTTP/1.1\r\n")
-        assert long.startswith(b"HTTP/1.1 400")
-        twice = asked(port, request("GET /v1/health", "Host: evil.example"))
-        assert twice.startswith(b"HTTP/1.1 400")
+        for wrong, status in (
+            (request("PUT /v1/predictions", f"Content-Length: {10**10}"), 413),
+            (b"\x16\x03\x01 hello\r\n\r\n", 400),
+            (b"GET /" + b"a" * 100_000 + b" HTTP/1.1\r\n", 400),
+            (request("GET /v1/health", "Host: evil.example"), 400),
+        ):
+            answer = asked(port, wrong)
+            assert answer.startswith(b"HTTP/1.1 %d" % status)
+            assert b'{"error":' in answer
         began = time.monotonic()
         with socket.create_connection(("127.0.0.1", port), timeout=10) as endless, suppress(OSError):
             endless.sendall(request("PUT /nothing", "Transfer-Encoding: chunked"))
@@ -137,22 +140,7 @@ def test_slow_and_broken_clients_are_let_go(tmp_path: Path) -> None:
                 endless.sendall(b"1000\r\n" + bytes(4096) + b"\r\n")
                 time.sleep(0.01)
         assert time.monotonic() - began < 8
-        alive = asked(port, request("GET /v1/health", "Connection: close"))
-        assert alive.startswith(b"HTTP/1.1 200")
-
-
-def test_the_first_start_prints_a_token_for_who_runs_it_though_others_have_theirs(tmp_path: Path) -> None:
-    from shoe.service.tokens import new_token
-
-    folder = made_folder(tmp_path)
-    new_token(folder, "ci", "vision")
-    folder.close()
-    for line in ("admin token, shown only once: shoe_", "ended"):
-        with serving(tmp_path / "service") as (process, port):
-            asked(port, request("GET /v1/health", "Connection: close"))
-            process.terminate()
-            assert process.stdout is not None
-            assert process.stdout.readline().startswith(line)
+        assert asked(port, HEALTH).startswith(b"HTTP/1.1 200")
 
 
 def test_who_stops_reading_is_let_go_and_who_reads_slowly_gets_all(tmp_path: Path) -> None:
@@ -184,9 +172,6 @@ def test_a_damaged_database_is_not_served(tmp_path: Path) -> None:
     content = database.read_bytes()
     for damaged in (content[:4096] + b"x" * (len(content) - 4096), b"no database" * 1000):
         database.write_bytes(damaged)
-        done = subprocess.run(
-            [sys.executable, "-P", "-c", PROGRAM, str(folder.path)], capture_output=True, text=True, timeout=60
-        )
-        assert (done.returncode, done.stdout) == (1, "")
+        done = subprocess.run(command(folder.path), capture_output=True, text=True, timeout=60)
+        assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (1, "", 1)
         assert f"shoe serve doctor {folder.path}" in done.stderr
-        assert len(done.stderr.splitlines()) == 1

@@ -8,19 +8,17 @@ from shoe.service import tokens
 from shoe.service.errors import NotFoundError
 from shoe.service.folder import Folder
 from shoe.service.tokens import SCOPES
+from tests.cli.run import run
 
 
-def test_a_token_is_kept_as_its_hash_and_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = Folder.open(tmp_path / "service")
+def test_a_token_is_kept_as_its_hash_and_ends(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
     token = tokens.new_token(folder, "ci", "a", ["submit"], days=1)
     assert len(token) == len("shoe_") + 43
     identity = tokens.check(folder, token)
     assert identity is not None
     assert [identity.allows(scope) for scope in SCOPES] == [True, True, False]
-    assert tokens.check(folder, token[:-1]) is None
-    assert tokens.check(folder, "\udcff") is None
-    dump = "\n".join(sqlite3.connect(folder.path / "shoe.sqlite").iterdump())
-    assert token not in dump
+    assert [tokens.check(folder, wrong) for wrong in (token[:-1], "\udcff")] == [None, None]
+    assert token not in "\n".join(sqlite3.connect(folder.path / "shoe.sqlite").iterdump())
     session = tokens.log_in(folder, token, 60)
     assert session is not None
     assert tokens.check_session(folder, session) == identity
@@ -29,19 +27,16 @@ def test_a_token_is_kept_as_its_hash_and_ends(tmp_path: Path, monkeypatch: pytes
     with monkeypatch.context() as later:
         later.setattr("time.time", lambda: made + 61)
         assert tokens.check_session(folder, session) is None
-    with monkeypatch.context() as later:
         later.setattr("time.time", lambda: made + 86401)
         assert tokens.check(folder, token) is None
     assert tokens.revoke(folder, token[:10]).name == "ci"
-    assert tokens.check(folder, token) is None
-    assert tokens.check_session(folder, session) is None
+    assert tokens.check(folder, token) is tokens.check_session(folder, session) is None
     with pytest.raises(NotFoundError):
         tokens.revoke(folder, token[:10])
 
 
 @pytest.mark.parametrize("given", ["{}", " {}\n", "{:.10}", "{:.10}..."])
-def test_a_token_is_revoked_by_its_beginning_or_as_a_whole(tmp_path: Path, given: str) -> None:
-    folder = Folder.open(tmp_path / "service")
+def test_a_token_is_revoked_by_its_beginning_or_as_a_whole(folder: Folder, given: str) -> None:
     token = tokens.new_token(folder, "ci", "a")
     assert tokens.revoke(folder, given.format(token)).revoked is not None
     assert tokens.check(folder, token) is None
@@ -57,22 +52,16 @@ def test_a_token_is_revoked_by_its_beginning_or_as_a_whole(tmp_path: Path, given
         ({"days": 0.0}, "days"),
     ],
 )
-def test_a_token_that_cannot_be_is_refused(tmp_path: Path, wrong: dict[str, object], said: str) -> None:
-    folder = Folder.open(tmp_path / "service")
+def test_a_token_that_cannot_be_is_refused(folder: Folder, wrong: dict[str, object], said: str) -> None:
     with pytest.raises(OptionError, match=said):
         tokens.new_token(folder, **{"name": "n", "team": "t", **wrong})  # type: ignore[arg-type]
     assert tokens.tokens(folder) == []
 
 
-def test_what_is_done_by_the_command_line_is_written_down(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from shoe.cli.app import run
-    from shoe.service import tokens
-
-    place = str(tmp_path / "service")
+def test_what_is_done_by_the_command_line_is_written_down(tmp_path: Path) -> None:
+    place = tmp_path / "service"
     Folder.open(place).close()
-    run(["serve", "token", "new", place, "ci", "--team", "a"])
-    token = capsys.readouterr().out.strip()
-    run(["serve", "token", "revoke", place, token[:10]])
-    found = tokens.entries(Folder.open(place))
-    said = [(entry.actor, entry.action, entry.object) for entry in found]
+    token = run("serve", "token", "new", place, "ci", "--team", "a").stdout.strip()
+    run("serve", "token", "revoke", place, token[:10])
+    said = [(entry.actor, entry.action, entry.object) for entry in tokens.entries(Folder.open(place))]
     assert said == [("command line", "token revoke", token[:10]), ("command line", "token new", "ci of a")]

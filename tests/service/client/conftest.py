@@ -1,5 +1,6 @@
 """A service for the tests of its clients; one server for each file of tests."""
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -7,19 +8,15 @@ from typing import Any
 
 import pytest
 
-from tests.service.client.serving import TRUTH, served, worked_on
+from tests.service.client.serving import served, worked_on
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """A service's folder with one ground truth, "small"."""
-    pytest.importorskip("fastapi", reason="the service is not installed: pip install 'shoe-eval[serve]'")
-    from shoe.service.folder import Folder
-    from shoe.service.truths import add_truth
+    from tests.service.calling import made_folder
 
-    made = Folder.open(tmp_path_factory.mktemp("service") / "lab")
-    add_truth(made, "small", TRUTH, shown=True)
-    return made
+    return made_folder(tmp_path_factory.mktemp("service"))
 
 
 @pytest.fixture(scope="module")
@@ -32,12 +29,8 @@ def server(folder: Any) -> Iterator[str]:
 @pytest.fixture(autouse=True)
 def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     """Waits of clients take a hundredth of their time."""
-    import time
-
-    from shoe.service import client
-
     clock = SimpleNamespace(sleep=lambda seconds: time.sleep(seconds / 100), monotonic=time.monotonic)
-    monkeypatch.setattr(client, "time", clock)
+    monkeypatch.setattr("shoe.service.client.time", clock)
 
 
 @pytest.fixture

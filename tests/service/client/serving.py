@@ -14,8 +14,6 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Literal
 
-from tests.service.calling import received
-
 TRUTH = Path(__file__).parents[2] / "data" / "hico_det" / "instances_test2015.json"
 FILES = {"result.json": b'{"semantic": {"map": 0.5}}', "report.txt": b"the table\n", "run.shoe": b"run"}
 FIGURES = {"semantic:map": 0.5}
@@ -45,7 +43,8 @@ def served(folder: Any, **settings: Any) -> Iterator[str]:
 @contextmanager
 def worked_on(folder: Any, reason: str | None = None) -> Iterator[None]:
     """Within it, every job is done at once, and finds what FILES says; or fails for a reason."""
-    from shoe.service import jobs, types
+    from shoe.service import jobs
+    from tests.service.calling import stored_files
 
     ended = threading.Event()
 
@@ -55,9 +54,7 @@ def worked_on(folder: Any, reason: str | None = None) -> Iterator[None]:
                 if reason is not None:
                     jobs.fail(folder, job, reason)
                     continue
-                made = {name: received(folder.files, [data]) for name, data in FILES.items()}
-                outputs = {name: types.File(of.sha256, of.size, "text/plain") for name, of in made.items()}
-                jobs.finish(folder, job, outputs, FIGURES, "shoe:1|data:x")
+                jobs.finish(folder, job, stored_files(folder, FILES), FIGURES, "shoe:1|data:x")
 
     thread = threading.Thread(target=work)
     thread.start()

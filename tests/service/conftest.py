@@ -1,0 +1,29 @@
+"""The folder of a service and a client of it, for its tests, which are left out if the service is not installed."""
+
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+collect_ignore_glob = [] if find_spec("fastapi") else ["*"]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[Any]:
+    """A service's folder with one ground truth, "small", which is shown."""
+    from tests.service.calling import made_folder
+
+    made = made_folder(tmp_path)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def client(folder: Any) -> Iterator[Any]:
+    """A client of the folder's application on the loopback address, where no token is needed."""
+    from tests.service.calling import calling
+
+    with calling(folder) as found:
+        yield found
