@@ -6,7 +6,7 @@ words that only describe it.
 """
 
 import csv
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,6 +16,17 @@ from shoe.lexicon.phrases.parse import PhraseInteractions, interactions
 from shoe.lexicon.resolve import describes
 
 FOLDER = Path(__file__).parents[1] / "data" / "phrases"
+
+
+def pairs(table: str) -> list[list[str]]:
+    """Word and what it is, of a table in the form "rode: ride; mice: mouse"."""
+    return [pair.split(": ") for line in table.strip().splitlines() for pair in line.split("; ")]
+
+
+def by_hand(*kinds: str) -> list[tuple[str, str]]:
+    """Phrases of some kinds and what they say, worked by hand: "verb + object & verb + object", or "-" for nothing."""
+    rows = (line.split("\t") for line in (FOLDER.parent / "phrases_by_hand.tsv").read_text("utf-8").splitlines())
+    return [(phrase, said) for kind, phrase, said in rows if kind in kinds]
 
 
 class Wording(NamedTuple):
@@ -54,6 +65,13 @@ def understood(wording: Wording, said: PhraseInteractions) -> bool:
         if not any(_accepts(verbs, r.verb, same_verb) and _accepts(objects, r.object, same_object) for r in found):
             return False
     return True
+
+
+def misread(of: Iterable[Wording]) -> tuple[int, int, int]:
+    """Number of wordings, of those that are not understood, and of these that are also not doubtful."""
+    found = [(wording, parsed(wording)) for wording in of]
+    wrong = [said for wording, said in found if not understood(wording, said)]
+    return len(found), len(wrong), sum(bool(said.interactions) and not said.doubtful for said in wrong)
 
 
 def _accepts(accepted: list[str], word: str, same: Callable[[str, str], bool]) -> bool:
