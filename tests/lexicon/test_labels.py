@@ -59,7 +59,7 @@ def test_case_and_separators_do_not_matter(label: str, separator: str, upper: bo
     assert label_of(word.upper() if upper else f" {word.title()}.", part) == label
 
 
-@given(st.lists(st.text(max_size=300)))
+@given(st.lists(st.text(max_size=300), max_size=3))
 def test_any_words_have_a_label_or_minus_one(words: list[str]) -> None:
     found = match_labels(words, HICO.verbs, "verb")
     assert found.dtype == np.int32

@@ -25,8 +25,7 @@ def pairs(table: str) -> list[list[str]]:
 
 def by_hand(*kinds: str) -> list[tuple[str, str]]:
     """Phrases of some kinds and what they say, worked by hand: "verb + object & verb + object", or "-" for nothing."""
-    rows = (line.split("\t") for line in (FOLDER.parent / "phrases_by_hand.tsv").read_text("utf-8").splitlines())
-    return [(phrase, said) for kind, phrase, said in rows if kind in kinds]
+    return [(row["phrase"], row["said"]) for row in rows("../phrases_by_hand") if row["kind"] in kinds]
 
 
 class Wording(NamedTuple):
@@ -38,15 +37,19 @@ class Wording(NamedTuple):
     said: list[tuple[list[str], list[str]]]
 
 
+def rows(name: str) -> list[dict[str, str]]:
+    with open(FOLDER / f"{name}.tsv", encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
+
+
 def wordings(name: str) -> Iterator[Wording]:
     """Read the wordings of a file."""
-    with open(FOLDER / f"{name}.tsv", encoding="utf-8", newline="") as file:
-        for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE):
-            key, _, value = row["given"].partition(": ")
-            verbs, objects = ([word.split("|") for word in row[part].split(" & ")] for part in ("verbs", "objects"))
-            objects = objects * len(verbs) if len(objects) == 1 else objects
-            said = list(zip(verbs, objects, strict=True)) if row["verbs"] else []
-            yield Wording(row["kind"], row["phrase"], {key: value} if key else {}, said)
+    for row in rows(name):
+        key, _, value = row["given"].partition(": ")
+        verbs, objects = ([word.split("|") for word in row[part].split(" & ")] for part in ("verbs", "objects"))
+        objects = objects * len(verbs) if len(objects) == 1 else objects
+        said = list(zip(verbs, objects, strict=True)) if row["verbs"] else []
+        yield Wording(row["kind"], row["phrase"], {key: value} if key else {}, said)
 
 
 def parsed(wording: Wording) -> PhraseInteractions:
