@@ -67,7 +67,7 @@ def test_official_annotations_need_their_boxes(tmp_path: Path) -> None:
     instances = tmp_path / "instances_vcoco_all_2014.json"
     document = json.loads(instances.read_text())
     instances.write_text(json.dumps(document | {"annotations": document["annotations"][:-1]}))
-    with pytest.raises(InputError, match=r"(ann_id|role_object_id .*): .*\d.* instances_vcoco_all_2014\.json"):
+    with pytest.raises(InputError, match=r"(ann_id|role_object_id .*): .*\d.*instances_vcoco_all_2014\.json"):
         shoe.read_ground_truth(path, dataset="v-coco")
     document["annotations"][0]["category_id"] = 12
     instances.write_text(json.dumps(document))

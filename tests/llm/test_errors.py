@@ -83,7 +83,7 @@ def test_what_may_pass_is_tried_again(status: int) -> None:
     [
         (400, b'{"error": {"message": "bad \\u001b[31m sk-secret"}}', "HTTP 400: bad \ufffd[31m [key]"),
         (400, b"", "HTTP 400: no reason"),
-        (401, b'{"error": {"message": "Incorrect API key: sk-s****t"}}', "SOME_KEY … [key]"),
+        (401, b'{"error": {"message": "Incorrect API key: sk-s****t"}}', "HTTP 401: … SOME_KEY"),
         (403, b'{"error": {"message": "not in your region"}}', "SOME_KEY: not in your region"),
         (404, b'{"error": {"message": "no such model"}}', "HTTP 404: no such model … 'gpt'"),
         (413, b"too large", "HTTP 413: too large"),
