@@ -75,7 +75,7 @@ def test_a_ledger_with_events_is_no_part(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "make", "kind"),
     [
-        ("ledger.jsonl", os.mkfifo, "pipe"),
+        ("ledger.jsonl", os.mkfifo, "seekable"),
         ("1-of-2/ledger.jsonl", os.mkfifo, "pipe"),
         ("1-of-2/ledger.jsonl", lambda path: path.symlink_to("nothing"), "symbolic link"),
     ],
