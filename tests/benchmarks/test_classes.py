@@ -7,8 +7,10 @@ import pytest
 
 from shoe.benchmarks import benchmark
 from shoe.benchmarks.classes import coco_categories, read_classes
+from shoe.benchmarks.truth import read_truth_file
 from shoe.core.errors import InputError, OptionError
 from tests.benchmarks.samples import INSTANCES, parsed
+from tests.mentions import mentions
 
 HEADER = "verb\tobject\tgerund\tverb_synset\tobject_synset\trare"
 
@@ -16,11 +18,9 @@ USUAL = benchmark("hico-det").classes
 
 
 def test_hico_det_has_its_classes_in_the_order_of_its_files() -> None:
-    classes = benchmark("hico-det").classes
-    document = parsed(INSTANCES)
+    classes, document = USUAL, parsed(INSTANCES)
     assert (len(classes), len(classes.verbs), len(classes.objects)) == (600, 117, 80)
-    assert list(classes.verbs) == document["verbs"]
-    assert list(classes.objects) == document["objects"]
+    assert (list(classes.verbs), list(classes.objects)) == (document["verbs"], document["objects"])
     rows = np.column_stack([np.arange(600), classes.object, classes.verb])
     assert rows.tolist() == document["correspondence"]
     assert np.flatnonzero(classes.rare).tolist() == sorted(document["rare"])
@@ -30,70 +30,57 @@ def test_hico_det_has_its_classes_in_the_order_of_its_files() -> None:
 
 
 def test_no_interaction_has_no_verb_synset_and_everything_else_has() -> None:
-    classes = benchmark("hico-det").classes
-    assert classes.no_interaction.sum() == 80
-    assert [not synset for synset in classes.verb_synsets] == classes.no_interaction.tolist()
-    assert all(classes.object_synsets)
-    assert len(set(classes.verb_synsets) - {""}) == 119
+    assert USUAL.no_interaction.sum() == 80
+    assert [not synset for synset in USUAL.verb_synsets] == USUAL.no_interaction.tolist()
+    assert all(USUAL.object_synsets)
+    assert len(set(USUAL.verb_synsets) - {""}) == 119
 
 
 def test_coco_categories_are_80_of_90() -> None:
     categories = coco_categories()
-    assert len(categories) == 80
-    assert (min(categories), max(categories)) == (1, 90)
-    assert set(categories.values()) == set(benchmark("hico-det").classes.objects)
+    assert (len(categories), min(categories), max(categories)) == (80, 1, 90)
+    assert set(categories.values()) == set(USUAL.objects)
     assert (categories[1], categories[19], categories[90]) == ("person", "horse", "toothbrush")
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("text", "values"),
     [
-        ("", "line 1: found '', expected verb"),
-        ("verb,object", "line 1: found 'verb,object', expected"),
-        (f"{HEADER}\nride\thorse", "line 2: found 'ride\\thorse', expected six fields"),
-        (f"{HEADER}\nride\thorse\t\t\t\tyes", "expected six fields, the last: ''"),
-        (
-            f"{HEADER}\nride\thorse\t\t\t\t\nride\thorse\t\t\t\t",
-            "found a class twice, expected each verb and object pair",
-        ),
-        (HEADER, "found no classes, expected one line per class below the header"),
-        (
-            f"{HEADER}\neat\thot dog\t\t\t\t\nhold\tHot_Dog\t\t\t\t",
-            "line 3: object: found 'Hot_Dog', expected 'hot dog' as in another line",
-        ),
-        (
-            f"{HEADER}\nsit_on\tbench\t\t\t\t\nsit-on\tchair\t\t\t\t",
-            "line 3: verb: found 'sit-on', expected 'sit_on' as",
-        ),
+        ("", "line 1: … '' … verb"),
+        ("verb,object", "line 1: … 'verb,object'"),
+        (f"{HEADER}\nride\thorse", "line 2: … 'ride\\thorse' … six fields"),
+        (f"{HEADER}\nride\thorse\t\t\t\tyes", "six fields … ''"),
+        (f"{HEADER}\nride\thorse\t\t\t\t\nride\thorse\t\t\t\t", "class twice"),
+        (HEADER, "no classes"),
+        (f"{HEADER}\neat\thot dog\t\t\t\t\nhold\tHot_Dog\t\t\t\t", "line 3: object: … 'Hot_Dog' … 'hot dog'"),
+        (f"{HEADER}\nsit_on\tbench\t\t\t\t\nsit-on\tchair\t\t\t\t", "line 3: verb: … 'sit-on' … 'sit_on'"),
         (
             f"{HEADER}\nride\thorse\t\tride.v.01\thorze.n.01\t",
-            "line 2: object_synset: found 'horze.n.01', expected a noun of WordNet 3.0, such as airplane.n.01, "
-            "or an empty cell (did you mean horse.n.01?)",
+            "line 2: object_synset: … 'horze.n.01' … WordNet 3.0 … airplane.n.01 … horse.n.01?",
         ),
-        (f"{HEADER}\nride\thorse\t\tride.v.99\thorse.n.01\t", "line 2: verb_synset: found 'ride.v.99', expected"),
-        (f"{HEADER}\nride\thorse\t\tride.n.01\thorse.n.01\t", "line 2: verb_synset: found 'ride.n.01', expected"),
+        (f"{HEADER}\nride\thorse\t\tride.v.99\thorse.n.01\t", "line 2: verb_synset: … 'ride.v.99'"),
+        (f"{HEADER}\nride\thorse\t\tride.n.01\thorse.n.01\t", "line 2: verb_synset: … 'ride.n.01'"),
     ],
 )
-def test_a_broken_class_table_is_refused(tmp_path: Path, text: str, message: str) -> None:
+def test_a_broken_class_table_is_refused(tmp_path: Path, text: str, values: str) -> None:
     (tmp_path / "classes.tsv").write_text(text)
-    with pytest.raises(InputError) as raised:
+    with pytest.raises(InputError, match=mentions(values)):
         read_classes(tmp_path / "classes.tsv", USUAL)
-    assert message in str(raised.value)
 
 
 def test_the_packaged_table_passes_as_a_file(tmp_path: Path) -> None:
     packaged = files("shoe.benchmarks") / "hico_det" / "classes.tsv"
     (tmp_path / "classes.tsv").write_bytes(packaged.read_bytes())
-    assert read_classes(tmp_path / "classes.tsv", USUAL).digest == benchmark("hico-det").classes.digest
+    assert read_classes(tmp_path / "classes.tsv", USUAL).digest == USUAL.digest
 
 
 def test_a_class_table_that_is_no_text_is_refused(tmp_path: Path) -> None:
     (tmp_path / "classes.tsv").write_bytes(b"\xff\xfe")
-    with pytest.raises(InputError, match="found bytes that are not UTF-8, expected a tab-separated class table"):
+    with pytest.raises(InputError, match=mentions("UTF-8 … class table")):
         read_classes(tmp_path / "classes.tsv", USUAL)
-    with pytest.raises(InputError, match=r"found no such file, expected a file \(did you mean classes.tsv\?\)"):
+    with pytest.raises(InputError, match=mentions("class.tsv: … classes.tsv?")):
         read_classes(tmp_path / "class.tsv", USUAL)
-    with pytest.raises(InputError, match="found a folder"):
+    with pytest.raises(InputError, match=mentions(f"{tmp_path}: … folder")):
         read_classes(tmp_path, USUAL)
 
 
@@ -106,18 +93,16 @@ def test_a_table_is_told_apart_by_its_content(tmp_path: Path) -> None:
 
 
 def test_an_unknown_dataset_is_answered_with_the_nearest() -> None:
-    with pytest.raises(OptionError, match=r"unknown dataset 'hicodet' \(did you mean hico-det\?\)"):
-        benchmark("hicodet")
+    for ask in (benchmark, lambda name: read_truth_file(INSTANCES, name)):
+        with pytest.raises(OptionError, match=mentions("dataset 'hicodet' … hico-det?")):
+            ask("hicodet")
 
 
 @pytest.mark.real_data
 def test_the_packaged_synsets_are_the_datasets_own(shared_data: Path) -> None:
     info = orjson.loads((shared_data / "hico_det" / "hoi_info.json").read_bytes())
-    classes = benchmark("hico-det").classes
-    for k, synset in enumerate(classes.verb_synsets):
+    for k, synset in enumerate(USUAL.verb_synsets):
         (entry,) = info[f"{k + 1:03d}"]
-        assert (entry["synset"], entry["obj_class"]) == (synset, classes.objects[classes.object[k]])
-        assert (entry["action"], entry["action_gerund"]) == (
-            classes.verbs[classes.verb[k]],
-            classes.gerunds[classes.verb[k]],
-        )
+        verb = USUAL.verb[k]
+        words = USUAL.objects[USUAL.object[k]], USUAL.verbs[verb], USUAL.gerunds[verb]
+        assert tuple(entry[of] for of in ("synset", "obj_class", "action", "action_gerund")) == (synset, *words)

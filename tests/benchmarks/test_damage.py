@@ -5,32 +5,30 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+import orjson
 import pytest
 from hypothesis import example, given, strategies as st
 
 from shoe.benchmarks.truth import read_truth_file
 from shoe.core.errors import ShoeError
 from tests.benchmarks.samples import INSTANCES, PPDM, PPDM_MIXED
+from tests.benchmarks.test_hake import IMAGE, TRIPLET
 from tests.damage import damaged_bytes, damaged_json
 from tests.examples import examples
 
-CASES = [
-    (INSTANCES, damaged_json),
-    (PPDM, damaged_json),
-    (PPDM_MIXED, damaged_json),
-    (INSTANCES, damaged_bytes),
-    (PPDM_MIXED, damaged_bytes),
-]
+FILES = [sample.read_bytes() for sample in (INSTANCES, PPDM, PPDM_MIXED)]
+HAKE = orjson.dumps({IMAGE: {"labels": [TRIPLET] * 2}})
+CASES = [*((data, damaged_json) for data in (*FILES, HAKE)), *((data, damaged_bytes) for data in FILES[::2])]
 
 
-@pytest.mark.parametrize(("sample", "damaged"), CASES)
+@pytest.mark.parametrize(("data", "damaged"), CASES)
 @examples(2)
 @given(seed=st.integers(0, 2**32))
 @example(seed=0)
 def test_damaged_json_is_read_or_refused(
-    tmp_path: Path, sample: Path, damaged: Callable[[bytes, int], bytes], seed: int
+    tmp_path: Path, data: bytes, damaged: Callable[[bytes, int], bytes], seed: int
 ) -> None:
-    (tmp_path / "damaged.json").write_bytes(damaged(sample.read_bytes(), seed))
+    (tmp_path / "damaged.json").write_bytes(damaged(data, seed))
     with suppress(ShoeError):
         read_truth_file(tmp_path / "damaged.json")
 

@@ -35,10 +35,8 @@ def published(shared_data: Path, dataset: str, name: str) -> GroundTruth:
 @pytest.mark.parametrize(("dataset", "name"), KNOWN)
 def test_the_draw_is_the_same_everywhere(dataset: str, name: str) -> None:
     split = benchmark(dataset).class_splits[name]()
-    assert (int(split.parts["unseen"].sum()), len(split.parts["seen"]), split.digest) == (
-        *KNOWN[dataset, name][:2],
-        KNOWN[dataset, name][3],
-    )
+    unseen, every, _, digest = KNOWN[dataset, name]
+    assert (int(split.parts["unseen"].sum()), len(split.parts["seen"]), split.digest) == (unseen, every, digest)
 
 
 def test_combinations_are_numbered_as_files_number_objects_and_verbs() -> None:
@@ -95,24 +93,6 @@ FILES = {
 }
 
 
-@pytest.mark.slow
-@pytest.mark.real_data
-@pytest.mark.parametrize("name", FILES)
-def test_published_test_files_keep_mixed_images_and_lack_others(
-    shared_data: Path, whole: GroundTruth, name: str
-) -> None:
-    table = whole.interactions
-    in_file = np.isin(np.array(table.images), published(shared_data, "hico-det", name).interactions.images)
-    test, mixed = held_out_images(table, held_out("hico-det", name)[whole.hoi])
-    some = np.diff(table.offsets) > 0
-    is_test2015 = np.char.startswith(np.array(table.images), "HICO_test2015")
-    of_test = [
-        is_test2015 & part for part in (in_file, mixed & in_file, test & some, (mixed | (test & some)) & ~in_file)
-    ]
-    train = ~(test | mixed)
-    assert (*(int(part.sum()) for part in of_test), int(train.sum()), int((train & in_file).sum())) == FILES[name]
-
-
 # Training triplets; test images and triplets that mixed images are cut for; of these images, those that the file lacks
 # and those that are not mixed: what docs/splits.md has beside Table 1.
 TABLE = {
@@ -124,15 +104,20 @@ TABLE = {
 
 @pytest.mark.slow
 @pytest.mark.real_data
-@pytest.mark.parametrize("name", TABLE)
-def test_the_table_beside_the_papers_is_counted(shared_data: Path, whole: GroundTruth, name: str) -> None:
+@pytest.mark.parametrize("name", FILES)
+def test_published_files_and_the_table_beside_the_papers(shared_data: Path, whole: GroundTruth, name: str) -> None:
     table, held = whole.interactions, held_out("hico-det", name)[whole.hoi]
-    test, mixed = held_out_images(table, held)
-    shown = (test & (np.diff(table.offsets) > 0)) | mixed
     in_file = np.isin(np.array(table.images), published(shared_data, "hico-det", name).interactions.images)
-    train = int((~(test | mixed))[table.image].sum())
-    counts = [int(part.sum()) for part in (shown, held, shown & ~in_file, shown & ~mixed)]
-    assert (train, *counts) == TABLE[name]
+    test, mixed = held_out_images(table, held)
+    some = np.diff(table.offsets) > 0
+    is_test2015 = np.char.startswith(np.array(table.images), "HICO_test2015")
+    of_test = (in_file, mixed & in_file, test & some, (mixed | (test & some)) & ~in_file)
+    train = ~(test | mixed)
+    parts = [*(is_test2015 & part for part in of_test), train, train & in_file]
+    assert tuple(int(part.sum()) for part in parts) == FILES[name]
+    shown = (test & some) | mixed
+    counted = (train[table.image], shown, held, shown & ~in_file, shown & ~mixed)
+    assert tuple(int(part.sum()) for part in counted) == TABLE[name]
 
 
 @pytest.mark.slow
@@ -151,9 +136,7 @@ def test_published_training_images_are_those_without_test_combinations(whole: Gr
 
 @pytest.mark.slow
 @pytest.mark.real_data
-def test_training_images_of_published_files_count_pixels_from_0_and_test_images_from_1(
-    shared_data: Path, whole: GroundTruth
-) -> None:
+def test_training_images_count_from_0_and_test_images_from_1(shared_data: Path, whole: GroundTruth) -> None:
     def triplets(truth: GroundTruth, add: int) -> set[tuple[object, ...]]:
         """Image, class and boxes of each triplet, ``add`` to the coordinates of those whose pixels count from 0."""
         table = truth.interactions
@@ -166,8 +149,6 @@ def test_training_images_of_published_files_count_pixels_from_0_and_test_images_
         return sum(str(name).startswith(f"HICO_{kind}") for name, *_ in found)
 
     truth, official = published(shared_data, "hico-det", "sg1"), triplets(whole, 0)
-    assert [(of("train", same), of("test", same)) for same in (triplets(truth, add) & official for add in (0, 1))] == [
-        (0, 3325),
-        (9361, 3325),
-    ]
+    same = [triplets(truth, add) & official for add in (0, 1)]
+    assert [(of("train", found), of("test", found)) for found in same] == [(0, 3325), (9361, 3325)]
     assert [of(kind, triplets(truth, 1)) for kind in ("train", "test")] == [11138, 3325]

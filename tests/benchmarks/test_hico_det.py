@@ -18,7 +18,8 @@ from shoe.core.interactions import Interactions
 from shoe.core.io.native import write_native
 from shoe.scoring.score import score
 from tests.benchmarks.forms import as_bbox, as_ppdm, structs, write_mat
-from tests.benchmarks.samples import INSTANCES, PPDM, PPDM_MIXED, parsed
+from tests.benchmarks.samples import INSTANCES, PPDM, PPDM_MIXED, parsed, read, training
+from tests.mentions import mentions
 from tests.tables import one_triplet
 
 
@@ -32,16 +33,12 @@ def test_a_sample_is_read_as_it_stands() -> None:
     truth = read_truth_file(INSTANCES)
     table = truth.interactions
     assert (len(table.images), len(table), truth.split) == (28, 95, "test2015/part")
-    assert table.images[0] == "HICO_test2015_00000001.jpg"
-    assert table.sizes[0].tolist() == [640, 427]
+    assert (table.images[0], table.sizes[0].tolist()) == ("HICO_test2015_00000001.jpg", [640, 427])
     assert table.human_boxes[:2].tolist() == [[320, 306, 359, 349], [270, 303, 311, 350]]
-    assert table.object_boxes[0].tolist() == [148, 345, 376, 414]
-    assert truth.hoi[:2].tolist() == [245, 245]
+    assert (table.object_boxes[0].tolist(), truth.hoi[:2].tolist()) == ([148, 345, 376, 414], [245, 245])
     assert (table.verbs, table.objects) == (truth.classes.verbs, truth.classes.objects)
-    assert table.score.tolist() == [1.0] * 95
-    assert table.coordinates.tolist() == [Coordinates.PIXELS_1] * 28
-    assert truth.image_labels is None
-    assert truth.left_out == ()
+    assert (table.score.tolist(), table.coordinates.tolist()) == ([1.0] * 95, [Coordinates.PIXELS_1] * 28)
+    assert (truth.image_labels, truth.left_out) == (None, ())
 
 
 def test_images_without_triplets_stay_listed() -> None:
@@ -62,22 +59,14 @@ def test_all_forms_give_the_same_table(tmp_path: Path) -> None:
     native = read_truth_file(tmp_path / "truth.npz")
     assert native.interactions.equals(truth.interactions)
     assert {t.split for t in (truth, ppdm, mat, native)} == {"test2015/part"}
-    assert [t.format for t in (truth, ppdm, mat, native)] == [
-        "hicodet instances JSON",
-        "PPDM/QPIC JSON",
-        "official anno_bbox.mat",
-        "native table",
-    ]
+    formats = ["hicodet instances JSON", "PPDM/QPIC JSON", "official anno_bbox.mat", "native table"]
+    assert [t.format for t in (truth, ppdm, mat, native)] == formats
 
 
 def test_training_forms_agree_but_for_where_they_start_counting(tmp_path: Path) -> None:
     """hicodet and Matlab count training pixels from 1, PPDM's files from 0."""
-    document = parsed(INSTANCES)
-    document["filenames"] = [name.replace("test", "train") for name in document["filenames"]]
-    (tmp_path / "instances.json").write_bytes(orjson.dumps(document))
-    (tmp_path / "ppdm.json").write_bytes(orjson.dumps(as_ppdm(document)))
-    write_mat(tmp_path / "anno_bbox.mat", bbox_train=as_bbox(document))
-    instances, ppdm, mat = (read_truth_file(tmp_path / n) for n in ("instances.json", "ppdm.json", "anno_bbox.mat"))
+    instances, ppdm = (read(tmp_path, content) for content in (training(), as_ppdm(training())))
+    mat = read_truth_file(write_mat(tmp_path / "anno_bbox.mat", bbox_train=as_bbox(training())))
     assert {t.split for t in (instances, ppdm, mat)} == {"train2015/part"}
     assert mat.interactions.equals(instances.interactions)
     assert set(instances.interactions.coordinates) == {Coordinates.PIXELS_1}
@@ -97,23 +86,19 @@ def test_a_file_of_both_kinds_of_image_has_the_frame_of_each_and_its_own_name() 
     truth = read_truth_file(PPDM_MIXED)
     table = truth.interactions
     assert truth.split == "test_hico_sg"
-    assert table.coordinates.tolist() == [
-        Coordinates.PIXELS_0 if "train" in name else Coordinates.PIXELS_1 for name in table.images
-    ]
-    assert set(table.coordinates) == {Coordinates.PIXELS_0, Coordinates.PIXELS_1}
+    frames = [Coordinates.PIXELS_0 if "train" in name else Coordinates.PIXELS_1 for name in table.images]
+    assert table.coordinates.tolist() == frames
+    assert set(frames) == {Coordinates.PIXELS_0, Coordinates.PIXELS_1}
 
 
 def test_the_split_asked_for_is_read(tmp_path: Path) -> None:
-    document = parsed(INSTANCES)
-    train = {**document, "filenames": [name.replace("test", "train") for name in document["filenames"]]}
-    path = write_mat(tmp_path / "both.mat", bbox_test=as_bbox(document), bbox_train=as_bbox(train))
-    assert read_truth_file(path).split == "test2015/part"
-    assert read_truth_file(path, split="test2015").split == "test2015/part"
-    assert read_truth_file(path, split="train2015").split == "train2015/part"
-    only_test = write_mat(tmp_path / "test.mat", bbox_test=as_bbox(document))
-    message = r"split 'train2015'.* test2015"
+    test = as_bbox(parsed(INSTANCES))
+    path = write_mat(tmp_path / "both.mat", bbox_test=test, bbox_train=as_bbox(training()))
+    found = [read_truth_file(path, split=split).split for split in (None, "test2015", "train2015")]
+    assert found == ["test2015/part", "test2015/part", "train2015/part"]
+    only_test = write_mat(tmp_path / "test.mat", bbox_test=test)
     for other in (INSTANCES, only_test):
-        with pytest.raises(OptionError, match=message):
+        with pytest.raises(OptionError, match=mentions("split 'train2015' …  test2015")):
             read_truth_file(other, split="train2015")
 
 
@@ -136,20 +121,19 @@ def test_a_class_table_of_the_users_takes_the_place_of_the_datasets(tmp_path: Pa
     (tmp_path / "classes.tsv").write_text("\n".join(lines[:-1]))
     fewer = read_classes(tmp_path / "classes.tsv", benchmark("hico-det").classes)
     for path in (INSTANCES, PPDM, mat):
-        with pytest.raises(InputError, match=r"image '.*': triplet \d+: .*found '.*', expected one of the"):
+        with pytest.raises(InputError, match=r"image '.*': triplet \d+: .*'.*'"):
             read_truth_file(path, classes=fewer)
 
 
 def test_a_native_table_in_other_words_is_refused_with_the_nearest_one(tmp_path: Path) -> None:
     write_native(one_triplet(verbs=["riding"]), tmp_path / "t.npz")
-    message = r"image 'a.jpg': triplet 1: verb: found 'riding', expected one of the dataset's 117 verbs"
-    with pytest.raises(InputError, match=message):
+    with pytest.raises(InputError, match=mentions("image 'a.jpg': triplet 1:", "verb: … 'riding' … 117 verbs")):
         read_truth_file(tmp_path / "t.npz")
     write_native(one_triplet(objects=["Horse"]), tmp_path / "t.npz")
-    with pytest.raises(InputError, match=r"object: found 'Horse', .* \(did you mean horse\?\)"):
+    with pytest.raises(InputError, match=mentions("object: … 'Horse' … horse?")):
         read_truth_file(tmp_path / "t.npz")
     write_native(one_triplet(objects=["toaster"]), tmp_path / "t.npz")
-    with pytest.raises(InputError, match=r"found 'ride' with 'toaster', expected one of the 600 classes of hico-det"):
+    with pytest.raises(InputError, match=mentions("'ride' … 'toaster'", "600 classes … hico-det")):
         read_truth_file(tmp_path / "t.npz")
     write_native(one_triplet(verbs=["ride", "levitate"], images=["a.jpg", "b.jpg"]), tmp_path / "words.npz")
     truth = read_truth_file(tmp_path / "words.npz")
@@ -157,45 +141,39 @@ def test_a_native_table_in_other_words_is_refused_with_the_nearest_one(tmp_path:
     assert truth.split == "words"
 
 
-def test_an_unknown_dataset_is_named() -> None:
-    with pytest.raises(OptionError, match=r"unknown dataset 'hico_det' \(did you mean hico-det\?\)"):
-        read_truth_file(INSTANCES, "hico_det")
-
-
 @pytest.mark.parametrize(
-    ("data", "message"),
+    ("data", "values"),
     [
-        (b"", "found an empty file, expected ground truth: instances_test2015.json"),
-        (b"image,verb\n", "text that begins with 'image,verb\\n', expected ground truth: instances_test2015.json (hic"),
-        (b"\x80\x04\x95", "found binary data, expected"),
-        (b"[]", "found [], expected ground truth: instances_test2015.json"),
-        (b"[1, 2]", "found [1, 2], expected"),
-        (b"[[{}]]", "found a list of 1, expected"),
-        (b"{}", "found an object of 0, expected"),
-        (b'{"images": [], "annotations": []}', "found an object of 2 with 'images', 'annotations', expected"),
-        (b'[{"file_name": "a", "annota', "line 1, column 28: found the end of the file, expected JSON"),
-        (b"PK\x03\x04", "found a damaged file (BadZipFile), expected a native table"),
-        (b"MATLAB 7.3 MAT-file, ", "found a version 7.3 file, expected version 5 to 7.2"),
-        (b"MATLAB 5.0 MAT-file, ", "little-endian .mat file"),
+        (b"", "empty … instances_test2015.json"),
+        (b"image,verb\n", "text … 'image,verb\\n' … instances_test2015.json (hic"),
+        (b"\x80\x04\x95", "binary … instances_test2015.json"),
+        (b"[]", "[] … instances_test2015.json"),
+        (b"[1, 2]", "[1, 2] … instances_test2015.json"),
+        (b"[[{}]]", "list of 1 … instances_test2015.json"),
+        (b"{}", "object of 0 … instances_test2015.json"),
+        (b'{"images": [], "annotations": []}', "object of 2 … 'images', 'annotations' … instances_test2015.json"),
+        (b'[{"file_name": "a", "annota', "line 1, column 28: … end … JSON"),
+        (b"PK\x03\x04", "BadZipFile … native table"),
+        (b"MATLAB 7.3 MAT-file, ", "7.3 … 5 to 7.2"),
+        (b"MATLAB 5.0 MAT-file, ", "little-endian .mat"),
     ],
 )
-def test_another_file_is_refused_in_one_line(tmp_path: Path, data: bytes, message: str) -> None:
+def test_another_file_is_refused_in_one_line(tmp_path: Path, data: bytes, values: str) -> None:
     (tmp_path / "file").write_bytes(data)
-    with pytest.raises(InputError) as raised:
+    with pytest.raises(InputError, match=mentions(values)):
         read_truth_file(tmp_path / "file")
-    assert message in str(raised.value)
 
 
 def test_a_table_of_no_classes_is_not_taken_for_none() -> None:
     none = np.zeros(0, np.int32)
     packaged = benchmark("hico-det").classes
     empty = replace(packaged, name="mine", verb=none, object=none, of=np.full_like(packaged.of, -1))
-    with pytest.raises(InputError, match="expected one of the 0 classes of mine"):
+    with pytest.raises(InputError, match=mentions("0 classes of mine")):
         read_truth_file(INSTANCES, classes=empty)
 
 
 def test_a_missing_file_is_named_with_the_nearest() -> None:
-    with pytest.raises(InputError, match=r"found no such file, expected a file \(did you mean test_hico.json\?\)"):
+    with pytest.raises(InputError, match=mentions("tset_hico.json: … test_hico.json?")):
         read_truth_file(PPDM.with_name("tset_hico.json"))
 
 
@@ -205,8 +183,7 @@ def test_the_real_test_set_is_the_same_in_all_forms(shared_data: Path, tmp_path:
     path = shared_data / "hico_det" / "instances_test2015.json"
     document = orjson.loads(path.read_bytes())
     truth = read_truth_file(path)
-    (tmp_path / "test_hico.json").write_bytes(orjson.dumps(as_ppdm(document)))
-    assert same_but_for_sizes(truth, read_truth_file(tmp_path / "test_hico.json"))
+    assert same_but_for_sizes(truth, read(tmp_path, as_ppdm(document), "test_hico.json"))
     mat = write_mat(tmp_path / "anno_bbox.mat", bbox_test=as_bbox(document), bbox_train=structs([]))
     assert read_truth_file(mat).interactions.equals(truth.interactions)
     write_native(truth.interactions, tmp_path / "t.npz")
@@ -221,8 +198,7 @@ def test_the_sg_files_hold_the_same_boxes_as_the_official_test_set(shared_data: 
     official = read_truth_file(shared_data / "hico_det" / "instances_test2015.json")
     released = read_truth_file(shared_data / "hico_det_sg" / f"test_hico_sg{split}.json.gz")
     from_test = released.interactions.select_images(released.interactions.coordinates == Coordinates.PIXELS_1)
-    known = _facts(official.interactions)
-    assert _facts(from_test) <= known
+    assert _facts(from_test) <= _facts(official.interactions)
     assert len(from_test) > 2000
 
 
@@ -232,7 +208,7 @@ def _facts(table: Interactions) -> set[tuple[object, ...]]:
 
 
 @pytest.mark.parametrize(("images", "triplets"), [(0, 0), (1, 0), (0, 1), (9000, 33000)])
-def test_a_part_of_a_published_split_is_named(
+def test_a_part_of_a_split_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, images: int, triplets: int
 ) -> None:
     """Known counts are compared: here those of the sample, and more by some images or triplets."""
@@ -241,9 +217,8 @@ def test_a_part_of_a_published_split_is_named(
     truth = read_truth_file(INSTANCES)
     is_part = bool(images or triplets)
     assert truth.split == truth.signature_fields()["split"] == ("test2015/part" if is_part else "test2015")
-    if not is_part:
-        assert truth.cut == ""
+    assert bool(truth.cut) == is_part
     assert (f"28 of {28 + images:,} images" in truth.cut) == bool(images)
     assert (f"95 of {95 + triplets:,} triplets" in truth.cut) == bool(triplets)
-    lines = [line for line in score(truth.interactions, truth).warnings if line.startswith("truth: the file has")]
-    assert len(lines) == is_part
+    warned = [line for line in score(truth.interactions, truth).warnings if truth.cut and truth.cut in line]
+    assert len(warned) == is_part

@@ -1,5 +1,6 @@
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -54,19 +55,10 @@ def _crowded(draw: st.DrawFn) -> Interactions:
         extent = [[draw(st.integers(side, 3)) for _ in range(4)] for _ in range(n)]
         boxes = [[x, y, x + w, y + h] for (x, y, *_), (w, h, *_) in zip(corner, extent, strict=True)]
         others = [[x, y, x + w, y + h] for (*_, x, y), (*_, w, h) in zip(corner, extent, strict=True)]
-        parts.append(
-            Interactions.from_columns(
-                images=[str(number)],
-                image=[0] * n,
-                human_boxes=boxes,
-                object_boxes=others,
-                verb=[draw(st.integers(0, 1)) for _ in range(n)],
-                object=[draw(st.integers(0, 1)) for _ in range(n)],
-                verbs=["v", "w"],
-                objects=["o", "p"],
-                coordinates=frame,
-            )
-        )
+        verb, noun = ([draw(st.integers(0, 1)) for _ in range(n)] for _ in range(2))
+        words: dict[str, Any] = {"verb": verb, "object": noun, "verbs": ["v", "w"], "objects": ["o", "p"]}
+        table = {"images": [str(number)], "image": [0] * n, "human_boxes": boxes, "object_boxes": others}
+        parts.append(Interactions.from_columns(**words | table, coordinates=frame))
     return concatenate(parts)
 
 
@@ -99,15 +91,11 @@ def test_a_triplet_overlaps_its_own_copy(table: Interactions) -> None:
 
 
 def test_a_repeat_has_the_same_words_and_boxes_in_the_same_image() -> None:
-    first = one_triplet(verbs=["ride", "hug"])
-    others = [
-        one_triplet(verbs=["hug"]),
-        one_triplet(images=["b.jpg"]),
-        one_triplet(objects=["dog"]),
-        one_triplet(human_boxes=[[0, 0, 10, 21]]),
-        one_triplet(score=[0.5]),
+    changes: list[dict[str, Any]] = [
+        *({"verbs": ["ride", "hug"]}, {"verbs": ["hug"]}, {"images": ["b.jpg"]}, {"objects": ["dog"]}),
+        *({"human_boxes": [[0, 0, 10, 21]]}, {"score": [0.5]}),
     ]
-    table = concatenate([first, *others])
+    table = concatenate([one_triplet(**change) for change in changes])
     assert exact_duplicates(table).tolist() == [False, False, False, False, True, False]
     assert distinct_pairs(table) == 4
 
@@ -121,31 +109,25 @@ def test_pixels_count_as_wide_as_they_are() -> None:
 
 
 def test_images_of_one_pair_in_the_sample() -> None:
-    truth = read_truth_file(INSTANCES)
-    chosen = single_pair_images(truth.interactions)
-    counts = np.diff(truth.interactions.offsets)
+    table = read_truth_file(INSTANCES).interactions
+    chosen, counts = single_pair_images(table), np.diff(table.offsets)
     assert chosen.sum() == 10
     assert not chosen[counts == 0].any()
     assert chosen[counts == 1].all()
-    assert single_pair_images(truth.interactions, iou=0.5).sum() >= chosen.sum()
+    assert single_pair_images(table, iou=0.5).sum() >= chosen.sum()
 
 
 @pytest.mark.real_data
-def test_the_real_test_set_has_the_known_pairs(shared_data: Path) -> None:
+def test_the_real_test_set_has_the_known_pairs_and_the_single_pair_subset_575_classes(shared_data: Path) -> None:
     """Pixels counted (+1), overlap >= 0.5, greedy in file order, per object: protocols of this project, section 15."""
     truth = read_truth_file(shared_data / "hico_det" / "instances_test2015.json")
-    assert len(np.unique(merge_pairs(truth.interactions, 0.5))) == 22012
-    assert len(np.unique(overlapping_triplets(truth.interactions, truth.hoi, 0.5)[0])) == 144
-    assert not exact_duplicates(truth.interactions).any()
-    assert distinct_pairs(truth.interactions) == 33405
-
-
-@pytest.mark.real_data
-def test_the_single_pair_subset_has_575_classes(shared_data: Path) -> None:
-    truth = read_truth_file(shared_data / "hico_det" / "instances_test2015.json")
-    chosen = single_pair_images(truth.interactions)
-    assert chosen.sum() == 3920
-    assert len(np.unique(truth.hoi[chosen[truth.interactions.image]])) == 575
+    table = truth.interactions
+    assert len(np.unique(merge_pairs(table, 0.5))) == 22012
+    assert len(np.unique(overlapping_triplets(table, truth.hoi, 0.5)[0])) == 144
+    assert not exact_duplicates(table).any()
+    assert distinct_pairs(table) == 33405
+    chosen = single_pair_images(table)
+    assert (chosen.sum(), len(np.unique(truth.hoi[chosen[table.image]]))) == (3920, 575)
     # The list that is shipped, by the images' names.
     part = truth.subset("single-hoi")
     assert part.interactions.images == truth.subset("single-pair").interactions.images

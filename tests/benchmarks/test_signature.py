@@ -13,6 +13,7 @@ from shoe.benchmarks.protocols import ABOUT, SEMANTIC
 from shoe.benchmarks.signature import Signature, sign
 from shoe.benchmarks.truth import GroundTruth
 from shoe.core.errors import OptionError
+from tests.mentions import mentions
 from tests.oracles.model import ImageScene, Triplet, to_tables
 from tests.oracles.scenes import small_classes
 
@@ -35,11 +36,9 @@ ALL_CHANGES = [f"{name}={value}" for name, values, default, _ in describe() for 
 
 
 def test_changing_any_option_changes_the_signature() -> None:
-    facts, strict, semantic = truth().signature_fields(), STRICT["hico-det"], SEMANTIC["shoe"]
-    signatures = [
-        str(sign(facts, changed(strict, assignments), changed(semantic, assignments)))
-        for assignments in ([], *([change] for change in ALL_CHANGES))
-    ]
+    facts = truth().signature_fields()
+    options = [changed_whole(assignments) for assignments in ([], *([change] for change in ALL_CHANGES))]
+    signatures = [str(sign(facts, strict, semantic)) for semantic, strict in options]
     assert len(ALL_CHANGES) > len(fields(SemanticOptions)) + len(fields(StrictOptions))
     assert len(set(signatures)) == len(signatures)
 
@@ -59,9 +58,8 @@ def test_no_name_stands_twice() -> None:
 
 
 def test_no_two_protocols_share_a_signature() -> None:
-    names = [str(sign({}, strict=o)) for o in STRICT.values()]
-    names += [str(sign({}, semantic=o)) for o in SEMANTIC.values()]
-    assert len(set(names)) == len(STRICT) + len(SEMANTIC)
+    names = {str(sign({}, strict=o)) for o in STRICT.values()} | {str(sign({}, semantic=o)) for o in SEMANTIC.values()}
+    assert len(names) == len(STRICT) + len(SEMANTIC)
 
 
 @given(st.lists(st.tuples(st.text(min_size=1), st.text()), min_size=1))
@@ -72,53 +70,43 @@ def test_a_signature_reads_back(items: list[tuple[str, str]]) -> None:
     assert "\n" not in str(signature)
 
 
-def test_truth_changes_the_signature() -> None:
-    moved = (2.0, 1.0, 20.0, 30.0)
-    whole = truth()
+def test_truth_and_class_table_change_the_signature() -> None:
+    whole, others = truth(), (truth(verb="hold"), truth(box=(2.0, 1.0, 20.0, 30.0)))
     labels = replace(whole, image_labels=np.ones((600, 1), np.int8))
-    signatures = {str(sign(t.signature_fields())) for t in (whole, truth(verb="hold"), truth(box=moved), labels)}
-    assert len(signatures) == 4
-    assert str(sign(truth().signature_fields())) == str(sign(truth().signature_fields()))
-
-
-def test_class_table_changes_the_signature() -> None:
-    whole = truth()
-    other = replace(whole, classes=replace(whole.classes, digest="00000000"))
-    assert str(sign(whole.signature_fields())) != str(sign(other.signature_fields()))
+    classes = replace(whole, classes=replace(whole.classes, digest="00000000"))
+    signatures = [str(sign(t.signature_fields())) for t in (whole, *others, labels, classes, truth())]
+    assert len(set(signatures)) == 5
+    assert signatures[0] == signatures[-1]
 
 
 def test_the_short_form_names_what_differs_from_the_protocol() -> None:
     options = changed(SEMANTIC["shoe"], ["delta=0.25"])
     short = sign(truth().signature_fields() | {"map": "hico-det"}, STRICT["qpic"], options, STRICT).short()
-    assert "strict.protocol:qpic" in short
-    assert "protocol:shoe" in short
-    assert "delta:0.25" in short
+    assert {"strict.protocol:qpic", "protocol:shoe", "delta:0.25", "map:hico-det"} <= set(short.split("|"))
     assert "threshold" not in short
-    assert "map:hico-det" in short
 
 
 @pytest.mark.parametrize("text", ["", "shoe", "shoe:1|broken"])
 def test_what_is_no_signature_is_refused(text: str) -> None:
-    with pytest.raises(OptionError, match="expected name:value"):
+    with pytest.raises(OptionError, match="name:value"):
         Signature.parse(text)
 
 
 @pytest.mark.parametrize(
-    ("assignment", "message"),
+    ("assignment", "values"),
     [
-        ("delta", "option 'delta': must have the form NAME=VALUE"),
-        ("detla=0.5", "unknown option 'detla'; nearest: delta, delta-at"),
-        ("delta=2", "option delta: found '2', expected 0 to 1"),
-        ("delta=nan", "option delta: found 'nan', expected 0 to 1"),
-        ("cap=some", "option cap: found 'some', expected 1 to 1000000000 | none"),
-        ("assign=best", "expected greedy-gt | best-first | hungarian | confidence"),
-        ("strict.coordinates=pixels", "expected raw | indices | edges"),
+        ("delta", "option 'delta': … NAME=VALUE"),
+        ("detla=0.5", "option 'detla' … delta, delta-at"),
+        ("delta=2", "option delta: … '2' … 0 to 1"),
+        ("delta=nan", "option delta: … 'nan' … 0 to 1"),
+        ("cap=some", "option cap: … 'some' … 1 to 1000000000 | none"),
+        ("assign=best", "'best' … greedy-gt | best-first | hungarian | confidence"),
+        ("strict.coordinates=pixels", "'pixels' … raw | indices | edges"),
     ],
 )
-def test_wrong_settings_are_one_clear_line(assignment: str, message: str) -> None:
-    with pytest.raises(OptionError) as caught:
+def test_wrong_settings_are_one_clear_line(assignment: str, values: str) -> None:
+    with pytest.raises(OptionError, match=mentions(values)):
         changed_whole([assignment])
-    assert message in str(caught.value)
 
 
 def changed_whole(assignments: list[str]) -> tuple[SemanticOptions, StrictOptions]:

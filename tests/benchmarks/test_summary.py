@@ -2,56 +2,37 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-import orjson
 import pytest
 
 from shoe.benchmarks import benchmark
 from shoe.benchmarks.summary import Counted, compare_with_published, statistics, summary
 from shoe.benchmarks.truth import read_truth_file
-from tests.benchmarks.samples import INSTANCES, PPDM_MIXED, parsed
+from tests.benchmarks.samples import INSTANCES, PPDM_MIXED, parsed, read
 
 
 def test_the_sample_is_summed_up() -> None:
     facts = summary("instances.json", read_truth_file(INSTANCES)).to_dict()
     published = facts.pop("published")
-    assert facts == {
-        "file": "instances.json",
-        "format": "hicodet instances JSON",
-        "dataset": "hico-det",
-        "split": "test2015/part",
-        "images": 28,
-        "empty_images": 2,
-        "triplets": 95,
-        "classes": 44,
-        "rare_classes": 1,
-        "non_rare_classes": 43,
-        "no_interaction_triplets": 19,
-        "pairs": {"drawn": 95, "merged": 75, "merged_at": 0.5},
-        "repeated_triplets": 0,
-        "overlapping_triplets": 1,
-        "coordinates": {"pixels_1": 28},
-    }
-    assert published["split"] == "test2015"
-    assert published["matches"] is False
-    assert published["differs"] == {
-        "images": {"found": 28, "published": 9658},
-        "empty_images": {"found": 2, "published": 112},
-        "triplets": {"found": 95, "published": 33405},
-        "classes": {"found": 44, "published": 600},
-    }
+    about = {"file": "instances.json", "format": "hicodet instances JSON", "dataset": "hico-det"}
+    counts = {"images": 28, "empty_images": 2, "triplets": 95, "classes": 44, "rare_classes": 1, "non_rare_classes": 43}
+    kinds = {"no_interaction_triplets": 19, "repeated_triplets": 0, "overlapping_triplets": 1}
+    pairs = {"drawn": 95, "merged": 75, "merged_at": 0.5}
+    others = {"split": "test2015/part", "pairs": pairs, "coordinates": {"pixels_1": 28}}
+    assert facts == about | counts | kinds | others
+    assert (published["split"], published["matches"]) == ("test2015", False)
+    numbers = {"images": (28, 9658), "empty_images": (2, 112), "triplets": (95, 33405), "classes": (44, 600)}
+    assert {name: (n["found"], n["published"]) for name, n in published["differs"].items()} == numbers
 
 
 def test_a_split_that_nobody_published_is_compared_to_nothing() -> None:
     info = summary("", read_truth_file(PPDM_MIXED))
-    assert info.published is None
-    assert info.coordinates == {"pixels_0": 14, "pixels_1": 6}
+    assert (info.published, info.coordinates) == (None, {"pixels_0": 14, "pixels_1": 6})
 
 
 def test_images_left_out_are_counted_only_where_there_are_some(tmp_path: Path) -> None:
     records = parsed(PPDM_MIXED)
     records[0]["hoi_annotation"][0]["object_id"] = 99
-    (tmp_path / "train.json").write_bytes(orjson.dumps(records))
-    assert summary("", read_truth_file(tmp_path / "train.json")).left_out_images == 1
+    assert summary("", read(tmp_path, records)).left_out_images == 1
     assert summary("", read_truth_file(PPDM_MIXED)).left_out_images is None
 
 

@@ -9,6 +9,7 @@ from shoe.benchmarks.systematic import Combinations, SplitRules, SystematicSplit
 from shoe.core.errors import OptionError
 from shoe.core.interactions import Interactions
 from tests.examples import examples
+from tests.mentions import mentions
 from tests.oracles.systematic import Scene, algorithm_1
 
 _WORDS: dict[str, Any] = {"verbs": ["carry", "hold", "ride", "wash"], "objects": ["bus", "cup", "dog", "horse"]}
@@ -58,13 +59,7 @@ def split_or_none(table: Interactions, rules: SplitRules, seed: int) -> Systemat
 
 _CARRY_CUP, _HOLD_CUP, _WASH_CUP, _WASH_DOG, _RIDE_HORSE, _WASH_HORSE = (1, 0), (1, 1), (1, 3), (2, 3), (3, 2), (3, 3)
 _BY_HAND: list[Scene] = [
-    [_WASH_DOG],
-    [_WASH_HORSE],
-    [_RIDE_HORSE, _WASH_HORSE],
-    [_CARRY_CUP],
-    [_HOLD_CUP, _HOLD_CUP],
-    [_WASH_CUP],
-    [],
+    *([_WASH_DOG], [_WASH_HORSE], [_RIDE_HORSE, _WASH_HORSE], [_CARRY_CUP], [_HOLD_CUP, _HOLD_CUP], [_WASH_CUP], [])
 ]
 
 
@@ -75,28 +70,18 @@ def test_a_split_worked_by_hand() -> None:
     """
     table = table_of(_BY_HAND)
     of = Combinations.from_table(table)
-    assert list(zip(of.object, of.verb, strict=True)) == [
-        *(_CARRY_CUP, _HOLD_CUP, _WASH_CUP),
-        *(_WASH_DOG, _RIDE_HORSE, _WASH_HORSE),
-    ]
+    combinations = [_CARRY_CUP, _HOLD_CUP, _WASH_CUP, _WASH_DOG, _RIDE_HORSE, _WASH_HORSE]
+    assert list(zip(of.object, of.verb, strict=True)) == combinations
     made = split_systematically(table, SplitRules(0.8, verify="released", draw="uniform"), seed=1)
     assert (made.seed, made.tries, np.flatnonzero(made.held_out).tolist()) == (5, 5, [2, 5])
-    assert (numbers(made.train), numbers(made.test), np.flatnonzero(made.dropped).tolist()) == (
-        [0, 3, 4],
-        [1, 5, 6],
-        [2],
-    )
+    dropped = np.flatnonzero(made.dropped).tolist()
+    assert (numbers(made.train), numbers(made.test), dropped) == ([0, 3, 4], [1, 5, 6], [2])
 
 
-def test_a_draw_that_skips_holds_with_the_first_seed() -> None:
-    made = split_systematically(table_of(_BY_HAND), SplitRules(0.8, verify="released"), seed=1)
-    assert (made.seed, np.flatnonzero(made.held_out).tolist()) == (1, [2, 5])
-
-
-def test_mixed_images_are_cut_to_their_test_combinations_where_that_is_asked_for() -> None:
+def test_a_draw_that_skips_holds_with_the_first_seed_and_mixed_images_may_be_cut_to_test_combinations() -> None:
     made = split_systematically(table_of(_BY_HAND), SplitRules(0.8, verify="released", mixed="cut"), seed=1)
-    assert numbers(made.test) == [1, 2, 5, 6]
-    assert pairs_of(made.test) == {_WASH_CUP, _WASH_HORSE}
+    assert (made.seed, np.flatnonzero(made.held_out).tolist()) == (1, [2, 5])
+    assert (numbers(made.test), pairs_of(made.test)) == ([1, 2, 5, 6], {_WASH_CUP, _WASH_HORSE})
     assert len(made.test) == 3
     assert not made.dropped.any()
 
@@ -112,21 +97,21 @@ def test_combinations_are_numbered_in_the_order_asked_for() -> None:
 @pytest.mark.parametrize(
     ("rules", "parts"),
     [
-        ({"verify": "paper"}, ["verify: found paper, expected possible or released", "1 of 3 objects"]),
-        ({"ratio": 0.8, "tries": 20}, ["seed 0 to 19", "(20 of 20)", "1 of 2 test combinations", "verbs of an object"]),
-        ({"ratio": 0.1}, ["ratio: found 0.1 of 6 combinations, expected"]),
-        ({"ratio": 1}, ["ratio: found 1, expected", "above 0 and below 1"]),
-        ({"ratio": float("nan")}, ["ratio: found nan, expected", "above 0"]),
-        ({"verify": "papre"}, ["verify 'papre' (did you mean paper?)", "paper, possible, released"]),
-        ({"min_similarity": 0.8, "max_similarity": 0.5}, ["min_similarity and max_similarity: found 0.8 and 0.5"]),
+        ({"verify": "paper"}, ["verify: … paper … possible or released", "1 of 3 objects"]),
+        ({"ratio": 0.8, "tries": 20}, ["seed 0 to 19", "(20 of 20)", "1 of 2", "verbs of an object"]),
+        ({"ratio": 0.1}, ["ratio: … 0.1 of 6 combinations"]),
+        ({"ratio": 1}, ["ratio: … 1 … above 0 … below 1"]),
+        ({"ratio": float("nan")}, ["ratio: … nan … above 0"]),
+        ({"verify": "papre"}, ["verify 'papre' … paper?", "paper, possible, released"]),
+        ({"min_similarity": 0.8, "max_similarity": 0.5}, ["min_similarity … max_similarity: … 0.8 and 0.5"]),
         ({"max_similarity": 0.7}, ["similarity", "max_similarity"]),
-        ({"tries": 0}, ["tries: found 0, expected 1 or more"]),
+        ({"tries": 0}, ["tries: … 0 … 1 or more"]),
     ],
 )
 def test_impossible_rules_are_refused(rules: dict[str, Any], parts: list[str]) -> None:
     with pytest.raises(OptionError) as caught:
         split_systematically(table_of(_BY_HAND), SplitRules(**rules))
-    assert [part for part in parts if part not in str(caught.value)] == []
+    assert all(caught.match(mentions(part)) for part in parts)
 
 
 @pytest.mark.slow
@@ -178,9 +163,7 @@ def test_every_split_keeps_its_promises(scenes: list[Scene], rules: SplitRules, 
 @pytest.mark.slow
 @examples(5)
 @given(_scenes, _rules, st.integers(0, 5))
-def test_a_draw_that_skips_is_the_uniform_one_where_that_holds(
-    scenes: list[Scene], rules: SplitRules, seed: int
-) -> None:
+def test_a_draw_that_skips_is_uniform_where_that_holds(scenes: list[Scene], rules: SplitRules, seed: int) -> None:
     table, once = table_of(scenes), replace(rules, tries=1)
     uniform = split_or_none(table, replace(once, draw="uniform"), seed)
     if uniform is not None:
@@ -193,15 +176,9 @@ def test_a_group_of_similar_combinations_stands_or_falls_together() -> None:
     scenes: list[Scene] = [[(o, v)] for o in range(4) for v in range(4)]
     similarity = np.zeros((16, 16))
     similarity[[0, 5], [5, 0]], similarity[[10, 5], [5, 10]] = 0.9, 0.8
-    of = [
-        np.flatnonzero(
-            split_systematically(
-                table_of(scenes), SplitRules(0.75, max_similarity=0.7, verify="released"), seed, similarity=similarity
-            ).held_out
-        )
-        for seed in range(12)
-    ]
-    assert {len({0, 5, 10} & set(held.tolist())) for held in of} == {0, 3}
+    table, rules = table_of(scenes), SplitRules(0.75, max_similarity=0.7, verify="released")
+    of = [split_systematically(table, rules, seed, similarity=similarity).held_out for seed in range(12)]
+    assert {int(held[[0, 5, 10]].sum()) for held in of} == {0, 3}
 
 
 def test_the_shuffle_is_the_same_everywhere() -> None:

@@ -10,6 +10,7 @@ import pytest
 import shoe
 from shoe.core.errors import InputError
 from shoe.demo import TRUTH
+from tests.mentions import mentions
 from tests.oracles.roles import Person
 from tests.scoring import v_coco
 from tests.scoring.v_coco import ACTIONS
@@ -19,9 +20,8 @@ A, B, C = [0.0, 0.0, 99.0, 99.0], [200.0, 0.0, 299.0, 99.0], [400.0, 0.0, 499.0,
 
 def test_all_forms_hold_the_same_persons_and_triplets(tmp_path: Path) -> None:
     truths, _ = v_coco.scene(3, 5)
-    for persons in truths:
-        for person in persons:
-            person.does = person.does or None  # who does nothing is listed by the official form alone
+    for person in (person for persons in truths for person in persons):
+        person.does = person.does or None  # who does nothing is listed by the official form alone
     forms = [
         v_coco.write_official(truths, tmp_path),
         v_coco.write_everything(truths, tmp_path / "truth.txt"),
@@ -46,22 +46,20 @@ def rows(truth: shoe.GroundTruth) -> list[tuple[int, list[float]]]:
 @pytest.mark.parametrize(
     ("old", "new", "says"),
     [
-        ("\n3\n", "\nthree\n", "expected the number of boxes"),
-        ("2 1 0.0", "33 1 0.0", "action: found '33', expected 1 to 29"),
-        ("2 1 0.0", "2 1 0.5", "expected the box of a person"),
-        (" 38 200.0 0.0 300.0 100.0\n2 1", " 38 200.0 0.0 300.0 101.0\n2 1", "expected a box, with"),
-        ("000000000107", "000000000100", "the image '000000000100.jpg' twice"),
+        ("\n3\n", "\nthree\n", "'three' … number of boxes"),
+        ("2 1 0.0", "33 1 0.0", "action: … '33' … 1 to 29"),
+        ("2 1 0.0", "2 1 0.5", "box of a person"),
+        (" 38 200.0 0.0 300.0 100.0\n2 1", " 38 200.0 0.0 300.0 101.0\n2 1", "a box, with"),
+        ("000000000107", "000000000100", "'000000000100.jpg' twice"),
     ],
 )
 def test_damaged_text(tmp_path: Path, old: str, new: str, says: str) -> None:
     truths = [[Person(A, {"surf": {"instr": B}, "stand": {}}), Person(C, None)], [Person(A, {"stand": {}})]]
     text = v_coco.write_everything(truths, tmp_path / "truth.txt").read_text()
-    path = tmp_path / "damaged.txt"
-    damaged = text.replace(old, new, 1)
-    assert damaged != text
-    path.write_text(damaged)
-    with pytest.raises(InputError, match=says):
-        shoe.read_ground_truth(path, dataset="v-coco")
+    assert old in text
+    (tmp_path / "damaged.txt").write_text(text.replace(old, new, 1))
+    with pytest.raises(InputError, match=mentions(says)):
+        shoe.read_ground_truth(tmp_path / "damaged.txt", dataset="v-coco")
 
 
 def test_official_annotations_need_their_boxes(tmp_path: Path) -> None:
@@ -69,46 +67,28 @@ def test_official_annotations_need_their_boxes(tmp_path: Path) -> None:
     instances = tmp_path / "instances_vcoco_all_2014.json"
     document = json.loads(instances.read_text())
     instances.write_text(json.dumps(document | {"annotations": document["annotations"][:-1]}))
-    with pytest.raises(InputError, match=r"(ann_id|role_object_id .*): found .*, expected a COCO annotation in"):
+    with pytest.raises(InputError, match=r"(ann_id|role_object_id .*): .*\d.*instances_vcoco_all_2014\.json"):
         shoe.read_ground_truth(path, dataset="v-coco")
     document["annotations"][0]["category_id"] = 12
     instances.write_text(json.dumps(document))
-    with pytest.raises(InputError, match=r"box 1: category_id: found 12, expected one of COCO's 80"):
+    with pytest.raises(InputError, match=mentions("box 1: category_id: … 12 … COCO's 80")):
         shoe.read_ground_truth(path, dataset="v-coco")
     instances.unlink()
-    with pytest.raises(InputError, match=r"expected COCO's boxes, instances_vcoco_all_2014\.json"):
+    with pytest.raises(InputError, match=mentions("COCO's boxes, instances_vcoco_all_2014.json")):
         shoe.read_ground_truth(path, dataset="v-coco")
 
 
 def test_images_without_a_name(tmp_path: Path) -> None:
     nameless = {"file_name": "images/", "annotations": [], "hoi_annotation": []}
     (tmp_path / "truth.json").write_text(json.dumps([nameless]))
-    with pytest.raises(InputError, match="image 1: found 'images/', expected the name or number of an image"):
+    with pytest.raises(InputError, match=mentions("image 1: … 'images/'")):
         shoe.read_ground_truth(tmp_path / "truth.json", dataset="v-coco")
 
 
-PUBLISHED = {
-    "hold": 3608,
-    "sit": 1916,
-    "ride": 556,
-    "look": 3347,
-    "hit": 349,
-    "eat": 521,
-    "jump": 635,
-    "lay": 387,
-    "talk_on_phone": 285,
-    "carry": 472,
-    "throw": 244,
-    "catch": 246,
-    "cut": 269,
-    "work_on_computer": 410,
-    "ski": 424,
-    "surf": 486,
-    "skateboard": 417,
-    "drink": 82,
-    "kick": 180,
-    "point": 31,
-}
+_COUNTS = """hold 3608, sit 1916, ride 556, look 3347, hit 349, eat 521, jump 635, lay 387, talk_on_phone 285,
+carry 472, throw 244, catch 246, cut 269, work_on_computer 410, ski 424, surf 486, skateboard 417, drink 82, kick 180,
+point 31"""
+PUBLISHED = {name: int(count) for name, count in (cell.split() for cell in _COUNTS.split(","))}
 """Positives of the test set as logs of the official script print them (docs/v-coco.md)."""
 
 
@@ -147,9 +127,7 @@ def test_val_has_the_positives_and_missing_roles_of_the_official_file(shared_dat
 
 @pytest.mark.slow
 @pytest.mark.real_data
-def test_classes_are_the_combinations_of_all_splits_and_rare_those_with_few_training_triplets(
-    shared_data: Path,
-) -> None:
+def test_classes_are_those_of_all_splits_and_rare_ones_have_few_training_triplets(shared_data: Path) -> None:
     files = {split: shared_data / "v_coco" / f"vcoco_everything_{split}.txt.gz" for split in ("train", "val", "test")}
     count = {name: shoe.read_ground_truth(path, dataset="v-coco").triplets_per_class for name, path in files.items()}
     training = count["train"] + count["val"]
@@ -161,12 +139,10 @@ def test_classes_are_the_combinations_of_all_splits_and_rare_those_with_few_trai
 
 def test_files_of_another_dataset_are_named(tmp_path: Path) -> None:
     truths, predictions = v_coco.scene(5)
-    with pytest.raises(InputError, match=r"found hicodet instances JSON, ground truth of hico-det.*give --dataset"):
+    with pytest.raises(InputError, match=mentions("hicodet instances JSON", "hico-det", "--dataset")):
         shoe.read_ground_truth(TRUTH, dataset="v-coco")
     for write in (v_coco.write_everything, v_coco.write_qpic):
-        with pytest.raises(
-            InputError, match=r"ground truth of v-coco, expected ground truth of hico-det .give --dataset v"
-        ):
+        with pytest.raises(InputError, match=mentions("of v-coco", "of hico-det", "--dataset v")):
             shoe.read_ground_truth(write(truths, tmp_path / "truth"))
-    with pytest.raises(InputError, match=r"found V-COCO's official detections.*give --dataset v-coco"):
+    with pytest.raises(InputError, match=mentions("V-COCO's official detections", "--dataset v-coco")):
         shoe.read_predictions(v_coco.write_pickle(predictions, tmp_path / "said.pkl"))

@@ -1,8 +1,5 @@
 """Phrases of five hard kinds, as a reply states them about one pair; their author did not know the parser."""
 
-import csv
-from pathlib import Path
-
 import pytest
 
 from shoe.lexicon.expressions import bases
@@ -12,13 +9,7 @@ from shoe.predictions.vlm.boxes import box_of
 from shoe.predictions.vlm.fields import Verb
 from shoe.predictions.vlm.parsed_reply import Pair
 from shoe.predictions.vlm.words import parse_pair_words
-
-FOLDER = Path(__file__).parents[1] / "data" / "phrases"
-
-
-def rows(name: str) -> list[dict[str, str]]:
-    with open(FOLDER / f"{name}.tsv", encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
+from tests.lexicon.wordings import rows
 
 
 def result(row: dict[str, str]) -> str:

@@ -12,6 +12,7 @@ from shoe.lexicon.building.read import read_source
 from shoe.lexicon.compiled import Lexicon
 from shoe.lexicon.resolve import lexicon_metadata, resolve
 from shoe.lexicon.store import use_lexicon, wordnet
+from tests.mentions import mentions
 
 pytestmark = pytest.mark.slow
 
@@ -36,10 +37,8 @@ def words(folder: Path, text: str = TAB) -> Lexicon:
 def test_words_of_another_language_lead_to_wordnets_senses(tmp_path: Path) -> None:
     french = words(tmp_path)
     assert (len(french), french.name(0), french.language) == (len(wordnet()), "entity.n.01", "fr")
-    assert french.about["left_out"] == {
-        "words that are neither nouns nor verbs": 1,
-        "concepts without a WordNet 3.0 synset": 1,
-    }
+    left_out = {name.split()[0]: count for name, count in french.about["left_out"].items()}
+    assert left_out == {"words": 1, "concepts": 1}
     with use_lexicon(french):
         objects = {word: resolve(word, "object").candidates for word in ("les chevaux", "horse", "pièce d'étoffe")}
         assert [[c.lemma for c in found] for found in objects.values()] == [["cheval"], [], ["piece_d'etoffe"]]
@@ -76,7 +75,7 @@ def test_ids_of_wordnet_need_no_files() -> None:
 
 
 def test_what_links_to_nothing_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ShoeError, match=r"made\.tab: found no concept that is linked to WordNet 3\.0"):
+    with pytest.raises(ShoeError, match=mentions("made.tab: … WordNet 3.0")):
         words(tmp_path, "# Made\tfra\tx\tCC0\n99999999-n\tfra:lemma\trien\n")
-    with pytest.raises(ShoeError, match=r"line 2: found 'cheval', expected OFFSET-POS"):
+    with pytest.raises(ShoeError, match=mentions("line 2: … 'cheval' … OFFSET-POS")):
         words(tmp_path, "# Made\tfra\tx\tCC0\ncheval\n")

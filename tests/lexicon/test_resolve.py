@@ -1,3 +1,4 @@
+import re
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,8 @@ from shoe.lexicon import expressions
 from shoe.lexicon.expressions import Part
 from shoe.lexicon.resolve import ObjectWords, resolve
 from shoe.lexicon.store import lexicon
+from tests.lexicon.wordings import pairs
+from tests.mentions import mentions
 
 
 def names(word: str, part: Part, object_words: ObjectWords = "phrase-first") -> list[str]:
@@ -17,8 +20,7 @@ def names(word: str, part: Part, object_words: ObjectWords = "phrase-first") -> 
 
 def lemmas(word: str, part: Part, object_words: ObjectWords = "phrase-first") -> list[str]:
     """The lemmas that led to the candidates, in order, each once."""
-    candidates = resolve(word, part, object_words).candidates
-    return list(dict.fromkeys(candidate.lemma for candidate in candidates))
+    return list(dict.fromkeys(candidate.lemma for candidate in resolve(word, part, object_words).candidates))
 
 
 # The class table's synset is a candidate for each of the dataset's own words, without exception; those of the words
@@ -53,10 +55,6 @@ x-ray: x-ray; blorft horse: horse; the kids' bus: bus
 """
 
 
-def pairs(table: str) -> list[list[str]]:
-    return [pair.split(": ") for line in table.strip().splitlines() for pair in line.split("; ")]
-
-
 @pytest.mark.parametrize(("word", "lemma"), pairs(VERBS))
 def test_verbs(word: str, lemma: str) -> None:
     assert lemmas(word, "verb")[0] == lemma
@@ -67,31 +65,29 @@ def test_each_action_of_v_coco(action: str) -> None:
     assert action.split("_")[0] in lemmas(action, "verb")
 
 
-def test_a_verb_with_its_particle_is_tried_before_the_verb_alone() -> None:
-    assert lemmas("hopping on", "verb") == ["hop_on", "hop"]
-    assert lemmas("eat_at", "verb") == ["eat_at", "eat"]
-    assert lemmas("pick up", "verb") == ["pick_up"]
-    assert lemmas("wipe out", "verb")[0] == "wipe_out"
-    assert "wipe" in lemmas("wipe out", "verb")
-    assert lemmas("turn on", "verb") == ["turn_on"]
-    assert lemmas("stop_at", "verb") == ["stop"]
-    assert lemmas("looking at", "verb") == ["look_at", "look"]
+# A verb with its particle is tried before the verb alone; forms that English inflects otherwise are no forms.
+ALL_VERBS = """
+hopping on: hop_on hop; eat_at: eat_at eat; pick up: pick_up; turn on: turn_on; stop_at: stop; looking at: look_at look
+hoping: hope; bed: bed; lay: lay lie
+"""
 
 
-def test_forms_that_english_inflects_otherwise_are_no_forms() -> None:
-    assert lemmas("hoping", "verb") == ["hope"]
-    assert lemmas("bed", "verb") == ["bed"]
-    assert lemmas("lay", "verb") == ["lay", "lie"]
+@pytest.mark.parametrize(("word", "expected"), pairs(ALL_VERBS))
+def test_all_lemmas_of_a_verb(word: str, expected: str) -> None:
+    assert lemmas(word, "verb") == expected.split()
 
 
-@pytest.mark.parametrize("word", ["no interaction", "no_interaction", "No-Interaction", "nointeraction"])
-def test_no_interaction_means_nothing(word: str) -> None:
+def test_a_verb_with_its_particle_is_tried_first_among_others() -> None:
+    first, *others = lemmas("wipe out", "verb")
+    assert first == "wipe_out"
+    assert "wipe" in others
+
+
+@pytest.mark.parametrize(
+    "word", ["no interaction", "no_interaction", "No-Interaction", "nointeraction", "not riding", "isn't holding"]
+)
+def test_no_interaction_and_a_negated_verb_mean_nothing(word: str) -> None:
     assert not resolve(word, "verb").candidates
-
-
-def test_a_negated_verb_means_nothing() -> None:
-    assert not resolve("not riding", "verb").candidates
-    assert not resolve("isn't holding", "verb").candidates
 
 
 @pytest.mark.parametrize(("word", "lemma"), pairs(OBJECTS))
@@ -100,16 +96,39 @@ def test_objects(word: str, lemma: str) -> None:
     assert {lexicon().name(s) for s in lexicon().senses(lemma, "n").tolist()} == set(names(word, "object"))
 
 
-def test_nouns_that_tell_what_a_thing_is_are_pooled_after_the_head() -> None:
-    assert lemmas("motorcycle handlebar", "object") == ["handlebar", "motorcycle"]
-    assert lemmas("horse blorft", "object") == ["horse"]
-    assert lemmas("bowl of hot soup on the table", "object") == ["bowl", "soup"]
-    assert lemmas("a small slice of pizza", "object") == ["pizza"]
-    assert lemmas("bowl of hot soup on the table", "object", "head") == ["bowl"]
-    assert lemmas("cup of tea", "object") == ["cup_of_tea", "cup", "tea"]
-    assert lemmas("zebra's tail", "object") == ["tail", "zebra"]
-    assert lemmas("lady's umbrella", "object") == ["umbrella"]
-    assert lemmas("bull's eye", "object") == ["bull's_eye", "bull's-eye", "eye", "bull"]
+# Nouns that tell what a thing is are pooled after the head; a described thing may be meant literally.
+SOUP = "bowl of hot soup on the table"
+
+
+@pytest.mark.parametrize(
+    ("word", "object_words", "expected"),
+    [
+        ("motorcycle handlebar", "phrase-first", ["handlebar", "motorcycle"]),
+        ("horse blorft", "phrase-first", ["horse"]),
+        (SOUP, "phrase-first", ["bowl", "soup"]),
+        ("a small slice of pizza", "phrase-first", ["pizza"]),
+        (SOUP, "head", ["bowl"]),
+        ("cup of tea", "phrase-first", ["cup_of_tea", "cup", "tea"]),
+        ("zebra's tail", "phrase-first", ["tail", "zebra"]),
+        ("lady's umbrella", "phrase-first", ["umbrella"]),
+        ("bull's eye", "phrase-first", ["bull's_eye", "bull's-eye", "eye", "bull"]),
+        ("white elephant", "phrase-first", ["white_elephant", "elephant"]),
+        ("hot dog", "pooled", ["dog"]),
+        ("hot dog", "head", ["dog"]),
+        ("motorcycle handlebar", "pooled", ["motorcycle", "handlebar"]),
+        ("motorcycle handlebar", "head", ["handlebar"]),
+        ("motorcycle handlebar", "phrase", []),
+    ],
+)
+def test_all_lemmas_of_an_object(word: str, object_words: ObjectWords, expected: list[str]) -> None:
+    assert lemmas(word, "object", object_words) == expected
+
+
+def test_a_phrase_of_wordnet_is_taken_as_a_whole() -> None:
+    assert lemmas("hot dog", "object", "phrase-first") == ["hot_dog", "hotdog"][: len(lemmas("hot dog", "object"))]
+    assert lemmas("hot dog", "object", "phrase") == lemmas("hot dog", "object")
+    assert "dog.n.01" not in names("hot dog", "object")
+    assert "small.n.01" in names("small dog", "object", "pooled")
 
 
 def test_what_only_a_part_or_a_make_is_named_of_counts_three_quarters() -> None:
@@ -137,39 +156,26 @@ def test_adjectives_that_are_also_nouns_say_nothing_of_the_object() -> None:
     assert names("red", "object")[0] == "red.n.01"
 
 
-def test_a_described_thing_may_be_meant_literally() -> None:
-    assert lemmas("white elephant", "object") == ["white_elephant", "elephant"]
-    assert "dog.n.01" not in names("hot dog", "object")
-
-
-def test_words_of_an_object() -> None:
-    assert lemmas("hot dog", "object", "phrase-first") == ["hot_dog", "hotdog"][: len(lemmas("hot dog", "object"))]
-    assert lemmas("hot dog", "object", "phrase") == lemmas("hot dog", "object")
-    assert lemmas("hot dog", "object", "pooled") == ["dog"]
-    assert lemmas("hot dog", "object", "head") == ["dog"]
-    assert lemmas("motorcycle handlebar", "object", "pooled") == ["motorcycle", "handlebar"]
-    assert lemmas("motorcycle handlebar", "object", "head") == ["handlebar"]
-    assert lemmas("motorcycle handlebar", "object", "phrase") == []
-    assert "small.n.01" in names("small dog", "object", "pooled")
-
-
 def test_unknown_object_words_are_answered_with_the_known() -> None:
-    with pytest.raises(OptionError, match="did you mean pooled"):
+    with pytest.raises(OptionError, match=mentions("'poled' … pooled?")):
         resolve("dog", "object", "poled")  # type: ignore[arg-type]
 
 
-def test_reasons_say_how_a_candidate_was_found() -> None:
-    def reason(word: str, part: Part) -> str:
-        return resolve(word, part).candidates[0].reason
-
-    assert reason("ride", "verb") == "as written"
-    assert reason("rode", "verb") == 'base form of "rode"'
-    assert reason("sat on", "verb") == 'verb of "sat on", base form of "sat"'
-    assert reason("wine glass", "object") == 'spelled "wineglass"'
-    assert reason("small dog", "object") == 'head of "small dog"'
-    assert reason("stop signs", "object") == "alias: the dataset's own sense; WordNet has no stop sign"
-    assert reason("harley", "object") == "alias: make of motorcycle, counts 0.75"
-    assert reason("spare tyre", "object") == 'American spelling "spare tire", as written'
+@pytest.mark.parametrize(
+    ("word", "part", "values"),
+    [
+        ("ride", "verb", "as written"),
+        ("rode", "verb", 'base form … "rode"'),
+        ("sat on", "verb", 'verb … "sat on" … base form … "sat"'),
+        ("wine glass", "object", 'spelled "wineglass"'),
+        ("small dog", "object", 'head … "small dog"'),
+        ("stop signs", "object", "alias: … stop sign"),
+        ("harley", "object", "alias: … motorcycle … 0.75"),
+        ("spare tyre", "object", 'American … "spare tire" … as written'),
+    ],
+)
+def test_reasons_say_how_a_candidate_was_found(word: str, part: Part, values: str) -> None:
+    assert re.match(mentions(values), resolve(word, part).candidates[0].reason)
 
 
 def test_every_alias_leads_where_it_says() -> None:
@@ -177,18 +183,17 @@ def test_every_alias_leads_where_it_says() -> None:
     rows = [line.split("\t") for line in table.splitlines()]
     assert rows[0] == ["part", "word", "synsets", "relation", "reason"]
     assert rows[1:] == sorted(rows[1:])
-    for part, word, synsets, relation, reason in rows[1:]:
-        assert part in ("verb", "object")
-        assert relation in ("own", "same", "kind")
+    assert {row[3] for row in rows[1:]} == {"own", "same", "kind"}
+    for part, word, synsets, _, reason in rows[1:]:
         assert reason.strip()
-        assert set(synsets.split()) <= set(names(word, part)), word  # type: ignore[arg-type]
-        assert set(synsets.split()) <= set(names(word.replace("_", " ").title(), part)), word  # type: ignore[arg-type]
+        for written in (word, word.replace("_", " ").title()):
+            assert set(synsets.split()) <= set(names(written, "verb" if part == "verb" else "object")), word
+    assert {row[0] for row in rows[1:]} == {"verb", "object"}
 
 
 def test_every_lemma_of_wordnet_resolves_to_its_own_senses() -> None:
     words = lexicon()
-    sample = range(0, len(words), 29)
-    for synset in sample:
+    for synset in range(0, len(words), 29):
         part: Part = "object" if words.pos(synset) == "n" else "verb"
         for lemma in words.lemmas(synset):
             assert words.name(synset) in names(lemma.replace("_", " ").title(), part), lemma

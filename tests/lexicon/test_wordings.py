@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from shoe.lexicon.phrases.parse import interactions
-from tests.lexicon.wordings import parsed, understood, wordings
+from tests.lexicon.wordings import misread, wordings
 
 PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "phrases.md"
 
@@ -15,12 +15,10 @@ PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "phrases.md"
     [("tuned", 435, 0.99, 0.01), ("unseen", 386, 0.95, 0.04), ("captions", 750, 0.96, 0.03)],
 )
 def test_wordings_are_understood_or_doubtful(name: str, number: int, right: float, silent: float) -> None:
-    found = [(wording, parsed(wording)) for wording in wordings(name)]
-    wrong = [said for wording, said in found if not understood(wording, said)]
-    unnoticed = [said for said in wrong if said.interactions and not said.doubtful]
-    assert len(found) == number
-    assert len(wrong) <= (1 - right) * len(found)
-    assert len(unnoticed) <= silent * len(found)
+    found, wrong, unnoticed = misread(wordings(name))
+    assert found == number
+    assert wrong <= (1 - right) * number
+    assert unnoticed <= silent * number
 
 
 def test_examples_of_the_documents_are_read_so() -> None:

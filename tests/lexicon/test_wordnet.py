@@ -7,12 +7,14 @@ import pytest
 from shoe.core.errors import OptionError
 from shoe.lexicon.store import glosses, lexicon, sense_keys
 
+GLOSSES = {
+    "ride.v.01": "sit and travel on the back of animal, usually while controlling its motions",
+    "pony.n.02": "an informal term for a racehorse",
+}
+
 
 def test_a_definition_needs_no_file_of_wordnet() -> None:
-    assert glosses(["ride.v.01", "pony.n.02"]) == {
-        "ride.v.01": "sit and travel on the back of animal, usually while controlling its motions",
-        "pony.n.02": "an informal term for a racehorse",
-    }
+    assert glosses(list(GLOSSES)) == GLOSSES
     with pytest.raises(OptionError, match=r"'glorp\.v\.01'"):
         glosses(["ride.v.01", "glorp.v.01"])
     assert sense_keys()["ride%2:38:01::"] == lexicon().synset("ride.v.01")

@@ -6,7 +6,7 @@ words that only describe it.
 """
 
 import csv
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,6 +18,16 @@ from shoe.lexicon.resolve import describes
 FOLDER = Path(__file__).parents[1] / "data" / "phrases"
 
 
+def pairs(table: str) -> list[list[str]]:
+    """Word and what it is, of a table in the form "rode: ride; mice: mouse"."""
+    return [pair.split(": ") for line in table.strip().splitlines() for pair in line.split("; ")]
+
+
+def by_hand(*kinds: str) -> list[tuple[str, str]]:
+    """Phrases of some kinds and what they say, worked by hand: "verb + object & verb + object", or "-" for nothing."""
+    return [(row["phrase"], row["said"]) for row in rows("../phrases_by_hand") if row["kind"] in kinds]
+
+
 class Wording(NamedTuple):
     """A phrase, what a reply gives beside it, and the accepted verbs and objects of each interaction."""
 
@@ -27,15 +37,19 @@ class Wording(NamedTuple):
     said: list[tuple[list[str], list[str]]]
 
 
+def rows(name: str) -> list[dict[str, str]]:
+    with open(FOLDER / f"{name}.tsv", encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
+
+
 def wordings(name: str) -> Iterator[Wording]:
     """Read the wordings of a file."""
-    with open(FOLDER / f"{name}.tsv", encoding="utf-8", newline="") as file:
-        for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE):
-            key, _, value = row["given"].partition(": ")
-            verbs, objects = ([word.split("|") for word in row[part].split(" & ")] for part in ("verbs", "objects"))
-            objects = objects * len(verbs) if len(objects) == 1 else objects
-            said = list(zip(verbs, objects, strict=True)) if row["verbs"] else []
-            yield Wording(row["kind"], row["phrase"], {key: value} if key else {}, said)
+    for row in rows(name):
+        key, _, value = row["given"].partition(": ")
+        verbs, objects = ([word.split("|") for word in row[part].split(" & ")] for part in ("verbs", "objects"))
+        objects = objects * len(verbs) if len(objects) == 1 else objects
+        said = list(zip(verbs, objects, strict=True)) if row["verbs"] else []
+        yield Wording(row["kind"], row["phrase"], {key: value} if key else {}, said)
 
 
 def parsed(wording: Wording) -> PhraseInteractions:
@@ -54,6 +68,13 @@ def understood(wording: Wording, said: PhraseInteractions) -> bool:
         if not any(_accepts(verbs, r.verb, same_verb) and _accepts(objects, r.object, same_object) for r in found):
             return False
     return True
+
+
+def misread(of: Iterable[Wording]) -> tuple[int, int, int]:
+    """Number of wordings, of those that are not understood, and of these that are also not doubtful."""
+    found = [(wording, parsed(wording)) for wording in of]
+    wrong = [said for wording, said in found if not understood(wording, said)]
+    return len(found), len(wrong), sum(bool(said.interactions) and not said.doubtful for said in wrong)
 
 
 def _accepts(accepted: list[str], word: str, same: Callable[[str, str], bool]) -> bool:

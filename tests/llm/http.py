@@ -7,7 +7,6 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from email.parser import BytesParser
 from email.policy import HTTP
-from types import TracebackType
 from typing import Any, Self
 from urllib.parse import parse_qsl, urlsplit
 
@@ -61,6 +60,15 @@ def says_json(value: Any, status: int = 200, headers: Mapping[str, str] | None =
     return Says(orjson.dumps(value), status, headers or {})
 
 
+def always(said: Says) -> Reply:
+    """A reply that is the same for all requests."""
+
+    async def reply(heard: Heard) -> Says:
+        return said
+
+    return reply
+
+
 class Http:
     """A server on a port of its own, in a thread of its own, as long as the block lasts."""
 
@@ -87,11 +95,13 @@ class Http:
         self._ready.wait()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}/v1"
 
     def call(self, function: Callable[[], Any]) -> Any:
         """Call something in the server's thread."""

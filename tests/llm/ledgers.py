@@ -1,14 +1,20 @@
 """What the tests of ledgers share: requests about numbers, answers that are states by key, and files of them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from shoe.llm.budget import Budget
+from shoe.llm.client import Pass
+from shoe.llm.endpoint import address
 from shoe.llm.ledger import Ledger, answer_entry, answer_line, as_keys
-from shoe.llm.ledger_writer import writing
-from shoe.llm.request import Request
+from shoe.llm.ledger_writer import Writer, writing
+from shoe.llm.limits import Limits
+from shoe.llm.recorder import LedgerRecorder, Tally, Terms
+from shoe.llm.request import Chat, Request
 
 IDENTITY = {"model": "a model"}
 
@@ -43,10 +49,29 @@ def read(folder: Path, count: int) -> list[int]:
     return states(ledger, count)
 
 
+@contextmanager
+def written(ledger: Ledger) -> Iterator[Writer]:
+    """The writer of a ledger that no other process is writing."""
+    with writing(ledger.path, ledger.identity, lambda: False, print) as writer:
+        assert writer is not None
+        yield writer
+
+
+@contextmanager
+def recorded(ledger: Ledger, budget: Budget | None = None, terms: Terms | None = None) -> Iterator[LedgerRecorder]:
+    with written(ledger) as writer:
+        yield LedgerRecorder(ledger, writer, budget or Budget(), Tally(ledger.identity["model"]), terms or Terms())
+
+
+def ask(recorder: LedgerRecorder, url: str, requests: Iterable[Request], limits: Limits, key: str = "") -> None:
+    """Send requests to an endpoint, with the sampling that the recorder's bounds rest on."""
+    chat = Chat(str(recorder.ledger.identity["model"]), recorder.terms.sampling, None)
+    Pass(address("r", url, key, {}).open(), chat, limits, recorder).run(iter(requests))
+
+
 def write(folder: Path, lines: Sequence[bytes]) -> Path:
     ledger = fresh(folder)
-    with writing(ledger.path, ledger.identity, lambda: False, lambda said: None) as writer:
-        assert writer is not None
+    with written(ledger) as writer:
         for one in lines:
             writer.append(one)
         writer.flush()

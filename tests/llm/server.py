@@ -76,13 +76,8 @@ class Endpoint:
         return says_json(self.counted())
 
     def counted(self) -> dict[str, Any]:
-        return {
-            **self.counts,
-            **self.batches.counts,
-            "most_in_flight": self.most_in_flight,
-            "answers": self.generator.answers,
-            "unreadable": self.generator.unreadable,
-        }
+        made = {"answers": self.generator.answers, "unreadable": self.generator.unreadable}
+        return {**self.counts, **self.batches.counts, "most_in_flight": self.most_in_flight, **made}
 
     async def elsewhere(self, heard: Heard) -> Says:
         return Says(status=307, headers={"Location": "http://127.0.0.1:9/v1/chat/completions"})
@@ -145,11 +140,8 @@ class Endpoint:
     def _refused(self, fault: str) -> Says | None:
         if fault == "dropped":
             return None
-        return error(
-            int(fault),
-            "Try again later",
-            headers={"Retry-After": self.plan.retry_after} if fault in ("429", "503") else {},
-        )
+        headers = {"Retry-After": self.plan.retry_after} if fault in ("429", "503") else {}
+        return error(int(fault), "Try again later", headers=headers)
 
 
 def error(status: int, message: str, code: str = "", headers: Mapping[str, str] | None = None) -> Says:
@@ -164,10 +156,6 @@ class Server(Http):
         super().__init__()
         self.endpoint = endpoint or Endpoint(plan or Plan())
         self.endpoint.add_to(self)
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}/v1"
 
     def stats(self) -> dict[str, Any]:
         """All that was counted."""

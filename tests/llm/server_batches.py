@@ -74,17 +74,9 @@ class Batches:
         if (once := heard.headers.get("idempotency-key", "")) in self._created and honoured:
             return says_json(self._created[once])
         self.counts["batches"] += 1
-        batch = {
-            "id": f"batch-{len(self._batches) + 1}",
-            "object": "batch",
-            "endpoint": asked["endpoint"],
-            "completion_window": "24h",
-            "input_file_id": asked["input_file_id"],
-            "metadata": asked.get("metadata"),
-            "created_at": 0,
-            "status": "validating",
-            "request_counts": {"total": 0, "completed": 0, "failed": 0},
-        }
+        batch = {name: asked.get(name) for name in ("endpoint", "completion_window", "input_file_id", "metadata")}
+        batch |= {"object": "batch", "created_at": 0, "status": "validating", "id": f"batch-{len(self._batches) + 1}"}
+        batch["request_counts"] = {"total": 0, "completed": 0, "failed": 0}
         self._batches[batch["id"]] = batch
         self._born[batch["id"]], self._created[once] = monotonic(), batch
         task = asyncio.create_task(self._run(batch))
@@ -98,12 +90,9 @@ class Batches:
     async def listed(self, heard: Heard) -> Says:
         if not self.plan.lists_batches:
             return Says(status=404)
-        shown = (
-            batch for batch in self._batches.values() if monotonic() - self._born[batch["id"]] >= self.plan.lists_lag
-        )
-        newest_first = [*reversed(list(shown))]
-        after = heard.query.get("after")
-        if after:
+        before = monotonic() - self.plan.lists_lag
+        newest_first = [batch for batch in reversed(self._batches.values()) if self._born[batch["id"]] <= before]
+        if after := heard.query.get("after"):
             newest_first = newest_first[1 + [batch["id"] for batch in newest_first].index(after) :]
         page = newest_first[: int(heard.query.get("limit", 20))]
         return says_json({"object": "list", "data": page, "has_more": len(page) < len(newest_first)})
@@ -127,11 +116,10 @@ class Batches:
         names = [request["custom_id"] for request in requests]
         if len(lines) > self.plan.most_lines or len(set(names)) < len(names):
             problem = {"code": "invalid", "message": f"{len(lines)} lines are too many, or equal", "line": 1}
-            batch |= {"status": "failed", "errors": {"object": "list", "data": [problem]}}
+            _fail(batch, problem)
             return
         if sum(other["status"] == "in_progress" for other in self._batches.values()) >= self.plan.most_batches:
-            problem = {"code": "token_limit_exceeded", "message": "too many tokens are waiting"}
-            batch |= {"status": "failed", "errors": {"object": "list", "data": [problem]}}
+            _fail(batch, {"code": "token_limit_exceeded", "message": "too many tokens are waiting"})
             return
         batch["status"] = "in_progress"
         batch["request_counts"]["total"] = len(lines)
@@ -171,15 +159,8 @@ class Batches:
         number = f"file-{len(self._files) + 1}"
         self._files[number] = (name, content)
         self.counts["files"] += 1
-        return {
-            "id": number,
-            "object": "file",
-            "bytes": len(content),
-            "created_at": 0,
-            "filename": name,
-            "purpose": purpose,
-            "status": "processed",
-        }
+        about = {"id": number, "object": "file", "created_at": 0, "status": "processed"}
+        return about | {"bytes": len(content), "filename": name, "purpose": purpose}
 
     def _fault(self, route: str) -> str | None:
         self._tries[(route,)] += 1
@@ -187,6 +168,10 @@ class Batches:
 
     def _failed(self, fault: str) -> Says | None:
         return None if fault == "batch dropped" else says_json({"error": {"message": "Try again later"}}, 500)
+
+
+def _fail(batch: dict[str, Any], problem: dict[str, Any]) -> None:
+    batch |= {"status": "failed", "errors": {"object": "list", "data": [problem]}}
 
 
 def _line(request: Mapping[str, Any], status: int, body: Any) -> bytes:

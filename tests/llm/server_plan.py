@@ -1,7 +1,7 @@
 """What the test server answers and which faults it makes: all of it a function of the pair, the seed and a count."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any
@@ -145,13 +145,13 @@ def completion(
     Returns:
         The body, and the pairs that have no rating in it but would have one if asked again, or would not either.
     """
+    everything = {pair for _, pair in pairs}
     if any(plan.is_refused(model, pair) for _, pair in pairs):
-        refused = {pair for _, pair in pairs} if len(pairs) > 1 else set()
+        refused = everything if len(pairs) > 1 else set()
         return _message(model, {"content": None, "refusal": "I will not rate this."}), refused
     if plan.fault(HOLLOW, model, *pairs) and not any(asked):
-        return orjson.dumps({"object": "chat.completion", "choices": []}), {pair for _, pair in pairs}
+        return orjson.dumps({"object": "chat.completion", "choices": []}), everything
     whole = plan.fault(UNREADABLE, model, *pairs) if not any(asked) else None
-    everything = {pair for _, pair in pairs}
     if whole:
         said = "<think>Let me see, 4 or" if whole == "endless thought" else "These two are hard to compare."
         return _message(model, {"content": said}, "length" if whole == "endless thought" else "stop"), everything
@@ -167,18 +167,10 @@ def completion(
     return _message(model, {"content": _written(form, ratings, single=not pairs[0][0])}), lost
 
 
-def _ratings(kind: str | None, name: str, rating: int) -> Iterator[tuple[str, Any]]:
-    match kind:
-        case "missing":
-            return
-        case "out of scale":
-            yield name, 7
-        case "fraction":
-            yield name, 2.5
-        case "two ratings":
-            yield from ((name, rating), (name, (rating + 1) % 5))
-        case _:
-            yield name, rating
+def _ratings(kind: str | None, name: str, rating: int) -> list[tuple[str, Any]]:
+    faulty: dict[str | None, list[Any]] = {"missing": [], "out of scale": [7], "fraction": [2.5]}
+    faulty["two ratings"] = [rating, (rating + 1) % 5]
+    return [(name, said) for said in faulty.get(kind, [rating])]
 
 
 def _written(form: str | None, ratings: Sequence[tuple[str, Any]], *, single: bool) -> str:
@@ -190,24 +182,16 @@ def _written(form: str | None, ratings: Sequence[tuple[str, Any]], *, single: bo
         listed = [*ratings, ("1", 2)] if form == "unknown id" else ratings
         listed = sorted(listed, key=share) if form == "shuffled" else listed
         text = '{"ratings": {' + ", ".join(f'"{name}": {rating}' for name, rating in listed) + "}}"
-    match form:
-        case "prose":
-            return f"Gladly, here you are:\n{text}\nTell me if you need more."
-        case "thinking":
-            return f'<think>It may be {{"rating": 9}}, or not.</think>\n{text}'
-        case "fenced":
-            return f"```json\n{text}\n```"
-    return text
+    around = {
+        "prose": f"Gladly, here you are:\n{text}\nTell me if you need more.",
+        "thinking": f'<think>It may be {{"rating": 9}}, or not.</think>\n{text}',
+        "fenced": f"```json\n{text}\n```",
+    }
+    return around.get(form or "", text)
 
 
 def _message(model: str, message: Mapping[str, Any], reason: str = "stop") -> bytes:
-    return orjson.dumps(
-        {
-            "id": "chatcmpl-1",
-            "object": "chat.completion",
-            "created": 0,
-            "model": model,
-            "choices": [{"index": 0, "message": {"role": "assistant", **message}, "finish_reason": reason}],
-            "usage": {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110},
-        }
-    )
+    choice = {"index": 0, "message": {"role": "assistant", **message}, "finish_reason": reason}
+    usage = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}
+    about = {"id": "chatcmpl-1", "object": "chat.completion", "created": 0, "model": model}
+    return orjson.dumps({**about, "choices": [choice], "usage": usage})

@@ -6,17 +6,15 @@ import pytest
 
 from shoe.core.errors import ShoeError
 from shoe.llm.limits import Limits
-from tests.llm.http import Heard, Http, Reply, Says
+from tests.llm.http import Heard, Http, Reply, Says, always
 from tests.llm.server import Endpoint, Server
 from tests.llm.server_plan import Plan
 from tests.maps.asking import Memory, in_groups, questions, rater
+from tests.mentions import mentions
 
 
 def says(body: str, *, html: bool = False, status: int = 200) -> Reply:
-    async def reply(heard: Heard) -> Says:
-        return Says(body.encode(), status, kind="text/html" if html else "application/json")
-
-    return reply
+    return always(Says(body.encode(), status, kind="text/html" if html else "application/json"))
 
 
 async def breaks_off(heard: Heard) -> Says:
@@ -26,6 +24,7 @@ async def breaks_off(heard: Heard) -> Says:
 UPLOADED, BEGUN = says('{"id": "file-1"}'), says('{"id": "b", "status": "in_progress"}')
 OVER = says('{"id": "b", "status": "completed", "output_file_id": "f", "error_file_id": 5, "request_counts": 5}')
 NOTHING = says("")
+UNKNOWN = "json_schema is not supported"
 
 
 class Odd(Endpoint):
@@ -68,18 +67,34 @@ def rated(
     return memory
 
 
-@pytest.mark.parametrize("odd", [says("<p>Welcome", html=True), NOTHING, says("[]"), says("{}"), says("{oops")])
+ODD = "2 tries: odd: … base_url"
+FAILED = '{"id": "b", "status": "failed", "errors": "none", "request_counts": {"total": "two"}}'
+
+
+@pytest.mark.parametrize(
+    ("odd", "values"),
+    [
+        *((said, ODD) for said in (says("<p>Welcome", html=True), NOTHING, says("[]"), says("{}"), says("{oops"))),
+        (says(f'{{"error": {{"message": "{UNKNOWN}"}}}}', status=400), f"HTTP 400: {UNKNOWN}"),
+    ],
+)
 @pytest.mark.parametrize("step", ["upload", "begin", "look"])
-def test_what_is_no_batch_api_is_one_line(step: str, odd: Reply) -> None:
+def test_what_is_no_batch_api_or_refused_for_its_format_is_one_line(step: str, odd: Reply, values: str) -> None:
     replies: dict[str, Any] = {step: odd}
-    with pytest.raises(ShoeError, match=r"no answer after 2 tries: odd: .*is base_url right"):
+    with pytest.raises(ShoeError, match=mentions(values)):
         rated(**replies)
 
 
-@pytest.mark.parametrize("step", ["upload", "begin", "look"])
-def test_a_batch_that_is_refused_for_its_format_is_one_line(step: str) -> None:
-    replies: dict[str, Any] = {step: says('{"error": {"message": "json_schema is not supported"}}', status=400)}
-    with pytest.raises(ShoeError, match=r"HTTP 400: json_schema is not supported"):
+@pytest.mark.parametrize(
+    ("replies", "values"),
+    [
+        ({"upload": says('{"id": ' + "[" * 5000 + "]" * 5000 + "}")}, "odd"),
+        ({"content": breaks_off}, "2 tries: dropped"),
+        ({"look": says(FAILED)}, "batch b failed: no reason"),
+    ],
+)
+def test_what_is_too_deep_breaks_off_or_fails_in_an_odd_form_is_one_line(replies: Any, values: str) -> None:
+    with pytest.raises(ShoeError, match=mentions(values)):
         rated(**replies)
 
 
@@ -91,21 +106,6 @@ def test_an_id_that_could_not_be_shown_is_kept_nowhere(monkeypatch: pytest.Monke
     with pytest.raises(ShoeError, match="odd: ") as caught:
         rated(memory, "SOME_KEY", **{step: says(f'{{"id": "{odd}", "status": "in_progress"}}')})
     assert "secret" not in f"{caught.value} {memory.events}"
-
-
-def test_json_too_deep_to_read_is_one_line() -> None:
-    with pytest.raises(ShoeError, match="odd"):
-        rated(upload=says('{"id": ' + "[" * 5000 + "]" * 5000 + "}"))
-
-
-def test_a_download_that_breaks_off_is_tried_again_and_then_one_line() -> None:
-    with pytest.raises(ShoeError, match="no answer after 2 tries: dropped"):
-        rated(content=breaks_off)
-
-
-def test_what_fails_in_an_odd_form_is_one_line() -> None:
-    with pytest.raises(ShoeError, match="batch b failed: no reason given"):
-        rated(look=says('{"id": "b", "status": "failed", "errors": "none", "request_counts": {"total": "two"}}'))
 
 
 @pytest.mark.parametrize("content", [NOTHING, says("[]\n{}\n5\n"), says("no such file", status=404)])

@@ -13,9 +13,8 @@ import pytest
 from shoe.core.errors import InputError, ShoeError
 from shoe.llm.cache import AnswerCache, AnswerStore, cache_folder, clear, open_cache
 from shoe.llm.ledger import answer_entry
-from shoe.llm.ledger_writer import writing
 from shoe.llm.request import Request
-from tests.llm.ledgers import IDENTITY, fresh, line, request, states
+from tests.llm.ledgers import IDENTITY, fresh, line, request, states, written
 
 RAN = Path("ran")
 ADD_MANY = """
@@ -25,7 +24,7 @@ from shoe.llm.ledger import answer_entry
 from tests.llm.ledgers import request
 from tests.llm.test_cache import opened
 cache, first = opened(Path(sys.argv[1])), int(sys.argv[2])
-for number in range(first, first + 60):
+for number in range(first, first + 40):
     cache.add(answer_entry(request(number), {"said": {request(number).key.hex(): 3}}))
 """
 
@@ -56,10 +55,9 @@ def test_an_answer_comes_back_with_its_origin_and_only_for_its_rater_and_attempt
     cache.add(entry(1, state=4, attempt=2))
     again = opened(tmp_path)
     assert again.exists()
-    first, second = (again.answer(request(1).key, attempt) for attempt in (1, 2))
-    assert first == (entry(1) | {"origin": "cache"}, {request(1).key.hex(): 3})
-    assert second is not None
-    assert second[1] == {request(1).key.hex(): 4}
+    found = [again.answer(request(1).key, attempt) for attempt in (1, 2)]
+    entries = (entry(1), 3), (entry(1, state=4, attempt=2), 4)
+    assert found == [(one | {"origin": "cache"}, {request(1).key.hex(): state}) for one, state in entries]
     other = AnswerCache(again._store, fresh(tmp_path, IDENTITY | {"revision": "2"}))
     assert not other.exists()
     assert other.answer(request(1).key) is None
@@ -69,10 +67,8 @@ def test_an_answer_to_several_questions_is_found_by_each_also_after_one_is_answe
     cache = opened(tmp_path)
     cache.add(entry(1, 2, 3))
     cache.add(entry(1, 4))
-    for number, keys in ((1, 2), (2, 3), (3, 3), (4, 2)):
-        found = cache.answer(request(number).key)
-        assert found is not None
-        assert len(found[1]) == keys
+    found = [cache.answer(request(number).key) or ({}, {}) for number in (1, 2, 3, 4)]
+    assert [len(keys) for _, keys in found] == [2, 3, 3, 2]
 
 
 def test_only_the_user_can_read_it(tmp_path: Path) -> None:
@@ -88,19 +84,17 @@ def test_the_user_says_where_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("SHOE_CACHE", "/elsewhere")
     assert cache_folder(None) == Path("/elsewhere/shoe-answers")
     monkeypatch.delenv("SHOE_CACHE")
-    assert cache_folder(None) == tmp_path / "shoe-answers"
+    assert (cache_folder(None), cache_folder("off")) == (tmp_path / "shoe-answers", None)
     assert cache_folder("/there") == Path("/there/shoe-answers")
-    assert cache_folder("off") is None
-    assert open_cache("off", print) is None
-    assert open_cache(None, print, create=False) is None
+    assert open_cache("off", print) is open_cache(None, print, create=False) is None
     assert not list(tmp_path.iterdir())
 
 
 def test_two_processes_write_at_the_same_time(tmp_path: Path) -> None:
-    runs = [subprocess.Popen([sys.executable, "-c", ADD_MANY, str(tmp_path), str(first)]) for first in (0, 30, 90)]
-    assert [run.wait() for run in runs] == [0, 0, 0]
+    runs = [subprocess.Popen([sys.executable, "-c", ADD_MANY, str(tmp_path), first]) for first in ("0", "20")]
+    assert [run.wait() for run in runs] == [0, 0]
     cache = opened(tmp_path)
-    assert all(cache.answer(request(number).key) for number in range(150))
+    assert all(cache.answer(request(number).key) for number in range(60))
 
 
 @pytest.mark.parametrize("where", ["value", "file", "key", "text"])
@@ -126,11 +120,8 @@ def test_a_planted_pickle_is_not_run(where: str, tmp_path: Path, monkeypatch: py
         with pytest.raises(ShoeError, match="not JSON"):
             cache._store.summary()
     else:
-        assert found is None
-        assert len(said) == 1
-        assert "not JSON" in said[0]
-        assert cache.answer(request(1).key) is None
-        assert len(said) == 1  # said once
+        assert found is cache.answer(request(1).key) is None
+        assert ["not JSON" in line_ for line_ in said] == [True]  # said once
         cache.add(entry(2))  # no error
     clear(folder)
     assert not RAN.exists()
@@ -153,20 +144,19 @@ def test_a_cache_that_cannot_be_used_is_one_line_and_no_error(tmp_path: Path) ->
     said: list[str] = []
     (tmp_path / "cache").mkdir()
     (tmp_path / "cache" / "shoe-answers").write_text("a file")
-    assert open_cache(str(tmp_path / "cache"), said.append) is None
-    (tmp_path / "torn" / "shoe-answers").mkdir(parents=True)
-    (tmp_path / "torn" / "shoe-answers" / "cache.db").write_bytes(b"no database" * 1000)
-    assert open_cache(str(tmp_path / "torn"), said.append) is None
+    torn = tmp_path / "torn" / "shoe-answers"
+    torn.mkdir(parents=True)
+    (torn / "cache.db").write_bytes(b"no database" * 1000)
+    assert [open_cache(str(tmp_path / name), said.append) for name in ("cache", "torn")] == [None, None]
     assert len(said) == 2
     with pytest.raises(InputError):
-        AnswerStore(tmp_path / "torn" / "shoe-answers", said.append)
+        AnswerStore(torn, said.append)
 
 
 def test_the_answers_of_a_ledger_are_added_once_and_what_came_later_too(tmp_path: Path) -> None:
     cache = opened(tmp_path)
     cache.add_ledger()  # there is none
-    with writing(cache._ledger.path, IDENTITY, lambda: False, print) as writer:
-        assert writer is not None
+    with written(cache._ledger) as writer:
         writer.append(line([1, 2], [4, 0]))
     cache.add_ledger()
     assert cache.answer(request(2).key)

@@ -5,9 +5,8 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
-
-import pytest
 
 from shoe.engines.ray_cluster import is_locked
 
@@ -49,27 +48,28 @@ def has_ended(ledger: Path) -> bool:
     return False
 
 
-@pytest.fixture
-def program(tmp_path: Path) -> Path:
-    (tmp_path / "worker.py").write_text(WORKER)
-    return tmp_path / "worker.py"
-
-
-def test_a_worker_ends_with_its_parent(tmp_path: Path, program: Path) -> None:
-    ledger = tmp_path / "ledger.jsonl"
-    parent = subprocess.Popen([sys.executable, "-c", PARENT, str(program), str(ledger), "inf"])
+def started(ledger: Path, silence: str, parent: Sequence[str] = ()) -> subprocess.Popen[bytes]:
+    """A worker that has begun a request, maybe the child of another process."""
+    ledger.with_name("counts").touch()
+    ledger.with_name("worker.py").write_text(WORKER)
+    command = [sys.executable, *parent, str(ledger.with_name("worker.py")), str(ledger), silence]
+    process = subprocess.Popen(command)
     requests(ledger)
+    return process
+
+
+def test_a_worker_ends_with_its_parent(tmp_path: Path) -> None:
+    ledger = tmp_path / "ledger.jsonl"
+    parent = started(ledger, "inf", ("-c", PARENT))
     assert is_locked(ledger)
     parent.send_signal(signal.SIGKILL)
     parent.wait()
     assert has_ended(ledger)
 
 
-def test_a_worker_that_stood_still_begins_nothing_when_it_wakes(tmp_path: Path, program: Path) -> None:
+def test_a_worker_that_stood_still_begins_nothing_when_it_wakes(tmp_path: Path) -> None:
     ledger = tmp_path / "ledger.jsonl"
-    (tmp_path / "counts").touch()
-    worker = subprocess.Popen([sys.executable, str(program), str(ledger), "0.5"])
-    requests(ledger)
+    worker = started(ledger, "0.5")
     worker.send_signal(signal.SIGSTOP)
     (tmp_path / "counts").unlink()
     time.sleep(1)
@@ -80,15 +80,13 @@ def test_a_worker_that_stood_still_begins_nothing_when_it_wakes(tmp_path: Path, 
     assert requests(ledger) <= before + 1  # that one was past its check
 
 
-def test_a_worker_lives_for_as_long_as_its_run_counts_on_it(tmp_path: Path, program: Path) -> None:
-    ledger, counts = tmp_path / "ledger.jsonl", tmp_path / "counts"
-    counts.touch()
-    worker = subprocess.Popen([sys.executable, str(program), str(ledger), "1"])
+def test_a_worker_lives_for_as_long_as_its_run_counts_on_it(tmp_path: Path) -> None:
+    ledger = tmp_path / "ledger.jsonl"
+    worker = started(ledger, "1")
     try:
-        requests(ledger)
         time.sleep(2)
         assert worker.poll() is None
-        counts.unlink()
+        (tmp_path / "counts").unlink()
         assert worker.wait(30) == 1
         assert not is_locked(ledger)
     finally:

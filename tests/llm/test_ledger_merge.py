@@ -4,7 +4,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -13,18 +13,22 @@ from hypothesis import given, strategies as st
 from shoe.core.errors import InputError
 from shoe.llm import ledger_writer
 from shoe.llm.ledger import ASK_AGAIN, event_line
-from shoe.llm.ledger_writer import merge
 from tests.examples import examples
 from tests.llm.ledgers import IDENTITY, fresh, line, parse, random_lines, read, states, write
+from tests.mentions import mentions
 
 QUESTIONS = 12
+
+
+def merge(folder: Path) -> int:
+    return ledger_writer.merge(folder / "ledger.jsonl", IDENTITY, parse, lambda _: None)
 
 
 def merged(folder: Path, *parts: Sequence[bytes]) -> bytes:
     """The ledger of a folder after it took over parts, one merge for all of them."""
     for number, lines in enumerate(parts):
         write(folder / f"{number}-of-9", lines)
-    merge(folder / "ledger.jsonl", IDENTITY, parse, lambda _: None)
+    merge(folder)
     assert not list(folder.glob("*/*"))
     return (folder / "ledger.jsonl").read_bytes()
 
@@ -64,20 +68,28 @@ def test_what_was_void_stays_void_and_an_answer_in_two_ledgers_is_one(tmp_path: 
 
 def test_a_ledger_with_events_is_no_part(tmp_path: Path) -> None:
     write(tmp_path / "other", [event_line({"event": ASK_AGAIN, "states": []})])
-    found = "found a ledger of a run with batches or --ask-again, expected a ledger of a shard or worker"
-    with pytest.raises(InputError, match=rf"other/ledger\.jsonl: {found}"):
-        merged(tmp_path)
+    with pytest.raises(InputError, match=mentions("other/ledger.jsonl: … --ask-again")):
+        merge(tmp_path)
 
 
-@pytest.mark.parametrize("name", ["ledger.jsonl", "1-of-2/ledger.jsonl"])
-def test_a_pipe_for_a_ledger_is_one_line(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "make", "kind"),
+    [
+        ("ledger.jsonl", os.mkfifo, "seekable"),
+        ("1-of-2/ledger.jsonl", os.mkfifo, "pipe"),
+        ("1-of-2/ledger.jsonl", lambda path: path.symlink_to("nothing"), "symbolic link"),
+    ],
+)
+def test_a_pipe_or_a_link_to_nothing_is_one_line(
+    name: str, make: Callable[[Path], None], kind: str, tmp_path: Path
+) -> None:
     write(tmp_path, [line([1], [1])])
     write(tmp_path / "2-of-2", [line([2], [1])])
     (tmp_path / name).parent.mkdir(exist_ok=True)
     (tmp_path / name).unlink(missing_ok=True)
-    os.mkfifo(tmp_path / name)
-    with pytest.raises(InputError, match=rf"{name}: found .+, expected a ledger"):
-        merge(tmp_path / "ledger.jsonl", IDENTITY, parse, lambda _: None)
+    make(tmp_path / name)
+    with pytest.raises(InputError, match=mentions(f"{tmp_path / name}: … {kind}")):
+        merge(tmp_path)
     assert (tmp_path / "2-of-2" / "ledger.jsonl").exists()
 
 
@@ -88,18 +100,9 @@ def test_a_folder_of_a_part_may_be_a_link_and_links_in_a_circle_are_walked_once(
     (ledgers / "2-of-2").symlink_to(tmp_path / "elsewhere")
     (ledgers / "again").symlink_to(tmp_path / "elsewhere")
     (ledgers / "circle").symlink_to("..")
-    assert merge(ledgers / "ledger.jsonl", IDENTITY, parse, lambda _: None) == 2
+    assert merge(ledgers) == 2
     assert read(ledgers, 3) == [-1, 1, 3]
-    assert merge(ledgers / "ledger.jsonl", IDENTITY, parse, lambda _: None) == 0
-
-
-def test_a_ledger_that_is_a_link_to_nothing_is_one_line(tmp_path: Path) -> None:
-    write(tmp_path / "1-of-2", [line([1], [1])])
-    (tmp_path / "2-of-2").mkdir()
-    (tmp_path / "2-of-2" / "ledger.jsonl").symlink_to("nothing")
-    with pytest.raises(InputError, match=r"2-of-2/ledger\.jsonl: found a symbolic link to a missing file"):
-        merge(tmp_path / "ledger.jsonl", IDENTITY, parse, lambda _: None)
-    assert (tmp_path / "1-of-2" / "ledger.jsonl").exists()
+    assert merge(ledgers) == 0
 
 
 def test_a_folder_that_cannot_be_read_is_not_passed_over(tmp_path: Path) -> None:
@@ -111,7 +114,7 @@ def test_a_folder_that_cannot_be_read_is_not_passed_over(tmp_path: Path) -> None
         os.close(outer)
     os.close(inner)
     with pytest.raises(InputError) as caught:
-        merge(tmp_path / "ledger.jsonl", IDENTITY, parse, lambda _: None)
+        merge(tmp_path)
     assert len(caught.value.source) > 4000
     assert (tmp_path / "1-of-2" / "ledger.jsonl").exists()
 
@@ -154,7 +157,7 @@ def test_workers_that_are_about_to_end_are_waited_for(tmp_path: Path) -> None:
             told.append(text)
             worker.communicate(line([3], [1]))
 
-        merge(tmp_path / "ledger.jsonl", IDENTITY, parse, say)
-    assert ["waiting until the workers" in text for text in told] == [True]
+        ledger_writer.merge(tmp_path / "ledger.jsonl", IDENTITY, parse, say)
+    assert [text.startswith("ledger.jsonl: waiting") for text in told] == [True]
     assert read(tmp_path, 4) == [-1, 1, 1, 1]
     assert not part.exists()

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+GLOSS = "a tool that holds tissue"
 TABLE = """id\tnames\tgloss\tparents\tpos\tkind
 T1\tinstrument\ta tool of a surgeon\t\tnoun\ttool
 T2\tgrasper|grasping forceps\ta tool that holds tissue\tT1\tnoun\ttool

@@ -20,6 +20,7 @@ from shoe.lexicon.resolve import lexicon_metadata, resolve
 from shoe.lexicon.store import load_lexicon, use_lexicon
 from tests.examples import examples
 from tests.lexicon.building import samples
+from tests.mentions import mentions
 
 NEEDS = {"obo": "fastobo", "skos": "pyoxigraph", "owl": "pyoxigraph"}
 FORMS = ["table", "wn-lmf", "obo", "skos", "owl", "rrf"]
@@ -41,83 +42,63 @@ def test_a_lexicon_is_the_same_from_every_format(form: str, tmp_path: Path) -> N
     assert short == {"instrument": "T1", "grasper": "T2", "grasping_forceps": "T2", "gallbladder": "T3"} | verbs
     grasper = lexicon.synset(names["grasper"])
     assert [lexicon.name(above) for above in lexicon.hypernyms(grasper)] == [names["instrument"]]
-    assert lexicon.gloss(grasper) == "a tool that holds tissue"
-    assert lexicon.lemmas(grasper) == ["grasper", "grasping_forceps"]
+    assert (lexicon.gloss(grasper), lexicon.lemmas(grasper)) == (samples.GLOSS, ["grasper", "grasping_forceps"])
     assert lexicon.synset("ride.v.01") == -1
     with use_lexicon(lexicon):
         # Names of several words, plurals and descriptions are found as in WordNet; its own words are not.
-        assert [c.name for c in resolve("two grasping forceps", "object").candidates] == [names["grasper"]]
-        assert [c.name for c in resolve("black Graspers", "object").candidates] == [names["grasper"]]
+        for words in ("two grasping forceps", "black Graspers"):
+            assert [c.name for c in resolve(words, "object").candidates] == [names["grasper"]]
         assert resolve("horse", "object").candidates == ()
-        assert [c.reason for c in resolve("grasping", "verb").candidates] == ['base form of "grasping"'] * bool(verbs)
+        (*candidates,) = resolve("grasping", "verb").candidates
+        assert [(c.lemma, '"grasping"' in c.reason) for c in candidates] == [("grasp", True)] * bool(verbs)
         assert lexicon_metadata()["lexicon"] == "made"
     assert "lexicon" not in lexicon_metadata()
 
 
+ENTITIES = b"<!DOCTYPE LexicalResource [<!ENTITY a %b>]>\n<LexicalResource>&a;</LexicalResource>"
 BROKEN = [
-    ("made.tsv", "id\tnames\n\tx\n", r"line 2: id: found ''"),
-    (
-        "made.tsv",
-        "id\tnames\nA\tx\nA\ty\n",
-        r"line 3: found the ID 'A' twice, expected unique IDs \(first use: line 2\)",
-    ),
-    ("made.tsv", "id\tname\nA\tx\n", r"line 1: found 'name', .*did you mean names"),
-    ("made.tsv", "id\tnames\tpos\nA\tx\tadverb\n", r"line 2: pos: found 'adverb', expected noun or verb"),
-    (
-        "made.tsv",
-        "id\tnames\tparents\nA\tx\tB\nB\ty\tC\nC\tz\tA\n",
-        r"found the cycle of parents A < B < C < A, .*--break-cycles",
-    ),
-    ("made.xml", "<LexicalResource><Lexicon", r"line 1: found unclosed token, expected XML"),
-    (
-        "made.xml",
-        '<!DOCTYPE LexicalResource [<!ENTITY a "aa"><!ENTITY b "&a;&a;">]>\n<LexicalResource>&b;</LexicalResource>',
-        r"line 1: found a declaration of the entity 'a'",
-    ),
-    (
-        "made.xml",
-        '<!DOCTYPE LexicalResource [<!ENTITY a SYSTEM "file:///etc/passwd">]>\n<LexicalResource/>',
-        r"line 1: found a declaration of the entity 'a'",
-    ),
-    ("made.xml", "<LexicalResource/>", r"found no wordnet, expected one wordnet"),
-    ("made.xml", "<LexicalResource><Lexicon><LexicalEntry><Lemma partOfSpeech='n'/>", r"Lemma: found no writtenForm"),
-    ("made.bin", "nothing known", r"found a file of unknown format"),
-    ("MRCONSO.RRF", "C1|ENG|P\n", r"line 1: found 2 fields, expected 18"),
-    ("MRCONSO.RRF", b"C1|ENG|P\n\xe9\n", r"line 2: found bytes that are not UTF-8"),
-    ("made.tab", b"# made\n\xe9\n", r"line 2: found bytes that are not UTF-8"),
+    ("made.tsv", b"id\tnames\n\tx\n", "line 2: id: … ''"),
+    ("made.tsv", b"id\tnames\nA\tx\nA\ty\n", "line 3: … 'A' twice … line 2"),
+    ("made.tsv", b"id\tname\nA\tx\n", "line 1: … 'name' … names?"),
+    ("made.tsv", b"id\tnames\tpos\nA\tx\tadverb\n", "line 2: pos: … 'adverb' … noun or verb"),
+    ("made.tsv", b"id\tnames\tparents\nA\tx\tB\nB\ty\tC\nC\tz\tA\n", "A < B < C < A … --break-cycles"),
+    ("made.xml", b"<LexicalResource><Lexicon", "line 1: … unclosed token … XML"),
+    ("made.xml", ENTITIES % b'"aa"><!ENTITY b "&a;&a;"', "line 1: … entity 'a'"),
+    ("made.xml", ENTITIES % b'SYSTEM "file:///etc/passwd"', "line 1: … entity 'a'"),
+    ("made.xml", b"<LexicalResource/>", "no wordnet"),
+    ("made.xml", b"<LexicalResource><Lexicon><LexicalEntry><Lemma partOfSpeech='n'/>", "Lemma: … writtenForm"),
+    ("made.bin", b"nothing known", "unknown format"),
+    ("MRCONSO.RRF", b"C1|ENG|P\n", "line 1: … 2 fields … 18"),
+    ("MRCONSO.RRF", b"C1|ENG|P\n\xe9\n", "line 2: … UTF-8"),
+    ("made.tab", b"# made\n\xe9\n", "line 2: … UTF-8"),
 ]
 
 
-@pytest.mark.parametrize(("name", "text", "message"), BROKEN)
-def test_what_is_broken_is_named_in_one_line(name: str, text: str | bytes, message: str, tmp_path: Path) -> None:
-    (tmp_path / name).write_bytes(text if isinstance(text, bytes) else text.encode())
-    with pytest.raises(ShoeError, match=message) as error:
+@pytest.mark.parametrize(("name", "text", "values"), BROKEN)
+def test_what_is_broken_is_named_in_one_line(name: str, text: bytes, values: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_bytes(text)
+    with pytest.raises(ShoeError, match=mentions(f"{name}: … {values}")):
         build(read_source(tmp_path / name), "made")
-    assert "\n" not in str(error.value)
+
+
+ENTITY = b'<!DOCTYPE rdf:RDF [<!ENTITY x "y">]><rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"/>'
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", NEEDS)
-def test_what_a_library_cannot_read_is_one_line(kind: str, tmp_path: Path) -> None:
-    pytest.importorskip(NEEDS[kind])
-    texts = {
-        "owl": '<!DOCTYPE rdf:RDF [<!ENTITY x "y">]><rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"/>',
-        "obo": "format-version: 1.2\n\n[Term]\nname: without id\n[Te",
-        "skos": "@prefix skos: <http://",
-    }
-    path = tmp_path / f"made.{ {'skos': 'ttl'}.get(kind, kind) }"
-    path.write_text(texts[kind])
-    with pytest.raises(ShoeError, match=r"made\.\w+: .*found .*expected") as error:
-        read_source(path)
-    assert "\n" not in str(error.value)
-
-
-@pytest.mark.slow
-def test_obo_that_is_not_utf_8_is_one_line(tmp_path: Path) -> None:
-    pytest.importorskip("fastobo")
-    (tmp_path / "made.obo").write_bytes(samples.OBO.replace("bile", "bil\xe9").encode("latin-1"))
-    with pytest.raises(ShoeError, match=r"line 20: found bytes that are not UTF-8"):
-        read_source(tmp_path / "made.obo")
+@pytest.mark.parametrize(
+    ("form", "name", "text", "values"),
+    [
+        ("owl", "made.owl", ENTITY, "found … expected"),
+        ("obo", "made.obo", b"format-version: 1.2\n\n[Term]\nname: without id\n[Te", "found … expected"),
+        ("skos", "made.ttl", b"@prefix skos: <http://", "found … expected"),
+        ("obo", "made.obo", samples.OBO.replace("bile", "bil\xe9").encode("latin-1"), "line 20: … UTF-8"),
+    ],
+)
+def test_what_a_library_cannot_read_is_one_line(form: str, name: str, text: bytes, values: str, tmp_path: Path) -> None:
+    pytest.importorskip(NEEDS[form])
+    (tmp_path / name).write_bytes(text)
+    with pytest.raises(ShoeError, match=mentions(f"{name}: … {values}")):
+        read_source(tmp_path / name)
 
 
 @pytest.mark.slow
@@ -132,7 +113,7 @@ def test_turtle_may_be_compressed_and_say_what_is_narrower(tmp_path: Path) -> No
 def test_a_definition_may_hold_what_ends_a_line_elsewhere(tmp_path: Path) -> None:
     folder = samples.written(tmp_path)["rrf"]
     (folder / "MRDEF.RRF").write_text(samples.RRF["MRDEF"].replace("stores bile", "stores\u2028bile"), "utf-8")
-    assert "an organ that stores\u2028bile" in [concept.gloss for concept in read_source(folder).concepts]
+    assert "stores\u2028bile" in "".join(concept.gloss for concept in read_source(folder).concepts)
 
 
 @pytest.mark.slow
@@ -153,7 +134,7 @@ def test_a_compiled_file_that_was_cut_off_or_changed_is_none(data: st.DataObject
     with NamedTemporaryFile() as file:
         for broken in (content, _compiled()[:place]):
             Path(file.name).write_bytes(broken)
-            with pytest.raises(InputError, match="expected a compiled lexicon"):
+            with pytest.raises(InputError, match="compiled lexicon"):
                 load_lexicon(file.name)
         Path(file.name).write_bytes(_compiled())
         assert len(load_lexicon(file.name)) == 1
@@ -165,7 +146,7 @@ def _compiled() -> bytes:
 
 
 def test_verbs_are_of_kinds_that_there_are(tmp_path: Path) -> None:
-    with pytest.raises(ShoeError, match=r"--verbs: found 'tols', expected a lexicographer file"):
+    with pytest.raises(ShoeError, match=mentions("--verbs: … 'tols' … made.tsv")):
         read_source(samples.written(tmp_path)["table"]).with_verbs(frozenset(["tool", "tols"]))
 
 
@@ -173,7 +154,7 @@ def test_a_cycle_can_be_broken(tmp_path: Path) -> None:
     (tmp_path / "made.tsv").write_text("id\tnames\tparents\nA\tx\tB\nB\ty\tA|C\nC\tz\t\n")
     made = build(read_source(tmp_path / "made.tsv"), "made", break_cycles=True)
     lexicon = Lexicon(made.content)
-    assert made.left_out == {"relations that closed a cycle": 1}
+    assert [(name.split()[0], count) for name, count in made.left_out.items()] == [("relations", 1)]
     assert sum(len(lexicon.hypernyms(number)) for number in range(3)) == 2
 
 
@@ -184,7 +165,10 @@ def test_sense_keys_are_read_from_ids() -> None:
     assert sense_key("omw-fr-cheval-02374451-n") == ""
 
 
-def made_concepts(seed: int) -> list[tuple[str, list[str], str, list[str]]]:
+Row = tuple[str, list[str], str, list[str]]
+
+
+def made_concepts(seed: int) -> list[Row]:
     """Id, names, gloss and parents of some hundred concepts, with what formats have to escape."""
     rng = random.Random(seed)
     words = ["dissect", "o'clock", "a & b", "x<y", "Müller", "骑", "so (so)", "left, right", "e.g.", "hot dog"]
@@ -196,16 +180,30 @@ def made_concepts(seed: int) -> list[tuple[str, list[str], str, list[str]]]:
     return found
 
 
-def seen(source: Source) -> list[tuple[str, list[str], str, list[str]]]:
+def seen(source: Source) -> list[Row]:
     return [(c.id, sorted(c.names), c.gloss, sorted(c.parents)) for c in source.concepts]
+
+
+def seen_by_pronto(path: Path, separator: str = ":") -> list[Row]:
+    def key(term: Any) -> str:
+        return str(term.id).replace(":", separator)
+
+    return sorted(
+        (
+            key(term),
+            sorted({term.name, *(one.description for one in term.synonyms if one.scope == "EXACT")}),
+            str(term.definition),
+            sorted(key(parent) for parent in term.superclasses(distance=1, with_self=False)),
+        )
+        for term in pytest.importorskip("pronto").Ontology(str(path), import_depth=0).terms()
+    )
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(5))
 def test_wn_lmf_is_read_as_wn_reads_it(seed: int, tmp_path: Path) -> None:
     lmf = pytest.importorskip("wn.lmf")
-    lines = ['<?xml version="1.0" encoding="UTF-8"?>', samples.LMF.splitlines()[1], samples.LMF.splitlines()[2]]
-    lines.append('<Lexicon id="m" label="M" language="en" email="a@example.org" license="CC0" version="1">')
+    lines = samples.LMF.splitlines()[:4]
     concepts = made_concepts(seed)
     for place, (id_, names, _, _) in enumerate(concepts):
         for k, name in enumerate(names):
@@ -238,42 +236,21 @@ def test_wn_lmf_is_read_as_wn_reads_it(seed: int, tmp_path: Path) -> None:
 @pytest.mark.parametrize("seed", range(3))
 def test_obo_is_read_as_pronto_reads_it(seed: int, tmp_path: Path) -> None:
     pytest.importorskip("fastobo")
-    pronto = pytest.importorskip("pronto")
     lines = ["format-version: 1.2", "ontology: made", ""]
     for id_, names, gloss, parents in made_concepts(seed):
         first, *others = names
         lines += ["[Term]", f"id: T:{id_}", f"name: {first}", f'def: "{gloss}" []']
         lines += [f'synonym: "{name}" EXACT []' for name in others] + [f"is_a: T:{parent}" for parent in parents] + [""]
     (tmp_path / "made.obo").write_text("\n".join(lines), "utf-8")
-    theirs = [
-        (
-            term.id,
-            sorted({term.name, *(one.description for one in term.synonyms if one.scope == "EXACT")}),
-            str(term.definition),
-            sorted(parent.id for parent in term.superclasses(distance=1, with_self=False)),
-        )
-        for term in pronto.Ontology(str(tmp_path / "made.obo"), import_depth=0).terms()
-    ]
-    assert sorted(seen(read_source(tmp_path / "made.obo"))) == sorted(theirs)
+    assert sorted(seen(read_source(tmp_path / "made.obo"))) == seen_by_pronto(tmp_path / "made.obo")
 
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_owl_is_read_as_pronto_reads_it(tmp_path: Path) -> None:
     pytest.importorskip("pyoxigraph")
-    pronto = pytest.importorskip("pronto")
     path = samples.written(tmp_path)["owl"]
-    terms = pronto.Ontology(str(path), import_depth=0).terms()
-    theirs = [
-        (
-            term.id.replace(":", "_"),
-            sorted({term.name, *(one.description for one in term.synonyms)}),
-            str(term.definition),
-            sorted(parent.id.replace(":", "_") for parent in term.superclasses(distance=1, with_self=False)),
-        )
-        for term in terms
-    ]
-    assert sorted(seen(read_source(path))) == sorted(theirs)
+    assert sorted(seen(read_source(path))) == seen_by_pronto(path, "_")
 
 
 @pytest.mark.slow
@@ -287,12 +264,15 @@ def test_skos_is_read_as_rdflib_reads_it(tmp_path: Path) -> None:
         found = graph.objects(concept, skos[name])
         return sorted(str(value) for value in found if getattr(value, "language", None) in (None, "en"))
 
+    def last(of: Any) -> str:
+        return str(of).rpartition("/")[2].rpartition("#")[2]
+
     theirs = [
         (
-            str(concept).rpartition("/")[2].rpartition("#")[2],
+            last(concept),
             sorted({*said(concept, "prefLabel"), *said(concept, "altLabel")}),
             next(iter(said(concept, "definition")), ""),
-            sorted(parent.rpartition("/")[2].rpartition("#")[2] for parent in said(concept, "broader")),
+            sorted(map(last, said(concept, "broader"))),
         )
         for concept in graph.subjects(rdflib.RDF.type, skos.Concept)
         if said(concept, "prefLabel")
@@ -306,4 +286,4 @@ def test_rrf_names_are_those_that_a_plain_reader_finds(tmp_path: Path) -> None:
         rows = [row for row in csv.reader(file, delimiter="|") if row[1] == "ENG" and row[16] == "N"]
     found = read_source(folder)
     assert sorted((c.id, name) for c in found.concepts for name in c.names) == sorted((r[0], r[14]) for r in rows)
-    assert found.left_out == {"names suppressed or in other languages": 2}
+    assert [(name.split()[0], count) for name, count in found.left_out.items()] == [("names", 2)]
