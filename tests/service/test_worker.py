@@ -14,7 +14,7 @@ import pytest
 from shoe.demo import PREDICTIONS, TRUTH
 from shoe.service import runs, submissions
 from shoe.service.folder import Folder
-from shoe.service.process import Executor
+from shoe.service.process import CHILD, Executor
 from shoe.service.truths import add_truth
 from shoe.service.types import Run
 from tests.cli import run as cli

@@ -443,7 +443,7 @@ def _by_corner(of_images: Floats, image: Indices | slice) -> Floats:
 _IMAGES = 200
 _WORTH_SAYING = 0.05
 _NEXT_TO_NONE, _ENOUGH = 0.05, 10
-# Boxes that belong to other images overlap annotated boxes only by chance. So do boxes that are the same in every image,
+# Boxes that belong to other images overlap annotated boxes only by chance. So do boxes that are equal in all images,
 # but these have a high chance, and may be right.
 _OF_CHANCE, _SAME_EVERYWHERE = 2, 0.15
 
