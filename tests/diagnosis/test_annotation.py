@@ -28,20 +28,13 @@ def test_near_duplicates_of_a_class_are_merged_on_the_mean_of_their_boxes() -> N
     found = {each.threshold: each for each in near_duplicates(task_of(scene), [UPT])}
     assert [(f.humans, f.objects, f.triplets, f.images, f.classes) for f in found.values()] == [(0, 1, 1, 1, 1)] * 3
     before = 0.5 * 6 / 11  # one of two rides is found; recall 1/2 reaches 6 of 11 points; feed is missed
-    assert task_map(scene) == pytest.approx(before)
+    assert strict_score(task_of(scene), UPT).map == pytest.approx(before)
     assert found[0.9].protocols["upt"].map == pytest.approx(0.5)
-
-
-def task_map(scene: ImageScene) -> float | None:
-    from shoe.scoring.strict import strict_score
-
-    return strict_score(task_of(scene), UPT).map
 
 
 def test_chains_count_as_one_group_from_a_threshold_on() -> None:
     # Neighbours overlap by 60/140, 70/130 and 80/120: only the last reaches 0.6, the last two 0.5.
-    lefts = (0, 40, 70, 90)
-    scene = ImageScene("a.jpg", [triplet(left) for left in lefts], [triplet(0)])
+    scene = ImageScene("a.jpg", [triplet(left) for left in (0, 40, 70, 90)], [triplet(0)])
     assert [each.triplets for each in near_duplicates(task_of(scene), [UPT])] == [0, 0, 2]
 
 

@@ -32,21 +32,11 @@ def test_the_table_asks_the_questions_of_the_figure() -> None:
 def test_another_flow_is_another_table() -> None:
     """Facts have any names; what no rule covers has no type."""
     flow = ((("role",), "human_box"), (("near", "far"), "association"))
-    facts = {
-        "role": np.array([True, False, False]),
-        "near": np.array([True, True, True]),
-        "far": np.array([True, True, False]),
-    }
-    assert decide(facts, flow).tolist() == [ErrorType.HUMAN_BOX, ErrorType.ASSOCIATION, -1]
+    facts = {"role": [True, False, False], "near": [True, True, True], "far": [True, True, False]}
+    found = decide({name: np.array(values) for name, values in facts.items()}, flow)
+    assert found.tolist() == [ErrorType.HUMAN_BOX, ErrorType.ASSOCIATION, -1]
 
 
 def test_labels_are_the_names_of_the_figures() -> None:
-    assert [type_.label for type_ in ErrorType] == [
-        "true_positive",
-        "human_box",
-        "object_box",
-        "both_boxes",
-        "association",
-        "interaction",
-        "duplicate",
-    ]
+    labels = ["true_positive", "human_box", "object_box", "both_boxes", "association", "interaction", "duplicate"]
+    assert [type_.label for type_ in ErrorType] == labels

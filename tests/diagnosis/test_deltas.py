@@ -23,9 +23,7 @@ def test_before_any_fix_the_release_is_its_strict_protocol(found: list[ImageScen
 
 @examples(0.2)
 @given(found=comparable(), variant=st.sampled_from(["paper", "released"]))
-def test_parts_of_a_class_split_are_counted_as_rare_and_other_classes_are(
-    found: list[ImageScene], variant: str
-) -> None:
+def test_parts_of_a_class_split_are_counted_as_rare_and_others_are(found: list[ImageScene], variant: str) -> None:
     one = diagnosed(*found, variant=variant)
     rare = one.task.truth.classes.rare
     split = ClassSplit("by-rarity", {"rare": rare, "other": ~rare, "all": rare | ~rare}, "made for this test")
@@ -33,6 +31,5 @@ def test_parts_of_a_class_split_are_counted_as_rare_and_other_classes_are(
     parted = replace(one, task=Task(one.task.predictions, truth))
     assert [mean.map for mean in parted.parts.values()] == [*one.means[1:], one.means[0]] or variant == "released"
     for name, (_, *expected) in one.deltas.items():
-        assert [parted.part_deltas[part][name] for part in ("rare", "other")] == [
-            value if value is None else pytest.approx(value, abs=1e-12) for value in expected
-        ]
+        near = [value if value is None else pytest.approx(value, abs=1e-12) for value in expected]
+        assert [parted.part_deltas[part][name] for part in ("rare", "other")] == near

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from statistics import mean, stdev
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import given, strategies as st
 
 from shoe.core.errors import OptionError
 from shoe.diagnosis.diagnose import Diagnosis
-from tests.diagnosis.by_hand import AWAY, O1, O2, P1, P2, comparable, diagnosed, image
+from tests.diagnosis.by_hand import AWAY, O1, O2, P1, P2, RIDE, comparable, diagnosed, image
 from tests.examples import examples
 from tests.oracles.model import ImageScene, Triplet
 from tests.oracles.scenes import random_scenes
@@ -46,8 +47,7 @@ def agree(together: Diagnosis, alone: list[Diagnosis]) -> None:
         for part, value in enumerate(step.means):
             of_each = [one.progression[number].means[part] for one in alone]
             assert value == pytest.approx(over(of_each, mean), abs=1e-9)
-    missed = [int((one.truth_status == 2).sum()) for one in alone]
-    assert together.counts["missed_gt"] == round(mean(missed))
+    assert together.counts["missed_gt"] == round(mean(int((one.truth_status == 2).sum()) for one in alone))
     assert together.target.tolist() == alone[0].target.tolist()
 
 
@@ -56,11 +56,9 @@ def test_two_seeds_by_hand() -> None:
 
     Three classes: ride and hold with one truth each, and feed, which the box error makes right.
     """
-    truth = [Triplet(P1, O1, "ride", "horse"), Triplet(P1, O1, "hold", "horse"), Triplet(P2, O2, "feed", "horse")]
-    predictions = [Triplet(P1, O1, "kiss", "horse", 0.9), Triplet(AWAY, O2, "feed", "horse", 0.8)]
-    scene = image([*truth, Triplet(P2, O1, "ride", "horse")], predictions)
-    drawn = [int(diagnosed(scene, seed=seed).target[0]) for seed in range(20)]
-    rides = drawn.count(0) / 20
+    truth = [RIDE, Triplet(P1, O1, "hold", "horse"), Triplet(P2, O2, "feed", "horse"), Triplet(P2, O1, "ride", "horse")]
+    scene = image(truth, [Triplet(P1, O1, "kiss", "horse", 0.9), Triplet(AWAY, O2, "feed", "horse", 0.8)])
+    rides = [int(diagnosed(scene, seed=seed).target[0]) for seed in range(20)].count(0) / 20
     found = diagnosed(scene)
     # Of two truths of ride one is found: 1/2 over three classes; hold: 1/3.
     assert found.deltas["interaction"].map == pytest.approx(rides / 6 + (1 - rides) / 3)
@@ -69,13 +67,13 @@ def test_two_seeds_by_hand() -> None:
     assert found.spreads["human_box"].map == pytest.approx(0)
 
 
-def test_what_is_not_drawn_has_no_spread() -> None:
-    scene = image([Triplet(P1, O1, "ride", "horse")], [Triplet(P1, O1, "kiss", "horse", 0.5)])
-    for how in ({"choice": "greedy"}, {"variant": "released"}, {"seeds": 1}):
-        assert set(diagnosed(scene, **how).spreads["interaction"]) <= {0.0, None}
+@pytest.mark.parametrize("how", [{"choice": "greedy"}, {"variant": "released"}, {"seeds": 1}], ids=str)
+def test_what_is_not_drawn_has_no_spread(how: dict[str, Any]) -> None:
+    found = diagnosed(image([RIDE], [Triplet(P1, O1, "kiss", "horse", 0.5)]), **how)
+    assert set(found.spreads["interaction"]) <= {0.0, None}
 
 
 @pytest.mark.parametrize("seeds", [0, 1001])
 def test_how_many_seeds(seeds: int) -> None:
-    with pytest.raises(OptionError, match=f"seeds: found {seeds}, expected 1 to 1000"):
+    with pytest.raises(OptionError, match=f"seeds: found {seeds}, .*1000"):
         diagnosed(image([], []), seeds=seeds)

@@ -95,18 +95,18 @@ def test_a_class_without_a_sense_is_related_to_nothing() -> None:
     assert found.tolist() == [[Relation.UNRELATED] * 2]
 
 
-VERBS = {
-    ("ride.v.02", "gallop.v.01"): [3],
-    ("ride.v.02", "bicycle.v.01"): [4],
-    ("ride.v.02", "feed.v.01"): [2],
-    ("ride.v.02", "sit.v.01"): [1],
-    ("hold.v.02", "fly.v.01"): [0],
-}
-
-
 @pytest.fixture(scope="module")
 def rated(tmp_path_factory: pytest.TempPathFactory) -> SimilarityMap:
-    pairs: dict[Part, Pairs] = {"verb": VERBS, "object": {("car.n.01", "chair.n.01"): [0]}}
+    pairs: dict[Part, Pairs] = {
+        "verb": {
+            ("ride.v.02", "gallop.v.01"): [3],
+            ("ride.v.02", "bicycle.v.01"): [4],
+            ("ride.v.02", "feed.v.01"): [2],
+            ("ride.v.02", "sit.v.01"): [1],
+            ("hold.v.02", "fly.v.01"): [0],
+        },
+        "object": {("car.n.01", "chair.n.01"): [0]},
+    }
     return written(tmp_path_factory.mktemp("map"), pairs)
 
 
@@ -134,11 +134,10 @@ def test_words_by_hand(rated: SimilarityMap) -> None:
         "not riding": "unresolved",
     }
     senses, names = related(rated, "verb", [("ride.v.02", "ride")], list(words))
-    assert dict(zip(words, names[0], strict=True)) == words
+    assert names == [list(words.values())]
     sense = dict(zip(words, senses[0].tolist(), strict=True))
-    assert sense["riding"] == lexicon().synset("ride.v.02")
-    assert sense["walking"] == lexicon().synset("walk.v.01")
-    assert sense["feeding"] == lexicon().synset("feed.v.01")
+    for word, name in (("riding", "ride.v.02"), ("walking", "walk.v.01"), ("feeding", "feed.v.01")):
+        assert sense[word] == lexicon().synset(name)
     assert sense["xyzzying"] == sense["no_interaction"] == sense["not riding"] == -1
 
 
