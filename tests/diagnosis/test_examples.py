@@ -62,16 +62,13 @@ def test_a_case_says_what_was_predicted_what_is_true_and_how_they_overlap() -> N
     )
 
 
-def test_a_case_about_nothing_shows_the_nearest_truth() -> None:
+def test_a_case_about_nothing_shows_the_nearest_truth_and_missed_truth_has_no_prediction() -> None:
     near = Triplet((105.0, 0.0, 124.0, 19.0), AWAY, "ride", "horse", 0.5)
     (case,) = examples(diagnosed(image([HOLD, RIDE], [replace(near, object_box=O2)])), "association")
     assert case.about
     (case,) = examples(diagnosed(image([HOLD, RIDE], [replace(near, human_box=(110.0, 0, 139, 19))])), "both_boxes")
     assert case.truth is not None
     assert (case.about, case.truth.verb) == (False, "ride")
-
-
-def test_missed_truth_has_no_prediction() -> None:
     (case,) = examples(diagnosed(image([RIDE], [])), "missed_gt")
     assert case.truth is not None
     assert (case.predicted, case.score, case.overlap, case.found, case.truth.verb) == (None, None, None, None, "ride")

@@ -36,29 +36,39 @@ def near(value: float | None) -> Any:
     return None if value is None else pytest.approx(value, abs=1e-6)
 
 
-def test_another_word_costs_what_it_lacks(rated: Path) -> None:
-    """Sigma is 3/4, so AP is 9/16; that the prediction is false to exact matches costs meaning nothing.
-
-    Without it the only answer is gone (false_positive), without all others no class is left (false_negative).
-    """
-    found = costs(rated, image([RIDE], [replace(RIDE, verb="gallop", score=0.9)]))
-    assert found == {"map": 9 / 16, "interaction": 7 / 16, "false_positive": -9 / 16, "false_negative": None}
-
-
 SURE_GRIP = replace(RIDE, verb="grip", score=0.9)
+OTHER = Triplet(P2, O2, "ride", "horse", 0.5)
+SAME = {"map": 1.0, "false_positive": -1.0, "false_negative": None}
+DUPLICATE = 1 - (1 / 2 + 1 / 2 * 2 / 3)
 
 
 @pytest.mark.parametrize(
-    "predictions",
+    ("truth", "predictions", "expected"),
     [
-        [SURE_GRIP],  # a word of the same meaning costs nothing
+        # Another word costs what it lacks: sigma is 3/4, so AP is 9/16. That the prediction is false to exact matches
+        # costs meaning nothing: without it the only answer is gone; without missed truth no class is left.
+        (
+            [RIDE],
+            [replace(RIDE, verb="gallop", score=0.9)],
+            {"map": 9 / 16, "interaction": 7 / 16, "false_positive": -9 / 16, "false_negative": None},
+        ),
+        ([HOLD], [SURE_GRIP], SAME),  # a word of the same meaning costs nothing
         # It is matched with or without the fixed prediction, which says the same and is unmatched then.
-        [SURE_GRIP, replace(HOLD, human_box=AWAY, score=0.8)],
+        ([HOLD], [SURE_GRIP, replace(HOLD, human_box=AWAY, score=0.8)], SAME),
+        # The second, in the same place, is matched with nothing: it stands before the second truth's match.
+        (
+            [RIDE, replace(OTHER, score=1.0)],
+            [replace(RIDE, score=0.9), replace(RIDE, score=0.8), OTHER],
+            {"map": 1 - DUPLICATE, "duplicate": DUPLICATE, "false_positive": DUPLICATE},
+        ),
+        ([RIDE], [], {"map": 0.0, "missed_gt": None, "false_negative": None}),
     ],
-    ids=["alone", "with a misplaced one"],
+    ids=["another word", "same meaning", "said twice", "duplicate", "no predictions"],
 )
-def test_where_another_word_says_the_same_nothing_is_lost(rated: Path, predictions: list[Triplet]) -> None:
-    assert costs(rated, image([HOLD], predictions)) == {"map": 1.0, "false_positive": -1.0, "false_negative": None}
+def test_costs_by_hand(
+    rated: Path, truth: list[Triplet], predictions: list[Triplet], expected: dict[str, float | None]
+) -> None:
+    assert costs(rated, image(truth, predictions)) == expected
 
 
 @pytest.mark.parametrize(
@@ -73,14 +83,6 @@ def test_a_misplaced_box_costs_all(rated: Path, prediction: Triplet, fixed_by: s
     found = costs(rated, image([RIDE], [prediction]))
     assert found["map"] == 0
     assert {name for name, gain in found.items() if gain == near(1)} == ({fixed_by} if fixed_by else set())
-
-
-def test_a_duplicate_is_a_false_positive_by_meaning_too(rated: Path) -> None:
-    """The second, in the same place, is matched with nothing: it stands before the second truth's match."""
-    other = Triplet(P2, O2, "ride", "horse", 0.5)
-    scene = image([RIDE, replace(other, score=1.0)], [replace(RIDE, score=0.9), replace(RIDE, score=0.8), other])
-    gain = 1 - (1 / 2 + 1 / 2 * 2 / 3)
-    assert costs(rated, scene) == {"map": 1 - gain, "duplicate": gain, "false_positive": gain}
 
 
 def test_a_truth_that_only_meaning_finds_may_be_dropped_as_missed(rated: Path) -> None:
@@ -136,10 +138,6 @@ def test_absent_where_scores_are_no_confidences(rated: Path) -> None:
 @pytest.mark.parametrize("scenes", [[], [image([], [])], [image([], [RIDE])]], ids=len)
 def test_absent_without_ground_truth(rated: Path, scenes: list[ImageScene]) -> None:
     assert read_for_meaning(rated, *scenes).absent == {"map": "no ground truth"}
-
-
-def test_no_predictions(rated: Path) -> None:
-    assert costs(rated, image([RIDE], [])) == {"map": 0.0, "missed_gt": None, "false_negative": None}
 
 
 @pytest.mark.parametrize(

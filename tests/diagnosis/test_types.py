@@ -1,15 +1,55 @@
-"""What a correct box and a correct pair are, and who takes part."""
+"""The decision table; what a correct box and a correct pair are, and who takes part."""
+
+from itertools import product
 
 import numpy as np
 import pytest
 
 from shoe.benchmarks.truth import GroundTruth
 from shoe.diagnosis.diagnose import diagnose
+from shoe.diagnosis.error_types import FLOW, ErrorType, decide
 from tests.diagnosis.by_hand import AWAY, CLASSES, O1, O2, P1, P2, RIDE, both_variants, diagnosed, image, types
 from tests.oracles.boxes import Box
 from tests.oracles.model import Triplet, to_tables
 
+
+def one_by_one(triplet: bool, first: bool, pair: bool, human: bool, object_: bool) -> ErrorType:
+    """Figure 2 of the IJCV paper, as nested questions."""
+    if pair:
+        if not triplet:
+            return ErrorType.INTERACTION
+        return ErrorType.TRUE_POSITIVE if first else ErrorType.DUPLICATE
+    if human and object_:
+        return ErrorType.ASSOCIATION
+    if object_:
+        return ErrorType.HUMAN_BOX
+    return ErrorType.OBJECT_BOX if human else ErrorType.BOTH_BOXES
+
+
+def test_the_table_asks_the_questions_of_the_figure() -> None:
+    names = ("triplet", "first", "pair", "human", "object")
+    # A true positive is about a triplet, a triplet is a pair, and a pair has both boxes.
+    cases = [c for c in product((False, True), repeat=5) if c[1] <= c[0] <= c[2] <= (c[3] and c[4])]
+    facts = {name: np.array([case[i] for case in cases]) for i, name in enumerate(names)}
+    assert decide(facts, FLOW).tolist() == [one_by_one(*case) for case in cases]
+    assert {one_by_one(*case) for case in cases} == set(ErrorType)
+
+
+def test_another_flow_is_another_table() -> None:
+    """Facts have any names; what no rule covers has no type."""
+    flow = ((("role",), "human_box"), (("near", "far"), "association"))
+    facts = {"role": [True, False, False], "near": [True, True, True], "far": [True, True, False]}
+    found = decide({name: np.array(values) for name, values in facts.items()}, flow)
+    assert found.tolist() == [ErrorType.HUMAN_BOX, ErrorType.ASSOCIATION, -1]
+
+
+def test_labels_are_the_names_of_the_figures() -> None:
+    labels = ["true_positive", "human_box", "object_box", "both_boxes", "association", "interaction", "duplicate"]
+    assert [type_.label for type_ in ErrorType] == labels
+
+
 WHOLE: Box = (1, 1, 10, 10)
+HUG = Triplet(P1, P2, "hug", "person")
 HALF: Box = (1, 1, 5, 10)
 """IoU with WHOLE of exactly 0.5, counted in pixels."""
 
@@ -34,32 +74,26 @@ def test_an_iou_of_exactly_one_half_is_enough_for_the_toolbox(human: Box, thing:
 
 
 @both_variants
-def test_a_box_in_the_right_place_with_the_wrong_label_is_wrong(variant: str) -> None:
-    assert one_type([RIDE], Triplet(P1, O1, "ride", "bicycle"), variant=variant) == "object_box"
-    assert one_type([RIDE], Triplet(AWAY, O1, "ride", "bicycle"), variant=variant) == "both_boxes"
-
-
-@both_variants
 @pytest.mark.parametrize(
-    ("human", "thing", "words", "expected"),
+    ("truth", "prediction", "expected"),
     [
-        (P2, P1, ("hug", "person"), "association"),
-        (P2, AWAY, ("hug", "person"), "object_box"),
-        (AWAY, P1, ("hug", "person"), "human_box"),
-        (P2, P1, ("ride", "horse"), "object_box"),
+        # A box in the right place with the wrong label is wrong.
+        (RIDE, Triplet(P1, O1, "ride", "bicycle"), "object_box"),
+        (RIDE, Triplet(AWAY, O1, "ride", "bicycle"), "both_boxes"),
+        # A hugs B. That B hugs A has two correct boxes and no pair: people are people wherever they stand.
+        (HUG, Triplet(P2, P1, "hug", "person"), "association"),
+        (HUG, Triplet(P2, AWAY, "hug", "person"), "object_box"),
+        (HUG, Triplet(AWAY, P1, "hug", "person"), "human_box"),
+        (HUG, Triplet(P2, P1, "ride", "horse"), "object_box"),
     ],
 )
-def test_people_are_people_wherever_they_stand_in_a_triplet(
-    variant: str, human: Box, thing: Box, words: tuple[str, str], expected: str
-) -> None:
-    """A hugs B. That B hugs A has two correct boxes and no pair."""
-    assert one_type([Triplet(P1, P2, "hug", "person")], Triplet(human, thing, *words), variant=variant) == expected
+def test_labels_and_people(variant: str, truth: Triplet, prediction: Triplet, expected: str) -> None:
+    assert one_type([truth], prediction, variant=variant) == expected
 
 
 @both_variants
 def test_a_swapped_pair_has_nothing_to_become_and_leaves(variant: str) -> None:
-    hugs = [Triplet(P1, P2, "hug", "person")], [Triplet(P2, P1, "hug", "person", 0.5)]
-    found = diagnosed(image(*hugs), variant=variant)
+    found = diagnosed(image([HUG], [Triplet(P2, P1, "hug", "person", 0.5)]), variant=variant)
     assert found.target.tolist() == [-1]
     assert not found.states["association"].kept.any()
 

@@ -185,8 +185,9 @@ def test_shares_sum_to_one_and_parts_to_the_gain(protocol: str, found: list[Imag
         return
     assert explained.map == result.means.map
     assert sum(steps(explained)) == pytest.approx(explained.gain)
-    whole, gains = pytest.approx(max(explained.credit, 0.0)), [each.gain for each in explained.confusions]
-    assert (sum(gains) + explained.further_gain, explained.verb_credit + explained.object_credit) == (whole, whole)
+    gains = [each.gain for each in explained.confusions]
+    parts = (sum(gains) + explained.further_gain, explained.verb_credit + explained.object_credit)
+    assert parts == pytest.approx([max(explained.credit, 0.0)] * 2)
     assert gains == sorted(gains, reverse=True)
     assert len(explained.confusions) <= 2
     for confusion in explained.confusions:

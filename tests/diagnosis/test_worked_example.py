@@ -11,6 +11,7 @@ from shoe.diagnosis.error_types import TruthStatus
 from tests.diagnosis.by_hand import AWAY, FAR_AWAY, O1, O2, O3, P1, P2, P3, diagnosed, image, types
 from tests.oracles.model import Triplet
 
+Figures = dict[str, Fraction]
 SCENES = [
     image(
         [
@@ -79,9 +80,7 @@ RELEASED_STEPS = [Fraction(*f) for f in ((61, 99), (47, 66), (47, 66), (47, 66),
         ("released", Fraction(14, 33), RELEASED, RELEASED_STEPS, 1),
     ],
 )
-def test_every_figure(
-    variant: str, before: Fraction, deltas: dict[str, Fraction], steps: list[Fraction], missed: int
-) -> None:
+def test_all_figures(variant: str, before: Fraction, deltas: Figures, steps: list[Fraction], missed: int) -> None:
     found = diagnosed(*SCENES, variant=variant)
     assert types(found) == [*TYPES, "true_positive"]
     several = {"true_positive": 2, "missed_gt": missed, "false_positive": 6, "false_negative": 4}

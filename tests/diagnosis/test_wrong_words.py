@@ -41,9 +41,7 @@ def wrong_verb(rated: Path, predicted: str, *right: str) -> WrongWords:
         ("xyzzying", "hold", "unresolved", 0.0),
     ],
 )
-def test_a_wrong_verb_on_a_right_pair(
-    rated: Path, predicted: str, right: str, relation: str, similarity: float
-) -> None:
+def test_a_wrong_verb_of_a_pair(rated: Path, predicted: str, right: str, relation: str, similarity: float) -> None:
     found = wrong_verb(rated, predicted, right)
     assert relations(found) == {relation: 1}
     (each,) = found.by_relation.values()
@@ -60,9 +58,7 @@ def test_of_several_verbs_the_most_similar_counts_then_the_closest_relation_then
     releasing = wrong_verb(rated, "releasing", "ride", "hold", "feed")
     assert (releasing.truth.tolist(), relations(releasing)) == ([1], {"opposite": 1})
     assert wrong_verb(rated, "straddling", "hop_on", "ride").truth.tolist() == [0]
-
-
-def test_of_equal_verbs_the_one_in_the_better_place_counts(rated: Path) -> None:
+    # Of equal verbs the one in the better place counts.
     beside = (P1[0] + 2, P1[1], P1[2] + 2, P1[3])
     truth = [Triplet(beside, O1, "ride", "horse"), RIDE]
     found = read_for_meaning(rated, image(truth, [Triplet(P1, O1, "gallop", "horse")]))
@@ -82,9 +78,7 @@ OBJECTS = {
 @both_variants
 @pytest.mark.parametrize("predicted", OBJECTS)
 @pytest.mark.parametrize("verb", ["ride", "kiss", "blorbing"])
-def test_a_wrong_object_in_the_right_place_whatever_the_verb(
-    rated: Path, variant: str, predicted: str, verb: str
-) -> None:
+def test_a_wrong_object_in_its_place_whatever_the_verb(rated: Path, variant: str, predicted: str, verb: str) -> None:
     found = read_for_meaning(rated, image([RIDE], [Triplet(P1, O1, verb, predicted)]), variant=variant)
     relation, similarity = OBJECTS[predicted]
     assert relations(found.object_class) == {relation: 1}
