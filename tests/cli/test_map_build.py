@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,6 @@ import pytest
 
 from shoe.similarity import SimilarityMap
 from tests.cli import run as cli
-from tests.maps.standin import know_this_kind
 
 pytestmark = pytest.mark.usefixtures("stand_in")
 
@@ -49,13 +48,6 @@ def arguments(folder: Path, *more: str, out: str = "map") -> list[str]:
 
 def run(folder: Path, *more: str, out: str = "map") -> subprocess.CompletedProcess[str]:
     return cli.run("map", "build", *arguments(folder, *more, out=out))
-
-
-@pytest.fixture(scope="module")
-def stand_in() -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        know_this_kind(patch.setitem)
-        yield
 
 
 def files(folder: Path, out: str = "map") -> list[bytes]:
@@ -124,9 +116,7 @@ def test_a_map_is_built_and_scoring_can_read_it(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kills", [1, pytest.param(12, marks=pytest.mark.slow)])
-def test_a_run_that_is_killed_again_and_again_makes_the_same_map_and_asks_nothing_twice(
-    tmp_path: Path, clean: list[bytes], kills: int
-) -> None:
+def test_killed_runs_make_the_same_map_and_ask_nothing_twice(tmp_path: Path, clean: list[bytes], kills: int) -> None:
     draw, killed = np.random.default_rng(7), 0
     raters_file(tmp_path, delay=0.01)
     kept: set[str] = set()

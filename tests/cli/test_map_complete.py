@@ -22,7 +22,8 @@ from shoe.predictions import read_predictions, write_predictions
 from shoe.similarity import SimilarityMap
 from tests.cli import run as cli
 from tests.errors import input_error
-from tests.maps.standin import know_this_kind
+
+pytestmark = pytest.mark.usefixtures("stand_in")
 
 WORDS = ["map", "complete", "hico-det", "--for", "said.jsonl", "-g", str(TRUTH), "--raters", "raters.toml"]
 LEXICAL = '[[rater]]\nname = "path"\nkind = "lexical"\nmeasure = "path"\n'
@@ -93,10 +94,7 @@ def test_where_nothing_is_open_nothing_is_written(folder: Path, capsys: pytest.C
 
 
 @pytest.mark.slow
-def test_a_budget_ends_it_and_refusals_stay_open(
-    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    know_this_kind(monkeypatch.setitem)
+def test_a_budget_ends_it_and_refusals_stay_open(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "raters.toml").write_text('[[rater]]\nname = "a"\nkind = "openai"\nmodel = "m"\n')
     for limit in (None, 5.0):
         with pytest.raises(OptionError, match=r"cost of a,.*--yes"):
@@ -128,9 +126,8 @@ def test_a_budget_ends_it_and_refusals_stay_open(
 
 
 @pytest.mark.slow
-def test_no_pair_stays_with_the_rating_of_one_rater_alone(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_pair_stays_with_the_rating_of_one_rater_alone(folder: Path) -> None:
     """A budget that ends between the raters leaves the pair to the next run, where the first answer costs nothing."""
-    know_this_kind(monkeypatch.setitem)
     second = STAND_IN.replace("r1", "r2").replace("m1", "m2").replace("seed = 1", "seed = 2")
     (folder / "raters.toml").write_text(STAND_IN + second)
     for limit in (70, 90, None):
@@ -145,10 +142,7 @@ def test_no_pair_stays_with_the_rating_of_one_rater_alone(folder: Path, monkeypa
 
 
 @pytest.mark.slow
-def test_what_ended_without_a_rating_is_asked_again_on_request_and_nothing_else(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    know_this_kind(monkeypatch.setitem)
+def test_only_what_has_no_rating_is_asked_again_on_request(folder: Path) -> None:
     (folder / "raters.toml").write_text(STAND_IN)
     first = run(folder, yes=True, tolerance=0.0)
     (ledger,) = (folder / "shoe-ledger").iterdir()
@@ -185,10 +179,7 @@ def test_a_part_that_is_interrupted_says_so_and_keeps_its_answers(folder: Path) 
     assert list((folder / "shoe-ledger").rglob("*.jsonl"))
 
 
-def test_a_dry_run_merges_no_ledger_and_names_an_unknown_cost(
-    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    know_this_kind(monkeypatch.setitem)
+def test_a_dry_run_merges_no_ledger_and_names_an_unknown_cost(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "raters.toml").write_text(STAND_IN.partition("price")[0])
     run(folder, yes=True, max_requests=20, json=None, shard="1/2")  # a part has no result file
     before = contents(folder / "shoe-ledger")

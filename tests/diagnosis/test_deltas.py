@@ -66,9 +66,7 @@ def test_labels_that_predictions_use_are_not_listed_twice() -> None:
 @both_variants
 @examples(2)
 @given(found=comparable())
-def test_tables_have_what_a_state_keeps_and_every_fix_makes_a_true_positive(
-    variant: str, found: list[ImageScene]
-) -> None:
+def test_tables_have_what_a_state_keeps_and_fixes_are_right(variant: str, found: list[ImageScene]) -> None:
     """Each truth that a state says is found has a prediction of its class in its place."""
     result = diagnosed(*found, variant=variant)
     tables, scope = Tables.from_analysis(result), result.scope

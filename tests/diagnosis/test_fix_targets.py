@@ -62,9 +62,7 @@ def test_greedy_takes_what_is_free_then_what_scores_least() -> None:
     ],
     ids=["human", "object"],
 )
-def test_the_oracle_of_one_box_looks_at_the_other_alone(
-    truth: list[Triplet], human: Box, thing: Box, words: tuple[str, str]
-) -> None:
+def test_oracles_look_at_the_other_box(truth: list[Triplet], human: Box, thing: Box, words: tuple[str, str]) -> None:
     other = "kiss" if thing == O1 else "pull"
     scene = image(truth, [Triplet(human, thing, other, words[1], 0.5), Triplet(human, thing, *words, 0.4)])
     first, second = map(set, zip(*targets(scene, 20), strict=True))

@@ -65,9 +65,7 @@ DUPLICATE = 1 - (1 / 2 + 1 / 2 * 2 / 3)
     ],
     ids=["another word", "same meaning", "said twice", "duplicate", "no predictions"],
 )
-def test_costs_by_hand(
-    rated: Path, truth: list[Triplet], predictions: list[Triplet], expected: dict[str, float | None]
-) -> None:
+def test_costs_by_hand(rated: Path, truth: list[Triplet], predictions: list[Triplet], expected: dict[str, Any]) -> None:
     assert costs(rated, image(truth, predictions)) == expected
 
 
@@ -106,9 +104,7 @@ def test_means_of_rare_and_non_rare_classes(rated: Path) -> None:
 @pytest.mark.parametrize("no_interaction", ["exclude", "keep"])
 @examples(0.5)
 @given(found=comparable())
-def test_before_any_fix_it_is_what_scoring_the_same_tables_gives(
-    variant: str, no_interaction: str, found: list[ImageScene]
-) -> None:
+def test_before_any_fix_it_is_as_scored(variant: str, no_interaction: str, found: list[ImageScene]) -> None:
     result = read_for_meaning("hico-det", *found, variant=variant, no_interaction=no_interaction)
     task = Tables.from_analysis(result.analysis).task
     options = [f"no-interaction={no_interaction}"]

@@ -84,9 +84,7 @@ def test_many(name: Variant) -> None:
 
 
 @given(crowds(), RULES, st.integers(0, 2**16))
-def test_pairs_of_a_file_go_by_their_own_scores_and_take_triplets_along(
-    scenes: list[ImageScene], rules: PairRules, seed: int
-) -> None:
+def test_pairs_of_a_file_take_triplets_along(scenes: list[ImageScene], rules: PairRules, seed: int) -> None:
     scenes = known(scenes)
     task = task_of(scenes, CLASSES)
     own = pairs_of(task.predictions)

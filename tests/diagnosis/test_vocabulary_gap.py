@@ -139,9 +139,7 @@ BOTH_WRONG = image(TRUTH, [Triplet(P1, O1, "gallop", "pony", 0.7)])
     ("how", "sigma", "of_verb"),
     [("arithmetic", 5 / 8, 0.4), ("geometric", (3 / 8) ** 0.5, 0.5), ("minimum", 1 / 2, 0.5)],
 )
-def test_two_wrong_words_share_by_what_each_adds_first_and_last(
-    rated: Path, how: str, sigma: float, of_verb: float
-) -> None:
+def test_two_wrong_words_share_by_what_each_adds(rated: Path, how: str, sigma: float, of_verb: float) -> None:
     """Gallop is worth 1/2, pony 3/4; where neither is worth anything alone, both have half."""
     found = gap_of(rated, BOTH_WRONG, options=[f"combine={how}"])
     assert (found.exact_map, found.map) == (0, near(sigma**2))
