@@ -40,6 +40,23 @@ def pool() -> list[str]:
     return [lexicon().name(sense) for sense in sorted(found)] + more.split()
 
 
+@pytest.mark.parametrize(
+    ("of_class", "predicted", "relation"),
+    [
+        ("car.n.01", "car.n.01", Relation.SAME),
+        ("car.n.01", "vehicle.n.01", Relation.MORE_GENERAL),
+        ("car.n.01", "entity.n.01", Relation.MORE_GENERAL),
+        ("car.n.01", "cab.n.03", Relation.MORE_SPECIFIC),
+        ("car.n.01", "truck.n.01", Relation.SIBLING),
+        ("car.n.01", "horse.n.01", Relation.UNRELATED),
+        ("open.v.01", "close.v.01", Relation.OPPOSITE),
+        ("lie.v.02", "sit.v.01", Relation.OPPOSITE),
+        ("ride.v.02", "walk.v.01", Relation.OPPOSITE),
+        ("ride.v.02", "travel.v.01", Relation.MORE_GENERAL),
+        # These are antonyms, but also one above the other, and that comes first.
+        ("prove.v.02", "disprove.v.01", Relation.MORE_SPECIFIC),
+    ],
+)
 def test_relations_by_hand(of_class: str, predicted: str, relation: Relation) -> None:
     assert relations(numbers(of_class), numbers(predicted)).tolist() == [[relation]]
     assert relations(numbers(predicted), numbers(of_class)).tolist() == [[MIRRORED.get(relation, relation)]]
