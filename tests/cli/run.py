@@ -127,18 +127,21 @@ def process(*arguments: str | Path, **settings: Any) -> CompletedProcess[str]:
     return subprocess.run([*COMMAND, *map(str, arguments)], capture_output=True, text=True, **settings)
 
 
-def as_json(*arguments: object, **settings: Any) -> dict[str, Any]:
-    """What a command writes with ``--json -``, which must succeed and say nothing else."""
-    done = run(*arguments, "--json", "-", **settings)
+def output(*arguments: object, **settings: Any) -> str:
+    """What a command prints, which must succeed and say nothing else."""
+    done = run(*arguments, **settings)
     assert (done.returncode, done.stderr) == (0, ""), done
-    found: dict[str, Any] = orjson.loads(done.stdout)
+    return done.stdout
+
+
+def as_json(*arguments: object, **settings: Any) -> dict[str, Any]:
+    """What a command writes with ``--json -``."""
+    found: dict[str, Any] = orjson.loads(output(*arguments, "--json", "-", **settings))
     return found
 
 
 def refused(done: CompletedProcess[str], *says: str) -> None:
     """Assert that a command was refused: one line on stderr, exit code 2, and nothing else."""
-    assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1), done
+    assert (done.returncode, done.stdout, done.stderr.count("\n"), done.stderr[-1:]) == (2, "", 1, "\n"), done
     assert done.stderr.startswith("shoe: ")
-    assert done.stderr.endswith("\n")
-    for part in says:
-        assert part in done.stderr
+    assert [part for part in says if part not in done.stderr] == [], done.stderr

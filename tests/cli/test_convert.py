@@ -1,15 +1,17 @@
+import re
 from pathlib import Path
 
 import orjson
 import pytest
 import typer
-from typer.testing import CliRunner, Result
+from typer.testing import CliRunner
 
 from shoe.benchmarks import hico_det
 from shoe.cli.convert import convert
 from shoe.core.errors import InputError, OptionError
 from shoe.demo import TRUTH
 from shoe.predictions import read_predictions
+from shoe.predictions.boxes.conventions import LAYOUTS, ORDERS, PICTURES, SCALES
 from shoe.predictions.formats.registry import FORMATS, NATIVE
 from tests.predictions import samples
 
@@ -20,22 +22,19 @@ ENDINGS = {"csv": "out.csv", "parquet": "out.parquet", "native": "out.npz", "jso
 VLM = {"image": "HICO_test2015_00000025.jpg", "verb": "ride", "object": "horse"}
 
 
-def run(*arguments: str | Path) -> Result:
+def run(*arguments: str | Path) -> list[str]:
+    """Lines on stderr."""
     result = CliRunner().invoke(app, [str(a) for a in arguments], catch_exceptions=False)
-    assert result.exit_code == 0
-    assert result.stdout == ""
-    return result
+    assert (result.exit_code, result.stdout) == (0, "")
+    return result.stderr.splitlines()
 
 
 @pytest.mark.parametrize("target", [name for name, form in FORMATS.items() if form.write and name != "mat"] + [NATIVE])
-@pytest.mark.parametrize(
-    "source", [name for name in samples.SAMPLES if name not in ("phrases.jsonl", "detections.mat")]
-)
+@pytest.mark.parametrize("source", sorted(samples.SAMPLES.keys() - {"phrases.jsonl", "detections.mat"}))
 def test_any_format_becomes_any_other(tmp_path: Path, source: str, target: str) -> None:
     out = tmp_path / ENDINGS.get(target, "out")
-    result = run(samples.FOLDER / source, out, *([] if target in ENDINGS else ["--to", target]))
-    read, written = result.stderr.splitlines()
-    assert f"24 triplets in 4 images, read as {samples.SAMPLES[source]}, boxes as" in read
+    read, written = run(samples.FOLDER / source, out, *([] if target in ENDINGS else ["--to", target]))
+    assert re.search(rf"24 triplets in 4 images, .*{samples.SAMPLES[source]}, boxes", read)
     assert written == f"{out}: written as {target}"
     assert sorted(samples.rows(read_predictions(out))) == sorted(samples.rows(samples.base()))
 
@@ -44,53 +43,52 @@ def test_ground_truth_gives_the_sizes_that_a_convention_needs(tmp_path: Path) ->
     record = VLM | {"human_box": [0, 0, 500, 500], "object_box": [250, 250, 1000, 1000]}
     source, out = tmp_path / "in.jsonl", tmp_path / "out.npz"
     source.write_bytes(orjson.dumps(record))
-    result = run(source, out, "--boxes", "thousand", "--ground-truth", TRUTH)
+    read, assumed, *_ = run(source, out, "--boxes", "thousand", "--ground-truth", TRUTH)
     table = read_predictions(out)
-    width, height = table.sizes[0].tolist()
+    width = table.sizes[0, 0]
     assert width > 100
-    assert table.human_boxes.tolist() == [[0, 0, width / 2, height / 2]]
-    assert result.stderr.splitlines()[0] == f"{source}: 1 triplet in 1 image, read as vlm, boxes as thousand"
-    assert result.stderr.splitlines()[1] == "no score given for 1 triplet: score 1 assumed"
-    with pytest.raises(InputError, match="found no width and height"):
+    assert table.human_boxes.tolist() == [[0, 0, width / 2, table.sizes[0, 1] / 2]]
+    assert all(part in read for part in (f"{source}: 1 triplet ", " 1 image,", " vlm,", " thousand"))
+    assert "1 triplet: score 1 " in assumed
+    with pytest.raises(InputError, match="width and height"):
         run(source, out, "--boxes", "thousand")
 
 
 def test_boxes_that_count_pixels_are_announced(tmp_path: Path) -> None:
-    result = run(samples.FOLDER / "qpic.json", tmp_path / "out.csv", "--boxes", "pixels-1")
-    assert f"{tmp_path / 'out.csv'}: boxes" in (last := result.stderr.splitlines()[-1])
+    last = run(samples.FOLDER / "qpic.json", tmp_path / "out.csv", "--boxes", "pixels-1")[-1]
+    assert last.startswith(f"{tmp_path / 'out.csv'}: boxes")
     assert "--boxes pixels-0" in last
 
 
 def test_boxes_that_are_continuous_are_announced_for_matlab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its boxes are pixel indices, which SHOE compares with one pixel more. All 5.8 million cells take seconds."""
-    monkeypatch.setattr(hico_det, "_LAST_TEST_IMAGE", 400)
-    out = tmp_path / "out.mat"
-    last = run(samples.FOLDER / "qpic.json", out).stderr.splitlines()[-1]
-    assert last == f"{out}: boxes are continuous coordinates; use --boxes pixels to read this file"
-    read, before = read_predictions(out, boxes="pixels"), read_predictions(samples.FOLDER / "qpic.json")
+    monkeypatch.setattr(hico_det, "_LAST_TEST_IMAGE", 25)
+    source, out = tmp_path / "qpic.json", tmp_path / "out.mat"
+    source.write_bytes(orjson.dumps(orjson.loads((samples.FOLDER / "qpic.json").read_bytes())[:1]))
+    last = run(source, out)[-1]
+    assert last.startswith(f"{out}: boxes are continuous")
+    assert "--boxes pixels " in last
+    read, before = read_predictions(out, boxes="pixels"), read_predictions(source)
     assert sorted(samples.rows(read)) == sorted(samples.rows(before))
 
 
 def test_naming_the_source_format_takes_the_place_of_its_content(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="found text, expected a file in the format qpic"):
+    with pytest.raises(InputError, match=r"flat\.csv: .*format qpic"):
         run(samples.FOLDER / "flat.csv", tmp_path / "out.npz", "--format", "qpic")
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (
-            ["out.json"],
-            r"out.json: no format has the extension '.json'; choose a format with --to: csv",
-        ),
-        (["out"], "extension ''"),
-        (["out.json", "--to", "ppdm"], "the format ppdm can only be read; formats that can be written: csv"),
-        (["out.json", "--to", "qpik"], r"unknown format 'qpik' \(did you mean qpic\?\)"),
-        (["out.npz", "--boxes", "xyx"], "unknown box convention 'xyx'"),
+        ("out.json", r"out\.json: .*extension '\.json'.* --to: csv"),
+        ("out", "extension ''"),
+        ("out.json --to ppdm", "format ppdm .*read.*: csv"),
+        ("out.json --to qpik", r"format 'qpik' .*mean qpic\?"),
+        ("out.npz --boxes xyx", "box convention 'xyx'"),
     ],
 )
-def test_options_are_checked_first_and_nothing_is_written(tmp_path: Path, arguments: list[str], message: str) -> None:
-    target, *options = arguments
+def test_options_are_checked_first_and_nothing_is_written(tmp_path: Path, arguments: str, message: str) -> None:
+    target, *options = arguments.split()
     with pytest.raises(OptionError, match=message):
         run(samples.FOLDER / "qpic.json", tmp_path / target, *options)
     assert list(tmp_path.iterdir()) == []
@@ -98,10 +96,9 @@ def test_options_are_checked_first_and_nothing_is_written(tmp_path: Path, argume
 
 def test_an_open_word_that_the_target_cannot_hold_leaves_the_old_file(tmp_path: Path) -> None:
     source, out = tmp_path / "in.jsonl", tmp_path / "out.json"
-    record = VLM | {"verb": "befriend", "human_box": [0, 0, 5, 5], "object_box": [2, 2, 9, 9]}
-    source.write_bytes(orjson.dumps(record))
+    source.write_bytes(orjson.dumps(VLM | {"verb": "befriend", "human_box": [0, 0, 5, 5], "object_box": [2, 2, 9, 9]}))
     out.write_bytes(b"old")
-    with pytest.raises(InputError, match="triplet 1: verb: found 'befriend', expected one of the dataset's 117 verbs"):
+    with pytest.raises(InputError, match=r"triplet 1: verb: .*'befriend'.* 117 "):
         run(source, out, "--to", "qpic")
     assert out.read_bytes() == b"old"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in.jsonl", "out.json"]
@@ -110,7 +107,7 @@ def test_an_open_word_that_the_target_cannot_hold_leaves_the_old_file(tmp_path: 
 @pytest.mark.parametrize("ending", [".jsonl", ".JSONL"])
 def test_json_lines_are_flat_columns_unless_said_otherwise(tmp_path: Path, ending: str) -> None:
     out = tmp_path / f"out{ending}"
-    assert run(samples.FOLDER / "flat.csv", out).stderr.splitlines()[-1] == f"{out}: written as jsonl"
+    assert run(samples.FOLDER / "flat.csv", out)[-1] == f"{out}: written as jsonl"
     assert set(orjson.loads(out.read_bytes().splitlines()[0])) >= {"image", "hx1", "oy2", "verb", "object"}
     run(samples.FOLDER / "flat.csv", out, "--to", "vlm")
     assert "human_box" in orjson.loads(out.read_bytes().splitlines()[0])
@@ -124,9 +121,6 @@ def test_a_file_may_be_converted_in_place(tmp_path: Path) -> None:
 
 
 def test_the_help_names_every_format_and_convention() -> None:
-    from shoe.predictions.boxes.conventions import LAYOUTS, ORDERS, PICTURES, SCALES
-
     words = CliRunner().invoke(app, ["--help"], env={"COLUMNS": "200"}).stdout
-    for name in [*FORMATS, NATIVE, *LAYOUTS, *SCALES, *PICTURES, *ORDERS]:
-        if name != "pixels":
-            assert name in words
+    names = {*FORMATS, NATIVE, *LAYOUTS, *SCALES, *PICTURES, *ORDERS} - {"pixels"}
+    assert [name for name in names if name not in words] == []

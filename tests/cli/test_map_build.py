@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,6 @@ import pytest
 
 from shoe.similarity import SimilarityMap
 from tests.cli import run as cli
-from tests.maps.standin import know_this_kind
 
 pytestmark = pytest.mark.usefixtures("stand_in")
 
@@ -51,13 +50,6 @@ def run(folder: Path, *more: str, out: str = "map") -> subprocess.CompletedProce
     return cli.run("map", "build", *arguments(folder, *more, out=out))
 
 
-@pytest.fixture(scope="module")
-def stand_in() -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        know_this_kind(patch.setitem)
-        yield
-
-
 def files(folder: Path, out: str = "map") -> list[bytes]:
     return [(folder / out / name).read_bytes() for name in FILES]
 
@@ -73,29 +65,50 @@ def clean(tmp_path_factory: pytest.TempPathFactory, stand_in: None) -> list[byte
     """The map of a run that nothing disturbed."""
     folder = tmp_path_factory.mktemp("clean")
     raters_file(folder)
-    done = run(folder)
-    assert done.returncode == 0, done.stderr
+    succeed(folder)
     return files(folder)
+
+
+def succeed(folder: Path, *more: str) -> subprocess.CompletedProcess[str]:
+    done = run(folder, *more)
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+def account_of(folder: Path, *more: str) -> Any:
+    return orjson.loads(succeed(folder, *more, "--json", "-").stdout)
+
+
+def refuse(folder: Path, *more: str, says: Sequence[str]) -> None:
+    """Assert that a run is refused in one line."""
+    cli.refused(run(folder, *more), *says)
+
+
+def built(folder: Path) -> dict[str, Any]:
+    found: dict[str, Any] = SimilarityMap.load(folder / "map").about["built"]
+    return found
+
+
+def started(*words: str, **settings: Any) -> subprocess.Popen[str]:
+    command = [*PROGRAM, *words]
+    return subprocess.Popen(
+        command, cwd=CHECKOUT, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, **settings
+    )
 
 
 def test_a_map_is_built_and_scoring_can_read_it(tmp_path: Path) -> None:
     raters_file(tmp_path)
-    done = run(tmp_path, "--json", "-")
-    assert done.returncode == 0, done.stderr
+    done = succeed(tmp_path, "--json", "-")
     assert done.stderr.endswith("map: written\n")
     account = orjson.loads(done.stdout)
-    similarity = SimilarityMap.load(tmp_path / "map")
-    assert [rater.name for rater in similarity.raters] == ["r1", "r2", "r3"]
-    assert account["complete"] is similarity.about["built"]["complete"] is True
-    assert account["plan"]["verbs"]["questions"] == account["columns"][0]["verbs"]["rated"] + sum(
-        account["columns"][0]["verbs"][name] for name in ("refused", "unparsable")
-    )
+    assert [rater.name for rater in SimilarityMap.load(tmp_path / "map").raters] == ["r1", "r2", "r3"]
+    assert account["complete"] is built(tmp_path)["complete"] is True
+    outcomes = account["columns"][0]["verbs"]
+    assert account["plan"]["verbs"]["questions"] == sum(outcomes[n] for n in ("rated", "refused", "unparsable"))
     assert account["prefilter"]["verbs"]["sample"] == 20
     assert account["run"]["requests"] == logged(tmp_path, "asked").total()
-    assert set(logged(tmp_path, "answered").values()) == {1}
     before = files(tmp_path)
-    again = run(tmp_path)
-    assert again.returncode == 0
+    again = succeed(tmp_path)
     assert files(tmp_path) == before
     assert set(logged(tmp_path, "answered").values()) == {1}
     assert "0.245 % to 1.318 %" in again.stdout
@@ -103,30 +116,26 @@ def test_a_map_is_built_and_scoring_can_read_it(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kills", [1, pytest.param(12, marks=pytest.mark.slow)])
-def test_a_run_that_is_killed_again_and_again_makes_the_same_map_and_asks_nothing_twice(
-    tmp_path: Path, clean: list[bytes], kills: int
-) -> None:
+def test_killed_runs_make_the_same_map_and_ask_nothing_twice(tmp_path: Path, clean: list[bytes], kills: int) -> None:
     draw, killed = np.random.default_rng(7), 0
     raters_file(tmp_path, delay=0.01)
-    command = [*PROGRAM, *arguments(tmp_path)]
     kept: set[str] = set()
     for _ in range(kills):
         before = logged(tmp_path, "asked")
-        with subprocess.Popen(command, cwd=CHECKOUT, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
+        with started(*arguments(tmp_path)) as process:
             while process.poll() is None and logged(tmp_path, "asked") == before:
                 time.sleep(0.02)
             time.sleep(float(draw.uniform(0.1, 1.5)) if kills > 1 else 0.1)
             process.kill()
             process.wait()
             killed += process.returncode == -signal.SIGKILL
-        new = logged(tmp_path, "asked") - before
-        assert not kept & set(new), "what is in the ledger is not asked again"
+        assert not kept & set(logged(tmp_path, "asked") - before), "what is in the ledger is not asked again"
         kept = in_ledgers(tmp_path)
         if process.returncode == 0:
             break
     assert killed >= min(kills, 2)
     before = logged(tmp_path, "asked")
-    assert run(tmp_path).returncode == 0
+    succeed(tmp_path)
     assert not kept & set(logged(tmp_path, "asked") - before)
     assert files(tmp_path) == clean
     twice = [count - 1 for count in logged(tmp_path, "answered").values() if count > 1]
@@ -148,20 +157,12 @@ def in_ledgers(folder: Path) -> set[str]:
 @pytest.mark.slow
 def test_two_processes_share_the_work(tmp_path: Path, clean: list[bytes]) -> None:
     raters_file(tmp_path, delay=0.01)
-    processes = [
-        subprocess.Popen(
-            [*PROGRAM, *arguments(tmp_path, "--ledger", str(tmp_path / "ledger"), out=f"{name}/map")],
-            cwd=CHECKOUT,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        for name in ("one", "two")
-    ]
+    ledger = ("--ledger", str(tmp_path / "ledger"))
+    outs = [arguments(tmp_path, *ledger, out=f"{name}/map") for name in ("one", "two")]
+    processes = [started(*words, stdout=subprocess.DEVNULL) for words in outs]
     said = [process.communicate(timeout=120)[1] for process in processes]
     assert [process.returncode for process in processes] == [0, 0], said
-    assert "another process or rater is writing this ledger; waiting" in "".join(said)
+    assert "this ledger; waiting" in "".join(said)
     assert files(tmp_path, "one/map") == files(tmp_path, "two/map") == clean
     assert set(logged(tmp_path, "answered").values()) == {1}
 
@@ -177,9 +178,8 @@ def test_a_budget_ends_a_run_and_the_next_one_goes_on(tmp_path: Path, clean: lis
         if done.returncode == 0:
             break
         assert done.returncode == 3, done.stderr
-        assert "(1,000 requests); run the same command" in done.stderr
-        assert "incomplete" in done.stderr
-        about = SimilarityMap.load(tmp_path / "map").about["built"]
+        assert all(part in done.stderr for part in ("(1,000 requests)", "the same command", "incomplete"))
+        about = built(tmp_path)
         assert about["complete"] is False
         assert about["plan"]["verbs"]["unanswered"] + about["plan"]["objects"]["unanswered"] > 0
     assert runs > 1
@@ -196,11 +196,7 @@ def test_a_dry_run_writes_nothing_and_needs_no_place_to_write(tmp_path: Path) ->
 
 def test_money_is_asked_for_before_it_is_spent(tmp_path: Path) -> None:
     raters_file(tmp_path, price=True)
-    done = run(tmp_path)
-    assert done.returncode == 2
-    assert len(done.stderr.splitlines()) == 1
-    assert "--yes" in done.stderr
-    assert "USD: add --yes" in done.stderr
+    refuse(tmp_path, says=["USD: add --yes"])
     assert not (tmp_path / "log").exists()
     assert not (tmp_path / "map").exists()
     done = run(tmp_path, "--max-cost", "0.1")  # a limit that holds is consent
@@ -211,43 +207,36 @@ def test_money_is_asked_for_before_it_is_spent(tmp_path: Path) -> None:
 def test_without_any_input_nobody_is_asked_and_nothing_is_spent(tmp_path: Path) -> None:
     raters_file(tmp_path, price=True)
     command = ["/bin/sh", "-c", 'exec "$@" <&-', "sh", *PROGRAM, *arguments(tmp_path)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=CHECKOUT)
-    assert done.returncode == 2
-    assert "--yes" in done.stderr
-    assert len(done.stderr.splitlines()) == 1
+    cli.refused(subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=CHECKOUT), "--yes")
 
 
 def test_the_official_endpoint_without_a_price_is_not_taken_for_free(tmp_path: Path) -> None:
     raters_file(tmp_path)
-    (tmp_path / "raters.toml").write_text('[[rater]]\nname = "a"\nkind = "openai"\nmodel = "m"\n')
+    openai = '[[rater]]\nname = "a"\nkind = "openai"\nmodel = "m"\n'
+    (tmp_path / "raters.toml").write_text(openai)
     for more in ((), ("--max-cost", "5")):
         done = run(tmp_path, *more)
+        assert [part in done.stderr for part in ("unknown", "cost of a,", "--yes")] == [True] * 3
         assert done.returncode == 2
-        assert "the unknown cost of a" in done.stderr
-        assert "--yes" in done.stderr
     found = cli.as_json("map", "build", *arguments(tmp_path, "--dry-run"))["estimate"]
-    assert "cost" not in found
-    assert "cost" not in found["raters"][0]
+    assert ("cost" in found, "cost" in found["raters"][0]) == (False, False)
     assert found["raters"][0]["requests"]["low"] > 0
     shown = run(tmp_path, "--dry-run")
-    assert shown.stdout.count("unknown") == 1
-    assert shown.stderr.count("the unknown cost of a, which has no price (price = ") == 1
-    (tmp_path / "raters.toml").write_text('[[rater]]\nname = "a"\nkind = "openai"\nmodel = "m"\nprice = {}\n')
+    assert (shown.stdout.count("unknown"), shown.stderr.count("cost of a,")) == (1, 1)
+    assert "(price = " in shown.stderr
+    (tmp_path / "raters.toml").write_text(openai + "price = {}\n")
     free = cli.as_json("map", "build", *arguments(tmp_path, "--dry-run"))["estimate"]
     assert free["cost"]["high"] == 0
 
 
-def test_a_budget_in_money_says_what_it_does_not_bound_and_a_plan_that_it_is_empty(tmp_path: Path) -> None:
+def test_a_plan_says_that_it_is_empty(tmp_path: Path) -> None:
     """Nothing is listening there: no request is made."""
     raters_file(tmp_path)
-    (tmp_path / "raters.toml").write_text(
-        '[[rater]]\nname = "a"\nkind = "openai"\nmodel = "m"\nbase_url = "http://127.0.0.1:9/v1"\n'
-    )
+    url = "http://127.0.0.1:9/v1"
+    (tmp_path / "raters.toml").write_text(f'[[rater]]\nname = "a"\nkind = "openai"\nmodel = "m"\nbase_url = "{url}"\n')
     (tmp_path / "words.jsonl").write_text(PREDICTIONS.replace("straddle", "xyzzyx"))
-    done = run(tmp_path, "--parts", "verb", "--max-cost", "5")
-    assert done.returncode == 0, done.stderr
-    assert "no pair to rate" in done.stderr
-    assert SimilarityMap.load(tmp_path / "map").about["built"]["plan"]["verbs"]["questions"] == 0
+    assert "no pair to" in succeed(tmp_path, "--parts", "verb", "--max-cost", "5").stderr
+    assert built(tmp_path)["plan"]["verbs"]["questions"] == 0
 
 
 def answer(folder: Path, *typed: str) -> tuple[int, str]:
@@ -271,39 +260,31 @@ def answer(folder: Path, *typed: str) -> tuple[int, str]:
 def test_on_a_terminal_the_user_decides(tmp_path: Path) -> None:
     raters_file(tmp_path, count=1, price=True)
     code, said = answer(tmp_path, "n")
-    assert code == 0
-    assert "Spend about" in said
-    code, said = answer(tmp_path, "\x04")
-    assert code == 130
+    assert (code, "Spend about" in said) == (0, True)
+    assert answer(tmp_path, "\x04")[0] == 130
     assert not (tmp_path / "log").exists()
     code, said = answer(tmp_path, "y")
-    assert code == 0, said
-    assert "pairs" in said
+    assert (code, "pairs" in said) == (0, True), said
     assert (tmp_path / "map" / "map.json").exists()
 
 
 def test_a_dry_run_asks_nobody_and_writes_nothing(tmp_path: Path) -> None:
     raters_file(tmp_path, price=True)
-    done = run(tmp_path, "--dry-run", "--json", "-")
-    assert done.returncode == 0, done.stderr
-    estimate = orjson.loads(done.stdout)["estimate"]
+    estimate = account_of(tmp_path, "--dry-run")["estimate"]
     assert [rater["name"] for rater in estimate["raters"]] == ["r1", "r2", "r3"]
     assert estimate["cost"]["likely"] > 0
     assert sorted(path.name for path in tmp_path.iterdir()) == ["raters.toml", "words.jsonl"]
-    assert run(tmp_path, "--yes").returncode == 0
-    assert run(tmp_path).returncode == 0, "all is answered: there is nothing to spend"
-    after = orjson.loads(run(tmp_path, "--dry-run", "--json", "-").stdout)["estimate"]
-    assert after["cost"]["high"] == 0
-    assert after["raters"][0]["answered"] == sum(after["questions"].values())
+    succeed(tmp_path, "--yes")
+    succeed(tmp_path)  # all is answered: there is nothing to spend
+    after = account_of(tmp_path, "--dry-run")["estimate"]
+    assert (after["cost"]["high"], after["raters"][0]["answered"]) == (0, sum(after["questions"].values()))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("interruptions", [1, 2])
 def test_an_interrupted_run_keeps_its_answers_and_writes_no_map(tmp_path: Path, interruptions: int) -> None:
     raters_file(tmp_path, delay=0.5 if interruptions == 1 else 30)
-    with subprocess.Popen(
-        [*PROGRAM, *arguments(tmp_path)], cwd=CHECKOUT, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
-    ) as process:
+    with started(*arguments(tmp_path)) as process:
         while not logged(tmp_path, "asked"):
             time.sleep(0.05)
         for _ in range(interruptions):
@@ -311,11 +292,12 @@ def test_an_interrupted_run_keeps_its_answers_and_writes_no_map(tmp_path: Path, 
             time.sleep(1)
         said = process.communicate()[1]
     assert process.returncode == 130
-    assert "interrupted: waiting for running requests to save their answers (Ctrl-C again: quit now)" in said
+    assert "interrupted: waiting" in said
+    assert "(Ctrl-C again" in said
     assert "Traceback" not in said
     assert not (tmp_path / "map").exists()
     if interruptions == 1:
-        assert "run the same command" in said
+        assert "the same command" in said
         assert logged(tmp_path, "asked") == logged(tmp_path, "answered")
         assert len(in_ledgers(tmp_path)) > 0
 
@@ -325,13 +307,12 @@ def test_failures_leave_pairs_for_the_next_run(tmp_path: Path, clean: list[bytes
     path = raters_file(tmp_path)
     path.write_text(path.read_text().replace('log = "log"\n', 'log = "log"\ndown = "down"\n'))
     (tmp_path / "down").write_text("")
-    done = run(tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert "questions have no answer yet" in done.stderr
+    done = succeed(tmp_path)
+    assert "no answer yet" in done.stderr
     assert "failed attempts" in done.stdout
     assert SimilarityMap.load(tmp_path / "map").about["verbs"]["pairs"] == 0
     (tmp_path / "down").unlink()
-    assert run(tmp_path).returncode == 0
+    succeed(tmp_path)
     assert files(tmp_path) == clean
 
 
@@ -351,36 +332,30 @@ def test_local_raters_take_part(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("class_synset,synset,rating\nride.v.01,straddle.v.01,3\n")
     path = raters_file(tmp_path, more=MORE, count=1)
     path.write_text(path.read_text().replace("sample = 20", "prefilter = []"))
-    done = run(tmp_path, "--parts", "verb", "--json", "-")
-    assert done.returncode == 0, done.stderr
+    account = account_of(tmp_path, "--parts", "verb")
     similarity = SimilarityMap.load(tmp_path / "map")
     found = similarity.ratings("verb", "ride.v.01", "straddle.v.01")
     assert found is not None
-    assert found["t"] == 3
-    assert len(similarity.tables["object"]) == 0
-    columns = {column["name"]: column["verbs"] for column in orjson.loads(done.stdout)["columns"]}
-    assert columns["t"]["unrated"] > 0
-    assert columns["wup"]["unrated"] == 0
+    assert (found["t"], len(similarity.tables["object"])) == (3, 0)
+    unrated = {column["name"]: column["verbs"]["unrated"] for column in account["columns"]}
+    assert unrated["t"] > unrated["wup"] == 0
 
 
 @pytest.mark.parametrize(
-    ("more", "said"),
+    ("more", "says"),
     [
-        (["--parts", "verbs"], "unknown part of speech 'verbs' (did you mean verb?)"),
-        (["--dataset", "hico"], "hico-det"),
-        (["--steps", "2"], "--steps and --for"),
-        (["--object-words", "hed"], "unknown object-words 'hed' (did you mean head?)"),
-        (["--prompts", "/nowhere"], "/nowhere/verb.txt: found no such file"),
-        (["--raters", "/nowhere.toml"], "/nowhere.toml: found no such file"),
-        (["--for", "/nowhere.json"], "/nowhere.json"),
+        (["--parts", "verbs"], ["speech 'verbs'", "mean verb?"]),
+        (["--dataset", "hico"], ["hico-det"]),
+        (["--steps", "2"], ["--steps and --for"]),
+        (["--object-words", "hed"], ["object-words 'hed'", "mean head?"]),
+        (["--prompts", "/nowhere"], ["/nowhere/verb.txt: found no such file"]),
+        (["--raters", "/nowhere.toml"], ["/nowhere.toml: found no such file"]),
+        (["--for", "/nowhere.json"], ["/nowhere.json"]),
     ],
 )
-def test_what_cannot_be_is_one_line(tmp_path: Path, more: list[str], said: str) -> None:
+def test_what_cannot_be_is_one_line(tmp_path: Path, more: list[str], says: list[str]) -> None:
     raters_file(tmp_path)
-    done = run(tmp_path, *more)
-    assert done.returncode == 2
-    assert said in done.stderr
-    assert len(done.stderr.splitlines()) == 1
+    refuse(tmp_path, *more, says=says)
     assert not (tmp_path / "map").exists()
 
 
@@ -388,23 +363,17 @@ def test_nothing_of_others_is_overwritten(tmp_path: Path) -> None:
     raters_file(tmp_path)
     (tmp_path / "map").mkdir()
     (tmp_path / "map" / "notes.txt").write_text("mine")
-    done = run(tmp_path)
-    assert done.returncode == 2
-    (line,) = done.stderr.splitlines()
-    assert line.startswith(f"shoe: {tmp_path / 'map'}: ")
+    refuse(tmp_path, says=[f"shoe: {tmp_path / 'map'}: "])
     assert not (tmp_path / "log").exists()
 
 
 def test_a_damaged_ledger_is_one_line(tmp_path: Path) -> None:
     raters_file(tmp_path, count=1)
-    assert run(tmp_path).returncode == 0
+    succeed(tmp_path)
     (path,) = (tmp_path / "shoe-ledger").glob("*.jsonl")
-    lines: list[Any] = path.read_bytes().splitlines(keepends=True)
+    lines = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(b"".join([*lines[:5], b"{nonsense\n", *lines[5:]]))
-    done = run(tmp_path)
-    assert done.returncode == 2
-    assert f"{path}: line 6: found" in done.stderr
-    assert len(done.stderr.splitlines()) == 1
+    refuse(tmp_path, says=[f"{path}: line 6: found"])
 
 
 def test_a_dry_run_counts_the_answers_of_other_runs_and_merges_nothing(tmp_path: Path) -> None:
@@ -413,13 +382,12 @@ def test_a_dry_run_counts_the_answers_of_other_runs_and_merges_nothing(tmp_path:
 
     raters_file(tmp_path, count=1)
     for shard in ("1/2", "2/2"):
-        assert run(tmp_path, "--shard", shard).returncode == 0
+        succeed(tmp_path, "--shard", shard)
     before = tree()
-    done = run(tmp_path, "--dry-run", "--json", "-")
-    assert done.returncode == 0, done.stderr
+    done = succeed(tmp_path, "--dry-run", "--json", "-")
     assert "merged" not in done.stderr
     assert tree() == before
     rater = orjson.loads(done.stdout)["estimate"]["raters"][0]
     assert run(tmp_path, "--max-requests", "0").returncode in (0, 3)
-    assert rater == orjson.loads(run(tmp_path, "--dry-run", "--json", "-").stdout)["estimate"]["raters"][0]
+    assert rater == account_of(tmp_path, "--dry-run")["estimate"]["raters"][0]
     assert rater["answered"] > 0

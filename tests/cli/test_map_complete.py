@@ -22,8 +22,10 @@ from shoe.predictions import read_predictions, write_predictions
 from shoe.similarity import SimilarityMap
 from tests.cli import run as cli
 from tests.errors import input_error
-from tests.maps.standin import know_this_kind
 
+pytestmark = pytest.mark.usefixtures("stand_in")
+
+WORDS = ["map", "complete", "hico-det", "--for", "said.jsonl", "-g", str(TRUTH), "--raters", "raters.toml"]
 LEXICAL = '[[rater]]\nname = "path"\nkind = "lexical"\nmeasure = "path"\n'
 STAND_IN = (
     '[[rater]]\nname = "r1"\nkind = "standin"\nmodel = "m1"\nseed = 1\nlog = "log"\nsampling = {max_tokens = 20}\n'
@@ -45,25 +47,29 @@ def run(folder: Path, **more: Any) -> dict[str, Any]:
     predictions, raters = folder / "said.jsonl", folder / "raters.toml"
     with suppress(Exit):  # the budget is used up
         complete("hico-det", predictions=predictions, ground_truth=TRUTH, raters=raters, **options)
-    found: dict[str, Any] = orjson.loads((folder / "found.json").read_bytes())
+    found: dict[str, Any] = orjson.loads((folder / "found.json").read_bytes()) if options["json"] else {}
     return found
+
+
+def contents(folder: Path) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 @pytest.mark.slow
 def test_it_shows_every_round_and_what_was_saved(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found = run(folder)
     shown, said = capsys.readouterr()
+    pairs = found["pairs"]
     assert found["why"] == "tolerance"
     assert found["map_interval"][1] - found["map_interval"][0] <= 0.001
-    assert found["pairs"]["rated"] * 20 < found["pairs"]["looked_up"] < found["pairs"]["whole_build"]
+    assert pairs["rated"] * 20 < pairs["looked_up"] < pairs["whole_build"]
     for state in found["rounds"]:
         low, high = (f"{100 * bound:.2f}" for bound in state["map_interval"])
         assert f"between {low} and {high}" in said
         assert f" {low}" in shown
         assert f" {high}" in shown
     assert "tolerance (0.10 points)" in shown
-    times = found["pairs"]["whole_build"] / found["pairs"]["rated"]
-    assert f"(a complete map): a factor of {times:,.1f}" in shown
+    assert f"a factor of {pairs['whole_build'] / pairs['rated']:,.1f}" in shown
     raters = [rater.name for rater in SimilarityMap.load(folder / "out").raters]
     assert raters == [*(rater.name for rater in SimilarityMap.load("hico-det").raters), "path"]
 
@@ -71,45 +77,37 @@ def test_it_shows_every_round_and_what_was_saved(folder: Path, capsys: pytest.Ca
 @pytest.mark.slow
 def test_the_same_command_goes_on_and_has_nothing_left_to_do(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     first = run(folder, tolerance=0.03)
-    files = {path: path.read_bytes() for path in (folder / "out").iterdir()}
+    files = contents(folder / "out")
     again = run(folder, tolerance=0.03)
-    assert again["pairs"] == first["pairs"]
-    assert len(again["rounds"]) == 1
-    assert {path: path.read_bytes() for path in (folder / "out").iterdir()} == files
+    assert (again["pairs"], len(again["rounds"])) == (first["pairs"], 1)
+    assert contents(folder / "out") == files
     further = run(folder, tolerance=0.0)
     assert further["pairs"]["rated"] > first["pairs"]["rated"]
     assert further["rounds"][0]["map"] == first["map"]
-    assert "no pair had to be rated" not in capsys.readouterr().out
+    assert "no pair had" not in capsys.readouterr().out
 
 
 def test_where_nothing_is_open_nothing_is_written(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found = run(folder, tolerance=1.0)
-    assert found["pairs"]["rated"] == 0
-    assert "out" not in found
-    assert not (folder / "out").exists()
-    assert "no pair had to be rated" in capsys.readouterr().out
+    assert (found["pairs"]["rated"], "out" in found, (folder / "out").exists()) == (0, False, False)
+    assert "no pair had" in capsys.readouterr().out
 
 
 @pytest.mark.slow
-def test_a_budget_ends_it_and_refusals_stay_open(
-    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    know_this_kind(monkeypatch.setitem)
+def test_a_budget_ends_it_and_refusals_stay_open(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "raters.toml").write_text('[[rater]]\nname = "a"\nkind = "openai"\nmodel = "m"\n')
+    for limit in (None, 5.0):
+        with pytest.raises(OptionError, match=r"cost of a,.*--yes"):
+            run(folder, max_cost=limit)
     (folder / "raters.toml").write_text(STAND_IN)
     with pytest.raises(OptionError, match=r"--max-cost.*--yes"):
         run(folder)
-    (folder / "raters.toml").write_text('[[rater]]\nname = "a"\nkind = "openai"\nmodel = "m"\n')
-    for limit in (None, 5.0):
-        with pytest.raises(OptionError, match=r"unknown cost of a, .*--yes"):
-            run(folder, max_cost=limit)
-    (folder / "raters.toml").write_text(STAND_IN)
     before = run(folder, dry_run=True)
     assert before["estimate"]["cost"]["low"] > 0
     assert not (folder / "out").exists()
     assert not (folder / "log").exists()
     found = run(folder, max_cost=0.1)
-    assert found["rounds"][0]["map_interval"] == before["map_interval"]
-    assert found["why"] == "over"
+    assert (found["rounds"][0]["map_interval"], found["why"]) == (before["map_interval"], "over")
     assert 0 < found["spent"]["cost"] <= 0.1
     assert 0 < found["pairs"]["rated"] < found["spent"]["requests"]
     few = run(folder, yes=True, max_requests=7)
@@ -119,7 +117,7 @@ def test_a_budget_ends_it_and_refusals_stay_open(
     everything = run(folder, yes=True, tolerance=0.0)
     assert everything["why"] == "nothing_left"
     assert everything["pairs"]["unanswered"] > 0
-    assert "have no valid answer" in capsys.readouterr().out
+    assert "no valid answer" in capsys.readouterr().out
     again = {line for line in (folder / "log").read_text().splitlines() if line.startswith("answered")}
     assert not set(asked) & again  # an attempt that failed at the end of a budget is made again
     account = SimilarityMap.load(folder / "out").about["completed"][-1]
@@ -128,9 +126,8 @@ def test_a_budget_ends_it_and_refusals_stay_open(
 
 
 @pytest.mark.slow
-def test_no_pair_stays_with_the_rating_of_one_rater_alone(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_pair_stays_with_the_rating_of_one_rater_alone(folder: Path) -> None:
     """A budget that ends between the raters leaves the pair to the next run, where the first answer costs nothing."""
-    know_this_kind(monkeypatch.setitem)
     second = STAND_IN.replace("r1", "r2").replace("m1", "m2").replace("seed = 1", "seed = 2")
     (folder / "raters.toml").write_text(STAND_IN + second)
     for limit in (70, 90, None):
@@ -145,10 +142,7 @@ def test_no_pair_stays_with_the_rating_of_one_rater_alone(folder: Path, monkeypa
 
 
 @pytest.mark.slow
-def test_what_ended_without_a_rating_is_asked_again_on_request_and_nothing_else(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    know_this_kind(monkeypatch.setitem)
+def test_only_what_has_no_rating_is_asked_again_on_request(folder: Path) -> None:
     (folder / "raters.toml").write_text(STAND_IN)
     first = run(folder, yes=True, tolerance=0.0)
     (ledger,) = (folder / "shoe-ledger").iterdir()
@@ -171,8 +165,7 @@ def test_what_ended_without_a_rating_is_asked_again_on_request_and_nothing_else(
 def test_a_part_that_is_interrupted_says_so_and_keeps_its_answers(folder: Path) -> None:
     (folder / "raters.toml").write_text(f"{STAND_IN}delay = 0.05\n")
     program = "from tests.maps.standin import know_this_kind; know_this_kind(); from shoe.cli import main; main()"
-    arguments = ["hico-det", "--for", "said.jsonl", "-g", str(TRUTH), "--raters", "raters.toml", "--yes"]
-    words = [sys.executable, "-c", program, "map", "complete", *arguments, "--out", "out", "--shard", "1/2"]
+    words = [sys.executable, "-c", program, *WORDS, "--yes", "--out", "out", "--shard", "1/2"]
     at = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
     with subprocess.Popen(words, stderr=subprocess.PIPE, text=True, cwd=folder, env=at) as process:
         while not (folder / "log").exists() and process.poll() is None:
@@ -180,28 +173,24 @@ def test_a_part_that_is_interrupted_says_so_and_keeps_its_answers(folder: Path) 
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=60)
     assert process.returncode == 130, errors
-    assert errors.splitlines()[-1] == "shoe: interrupted: all answers are saved; run the same command to resume"
+    last = errors.splitlines()[-1]
+    assert last.startswith("shoe: interrupted: ")
+    assert "the same command" in last
     assert list((folder / "shoe-ledger").rglob("*.jsonl"))
 
 
-def test_a_dry_run_merges_no_ledger_and_names_an_unknown_cost(
-    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    know_this_kind(monkeypatch.setitem)
+def test_a_dry_run_merges_no_ledger_and_names_an_unknown_cost(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "raters.toml").write_text(STAND_IN.partition("price")[0])
-    with suppress(FileNotFoundError):  # a part has no result file
-        run(folder, yes=True, max_requests=20, json=None, shard="1/2")
-    before = {path: path.read_bytes() for path in (folder / "shoe-ledger").rglob("*.jsonl")}
+    run(folder, yes=True, max_requests=20, json=None, shard="1/2")  # a part has no result file
+    before = contents(folder / "shoe-ledger")
     assert run(folder, dry_run=True)["estimate"]["raters"][0]["answered"] > 0
-    assert {path: path.read_bytes() for path in (folder / "shoe-ledger").rglob("*.jsonl")} == before != {}
+    assert contents(folder / "shoe-ledger") == before != {}
     capsys.readouterr()
-    complete(
-        "hico-det", predictions=folder / "said.jsonl", ground_truth=TRUTH, raters=folder / "raters.toml",
-        out=folder / "out", dry_run=True,
-    )  # fmt: skip
+    run(folder, dry_run=True, json=None)
     shown, said = capsys.readouterr()
     assert "unknown" in shown
-    assert "not included: the unknown cost of r1, which has no price (price = " in said
+    assert "cost of r1," in said
+    assert "(price = " in said
 
 
 def test_what_is_no_map_to_go_on_with_is_left_alone(folder: Path) -> None:
@@ -213,12 +202,10 @@ def test_what_is_no_map_to_go_on_with_is_left_alone(folder: Path) -> None:
 
 
 def test_as_a_program(folder: Path) -> None:
-    arguments = ["hico-det", "--for", "said.jsonl", "-g", str(TRUTH), "--raters", "raters.toml", "--tolerance", "0.2"]
-    done = cli.run("map", "complete", *arguments, folder=folder)
+    words = (*WORDS, "--tolerance", "0.2")
+    done = cli.run(*words, folder=folder)
     assert done.returncode == 0, done.stderr
-    assert "between" in done.stderr
-    assert "between" not in done.stdout
-    bad = cli.run("map", "complete", *arguments, "--out", "said.jsonl", folder=folder)
-    assert bad.returncode == 2
-    assert bad.stdout == ""
+    assert ("between" in done.stderr, "between" in done.stdout) == (True, False)
+    bad = cli.run(*words, "--out", "said.jsonl", folder=folder)
+    assert (bad.returncode, bad.stdout) == (2, "")
     assert bad.stderr.splitlines()[-1].startswith("shoe: said.jsonl: ")

@@ -20,8 +20,7 @@ def test_the_answer_that_it_shows_is_read_as_it_is(tmp_path: Path) -> None:
 
 
 def test_the_schema_has_the_keys_that_the_prompt_names() -> None:
-    schema = json.loads(cli.run("prompt", "--schema").stdout)
+    schema, prompt = json.loads(cli.output("prompt", "--schema")), cli.output("prompt")
     item = schema["properties"]["interactions"]["items"]
-    prompt = cli.run("prompt").stdout
     assert item["required"] == list(item["properties"])
     assert all(f'"{key}":' in prompt for key in item["properties"])

@@ -3,6 +3,7 @@
 import csv
 import os
 import pickle
+import re
 import shutil
 import signal
 import subprocess
@@ -57,9 +58,8 @@ def usual() -> dict[str, Any]:
 
 
 def test_default_output_has_both_tables_and_a_signature(usual: dict[str, Any]) -> None:
-    done = run(VLM)
-    assert (done.returncode, done.stderr) == (0, "")
-    rows = {line.split()[0]: line.split()[1:] for line in done.stdout.splitlines() if line.split()}
+    shown = cli.output("score", VLM, "-g", TRUTH)
+    rows = {line.split()[0]: line.split()[1:] for line in shown.splitlines() if line.split()}
     strict, semantic = usual["strict"], usual["semantic"]
     figures = [strict["map"], strict["map_rare"], strict["map_non_rare"], strict["max_recall"]]
     assert rows["hico-det"][:-1] == [f"{100 * figure:.2f}" for figure in figures]
@@ -70,23 +70,19 @@ def test_default_output_has_both_tables_and_a_signature(usual: dict[str, Any]) -
 
 
 def test_all_protocols_are_shown_each_with_its_signature() -> None:
-    done = run(VLM, "--protocol", "all", "--protocol", "hico-det")
-    title, *lines = done.stdout.splitlines()
+    title, *lines = run(VLM, "--protocol", "all", "--protocol", "hico-det").stdout.splitlines()
     assert title.startswith("hico-det · test2015/part · 200 images")
     shown = [line.split()[0] for line in lines if line.split()]
     assert [name for name in shown if name in (*STRICT, "shoe")] == [*STRICT, "shoe"]
     found = as_json(VLM, "--protocol", "all")["protocols"]
-    assert [result["protocol"] for result in found] == list(STRICT)
-    assert [signed(result)["strict.protocol"] for result in found] == list(STRICT)
+    assert [(each["protocol"], signed(each)["strict.protocol"]) for each in found] == [(name, name) for name in STRICT]
 
 
 def test_json_to_standard_output_is_all_of_it_and_to_a_file_is_whole(tmp_path: Path) -> None:
-    to_stdout = run(VLM, "--json", "-")
-    assert orjson.loads(to_stdout.stdout)["predictions"] == 383
-    to_file = run(VLM, "--json", tmp_path / "report.json")
-    assert (to_file.returncode, to_file.stderr) == (0, "")
-    assert "SHOE-mAP" in to_file.stdout
-    assert (tmp_path / "report.json").read_text() == to_stdout.stdout
+    to_stdout = run(VLM, "--json", "-").stdout
+    assert orjson.loads(to_stdout)["predictions"] == 383
+    assert "SHOE-mAP" in cli.output("score", VLM, "-g", TRUTH, "--json", tmp_path / "report.json")
+    assert (tmp_path / "report.json").read_text() == to_stdout
     assert [path.name for path in tmp_path.iterdir()] == ["report.json"]
 
 
@@ -122,29 +118,27 @@ def test_subset(usual: dict[str, Any]) -> None:
 def test_images_in_predictions(tmp_path: Path, usual: dict[str, Any]) -> None:
     """An image with an empty list is named; what is scored is no longer the split, and says so everywhere."""
     names = sorted({record["image"] for record in map(orjson.loads, VLM.read_bytes().splitlines())})
-    truth = orjson.loads(TRUTH.read_bytes())
-    other = next(name for name in truth["filenames"] if name not in names)
+    filenames = orjson.loads(TRUTH.read_bytes())["filenames"]
+    other = next(name for name in filenames if name not in names)
     path = write(tmp_path / "p.jsonl", [{"image": other, "interactions": []}])
     path.write_bytes(VLM.read_bytes() + path.read_bytes())
     whole, part = as_json(path), as_json(path, "--images-in-predictions")
     assert whole["semantic"] == usual["semantic"]
-    assert whole["images"] == len(truth["filenames"])
+    assert (whole["images"], part["images"]) == (len(filenames), len(names) + 1)
     facts = {"covered_images": len(names), "named_images": len(names) + 1}
-    assert facts.items() <= whole["profile"].items()
-    assert facts.items() <= part["profile"].items()
-    assert part["images"] == len(names) + 1
+    assert facts.items() <= whole["profile"].items() & part["profile"].items()
     assert part["split"] == signed(part)["split"] == "test2015/part/images-in-predictions"
     assert signed(part)["truth-sha"] != signed(whole)["truth-sha"]
     assert part["semantic"]["map"] > whole["semantic"]["map"]
-    lines = run(path).stdout.splitlines()
-    assert lines[1].endswith(" words are labels of the dataset")
-    assert lines[3].startswith("truth: the file has 200 of 9,658 images and ")
-    assert lines[2].startswith(f"{len(names)} of 200 images have predictions, 1 more is in the file without ")
-    assert "--images-in-predictions" in lines[2]
-    assert "truth.within(predictions.images)" in lines[2]
+    _, words, images, truth, *_ = run(path).stdout.splitlines()
+    assert words.endswith("of the dataset")
+    assert truth.startswith("truth: ")
+    assert "200 of 9,658 images" in truth
+    assert re.match(f"{len(names)} of 200 images .* 1 more ", images)
+    assert all(part in images for part in ("--images-in-predictions", "truth.within(predictions.images)"))
     lines = run(path, "--images-in-predictions").stdout.splitlines()
     assert lines[0].startswith("hico-det · test2015/part/images-in-predictions · ")
-    assert lines[2].startswith(f"{len(names)} of {len(names) + 1} images have predictions, 1 more is in the file ")
+    assert re.match(f"{len(names)} of {len(names) + 1} images .* 1 more ", lines[2])
     assert "--images-in-predictions" not in lines[2]
     assert "split:test2015/part/images-in-predictions" in lines[-2]
 
@@ -156,10 +150,8 @@ def test_images_outside_the_scored_part_are_not_called_unknown(tmp_path: Path) -
     write(tmp_path / "few.jsonl", [RECORD | {"image": name} for name in names[:2]])
     write(tmp_path / "many.jsonl", [RECORD | {"image": name} for name in given for _ in "ab"])
     files = tmp_path / "few.jsonl", tmp_path / "many.jsonl"
-    done = cli.run("compare", *files, "-g", TRUTH, "--images-in-predictions", "--resamples", "0")
-    lines = [
-        line.partition("images ")[2].split() for line in done.stdout.splitlines() if line.startswith("many: images")
-    ]
+    shown = cli.run("compare", *files, "-g", TRUTH, "--images-in-predictions", "--resamples", "0").stdout.splitlines()
+    lines = [line.partition("images ")[2].split() for line in shown if line.startswith("many: images")]
     assert [(line[0], line[line.index("with") + 1]) for line in lines] == [("3", "6"), ("1", "2")]
     assert lines[1][4:6] == ["ground", "truth"]
     assert "ground" not in lines[0]
@@ -206,10 +198,9 @@ def test_options_change_their_part_and_their_field(usual: dict[str, Any], settin
 
 
 def test_options_are_listed_without_any_file() -> None:
-    done = cli.run("score", "-o", "help")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "strict.threshold " in done.stdout
-    assert run(VLM, "--option", "help").stdout == cli.run("score", "--option=help").stdout == done.stdout
+    shown = cli.output("score", "-o", "help")
+    assert "strict.threshold " in shown
+    assert run(VLM, "--option", "help").stdout == cli.run("score", "--option=help").stdout == shown
 
 
 def test_boxes(tmp_path: Path, usual: dict[str, Any]) -> None:
@@ -219,15 +210,11 @@ def test_boxes(tmp_path: Path, usual: dict[str, Any]) -> None:
         for box in ("human_box", "object_box"):
             x1, y1, x2, y2 = record[box]
             record[box] = [x1, y1, x2 - x1, y2 - y1]
-    path = write(tmp_path / "xywh.jsonl", records)
-    found = as_json(path, "--boxes", "xywh")
+    found = as_json(write(tmp_path / "xywh.jsonl", records), "--boxes", "xywh")
     assert signed(found) == signed(usual) | {"boxes": "xywh"}
-    assert found["semantic"] == usual["semantic"]
-    assert found["strict"] == usual["strict"]
-    urgent = run(VLM, "--boxes", "xywh").stdout.splitlines()[2:4]
-    assert urgent[0].startswith("boxes: ")
-    assert "--boxes xyxy" in urgent[0]
-    assert "155 of 200 images have predictions" in urgent[1]
+    assert (found["semantic"], found["strict"]) == (usual["semantic"], usual["strict"])
+    boxes, images = run(VLM, "--boxes", "xywh").stdout.splitlines()[2:4]
+    assert (boxes[:7], "--boxes xyxy" in boxes, "155 of 200 images" in images) == ("boxes: ", True, True)
 
 
 def test_similarity(usual: dict[str, Any]) -> None:
@@ -279,6 +266,12 @@ def record(**changes: Any) -> bytes:
     return orjson.dumps(RECORD) + b"\n" + orjson.dumps(RECORD | changes)
 
 
+def row(**changes: str) -> bytes:
+    """Two rows; in the second a text is another."""
+    ((before, after),) = changes.items()
+    return (CSV + ROW + ROW.replace(before, after)).encode()
+
+
 def hoi(**changes: Any) -> bytes:
     return qpic(hoi_prediction=[QPIC["hoi_prediction"][0] | changes])
 
@@ -288,25 +281,19 @@ def hoi_without(key: str) -> bytes:
 
 
 BAD_PREDICTIONS: dict[str, tuple[bytes, list[str]]] = {
-    "no format": (b"hello, this is prose", ["found text that begins with 'hello", "qpic", "jsonl", "parquet"]),
-    "empty": (b"", ["found an empty file"]),
-    "ground truth": (TRUTH.read_bytes(), ["found ground truth, not predictions"]),
-    "truncated JSON": (DETECTOR.read_bytes()[:5000], ["line 4, column 1397", "expected JSON"]),
-    "truncated JSON Lines": (VLM.read_bytes()[:300], ["line 3", "expected JSON"]),
+    "no format": (b"hello, this is prose", ["'hello", "qpic", "jsonl", "parquet"]),
+    "empty": (b"", ["an empty file"]),
+    "ground truth": (TRUTH.read_bytes(), ["ground truth", "not predictions"]),
+    "truncated JSON": (DETECTOR.read_bytes()[:5000], ["line 4, column 1397", "JSON"]),
+    "truncated JSON Lines": (VLM.read_bytes()[:300], ["line 3", "JSON"]),
     "truncated CSV": ((CSV + ROW + ROW[:40]).encode(), ["line 3", "expected 12"]),
     "wrong nesting": (orjson.dumps([[QPIC]]), ["found "]),
     "missing key": (hoi_without("object_id"), [IMAGE, "triplet 1: object_id"]),
-    "object for list": (qpic(predictions={}), [IMAGE, "predictions: found an object", "expected a list"]),
+    "object for list": (qpic(predictions={}), [IMAGE, "predictions: found an object", "a list"]),
     "list for object": (qpic(hoi_prediction=[[1]]), [IMAGE, "expected an object"]),
     "NaN in JSON": (qpic().replace(b"[8,", b"[NaN,"), [IMAGE, "nan"]),
-    "NaN in CSV": (
-        (CSV + ROW + ROW.replace("406", "nan")).encode(),
-        ["line 3", "object box: found [134, 0, nan, 480]", "--bad-boxes"],
-    ),
-    "infinite box": (
-        (CSV + ROW + ROW.replace("406", "inf")).encode(),
-        ["line 3", "object box: found [134, 0, inf, 480], expected finite"],
-    ),
+    "NaN in CSV": (row(**{"406": "nan"}), ["line 3", "object box: found [134, 0, nan, 480]", "--bad-boxes"]),
+    "infinite box": (row(**{"406": "inf"}), ["line 3", "object box: found [134, 0, inf, 480], expected finite"]),
     "x1 >= x2": (
         record(human_box=[165, 166, 8, 472]),
         ["line 2", IMAGE, "human box: found [165, 166, 8, 472]", "--boxes"],
@@ -315,7 +302,7 @@ BAD_PREDICTIONS: dict[str, tuple[bytes, list[str]]] = {
         record(object_box=[8, 166, 165, 166]),
         ["line 2", IMAGE, "object box: found [8, 166, 165, 166]", "--boxes"],
     ),
-    "no finite score": ((CSV + ROW + ROW.replace("0.5", "inf")).encode(), ["line 3", "score: found inf"]),
+    "no finite score": (row(**{"0.5": "inf"}), ["line 3", "score: found inf"]),
     "no score but text": (record(score="blue"), ["line 2: score: found 'blue'"]),
     "unknown category": (
         qpic(predictions=[QPIC["predictions"][0] | {"category_id": 91}, QPIC["predictions"][1]]),
@@ -329,19 +316,16 @@ BAD_PREDICTIONS: dict[str, tuple[bytes, list[str]]] = {
     "index of no box": (hoi(object_id=2), [IMAGE, "object_id: found 2"]),
     "pickle that acts": (pickle.dumps([QPIC, Evil()]), ["mkdir"]),
     "all images unknown": (orjson.dumps(RECORD | {"image": "a.jpg"}), ["'a.jpg'", "HICO_test2015_"]),
-    "one image under two names": ((CSV + ROW + ROW.replace(".jpg", ".png")).encode(), [f"'{IMAGE}'", "25.png'"]),
+    "one image under two names": (row(**{".jpg": ".png"}), [f"'{IMAGE}'", "25.png'"]),
     "hostile name": (record(image="\x1b[31m\u202e", human_box=[1, 1, 0, 0]), ["line 2"]),
 }
 
 
 @pytest.mark.parametrize("name", BAD_PREDICTIONS)
-def test_bad_predictions_get_one_line_and_nothing_is_written(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_bad_predictions_get_one_line_and_nothing_is_written(tmp_path: Path, name: str) -> None:
     content, says = BAD_PREDICTIONS[name]
-    Path("bad").write_bytes(content)
-    done = run("bad", "--json", "report.json")
+    (tmp_path / "bad").write_bytes(content)
+    done = cli.run("score", "bad", "-g", TRUTH, "--json", "report.json", folder=tmp_path)
     refused(done, *says)
     assert [path.name for path in tmp_path.iterdir()] == ["bad"]
     assert done.stderr.rstrip("\n").isprintable()
@@ -350,64 +334,56 @@ def test_bad_predictions_get_one_line_and_nothing_is_written(
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["--protocol", "HICO-DET"], ["unknown protocol 'HICO-DET'", "did you mean hico-det?"]),
-        (["--option", "thetta=0.5"], ["'thetta'", "threshold", "`shoe score -o help`"]),
-        (["--option", "threshold=2"], ["option threshold: found '2', expected 0 to 1"]),
-        (["--option", "assign=greedy"], ["option assign: found 'greedy'", "greedy-gt"]),
-        (["--option", "threshold"], ["'threshold'", "NAME=VALUE"]),
-        (["--protocol", "shoe", "--option", "strict.cap=5"], ["strict.cap=5", "strict protocol"]),
-        (["--protocol", "shoe", "--protocol", "shoe-literal"], ["shoe and shoe-literal are mutually exclusive"]),
-        (["--option", "strict.known-object=labels"], ["strict.known-object=labels", "--image-labels"]),
-        (["--similarity", "hico-dt"], ["unknown similarity 'hico-dt'", "hico-det"]),
-        (["--format", "qpik"], ["unknown format 'qpik'", "did you mean qpic?"]),
-        (["--format", "csv"], ["the format csv"]),
-        (["--boxes", "xywhh"], ["unknown box convention 'xywhh'", "did you mean xywh?"]),
-        (["--dataset", "hico"], ["unknown dataset 'hico'", "did you mean hico-det?"]),
-        (["--subset", "single-pairs"], ["unknown subset 'single-pairs'", "did you mean single-pair?"]),
-        (["--split", "train2015"], ["'train2015'"]),
-        (["--classes", "nowhere"], ["nowhere: found no such file"]),
-        (["--classes", "."], ["found a folder"]),
-        (["--classes", str(TRUTH)], ["truth.json", "line 1"]),
-        (["--image-labels", "nowhere"], ["nowhere: found no such file"]),
-        (["--image-labels", str(TRUTH)], ["found no Matlab file"]),
-        (["--ground-truth", "nowhere"], ["nowhere: found no such file"]),
-        (["--ground-truth", "."], ["found a folder"]),
-        (["--ground-truth", str(VLM)], ["vlm.jsonl"]),
-        (["--json", "nowhere/report.json"], ["nowhere/report.json"]),
-        (["--json", "."], ["."]),
+        ("--protocol HICO-DET", ["protocol 'HICO-DET'", "mean hico-det?"]),
+        ("--option thetta=0.5", ["'thetta'", "threshold", "`shoe score -o help`"]),
+        ("--option threshold=2", ["option threshold: found '2', expected 0 to 1"]),
+        ("--option assign=greedy", ["option assign: found 'greedy'", "greedy-gt"]),
+        ("--option threshold", ["'threshold'", "NAME=VALUE"]),
+        ("--protocol shoe --option strict.cap=5", ["strict.cap=5", "strict protocol"]),
+        ("--protocol shoe --protocol shoe-literal", ["shoe and shoe-literal", "exclusive"]),
+        ("--option strict.known-object=labels", ["strict.known-object=labels", "--image-labels"]),
+        ("--similarity hico-dt", ["similarity 'hico-dt'", "hico-det"]),
+        ("--format qpik", ["format 'qpik'", "mean qpic?"]),
+        ("--format csv", ["the format csv"]),
+        ("--boxes xywhh", ["box convention 'xywhh'", "mean xywh?"]),
+        ("--dataset hico", ["dataset 'hico'", "mean hico-det?"]),
+        ("--subset single-pairs", ["subset 'single-pairs'", "mean single-pair?"]),
+        ("--split train2015", ["'train2015'"]),
+        ("--classes nowhere", ["nowhere: found no such file"]),
+        ("--classes .", ["found a folder"]),
+        ("--classes TRUTH", ["truth.json", "line 1"]),
+        ("--image-labels nowhere", ["nowhere: found no such file"]),
+        ("--image-labels TRUTH", ["found no Matlab"]),
+        ("--ground-truth nowhere", ["nowhere: found no such file"]),
+        ("--ground-truth .", ["found a folder"]),
+        ("--ground-truth VLM", ["vlm.jsonl"]),
+        ("--json nowhere/report.json", ["nowhere/report.json"]),
+        ("--json .", ["."]),
     ],
-    ids=" ".join,
 )
-def test_bad_options_get_one_line_and_nothing_is_written(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], says: list[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    output = [] if "--json" in arguments else ["--json", "report.json"]
-    refused(cli.run("score", VLM, "--ground-truth", TRUTH, *output, *arguments), *says)
+def test_bad_options_get_one_line_and_nothing_is_written(tmp_path: Path, arguments: str, says: list[str]) -> None:
+    names = {"TRUTH": TRUTH, "VLM": VLM}
+    words = ["--ground-truth", TRUTH, "--json", "report.json"] if "--json" not in arguments else ["-g", TRUTH]
+    given = [names.get(word, word) for word in arguments.split()]
+    refused(cli.run("score", VLM, *words, *given, folder=tmp_path), *says)
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("path", ["nowhere.json", "."])
-def test_predictions_that_are_no_file_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str) -> None:
-    monkeypatch.chdir(tmp_path)
-    refused(run(path), f"{path}: found")
+def test_predictions_that_are_no_file_are_refused(tmp_path: Path, path: str) -> None:
+    refused(cli.run("score", path, "-g", TRUTH, folder=tmp_path), f"{path}: found")
 
 
-def test_a_broken_ground_truth_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "truth.json"
-    path.write_bytes(TRUTH.read_bytes()[:3000])
-    refused(run(VLM, truth=path), "truth.json", "line 1, column", "expected JSON")
-
-
-def test_a_broken_map_and_class_table_are_refused_with_their_line(tmp_path: Path) -> None:
-    source, folder = data_folder("similarity_maps") / "hico-det", tmp_path / "mine"
-    shutil.copytree(source, folder)
-    lines = (source / "verbs.tsv").read_text().splitlines(keepends=True)
+def test_broken_truth_map_and_class_table_are_refused_with_their_line(tmp_path: Path) -> None:
+    (tmp_path / "truth.json").write_bytes(TRUTH.read_bytes()[:3000])
+    refused(run(VLM, truth=tmp_path / "truth.json"), "truth.json", "line 1, column", "JSON")
+    folder = shutil.copytree(data_folder("similarity_maps") / "hico-det", tmp_path / "mine")
+    lines = (folder / "verbs.tsv").read_text().splitlines(keepends=True)
     lines[4] = lines[4].rsplit("\t", 3)[0] + "\t9\t9\t9\n"
     (folder / "verbs.tsv").write_text("".join(lines))
     refused(run(VLM, "--similarity", folder), "verbs.tsv", "line 5", "9")
     (folder / "map.json").write_text("{")
-    refused(run(VLM, "--similarity", folder), "map.json: line 1, column 2: found the end of the file, expected JSON")
+    refused(run(VLM, "--similarity", folder), "map.json: line 1, column 2: ", "JSON")
     (tmp_path / "classes.tsv").write_text("verb\tobject\tgerund\tverb_synset\tobject_synset\trare\nride\thorse\n")
     refused(run(VLM, "--classes", tmp_path / "classes.tsv"), "classes.tsv", "line 2")
 
@@ -421,7 +397,7 @@ def test_a_missing_extra_is_named_with_its_command(tmp_path: Path, monkeypatch: 
 def test_a_score_beyond_1_leaves_the_strict_figures(tmp_path: Path) -> None:
     found = as_json(write(tmp_path / "p.jsonl", [RECORD | {"score": 1.5}]))
     assert "semantic" not in found
-    assert "a score of 1.5: SHOE needs scores in 0..1; convert them by sigmoid" in found["absent"]["semantic"]
+    assert all(part in found["absent"]["semantic"] for part in (" 1.5", "0..1", "sigmoid"))
     assert found["strict"]["map"] == 0
     assert run(tmp_path / "p.jsonl").returncode == 0
     remedied = as_json(tmp_path / "p.jsonl", "--scores", "sigmoid")
@@ -446,12 +422,9 @@ def test_what_cannot_be_used_is_counted_and_named(tmp_path: Path) -> None:
 def test_no_prediction_is_said_first(tmp_path: Path) -> None:
     path = write(tmp_path / "none.jsonl", [{"image": IMAGE, "interactions": []}])
     lines = run(path).stdout.splitlines()
-    says = as_json(path)["notes"][0]
-    assert says == NOTHING
-    assert lines[2] == says
-    assert says not in lines[3:]
-    diagnosed = cli.run("diagnose", path, "-g", TRUTH, "--similarity", "none").stdout.splitlines()
-    assert diagnosed[1] == says
+    assert as_json(path)["notes"][0] == lines[2] == NOTHING
+    assert NOTHING not in lines[3:]
+    assert cli.run("diagnose", path, "-g", TRUTH, "--similarity", "none").stdout.splitlines()[1] == NOTHING
 
 
 def test_figures_of_each_class_have_the_means_that_are_printed(tmp_path: Path) -> None:
@@ -526,12 +499,12 @@ main()
 
 @pytest.mark.parametrize("option", ["--words", "--per-class", "--json"])
 def test_what_was_read_is_not_written_over(tmp_path: Path, option: str) -> None:
-    path, link = tmp_path / "a.jsonl", tmp_path / "link"
+    path, link, new = tmp_path / "a.jsonl", tmp_path / "link", tmp_path / "new"
     path.write_bytes(VLM.read_bytes())
     link.symlink_to(path)
     for target in (path, link):
-        refused(run(path, option, target), f"{target}: found an input", "expected a file to write to")
+        refused(run(path, option, target), f"{target}: found an input")
     assert path.read_bytes() == VLM.read_bytes()
-    refused(run(path, "--words", "-"), "-: found standard output, expected a file to write to")
-    refused(run(path, "--words", tmp_path / "new", "--json", tmp_path / "new"), "another output")
-    assert not (tmp_path / "new").exists()
+    refused(run(path, "--words", "-"), "-: found standard output")
+    refused(run(path, "--words", new, "--json", new), "another output")
+    assert not new.exists()

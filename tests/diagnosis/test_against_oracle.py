@@ -118,6 +118,4 @@ def difference(after: MapFigures, before: MapFigures) -> MapFigures:
 
 
 def assert_same(fast: Means, slow: MapFigures) -> None:
-    assert close(fast.map, slow["map"])
-    assert close(fast.map_rare, slow["map_rare"])
-    assert close(fast.map_non_rare, slow["map_non_rare"])
+    assert all(map(close, fast, (slow["map"], slow["map_rare"], slow["map_non_rare"])))

@@ -10,24 +10,22 @@ import pytest
 from hypothesis import given, strategies as st
 
 import shoe
-from shoe.benchmarks import benchmark
 from shoe.benchmarks.truth import GroundTruth
 from shoe.core.boxes import Coordinates
 from shoe.core.errors import OptionError
 from shoe.core.interactions import Interactions
+from shoe.demo import PREDICTIONS, TRUTH
 from shoe.diagnosis.error_types import ErrorType
 from shoe.scoring.matching.persons import role_predictions
 from shoe.scoring.matching.task import Task
+from tests.diagnosis.by_hand import both_variants
 from tests.oracles.boxes import Box, iou_pixels
 
-ACTIONS = benchmark("v-coco").actions
 SAID = (("hold", "sports_ball"), ("kick", "sports_ball"), ("hit", "sports_ball"), ("hit", "tennis_racket"))
 """Two roles of one action among them."""
 CATEGORY = {"person": 1, "sports_ball": 33, "tennis_racket": 39}
 NUMBER = {"hold": 1, "kick": 23, "hit": 7, "hit obj": 27}
 """Actions as vcoco_everything counts them: a second role has a number behind all actions."""
-
-
 EMPTY: Box = (0.0, 0.0, 0.0, 0.0)
 
 
@@ -152,10 +150,8 @@ def test_types_of_the_toolbox_against_a_literal_twin(seed: int, tmp_path: Path) 
     del expected["gone"]
     assert Counter(ErrorType(kind).label for kind in found.types if kind >= 0) == expected
     # The toolbox leaves missed truth out: where fixes bring nothing right forth, no class is left to average.
-    right = expected["true_positive"]
-    assert found.progression[-1].means.map == pytest.approx(1) or (
-        found.progression[-1].means.map is None and not right
-    )
+    last = found.progression[-1].means.map
+    assert last == pytest.approx(1) or (last is None and not expected["true_positive"])
 
 
 BALL, RACKET, PLAYER = (60.0, 10.0, 80.0, 30.0), (30.0, 0.0, 60.0, 30.0), (0.0, 0.0, 40.0, 100.0)
@@ -189,16 +185,13 @@ def test_by_hand(tmp_path: Path) -> None:
     right = {"true_positive": 3, "association": 1, "object_box": 1, "interaction": 1, "missed_gt": 1}
     assert {name: count for name, count in paper.counts.items() if count and not name.startswith("false")} == right
     assert paper.means.map == pytest.approx(3 / 4)
-    assert paper.semantic is None
-    assert (len(paper.table), paper.pairs.truths, paper.pairs.recall) == (6, 3, 2 / 3)
-    assert "|class-list:25|" in str(paper.signature)
-    assert "|diagnosis:paper|by:role|" in str(paper.signature)
+    assert (paper.semantic, len(paper.table), paper.pairs.truths, paper.pairs.recall) == (None, 6, 3, 2 / 3)
+    assert all(part in str(paper.signature) for part in ("|class-list:25|", "|diagnosis:paper|by:role|"))
     released = shoe.diagnose(predictions, truth, by="role", variant="released")
     assert (released.counts["association"], released.counts["interaction"]) == (2, 0)
     # By class, the person that nobody annotated is there, and so is what was said before.
-    by_class = shoe.diagnose(predictions, truth, similarity=None)
-    assert (by_class.counts["association"], by_class.counts["duplicate"]) == (1, 1)
-    assert by_class.counts["human_box"] == 1
+    by_class = shoe.diagnose(predictions, truth, similarity=None).counts
+    assert (by_class["association"], by_class["duplicate"], by_class["human_box"]) == (1, 1, 1)
 
 
 def test_predictions_that_name_no_objects_are_diagnosed_by_role(tmp_path: Path) -> None:
@@ -208,21 +201,18 @@ def test_predictions_that_name_no_objects_are_diagnosed_by_role(tmp_path: Path) 
     )
     found, expected = shoe.diagnose(by_person, truth), shoe.diagnose(predictions, truth, by="role")
     assert (found.counts, str(found.signature)) == (expected.counts, str(expected.signature))
-    with pytest.raises(OptionError, match=r"by=class: the predictions .* have no object categories"):
+    with pytest.raises(OptionError, match=r"^by=class: "):
         shoe.diagnose(by_person, truth, by="class")
 
 
 def test_what_has_no_persons_cannot_be_diagnosed_by_role() -> None:
-    from shoe.demo import PREDICTIONS, TRUTH
-
-    truth = shoe.read_ground_truth(TRUTH)
-    with pytest.raises(OptionError, match=r"by=role: found ground truth of hico-det .* expected v-coco"):
-        shoe.diagnose(shoe.read_predictions(PREDICTIONS["detector"]), truth, by="role")
+    with pytest.raises(OptionError, match=r"^by=role: .* hico-det .* v-coco"):
+        shoe.diagnose(shoe.read_predictions(PREDICTIONS["detector"]), shoe.read_ground_truth(TRUTH), by="role")
 
 
 @pytest.mark.slow
 @pytest.mark.real_data
-@pytest.mark.parametrize("variant", ["paper", "released"])
+@both_variants
 def test_real_errors_that_were_put_in_are_found(shared_data: Path, tmp_path: Path, variant: str) -> None:
     """Every fifth object stands aside, every seventh action is another; all of them are there otherwise."""
     everything = shared_data / "v_coco" / "vcoco_everything_test.txt.gz"
@@ -261,6 +251,7 @@ def test_real_pairs_in_other_words(shared_data: Path) -> None:
     said = Counter(table.verbs[verb] for verb in table.verb)
     assert found.counts["interaction"] == sum(said[verb] for verb in other)
     assert found.counts["true_positive"] == len(table) - found.counts["interaction"]
+    assert found.semantic is not None
     assert found.semantic is not None
     relations = {name: each.count for name, each in found.semantic.interaction.by_relation.items()}
     assert (relations["similar"], relations["unresolved"]) == (said["look"] + said["hold"], said["throw"])

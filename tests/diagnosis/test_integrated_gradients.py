@@ -20,8 +20,6 @@ from tests.examples import examples
 from tests.oracles.model import ImageScene, to_tables
 
 Floats = NDArray[np.float64]
-
-
 RULES = [Interpolation.ALL_POINTS, Interpolation.TRAPEZOID]
 
 
@@ -34,13 +32,17 @@ def area(rank: Floats, credit: Floats, truths: int, rule: Interpolation) -> floa
 credits_ = st.lists(st.integers(0, 8), min_size=1, max_size=7)
 
 
+def lists(size: int, low: int, high: int) -> st.SearchStrategy[list[int]]:
+    return st.lists(st.integers(low, high), min_size=size, max_size=size)
+
+
 @pytest.mark.parametrize("rule", RULES)
 @given(low=credits_, data=st.data())
 def test_gradients_are_the_derivatives_along_the_way(rule: Interpolation, low: list[int], data: st.DataObject) -> None:
     size = len(low)
     start = np.array(low) / 16
-    end = start + np.array(data.draw(st.lists(st.integers(0, 8), min_size=size, max_size=size))) / 16
-    ranks = np.cumsum(data.draw(st.lists(st.integers(1, 4), min_size=size, max_size=size))).astype(float)
+    end = start + np.array(data.draw(lists(size, 0, 8))) / 16
+    ranks = np.cumsum(data.draw(lists(size, 1, 4))).astype(float)
     rank = ranks[np.array(data.draw(st.permutations(range(size))))]
     truths = size + data.draw(st.integers(0, 3))
     found = gradients(rank[None], start, end, truths, rule)
@@ -66,17 +68,18 @@ def test_orders_are_averaged(rule: Interpolation) -> None:
     assert both == pytest.approx((gradients(one, start, end, 2, rule) + gradients(other, start, end, 2, rule)) / 2)
 
 
-def test_the_way_of_two_matches_by_hand() -> None:
-    """The second is always the peak: AP = (a + b)^2 / 4 for two truths, so both slopes are (a + b) / 2 = 1.3125 / 2."""
-    found = gradients(np.array([[1.0, 2.0]]), np.array([0.5, 0.5]), np.array([0.75, 0.875]), 2, RULES[0])
-    assert found == pytest.approx([0.65625, 0.65625], abs=1e-6)
-
-
-def test_the_same_way_under_the_curve_itself_by_hand() -> None:
-    """AP = (a * a + b * (a + (a + b) / 2) / 2) / 2; half way a is 0.625 and b is 0.6875."""
-    a, b = 0.625, 0.6875
-    found = gradients(np.array([[1.0, 2.0]]), np.array([0.5, 0.5]), np.array([0.75, 0.875]), 2, RULES[1])
-    assert found == pytest.approx([a + 0.375 * b, 0.375 * a + 0.25 * b], abs=1e-6)
+@pytest.mark.parametrize(
+    ("rule", "slopes"),
+    [
+        # The second is always the peak: AP = (a + b)^2 / 4 for two truths, so both slopes are (a + b) / 2 = 1.3125 / 2.
+        (RULES[0], [0.65625, 0.65625]),
+        # AP = (a * a + b * (a + (a + b) / 2) / 2) / 2; half way a is 0.625 and b is 0.6875.
+        (RULES[1], [0.625 + 0.375 * 0.6875, 0.375 * 0.625 + 0.25 * 0.6875]),
+    ],
+)
+def test_the_way_of_two_matches_by_hand(rule: Interpolation, slopes: list[float]) -> None:
+    found = gradients(np.array([[1.0, 2.0]]), np.array([0.5, 0.5]), np.array([0.75, 0.875]), 2, rule)
+    assert found == pytest.approx(slopes, abs=1e-6)
 
 
 def ranked(found: list[ImageScene], protocol: str) -> tuple[Scorer, Matches, Floats]:

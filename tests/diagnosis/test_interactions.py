@@ -10,26 +10,22 @@ import orjson
 import pytest
 from hypothesis import given, strategies as st
 
-import shoe
-from shoe.core.boxes import Coordinates
+from shoe.benchmarks.truth import GroundTruth
 from shoe.core.errors import InputError
 from shoe.diagnosis.diagnose import Diagnosis, diagnose
 from shoe.diagnosis.localisation import localise, pair_figures
-from shoe.diagnosis.pairs import InteractionMap, PairDiagnosis, diagnose_pairs, interaction_map, negative_ap
+from shoe.diagnosis.pairs import NEEDS, InteractionMap, PairDiagnosis, diagnose_pairs, interaction_map, negative_ap
 from shoe.predictions.pair_predictions import Pairs, pairs_of, read_pairs
 from shoe.scoring.matching.task import Task
+from tests.diagnosis.by_hand import both_variants
 from tests.diagnosis.test_against_oracle import diagnosis_of, each_variant
-from tests.diagnosis.test_localisation import CLASSES, moved_copies, tables
+from tests.diagnosis.test_localisation import CLASSES, known, moved_copies, tables
+from tests.errors import input_error
+from tests.oracles import diagnosis_pairs as slowly
 from tests.oracles.crowds import crowds
 from tests.oracles.diagnosis import Diagnosed, Variant, diagnosed
 from tests.oracles.diagnosis_map import variant_ap
-from tests.oracles.diagnosis_pairs import (
-    InteractionFigures,
-    Pair,
-    interaction_map as slow_interaction_map,
-    negative_ap as slow_negative_ap,
-    pairs_of as slow_pairs_of,
-)
+from tests.oracles.diagnosis_pairs import InteractionFigures, Pair
 from tests.oracles.model import ImageScene, Triplet, from_tables
 from tests.oracles.scenes import random_scenes
 from tests.oracles.test_diagnosis import H1, H2, NOWHERE, NOWHERE_ELSE, O1, O2, image
@@ -38,25 +34,19 @@ from tests.predictions.paired import as_pairs
 from tests.scoring.compare import close, task_of
 
 VERBS = CLASSES.verbs
+SCORES = [0.1, 0.3, 0.5, 0.9]
 
-
-def known(scenes: Sequence[ImageScene]) -> list[ImageScene]:
-    return [replace(scene, prediction_coordinates=Coordinates.PIXELS_1) for scene in scenes if scene.known]
+VERBS = CLASSES.verbs
 
 
 def scored_pairs(scenes: Sequence[ImageScene], rng: np.random.Generator) -> dict[str, list[Pair]]:
     """Pairs of the scenes' triplets in another order, with scores of some verbs; scores tie."""
     found = {}
     for scene in scenes:
-        pairs = slow_pairs_of(scene)
+        pairs = slowly.pairs_of(scene)
         verbs = [*dict.fromkeys(p.verb for p in scene.predictions if p.verb in VERBS), "no_interaction"]
         found[scene.name] = [
-            Pair(
-                pairs[i].human_box,
-                pairs[i].object_box,
-                pairs[i].object,
-                {verb: float(rng.choice([0.1, 0.3, 0.5, 0.9])) for verb in verbs if rng.random() < 0.8},
-            )
+            replace(pairs[i], verb_scores={verb: float(rng.choice(SCORES)) for verb in verbs if rng.random() < 0.8})
             for i in rng.permutation(len(pairs))
         ]
     return found
@@ -71,7 +61,7 @@ def agree_on_negatives(scenes: list[ImageScene], seed: int, keep: bool) -> None:
     truth, _ = tables(scenes)
     backwards = dict(reversed(predicted.items()))
     fast = negative_ap(localise(as_pairs(backwards, VERBS), truth, None, "keep" if keep else "exclude"))
-    slow = slow_negative_ap(scenes, predicted, keep)
+    slow = slowly.negative_ap(scenes, predicted, keep)
     assert close(fast.all_points, slow["all_points"])
     assert close(fast.diag, slow["diag"])
 
@@ -98,32 +88,33 @@ def negatives(*pairs: tuple[bool, float]) -> tuple[float | None, float | None]:
 
 def test_negative_ap_by_hand() -> None:
     assert negatives((True, 0.9), (False, 0.2), (False, 0.1)) == pytest.approx((1, 101 / 110))
-    assert negatives((False, 0.1), (True, 0.2), (False, 0.3)) == pytest.approx(
-        ((1 + 2 / 3) / 2, (51 + 50 * 2 / 3) / 110)
-    )
+    both = (1 + 2 / 3) / 2, (51 + 50 * 2 / 3) / 110
+    assert negatives((False, 0.1), (True, 0.2), (False, 0.3)) == pytest.approx(both)
     assert negatives((True, 0.9)) == (None, None)
 
 
 # Interaction mAP
 
 
+def ap_of(found: InteractionMap) -> dict[str, float]:
+    return {VERBS[v]: float(found.ap[v]) for v in np.flatnonzero(~np.isnan(found.ap))}
+
+
 def same(fast: InteractionMap, slow: InteractionFigures) -> None:
     assert close(fast.map, slow["map"])
     expected = {verb: value for verb, value in slow["ap"].items() if value is not None}
-    found = {VERBS[v]: float(fast.ap[v]) for v in np.flatnonzero(~np.isnan(fast.ap))}
-    assert found == pytest.approx(expected, abs=1e-9)
+    assert ap_of(fast) == pytest.approx(expected, abs=1e-9)
 
 
 def agree_on_interactions(scenes: list[ImageScene], name: Variant, seed: int, keep: bool) -> None:
     scenes = known(scenes)
     task = task_of(scenes, CLASSES)
     rng = np.random.default_rng(seed)
-    scores = rng.choice([0.1, 0.3, 0.5, 0.9], len(task.predictions))
+    scores = rng.choice(SCORES, len(task.predictions))
     start = dict(zip(task.predictions.images, task.predictions.offsets.tolist(), strict=False))
-    by_image = {s.name: scores[start[s.name] :][: len(s.predictions)] for s in scenes if s.name in start}
+    lists = {s.name: scores[start[s.name] :][: len(s.predictions)].tolist() for s in scenes if s.name in start}
     fast = interaction_map(diagnosis_of(task, name, keep=keep), scores)
-    lists = {key: part.tolist() for key, part in by_image.items()}
-    same(fast, slow_interaction_map(scenes, CLASSES, lists, name, keep))
+    same(fast, slowly.interaction_map(scenes, CLASSES, lists, name, keep))
     rare, non_rare = by_class(diagnosed(scenes, CLASSES, name, keep), lists)
     assert close(fast.map_rare, rare)
     assert close(fast.map_non_rare, non_rare)
@@ -143,9 +134,8 @@ def by_class(images: Sequence[Diagnosed], scores: Mapping[str, Sequence[float]])
                 ranked[p.hoi].append((scores[scene.name][p.row], p.type == "true_positive"))
     found: tuple[list[float], list[float]] = [], []
     for hoi, number in truths.items():
-        variant = images[0].variant
         hits = [int(hit) for _, hit in sorted(ranked[hoi], key=lambda entry: -entry[0])]
-        value = variant_ap(hits, number, variant)
+        value = variant_ap(hits, number, variant := images[0].variant)
         if value is not None and (hits or variant == "paper"):
             found[not CLASSES.rare[hoi]].append(value)
     rare, non_rare = (sum(values) / len(values) if values else None for values in found)
@@ -161,12 +151,11 @@ def test_interaction_map_of_small_scenes(name: Variant, scenes: list[ImageScene]
 @each_variant
 @pytest.mark.parametrize("decimals", [None, 1])
 def test_interaction_map_of_many_images(name: Variant, decimals: int | None) -> None:
-    rng = np.random.default_rng(6)
-    scenes = random_scenes(rng, 40, n_predictions=60, decimals=decimals, open_words=True)
+    scenes = random_scenes(np.random.default_rng(6), 40, n_predictions=60, decimals=decimals, open_words=True)
     agree_on_interactions(scenes, name, 6, keep=False)
 
 
-@pytest.mark.parametrize("variant", ["paper", "released"])
+@both_variants
 def test_interaction_map_by_hand(variant: str) -> None:
     """What is off its pair leaves with its truth; the true positive by the whole score ranks after its duplicate."""
     truth = [RIDE, Triplet(H1, O1, "feed", "horse"), Triplet(H2, O2, "ride", "horse"), Triplet(H2, O2, "walk", "horse")]
@@ -178,36 +167,36 @@ def test_interaction_map_by_hand(variant: str) -> None:
     ]
     table, predicted = tables([image(truth, predictions)])
     found = interaction_map(diagnose(predicted, table, variant=variant), np.array([np.nan, 0.2, 0.9, 0.5]))
-    assert {VERBS[v]: float(found.ap[v]) for v in np.flatnonzero(~np.isnan(found.ap))} == {"ride": 0.5, "feed": 0}
-    assert found.map == 0.25
+    assert (ap_of(found), found.map) == ({"ride": 0.5, "feed": 0}, 0.25)
     assert {VERBS[v]: int(n) for v, n in enumerate(found.truths) if n} == {"ride": 1, "feed": 1}
 
 
-def test_interaction_map_averages_as_its_variant() -> None:
+@pytest.mark.parametrize(("variant", "share"), [("paper", 1 / 2), ("released", 6 / 11)])
+def test_interaction_map_averages_as_its_variant(variant: str, share: float) -> None:
     """Of two rides one is found, after a wrong one: half the recall, at half the precision."""
     truth = [RIDE, Triplet(H2, O2, "ride", "horse"), Triplet(H2, O2, "feed", "horse")]
+    # The second ride is the true positive by its whole score, and last by its interaction score.
     predictions = [
         Triplet(H2, O2, "hold", "horse", 0.9),
         replace(RIDE, score=0.8),
         Triplet(BESIDE, O1, "ride", "horse", 0.9),
     ]
     table, predicted = tables([image(truth, predictions)])
-    scores = np.array([0.9, 0.8, 0.7])
-    ride = VERBS.index("ride")
-    # The second ride is the true positive by its whole score, and last by its interaction score.
-    for name, share in (("paper", 1 / 2), ("released", 6 / 11)):
-        found = interaction_map(diagnose(predicted, table, variant=name), scores)
-        assert found.ap[ride] == pytest.approx(share * 1 / 2)
+    found = interaction_map(diagnose(predicted, table, variant=variant), np.array([0.9, 0.8, 0.7]))
+    assert found.ap[VERBS.index("ride")] == pytest.approx(share * 1 / 2)
 
 
 def test_missing_scores_are_named() -> None:
     table, predicted = tables([image([RIDE], [RIDE, Triplet(NOWHERE, NOWHERE_ELSE, "ride", "horse")])])
     diagnosis = diagnose(predicted, table)
     assert interaction_map(diagnosis, np.array([0.5, np.nan])).map == 1
-    with pytest.raises(InputError, match=r"image '.*': triplet 1: found no interaction score, as in 1 triplets"):
+    with input_error(source="interaction scores", record="image 'a.jpg': triplet 1") as caught:
         interaction_map(diagnosis, np.array([np.nan, 0.5]))
-    with pytest.raises(InputError, match="found 1 values, expected 2, one per triplet"):
+    assert "1 triplets" in str(caught.value)
+    with pytest.raises(InputError, match=r"1 values.* 2,"):
         interaction_map(diagnosis, np.array([0.5]))
+    with pytest.raises(InputError, match=r"hoi_score_inter .* verb_scores"):
+        negative_ap(localise(pairs_of(predicted), table))
 
 
 # Both sub-tasks
@@ -225,9 +214,8 @@ def test_what_each_file_supports(tmp_path: Path) -> None:
 
     plain = diagnose(predicted, truth)
     assert figures(plain) == (1 / 2, None, None)
-    assert set(plain.absent) == {"negative_ap", "interaction_map"}
-    assert all("combines detection and interaction" in reason for reason in plain.absent.values())
-    assert sum("pairs are derived from the triplets" in note for note in plain.notes) == 1
+    assert plain.absent == NEEDS
+    assert sum("pairs are derived" in note for note in plain.notes) == 1
 
     scores = np.array([0.75, 0.25])
     scored = diagnose(predicted, truth, action_scores=scores)
@@ -242,35 +230,26 @@ def test_what_each_file_supports(tmp_path: Path) -> None:
     all_pairs = [Pair(t.human_box, t.object_box, "horse") for t in (RIDE, far, Triplet(H2, O2, "hold", "horse"))]
     bare = read(*all_pairs)
     assert figures(diagnose(predicted, truth, pairs=bare)) == (1, None, None)
-    absent = diagnose(predicted, truth, pairs=bare).absent
-    assert absent["negative_ap"] == "the pairs have neither hoi_score_inter nor verb_scores"
+    found = diagnose(predicted, truth, pairs=bare)
+    assert figures(found) == figures(diagnose_pairs(bare, truth)) == (1, None, None)
+    assert all(key in found.absent["negative_ap"] for key in ("hoi_score_inter", "verb_scores"))
     assert figures(diagnose(predicted, truth, pairs=bare, action_scores=scores)) == (1, None, 1)
-    assert figures(diagnose_pairs(bare, truth)) == (1, None, None)
 
     with_best = read(*all_pairs, hoi_score_inter=0.5)
-    assert figures(diagnose(predicted, truth, pairs=with_best)) == (1, 1 / 2, None)
-    assert figures(diagnose_pairs(with_best, truth)) == (1, 1 / 2, None)
-    assert list(diagnose_pairs(with_best, truth).absent) == ["errors", "interaction_map"]
+    alone = diagnose_pairs(with_best, truth)
+    assert figures(diagnose(predicted, truth, pairs=with_best)) == figures(alone) == (1, 1 / 2, None)
+    assert list(alone.absent) == ["errors", "interaction_map"]
 
-    with_verbs = read(*all_pairs, verb_scores={"ride": 0.5})
-    assert figures(diagnose(predicted, truth, pairs=with_verbs)) == (1, 1 / 2, 1)
-    assert diagnose(predicted, truth, pairs=with_verbs).absent == {}
-
-
-def test_scores_that_pairs_need_are_asked_for() -> None:
-    truth, predicted = tables([image([RIDE], [RIDE])])
-    with pytest.raises(InputError, match="expected hoi_score_inter or verb_scores for each pair"):
-        negative_ap(localise(pairs_of(predicted), truth))
+    found = diagnose(predicted, truth, pairs=read(*all_pairs, verb_scores={"ride": 0.5}))
+    assert (figures(found), found.absent) == ((1, 1 / 2, 1), {})
 
 
 @given(crowds(), st.integers(0, 2**16))
 def test_pairs_with_all_verbs_say_what_their_triplets_say(scenes: list[ImageScene], seed: int) -> None:
     """Interaction scores reach triplets over their pairs."""
-    scenes = known(scenes)
-    task = task_of(scenes, CLASSES)
+    task = task_of(known(scenes), CLASSES)
     own = pairs_of(task.predictions)
-    rng = np.random.default_rng(seed)
-    verb_scores = rng.random((len(own.table), len(VERBS)))
+    verb_scores = np.random.default_rng(seed).random((len(own.table), len(VERBS)))
     pairs = Pairs(own.table, verb_scores=verb_scores, verbs=VERBS)
     assert own.of_triplet is not None
     label = task.verb_label[task.predictions.verb]
@@ -284,12 +263,10 @@ def test_pairs_with_all_verbs_say_what_their_triplets_say(scenes: list[ImageScen
 @pytest.mark.slow
 @pytest.mark.real_data
 @each_variant
-def test_on_real_truth(shared_data: Path, name: Variant) -> None:
-    whole = shoe.read_ground_truth(str(shared_data / "hico_det" / "instances_test2015.json"), dataset="hico-det")
-    truth = replace(whole, interactions=whole.interactions.select_images(np.arange(300)))
+def test_on_real_truth(hico_det: GroundTruth, name: Variant) -> None:
+    truth = replace(hico_det, interactions=hico_det.interactions.select_images(np.arange(300)))
     predictions = moved_copies(truth.interactions, 4)
-    rng = np.random.default_rng(2)
-    scores = rng.random(len(predictions)).round(2)
+    scores = np.random.default_rng(2).random(len(predictions)).round(2)
     found = replace(diagnosis_of(Task(predictions, truth), name), action_scores=scores)
     assert found.interaction_map is not None
     assert found.negative_ap is not None
@@ -297,7 +274,7 @@ def test_on_real_truth(shared_data: Path, name: Variant) -> None:
     scenes = from_tables(truth, predictions)
     rows = np.split(scores, predictions.offsets[1:-1])
     by_image = dict(zip(predictions.images, [part.tolist() for part in rows], strict=True))
-    same(found.interaction_map, slow_interaction_map(scenes, truth.classes, by_image, name))
+    same(found.interaction_map, slowly.interaction_map(scenes, truth.classes, by_image, name))
     predicted = {}
     for scene in scenes:
         best: dict[Pair, dict[str, float]] = {}
@@ -305,7 +282,7 @@ def test_on_real_truth(shared_data: Path, name: Variant) -> None:
             verbs = best.setdefault(Pair(triplet.human_box, triplet.object_box, triplet.object), {})
             verbs[triplet.verb] = max(score, verbs.get(triplet.verb, 0))
         predicted[scene.name] = [replace(pair, verb_scores=verbs) for pair, verbs in best.items()]
-    slow = slow_negative_ap(scenes, predicted)
+    slow = slowly.negative_ap(scenes, predicted)
     assert close(found.negative_ap.all_points, slow["all_points"])
     assert close(found.negative_ap.diag, slow["diag"])
     assert found.pairs == pair_figures(localise(pairs_of(predictions), truth))

@@ -1,12 +1,16 @@
-"""Relations of senses, held to WordNet as nltk reads it; and what a word is to a class."""
+"""Relations of senses, held to WordNet as nltk reads it; what a word is to a class; and the shipped antonyms."""
 
+import runpy
+import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+import shoe
 from shoe.benchmarks import benchmark
 from shoe.benchmarks.protocol_options import SemanticOptions
 from shoe.diagnosis.relations import Relation, relations, word_relations
@@ -56,6 +60,8 @@ def pool() -> list[str]:
 def test_relations_by_hand(of_class: str, predicted: str, relation: Relation) -> None:
     assert relations(numbers(of_class), numbers(predicted)).tolist() == [[relation]]
     assert relations(numbers(predicted), numbers(of_class)).tolist() == [[MIRRORED.get(relation, relation)]]
+    # A class without a sense is related to nothing.
+    assert relations(np.array([-1], np.int32), numbers(predicted)).tolist() == [[Relation.UNRELATED]]
 
 
 def test_seen_from_the_other_side_general_is_specific_and_all_else_stays(pool: list[str]) -> None:
@@ -90,23 +96,18 @@ def test_relations_are_those_of_wordnet_as_nltk_reads_it(reader: Any, pool: list
     assert relations(senses, senses).tolist() == [[expected(c, s) for s in everything] for c in everything]
 
 
-def test_a_class_without_a_sense_is_related_to_nothing() -> None:
-    found = relations(np.array([-1], np.int32), numbers("car.n.01", "entity.n.01"))
-    assert found.tolist() == [[Relation.UNRELATED] * 2]
-
-
-VERBS = {
-    ("ride.v.02", "gallop.v.01"): [3],
-    ("ride.v.02", "bicycle.v.01"): [4],
-    ("ride.v.02", "feed.v.01"): [2],
-    ("ride.v.02", "sit.v.01"): [1],
-    ("hold.v.02", "fly.v.01"): [0],
-}
-
-
 @pytest.fixture(scope="module")
 def rated(tmp_path_factory: pytest.TempPathFactory) -> SimilarityMap:
-    pairs: dict[Part, Pairs] = {"verb": VERBS, "object": {("car.n.01", "chair.n.01"): [0]}}
+    pairs: dict[Part, Pairs] = {
+        "verb": {
+            ("ride.v.02", "gallop.v.01"): [3],
+            ("ride.v.02", "bicycle.v.01"): [4],
+            ("ride.v.02", "feed.v.01"): [2],
+            ("ride.v.02", "sit.v.01"): [1],
+            ("hold.v.02", "fly.v.01"): [0],
+        },
+        "object": {("car.n.01", "chair.n.01"): [0]},
+    }
     return written(tmp_path_factory.mktemp("map"), pairs)
 
 
@@ -134,23 +135,32 @@ def test_words_by_hand(rated: SimilarityMap) -> None:
         "not riding": "unresolved",
     }
     senses, names = related(rated, "verb", [("ride.v.02", "ride")], list(words))
-    assert dict(zip(words, names[0], strict=True)) == words
+    assert names == [list(words.values())]
     sense = dict(zip(words, senses[0].tolist(), strict=True))
-    assert sense["riding"] == lexicon().synset("ride.v.02")
-    assert sense["walking"] == lexicon().synset("walk.v.01")
-    assert sense["feeding"] == lexicon().synset("feed.v.01")
+    for word, name in (("riding", "ride.v.02"), ("walking", "walk.v.01"), ("feeding", "feed.v.01")):
+        assert sense[word] == lexicon().synset(name)
     assert sense["xyzzying"] == sense["no_interaction"] == sense["not riding"] == -1
 
 
-def test_no_interaction_is_like_itself_alone(rated: SimilarityMap) -> None:
-    _, names = related(rated, "verb", [("", "no_interaction")], ["no interaction", "ride", "xyzzying"])
-    assert names == [["same", "unrelated", "unrelated"]]
+NO_INTERACTION, RIDE = ("", "no_interaction"), ("ride.v.02", "ride")
+CAR, PERSON = ("car.n.01", "car"), ("person.n.01", "person")
 
 
-def test_the_rated_sense_counts_even_if_another_one_is_related(rated: SimilarityMap) -> None:
-    """A chair is also a president, which is a person; where its first sense is rated it is a seat, rated 0 or not."""
-    _, names = related(rated, "object", [("car.n.01", "car"), ("person.n.01", "person")], ["chair", "vehicle"])
-    assert names == [["unrelated", "more_general"], ["more_specific", "unrelated"]]
+@pytest.mark.parametrize(
+    ("part", "of", "words", "names"),
+    [
+        ("verb", [NO_INTERACTION], ["no interaction", "ride", "xyzzying"], [["same", "unrelated", "unrelated"]]),
+        # A chair is also a president, which is a person; if its first sense is rated it is a seat, rated 0 or not.
+        ("object", [CAR], ["chair", "vehicle"], [["unrelated", "more_general"]]),
+        ("object", [PERSON], ["chair", "vehicle"], [["more_specific", "unrelated"]]),
+        ("verb", [RIDE], [], [[]]),
+        ("verb", [RIDE], ["xyzzy"], [["unresolved"]]),
+    ],
+)
+def test_other_words_by_hand(
+    rated: SimilarityMap, part: Part, of: list[tuple[str, str]], words: list[str], names: list[list[str]]
+) -> None:
+    assert related(rated, part, of, words)[1] == names
 
 
 @pytest.mark.parametrize("measure", ["identity", "wup"])
@@ -163,6 +173,45 @@ def test_measures_name_a_sense_of_every_word(measure: str) -> None:
     assert (sense[0] >= 0).tolist() == [True, False, True]
 
 
-def test_no_words_and_no_known_words(rated: SimilarityMap) -> None:
-    assert related(rated, "verb", [("ride.v.02", "ride")], [])[1] == [[]]
-    assert related(rated, "verb", [("ride.v.02", "ride")], ["xyzzy"])[1] == [["unresolved"]]
+SCRIPT = Path(__file__).parents[2] / "scripts" / "build-antonyms"
+SHIPPED = Path(shoe.__file__).parent / "diagnosis" / "data" / "antonyms.tsv"
+
+
+@pytest.fixture(scope="module")
+def script() -> dict[str, Any]:
+    return runpy.run_path(str(SCRIPT))
+
+
+def pairs() -> list[frozenset[int]]:
+    lines = SHIPPED.read_text("utf-8").splitlines()[1:]
+    return [frozenset(lexicon().synset(name) for name in line.split("\t")) for line in lines]
+
+
+def test_the_shipped_file_is_what_the_script_makes(script: dict[str, Any]) -> None:
+    if not script["SOURCE"].is_dir():
+        pytest.skip("WordNet's files are not in .wordnet: run scripts/setup-wordnet")
+    assert script["table"](script["SOURCE"]) == SHIPPED.read_text("utf-8")
+
+
+def test_it_has_each_pair_once_and_no_other_names_than_the_lexicon() -> None:
+    found = pairs()
+    assert len(found) == len(set(found)) == 1483
+    assert all(len(pair) == 2 and min(pair) >= 0 for pair in found)
+
+
+def test_it_has_the_antonyms_of_verbs_that_nltk_reads(reader: Any) -> None:
+    """Nouns are six times as many, and come about in the same lines."""
+    wanted = {
+        frozenset(lexicon().synset(s.name()) for s in (synset, other.synset()))
+        for synset in reader.all_synsets("v")
+        for lemma in synset.lemmas()
+        for other in lemma.antonyms()
+        if other.synset().pos() == "v"
+    }
+    assert {pair for pair in pairs() if lexicon().pos(min(pair)) == "v"} == wanted
+
+
+def test_a_missing_file_is_named(script: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["build-antonyms", str(tmp_path)])
+    with pytest.raises(SystemExit, match=r"data\.noun.*scripts/setup-wordnet"):
+        script["main"]()

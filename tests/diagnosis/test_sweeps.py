@@ -2,40 +2,27 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 from msgspec import structs
 
-import shoe
 from shoe.benchmarks.hico_det import PROTOCOLS as STRICT
+from shoe.benchmarks.truth import GroundTruth
 from shoe.core.arrays import Mask
-from shoe.core.boxes import Coordinates
 from shoe.core.documents import as_base_class
-from shoe.core.errors import InputError
 from shoe.core.interactions import Interactions
+from shoe.diagnosis import localisation
 from shoe.diagnosis.diagnose import diagnose
-from shoe.diagnosis.localisation import (
-    NMS_THRESHOLDS,
-    SCORE_THRESHOLDS,
-    PairFigures,
-    PairRules,
-    Sweep,
-    SweepPoint,
-    localise,
-    nms_sweep,
-    pair_figures,
-    score_sweep,
-    sweeps,
-)
+from shoe.diagnosis.localisation import PairFigures, PairRules, Sweep, SweepPoint, localise, nms_sweep, score_sweep
 from shoe.predictions.pair_predictions import Pairs, pairs_of
 from shoe.scoring.entries import Means
 from shoe.scoring.matching.repeats import pair_nms
 from shoe.scoring.strict import strict_score
 from tests.diagnosis.test_against_oracle import assert_same, diagnosis_of, each_variant
-from tests.diagnosis.test_localisation import CLASSES, RULES, moved_copies, tables
+from tests.diagnosis.test_localisation import CLASSES, RULES, known, moved_copies, tables
+from tests.errors import input_error
 from tests.oracles.crowds import crowds
 from tests.oracles.diagnosis import Variant, diagnosed
 from tests.oracles.diagnosis_map import oracle_map
@@ -56,13 +43,9 @@ def means_of(point: SweepPoint) -> Means:
 
 def left_of(scenes: list[ImageScene], table: Interactions, kept: Mask) -> list[ImageScene]:
     """Scenes with only some rows of the table of their predictions."""
-    rows = {name: slice(*table.offsets[i : i + 2]) for i, name in enumerate(table.images)}
-    return [
-        replace(s, predictions=[p for p, k in zip(s.predictions, kept[rows[s.name]], strict=True) if k])
-        if s.name in rows
-        else s
-        for s in scenes
-    ]
+    left = {name: kept[slice(*table.offsets[i : i + 2])] for i, name in enumerate(table.images)}
+    rows = [zip(s.predictions, left.get(s.name, []), strict=True) for s in scenes]
+    return [replace(s, predictions=[p for p, k in row if k]) for s, row in zip(scenes, rows, strict=True)]
 
 
 def agree(scenes: list[ImageScene], sweep: Sweep, kept: Sequence[Mask], rules: PairRules, name: Variant) -> None:
@@ -76,7 +59,7 @@ def agree(scenes: list[ImageScene], sweep: Sweep, kept: Sequence[Mask], rules: P
 
 
 def check(scenes: list[ImageScene], rules: PairRules, name: Variant) -> None:
-    scenes = [replace(scene, prediction_coordinates=Coordinates.PIXELS_1) for scene in scenes if scene.known]
+    scenes = known(scenes)
     task = task_of(scenes, CLASSES)
     table = task.predictions
     diagnosis = diagnosis_of(task, name)
@@ -101,10 +84,8 @@ def test_many(name: Variant) -> None:
 
 
 @given(crowds(), RULES, st.integers(0, 2**16))
-def test_pairs_of_a_file_go_by_their_own_scores_and_take_triplets_along(
-    scenes: list[ImageScene], rules: PairRules, seed: int
-) -> None:
-    scenes = [replace(scene, prediction_coordinates=Coordinates.PIXELS_1) for scene in scenes if scene.known]
+def test_pairs_of_a_file_take_triplets_along(scenes: list[ImageScene], rules: PairRules, seed: int) -> None:
+    scenes = known(scenes)
     task = task_of(scenes, CLASSES)
     own = pairs_of(task.predictions)
     assert own.of_triplet is not None
@@ -125,53 +106,43 @@ def test_pairs_of_a_file_go_by_their_own_scores_and_take_triplets_along(
         assert_same(means_of(point), oracle_map(diagnosed(left_of(scenes, task.predictions, stay), CLASSES), CLASSES))
         pair_rows = pair_nms(pairs.table, np.arange(len(score)), point.threshold)
         alone = Pairs(pairs.table.select(pair_rows))
-        assert as_base_class(point, PairFigures) == pair_figures(localise(alone, task.truth, rules))
+        assert as_base_class(point, PairFigures) == localisation.pair_figures(localise(alone, task.truth, rules))
 
 
 def test_a_worked_curve() -> None:
     """A pair, a nearly equal one that is less sure, and one elsewhere that is hardly sure."""
-    far = Triplet(H2, NOWHERE, "ride", "horse", 0.1)
-    scene = image(
-        [RIDE, Triplet(H2, O2, "hold", "horse")],
-        [replace(RIDE, score=0.8), Triplet(BESIDE, O1, "ride", "horse", 0.6), far],
-    )
-    truth, predictions = tables([scene])
+    truth_of = [RIDE, Triplet(H2, O2, "hold", "horse")]
+    near, far = Triplet(BESIDE, O1, "ride", "horse", 0.6), Triplet(H2, NOWHERE, "ride", "horse", 0.1)
+    truth, predictions = tables([image(truth_of, [replace(RIDE, score=0.8), near, far])])
     localised = localise(pairs_of(predictions), truth)
     found = [(p.per_image, p.recall, p.precision, p.map) for p in nms_sweep(localised, (1, 0.5)).points]
     assert found == [(3, 1 / 2, 1 / 3, None), (2, 1 / 2, 1 / 2, None)]
     points = score_sweep(localised, (0, 0.5, 0.7, 0.9), diagnose(predictions, truth)).points
-    assert [p.per_image for p in points] == [3, 2, 1, 0]
-    assert [p.precision for p in points] == [1 / 3, 1 / 2, 1, None]
-    assert [p.map for p in points] == [1 / 2, 1 / 2, 1 / 2, 0]
+    by_score = [(3, 1 / 3, 1 / 2), (2, 1 / 2, 1 / 2), (1, 1, 1 / 2), (0, None, 0)]
+    assert [(p.per_image, p.precision, p.map) for p in points] == by_score
 
 
 def test_what_cannot_be_swept_is_refused() -> None:
     truth, predictions = tables([image([RIDE], [RIDE, Triplet(BESIDE, O1, "hold", "horse")])])
     localised = localise(pairs_of(predictions), truth)
     bare = Pairs(localised.pairs.table)
-    assert [each.by for each in sweeps(localise(bare, truth), None)] == ["nms"]
+    assert [each.by for each in localisation.sweeps(localise(bare, truth), None)] == ["nms"]
     first = Pairs(bare.table.select(np.array([0])), detected=True)
-    with pytest.raises(
-        InputError, match=r"image '.*': triplet 2: found no pair with exactly the same boxes and object"
-    ):
+    with input_error(record="image 'a.jpg': triplet 2"):
         score_sweep(localise(first, truth), (0.5,), diagnose(predictions, truth))
 
 
 @pytest.mark.real_data
-def test_on_real_truth(shared_data: Path) -> None:
+def test_on_real_truth(hico_det: GroundTruth) -> None:
     """mAP of a curve is that of a protocol with the same NMS; without thinning it is the diagnosis's own."""
-    whole = shoe.read_ground_truth(str(shared_data / "hico_det" / "instances_test2015.json"), dataset="hico-det")
-    truth = replace(whole, interactions=whole.interactions.select_images(np.arange(400)))
+    truth = replace(hico_det, interactions=hico_det.interactions.select_images(np.arange(400)))
     predictions = moved_copies(truth.interactions, 4)
     diagnosis = diagnose(predictions, truth, variant="released")
     localised = localise(pairs_of(predictions), truth)
-    by_overlap = nms_sweep(localised, NMS_THRESHOLDS, diagnosis)
-    by_score = score_sweep(localised, SCORE_THRESHOLDS, diagnosis)
-    assert (
-        as_base_class(by_overlap.points[0], PairFigures)
-        == as_base_class(by_score.points[0], PairFigures)
-        == pair_figures(localised)
-    )
+    by_overlap = nms_sweep(localised, localisation.NMS_THRESHOLDS, diagnosis)
+    by_score = score_sweep(localised, localisation.SCORE_THRESHOLDS, diagnosis)
+    firsts = [as_base_class(sweep.points[0], PairFigures) for sweep in (by_overlap, by_score)]
+    assert firsts == [localisation.pair_figures(localised)] * 2
     assert means_of(by_overlap.points[0]) == means_of(by_score.points[0]) == diagnosis.means
     for point in by_overlap.points:
         strict = strict_score(diagnosis.task, replace(STRICT["diag"], nms=point.threshold))

@@ -1,19 +1,57 @@
-"""What a correct box and a correct pair are, and who takes part."""
+"""The decision table; what a correct box and a correct pair are, and who takes part."""
+
+from itertools import product
 
 import numpy as np
 import pytest
 
 from shoe.benchmarks.truth import GroundTruth
 from shoe.diagnosis.diagnose import diagnose
-from tests.diagnosis.by_hand import AWAY, CLASSES, O1, O2, P1, P2, diagnosed, image, types
+from shoe.diagnosis.error_types import FLOW, ErrorType, decide
+from tests.diagnosis.by_hand import AWAY, CLASSES, O1, O2, P1, P2, RIDE, both_variants, diagnosed, image, types
 from tests.oracles.boxes import Box
 from tests.oracles.model import Triplet, to_tables
 
+
+def one_by_one(triplet: bool, first: bool, pair: bool, human: bool, object_: bool) -> ErrorType:
+    """Figure 2 of the IJCV paper, as nested questions."""
+    if pair:
+        if not triplet:
+            return ErrorType.INTERACTION
+        return ErrorType.TRUE_POSITIVE if first else ErrorType.DUPLICATE
+    if human and object_:
+        return ErrorType.ASSOCIATION
+    if object_:
+        return ErrorType.HUMAN_BOX
+    return ErrorType.OBJECT_BOX if human else ErrorType.BOTH_BOXES
+
+
+def test_the_table_asks_the_questions_of_the_figure() -> None:
+    names = ("triplet", "first", "pair", "human", "object")
+    # A true positive is about a triplet, a triplet is a pair, and a pair has both boxes.
+    cases = [c for c in product((False, True), repeat=5) if c[1] <= c[0] <= c[2] <= (c[3] and c[4])]
+    facts = {name: np.array([case[i] for case in cases]) for i, name in enumerate(names)}
+    assert decide(facts, FLOW).tolist() == [one_by_one(*case) for case in cases]
+    assert {one_by_one(*case) for case in cases} == set(ErrorType)
+
+
+def test_another_flow_is_another_table() -> None:
+    """Facts have any names; what no rule covers has no type."""
+    flow = ((("role",), "human_box"), (("near", "far"), "association"))
+    facts = {"role": [True, False, False], "near": [True, True, True], "far": [True, True, False]}
+    found = decide({name: np.array(values) for name, values in facts.items()}, flow)
+    assert found.tolist() == [ErrorType.HUMAN_BOX, ErrorType.ASSOCIATION, -1]
+
+
+def test_labels_are_the_names_of_the_figures() -> None:
+    labels = ["true_positive", "human_box", "object_box", "both_boxes", "association", "interaction", "duplicate"]
+    assert [type_.label for type_ in ErrorType] == labels
+
+
 WHOLE: Box = (1, 1, 10, 10)
+HUG = Triplet(P1, P2, "hug", "person")
 HALF: Box = (1, 1, 5, 10)
 """IoU with WHOLE of exactly 0.5, counted in pixels."""
-
-both_variants = pytest.mark.parametrize("variant", ["paper", "released"])
 
 
 def one_type(truth: list[Triplet], prediction: Triplet, **options: str) -> str:
@@ -21,44 +59,41 @@ def one_type(truth: list[Triplet], prediction: Triplet, **options: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("human", "thing", "paper", "released"),
+    ("human", "thing", "paper"),
     [
-        (WHOLE, WHOLE, "true_positive", "true_positive"),
-        (HALF, WHOLE, "human_box", "true_positive"),
-        (WHOLE, HALF, "object_box", "true_positive"),
-        (HALF, HALF, "both_boxes", "true_positive"),
+        (WHOLE, WHOLE, "true_positive"),
+        (HALF, WHOLE, "human_box"),
+        (WHOLE, HALF, "object_box"),
+        (HALF, HALF, "both_boxes"),
     ],
 )
-def test_an_iou_of_exactly_one_half_is_enough_for_the_toolbox(
-    human: Box, thing: Box, paper: str, released: str
-) -> None:
+def test_an_iou_of_exactly_one_half_is_enough_for_the_toolbox(human: Box, thing: Box, paper: str) -> None:
     truth, prediction = [Triplet(WHOLE, WHOLE, "ride", "horse")], Triplet(human, thing, "ride", "horse")
-    assert one_type(truth, prediction) == paper
-    assert one_type(truth, prediction, variant="released") == released
+    found = [one_type(truth, prediction, variant=variant) for variant in ("paper", "released")]
+    assert found == [paper, "true_positive"]
 
 
 @both_variants
-def test_a_box_in_the_right_place_with_the_wrong_label_is_wrong(variant: str) -> None:
-    truth = [Triplet(P1, O1, "ride", "horse")]
-    assert one_type(truth, Triplet(P1, O1, "ride", "bicycle"), variant=variant) == "object_box"
-    assert one_type(truth, Triplet(AWAY, O1, "ride", "bicycle"), variant=variant) == "both_boxes"
-
-
-@both_variants
-def test_people_are_people_wherever_they_stand_in_a_triplet(variant: str) -> None:
-    """A hugs B. That B hugs A has two correct boxes and no pair."""
-    truth = [Triplet(P1, P2, "hug", "person")]
-    assert one_type(truth, Triplet(P2, P1, "hug", "person"), variant=variant) == "association"
-    assert one_type(truth, Triplet(P2, AWAY, "hug", "person"), variant=variant) == "object_box"
-    assert one_type(truth, Triplet(AWAY, P1, "hug", "person"), variant=variant) == "human_box"
-    assert one_type(truth, Triplet(P2, P1, "ride", "horse"), variant=variant) == "object_box"
+@pytest.mark.parametrize(
+    ("truth", "prediction", "expected"),
+    [
+        # A box in the right place with the wrong label is wrong.
+        (RIDE, Triplet(P1, O1, "ride", "bicycle"), "object_box"),
+        (RIDE, Triplet(AWAY, O1, "ride", "bicycle"), "both_boxes"),
+        # A hugs B. That B hugs A has two correct boxes and no pair: people are people wherever they stand.
+        (HUG, Triplet(P2, P1, "hug", "person"), "association"),
+        (HUG, Triplet(P2, AWAY, "hug", "person"), "object_box"),
+        (HUG, Triplet(AWAY, P1, "hug", "person"), "human_box"),
+        (HUG, Triplet(P2, P1, "ride", "horse"), "object_box"),
+    ],
+)
+def test_labels_and_people(variant: str, truth: Triplet, prediction: Triplet, expected: str) -> None:
+    assert one_type([truth], prediction, variant=variant) == expected
 
 
 @both_variants
 def test_a_swapped_pair_has_nothing_to_become_and_leaves(variant: str) -> None:
-    found = diagnosed(
-        image([Triplet(P1, P2, "hug", "person")], [Triplet(P2, P1, "hug", "person", 0.5)]), variant=variant
-    )
+    found = diagnosed(image([HUG], [Triplet(P2, P1, "hug", "person", 0.5)]), variant=variant)
     assert found.target.tolist() == [-1]
     assert not found.states["association"].kept.any()
 
@@ -67,42 +102,37 @@ def test_a_swapped_pair_has_nothing_to_become_and_leaves(variant: str) -> None:
 def test_there_is_no_second_choice(variant: str) -> None:
     """Two truths of a class nearly on each other: both predictions are about the first."""
     near = (P1[0], P1[1], P1[2], P1[3] + 1)
-    truth = [Triplet(P1, O1, "ride", "horse"), Triplet(near, O1, "ride", "horse")]
-    found = diagnosed(
-        image(truth, [Triplet(P1, O1, "ride", "horse", 0.9), Triplet(P1, O1, "ride", "horse", 0.8)]), variant=variant
-    )
+    truth = [RIDE, Triplet(near, O1, "ride", "horse")]
+    predictions = [Triplet(P1, O1, "ride", "horse", score) for score in (0.9, 0.8)]
+    found = diagnosed(image(truth, predictions), variant=variant)
     assert types(found) == ["true_positive", "duplicate"]
-    assert found.found_by.tolist() == [0, -1]
-    assert found.target.tolist() == [0, 0]
+    assert (found.found_by.tolist(), found.target.tolist()) == ([0, -1], [0, 0])
 
 
 @both_variants
 def test_equal_scores_keep_their_order(variant: str) -> None:
-    scene = image([Triplet(P1, O1, "ride", "horse")], [Triplet(P1, O1, "ride", "horse", 0.5)] * 3)
-    assert types(diagnosed(scene, variant=variant)) == ["true_positive", "duplicate", "duplicate"]
+    found = diagnosed(image([RIDE], [Triplet(P1, O1, "ride", "horse", 0.5)] * 3), variant=variant)
+    assert types(found) == ["true_positive", "duplicate", "duplicate"]
 
 
 @both_variants
 def test_words_outside_the_classes_have_types_but_no_rank(variant: str) -> None:
     """A verb that is none, an object that is none, a pair of labels that is no class, a class without ground truth."""
-    truth = [Triplet(P1, O1, "ride", "horse")]
     wrong = [("straddle", "horse"), ("ride", "pony"), ("fly", "horse"), ("feed", "horse")]
-    scene = image(truth, [Triplet(P1, O1, *words, 0.9) for words in wrong])
-    found = diagnosed(scene, variant=variant)
+    predictions = [Triplet(P1, O1, *words, 0.9) for words in wrong]
+    found = diagnosed(image([RIDE], predictions), variant=variant)
     assert types(found) == ["interaction", "object_box", "interaction", "interaction"]
-    with_true = diagnosed(image(truth, [*scene.predictions, Triplet(P1, O1, "ride", "horse", 0.5)]), variant=variant)
+    with_true = diagnosed(image([RIDE], [*predictions, Triplet(P1, O1, "ride", "horse", 0.5)]), variant=variant)
     assert with_true.means.map == 1
 
 
 @both_variants
 def test_without_no_interaction_its_boxes_images_and_predictions_have_no_part(variant: str) -> None:
+    no_interaction = Triplet(P2, O2, "no_interaction", "horse")
     scenes = [
-        image(
-            [Triplet(P1, O1, "ride", "horse"), Triplet(P2, O2, "no_interaction", "horse")],
-            [Triplet(P2, O2, "ride", "horse"), Triplet(P2, O2, "no_interaction", "horse")],
-        ),
-        image([Triplet(P1, O1, "no_interaction", "horse")], [Triplet(P1, O1, "ride", "horse")], "b.jpg"),
-        image([], [Triplet(P1, O1, "ride", "horse")], "c.jpg"),
+        image([RIDE, no_interaction], [Triplet(P2, O2, "ride", "horse"), no_interaction]),
+        image([Triplet(P1, O1, "no_interaction", "horse")], [RIDE], "b.jpg"),
+        image([], [RIDE], "c.jpg"),
     ]
     found = diagnosed(*scenes, variant=variant)
     assert types(found) == ["both_boxes", "", "", ""]
@@ -114,10 +144,8 @@ def test_without_no_interaction_its_boxes_images_and_predictions_have_no_part(va
 
 @both_variants
 def test_images_come_in_the_order_of_the_truth(variant: str) -> None:
-    scenes = [
-        image([Triplet(P1, O1, "ride", "horse")], [Triplet(P1, O1, "ride", "horse", 0.3 * i)], f"{i}.jpg")
-        for i in (1, 2, 3)
-    ]
+    rides = [Triplet(P1, O1, "ride", "horse", 0.3 * i) for i in (1, 2, 3)]
+    scenes = [image([RIDE], [ride], f"{i}.jpg") for i, ride in enumerate(rides)]
     scenes[1].predictions.append(Triplet(AWAY, O1, "ride", "horse", 0.95))
     truth, in_order = to_tables(scenes, CLASSES)
     _, turned = to_tables(scenes, CLASSES, prediction_order=[2, 0, 1])
@@ -130,8 +158,6 @@ def test_images_come_in_the_order_of_the_truth(variant: str) -> None:
 
 def test_truth_files_of_any_classes_will_do() -> None:
     """A ground truth whose image-level labels are there too."""
-    truth, predictions = to_tables(
-        [image([Triplet(P1, O1, "ride", "horse")], [Triplet(P1, O1, "ride", "horse")])], CLASSES
-    )
+    truth, predictions = to_tables([image([RIDE], [RIDE])], CLASSES)
     labelled = GroundTruth(truth.interactions, CLASSES, "test2015", np.ones((600, 1), bool))
     assert diagnose(predictions, labelled).means.map == 1

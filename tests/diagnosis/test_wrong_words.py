@@ -10,17 +10,10 @@ from shoe.diagnosis.error_types import ErrorType
 from shoe.diagnosis.relations import Relation
 from shoe.diagnosis.semantics import WrongWord, WrongWords
 from shoe.lexicon.store import lexicon
-from tests.diagnosis.by_hand import AWAY, O1, O2, P1, P2, comparable, diagnosed, image, types
-from tests.diagnosis.meanings import read_for_meaning, write_hand_map
+from tests.diagnosis.by_hand import AWAY, O1, O2, P1, P2, RIDE, both_variants, comparable, diagnosed, image, types
+from tests.diagnosis.meanings import read_for_meaning
 from tests.oracles.boxes import Box
 from tests.oracles.model import ImageScene, Triplet
-
-both_variants = pytest.mark.parametrize("variant", ["paper", "released"])
-
-
-@pytest.fixture(scope="module")
-def rated(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_hand_map(tmp_path_factory.mktemp("map"))
 
 
 def relations(found: WrongWords) -> dict[str, int]:
@@ -48,9 +41,7 @@ def wrong_verb(rated: Path, predicted: str, *right: str) -> WrongWords:
         ("xyzzying", "hold", "unresolved", 0.0),
     ],
 )
-def test_a_wrong_verb_on_a_right_pair(
-    rated: Path, predicted: str, right: str, relation: str, similarity: float
-) -> None:
+def test_a_wrong_verb_of_a_pair(rated: Path, predicted: str, right: str, relation: str, similarity: float) -> None:
     found = wrong_verb(rated, predicted, right)
     assert relations(found) == {relation: 1}
     (each,) = found.by_relation.values()
@@ -60,63 +51,53 @@ def test_a_wrong_verb_on_a_right_pair(
     assert (found.part, found.types) == ("verb", {"interaction": 1})
 
 
-def test_of_several_verbs_of_a_pair_the_most_similar_counts_then_the_closest_relation_then_the_first(
-    rated: Path,
-) -> None:
+def test_of_several_verbs_the_most_similar_counts_then_the_closest_relation_then_the_first(rated: Path) -> None:
     galloping = wrong_verb(rated, "galloping", "hold", "ride")
     assert (galloping.truth.tolist(), relations(galloping)) == ([1], {"more_specific": 1})
     assert galloping.sense.tolist() == [lexicon().synset("gallop.v.01")]
     releasing = wrong_verb(rated, "releasing", "ride", "hold", "feed")
     assert (releasing.truth.tolist(), relations(releasing)) == ([1], {"opposite": 1})
-    straddling = wrong_verb(rated, "straddling", "hop_on", "ride")
-    assert straddling.truth.tolist() == [0]
-
-
-def test_of_equal_verbs_the_one_in_the_better_place_counts(rated: Path) -> None:
+    assert wrong_verb(rated, "straddling", "hop_on", "ride").truth.tolist() == [0]
+    # Of equal verbs the one in the better place counts.
     beside = (P1[0] + 2, P1[1], P1[2] + 2, P1[3])
-    truth = [Triplet(beside, O1, "ride", "horse"), Triplet(P1, O1, "ride", "horse")]
+    truth = [Triplet(beside, O1, "ride", "horse"), RIDE]
     found = read_for_meaning(rated, image(truth, [Triplet(P1, O1, "gallop", "horse")]))
     assert found.interaction.truth.tolist() == [1]
 
 
-OBJECTS = [
-    ("pony", "more_specific", 0.75),
-    ("toy", "similar", 0.5),
-    ("zebra", "sibling", 0.0),
-    ("animal", "more_general", 0.0),
-    ("bicycle", "unrelated", 0.0),
-    ("blorb", "unresolved", 0.0),
-]
+OBJECTS = {
+    "pony": ("more_specific", 0.75),
+    "toy": ("similar", 0.5),
+    "zebra": ("sibling", 0.0),
+    "animal": ("more_general", 0.0),
+    "bicycle": ("unrelated", 0.0),
+    "blorb": ("unresolved", 0.0),
+}
 
 
 @both_variants
-@pytest.mark.parametrize(("predicted", "relation", "similarity"), OBJECTS)
+@pytest.mark.parametrize("predicted", OBJECTS)
 @pytest.mark.parametrize("verb", ["ride", "kiss", "blorbing"])
-def test_a_wrong_object_in_the_right_place_whatever_the_verb(
-    rated: Path, variant: str, predicted: str, relation: str, similarity: float, verb: str
-) -> None:
-    scene = image([Triplet(P1, O1, "ride", "horse")], [Triplet(P1, O1, verb, predicted)])
-    found = read_for_meaning(rated, scene, variant=variant)
+def test_a_wrong_object_in_its_place_whatever_the_verb(rated: Path, variant: str, predicted: str, verb: str) -> None:
+    found = read_for_meaning(rated, image([RIDE], [Triplet(P1, O1, verb, predicted)]), variant=variant)
+    relation, similarity = OBJECTS[predicted]
     assert relations(found.object_class) == {relation: 1}
     assert found.object_class.similarity.tolist() == [similarity]
-    assert found.object_class.types == {"object_box": 1}
-    assert relations(found.interaction) == {}
+    assert (found.object_class.types, relations(found.interaction)) == ({"object_box": 1}, {})
 
 
 def test_a_wrong_object_where_another_box_has_that_label_is_filed_as_association(rated: Path) -> None:
-    truth = [Triplet(P1, O1, "ride", "horse"), Triplet(P2, O1, "ride", "bicycle")]
+    truth = [RIDE, Triplet(P2, O1, "ride", "bicycle")]
     found = read_for_meaning(rated, image(truth, [Triplet(P1, O1, "ride", "bicycle")]))
     assert types(found.analysis) == ["association"]
-    assert found.object_class.types == {"association": 1}
-    assert found.object_class.truth.tolist() == [0]
+    assert (found.object_class.types, found.object_class.truth.tolist()) == ({"association": 1}, [0])
 
 
 @pytest.mark.parametrize(("human", "thing"), [(AWAY, O1), (P1, AWAY), (P1, O2), (P2, O1)])
 def test_a_wrong_object_in_a_wrong_place_is_no_object_class_error(rated: Path, human: Box, thing: Box) -> None:
-    truth = [Triplet(P1, O1, "ride", "horse"), Triplet(P2, O2, "ride", "horse")]
-    found = read_for_meaning(rated, image(truth, [Triplet(human, thing, "ride", "pony")]))
-    assert relations(found.object_class) == {}
-    assert found.object_class.words == ()
+    truth = [RIDE, Triplet(P2, O2, "ride", "horse")]
+    found = read_for_meaning(rated, image(truth, [Triplet(human, thing, "ride", "pony")])).object_class
+    assert (relations(found), found.words) == ({}, ())
 
 
 def test_the_place_is_judged_as_the_variant_does(rated: Path) -> None:
@@ -128,25 +109,18 @@ def test_the_place_is_judged_as_the_variant_does(rated: Path) -> None:
 
 
 def test_counts_add_up_over_words_and_relations(rated: Path) -> None:
-    predicted = ["gallop", "gallop", "gallop", "walk", "kiss"]
-    scenes = [
-        image([Triplet(P1, O1, "ride", "horse")], [Triplet(P1, O1, verb, "horse")], f"{number}.jpg")
-        for number, verb in enumerate(predicted)
-    ]
+    predicted = enumerate(["gallop", "gallop", "gallop", "walk", "kiss"])
+    scenes = [image([RIDE], [Triplet(P1, O1, verb, "horse")], f"{number}.jpg") for number, verb in predicted]
     found = read_for_meaning(rated, *scenes).interaction
     assert found.words == (WrongWord("ride", "gallop", 3), WrongWord("ride", "walk", 1), WrongWord("ride", "kiss", 1))
-    assert [(name, each.count, each.share) for name, each in found.by_relation.items()] == [
-        ("more_specific", 3, 0.6),
-        ("sibling", 1, 0.2),
-        ("unrelated", 1, 0.2),
-    ]
+    counts = [(name, each.count, each.share) for name, each in found.by_relation.items()]
+    assert counts == [("more_specific", 3, 0.6), ("sibling", 1, 0.2), ("unrelated", 1, 0.2)]
 
 
 def test_no_interaction_predicted_for_somebody_who_does_something_is_unrelated(rated: Path) -> None:
-    scene = image([Triplet(P1, O1, "ride", "horse")], [Triplet(P1, O1, "no_interaction", "horse")])
-    assert relations(read_for_meaning(rated, scene).interaction) == {}
-    kept = read_for_meaning(rated, scene, no_interaction="keep")
-    assert relations(kept.interaction) == {"unrelated": 1}
+    scene = image([RIDE], [Triplet(P1, O1, "no_interaction", "horse")])
+    hows: list[dict[str, str]] = [{}, {"no_interaction": "keep"}]
+    assert [relations(read_for_meaning(rated, scene, **how).interaction) for how in hows] == [{}, {"unrelated": 1}]
 
 
 @both_variants
@@ -159,12 +133,9 @@ def test_every_interaction_error_is_held_against_a_truth_of_its_pair(variant: st
     assert verbs.prediction.tolist() == np.flatnonzero(diagnosis.types == ErrorType.INTERACTION).tolist()
     assert set(objects.types) <= {"object_box", "association"}
     for wrong, alike in ((verbs, True), (objects, False)):
-        assert (
-            sum(each.count for each in wrong.by_relation.values())
-            == len(wrong.prediction)
-            == len(set(wrong.prediction))
-        )
-        assert sum(word.times for word in wrong.words) == len(wrong.prediction)
+        number = len(wrong.prediction)
+        assert sum(each.count for each in wrong.by_relation.values()) == number == len(set(wrong.prediction))
+        assert sum(word.times for word in wrong.words) == number
         assert (task.image[wrong.prediction] == task.truth.interactions.image[wrong.truth]).all()
         labels = task.object_label[task.predictions.object[wrong.prediction]]
         assert ((labels == task.truth.interactions.object[wrong.truth]) == alike).all()
