@@ -225,6 +225,10 @@ def _entry(source: Source) -> Mapping[str, Any]:
     return first if isinstance(first, dict) else source.first
 
 
+def _is_coco(source: Source) -> bool:
+    return source.first.keys() >= _COCO and b'"category_id"' in source.data  # else it may have words
+
+
 def _arrays(source: Source) -> tuple[str, str] | None:
     if source.kind != "npz" or not source.members or "header.npy" in source.members:
         return None
@@ -236,9 +240,9 @@ def _arrays(source: Source) -> tuple[str, str] | None:
 _UNREAD: tuple[Callable[[Source], tuple[str, str | None] | None], ...] = (
     _arrays,
     lambda source: ("COCO's layout with scores", f"labels are needed, not class IDs: {_ROWS_HINT}")
-    if source.first.keys() >= _COCO and b'"score"' in source.data else None,
+    if _is_coco(source) and b'"score"' in source.data else None,
     lambda source: ("COCO's layout without categories", _ROWS_HINT)
-    if source.first.keys() >= _COCO and "categories" not in source.first else None,
+    if _is_coco(source) and "categories" not in source.first else None,
     lambda source: ("an HDF5 file", _ROWS_HINT) if source.data.startswith(b"\x89HDF") else None,
     lambda source: ("an empty object: {}", "a file without predictions is []") if source.head == [{}] else None,
     lambda source: ("RLIP's results by image", _LABELS_HINT) if _entry(source).keys() >= _RLIP else None,
