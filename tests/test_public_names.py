@@ -25,5 +25,5 @@ def test_every_public_name_is_listed_and_loads_what_type_checkers_see() -> None:
 
 
 def test_other_names_do_not_exist() -> None:
-    with pytest.raises(AttributeError, match="module 'shoe' has no attribute 'scroe'"):
+    with pytest.raises(AttributeError, match=r"'shoe' .* 'scroe'"):
         shoe.scroe  # noqa: B018

@@ -13,6 +13,7 @@ from shoe.diagnosis.error_types import ErrorType
 from shoe.predictions import read_predictions_with_notes
 from shoe.scoring.strict import strict_credits
 from tests.cli.run import as_json
+from tests.errors import says
 
 VLM = Path(PREDICTIONS["free text"])
 
@@ -32,7 +33,7 @@ def test_representations_are_a_few_lines(results: list[Any]) -> None:
     report, found = results[:2]
     assert max(len(repr(part)) for part in (report.semantic, report.strict)) < 1500  # they hold arrays, too
     assert f"SHOE-mAP {100 * report.semantic.map:.2f}" in repr(report)
-    assert f"object box: Δ mAP {100 * found.deltas['object_box'].map:.2f}" in repr(found)
+    assert f"box: Δ mAP {100 * found.deltas['object_box'].map:.2f}" in repr(found)
 
 
 def test_notebooks_show_tables(results: list[Any]) -> None:
@@ -92,7 +93,7 @@ def test_python_says_what_the_commands_say(results: list[Any]) -> None:
     scored = as_json("score", VLM, "--ground-truth", TRUTH)
     said = report.to_dict()
     (words,) = set(said["notes"]) - set(scored["notes"])  # in the second line of the command
-    assert words == "words      186 of 356 predicted words are no labels of the dataset"
+    assert words.startswith("words      186 of 356 ")
     said["notes"] = scored["notes"]
     assert said == {key: scored[key] for key in said} | {
         "semantic": {key: scored["semantic"][key] for key in said["semantic"]}
@@ -111,5 +112,5 @@ def test_python_warns_of_what_the_command_line_warns_of(tmp_path: Path, results:
     path.write_bytes(b"\n".join(lines))
     report = shoe.score(shoe.read_predictions(path, boxes="xywh"), truth, similarity="identity")
     for shown in (repr(report), report._repr_html_(), "\n".join(report.to_dict()["notes"])):
-        assert "--boxes xyxy (Python: boxes=" in shown.replace("&quot;", '"')
-        assert "20 not in all prediction files and left out" in shown
+        assert says(shown.replace("&quot;", '"'), "--boxes xyxy", 'boxes="xyxy"')
+        assert "20 not in all" in shown

@@ -11,6 +11,7 @@ import pytest
 import shoe
 from shoe.core.interactions import Interactions
 from shoe.demo import PREDICTIONS, TRUTH
+from tests.errors import input_error, option_error
 
 torch = pytest.importorskip("torch", reason="torch not installed: pip install 'shoe-eval[torch]'")
 pytest.importorskip("torchmetrics", reason="torchmetrics not installed: pip install 'shoe-eval[torch]'")
@@ -76,14 +77,13 @@ def test_batches_give_what_score_gives_and_reset_forgets_them() -> None:
 def test_what_is_no_image_is_refused_in_one_line() -> None:
     truth, table = read()
     metric, one = metric_of(truth, table), mappings(table)[0]
-    with pytest.raises(shoe.OptionError, match="expected also the key score"):
-        metric.update([{name: of for name, of in one.items() if name != "score"}])
-    with pytest.raises(shoe.OptionError, match="expected also the key score"):
-        metric.update([one | {"score": None}])
-    with pytest.raises(shoe.InputError, match="human_boxes"):
+    for without in ({name: of for name, of in one.items() if name != "score"}, one | {"score": None}):
+        with option_error("key score"):
+            metric.update([without])
+    with input_error("human_boxes"):
         metric.update([one | {"human_boxes": one["human_boxes"][:, :3]}])
     for image in (None, ["a.jpg", "b.jpg"], torch.tensor([1, 2])):
-        with pytest.raises(shoe.OptionError, match="expected the name or number of one image"):
+        with option_error("image", "one image"):
             metric.update([one | {"image": image}])
 
 
@@ -93,7 +93,7 @@ def test_indices_are_whole_numbers(name: str) -> None:
     metric, one = metric_of(truth, table), mappings(table)[0]
     metric.update([one | {name: one[name].double()}])
     for values in (one[name] + 0.4, (one[name] + 0.4).numpy(), (one[name] + 0.4).tolist()):
-        with pytest.raises(shoe.OptionError, match=f"{name}: found .*, expected an index"):
+        with option_error(f"{name}: found"):
             metric.update([one | {name: values}])
 
 
@@ -102,9 +102,9 @@ def test_bad_boxes_and_scores_can_be_left_out_or_kept() -> None:
     every = mappings(table)
     one = {name: of.clone() if torch.is_tensor(of) else of for name, of in every[0].items()}
     one["human_boxes"][0], one["score"][1] = torch.tensor([5.0, 5, 5, 9]), torch.nan
-    with pytest.raises(shoe.InputError, match="human box"):
+    with input_error("human box"):
         metric_of(truth, table).update([one])
-    with pytest.raises(shoe.OptionError, match="known: count, drop, refuse"):
+    with option_error("count, drop, refuse"):
         metric_of(truth, table, bad_boxes="keep")
     for rule, left in (("drop", len(table) - 2), ("count", len(table))):
         metric = metric_of(truth, table, bad_boxes=rule)
@@ -140,7 +140,7 @@ def test_unknown_images_are_an_error_if_all_are_and_reported_if_some_are() -> No
     truth, table = read()
     metric, every = metric_of(truth, table), mappings(table)
     metric.update([one | {"image": f"wrong{i}.jpg"} for i, one in enumerate(every)])
-    with pytest.raises(shoe.InputError, match=r"found 'wrong0.jpg', expected names of the ground truth's images"):
+    with input_error("'wrong0.jpg'", "images"):
         metric.compute()
     metric.reset()
     metric.update([*every, every[0] | {"image": "wrong.jpg"}, every[1] | {"image": 99999999}])
@@ -148,7 +148,7 @@ def test_unknown_images_are_an_error_if_all_are_and_reported_if_some_are() -> No
         found = metric.compute()
     assert len({str(each.message) for each in issued}) == len(issued)
     assert float(found["hico-det_map"]) == pytest.approx(expected(truth, table)["hico-det_map"], abs=1e-6)
-    assert any("2 not in the ground truth" in line for line in metric.report.warnings)
+    assert any("2 not in " in line for line in metric.report.warnings)
 
 
 def test_tensors_of_models_and_words_are_read() -> None:
@@ -172,7 +172,7 @@ def test_tensors_of_models_and_words_are_read() -> None:
         metric.compute()
         assert metric.report.predictions.human_boxes.tolist() == plain.human_boxes.tolist()
         assert metric.report.predictions.verb.tolist() == [3]
-    with pytest.raises(shoe.OptionError, match="unknown verb 'fly to'"):
+    with option_error("verb 'fly to'"):
         metric.update([one | {"verb": ["fly to"]}])
 
 

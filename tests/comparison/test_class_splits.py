@@ -10,11 +10,11 @@ from shoe.benchmarks.classes import ClassSplit
 from shoe.comparison.resampling import Resampler
 from shoe.comparison.run import Run
 from shoe.comparison.run_file import read_run, write_run
-from shoe.core.errors import InputError
 from shoe.demo import PREDICTIONS, TRUTH
 from tests.cli import run as cli
 from tests.comparison.samples import CLASSES, OPTIONS, report_of, scenes_of
 from tests.comparison.test_hostile import edited
+from tests.errors import input_error
 
 SPLIT = ClassSplit.of_unseen("odd", np.arange(1, len(CLASSES), 2), len(CLASSES), "made for these tests")
 
@@ -57,7 +57,7 @@ def test_an_edited_split_is_refused(tmp_path: Path) -> None:
             lambda head, _: head["class_split"]["parts"]["unseen"].append(10_000),
         )
     ):
-        with pytest.raises(InputError, match="a damaged or edited run"):
+        with input_error("edited run", source=str(tmp_path / f"{number}.shoe")):
             read_run(edited(tmp_path / "a.shoe", tmp_path / f"{number}.shoe", edit))
 
 

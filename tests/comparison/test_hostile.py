@@ -159,7 +159,7 @@ def test_an_archive_that_is_more_or_other_than_a_run_is_refused(whole: Path, tmp
     packed_otherwise = data[: central + 10] + struct.pack("<H", zipfile.ZIP_LZMA) + data[central + 12 :]
     for content in (b"#!/bin/sh\n" + data, data + b"junk", packed_otherwise):
         path.write_bytes(content)
-        with pytest.raises(InputError, match=r"a damaged or edited run|not a run"):
+        with pytest.raises(InputError, match=r"(edited|not a) run"):
             read_run(path)
 
 
@@ -177,7 +177,7 @@ def test_a_small_file_does_not_fill_the_memory(whole: Path, tmp_path: Path) -> N
             stream.truncate(10**9)
         for path in (honest, lying, zeros):
             tracemalloc.start()
-            with pytest.raises(InputError, match=r"a damaged or edited run|not a run"):
+            with pytest.raises(InputError, match=r"(edited|not a) run"):
                 read_run(path)
             peak = tracemalloc.get_traced_memory()[1]
             tracemalloc.stop()

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from shoe.core.boxes import Coordinates
-from shoe.core.errors import InputError, OptionError
 from shoe.core.interactions import Interactions, concatenate
+from tests.errors import input_error, option_error
 from tests.tables import columns_of_one_triplet, one_triplet, tables
 
 BROKEN = [
@@ -53,10 +53,8 @@ BROKEN = [
 
 @pytest.mark.parametrize(("changes", "message"), BROKEN)
 def test_a_broken_rule_is_named(changes: dict[str, object], message: str) -> None:
-    with pytest.raises(InputError) as raised:
+    with input_error(message, source="some.json"):
         Interactions.from_columns(**(columns_of_one_triplet() | changes), source="some.json")
-    assert str(raised.value).startswith("some.json: ")
-    assert message in str(raised.value)
 
 
 def test_the_first_broken_row_is_named_with_its_image() -> None:
@@ -69,7 +67,7 @@ def test_the_first_broken_row_is_named_with_its_image() -> None:
         "verb": [0] * 4,
         "object": [0] * 4,
     }
-    with pytest.raises(InputError, match=r"record 3 \('a.jpg'\): human box: found \[2, 0, 1, 1\]"):
+    with input_error("[2, 0, 1, 1]", record="record 3 ('a.jpg')", field="human box"):
         Interactions.from_columns(**columns)
 
 
@@ -218,7 +216,7 @@ def test_concatenate_takes_a_size_from_the_part_that_knows_it() -> None:
 
 @pytest.mark.parametrize("change", [{"sizes": [[640, 481]]}, {"coordinates": Coordinates.PIXELS_1}])
 def test_concatenate_refuses_one_image_in_two_sizes_or_coordinates(change: dict[str, object]) -> None:
-    with pytest.raises(InputError, match=r"'a.jpg': found two different sizes or box coordinates, expected the same"):
+    with input_error("two different sizes", record="'a.jpg'"):
         concatenate([one_triplet(sizes=[[640, 480]]), one_triplet(**({"sizes": [[640, 480]]} | change))])
 
 
@@ -239,11 +237,9 @@ def test_select_refuses_rows_that_would_damage_the_table(rows: Any) -> None:
     """Rows in the order of their scores, as argsort returns them, once got the boxes of other images."""
     table = concatenate([one_triplet(images=[name]) for name in ("a.jpg", "b.jpg")])
     for select in (table.select, table.select_images):
-        with pytest.raises(
-            OptionError, match=r"^select(_images)?: found .*, expected a mask of 2 values, or ascending"
-        ):
+        with option_error(f"{select.__name__}: found", "2 values"):
             select(rows)
-    with pytest.raises(OptionError, match="repeated"):
+    with option_error("repeated"):
         table.select_images([0, 0])
     assert table.select([]).images == ("a.jpg", "b.jpg")
     assert table.select([True, False]).equals(table.select(np.array([0], np.uint8)))

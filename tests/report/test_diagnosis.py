@@ -20,6 +20,7 @@ from shoe.report.diagnosis import RELATIONS, Models, document, print_diagnoses, 
 from shoe.scoring.entries import Means
 from tests.diagnosis.by_hand import AWAY, O1, O2, P1, P2, diagnosed, image
 from tests.diagnosis.meanings import write_hand_map
+from tests.errors import says
 from tests.oracles.model import Triplet
 from tests.report.figures.models import NAMES as MODEL_NAMES, altered, diagnosed as demo, some
 
@@ -105,7 +106,7 @@ def test_the_error_that_costs_most_stands_first_and_is_named() -> None:
     others = [error.label for error in ERRORS if error.name != worst]
     assert text.index("\n object box") < min(text.index(f"\n {label}") for label in others)
     gain = f"{100 * (model.deltas[worst].map or 0):+.2f}"
-    assert f"costs most: object box (human box right, object box or its label wrong): {gain} mAP" in text
+    assert says(text, "costs most: ", "object box", f": {gain} mAP")
     cells = rows(text)["object box"]
     delta, semantic = model.deltas[worst], model.semantic
     assert semantic is not None
@@ -134,7 +135,7 @@ def test_nothing_to_measure_is_a_dash() -> None:
     result = diagnosed(image([], [Triplet(P1, O1, "ride", "horse", 0.5)]), similarity="hico-det")
     text = text_of({"a": result}, truth=result.task.truth)
     assert rows(text)["mAP –"] == ["rare –", "non-rare –"]
-    assert "SHOE-mAP: not measured: no ground truth" in text
+    assert says(text, "SHOE-mAP: ", "no ground truth")
     data = document({"a": result}, result.task.truth).to_dict()
     assert not {"map"} & (set(data) | set(data["semantic"]))
     assert None not in values(data)
@@ -145,7 +146,7 @@ def test_scores_that_are_no_confidences_leave_meaning_out() -> None:
     ride = Triplet(P1, O1, "ride", "horse")
     result = diagnosed(image([ride], [replace(ride, score=5.0)]), similarity="hico-det")
     text = text_of({"a": result}, truth=result.task.truth)
-    assert "SHOE-mAP: not measured: a score of 5.0: SHOE needs scores in 0..1" in text
+    assert says(text, "SHOE-mAP: ", "score of 5.0", "0..1")
     assert "Δ SHOE" not in text
 
 
@@ -156,10 +157,10 @@ def test_pairs_alone() -> None:
     data = document({"a": model}, task.truth, sweeps=True).to_dict()
     assert (data["pairs"]["recall"], data["pairs"]["precision"], data["predictions"]) == (0.5, 0.5, 2)
     assert "errors" not in data
-    assert data["absent"]["errors"] == "the file contains pairs, not triplets"
+    assert "pairs" in data["absent"]["errors"]
     text = text_of({"a": model}, truth=task.truth, sweeps=True)
     assert "a · 2 pairs" in text
-    assert "errors: not measured: the file contains pairs, not triplets" in text
+    assert f"errors: not measured: {data['absent']['errors']}" in text
     assert rows(text_of({"a": model, "b": model}, truth=task.truth))["a"][:3] == ["2.0", "50.00", "50.00"]
 
 
@@ -189,7 +190,7 @@ def test_what_all_models_have_in_common_is_said_once() -> None:
     models = {name: altered(demo("free text"), notes=lines) for name, lines in notes.items()}
     lines = text_of(models).splitlines()
     assert [line for line in lines if line.endswith(("both", "only one"))] == ["both", "one: only one"]
-    assert sum("negative AP: not measured" in line for line in lines) == 1
+    assert sum("negative AP: not" in line for line in lines) == 1
 
 
 @pytest.mark.parametrize("width", [80, 100, 119, 140, 160])
@@ -234,9 +235,9 @@ def test_meaning_is_read_by_the_map_that_is_asked_for(tmp_path: Path) -> None:
     scene = image([truth], [replace(truth, verb="straddle", score=0.5)])
     result = diagnosed(scene, similarity=write_hand_map(tmp_path))
     text = text_of({"a": result}, truth=result.task.truth)
-    assert "SHOE-mAP 39.06 under by-hand = 25.00 with exact matches of words" in text
+    assert "SHOE-mAP 39.06 under by-hand = 25.00 " in text
     assert "ride ← straddle" in text
-    assert "1. a.jpg: ride horse ← straddle horse" in text
+    assert says(text, "1. a.jpg: ", "ride horse ← ", "straddle horse")
 
 
 def test_means_without_a_class_are_absent() -> None:

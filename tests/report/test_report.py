@@ -18,19 +18,18 @@ from shoe import (
     GroundTruth,
     Interactions,
     Metric,
-    OptionError,
     Report,
     concatenate,
     read_ground_truth,
     read_predictions,
     score,
 )
-from shoe.core.errors import InputError
 from shoe.demo import TRUTH
 from shoe.predictions.notes import ReadNotes
 from shoe.report.score_files import Score, as_json, wordings_table
 from shoe.report.terminal import comparison_table, print_report
 from shoe.scoring.evidence.facts import PartReading, Wording
+from tests.errors import input_error, option_error
 from tests.oracles.model import to_tables
 from tests.oracles.scenes import random_scenes, small_classes
 
@@ -114,7 +113,7 @@ def test_what_cannot_be_measured_is_left_out_and_the_text_says_why(tables: tuple
     doubled = to_tables([], small_classes())[1]
     nothing = score(doubled, truth)
     assert "prediction_miss_rate" not in Score.from_report(nothing).to_dict()["semantic"]
-    assert "no prediction is confident (tau = " in text_of(nothing)
+    assert "confident (tau = " in text_of(nothing)
     high = Interactions.from_columns(
         images=predictions.images,
         image=predictions.image,
@@ -129,8 +128,9 @@ def test_what_cannot_be_measured_is_left_out_and_the_text_says_why(tables: tuple
     sums = score(high, truth)
     assert "semantic" not in Score.from_report(sums).to_dict()
     assert "strict" in Score.from_report(sums).to_dict()
-    assert "SHOE needs scores in 0..1" in Score.from_report(sums).to_dict()["absent"]["semantic"]
-    assert "SHOE needs scores in 0..1" in text_of(sums)
+    reason = Score.from_report(sums).to_dict()["absent"]["semantic"]
+    assert f"{predictions.score[0] + 1:g}"[:4] in reason
+    assert reason in text_of(sums)
 
 
 def test_words_of_the_predictions_cannot_steer_the_terminal() -> None:
@@ -178,9 +178,7 @@ def test_boxes_that_leave_their_image_are_counted() -> None:
     moved = replace(predictions, human_boxes=boxes)
     assert Score.from_report(score(predictions, truth)).profile.outside_share == 0
     assert Score.from_report(score(moved, truth)).profile.outside_share == pytest.approx(1 / len(predictions))
-    assert f"{100 / len(predictions):.2f} % of predictions have a box that extends beyond its image" in text_of(
-        score(moved, truth)
-    )
+    assert f"{100 / len(predictions):.2f} % of predictions" in text_of(score(moved, truth))
 
 
 def test_how_a_file_was_read_is_in_the_signature(tables: tuple[GroundTruth, Interactions]) -> None:
@@ -204,11 +202,11 @@ def test_a_comparison_has_one_row_a_file(report: Report) -> None:
 
 def test_unknown_names_are_refused(tables: tuple[GroundTruth, Interactions]) -> None:
     truth, predictions = tables
-    with pytest.raises(OptionError, match=r"unknown protocol 'qpci' \(did you mean qpic\?\)"):
+    with option_error("unknown protocol 'qpci'", "qpic?"):
         score(predictions, truth, protocols=["qpci"])
-    with pytest.raises(OptionError, match="shoe and shoe-literal"):
+    with option_error("shoe and shoe-literal"):
         score(predictions, truth, protocols=["shoe", "shoe-literal"])
-    with pytest.raises(OptionError, match="unknown option"):
+    with option_error("unknown option", "thetta"):
         score(predictions, truth, protocols=["qpic"], options=["thetta=0.4"])
 
 
@@ -224,7 +222,7 @@ def test_predictions_of_another_dataset_are_refused(tables: tuple[GroundTruth, I
         verbs=["ride"],
         objects=["horse"],
     )
-    with pytest.raises(InputError, match="names of the ground truth's images, such as 'HICO_test2015_"):
+    with input_error("such as 'HICO_test2015_"):
         score(other, truth)
 
 
@@ -289,25 +287,25 @@ def test_a_metric_keeps_what_came_when_its_caller_uses_the_arrays_again(third: f
 
 
 @pytest.mark.parametrize(
-    ("changes", "message"),
+    ("changes", "said"),
     [
-        ({"protocols": ["qpic"]}, r"other: protocols: found \('qpic',\), expected \(\) as in this metric"),
-        ({"options": ["tau=0.3"]}, "other: options: found"),
-        ({"similarity": "path"}, "other: similarity: found 'path', expected 'hico-det'"),
+        ({"protocols": ["qpic"]}, ["other: protocols: ", "('qpic',)", "()"]),
+        ({"options": ["tau=0.3"]}, ["other: options: ", "tau=0.3"]),
+        ({"similarity": "path"}, ["other: similarity: ", "'path'", "'hico-det'"]),
     ],
 )
 def test_only_metrics_of_the_same_question_merge(
-    tables: tuple[GroundTruth, Interactions], changes: dict[str, Any], message: str
+    tables: tuple[GroundTruth, Interactions], changes: dict[str, Any], said: list[str]
 ) -> None:
-    with pytest.raises(OptionError, match=message):
+    with option_error(*said):
         Metric(tables[0]).merge(Metric(tables[0], **changes))
 
 
 def test_a_metric_merges_neither_itself_nor_one_of_another_truth(tables: tuple[GroundTruth, Interactions]) -> None:
     metric = Metric(tables[0])
-    with pytest.raises(OptionError, match="other: found this metric itself"):
+    with option_error("other: ", "itself"):
         metric.merge(metric)
-    with pytest.raises(OptionError, match="other: truth: found <GroundTruth"):
+    with option_error("other: truth: ", "<GroundTruth"):
         metric.merge(Metric(read_ground_truth(TRUTH)))
     metric.merge(Metric(replace(tables[0])))  # as a worker's own copy
 

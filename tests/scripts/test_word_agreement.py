@@ -67,5 +67,5 @@ def test_what_does_not_fit_is_named(script: ModuleType, tmp_path: Path, line: st
     with pytest.raises(InputError, match=message):
         script.read(path, "hico-det")
     path.write_text("verb\tobject\n")
-    with pytest.raises(InputError, match="found no column said_verb"):
+    with pytest.raises(InputError, match="no column said_verb"):
         script.read(path, "hico-det")

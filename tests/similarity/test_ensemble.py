@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from shoe.core.errors import OptionError
 from shoe.similarity.ensemble import ENSEMBLES, RaterWeights, ensemble_values
+from tests.errors import option_error
 
 RATINGS = st.lists(st.sampled_from([None, 0, 1, 2, 3, 4]), min_size=1, max_size=6)
 
@@ -88,5 +88,5 @@ def test_no_rows() -> None:
 
 
 def test_an_unknown_ensemble_is_answered_with_the_nearest() -> None:
-    with pytest.raises(OptionError, match="did you mean median"):
+    with option_error("'medain'", "median?"):
         ensemble_values(np.zeros((1, 3), np.int8), "medain")

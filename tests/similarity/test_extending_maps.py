@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from shoe.benchmarks import benchmark
-from shoe.core.errors import InputError, OptionError
 from shoe.core.io.files import data_folder
 from shoe.lexicon.expressions import POS, Part
 from shoe.lexicon.store import ids_of
@@ -16,6 +15,7 @@ from shoe.similarity import RatedPairs, Rater, SimilarityMap, load_similarity, w
 from shoe.similarity.map_files import ABOUT
 from tests.cli.maps import run
 from tests.cli.run import refused
+from tests.errors import input_error, option_error
 from tests.tables import pairs_by_name
 
 
@@ -104,7 +104,7 @@ def test_a_class_is_as_similar_as_the_more_similar_of_its_two_senses(tmp_path: P
     assert made.digest != plain.digest
     again = _extending(tmp_path / "again", hico, **made.provenance)
     assert (again.second_senses, again.digest) == (made.second_senses, made.digest)
-    with pytest.raises(OptionError, match=r"sense 'donkey.n.09': expected the name of a noun sense"):
+    with option_error("'donkey.n.09'", "noun"):
         _extending(tmp_path / "no", hico, second_senses={"object": {"donkey.n.01": "donkey.n.09"}})
 
 
@@ -130,5 +130,5 @@ def test_a_map_knows_what_it_extends(tmp_path: Path) -> None:
     about = json.loads((folder / ABOUT).read_bytes())
     for name, digest in (("hico-det", "00000000"), ("hico-dett", about["extends"]["digest"])):
         (folder / ABOUT).write_text(json.dumps(about | {"extends": {"name": name, "digest": digest}}))
-        with pytest.raises(InputError, match=f"extends: found '{name}' .*expected the shipped map {name}"):
+        with input_error(f"'{name}'", f"the shipped map {name}", source=str(folder / ABOUT), field="extends"):
             SimilarityMap.load(folder)

@@ -47,7 +47,7 @@ def test_a_table_is_read_as_it_was_written(tmp_path: Path) -> None:
         for name in LearnedPart.__dataclass_fields__:
             assert np.array_equal(getattr(found[part], name), getattr(table, name))  # type: ignore[index]
     (tmp_path / "learned.bin").write_bytes(content[:-1] + b"\1")
-    with pytest.raises(InputError, match=r"learned.bin: found changed content"):
+    with pytest.raises(InputError, match=r"learned.bin: .*changed content"):
         read_learned(tmp_path / "learned.bin", hashlib.sha256(content).hexdigest())
 
 

@@ -13,6 +13,7 @@ from shoe.study.folder import load_study
 from shoe.study.plan import ProblemStudy, Question, new_problem_study
 from shoe.study.testers import one_tester, read_trials, result_of
 from tests.cli.run import refused, run
+from tests.errors import says
 from tests.scoring.bongard.made import BOX, problems_of
 from tests.study.browser import opened, saved, violations
 from tests.study.made import scene
@@ -125,7 +126,7 @@ def test_problems_are_answered_by_keyboard_collected_and_kept(lab: Path, browser
     with opened(browser, folder / "rater-1.html") as tab:
         tab.get_by_role("button", name="I agree").click()
         tab.get_by_role("button", name="See an example").click()
-        assert "Side A: ride horse" in tab.inner_text("main")
+        assert "A: ride horse" in tab.inner_text("main")
         assert tab.locator(".query").all_inner_texts() == ["side A", "side B"]
         assert violations(tab) == []
         for _ in range(3):  # as many as the file has
@@ -189,4 +190,4 @@ def test_what_problems_cannot_be_asked_from(lab: Path, tmp_path: Path) -> None:
     one.write_text(json.dumps({"study": load_study(folder).id, "rater": "rater-1", "answers": []}))
     (folder / "problems" / files_of(lab)[0].name).write_bytes(files_of(lab)[1].read_bytes())
     done = run("study", "collect", folder, one, "--out", tmp_path / "answers.csv", "--kept", tmp_path / "kept")
-    assert (done.returncode, "problems: found changed problems, or" in done.stderr) == (2, True)
+    assert (done.returncode, says(done.stderr, "problems: ", "changed problems")) == (2, True)

@@ -5,7 +5,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from shoe.core.errors import InputError
 from shoe.lexicon.store import names_of
 from shoe.maps.ablate import ablate
 from shoe.maps.config import identity_of
@@ -13,6 +12,7 @@ from shoe.maps.human_ratings import read_human_ratings
 from shoe.maps.prompts import Interaction, Question, SenseText
 from shoe.similarity import SimilarityMap, load_similarity
 from shoe.study.raters_and_people import People, read_people
+from tests.errors import input_error
 from tests.maps.asking import PROMPTS, Memory, in_groups
 
 HEADER = "verb_a,object_a,verb_b,object_b,rater,rating,occasion,gold"
@@ -51,7 +51,7 @@ def test_people_answer_about_what_they_rated(tmp_path: Path) -> None:
     asked = interactions(RIDE, EAT, "ride.v.02,horse.n.01,ride.v.02,horse.n.01")
     assert rated(People(name="all", file=path), *asked) == [4, 1]  # 3.5 is rounded up; gold items are no ratings
     assert rated(People(name="ann", file=path, person="ann"), *asked) == [3]
-    with pytest.raises(InputError, match="person: found 'eve', expected one of ann, bob"):
+    with input_error("'eve'", "ann, bob", field="person"):
         People(name="eve", file=path, person="eve").backend(PROMPTS)
 
 
@@ -73,7 +73,7 @@ def test_pairs_of_senses_are_rated_too(tmp_path: Path) -> None:
     pair = SenseText("straddle.v.01", (), ""), SenseText("ride.v.02", (), "")
     assert rated(People(name="p", file=path), Question(b"0" * 16, "verb", *pair)) == [2]
     broken = written(tmp_path, "item,rater,rating", "riding,ann,2")
-    with pytest.raises(InputError, match="item 'riding': found names that are not senses, expected two WordNet"):
+    with input_error("not senses", record="item 'riding'"):
         People(name="p", file=broken).backend(PROMPTS)
 
 
@@ -104,5 +104,5 @@ def test_the_rater_that_people_are_copies_of_is_among_the_nearest(tmp_path: Path
 
 def test_gold_items_alone_are_nothing_to_hold_maps_against(tmp_path: Path) -> None:
     path = written(tmp_path, "item,rater,rating,gold", "a,x,1,1", "b,x,3,3")
-    with pytest.raises(InputError, match="found ratings of gold items only"):
+    with input_error("gold items only", source=str(path)):
         read_people(path)

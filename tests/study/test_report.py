@@ -11,6 +11,7 @@ from shoe.similarity import load_similarity
 from shoe.study.raters_and_people import with_map
 from shoe.study.ratings import read_study
 from tests.cli.run import run
+from tests.errors import input_error, says
 
 HEADER = "item,rater,rating"
 
@@ -73,7 +74,7 @@ def test_a_map_is_the_reference(tmp_path: Path) -> None:
     study = with_map(read_study(path), "hico-det", path)
     verb = load_similarity("hico-det").between("verb", ["ride.v.02"], ["straddle.v.01"])[0, 0]
     assert study.reference == pytest.approx([(verb + 1) / 2, 1], nan_ok=True)
-    with pytest.raises(InputError, match="item 'a': found names that are not senses"):
+    with input_error("not senses", record="item 'a'"):
         with_map(read_study(written(tmp_path, HEADER, "a,x,1")), "hico-det", path)
 
 
@@ -106,7 +107,7 @@ def test_the_report_of_a_study(tmp_path: Path) -> None:
     assert low < kept["reference"]["spearman"]["value"] < high
     assert r"\toprule" in (tmp_path / "table.tex").read_text()
     shown = run("study", "report", path).stdout
-    assert "excluded   lazy: fewer than 75% of the gold items" in shown
+    assert says(shown, "excluded   lazy: ", "75%", "gold")
 
 
 def test_one_rater_and_constant_data_are_undefined(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from shoe.core.boxes import Coordinates
 from shoe.core.errors import InputError
 from shoe.core.interactions import Interactions, concatenate
 from shoe.core.io.native import read_native, write_native
+from tests.errors import input_error
 from tests.tables import one_triplet, tables
 
 
@@ -93,7 +94,7 @@ def test_pickled_arrays_are_not_read(tmp_path: Path) -> None:
 
 
 def test_other_files_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="found no such file"):
+    with input_error("no such file", source=str(tmp_path / "none.npz")):
         read_native(tmp_path / "none.npz")
     with pytest.raises(InputError, match="damaged file"):
         read_native(tmp_path)

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given, strategies as st
 from msgspec import structs
 
-from shoe.core.errors import InputError
 from shoe.diagnosis.error_types import ERRORS, GROUPS
 from shoe.diagnosis.pairs import NegativeAp
 from shoe.report.figures import diagnosis
 from shoe.report.figures.diagnosis import Cell, confusion_map, draw_figures, error_bars, pair_bars, sweep_curves
 from shoe.report.figures.style import file_name, in_font, label, save, width_of
 from shoe.scoring.entries import Means
+from tests.errors import input_error
 from tests.report.figures.drawn import assert_readable
 from tests.report.figures.models import NAMES, altered, diagnosed, some
 
@@ -166,7 +166,7 @@ def test_the_style_of_the_user_is_left_alone(tmp_path: Path) -> None:
 
 def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match="expected a folder that can be created"):
+    with input_error(source=str(tmp_path / "file")):
         draw_figures(some(1), tmp_path / "file")
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 

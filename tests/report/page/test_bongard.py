@@ -28,7 +28,7 @@ def test_a_sample_follows_the_seed_and_keeps_to_its_group() -> None:
     pages = [problem_page(problems, None, 2, seed) for seed in (0, 0, 1)]
     assert pages[0] == pages[1] != pages[2]
     assert [page.count("<article") for page in pages] == [4, 4, 4]
-    assert pages[0].index("Seen object, seen action") < pages[0].index("Unseen object, seen action")
+    assert pages[0].index("Seen object, seen") < pages[0].index("Unseen object, seen")
 
 
 def test_names_are_text() -> None:

@@ -123,6 +123,6 @@ def test_what_the_page_cannot_do_is_said(tables: tuple[GroundTruth, list[Interac
     literal = shoe.score(models[1], truth, protocols=["shoe-literal"])
     strict = shoe.score(models[1], truth, protocols=["hico-det"])
     assert "assign=best-first" in str(rescoring([literal]))
-    assert rescoring([strict]) == "a model has no SHOE scores"
+    assert "no SHOE scores" in str(rescoring([strict]))
     other = shoe.score(models[1], truth, protocols=["shoe"], options=["delta=0.4"])
     assert "different options" in str(rescoring([shoe.score(models[1], truth, protocols=["shoe"]), other]))
