@@ -27,12 +27,7 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     python = home / "bin" / "python"
     pip = [sys.executable, "-m", "pip", "--python", str(python), "--disable-pip-version-check"]
     subprocess.run([*pip, "install", "-qq", "--no-deps", str(wheel)], check=True)
-    site = subprocess.run(
-        [python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"],
-        check=True,
-        capture_output=True,
-        text=True,
-    ).stdout.strip()
+    site = run([python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"], home).strip()
     # A folder named in a .pth file is searched, but its own .pth files are not read: the checkout stays out of sight.
     (Path(site) / "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n")
     return python.parent
@@ -60,10 +55,7 @@ def test_the_wheel_holds_code_and_data_and_nothing_else(wheel: Path) -> None:
 
 def test_the_demo_runs_from_the_wheel(installed: Path, tmp_path: Path) -> None:
     output = run([installed / "shoe", "demo"], tmp_path)
-    assert "SYNTHETIC" in output
-    assert "SHOE-mAP" in output
-    assert "detector" in output
-    assert "free text" in output
+    assert all(said in output for said in ("SYNTHETIC", "SHOE-mAP", "detector", "free text"))
     assert list(tmp_path.iterdir()) == []
 
 

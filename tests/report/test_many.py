@@ -49,6 +49,9 @@ def test_a_file_that_cannot_be_read_costs_no_other(tmp_path: Path) -> None:
     assert broken.startswith("shoe: broken.json: line 1, column 3: ")
     assert stream.startswith("shoe: -: ")
     assert "--results" in stream
+    (tmp_path / "a\u202e.json").write_text("[{")
+    done = run("score", "a\u202e.json", FILE, "-g", TRUTH, "--results", "out", folder=tmp_path)
+    assert done.stderr.startswith("shoe: a\ufffd.json: line 1, column 3: ")
 
 
 def test_a_file_that_changes_while_others_are_scored_has_no_results_by_what_it_was(tmp_path: Path) -> None:
@@ -62,12 +65,6 @@ def test_a_file_that_changes_while_others_are_scored_has_no_results_by_what_it_w
     assert not list(folder.iterdir())
     assert list(found.failed) == [path]
     assert re.match(f"{path}: .* changed", found.failed[path])
-
-
-def test_a_file_is_called_what_the_command_calls_it(tmp_path: Path) -> None:
-    (tmp_path / "a\u202e.json").write_text("[{")
-    done = run("score", "a\u202e.json", FILE, "-g", TRUTH, "--results", "out", folder=tmp_path)
-    assert done.stderr.startswith("shoe: a\ufffd.json: line 1, column 3: ")
 
 
 @pytest.mark.slow
@@ -90,8 +87,7 @@ def test_what_makes_no_sense_is_one_line_and_leaves_nothing(tmp_path: Path) -> N
     copyfile(FILE, tmp_path / "a.jsonl")
     words = ("score", "a.jsonl", "-g", TRUTH, "--results")
     for folder in (".", tmp_path):
-        done = run(*words, folder, folder=tmp_path)
-        refused(done, f"{folder}: found the folder of a.jsonl")
+        refused(run(*words, folder, folder=tmp_path), f"{folder}: found the folder of a.jsonl")
     refused(run(*words, "out", "--shard", "", folder=tmp_path), "--shard: found ''")
     assert [path.name for path in tmp_path.iterdir()] == ["a.jsonl"]
 

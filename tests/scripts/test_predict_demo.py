@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import shoe
+from tests.present import present
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).resolve().parents[2]
@@ -20,12 +21,7 @@ def test_all_steps_fit_together(tmp_path: Path) -> None:
     pytest.importorskip("transformers", reason="transformers is not installed: pip install 'shoe-eval[predict]'")
     command: list[str | Path] = [sys.executable, "-P", ROOT / "scripts" / "predict-demo", tmp_path.name]
     done = subprocess.run(
-        command,
-        cwd=tmp_path.parent,
-        capture_output=True,
-        text=True,
-        check=False,
-        env=os.environ | {"COLUMNS": "120"},
+        command, cwd=tmp_path.parent, capture_output=True, text=True, check=False, env=os.environ | {"COLUMNS": "120"}
     )
     assert done.returncode == 0, done.stderr
     assert "100.0% of 20 ground-truth pairs" in done.stderr
@@ -35,9 +31,7 @@ def test_all_steps_fit_together(tmp_path: Path) -> None:
     yes, alone = (shoe.read_predictions(tmp_path / name) for name in ("yes.jsonl", "alone.jsonl"))
     assert len(yes) == len(alone) > 200
     assert yes.notes.predictor_digest != alone.notes.predictor_digest
-    truth = shoe.read_ground_truth(tmp_path / "truth.npz")
-    strict = shoe.score(yes, truth).strict
-    assert strict is not None
+    strict = present(shoe.score(yes, shoe.read_ground_truth(tmp_path / "truth.npz")).strict)
     assert strict.map
     first = json.loads((tmp_path / "yes.jsonl").read_text().splitlines()[0])
     assert first["by"]["confidence"] == {"policy": "yes", "power": 1.0}

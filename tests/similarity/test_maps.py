@@ -40,8 +40,7 @@ def write(folder: Path, verbs: Pairs = VERBS, raters: list[Rater] = RATERS, **op
 
 
 def change_about(folder: Path, field: str, value: Any) -> None:
-    about = json.loads((folder / "map.json").read_text())
-    (folder / "map.json").write_text(json.dumps(about | {field: value}))
+    (folder / "map.json").write_text(json.dumps(json.loads((folder / "map.json").read_text()) | {field: value}))
 
 
 def forget_hashes(folder: Path) -> None:
@@ -57,10 +56,7 @@ def values(similarity: SimilarityMap, class_synset: str, *synsets: str) -> list[
 def test_values_of_a_map(tmp_path: Path) -> None:
     similarity = SimilarityMap.load(write(tmp_path))
     assert values(similarity, "ride.v.01", "straddle.v.01", "board.v.01", "eat.v.01", "ride.v.01") == [
-        0.625,
-        0.25,
-        0,
-        1,
+        *(0.625, 0.25, 0, 1),
     ]
     assert np.isnan(values(similarity, "ride.v.01", "kick.v.01")).all()
     # In the table, and yet rated by nobody.
@@ -73,12 +69,19 @@ def test_values_of_a_map(tmp_path: Path) -> None:
     assert similarity.about["verbs"] | {"sha256": ""} == {"class_synsets": 2, "pairs": 4, "non_zero": 2, "sha256": ""}
 
 
-def test_the_ensemble_is_the_users_or_the_maps(tmp_path: Path) -> None:
+def test_values_of_a_map_are_the_users_or_the_maps_ensemble(tmp_path: Path) -> None:
     write(tmp_path, ensemble="majority")
     assert values(SimilarityMap.load(tmp_path), "ride.v.01", "straddle.v.01") == [0.75]
     assert values(SimilarityMap.load(tmp_path, "mean"), "ride.v.01", "straddle.v.01") == [0.625]
     with option_error("'meen'", "mean?"):
         SimilarityMap.load(tmp_path, "meen")
+    names = ["hico-det", "identity", "path", "wup"]
+    assert [load_similarity(name).name for name in names] == names
+    assert load_similarity(write(tmp_path)).name == load_similarity(str(tmp_path)).name == tmp_path.name
+    # A sense that is asked for twice is answered twice.
+    found = SimilarityMap.load("hico-det").between("verb", ["sit.v.01"], ["sit.v.01", "stand.v.01"] * 2)
+    np.testing.assert_array_equal(found[:, :2], found[:, 2:])
+    assert found[0, 0] == 1
 
 
 @given(data=st.data())
@@ -105,22 +108,18 @@ def test_round_trip(tmp_path_factory: pytest.TempPathFactory, data: st.DataObjec
     assert checked.digest == similarity.digest
 
 
-def test_rows_in_any_order_and_windows_line_ends_are_the_same_map(tmp_path: Path) -> None:
-    written = SimilarityMap.load(write(tmp_path))
-    header, *rows = (tmp_path / "verbs.tsv").read_text().splitlines()
-    (tmp_path / "verbs.tsv").write_bytes("\r\n".join([header, *reversed(rows)]).encode())
-    assert SimilarityMap.load(tmp_path).digest == written.digest
-
-
 def test_what_can_change_a_score_changes_the_digest(tmp_path: Path) -> None:
     digest = SimilarityMap.load(write(tmp_path / "a")).digest
     assert len(digest) == 8
     assert SimilarityMap.load(write(tmp_path / "b", prose={"provenance": "prose"})).digest == digest
     assert SimilarityMap.load(tmp_path / "a", "median").digest == digest
     other = dict(VERBS) | {("ride.v.01", "eat.v.01"): (0, 1)}
-    renamed = [Rater("uno", "a model"), RATERS[1]]
-    assert SimilarityMap.load(write(tmp_path / "c", other)).digest != digest
-    assert SimilarityMap.load(write(tmp_path / "d", raters=renamed)).digest != digest
+    for name, change in (("c", {"verbs": other}), ("d", {"raters": [Rater("uno", "a model"), RATERS[1]]})):
+        assert SimilarityMap.load(write(tmp_path / name, **change)).digest != digest
+    # Rows in any order, and line ends of Windows, are the same map.
+    header, *rows = (tmp_path / "a" / "verbs.tsv").read_text().splitlines()
+    (tmp_path / "a" / "verbs.tsv").write_bytes("\r\n".join([header, *reversed(rows)]).encode())
+    assert SimilarityMap.load(tmp_path / "a").digest == digest
 
 
 def test_changed_ratings_are_noticed(tmp_path: Path) -> None:
@@ -133,7 +132,7 @@ def test_changed_ratings_are_noticed(tmp_path: Path) -> None:
 
 
 BROKEN_FORM = [
-    ("board.v.01\t\t1", "board.v.01\t\t5", r"verbs\.tsv: line 3: two: found '5', expected a rating 0 to 4"),
+    ("board.v.01\t\t1", "board.v.01\t\t5", r"verbs\.tsv: line 3: two: found '5', expected .* 0 to 4"),
     ("board.v.01\t\t1", "board.v.01\t\t/", r"line 3: two: found '/'"),
     ("board.v.01\t\t1", "board.v.01\t\t11", r"line 3: two: found '11'"),
     ("board.v.01\t\t1", "board.v.01\t\t-1", r"line 3: two: found '-1'"),
@@ -141,15 +140,15 @@ BROKEN_FORM = [
     ("board.v.01\t\t1", "board.v.01\t1", r"line 3: found 3 fields, expected 4"),
     ("board.v.01\t\t1", "board.v.01\t\t\t1", r"line 3: found 5 fields, expected 4"),
     ("board.v.01\t\t1\n", "\n", r"line 3: found 2 fields, expected 4"),
-    ("board.v.01\t\t1", "boaré.v.01\t\t1", r"line 3: found byte 0xc3, expected ASCII text"),
-    ("\tone\t", "\teins\t", r"line 1: found 'class_synset.*eins.*expected class_synset synset one two, separated"),
+    ("board.v.01\t\t1", "boaré.v.01\t\t1", r"line 3: found byte 0xc3, expected ASCII"),
+    ("\tone\t", "\teins\t", r"line 1: found 'class_synset.*eins.*expected class_synset synset one two"),
     ("class_synset", "class", r"line 1: found 'class\\tsynset"),
 ]
 BROKEN_NAMES = [
-    ("board.v.01\t\t1", "bored.v.01\t\t1", r"line 3: synset: found 'bored\.v\.01', expected the name of a WordNet"),
-    ("board.v.01\t\t1", "mount.v.05\t\t1", r"line 3: synset: .* expected hop_on\.v\.01, the first name of this synset"),
-    ("feed.v.01\tr", "feed\tr", r"line 2: class_synset: found 'feed', expected the name of a WordNet"),
-    ("eat.v.01\t0", "board.v.01\t0", r"line 4: found a second line for ride\.v\.01 and board\.v\.01"),
+    ("board.v.01\t\t1", "bored.v.01\t\t1", r"line 3: synset: found 'bored\.v\.01'"),
+    ("board.v.01\t\t1", "mount.v.05\t\t1", r"line 3: synset: .* expected hop_on\.v\.01"),
+    ("feed.v.01\tr", "feed\tr", r"line 2: class_synset: found 'feed'"),
+    ("eat.v.01\t0", "board.v.01\t0", r"line 4: found .*ride\.v\.01 and board\.v\.01"),
 ]
 
 
@@ -173,8 +172,7 @@ def test_broken_tables(tmp_path: Path, old: str, new: str, message: str, hashed:
 
 @pytest.mark.parametrize(("old", "new", "message"), BROKEN_FORM)
 def test_a_hash_does_not_excuse_a_broken_form(tmp_path: Path, old: str, new: str, message: str) -> None:
-    text = broken(tmp_path, old, new)
-    change_about(tmp_path, "verbs", {"sha256": hashlib.sha256(text).hexdigest()})
+    change_about(tmp_path, "verbs", {"sha256": hashlib.sha256(broken(tmp_path, old, new)).hexdigest()})
     with pytest.raises(InputError, match=message):
         SimilarityMap.load(tmp_path)
 
@@ -182,7 +180,7 @@ def test_a_hash_does_not_excuse_a_broken_form(tmp_path: Path, old: str, new: str
 @pytest.mark.parametrize("text", [b"", b"\n", b"class_synset\tsynset\n", b"\xff\xfe", b"{}"])
 def test_a_table_that_is_none(tmp_path: Path, text: bytes) -> None:
     (write(tmp_path) / "verbs.tsv").write_bytes(text)
-    with pytest.raises(InputError, match=r"verbs\.tsv: line 1"):
+    with input_error(source=str(tmp_path / "verbs.tsv"), record="line 1"):
         SimilarityMap.load(tmp_path)
 
 
@@ -192,15 +190,15 @@ def test_a_table_that_is_none(tmp_path: Path, text: bytes) -> None:
         ("version", 2, "version: found 2, expected 1"),
         ("scale", [1, 5], r"scale: found \[1, 5\], expected \[0, 4\]"),
         ("name", "", "name: found ''"),
-        ("name", "a\nb", "name: found 'a.*nb', expected a printable name"),
+        ("name", "a\nb", "name: found 'a.*nb', expected .*printable"),
         ("dataset", 7, "dataset: found 7"),
         ("raters", [], "raters: found"),
         ("raters", [{"name": "one", "model": "m"}] * 2, "raters: found"),
-        ("raters", [{"name": "one"}], "rater 1: model: found only keys 'name', expected this key"),
-        ("raters", [{"name": "one", "model": 7}], "rater 1: model: found 7, expected the model"),
-        ("raters", "one", "raters: found 'one', expected one or more raters"),
-        ("verbs", {"sha256": 7}, "sha256: found 7, expected the SHA-256"),
-        ("verbs", None, "verbs: found None, expected an object"),
+        ("raters", [{"name": "one"}], "rater 1: model: found only keys 'name'"),
+        ("raters", [{"name": "one", "model": 7}], "rater 1: model: found 7"),
+        ("raters", "one", "raters: found 'one'"),
+        ("verbs", {"sha256": 7}, "sha256: found 7"),
+        ("verbs", None, "verbs: found None"),
         ("raters", [{"name": "o\tne", "model": "m"}, {"name": "two", "model": "m"}], "raters: found"),
     ],
 )
@@ -210,17 +208,14 @@ def test_broken_map_json(tmp_path: Path, field: str, value: Any, message: str) -
         SimilarityMap.load(tmp_path)
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{", "1", "\x00"])
-def test_a_map_json_that_is_none(tmp_path: Path, text: str) -> None:
-    (write(tmp_path) / "map.json").write_text(text)
-    with input_error("JSON", source=str(tmp_path / "map.json")):
-        SimilarityMap.load(tmp_path)
-
-
-def test_a_map_without_its_tables(tmp_path: Path) -> None:
+def test_a_map_json_that_is_none_and_a_table_that_is_missing(tmp_path: Path) -> None:
     (write(tmp_path) / "objects.tsv").unlink()
     with input_error(os.strerror(errno.ENOENT), source=str(tmp_path / "objects.tsv")):
         SimilarityMap.load(tmp_path)
+    for text in ("", "[]", "{", "1", "\x00"):
+        (tmp_path / "map.json").write_text(text)
+        with input_error("JSON", source=str(tmp_path / "map.json")):
+            SimilarityMap.load(tmp_path)
 
 
 def test_names_that_are_no_map(tmp_path: Path) -> None:
@@ -235,20 +230,3 @@ def test_names_that_are_no_map(tmp_path: Path) -> None:
         load_similarity(tmp_path)
     with option_error("unknown ensemble 'mode'"):
         load_similarity("wup", "mode")
-
-
-def test_load_similarity(tmp_path: Path) -> None:
-    assert [load_similarity(name).name for name in ("hico-det", "identity", "path", "wup")] == [
-        "hico-det",
-        "identity",
-        "path",
-        "wup",
-    ]
-    assert load_similarity(write(tmp_path)).name == load_similarity(str(tmp_path)).name == tmp_path.name
-
-
-def test_a_sense_asked_for_twice_is_answered_twice() -> None:
-    shipped = SimilarityMap.load("hico-det")
-    values = shipped.between("verb", ["sit.v.01"], ["sit.v.01", "stand.v.01", "sit.v.01", "stand.v.01"])
-    np.testing.assert_array_equal(values[:, :2], values[:, 2:])
-    assert values[0, 0] == 1

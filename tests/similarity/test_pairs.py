@@ -57,9 +57,7 @@ def test_map_json_says_what_is_told_of_a_rater_and_counts_pairs(tmp_path: Path) 
     raters = [Rater("a", "m", details={"refused": 2}), Rater("b", "m")]
     write_map(tmp_path / "toy", dataset="hico-det", raters=raters, pairs={"verb": pairs, "object": RatedPairs.empty(2)})
     about = json.loads((tmp_path / "toy" / "map.json").read_text())
-    assert about["raters"] == [
-        {"name": "a", "model": "m", "note": "", "refused": 2},
-        {"name": "b", "model": "m", "note": ""},
-    ]
+    a, b = ({"name": name, "model": "m", "note": ""} for name in "ab")
+    assert about["raters"] == [a | {"refused": 2}, b]
     assert (about["name"], about["verbs"]["pairs"], about["verbs"]["non_zero"]) == ("toy", 2, 1)
     assert (about["verbs"]["class_synsets"], about["objects"]["pairs"]) == (1, 0)

@@ -24,11 +24,6 @@ from shoe.similarity.map_files import ABOUT, FILES, shipped_maps
 from shoe.similarity.pairs import parse_table
 
 
-@pytest.fixture(scope="module")
-def hico() -> SimilarityMap:
-    return SimilarityMap.load("hico-det")
-
-
 @pytest.mark.parametrize(
     ("part", "classes", "pairs", "non_zero"), [("verb", 151, 122_454, 27_253), ("object", 80, 50_543, 16_277)]
 )

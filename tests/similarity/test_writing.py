@@ -12,6 +12,7 @@ import pytest
 from shoe.similarity import RatedPairs, Rater, SimilarityMap, write_map
 from shoe.similarity.map_files import clear_leftovers
 from tests.errors import input_error
+from tests.present import present
 from tests.tables import pairs_by_name
 
 STEPS = ("chmod", "fsync", "mkdir", "open", "rename", "replace", "rmdir", "unlink", "write")
@@ -25,8 +26,7 @@ def write(folder: Path, rating: int) -> None:
 
 
 def rating_of(folder: Path) -> int | None:
-    found = SimilarityMap.load(folder).ratings("verb", "ride.v.01", "straddle.v.01")
-    assert found is not None
+    found = present(SimilarityMap.load(folder).ratings("verb", "ride.v.01", "straddle.v.01"))
     return found["r"]
 
 

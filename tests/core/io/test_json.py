@@ -27,10 +27,7 @@ def test_a_line_of_json_is_named_by_its_number() -> None:
         parse_json("a.jsonl", b"[1, ", line=7)
 
 
-def test_json_is_parsed() -> None:
+def test_json_is_parsed_and_written() -> None:
     assert parse_json("a.json", '{"a": [1, "é"]}'.encode()) == {"a": [1, "é"]}
-
-
-def test_readable_json_has_a_line_for_each_value() -> None:
     assert encode({"a": [1, 0.5]}) == b'{"a":[1,0.5]}'
     assert encode({"a": [1]}, readable=True) == b'{\n  "a": [\n    1\n  ]\n}\n'

@@ -24,7 +24,7 @@ from shoe.report.figures.pictures import (
     font_of,
     grid,
     read_picture,
-)
+)  # fmt: skip
 from shoe.report.figures.style import BLUE, ORANGE
 from tests.errors import error_with, input_error
 from tests.report.figures.models import NAMES, diagnosed
@@ -70,8 +70,7 @@ def test_boxes_lie_where_the_annotation_has_them_whatever_the_size_of_the_pictur
     ImageDraw.Draw(picture).rectangle((left, top, right, bottom), "#FF00FF")
     picture.save(tmp_path / "a.png")
     cell = draw_case(case("a.png", predicted=None), tmp_path)
-    assert cell.getpixel((70, 150)) == (255, 0, 255)
-    assert cell.getpixel((220, 30)) == (0, 0, 0)
+    assert (cell.getpixel((70, 150)), cell.getpixel((220, 30))) == ((255, 0, 255), (0, 0, 0))
     assert along(cell, TRUTH.human[3], 60, 190, BLUE) > 0.9
 
 
@@ -95,6 +94,14 @@ def test_what_cannot_be_shown_is_said(tmp_path: Path) -> None:
     assert read_picture("a.jpg", tmp_path) == (None, "no such image")
     for name in ("broken.jpg", "text.jpg", "folder.jpg", "a\0.jpg"):
         assert read_picture(name, tmp_path) == (None, "image not readable")
+    # Names of images lead nowhere but into the folder.
+    inside = tmp_path / "pictures"
+    inside.mkdir()
+    Image.new("RGB", (4, 4)).save(tmp_path / "secret.png")
+    assert read_picture("../secret.png", inside) == (None, "no such image")
+    assert read_picture(str(tmp_path / "secret.png"), inside) == (None, "no such image")
+    Image.new("RGB", (4, 4)).save(inside / "secret.png")
+    assert read_picture("val/secret.png", inside)[0] is not None
 
 
 def test_huge_pictures_are_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,16 +110,6 @@ def test_huge_pictures_are_not_unpacked(tmp_path: Path, monkeypatch: pytest.Monk
     Image.new("RGB", (30, 10)).save(tmp_path / "larger.png")
     for name in ("large.png", "larger.png"):
         assert read_picture(name, tmp_path) == (None, "image not readable")
-
-
-def test_names_of_images_lead_nowhere_but_into_the_folder(tmp_path: Path) -> None:
-    inside = tmp_path / "pictures"
-    inside.mkdir()
-    Image.new("RGB", (4, 4)).save(tmp_path / "secret.png")
-    assert read_picture("../secret.png", inside) == (None, "no such image")
-    assert read_picture(str(tmp_path / "secret.png"), inside) == (None, "no such image")
-    Image.new("RGB", (4, 4)).save(inside / "secret.png")
-    assert read_picture("val/secret.png", inside)[0] is not None
 
 
 @pytest.mark.slow
@@ -125,10 +122,8 @@ def test_words_stay_inside_and_off_each_other(seed: int) -> None:
         left, top = int(rng.integers(WIDTH - 1)), int(rng.integers(HEIGHT - 1))
         box = Box(left, top, int(rng.integers(left + 1, WIDTH + 1)), int(rng.integers(top + 1, HEIGHT + 1)))
         spot = draw_tag(ImageDraw.Draw(image), box, str(text), BLUE, taken, [box])
-        assert spot.left >= 0
-        assert spot.top >= 0
-        assert spot.right <= WIDTH
-        assert spot.bottom <= HEIGHT
+        assert 0 <= spot.left <= spot.right <= WIDTH
+        assert 0 <= spot.top <= spot.bottom <= HEIGHT
         assert all(spot.overlap(other) == 0 for other in taken)
         taken.append(spot)
 

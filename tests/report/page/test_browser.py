@@ -61,8 +61,7 @@ def test_classes_are_sorted_and_filtered(browser: Any, demo: Path) -> None:
     page = opened.page
     page.locator("#class-head button", has_text="class").click()
     labels = opened.texts("#class-rows tr th button")
-    assert len(labels) == 600
-    assert labels == sorted(labels)
+    assert (len(labels), labels) == (600, sorted(labels))
     page.locator("#class-head button", has_text="truths").click()
     truths = [int(text) for text in opened.texts("#class-rows tr td:nth-child(2)")]
     assert truths == sorted(truths, reverse=True)
@@ -85,13 +84,9 @@ def test_sliders_say_what_the_command_says(browser: Any, demo: Path, truth: Grou
     opened.set("delta", 0.65)
     opened.page.locator("#ensemble").select_option(label="majority")
     opened.page.wait_for_selector("#rescored:not([aria-busy])")
-    options = opened.texts("#same-options")[0].split(" -o ")
+    options = [each.removeprefix("-o ") for each in opened.texts("#same-options")[0].split(" -o ")]
     for number, file in enumerate(PREDICTIONS.values()):
-        predictions = shoe.read_predictions(file)
-        wanted = shoe.score(
-            predictions, truth, protocols=["shoe"], options=[each.removeprefix("-o ") for each in options]
-        ).semantic
-        assert wanted is not None
+        wanted = shoe.score(shoe.read_predictions(file), truth, protocols=["shoe"], options=options).semantic
         row = opened.page.locator("#rescored tr").nth(number)
         for figure in ("map", "mf1", "gt_miss_rate", "prediction_miss_rate"):
             value = row.locator(f"[data-figure={figure}]").get_attribute("data-value")

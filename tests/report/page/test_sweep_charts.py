@@ -36,7 +36,7 @@ def test_raters_are_rows_and_what_has_no_value_is_a_gap() -> None:
     assert list(charts) == ["SHOE-mF1"]
     ((by, made),) = charts["SHOE-mF1"].items()  # one value of delta is no curve
     assert by.startswith("ensemble")
-    long = RATERS[1].value
+    long = str(RATERS[1].value)
     assert f">{long[:12]}…<title>{long}<" in made
     assert f"; b: mean none, {long} 30.00. Requested: mean." in made
     assert (made.count("<circle"), made.count(">↕")) == (3, 0)
