@@ -129,8 +129,9 @@ def test_values_that_are_larger_than_their_file_are_refused() -> None:
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 1_000_000
-    value.append(value)
-    refused(pickle.dumps(value, 4), "contains itself")
+    own: list[Any] = []
+    own.append(own)
+    refused(pickle.dumps(own, 4), "contains itself")
     refused(b"\x80\x02" + b"]" * 50_000 + b"a" * 49_999 + b".", "32 deep")
 
 
