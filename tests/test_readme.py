@@ -30,9 +30,8 @@ sys.path.insert(0, str(ROOT / "scripts"))
 import generated  # noqa: E402
 
 DETECTOR = TRUTH.with_name("detector.json")
-PAGES = {
-    str(page.relative_to(ROOT)): page.read_text("utf-8") for page in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]
-}
+_FILES = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]
+PAGES = {str(page.relative_to(ROOT)): page.read_text("utf-8") for page in _FILES}
 README = PAGES["README.md"]
 
 
@@ -153,9 +152,8 @@ def test_python_for_a_detector_of_ones_own_runs(monkeypatch: pytest.MonkeyPatch,
     records = []
     for place, (start, end) in enumerate(zip(seen.offsets[:-1], seen.offsets[1:], strict=True)):
         scores = torch.zeros(end - start, len(seen.verbs), dtype=torch.float64)
-        scores[torch.arange(end - start), torch.from_numpy(seen.verb[start:end]).long()] = torch.from_numpy(
-            seen.score[start:end].copy()
-        )
+        verbs = torch.from_numpy(seen.verb[start:end]).long()
+        scores[torch.arange(end - start), verbs] = torch.from_numpy(seen.score[start:end].copy())
         of_pairs = {name: torch.from_numpy(values[start:end].copy()) for name, values in boxes.items()}
         labels = torch.from_numpy(seen.object[start:end].copy())
         records.append({"file_name": seen.images[place], "scores": scores, "labels": labels, **of_pairs})
@@ -214,9 +212,8 @@ def test_pages_explain_headings_and_signatures() -> None:
     for heading in headings:
         plain = heading.replace("-\n", "").replace("\n", " ").removeprefix("SHOE-mF1 ")
         assert re.search(rf"^\| [^|]*`{re.escape(plain)}`", README, re.MULTILINE), heading
-    rows = re.findall(
-        r"^\| (`.*?) \|.*\| (yes|no)\b", PAGES["docs/explanation/evidence.md"].split("## The sig")[1], re.MULTILINE
-    )
+    section = PAGES["docs/explanation/evidence.md"].split("## The sig")[1]
+    rows = re.findall(r"^\| (`.*?) \|.*\| (yes|no)\b", section, re.MULTILINE)
     fields = {name: answer for names, answer in rows for name in re.findall(r"`([^`]+)`", names)}
     assert {name for name, answer in fields.items() if answer == "no"} == set(OF_PREDICTIONS)
     report = shoe.score(shoe.read_predictions(DETECTOR), shoe.read_ground_truth(TRUTH))

@@ -38,9 +38,8 @@ def metric_of(truth: shoe.GroundTruth, table: Interactions, **more: Any) -> Any:
     from shoe.torchmetrics import HoiMetric
 
     (coordinates,) = np.unique(table.coordinates)
-    return HoiMetric(
-        truth, verbs=table.verbs, objects=table.objects, coordinates=shoe.Coordinates(int(coordinates)), **more
-    )
+    frame = shoe.Coordinates(int(coordinates))
+    return HoiMetric(truth, verbs=table.verbs, objects=table.objects, coordinates=frame, **more)
 
 
 def expected(truth: shoe.GroundTruth, table: Interactions) -> dict[str, float]:

@@ -73,17 +73,13 @@ def test_commands_of_the_first_pages_run_as_they_are_shown(command: str, install
     for name in ("predictions.json", "a.json"):
         shutil.copy(data / "detector.json", tmp_path / name)
     shutil.copy(data / "vlm.jsonl", tmp_path / "b.json")
-    reply = (
-        '[{"human_bbox": [12, 346, 258, 983], "object_bbox": [209, 0, 634, 999], "interaction": "watching a camel"}]'
-    )
+    reply = '[{"human_bbox": [12, 346, 258, 983], "object_bbox": [209, 0, 634, 999], "interaction": "see a camel"}]'
     line = {"image": "HICO_test2015_00000025.jpg", "response": reply}
     (tmp_path / "answers.jsonl").write_text(json.dumps(line) + "\n")
     assert run([installed / "shoe", *shlex.split(command, comments=True)[1:]], tmp_path)
 
 
 def test_the_wheel_and_not_the_checkout_was_run(installed: Path, tmp_path: Path) -> None:
-    code = (
-        "import shoe; from shoe.core.io.files import data_folder; print(shoe.__file__, data_folder('similarity_maps'))"
-    )
+    code = "import shoe; from shoe.core.io.files import data_folder as of; print(shoe.__file__, of('similarity_maps'))"
     for path in run([installed / "python", "-c", code], tmp_path).split():
         assert path.startswith(str(installed.parent))

@@ -80,9 +80,8 @@ def test_which_raters_rank_models_otherwise(run: Run) -> None:
     found = present(run.semantic)
     worse = replace(found, entries=replace(found.entries, credit=found.entries.credit / 2))
     best = replace(run, name="best", spread=Spread({"one": 0.5, "two": 0.1}))
-    other = replace(
-        run, name="other", semantic=worse, spread=Spread({"one": 0.4, "two": 0.2}), notes=("boxes fit xywh",)
-    )
+    spread = Spread({"one": 0.4, "two": 0.2})
+    other = replace(run, name="other", semantic=worse, spread=spread, notes=("boxes fit xywh",))
     said = sentences(compare([best, other, replace(run, name="unrated")], resamples=0))
     line = next(line for line in said if line.startswith("raters"))
     assert says(line, "2 of 3 models", "two ", "other above best")

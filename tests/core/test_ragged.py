@@ -20,9 +20,8 @@ counts = st.lists(st.integers(0, 9), max_size=12)
 def test_ranges_are_expanded_and_indexed(sizes: list[int]) -> None:
     first = np.arange(len(sizes), dtype=np.int64) * 100
     owner, element = expand(first, np.array(sizes, np.int64))
-    assert list(zip(owner.tolist(), element.tolist(), strict=True)) == [
-        (i, 100 * i + k) for i, size in enumerate(sizes) for k in range(size)
-    ]
+    expected = [(i, 100 * i + k) for i, size in enumerate(sizes) for k in range(size)]
+    assert list(zip(owner.tolist(), element.tolist(), strict=True)) == expected
     assert index_in_group(np.array(sizes, np.int64)).tolist() == [k for size in sizes for k in range(size)]
 
 

@@ -104,9 +104,8 @@ class Reference:
 @pytest.fixture(scope="module", params=["300_top8", pytest.param("300", marks=pytest.mark.real_data)])
 def reference(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Reference:
     name: str = request.param
-    figures, predictions, truth = (
-        HERE / file for file in ("figures.json", "predictions_300_top8.json.gz", "truth.json.gz")
-    )
+    files = ("figures.json", "predictions_300_top8.json.gz", "truth.json.gz")
+    figures, predictions, truth = (HERE / file for file in files)
     if name == "300":
         shared: Path = request.getfixturevalue("shared_data")
         figures, predictions = (shared / "reference" / file for file in ("figures.json", WHOLE))

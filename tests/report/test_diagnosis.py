@@ -150,9 +150,8 @@ def test_several_models_are_rows_and_each_one_worst_error_is_marked() -> None:
     models = {name: demo(name) for name in ("free text", "detector")}
     text = text_of(models)
     found_so = [(model.deltas, model.semantic.deltas) for model in models.values() if model.semantic]
-    worst = [
-        max(each[error.name].map or 0.0 for error in ERRORS) for kind in zip(*found_so, strict=True) for each in kind
-    ]
+    kinds = [each for kind in zip(*found_so, strict=True) for each in kind]
+    worst = [max(each[error.name].map or 0.0 for error in ERRORS) for each in kinds]
     assert re.findall(r"(\S+)\*", text) == [f"{100 * gain:+.2f}" for gain in worst]
     lines = [line.split() for line in text.splitlines() if line.startswith(" detector ")]
     human, object_ = (found_so[1][0][name].map or 0.0 for name in ("human_box", "object_box"))
@@ -212,9 +211,8 @@ def test_meaning_is_read_by_the_map_that_is_asked_for(tmp_path: Path) -> None:
 
 
 def test_json_of_errors_has_the_documented_keys() -> None:
-    scene = image(
-        [Triplet(P1, O1, "ride", "horse"), Triplet(P2, O2, "hold", "horse")], [Triplet(AWAY, O1, "ride", "horse", 0.5)]
-    )
+    truths = [Triplet(P1, O1, "ride", "horse"), Triplet(P2, O2, "hold", "horse")]
+    scene = image(truths, [Triplet(AWAY, O1, "ride", "horse", 0.5)])
     found = diagnosed(scene, similarity=None)
     record = document({"a": found}, found.task.truth).to_dict()
     assert list(record) == [

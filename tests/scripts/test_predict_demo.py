@@ -20,9 +20,8 @@ def test_all_steps_fit_together(tmp_path: Path) -> None:
     pytest.importorskip("torch", reason="torch is not installed: pip install 'shoe-eval[predict]'")
     pytest.importorskip("transformers", reason="transformers is not installed: pip install 'shoe-eval[predict]'")
     command: list[str | Path] = [sys.executable, "-P", ROOT / "scripts" / "predict-demo", tmp_path.name]
-    done = subprocess.run(
-        command, cwd=tmp_path.parent, capture_output=True, text=True, check=False, env=os.environ | {"COLUMNS": "120"}
-    )
+    environment = os.environ | {"COLUMNS": "120"}
+    done = subprocess.run(command, cwd=tmp_path.parent, capture_output=True, text=True, env=environment)
     assert done.returncode == 0, done.stderr
     assert "100.0% of 20 ground-truth pairs" in done.stderr
     assert re.search(r"(\d+) questions, \1 already", done.stderr)  # another score asks nothing

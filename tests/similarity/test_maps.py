@@ -12,9 +12,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from shoe.core.errors import InputError
-from shoe.lexicon.expressions import Part
 from shoe.lexicon.store import lexicon
-from shoe.similarity import RatedPairs, Rater, SimilarityMap, load_similarity, write_map
+from shoe.similarity import Rater, SimilarityMap, load_similarity, write_map
 from tests.errors import input_error, option_error
 from tests.maps.samples import Pairs
 from tests.tables import pairs_by_name
@@ -31,11 +30,8 @@ OBJECTS: Pairs = {("horse.n.01", "pony.n.01"): (4, 3)}
 
 def write(folder: Path, verbs: Pairs = VERBS, raters: list[Rater] = RATERS, **options: Any) -> Path:
     objects = {names: (*ratings, *[None] * len(raters))[: len(raters)] for names, ratings in OBJECTS.items()}
-    pairs: dict[Part, RatedPairs] = {
-        "verb": pairs_by_name(verbs, len(raters)),
-        "object": pairs_by_name(objects, len(raters)),
-    }
-    write_map(folder, dataset="hico-det", raters=raters, pairs=pairs, **options)
+    made, named = (pairs_by_name(pairs, len(raters)) for pairs in (verbs, objects))
+    write_map(folder, dataset="hico-det", raters=raters, pairs={"verb": made, "object": named}, **options)
     return folder
 
 
@@ -55,9 +51,8 @@ def values(similarity: SimilarityMap, class_synset: str, *synsets: str) -> list[
 
 def test_values_of_a_map(tmp_path: Path) -> None:
     similarity = SimilarityMap.load(write(tmp_path))
-    assert values(similarity, "ride.v.01", "straddle.v.01", "board.v.01", "eat.v.01", "ride.v.01") == [
-        *(0.625, 0.25, 0, 1),
-    ]
+    senses = ["straddle.v.01", "board.v.01", "eat.v.01", "ride.v.01"]
+    assert values(similarity, "ride.v.01", *senses) == [0.625, 0.25, 0, 1]
     assert np.isnan(values(similarity, "ride.v.01", "kick.v.01")).all()
     # In the table, and yet rated by nobody.
     assert np.isnan(values(similarity, "feed.v.01", "ride.v.01")).all()
@@ -89,9 +84,7 @@ def test_round_trip(tmp_path_factory: pytest.TempPathFactory, data: st.DataObjec
     names = st.integers(lexicon().nouns, len(lexicon()) - 1).map(lexicon().name)
     columns = data.draw(st.integers(1, 5))
     ratings = st.lists(st.none() | st.integers(0, 4), min_size=columns, max_size=columns)
-    pairs: dict[tuple[str, str], list[int | None]] = data.draw(
-        st.dictionaries(st.tuples(names, names), ratings, max_size=20)
-    )
+    pairs: Pairs = data.draw(st.dictionaries(st.tuples(names, names), ratings, max_size=20))
     raters = [Rater(f"rater {number}", "m") for number in range(columns)]
     folder = write(tmp_path_factory.mktemp("map"), pairs, raters)
     similarity = SimilarityMap.load(folder)
@@ -102,9 +95,8 @@ def test_round_trip(tmp_path_factory: pytest.TempPathFactory, data: st.DataObjec
     forget_hashes(folder)
     checked = SimilarityMap.load(folder)
     for column in ("class_sense", "sense", "ratings"):
-        np.testing.assert_array_equal(
-            getattr(checked.tables["verb"], column), getattr(similarity.tables["verb"], column)
-        )
+        one, other = (getattr(each.tables["verb"], column) for each in (checked, similarity))
+        np.testing.assert_array_equal(one, other)
     assert checked.digest == similarity.digest
 
 

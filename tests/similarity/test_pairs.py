@@ -44,12 +44,10 @@ def test_pairs_are_found_in_any_order(seed: int) -> None:
     made = pairs_by_name(pairs, 2)
     for some in (made, made[np.random.default_rng(abs(seed)).permutation(len(made))]):
         names = some.names()
-        assert [names[row] if row >= 0 else None for row in some.rows_of(classes, senses).tolist()] == [
-            pair if pair in pairs else None for pair in wanted
-        ]
-    assert {sense: made.sense[rows].tolist() for sense, rows in made.classes.items()} == {
-        sense: made.sense[made.class_sense == sense].tolist() for sense in made.class_sense.tolist()
-    }
+        found = [names[row] if row >= 0 else None for row in some.rows_of(classes, senses).tolist()]
+        assert found == [pair if pair in pairs else None for pair in wanted]
+    by_class = {sense: made.sense[made.class_sense == sense].tolist() for sense in made.class_sense.tolist()}
+    assert {sense: made.sense[rows].tolist() for sense, rows in made.classes.items()} == by_class
 
 
 def test_map_json_says_what_is_told_of_a_rater_and_counts_pairs(tmp_path: Path) -> None:

@@ -19,10 +19,8 @@ STEPS = ("chmod", "fsync", "mkdir", "open", "rename", "replace", "rmdir", "unlin
 
 
 def write(folder: Path, rating: int) -> None:
-    pairs = pairs_by_name({("ride.v.01", "straddle.v.01"): [rating]}, 1)
-    write_map(
-        folder, dataset="hico-det", raters=[Rater("r", "m")], pairs={"verb": pairs, "object": RatedPairs.empty(1)}
-    )
+    verbs, nothing = pairs_by_name({("ride.v.01", "straddle.v.01"): [rating]}, 1), RatedPairs.empty(1)
+    write_map(folder, dataset="hico-det", raters=[Rater("r", "m")], pairs={"verb": verbs, "object": nothing})
 
 
 def rating_of(folder: Path) -> int | None:

@@ -54,10 +54,7 @@ def slow_alpha(ratings: np.ndarray, level: MeasurementLevel) -> float | None:
         between = sum(values.count(value) for value in range(low, high + 1))
         return (between - (values.count(a) + values.count(b)) / 2) ** 2
 
-    within = [
-        sum(distance(unit[i], unit[j]) for i in range(len(unit)) for j in range(len(unit)) if i != j) / (len(unit) - 1)
-        for unit in units
-    ]
+    within = [sum(distance(a, b) for a, b in permutations(unit, 2)) / (len(unit) - 1) for unit in units]
     every = sum(distance(a, b) for a in values for b in values) / (len(values) * (len(values) - 1))
     return 1 - sum(within) / len(values) / every
 

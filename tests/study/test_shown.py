@@ -55,9 +55,8 @@ def test_figures_can_be_read_and_the_report_says_the_same(found: tuple[StudyRati
 
 def test_all_figures_are_written_the_same_each_time(found: tuple[StudyRatings, StudyReport], tmp_path: Path) -> None:
     first, again = (draw_study(*found, tmp_path / name) for name in "ab")
-    assert [path.name for path in first] == [
-        f"study_{name}.{ending}" for name in ("levels", "reference", "ceiling", "picture") for ending in ("pdf", "png")
-    ]
+    names = ("levels", "reference", "ceiling", "picture")
+    assert [path.name for path in first] == [f"study_{name}.{end}" for name in names for end in ("pdf", "png")]
     assert [path.read_bytes() for path in first] == [path.read_bytes() for path in again]
 
 

@@ -19,9 +19,7 @@ from tests.errors import input_error
 from tests.examples import examples
 from tests.present import present
 
-ROWS = st.lists(
-    st.tuples(st.integers(1, 4), st.integers(-1, 4), st.integers(-1, 4), st.integers(-1, 4)), min_size=2, max_size=9
-)
+ROWS = st.lists(st.tuples(st.integers(1, 4), *[st.integers(-1, 4)] * 3), min_size=2, max_size=9)
 
 
 @given(ROWS)
