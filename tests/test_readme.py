@@ -59,9 +59,7 @@ def test_generated_parts_of_a_page_are_fresh(page: str) -> None:
     assert generated.filled(PAGES[page]) == PAGES[page], "run scripts/update-readme"
 
 
-def test_a_check_of_generated_parts_names_what_is_stale_and_writes_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_check_of_generated_parts_names_what_is_stale(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
     script = loaded("update-readme")
     (stale := tmp_path / "stale.md").write_text("old")

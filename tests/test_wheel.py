@@ -73,8 +73,8 @@ def test_commands_of_the_first_pages_run_as_they_are_shown(command: str, install
     for name in ("predictions.json", "a.json"):
         shutil.copy(data / "detector.json", tmp_path / name)
     shutil.copy(data / "vlm.jsonl", tmp_path / "b.json")
-    reply = '[{"human_bbox": [12, 346, 258, 983], "object_bbox": [209, 0, 634, 999], "interaction": "see a camel"}]'
-    line = {"image": "HICO_test2015_00000025.jpg", "response": reply}
+    reply = [{"human_bbox": [12, 346, 258, 983], "object_bbox": [209, 0, 634, 999], "interaction": "watching a camel"}]
+    line = {"image": "HICO_test2015_00000025.jpg", "response": json.dumps(reply)}
     (tmp_path / "answers.jsonl").write_text(json.dumps(line) + "\n")
     assert run([installed / "shoe", *shlex.split(command, comments=True)[1:]], tmp_path)
 

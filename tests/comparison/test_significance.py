@@ -88,9 +88,7 @@ def test_equal_models_are_equal_and_one_image_has_no_intervals() -> None:
 
 
 @pytest.mark.slow
-def test_models_that_differ_do_so_in_any_order_and_a_model_does_not_differ_from_itself(
-    models: list[Run], found: Statistics
-) -> None:
+def test_models_that_differ_do_so_in_any_order_and_equal_ones_do_not(models: list[Run], found: Statistics) -> None:
     other = statistics(models[::-1], 99, 0)
     assert other.estimates == found.estimates
     for here in found.differences:

@@ -154,9 +154,7 @@ def test_the_input_is_that_of_the_programs(reference: Reference) -> None:
 @pytest.mark.parametrize(
     ("place", "protocol", "options", "names"), STRICT, ids=[" ".join([row[0], *row[2]]) for row in STRICT]
 )
-def test_strict_figures(
-    reference: Reference, place: str, protocol: str, options: list[str], names: dict[str, str]
-) -> None:
+def test_strict(reference: Reference, place: str, protocol: str, options: list[str], names: dict[str, str]) -> None:
     theirs = reference.figures_at(place)
     if "crash" in theirs:
         pytest.skip(f"the program itself gives none: {theirs['crash']}")
@@ -188,9 +186,7 @@ def test_error_types_and_what_becomes_of_the_ground_truth(reference: Reference, 
 
 
 @pytest.mark.parametrize("type_", ["human", "object", "association", "action"])
-def test_how_many_ground_truths_may_be_fixed_by_an_error(
-    reference: Reference, diagnosis: shoe.Diagnosis, type_: str
-) -> None:
+def test_how_many_ground_truths_an_error_may_fix(reference: Reference, diagnosis: shoe.Diagnosis, type_: str) -> None:
     ((predictions, _),) = diagnosis.states[ERRORS[type_]].fixes
     assert len(predictions) == reference.figures_at("diag_hoi best_matching_error_types")[type_]
 

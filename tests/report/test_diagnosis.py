@@ -27,11 +27,9 @@ from tests.report.test_report import values
 TRUTH = demo("free text").task.truth
 
 
-def text_of(
-    models: Models, width: int = 160, truth: GroundTruth = TRUTH, sweeps: bool = False, verbose: bool = True
-) -> str:
+def text_of(models: Models, width: int = 160, truth: GroundTruth = TRUTH, sweeps: bool = False) -> str:
     to = StringIO()
-    print_diagnoses(models, truth, Console(width=width, file=to, highlight=False), sweeps=sweeps, verbose=verbose)
+    print_diagnoses(models, truth, Console(width=width, file=to, highlight=False), sweeps=sweeps, verbose=True)
     return to.getvalue()
 
 

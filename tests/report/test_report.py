@@ -26,15 +26,17 @@ from tests.oracles.scenes import random_scenes, small_classes
 from tests.present import present
 from tests.tables import one_triplet
 
+Tables = tuple[GroundTruth, Interactions]
+
 
 @pytest.fixture(scope="module")
-def tables() -> tuple[GroundTruth, Interactions]:
+def tables() -> Tables:
     scenes = random_scenes(np.random.default_rng(3), 30, n_predictions=20, open_words=True)
     return to_tables(scenes, small_classes())
 
 
 @pytest.fixture(scope="module")
-def report(tables: tuple[GroundTruth, Interactions]) -> Report:
+def report(tables: Tables) -> Report:
     truth, predictions = tables
     return score(predictions, truth)
 
@@ -80,7 +82,7 @@ def test_terminal_shows_every_figure_and_the_signature(report: Report) -> None:
     assert comparison_table({"a [b]": report, "c": report}).row_count == 2  # a row a file
 
 
-def test_all_protocols_are_signed_one_by_one(tables: tuple[GroundTruth, Interactions]) -> None:
+def test_all_protocols_are_signed_one_by_one(tables: Tables) -> None:
     truth, predictions = tables
     found = Score.from_report(score(predictions, truth, protocols=["all"])).to_dict()
     assert [entry["protocol"] for entry in found["protocols"]][:2] == ["hico-det", "hico-det-known-object"]
@@ -89,7 +91,7 @@ def test_all_protocols_are_signed_one_by_one(tables: tuple[GroundTruth, Interact
     assert "strict.known-object:boxes" in found["protocols"][1]["signature"]
 
 
-def test_what_cannot_be_measured_is_left_out_and_the_text_says_why(tables: tuple[GroundTruth, Interactions]) -> None:
+def test_what_cannot_be_measured_is_left_out_and_the_text_says_why(tables: Tables) -> None:
     truth, predictions = tables
     nothing = score(to_tables([], small_classes())[1], truth)
     assert "prediction_miss_rate" not in Score.from_report(nothing).to_dict()["semantic"]
@@ -138,14 +140,14 @@ def test_boxes_that_leave_their_image_are_counted() -> None:
     assert f"{100 / len(predictions):.2f} % of predictions" in text_of(score(moved, truth))
 
 
-def test_how_a_file_was_read_is_in_the_signature(tables: tuple[GroundTruth, Interactions]) -> None:
+def test_how_a_file_was_read_is_in_the_signature(tables: Tables) -> None:
     truth, predictions = tables
     ways = (("xyxy", 0), ("thousand", 0), ("xyxy", 4), ("xyxy", 3))
     notes = [ReadNotes(boxes=boxes, triplets=4, scores_defaulted=number) for boxes, number in ways]
     assert len({str(score(predictions, truth, notes=each).signature) for each in notes}) == 4
 
 
-def test_unknown_names_and_predictions_of_another_dataset_are_refused(tables: tuple[GroundTruth, Interactions]) -> None:
+def test_unknown_names_and_predictions_of_another_dataset_are_refused(tables: Tables) -> None:
     truth, predictions = tables
     with option_error("unknown protocol 'qpci'", "qpic?"):
         score(predictions, truth, protocols=["qpci"])
@@ -159,9 +161,7 @@ def test_unknown_names_and_predictions_of_another_dataset_are_refused(tables: tu
 
 
 @pytest.mark.parametrize("batches", [1, 3, 30])
-def test_a_metric_fed_in_batches_and_merged_equals_the_score_of_all(
-    tables: tuple[GroundTruth, Interactions], report: Report, batches: int
-) -> None:
+def test_a_metric_fed_in_batches_and_merged_gives_the_score(tables: Tables, report: Report, batches: int) -> None:
     truth, predictions = tables
     metric, other = Metric(truth), Metric(truth)
     order = np.random.default_rng(batches).permutation(len(predictions.images))
@@ -174,9 +174,7 @@ def test_a_metric_fed_in_batches_and_merged_equals_the_score_of_all(
     assert found["signature"] == expected["signature"]
 
 
-def test_rows_of_an_image_may_come_in_several_batches_and_reset_forgets_all(
-    tables: tuple[GroundTruth, Interactions], report: Report
-) -> None:
+def test_rows_of_an_image_may_come_in_several_batches_and_reset_forgets_all(tables: Tables, report: Report) -> None:
     truth, predictions = tables
     metric = Metric(truth)
     for _ in range(2):
@@ -226,14 +224,12 @@ def test_a_metric_keeps_what_came_when_its_caller_uses_the_arrays_again(third: f
         ({"similarity": "path"}, ["other: similarity: ", "'path'", "'hico-det'"]),
     ],
 )
-def test_only_metrics_of_the_same_question_merge(
-    tables: tuple[GroundTruth, Interactions], changes: dict[str, Any], said: list[str]
-) -> None:
+def test_only_metrics_of_the_same_question_merge(tables: Tables, changes: dict[str, Any], said: list[str]) -> None:
     with option_error(*said):
         Metric(tables[0]).merge(Metric(tables[0], **changes))
 
 
-def test_a_metric_merges_neither_itself_nor_one_of_another_truth(tables: tuple[GroundTruth, Interactions]) -> None:
+def test_a_metric_merges_neither_itself_nor_one_of_another_truth(tables: Tables) -> None:
     metric = Metric(tables[0])
     with option_error("other: ", "itself"):
         metric.merge(metric)

@@ -69,9 +69,7 @@ def test_the_second_call_installs_nothing_unless_pyproject_has_changed(checkout:
         (["dev", "ci"], [".[dev]", ALL]),
     ],
 )
-def test_what_a_larger_kind_brought_is_not_installed_again(
-    checkout: Path, kinds: list[str], installed: list[str]
-) -> None:
+def test_what_a_larger_kind_brought_is_installed_once(checkout: Path, kinds: list[str], installed: list[str]) -> None:
     for kind in kinds:
         assert environment(checkout, kind).returncode == 0
     assert [call.split()[-1] for call in calls(checkout)] == installed

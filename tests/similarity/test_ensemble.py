@@ -50,9 +50,7 @@ def test_by_hand(ratings: list[int | None], mean: float, median: float, majority
         ([0, 4, 1], 2, 2.5, 1),
     ],
 )
-def test_two_lists_that_omit_and_count_half_beside_one_that_looked(
-    ratings: list[int | None], mean: float, median: float, majority: float
-) -> None:
+def test_lists_that_omit_count_half(ratings: list[int | None], mean: float, median: float, majority: float) -> None:
     voices, row = RaterWeights((0.5, 0.5, 1), (True, True, False)), [-1 if r is None else r for r in ratings]
     table = np.array([row], np.int8)
     values = [4 * float(ensemble_values(table, how, voices)[0]) for how in ("mean", "median", "majority")]

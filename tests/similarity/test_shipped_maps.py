@@ -93,9 +93,7 @@ def test_raters_and_provenance(hico: SimilarityMap) -> None:
         ("object", "horse.n.01", "shot_glass.n.01", [None, None, 0, None, None, None, None, None]),
     ],
 )
-def test_pinned_ratings(
-    hico: SimilarityMap, part: Part, class_synset: str, synset: str, ratings: list[int | None]
-) -> None:
+def test_pinned(hico: SimilarityMap, part: Part, class_synset: str, synset: str, ratings: list[int | None]) -> None:
     assert list((hico.ratings(part, class_synset, synset) or {}).values()) == ratings
 
 

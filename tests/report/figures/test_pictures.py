@@ -62,9 +62,7 @@ def test_people_are_drawn_through_and_objects_dashed_and_truth_is_wider() -> Non
 
 
 @pytest.mark.parametrize("drawn_at", [1.0, 0.5, 2.0])
-def test_boxes_lie_where_the_annotation_has_them_whatever_the_size_of_the_picture(
-    tmp_path: Path, drawn_at: float
-) -> None:
+def test_boxes_lie_where_the_annotation_has_them_at_any_size_of_the_picture(tmp_path: Path, drawn_at: float) -> None:
     picture = Image.new("RGB", (round(SIZE[0] * drawn_at), round(SIZE[1] * drawn_at)), "black")
     left, top, right, bottom = (edge * drawn_at for edge in TRUTH.human)
     ImageDraw.Draw(picture).rectangle((left, top, right, bottom), "#FF00FF")

@@ -159,9 +159,7 @@ def test_pictures_and_runs_without_predictions(browser: Any, truth: GroundTruth,
     opened.close()
 
 
-def test_one_model_has_a_page_that_tells_no_single_image_unless_it_may(
-    browser: Any, truth: GroundTruth, tmp_path: Path
-) -> None:
+def test_a_page_of_one_model_tells_no_image_unless_it_may(browser: Any, truth: GroundTruth, tmp_path: Path) -> None:
     report = shoe.score(shoe.read_predictions(PREDICTIONS["free text"]), truth)
     found = single_run(Run.from_report(report, "mine"), resamples=20)
     for shown in (True, False):

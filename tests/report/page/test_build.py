@@ -47,9 +47,7 @@ def test_text_is_escaped_and_markup_is_not() -> None:
         template.render(text="", markup="")  # a value is missing
 
 
-def test_errors_cost_what_the_diagnosis_says_over_its_seeds(
-    demo: Path, truth: GroundTruth, reports: Mapping[str, Report]
-) -> None:
+def test_errors_cost_what_the_diagnosis_says(demo: Path, truth: GroundTruth, reports: Mapping[str, Report]) -> None:
     made = demo.read_text("utf-8")
     assert "<td><bdi>delta</bdi></td><td><bdi>0.25</bdi></td><td><bdi>12.35</bdi></td>" in made
     assert ">by SHOE-mF1 no " in made

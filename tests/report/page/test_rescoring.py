@@ -82,9 +82,7 @@ def test_the_page_scores_the_demo_as_the_command_does(tables: tuple[GroundTruth,
 
 
 @pytest.mark.parametrize("seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 10))])
-def test_the_page_scores_any_scene_as_the_command_does(
-    tables: tuple[GroundTruth, list[Interactions]], seed: int
-) -> None:
+def test_the_page_scores_any_scene_as_commands_do(tables: tuple[GroundTruth, list[Interactions]], seed: int) -> None:
     rng = np.random.default_rng(seed)
     truth, models = tables
     some = np.sort(rng.choice(len(truth.interactions.images), rng.integers(2, 60), replace=False))
