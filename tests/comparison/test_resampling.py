@@ -159,7 +159,6 @@ def test_swaps_change_only_the_sign_whatever_the_scale_of_confidences() -> None:
         if x is not None and y is not None and key != "semantic:map":
             assert values[0] == pytest.approx(x - y, abs=1e-12)
     # The scale of confidences moves nothing.
-    b, kept = _of_truth_of(a, b), random_swaps(6, range(30), 1, 30)
     strict = b.strict[0]
     squeezed = replace(strict, entries=replace(strict.entries, score=strict.entries.score / 100 + 0.001))
     again = differences_when_swapped(Resampler(a, replace(b, strict=(squeezed,))), kept)
