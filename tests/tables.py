@@ -20,15 +20,9 @@ def one_triplet(**changes: Any) -> Interactions:
 
 def columns_of_one_triplet() -> dict[str, Any]:
     return {
-        "images": ["a.jpg"],
-        "image": [0],
-        "human_boxes": [[0, 0, 10, 20]],
-        "object_boxes": [[5.5, 5, 30, 40]],
-        "verb": [0],
-        "object": [0],
-        "verbs": ["ride"],
-        "objects": ["horse"],
-    }
+        "images": ["a.jpg"], "image": [0], "human_boxes": [[0, 0, 10, 20]], "object_boxes": [[5.5, 5, 30, 40]],
+        "verb": [0], "object": [0], "verbs": ["ride"], "objects": ["horse"],
+    }  # fmt: skip
 
 
 def pairs_by_name(pairs: Mapping[tuple[str, str], Sequence[int | None]], raters: int) -> RatedPairs:
@@ -59,8 +53,7 @@ def tables(draw: st.DrawFn, *, max_images: int = 5, max_triplets: int = 4) -> In
     verbs = draw(st.lists(_names, unique=True, min_size=1, max_size=4))
     objects = draw(st.lists(_names, unique=True, min_size=1, max_size=4))
     frames = [draw(st.sampled_from(Coordinates)) for _ in images]
-    counts = [draw(st.integers(0, max_triplets)) for _ in images]
-    image = np.repeat(np.arange(len(images)), counts)
+    image = np.repeat(np.arange(len(images)), [draw(st.integers(0, max_triplets)) for _ in images])
     size = st.tuples(st.integers(1, 9000), st.integers(1, 9000)) | st.just((0, 0))
     return Interactions.from_columns(
         images=images,

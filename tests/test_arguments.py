@@ -16,59 +16,39 @@ NUMBERS: Any = [3]
 WORDS: Any = ["ride"]
 TABLE: Any = shoe.read_predictions(PREDICTIONS["detector"])
 GROUND_TRUTH: Any = shoe.read_ground_truth(TRUTH)
+PATH = shoe.load_similarity("path")
 
 
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (
-            lambda: shoe.score(FILE, GROUND_TRUTH),
-            r"predictions: found \w*Path, expected Interactions, as returned by shoe.read_pred",
-        ),
-        (lambda: shoe.score(TABLE, NAME), "truth: found str, expected GroundTruth, as returned by shoe.read_gr"),
-        (lambda: shoe.score(GROUND_TRUTH, TABLE), "predictions: found GroundTruth, expected Interactions"),
-        (lambda: shoe.diagnose(GROUND_TRUTH, TABLE), "predictions: found GroundTruth, expected Interactions"),
-        (lambda: shoe.Metric(NAME), "truth: found str, expected GroundTruth"),
-        (lambda: shoe.Metric(GROUND_TRUTH).update(NOTHING), "predictions: found NoneType, expected Interactions"),
-        (lambda: shoe.Metric(GROUND_TRUTH, protocols=["upx"]), "unknown protocol 'upx' \\(did you mean upt"),
-        (
-            lambda: shoe.score(TABLE, GROUND_TRUTH, protocols="qpic"),
-            "protocols: found 'qpic', expected a list of names",
-        ),
-        (lambda: shoe.score(TABLE, GROUND_TRUTH, options="tau=0.3"), "options: found 'tau=0.3', expected a list"),
-        (lambda: shoe.score(TABLE, GROUND_TRUTH, options=NUMBERS), r"options: found \[3\], expected a list of names"),
-        (
-            lambda: shoe.score(TABLE, GROUND_TRUTH, similarity=NOTHING),
-            "similarity: found None, expected text or a path",
-        ),
-        (lambda: shoe.score(TABLE, GROUND_TRUTH, notes=NAME), "notes: found 'truth.json', expected ReadNotes or None"),
-        (lambda: shoe.diagnose(TABLE, GROUND_TRUTH, seed=NAME), "seed: found 'truth.json', expected a whole number"),
-        (lambda: shoe.diagnose(TABLE, GROUND_TRUTH, variant=NUMBERS), r"variant: found \[3\], expected text"),
-        (lambda: shoe.diagnose(TABLE, GROUND_TRUTH, pairs=TABLE), "pairs: found Interactions, expected Pairs or None"),
-        (
-            lambda: shoe.diagnose(TABLE, GROUND_TRUTH, action_scores=NUMBERS),
-            r"action_scores: found \[3\], expected an arr",
-        ),
-        (lambda: shoe.diagnose(TABLE, GROUND_TRUTH).examples("duplicates"), "unknown error 'duplicates' .*duplicate"),
-        (lambda: shoe.read_predictions(NUMBERS), r"path: found \[3\], expected text or a path"),
-        (lambda: shoe.read_predictions(FILE, boxes=NUMBERS), r"boxes: found \[3\], expected text or None"),
-        (lambda: shoe.read_ground_truth(TRUTH, dataset=NOTHING), "dataset: found None, expected text or Benchmark"),
-        (lambda: shoe.benchmark(NOTHING), "dataset: found NoneType, expected Benchmark"),
-        (lambda: shoe.parse_phrase(NOTHING), "phrase: found None, expected text"),
-        (
-            lambda: shoe.load_similarity("path").between("verb", NAME, ["sit.v.01"]),
-            "class_synsets: found 'truth.json', expected a list of names",
-        ),
-        (
-            lambda: shoe.load_similarity("path").of_words("verb", WORDS, WORDS),
-            r"found \['ride'\], expected a list of \(text, text\)",
-        ),
-        (
-            lambda: shoe.write_predictions(NUMBERS, FILE, "qpic"),
-            "table: found list, expected Interactions, as returned by shoe.read",
-        ),
-        (lambda: shoe.concatenate(TABLE), "parts: found Interactions, expected a list of Interactions"),
-        (lambda: shoe.Metric(GROUND_TRUTH).merge(NOTHING), "other: found NoneType, expected Metric"),
+        (lambda: shoe.score(FILE, GROUND_TRUTH), r"predictions: .*Path.* Interactions.* shoe.read_predictions"),
+        (lambda: shoe.score(TABLE, NAME), "truth: .*str.* GroundTruth.* shoe.read_ground_truth"),
+        (lambda: shoe.score(GROUND_TRUTH, TABLE), "predictions: .*GroundTruth.* Interactions"),
+        (lambda: shoe.diagnose(GROUND_TRUTH, TABLE), "predictions: .*GroundTruth.* Interactions"),
+        (lambda: shoe.Metric(NAME), "truth: .*str.* GroundTruth"),
+        (lambda: shoe.Metric(GROUND_TRUTH).update(NOTHING), "predictions: .*NoneType.* Interactions"),
+        (lambda: shoe.Metric(GROUND_TRUTH, protocols=["upx"]), "protocol 'upx' .* upt"),
+        (lambda: shoe.score(TABLE, GROUND_TRUTH, protocols="qpic"), "protocols: .*'qpic'.* list of names"),
+        (lambda: shoe.score(TABLE, GROUND_TRUTH, options="tau=0.3"), "options: .*'tau=0.3'.* list"),
+        (lambda: shoe.score(TABLE, GROUND_TRUTH, options=NUMBERS), r"options: .*\[3\].* list of names"),
+        (lambda: shoe.score(TABLE, GROUND_TRUTH, similarity=NOTHING), "similarity: .*None.* text .*path"),
+        (lambda: shoe.score(TABLE, GROUND_TRUTH, notes=NAME), "notes: .*'truth.json'.* ReadNotes .*None"),
+        (lambda: shoe.diagnose(TABLE, GROUND_TRUTH, seed=NAME), "seed: .*'truth.json'.* whole number"),
+        (lambda: shoe.diagnose(TABLE, GROUND_TRUTH, variant=NUMBERS), r"variant: .*\[3\].* text"),
+        (lambda: shoe.diagnose(TABLE, GROUND_TRUTH, pairs=TABLE), "pairs: .*Interactions.* Pairs .*None"),
+        (lambda: shoe.diagnose(TABLE, GROUND_TRUTH, action_scores=NUMBERS), r"action_scores: .*\[3\].* arr"),
+        (lambda: shoe.diagnose(TABLE, GROUND_TRUTH).examples("duplicates"), "error 'duplicates' .*duplicate"),
+        (lambda: shoe.read_predictions(NUMBERS), r"path: .*\[3\].* text .*path"),
+        (lambda: shoe.read_predictions(FILE, boxes=NUMBERS), r"boxes: .*\[3\].* text .*None"),
+        (lambda: shoe.read_ground_truth(TRUTH, dataset=NOTHING), "dataset: .*None.* text .*Benchmark"),
+        (lambda: shoe.benchmark(NOTHING), "dataset: .*NoneType.* Benchmark"),
+        (lambda: shoe.parse_phrase(NOTHING), "phrase: .*None.* text"),
+        (lambda: PATH.between("verb", NAME, ["sit.v.01"]), "class_synsets: .*'truth.json'.* list of names"),
+        (lambda: PATH.of_words("verb", WORDS, WORDS), r"\['ride'\].* \(text, text\)"),
+        (lambda: shoe.write_predictions(NUMBERS, FILE, "qpic"), "table: .*list.* Interactions.* shoe.read_predictions"),
+        (lambda: shoe.concatenate(TABLE), "parts: .*Interactions.* list of Interactions"),
+        (lambda: shoe.Metric(GROUND_TRUTH).merge(NOTHING), "other: .*NoneType.* Metric"),
     ],
 )
 def test_arguments_of_another_kind_are_named(call: Callable[[], object], message: str) -> None:

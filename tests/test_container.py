@@ -16,11 +16,7 @@ import pytest
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).resolve().parent.parent
 STEPS = re.sub(r"\\\n", " ", (ROOT / "deploy" / "Dockerfile").read_text("utf-8"))
-KEPT = [
-    line[1:]
-    for line in (ROOT / "deploy" / "Dockerfile.dockerignore").read_text("utf-8").splitlines()
-    if line.startswith("!")
-]
+KEPT = re.findall("^!(.*)$", (ROOT / "deploy" / "Dockerfile.dockerignore").read_text("utf-8"), re.MULTILINE)
 
 
 def step(name: str) -> str:
@@ -40,8 +36,7 @@ def test_the_service_of_the_image_starts_and_is_healthy(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-m", "venv", home], check=True)
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     environment["PATH"] = f"{home / 'bin'}{os.pathsep}{environment['PATH']}"
-    install = step("RUN").replace("/src", str(source))
-    subprocess.run(["sh", "-euc", install], check=True, env=environment)
+    subprocess.run(["sh", "-euc", step("RUN").replace("/src", str(source))], check=True, env=environment)
     assert not source.exists()
     command = json.loads(step("ENTRYPOINT")) + json.loads(step("CMD"))
     port = int(step("EXPOSE"))
@@ -52,10 +47,8 @@ def test_the_service_of_the_image_starts_and_is_healthy(tmp_path: Path) -> None:
     try:
         for _ in range(60):
             time.sleep(0.5)
-            if (
-                subprocess.run([home / "bin" / check[0], *check[1:]], env=environment, capture_output=True).returncode
-                == 0
-            ):
+            done = subprocess.run([home / "bin" / check[0], *check[1:]], env=environment, capture_output=True)
+            if done.returncode == 0:
                 break
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/v1/health", timeout=5) as answer:
             assert answer.status == 200

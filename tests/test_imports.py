@@ -4,6 +4,8 @@ import json
 import subprocess
 import sys
 
+import pytest
+
 HEAVY = {"matplotlib", "nltk", "openai", "pandas", "pyarrow", "scipy.optimize", "scipy.stats", "torch", "transformers"}
 PAGES = {"jinja2", "markupsafe"}
 COMMAND_LINE = {"rich", "typer"}
@@ -45,21 +47,16 @@ def test_import_shoe_loads_neither_extras_nor_the_command_line() -> None:
     assert not modules_after("import shoe") & (HEAVY | COMMAND_LINE | PAGES | {"scipy"})
 
 
-def test_scoring_loads_no_extra_and_no_heavy_part_of_scipy() -> None:
-    loaded = modules_after(_SCORE)
+@pytest.mark.parametrize(("code", "unwanted"), [(_SCORE, HEAVY | COMMAND_LINE | PAGES), (_DEMO, HEAVY | PAGES)])
+def test_scoring_and_the_demo_load_no_extra_and_no_heavy_part_of_scipy(code: str, unwanted: set[str]) -> None:
+    loaded = modules_after(code)
     assert "shoe.scoring.score" in loaded
-    assert not loaded & (HEAVY | COMMAND_LINE | PAGES)
+    assert not loaded & unwanted
 
 
 def test_diagnosis_loads_no_scipy() -> None:
     code = _SCORE.replace("shoe.score(", "shoe.diagnose(").replace(', protocols=["all"]', "")
     assert not modules_after(code[: code.rindex("    assert")] + "    report.to_dict()") & (HEAVY | {"scipy"})
-
-
-def test_the_demo_loads_no_extra_and_no_heavy_part_of_scipy() -> None:
-    loaded = modules_after(_DEMO)
-    assert "shoe.scoring.score" in loaded
-    assert not loaded & (HEAVY | PAGES)
 
 
 def test_scoring_needs_no_part_of_python_that_only_unix_has() -> None:

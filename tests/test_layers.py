@@ -100,14 +100,8 @@ def imports_of(tree: ast.AST, modules: Collection[str]) -> Iterator[str]:
         ("import shoe.cli.app as a, numpy", {"shoe.cli.app"}),
         ("from shoe import core, score", {"shoe.core", "shoe"}),
         ("import shoe", {"shoe"}),
-        (
-            "try:\n    import shoe.scoring.streaming\nexcept ImportError:\n    from shoe import report",
-            {"shoe.scoring.streaming", "shoe.report"},
-        ),
-        (
-            "if TYPE_CHECKING:\n    import shoe.cli\nelse:\n    import shoe.core.io.files",
-            {"shoe.cli", "shoe.core.io.files"},
-        ),
+        ("try:\n    import shoe.cli\nexcept ImportError:\n    from shoe import report", {"shoe.cli", "shoe.report"}),
+        ("if TYPE_CHECKING:\n    import shoe.cli\nelse:\n    import shoe.core.a", {"shoe.cli", "shoe.core.a"}),
         ("from shoemaker import last", set()),
     ],
 )

@@ -54,9 +54,8 @@ def test_its_programs_run_without_a_notebook(tmp_path: Path) -> None:
     programs = ["".join(cell["source"]) for cell in STORED["cells"] if cell["cell_type"] == "code"]
     program = "\n".join(line for each in programs for line in each.splitlines() if "Image" not in line)
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(
-        [sys.executable, "-c", program], cwd=tmp_path, env=environment, capture_output=True, text=True
-    )
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     printed = ["".join(o["text"]) for cell in STORED["cells"] for o in cell.get("outputs", []) if "text" in o]
     assert done.stdout == "".join(printed)

@@ -20,10 +20,9 @@ def test_every_public_name_is_listed_and_loads_what_type_checkers_see() -> None:
     homes = imported_for_type_checkers()
     assert dir(shoe) == sorted(shoe.__all__) == sorted({*homes, "__version__"})
     for name, module in homes.items():
-        home = import_module(module)
-        assert inspect.unwrap(getattr(shoe, name)) is inspect.unwrap(getattr(home, name))
+        assert inspect.unwrap(getattr(shoe, name)) is inspect.unwrap(getattr(import_module(module), name))
 
 
 def test_other_names_do_not_exist() -> None:
-    with pytest.raises(AttributeError, match="module 'shoe' has no attribute 'scroe'"):
+    with pytest.raises(AttributeError, match=r"'shoe' .* 'scroe'"):
         shoe.scroe  # noqa: B018

@@ -6,8 +6,6 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
-from importlib.machinery import ModuleSpec, SourceFileLoader
-from importlib.util import module_from_spec
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +21,8 @@ from shoe.demo import TRUTH
 from shoe.maps.raters_toml import read_raters
 from shoe.report.schemas import SCHEMAS, json_schema
 from shoe.report.terminal import _semantic_table, _strict_table
+from tests.present import present
+from tests.scripts.conftest import loaded
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "scripts"))
@@ -30,9 +30,8 @@ sys.path.insert(0, str(ROOT / "scripts"))
 import generated  # noqa: E402
 
 DETECTOR = TRUTH.with_name("detector.json")
-PAGES = {
-    str(page.relative_to(ROOT)): page.read_text("utf-8") for page in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]
-}
+_FILES = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]
+PAGES = {str(page.relative_to(ROOT)): page.read_text("utf-8") for page in _FILES}
 README = PAGES["README.md"]
 
 
@@ -60,18 +59,14 @@ def test_generated_parts_of_a_page_are_fresh(page: str) -> None:
     assert generated.filled(PAGES[page]) == PAGES[page], "run scripts/update-readme"
 
 
-def test_a_check_of_generated_parts_names_what_is_stale_and_writes_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    loader = SourceFileLoader("update_readme", str(ROOT / "scripts" / "update-readme"))
-    script = module_from_spec(ModuleSpec(loader.name, loader))
+def test_a_check_of_generated_parts_names_what_is_stale(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
-    loader.exec_module(script)
+    script = loaded("update-readme")
     (stale := tmp_path / "stale.md").write_text("old")
     monkeypatch.setattr(script, "ROOT", tmp_path)
     monkeypatch.setattr(script, "contents", lambda: iter([(stale, "new"), (tmp_path / "absent.json", "new")]))
     monkeypatch.setattr(sys, "argv", ["update-readme", "--check"])
-    with pytest.raises(SystemExit, match=r"stale: stale.md, absent.json: run"):
+    with pytest.raises(SystemExit, match=r"stale.md, absent.json"):
         script.main()
     assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("stale.md", "old")]
     monkeypatch.setattr(sys, "argv", ["update-readme"])
@@ -79,11 +74,20 @@ def test_a_check_of_generated_parts_names_what_is_stale_and_writes_nothing(
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"stale.md": "new", "absent.json": "new"}
 
 
-def test_every_generated_table_is_known() -> None:
+def test_generated_tables_the_help_and_pages_name_everything() -> None:
     named = {name for text in PAGES.values() for name in re.findall(r"<!-- table: (.+?) -->", text)}
     assert named == set(generated.TABLES)
     for name in named:
         assert generated.TABLES[name]().strip()
+    names = set(re.findall(r"^\| `([^`]+)`", generated.TABLES["protocols"](), re.MULTILINE))
+    assert names - set(re.findall(r"[\w-]+", generated.output("shoe score --help"))) == set()
+    pages = PAGES["docs/reference/python.md"] + PAGES["docs/reference/errors.md"]
+    assert {*re.findall(r"<!-- api: shoe\.(\w+) -->", pages), "__version__"} == set(shoe.__all__)
+    page = generated.json_keys()
+    for command in SCHEMAS:
+        keys = {key for each in json_schema(command)["$defs"].values() for key in each["properties"]}
+        section = page.split(f"## shoe {command}\n")[1].split("\n## ")[0]
+        assert set(re.findall(r"^\| `([^`]+)`", section, re.MULTILINE)) == keys, command
 
 
 @pytest.fixture(scope="module")
@@ -146,28 +150,24 @@ def test_python_for_a_detector_of_ones_own_runs(monkeypatch: pytest.MonkeyPatch,
     records = []
     for place, (start, end) in enumerate(zip(seen.offsets[:-1], seen.offsets[1:], strict=True)):
         scores = torch.zeros(end - start, len(seen.verbs), dtype=torch.float64)
-        scores[torch.arange(end - start), torch.from_numpy(seen.verb[start:end]).long()] = torch.from_numpy(
-            seen.score[start:end].copy()
-        )
+        verbs = torch.from_numpy(seen.verb[start:end]).long()
+        scores[torch.arange(end - start), verbs] = torch.from_numpy(seen.score[start:end].copy())
         of_pairs = {name: torch.from_numpy(values[start:end].copy()) for name, values in boxes.items()}
         labels = torch.from_numpy(seen.object[start:end].copy())
         records.append({"file_name": seen.images[place], "scores": scores, "labels": labels, **of_pairs})
     torch.save(records, "dump.pt")
     scope: dict[str, Any] = {"VERBS": seen.verbs, "OBJECTS": seen.objects}
-    expected = shoe.score(seen, shoe.read_ground_truth(TRUTH)).strict
-    assert expected is not None
+    expected = present(shoe.score(seen, shoe.read_ground_truth(TRUTH)).strict)
     blocks = re.findall(r"```python\n(.*?)```", PAGES["docs/start/detector.md"], re.DOTALL)
     assert len(blocks) == 3
     for block in blocks:
         own = dict(scope)  # each program is complete
         exec(block, own)
-        found = shoe.score(own["predictions"], own["truth"]).strict
-        assert found is not None
-        assert found.map == expected.map
+        assert present(shoe.score(own["predictions"], own["truth"]).strict).map == expected.map
     assert shoe.read_predictions("predictions.jsonl").score.tolist() == seen.score.tolist()
 
 
-def test_the_raters_that_are_shown_can_be_read(tmp_path: Path) -> None:
+def test_raters_and_answers_that_are_shown_can_be_read(tmp_path: Path) -> None:
     kinds: dict[str, list[str]] = {}
     for page, example in fences("toml"):
         (tmp_path / "raters.toml").write_text(example)
@@ -177,9 +177,6 @@ def test_the_raters_that_are_shown_can_be_read(tmp_path: Path) -> None:
         "docs/guides/rate-hico-det.md": ["openai", "openai-batch", "openai-batch", "openai", "openai"],
         "docs/guides/study.md": ["people"],
     }
-
-
-def test_answers_of_models_that_are_shown_can_be_read(tmp_path: Path) -> None:
     for page, lines in fences("json"):
         (tmp_path / "answers.jsonl").write_text(lines)
         table = shoe.read_predictions(tmp_path / "answers.jsonl")
@@ -192,38 +189,29 @@ def test_answers_that_are_shown_fit_the_annotations(tmp_path: Path, shared_data:
     """Each line matches a ground truth, and the texts give the scores."""
     truth = shoe.read_ground_truth(shared_data / "hico_det" / "instances_test2015.json", dataset="hico-det")
     examples = [(page, "thousand", lines) for page, lines in fences("json") if page in ("README.md", "docs/vlm.md")]
-    table = re.search(r"```text\n(image,.*?)```", PAGES["docs/start/detector.md"], re.DOTALL)
-    assert table is not None
+    table = present(re.search(r"```text\n(image,.*?)```", PAGES["docs/start/detector.md"], re.DOTALL))
     for number, (page, boxes, text) in enumerate([*examples, ("detector", None, table[1])]):
         path = tmp_path / f"{number}.{'jsonl' if boxes else 'csv'}"
         path.write_text(text)
         predictions = shoe.read_predictions(path, boxes=boxes, truth=truth)
         report = shoe.score(predictions, truth.within(predictions.images), options=["tau=0"])
-        assert report.strict is not None
-        assert report.strict.map is not None
-        assert report.semantic is not None
-        assert report.semantic.map is not None
-        assert report.semantic.prediction_miss_rate == 0, page
+        strict, semantic = present(report.strict), present(report.semantic)
+        assert semantic.prediction_miss_rate == 0, page
         if len(predictions) > 1:
-            scores = f"mAP {100 * report.strict.map:.2f} and SHOE-mAP {100 * report.semantic.map:.2f}"
+            scores = f"mAP {100 * present(strict.map):.2f} and SHOE-mAP {100 * present(semantic.map):.2f}"
             assert scores in PAGES[page], scores
 
 
-def test_the_readme_explains_each_heading() -> None:
+def test_pages_explain_headings_and_signatures() -> None:
     report = shoe.score(shoe.read_predictions(DETECTOR), shoe.read_ground_truth(TRUTH))
-    assert report.semantic is not None
-    tables = _strict_table(report), _semantic_table(report.semantic)
+    tables = _strict_table(report), _semantic_table(present(report.semantic))
     headings = [str(column.header) for table in tables for column in table.columns[1:]]
     assert len(headings) == 12
     for heading in headings:
         plain = heading.replace("-\n", "").replace("\n", " ").removeprefix("SHOE-mF1 ")
         assert re.search(rf"^\| [^|]*`{re.escape(plain)}`", README, re.MULTILINE), heading
-
-
-def test_the_page_on_signatures_names_its_fields() -> None:
-    rows = re.findall(
-        r"^\| (`.*?) \|.*\| (yes|no)\b", PAGES["docs/explanation/evidence.md"].split("## The sig")[1], re.MULTILINE
-    )
+    section = PAGES["docs/explanation/evidence.md"].split("## The sig")[1]
+    rows = re.findall(r"^\| (`.*?) \|.*\| (yes|no)\b", section, re.MULTILINE)
     fields = {name: answer for names, answer in rows for name in re.findall(r"`([^`]+)`", names)}
     assert {name for name, answer in fields.items() if answer == "no"} == set(OF_PREDICTIONS)
     report = shoe.score(shoe.read_predictions(DETECTOR), shoe.read_ground_truth(TRUTH))
@@ -231,12 +219,7 @@ def test_the_page_on_signatures_names_its_fields() -> None:
     assert set(names[: names.index("strict.protocol") + 1]) <= set(fields)
 
 
-def test_every_public_name_is_in_the_reference() -> None:
-    pages = PAGES["docs/reference/python.md"] + PAGES["docs/reference/errors.md"]
-    assert {*re.findall(r"<!-- api: shoe\.(\w+) -->", pages), "__version__"} == set(shoe.__all__)
-
-
-def test_the_readme_is_short_and_names_tests_that_exist() -> None:
+def test_the_readme_is_short_and_files_that_are_pointed_to_exist() -> None:
     assert len(README.splitlines()) <= 160
     named = re.findall(r"`(tests/[\w/.]+)`", README)
     assert len(named) == 8
@@ -245,27 +228,11 @@ def test_the_readme_is_short_and_names_tests_that_exist() -> None:
     commits = set(re.findall(r"\b[0-9a-f]{7}\b", README))
     assert len(commits) == 7
     assert all(commit in sources for commit in commits)
-
-
-def test_files_that_are_pointed_to_exist() -> None:
     for page, text in PAGES.items():
         for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text):
             assert (ROOT / page).parent.joinpath(target).exists(), (page, target)
         for script in re.findall(r"\bscripts/[\w-]+", text):
             assert (ROOT / script).exists(), (page, script)
-
-
-def test_the_help_names_all_protocols() -> None:
-    names = set(re.findall(r"^\| `([^`]+)`", generated.TABLES["protocols"](), re.MULTILINE))
-    assert names - set(re.findall(r"[\w-]+", generated.output("shoe score --help"))) == set()
-
-
-def test_the_page_of_json_keys_has_those_of_the_schemas() -> None:
-    page = generated.json_keys()
-    for command in SCHEMAS:
-        keys = {key for each in json_schema(command)["$defs"].values() for key in each["properties"]}
-        section = page.split(f"## shoe {command}\n")[1].split("\n## ")[0]
-        assert set(re.findall(r"^\| `([^`]+)`", section, re.MULTILINE)) == keys, command
 
 
 SECTION = r"(?:A?\d+(?:\.\d+)?)"

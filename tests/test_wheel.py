@@ -27,12 +27,7 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     python = home / "bin" / "python"
     pip = [sys.executable, "-m", "pip", "--python", str(python), "--disable-pip-version-check"]
     subprocess.run([*pip, "install", "-qq", "--no-deps", str(wheel)], check=True)
-    site = subprocess.run(
-        [python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"],
-        check=True,
-        capture_output=True,
-        text=True,
-    ).stdout.strip()
+    site = run([python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"], home).strip()
     # A folder named in a .pth file is searched, but its own .pth files are not read: the checkout stays out of sight.
     (Path(site) / "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n")
     return python.parent
@@ -60,10 +55,7 @@ def test_the_wheel_holds_code_and_data_and_nothing_else(wheel: Path) -> None:
 
 def test_the_demo_runs_from_the_wheel(installed: Path, tmp_path: Path) -> None:
     output = run([installed / "shoe", "demo"], tmp_path)
-    assert "SYNTHETIC" in output
-    assert "SHOE-mAP" in output
-    assert "detector" in output
-    assert "free text" in output
+    assert all(said in output for said in ("SYNTHETIC", "SHOE-mAP", "detector", "free text"))
     assert list(tmp_path.iterdir()) == []
 
 
@@ -81,17 +73,13 @@ def test_commands_of_the_first_pages_run_as_they_are_shown(command: str, install
     for name in ("predictions.json", "a.json"):
         shutil.copy(data / "detector.json", tmp_path / name)
     shutil.copy(data / "vlm.jsonl", tmp_path / "b.json")
-    reply = (
-        '[{"human_bbox": [12, 346, 258, 983], "object_bbox": [209, 0, 634, 999], "interaction": "watching a camel"}]'
-    )
-    line = {"image": "HICO_test2015_00000025.jpg", "response": reply}
+    reply = [{"human_bbox": [12, 346, 258, 983], "object_bbox": [209, 0, 634, 999], "interaction": "watching a camel"}]
+    line = {"image": "HICO_test2015_00000025.jpg", "response": json.dumps(reply)}
     (tmp_path / "answers.jsonl").write_text(json.dumps(line) + "\n")
     assert run([installed / "shoe", *shlex.split(command, comments=True)[1:]], tmp_path)
 
 
 def test_the_wheel_and_not_the_checkout_was_run(installed: Path, tmp_path: Path) -> None:
-    code = (
-        "import shoe; from shoe.core.io.files import data_folder; print(shoe.__file__, data_folder('similarity_maps'))"
-    )
+    code = "import shoe; from shoe.core.io.files import data_folder as of; print(shoe.__file__, of('similarity_maps'))"
     for path in run([installed / "python", "-c", code], tmp_path).split():
         assert path.startswith(str(installed.parent))

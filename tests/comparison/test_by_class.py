@@ -22,9 +22,7 @@ def test_deviations_are_stretched_by_hand() -> None:
     borrowed = np.array([0.2, 0.1 * 2**0.5]) * (7 / 6) ** 0.5
     assert (np.abs(np.abs(found[:, 1:2] - 0.5) - borrowed) < 1e-12).any(axis=1).all()
     assert found[:, 2] == pytest.approx(0.5 + np.array([-0.1, -0.1, 0.2]) * (np.array([10, 5, 15]) / 9) ** 0.5)
-
-
-def test_what_other_images_do_is_not_stretched() -> None:
+    # What other images do is not stretched.
     own, others = np.array([[0.1], [-0.1], [0.1], [-0.1]]), np.array([[0.05], [0.05], [-0.05], [-0.05]])
     found = of(0.5 + own + others, np.full((4, 1), 2), [2], 0.6 + own).scaled_deviations()
     assert found == pytest.approx(0.5 + own * 2**0.5 + others)
@@ -39,8 +37,7 @@ def test_one_image_gives_the_mean_of_t_times_the_variance_and_models_borrow_alik
     assert first[:, 3:].var(axis=0) == pytest.approx(expected, rel=0.1)
     apart = first[:, 3:] - first[:, 3:].mean(axis=0)
     assert abs((apart[:, 0] * apart[:, 1]).mean()) < 0.1 * expected
-    other = of(values * 0.25 + 0.1, everywhere, images).scaled_deviations()
-    assert other == pytest.approx(first * 0.25 + 0.1)
+    assert of(values * 0.25 + 0.1, everywhere, images).scaled_deviations() == pytest.approx(first * 0.25 + 0.1)
 
 
 def population(rng: np.random.Generator, images: int, classes: int) -> Entries:
@@ -59,15 +56,12 @@ def population(rng: np.random.Generator, images: int, classes: int) -> Entries:
     )
 
 
-def test_a_resample_of_fewer_classes_deviates_by_less() -> None:
+def test_a_resample_of_fewer_classes_deviates_by_less_and_a_rare_class_counts_more() -> None:
     """Two of four classes are drawn: the mean is over four in every test set, so the deviation counts half."""
     values, drawn = np.array([[0.2, 0.2, 0.8, 0.8]] * 2), np.array([[9, 9, 9, 9], [9, 9, 0, 0]])
     found = of(values, drawn, [9, 9, 9, 9]).resampled()[:, 0]
     assert found == pytest.approx([0.35 + 0.15, 0.35 - 0.15 / 2])
-
-
-def test_the_presence_of_a_class_with_one_image_counts_more() -> None:
-    """A class at 1 beside three at 0, in one of two resamples: sqrt(1.6) times as far from the mean, 0.125."""
+    # A class at 1 beside three at 0, in one of two resamples: sqrt(1.6) times as far from the mean, 0.125.
     values, drawn = np.array([[0.0, 0.0, 0.0, 1.0]] * 2), np.array([[9, 9, 9, 1], [9, 9, 9, 0]])
     found = of(values, drawn, [9, 9, 9, 1]).resampled()[:, 0]
     with_it = 0.25 + (1.6**0.5 - 1) * (1 - 0.125) / 4

@@ -10,11 +10,12 @@ from shoe.benchmarks.classes import ClassSplit
 from shoe.comparison.resampling import Resampler
 from shoe.comparison.run import Run
 from shoe.comparison.run_file import read_run, write_run
-from shoe.core.errors import InputError
 from shoe.demo import PREDICTIONS, TRUTH
 from tests.cli import run as cli
 from tests.comparison.samples import CLASSES, OPTIONS, report_of, scenes_of
 from tests.comparison.test_hostile import edited
+from tests.errors import input_error
+from tests.present import present
 
 SPLIT = ClassSplit.of_unseen("odd", np.arange(1, len(CLASSES), 2), len(CLASSES), "made for these tests")
 
@@ -31,8 +32,7 @@ def test_figures_are_means_over_the_parts_and_survive_a_file(tmp_path: Path, opt
         scores = entries.scores()
         means: dict[str, float] = {}
         for part, mask in SPLIT.parts.items():
-            kept = scores.ap[scores.in_parts & mask]
-            means[part] = float(kept.mean())
+            means[part] = float(scores.ap[scores.in_parts & mask].mean())
             assert figures.pop(f"{kind}:part-{part}") == pytest.approx(means[part])
         a, b = means.values()
         assert figures.pop(f"{kind}:harmonic-mean") == pytest.approx(2 / (1 / a + 1 / b) if a * b else 0)
@@ -41,8 +41,7 @@ def test_figures_are_means_over_the_parts_and_survive_a_file(tmp_path: Path, opt
     write_run(run, tmp_path / "a.shoe")
     again = read_run(tmp_path / "a.shoe")
     assert again.figures() == run.figures()
-    assert again.class_split is not None
-    assert (again.class_split.digest, again.facts["class-split"]) == (SPLIT.digest, "odd")
+    assert (present(again.class_split).digest, again.facts["class-split"]) == (SPLIT.digest, "odd")
 
     drawn = Resampler(again).under(np.ones((len(run.images), 1), np.int32)).figures()
     assert {key: float(value[0]) for key, value in drawn.items()} == pytest.approx(run.figures())
@@ -57,7 +56,7 @@ def test_an_edited_split_is_refused(tmp_path: Path) -> None:
             lambda head, _: head["class_split"]["parts"]["unseen"].append(10_000),
         )
     ):
-        with pytest.raises(InputError, match="a damaged or edited run"):
+        with input_error("edited run", source=str(tmp_path / f"{number}.shoe")):
             read_run(edited(tmp_path / "a.shoe", tmp_path / f"{number}.shoe", edit))
 
 

@@ -1,6 +1,7 @@
 """Runs that somebody edited: what their own bytes belie is refused in one line, and never fills the memory."""
 
 import json
+import os
 import struct
 import tracemalloc
 import zipfile
@@ -81,65 +82,48 @@ def a_bomb(head: Head, contents: dict[str, bytes]) -> None:
     head["columns"][0] |= {"length": 300_000_000, "table": None, "type": "u1"}
 
 
+OTHER = {"strict.threshold": "0.1"}
 EDITS: dict[str, tuple[Callable[[Head, dict[str, bytes]], object], str]] = {
     "a fact less": (lambda head, _: head["facts"].pop("split"), "metadata without split"),
     "a fact that a terminal obeys": (lambda head, _: head["facts"].update(split="\x1b[31m"), "invalid fact"),
-    "another number of images": (
-        lambda head, _: head["images"].append("x"),
-        "tables of thresholds whose sizes do not match the number of images",
-    ),
+    "another number of images": (lambda head, _: head["images"].append("x"), "tables of thresholds"),
     "another number of images, without thresholds": (
         lambda head, _: (head["images"].append("x"), head["semantic"].pop("tau")),
-        "images in the metadata, but 4 in the data",
+        "images .* 4 in",
     ),
     "thresholds beyond the last": (column("tau", "stop", lambda n: np.full(n, 99)), "a number outside"),
-    "an image twice": (lambda head, _: head.update(images=[head["images"][0]] * 3), "an image that occurs twice"),
-    "another signature": (lambda head, _: head.update(signature="shoe:1"), "a signature that differs"),
-    "other options": (
-        lambda head, _: head["strict"][0]["options"].update({"strict.threshold": "0.1"}),
-        "a signature that differs",
-    ),
-    "another map": (lambda head, _: head["facts"].update(map="/etc"), "a signature that differs"),
+    "an image twice": (lambda head, _: head.update(images=[head["images"][0]] * 3), "an image .*twice"),
+    "another signature": (lambda head, _: head.update(signature="shoe:1"), "a signature that"),
+    "other options": (lambda head, _: head["strict"][0]["options"].update(OTHER), "a signature that"),
+    "another map": (lambda head, _: head["facts"].update(map="/etc"), "a signature that"),
     "no rare class": (
         lambda head, _: head.update(classes=head["classes"].replace("\trare\nh", "\t\nh")),
-        "a class table different",
+        "a class table",
     ),
     "a class more": (
         lambda head, _: head.update(classes=head["classes"] + "jump\tdragon\tjumping\t\t\t\n"),
-        "class-list in the metadata",
+        "class-list",
     ),
     "nothing measured": (no_protocol, "no protocol"),
-    "a protocol twice": (lambda head, _: head["strict"].append(head["strict"][0]), "a protocol that occurs twice"),
-    "a protocol with a colon": (renamed("a:b"), "has a colon in its name"),
+    "a protocol twice": (lambda head, _: head["strict"].append(head["strict"][0]), "a protocol .*twice"),
+    "a protocol with a colon": (renamed("a:b"), "a colon"),
     "a protocol with colours": (renamed("a\x1b[31m"), "invalid protocol"),
-    "absent and there": (
-        lambda head, _: head.update(absent={"semantic": "x"}),
-        "both semantic results and reasons for absent results",
-    ),
+    "absent and there": (lambda head, _: head.update(absent={"semantic": "x"}), "both semantic results and"),
     "raters without names": (lambda head, _: head.update(raters={"\x1b": 0.5, "b": 0.5}), "invalid rater"),
-    "raters beyond 1": (lambda head, _: head.update(raters={"a": 5, "b": 0.5}), "outside the range 0 to 1"),
+    "raters beyond 1": (lambda head, _: head.update(raters={"a": 5, "b": 0.5}), "0 to 1"),
     "an upturned interval": (
         lambda head, _: head.update(interval={"map": [0.5, 0.2], "mf1": None, "unrated_pairs": 1}),
         "an interval",
     ),
-    "classes as fractions": (
-        column("strict", "category", lambda n: np.full(n, 1.5)),
-        "category has type float64, expected integers",
-    ),
+    "classes as fractions": (column("strict", "category", lambda n: np.full(n, 1.5)), "category .* float64"),
     "classes beyond the last": (column("strict", "category", lambda n: np.full(n, 600)), "a number outside"),
     "scores that are none": (column("strict", "score", lambda n: np.full(n, np.nan)), "not finite"),
     "credit above 1": (column("entries", "credit", lambda n: np.full(n, 1.5)), "a number outside"),
-    "other ground truths": (
-        column("f1", "truth_category", lambda n: np.full(n, 3, "u1")),
-        "ground truths that differ",
-    ),
-    "fewer ground truths": (fewer_truths, "ground truths that differ"),
+    "other ground truths": (column("f1", "truth_category", lambda n: np.full(n, 3, "u1")), "ground truths that"),
+    "fewer ground truths": (fewer_truths, "ground truths that"),
     "columns counted from the end": (lambda head, _: head["strict"][0]["entries"].update(score=-1), "`int` >= 0"),
-    "a member more": (
-        lambda _, contents: contents.update({"../x": b"x"}),
-        "members that differ from the list in the header",
-    ),
-    "a longer column": (lambda _, contents: contents.update({"columns/0": bytes(10**6)}), "has a length different"),
+    "a member more": (lambda _, contents: contents.update({"../x": b"x"}), "members that differ"),
+    "a longer column": (lambda _, contents: contents.update({"columns/0": bytes(10**6)}), "has a length"),
     "a later version": (lambda head, _: head.update(shoe_run="\x1b" * 1000), "shoe_run: found '.{,80}, expected"),
 }
 
@@ -159,7 +143,7 @@ def test_an_archive_that_is_more_or_other_than_a_run_is_refused(whole: Path, tmp
     packed_otherwise = data[: central + 10] + struct.pack("<H", zipfile.ZIP_LZMA) + data[central + 12 :]
     for content in (b"#!/bin/sh\n" + data, data + b"junk", packed_otherwise):
         path.write_bytes(content)
-        with pytest.raises(InputError, match=r"a damaged or edited run|not a run"):
+        with pytest.raises(InputError, match=r"(edited|not a) run"):
             read_run(path)
 
 
@@ -173,11 +157,10 @@ def test_a_small_file_does_not_fill_the_memory(whole: Path, tmp_path: Path) -> N
     zeros = tmp_path / "zeros.shoe"
     for start in (b"PK\x03\x04", b""):
         zeros.write_bytes(start)
-        with zeros.open("r+b") as stream:
-            stream.truncate(10**9)
+        os.truncate(zeros, 10**9)
         for path in (honest, lying, zeros):
             tracemalloc.start()
-            with pytest.raises(InputError, match=r"a damaged or edited run|not a run"):
+            with pytest.raises(InputError, match=r"(edited|not a) run"):
                 read_run(path)
             peak = tracemalloc.get_traced_memory()[1]
             tracemalloc.stop()

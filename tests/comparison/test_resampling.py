@@ -1,6 +1,7 @@
 """Figures under weights of images are those of the images taken one by one, and what is equal stays equal."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -22,12 +23,12 @@ from shoe.core.arrays import Indices
 from shoe.scoring.entries import AveragingRule, Entries
 from tests.comparison.samples import OPTIONS, run_of, scenes_of
 from tests.examples import examples
+from tests.present import present
 
 
 def of_images(run: Run, index: Indices) -> dict[str, float | None]:
     """Figures of some images of a run, by the slow way."""
-    semantic = run.semantic
-    assert semantic is not None
+    semantic = present(run.semantic)
     strict = tuple(replace(each, entries=each.entries.take_images(index)) for each in run.strict)
     parts = {name: getattr(semantic, name).take_images(index) for name in ("entries", "f1", "best")}
     return replace(run, strict=strict, semantic=replace(semantic, **parts)).figures()
@@ -40,16 +41,10 @@ def entries(rng: np.random.Generator, images: int, levels: int, rule: AveragingR
     credit = np.where(rng.random(number) < 0.4, rng.integers(1, 5, number) / 4, 0.0)
     truth_category = rng.integers(0, classes, truths)
     return Entries(
-        category=rng.integers(0, classes, number),
-        image=np.sort(rng.integers(0, images, number)),
-        score=score,
-        credit=credit,
-        truth_category=truth_category,
-        truth_image=rng.integers(0, images, truths),
-        counted=np.ones(classes, bool),
-        rare=np.arange(classes) == 1,
-        rule=rule,
-    )
+        category=rng.integers(0, classes, number), image=np.sort(rng.integers(0, images, number)), score=score,
+        credit=credit, truth_category=truth_category, truth_image=rng.integers(0, images, truths),
+        counted=np.ones(classes, bool), rare=np.arange(classes) == 1, rule=rule,
+    )  # fmt: skip
 
 
 def untied(run: Run) -> Run:
@@ -91,32 +86,27 @@ def test_so_do_untied_lists_under_every_rule(
     means = Ranked.from_entries(5, found).by_class(weights).means()
     for number in range(4):
         slow = found.take_images(np.repeat(np.arange(5), weights[:, number])).means()
-        assert means[number].tolist() == pytest.approx(
-            [np.nan if v is None else v for v in slow], abs=1e-9, nan_ok=True
-        )
+        assert means[number] == pytest.approx([np.nan if v is None else v for v in slow], abs=1e-9, nan_ok=True)
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_own_values_are_those_where_all_other_images_stand_once(seed: int) -> None:
     run, weights = untied(run_of(scenes_of(seed, 6))), drawn_images(6, range(9), seed)
-    assert run.semantic is not None
-    strict, f1 = run.strict[0].entries, run.semantic.f1
+    strict, f1 = run.strict[0].entries, present(run.semantic).f1
     ranked, counted = Ranked.from_entries(6, strict), Counted.from_entries(6, f1)
     for category, image, by_class in (
         (strict.truth_category, strict.truth_image, ranked.by_class),
         (f1.truth_category, f1.truth_image, lambda weights: counted.under(weights)[0]),
     ):
+        own = by_class(weights).own
         for k in np.unique(category).tolist():
-            shown = np.isin(np.arange(6), image[category == k])
-            alone = by_class(np.where(shown[:, None], weights, 1))
-            assert by_class(weights).own[:, k] == pytest.approx(alone.values[:, k], abs=1e-12)
+            alone = by_class(np.where(np.isin(np.arange(6), image[category == k])[:, None], weights, 1))
+            assert own[:, k] == pytest.approx(alone.values[:, k], abs=1e-12)
 
 
 def test_tied_scores_have_the_mean_over_their_orders_nearly() -> None:
-    rng = np.random.default_rng(0)
-    tied = entries(rng, 5, 3, AveragingRule(Interpolation.ALL_POINTS, Ties.EXPECTED))
-    weights = np.ones((5, 2000), np.int32)
-    found = Ranked.from_entries(5, tied).by_class(weights).means()[:, 0]
+    tied = entries(np.random.default_rng(0), 5, 3, AveragingRule(Interpolation.ALL_POINTS, Ties.EXPECTED))
+    found = Ranked.from_entries(5, tied).by_class(np.ones((5, 2000), np.int32)).means()[:, 0]
     assert found.mean() == pytest.approx(tied.means().map, abs=0.01)
     assert found.std() < 0.05
 
@@ -155,7 +145,7 @@ def test_equal_models_swap_nothing(options: tuple[str, ...]) -> None:
     assert all((values[~np.isnan(values)] == 0).all() for values in found.values())
 
 
-def test_swapping_everything_or_nothing_changes_only_the_sign() -> None:
+def test_swaps_change_only_the_sign_whatever_the_scale_of_confidences() -> None:
     a, b = (run_of(scenes_of(seed, 6)) for seed in (7, 8))
     b = _of_truth_of(a, b)
     kept = random_swaps(6, range(30), 1, 30)
@@ -168,26 +158,20 @@ def test_swapping_everything_or_nothing_changes_only_the_sign() -> None:
         x, y = mine[key], others[key]
         if x is not None and y is not None and key != "semantic:map":
             assert values[0] == pytest.approx(x - y, abs=1e-12)
-
-
-def test_the_scale_of_confidences_moves_nothing() -> None:
-    a, b = (run_of(scenes_of(seed, 6)) for seed in (7, 8))
-    b, kept = _of_truth_of(a, b), random_swaps(6, range(30), 1, 30)
+    # The scale of confidences moves nothing.
     strict = b.strict[0]
     squeezed = replace(strict, entries=replace(strict.entries, score=strict.entries.score / 100 + 0.001))
-    there = differences_when_swapped(Resampler(a, b), kept)["strict:qpic:full"]
-    again = differences_when_swapped(Resampler(a, replace(b, strict=(squeezed,))), kept)["strict:qpic:full"]
-    assert np.array_equal(there, again, equal_nan=True)
+    again = differences_when_swapped(Resampler(a, replace(b, strict=(squeezed,))), kept)
+    assert np.array_equal(there["strict:qpic:full"], again["strict:qpic:full"], equal_nan=True)
 
 
 def _of_truth_of(a: Run, b: Run) -> Run:
     """A run that claims another's ground truth."""
-    assert a.semantic is not None
-    assert b.semantic is not None
-    strict, f1, semantic = a.strict[0].entries, a.semantic.f1, a.semantic.entries
-    of_strict = replace(b.strict[0].entries, truth_category=strict.truth_category, truth_image=strict.truth_image)
-    of_map = replace(b.semantic.entries, truth_category=semantic.truth_category, truth_image=semantic.truth_image)
-    of_f1 = replace(b.semantic.f1, truth_category=f1.truth_category, truth_image=f1.truth_image)
-    return replace(
-        b, strict=(replace(b.strict[0], entries=of_strict),), semantic=replace(b.semantic, entries=of_map, f1=of_f1)
-    )
+
+    def of_truth(mine: Any, its: Any) -> Any:
+        return replace(mine, truth_category=its.truth_category, truth_image=its.truth_image)
+
+    mine, its = present(b.semantic), present(a.semantic)
+    semantic = replace(mine, entries=of_truth(mine.entries, its.entries), f1=of_truth(mine.f1, its.f1))
+    strict = replace(b.strict[0], entries=of_truth(b.strict[0].entries, a.strict[0].entries))
+    return replace(b, strict=(strict,), semantic=semantic)

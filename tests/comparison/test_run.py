@@ -12,6 +12,7 @@ from shoe.demo import PREDICTIONS, TRUTH
 from shoe.scoring.score import Report
 from tests.comparison.samples import OPTIONS, report_of, run_of, scenes_of
 from tests.examples import examples
+from tests.present import present
 
 
 def figures_of(report: Report) -> dict[str, float | None]:
@@ -28,13 +29,9 @@ def test_its_figures_are_the_reports() -> None:
     truth = shoe.read_ground_truth(TRUTH)
     report = shoe.score(shoe.read_predictions(PREDICTIONS["free text"]), truth, protocols=["all"])
     run = Run.from_report(report, "free text")
-    assert run.figures() == figures_of(report)
-    assert run.signature == report.signature
+    assert (run.figures(), run.signature) == (figures_of(report), report.signature)
     assert run.images == truth.interactions.images
-    semantic = report.semantic
-    assert semantic is not None
-    assert run.semantic is not None
-    assert run.semantic.above_delta.figures() == semantic.above_delta
+    assert present(run.semantic).above_delta.figures() == present(report.semantic).above_delta
     assert list(run.figures())[:3] == ["strict:hico-det:full", "strict:hico-det:rare", "strict:hico-det:non_rare"]
 
 
@@ -53,21 +50,17 @@ def test_counts_of_drawn_images_are_those_of_the_images_under_new_names(seed: in
     found, options = scenes_of(seed), (*options, "tau-by=image")
     index = np.random.default_rng(seed).integers(0, len(found), len(found))
     named = [replace(found[i], name=f"HICO_test2015_{n + 1:08d}.jpg") for n, i in enumerate(index.tolist())]
-    once, again = run_of(found, options).semantic, run_of(named, options).semantic
-    assert once is not None
-    assert again is not None
+    once, again = (present(run_of(scenes, options).semantic) for scenes in (found, named))
     assert once.f1.take_images(index).figures() == pytest.approx(again.f1.figures(), abs=1e-12)
 
 
 @given(st.integers(0, 1 << 32))
 @examples(0.1)
 def test_images_split_and_put_together_in_any_order_are_the_whole(seed: int) -> None:
-    rng, run = np.random.default_rng(seed), run_of(scenes_of(seed, 6), ["ties=input"])
-    assert run.semantic is not None
-    order = rng.permutation(6)
-    assert run.semantic.f1.take_images(order).figures() == pytest.approx(run.semantic.f1.figures(), abs=1e-12)
-    parts = [run.semantic.f1.take_images(part) for part in np.split(order, [2])]
-    whole = run.semantic.f1
+    whole = present(run_of(scenes_of(seed, 6), ["ties=input"]).semantic).f1
+    order = np.random.default_rng(seed).permutation(6)
+    assert whole.take_images(order).figures() == pytest.approx(whole.figures(), abs=1e-12)
+    parts = [whole.take_images(part) for part in np.split(order, [2])]
     assert sum(len(part.category) for part in parts) == len(whole.category)
     assert sum(part.sigma.sum() for part in parts) == pytest.approx(whole.sigma.sum())
     assert sum(part.truths for part in parts).tolist() == whole.truths.tolist()  # type: ignore[union-attr]

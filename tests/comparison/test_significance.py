@@ -13,22 +13,26 @@ from shoe.core.statistics import holm, p_value
 from shoe.demo import PREDICTIONS, TRUTH
 from tests.comparison.samples import run_of, scenes_of
 from tests.examples import examples
+from tests.present import present
 
 
-def test_holm_by_hand() -> None:
+def test_p_values_and_ranks_by_hand() -> None:
     assert holm([0.01, 0.02, 0.03, 0.5]) == pytest.approx([0.04, 0.06, 0.06, 0.5])
     assert holm([0.9, 0.6]) == [1.0, 1.0]
     assert holm([]) == []
+    # p counts what is as large on either side.
+    assert p_value(0.2, np.array([0.1, -0.2, 0.3, -0.4])) == pytest.approx(4 / 5)
+    assert p_value(-0.5, np.array([0.1, -0.2, 0.3, np.nan])) == pytest.approx(1 / 4)
+    # Ranks share the first, and miss rates count from below.
+    assert ranks("semantic:map", [0.3, 0.5, None, 0.5]) == [3, 1, None, 1]
+    assert ranks("semantic:gt_miss_rate", [0.3, 0.5, 0.3]) == [1, 3, 1]
 
 
-def test_an_interval_holds_the_deviations_around_the_figure() -> None:
+def test_intervals_hold_their_metric_and_end_where_metrics_do() -> None:
     found = Estimate.from_resamples(0.5, np.linspace(0.6, 0.8, 401))
     assert (found.value, found.low, found.high) == pytest.approx((0.5, 0.405, 0.595))
     assert Estimate.from_resamples(0.5, np.full(3, np.nan)) == Estimate(0.5, 0.5, 0.5)
     assert not Estimate.from_resamples(0.5, np.full(400, 0.1)).varies
-
-
-def test_an_interval_holds_its_figure_and_ends_where_figures_do() -> None:
     assert Estimate.from_resamples(0.9, np.array([0.0, *[1.0] * 999])).low == 0.9
     above = np.nextafter(1.0, 2)
     assert Estimate(above, 0.9, 1.2).within(0.0) == Estimate(above, 0.9, above)
@@ -36,28 +40,10 @@ def test_an_interval_holds_its_figure_and_ends_where_figures_do() -> None:
 
 
 @pytest.mark.parametrize(
-    ("images", "resamples", "short"),
-    [(5, 1000, "images"), (6, 1000, None), (6, 19, "resamples"), (0, 0, "images")],
+    ("images", "resamples", "short"), [(5, 1000, "images"), (6, 1000, None), (6, 19, "resamples"), (0, 0, "images")]
 )
 def test_too_few_images_or_resamples_tell_nothing(images: int, resamples: int, short: str | None) -> None:
     assert Statistics(images, resamples, 0, {"a": {}, "b": {}}, ()).too_few == short
-
-
-def test_one_image_has_no_intervals_and_no_low_p() -> None:
-    run = run_of(scenes_of(7, 1))
-    found = statistics([run, replace(run, name="other")], 100, 0)
-    assert found.estimates == {"model": {}, "other": {}}
-    assert not any(each.interval or each.significant for each in found.differences)
-
-
-def test_p_counts_what_is_as_large_on_either_side() -> None:
-    assert p_value(0.2, np.array([0.1, -0.2, 0.3, -0.4])) == pytest.approx(4 / 5)
-    assert p_value(-0.5, np.array([0.1, -0.2, 0.3, np.nan])) == pytest.approx(1 / 4)
-
-
-def test_ranks_share_the_first_and_miss_rates_count_from_below() -> None:
-    assert ranks("semantic:map", [0.3, 0.5, None, 0.5]) == [3, 1, None, 1]
-    assert ranks("semantic:gt_miss_rate", [0.3, 0.5, 0.3]) == [1, 3, 1]
 
 
 @pytest.mark.slow
@@ -88,59 +74,52 @@ def found(models: list[Run]) -> Statistics:
     return statistics(models, 99, 0)
 
 
-def test_equal_models_are_equal_in_the_small() -> None:
+def test_equal_models_are_equal_and_one_image_has_no_intervals() -> None:
     run = run_of(scenes_of(7, 6))
     found = statistics([run, replace(run, name="other")], 19, 0)
     assert len(found.differences) == sum(value is not None for value in run.figures().values())
     assert {(d.value, d.interval, d.bootstrap.p, d.randomisation.p) for d in found.differences} == {(0, None, 1, 1)}
     assert found.estimates["model"] == found.estimates["other"]
+    # One image has no intervals and no low p.
+    run = run_of(scenes_of(7, 1))
+    found = statistics([run, replace(run, name="other")], 100, 0)
+    assert found.estimates == {"model": {}, "other": {}}
+    assert not any(each.interval or each.significant for each in found.differences)
 
 
 @pytest.mark.slow
-def test_a_model_does_not_differ_from_itself(found: Statistics) -> None:
+def test_models_that_differ_do_so_in_any_order_and_equal_ones_do_not(models: list[Run], found: Statistics) -> None:
+    other = statistics(models[::-1], 99, 0)
+    assert other.estimates == found.estimates
+    for here in found.differences:
+        there = present(other.between(here.models[0], here.models[1], here.figure))
+        assert there.value == -here.value
+        assert (there.bootstrap, there.randomisation) == (here.bootstrap, here.randomisation)
+        assert there.randomisation.adjusted == here.randomisation.adjusted
+    with_intervals, turned = (statistics(order, 100, 0) for order in (models[:2], models[1::-1]))
+    for here in with_intervals.differences:
+        there = present(turned.between(here.models[0], here.models[1], here.figure))
+        assert bool(there.interval) == bool(here.interval)
+        if there.interval and here.interval:
+            assert [*there.interval] == pytest.approx([-end for end in reversed(here.interval)], abs=1e-12)
+    far = present(found.between("free text", "detector", "strict:hico-det:full"))
+    assert far.significant is (far.bootstrap.adjusted < 0.05)
+    assert (far.randomisation.p, far.randomisation.adjusted) == pytest.approx((0.01, 0.03))
+    assert found.too_few is None
     same = [d for d in found.differences if {*d.models} == {"detector", "detector again"}]
     assert len(same) == 9
     assert {(d.value, d.interval, d.bootstrap.p, d.randomisation.p) for d in same} == {(0, None, 1, 1)}
 
 
 @pytest.mark.slow
-def test_models_that_differ_do_so_in_any_order(models: list[Run], found: Statistics) -> None:
-    other = statistics(models[::-1], 99, 0)
-    assert other.estimates == found.estimates
-    for here in found.differences:
-        there = other.between(here.models[0], here.models[1], here.figure)
-        assert there is not None
-        assert there.value == -here.value
-        assert (there.bootstrap, there.randomisation) == (here.bootstrap, here.randomisation)
-        assert there.randomisation.adjusted == here.randomisation.adjusted
-    with_intervals, turned = (statistics(order, 100, 0) for order in (models[:2], models[1::-1]))
-    for here in with_intervals.differences:
-        there = turned.between(here.models[0], here.models[1], here.figure)
-        assert there is not None
-        assert bool(there.interval) == bool(here.interval)
-        if there.interval and here.interval:
-            assert [*there.interval] == pytest.approx([-end for end in reversed(here.interval)], abs=1e-12)
-    far = found.between("free text", "detector", "strict:hico-det:full")
-    assert far is not None
-    assert far.significant is (far.bootstrap.adjusted < 0.05)
-    assert far.randomisation.p == 0.01
-    assert far.randomisation.adjusted == pytest.approx(0.03)
-    assert found.too_few is None
-
-
-@pytest.mark.slow
 def test_the_randomisation_test_nears_the_exact_one() -> None:
     """Miss rates are sums over images, so that all swaps of a few images can be listed."""
     a, b = (run_of(scenes_of(seed, 8)) for seed in (1, 2))
-    assert a.semantic is not None
-    assert b.semantic is not None
-    truth = a.semantic.f1
-    moved = replace(b.semantic.f1, truth_category=truth.truth_category, truth_image=truth.truth_image)
-    b = replace(b, strict=(), semantic=replace(b.semantic, f1=moved, tau=None), name="other")
-    a = replace(a, strict=(), semantic=replace(a.semantic, tau=None))
-    key = "semantic:gt_miss_rate"
-    p = statistics([a, b], 4000, 0).between("model", "other", key)
-    assert p is not None
+    truth, other = present(a.semantic).f1, present(b.semantic)
+    moved = replace(other.f1, truth_category=truth.truth_category, truth_image=truth.truth_image)
+    b = replace(b, strict=(), semantic=replace(other, f1=moved, tau=None), name="other")
+    a = replace(a, strict=(), semantic=replace(present(a.semantic), tau=None))
+    p = present(statistics([a, b], 4000, 0).between("model", "other", "semantic:gt_miss_rate"))
     counts = [np.bincount(f1.image, minlength=8) for f1 in (truth, moved)]
     apart = counts[0] - counts[1]
     exact = np.mean([abs(np.dot(signs, apart)) >= abs(apart.sum()) for signs in product([-1, 1], repeat=8)])

@@ -17,18 +17,13 @@ def drawn(values: list[float], apart: float, seed: int = 0, resamples: int = 500
     return np.array([value + shared + random.normal(0, apart / 2, resamples) for value in values])
 
 
-def test_models_far_apart_have_a_rank_each_whatever_they_share() -> None:
+def test_models_far_apart_have_a_rank_each_and_others_tie() -> None:
     values = [0.3, 0.5, 0.4]
     assert rank_intervals(MAP, values, drawn(values, 0.01)) == [(3, 3), (1, 1), (2, 2)]
     assert rank_intervals(MISSES, values, drawn(values, 0.01)) == [(1, 1), (3, 3), (2, 2)]
-
-
-def test_models_within_chance_of_each_other_tie_and_others_stand_around_them() -> None:
+    # Models within chance of each other tie.
     values = [0.50, 0.49, 0.30, 0.90]
     assert rank_intervals(MAP, values, drawn(values, 0.02)) == [(2, 3), (2, 3), (4, 4), (1, 1)]
-
-
-def test_the_same_predictions_twice_tie() -> None:
     one = drawn([0.5], 0.1)
     assert rank_intervals(MAP, [0.5, 0.5], np.concatenate([one, one])) == [(1, 2), (1, 2)]
     assert rank_intervals(MAP, [0.5], one) == [(1, 1)]

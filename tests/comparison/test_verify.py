@@ -12,6 +12,7 @@ from shoe.comparison.verify import verify
 from shoe.scoring.evidence.draws import Interval
 from shoe.scoring.evidence.facts import Spread
 from tests.comparison.samples import report_of, scenes_of
+from tests.present import present
 
 FOUND = Run.from_report(report_of(scenes_of(3)), "model", Spread({"a": 0.5, "b": 0.25}), Interval((0.1, 0.2), None, 3))
 
@@ -23,10 +24,9 @@ def strict(**columns: Callable[[Any], Any]) -> Run:
 
 
 def semantic(part: str, **columns: Callable[[Any], Any]) -> Run:
-    assert FOUND.semantic is not None
     of = getattr(FOUND.semantic, part)
     made = replace(of, **{name: edit(getattr(of, name)) for name, edit in columns.items()})
-    return replace(FOUND, semantic=replace(FOUND.semantic, **{part: made}))
+    return replace(FOUND, semantic=replace(present(FOUND.semantic), **{part: made}))
 
 
 @pytest.mark.parametrize(
@@ -60,8 +60,6 @@ def test_what_is_equal_or_was_not_asked_for_is_no_mismatch() -> None:
     assert verify(FOUND, FOUND).equal
     assert verify(replace(FOUND, spread=None, interval=None), FOUND).equal
     assert verify(strict(score=lambda score: score + 1e-12), FOUND).equal
-
-
-def test_another_input_is_the_only_reason_where_there_is_one() -> None:
+    # Another input is the only reason.
     other = replace(strict(image=np.zeros_like), facts={**FOUND.facts, "predictions-sha": "0"})
     assert verify(other, FOUND).reasons == ("other predictions",)

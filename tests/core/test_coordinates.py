@@ -9,14 +9,10 @@ BOX = [10.0, 20.0, 30.0, 40.0]
 # protocols.md 0.3: who compares what. QPIC and THID shift nothing; the official script and PPDM add 1 to all four
 # numbers of a prediction and nothing to the truth; UPT takes 1 from x1, y1 of the truth and nothing from a prediction.
 WORKED = [
-    (CommonCoordinates.RAW, C, [10, 20, 30, 40]),
-    (CommonCoordinates.RAW, P0, [10, 20, 30, 40]),
-    (CommonCoordinates.RAW, P1, [10, 20, 30, 40]),
-    (CommonCoordinates.INDICES, C, [11, 21, 31, 41]),
-    (CommonCoordinates.INDICES, P0, [11, 21, 31, 41]),
-    (CommonCoordinates.INDICES, P1, [10, 20, 30, 40]),
-    (CommonCoordinates.EDGES, C, [10, 20, 30, 40]),
-    (CommonCoordinates.EDGES, P0, [10, 20, 31, 41]),
+    *((CommonCoordinates.RAW, C, [10, 20, 30, 40]), (CommonCoordinates.RAW, P0, [10, 20, 30, 40])),
+    *((CommonCoordinates.RAW, P1, [10, 20, 30, 40]), (CommonCoordinates.INDICES, C, [11, 21, 31, 41])),
+    *((CommonCoordinates.INDICES, P0, [11, 21, 31, 41]), (CommonCoordinates.INDICES, P1, [10, 20, 30, 40])),
+    *((CommonCoordinates.EDGES, C, [10, 20, 30, 40]), (CommonCoordinates.EDGES, P0, [10, 20, 31, 41])),
     (CommonCoordinates.EDGES, P1, [9, 19, 30, 40]),
 ]
 
@@ -35,27 +31,15 @@ def test_coordinates_may_differ_from_box_to_box(common: CommonCoordinates) -> No
     assert moved.tolist() == [expected[common, P1], expected[common, C], expected[common, P0]]
 
 
-def test_the_first_pixel_of_an_image_is_the_same_in_all_coordinates() -> None:
-    """Its edges are 0 and 1; its index is 0 or 1."""
-    same = [([0, 0, 1, 1], C), ([0, 0, 0, 0], P0), ([1, 1, 1, 1], P1)]
-    for box, kind in same:
-        edges = convert_boxes(np.array([box], float), np.array([kind], np.uint8), CommonCoordinates.EDGES)
-        assert edges.tolist() == [[0, 0, 1, 1]]
-
-
-def test_boxes_that_need_not_move_are_not_copied() -> None:
+def test_boxes_that_need_not_move_are_not_copied_and_given_boxes_are_left_alone() -> None:
     boxes = np.array([BOX])
-    assert convert_boxes(boxes, np.array([P1], np.uint8), CommonCoordinates.INDICES) is boxes
-    assert convert_boxes(boxes, np.array([C], np.uint8), CommonCoordinates.EDGES) is boxes
-    assert convert_boxes(boxes, np.array([P1], np.uint8), CommonCoordinates.RAW) is boxes
-
-
-def test_moving_leaves_the_given_boxes_alone() -> None:
-    boxes = np.array([BOX])
+    for kind, common in ((P1, CommonCoordinates.INDICES), (C, CommonCoordinates.EDGES), (P1, CommonCoordinates.RAW)):
+        assert convert_boxes(boxes, np.array([kind], np.uint8), common) is boxes
     convert_boxes(boxes, np.array([P1], np.uint8), CommonCoordinates.EDGES)
     assert boxes.tolist() == [BOX]
-
-
-def test_no_boxes() -> None:
     for common in CommonCoordinates:
         assert convert_boxes(np.zeros((0, 4)), np.zeros(0, np.uint8), common).shape == (0, 4)
+    # The first pixel of an image has the edges 0 and 1 in all coordinates; its index is 0 or 1.
+    for box, kind in ([0, 0, 1, 1], C), ([0, 0, 0, 0], P0), ([1, 1, 1, 1], P1):
+        edges = convert_boxes(np.array([box], float), np.array([kind], np.uint8), CommonCoordinates.EDGES)
+        assert edges.tolist() == [[0, 0, 1, 1]]

@@ -18,9 +18,8 @@ def test_first_equal_row(rows: list[tuple[float, float, float]]) -> None:
 def test_runs_ascend(values: list[int]) -> None:
     order, new = group_equal_rows(as_bits(np.array(values, np.int32)))
     runs = np.split(order, np.flatnonzero(new)[1:]) if values else []
-    assert sorted(run.tolist() for run in runs) == sorted(
-        [i for i, x in enumerate(values) if x == value] for value in set(values)
-    )
+    expected = [[i for i, x in enumerate(values) if x == value] for value in set(values)]
+    assert sorted(run.tolist() for run in runs) == sorted(expected)
 
 
 def test_rows_that_mix_to_one_number_stay_apart() -> None:

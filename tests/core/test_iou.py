@@ -19,13 +19,10 @@ CASES = [
 @pytest.mark.parametrize(("a", "b", "continuous", "pixels", "crossing"), CASES)
 def test_by_hand(a: tuple[int, ...], b: tuple[int, ...], continuous: float, pixels: float, crossing: float) -> None:
     first, second = np.array([a], float), np.array([b], float)
-    for overlap, expected in (
-        (Overlap.CONTINUOUS, continuous),
-        (Overlap.PIXELS, pixels),
-        (Overlap.PIXELS_CROSSING, crossing),
-    ):
-        assert iou(first, second, overlap)[0] == pytest.approx(expected, abs=1e-15)
-        assert iou(second, first, overlap)[0] == pytest.approx(expected, abs=1e-15)
+    kinds = (Overlap.CONTINUOUS, Overlap.PIXELS, Overlap.PIXELS_CROSSING)
+    for one, other in ((first, second), (second, first)):
+        found = [iou(one, other, kind)[0] for kind in kinds]
+        assert found == pytest.approx([continuous, pixels, crossing], abs=1e-15)
 
 
 @pytest.mark.parametrize(("inclusive", "holds"), [(True, [False, True, True]), (False, [False, False, True])])

@@ -17,12 +17,12 @@ counts = st.lists(st.integers(0, 9), max_size=12)
 
 
 @given(counts)
-def test_expand_lists_every_range(sizes: list[int]) -> None:
+def test_ranges_are_expanded_and_indexed(sizes: list[int]) -> None:
     first = np.arange(len(sizes), dtype=np.int64) * 100
     owner, element = expand(first, np.array(sizes, np.int64))
-    assert list(zip(owner.tolist(), element.tolist(), strict=True)) == [
-        (i, 100 * i + k) for i, size in enumerate(sizes) for k in range(size)
-    ]
+    expected = [(i, 100 * i + k) for i, size in enumerate(sizes) for k in range(size)]
+    assert list(zip(owner.tolist(), element.tolist(), strict=True)) == expected
+    assert index_in_group(np.array(sizes, np.int64)).tolist() == [k for size in sizes for k in range(size)]
 
 
 @given(counts, st.integers(1, 20))
@@ -32,11 +32,6 @@ def test_blocks_cover_all_elements_once_and_stay_small(sizes: list[int], most: i
     assert len(covered) == len(set(covered))
     assert sum(sizes[i] for i in covered) == sum(sizes)
     assert all(sum(sizes[start:end]) <= most + max(sizes) for start, end in found)
-
-
-@given(counts)
-def test_places_count_up_in_each_group(sizes: list[int]) -> None:
-    assert index_in_group(np.array(sizes, np.int64)).tolist() == [k for size in sizes for k in range(size)]
 
 
 def test_first_of_each_run() -> None:

@@ -33,12 +33,9 @@ def test_rows_are_correlated_as_each_alone(first: list[tuple[int, int]], second:
         assert taus[row] == pytest.approx(tau, nan_ok=True)
 
 
-def test_rounding_makes_no_column_vary() -> None:
+def test_rounding_makes_no_column_vary_and_an_interval_holds_its_value() -> None:
     assert pearson([0.1] * 6, [0.3, 0.1, 0.2, 0.7, 0.5, 0.4]) is None
     assert differences([0.1 + 0.2, 0.3]).tolist() == [0]
     assert differences([0.3, 0.1], same=0.5).tolist() == [0]
-
-
-def test_an_interval_holds_its_value() -> None:
     assert interval_around(2.0, np.array([1.0, 2.0, 3.0])) == pytest.approx((2.0, 4.95))
     assert percentiles(np.arange(101.0), 0.9) == pytest.approx((5, 95))

@@ -10,9 +10,8 @@ import shoe
 from tests.cli.run import as_json
 
 DATA = Path(shoe.__file__).parent / "demo" / "data"
-PINNED: dict[str, dict[str, float]] = json.loads(
-    (Path(__file__).parent.parent / "data" / "reference" / "demo_figures.json").read_bytes()
-)
+FIGURES = Path(__file__).parent.parent / "data" / "reference" / "demo_figures.json"
+PINNED: dict[str, dict[str, float]] = json.loads(FIGURES.read_bytes())
 COMMANDS = {"score": ["score", "--protocol", "all", "--bounds"], "diagnose": ["diagnose"]}
 
 

@@ -18,35 +18,23 @@ import shoe
 from tests.cli.run import as_json
 from tests.data.reference.make_samples import HERE, TRIPLETS, as_bytes, best_triplets, truth_of
 
-NO_INTERACTION = 58
+NO_INTERACTION, WHOLE = 58, "predictions_300_action_score.json.gz"
 
 MEANS = {"map": "map", "map_rare": "map_rare", "map_non_rare": "map_non_rare", "mean_max_recall": "max_recall"}
 CDN = MEANS | {
-    "classes_in_mean": "classes",
-    "ground_truths": "truths",
-    "images": "images",
-    "predictions": "predictions",
-    "predictions_counted": "ranked",
-    "true_positives": "true_positives",
-}
+    "classes_in_mean": "classes", "ground_truths": "truths", "images": "images", "predictions": "predictions",
+    "predictions_counted": "ranked", "true_positives": "true_positives",
+}  # fmt: skip
 INIT = MEANS | {"predictions_evaluated": "predictions", "true_positives": "true_positives"}
 UPT_600 = {
-    "map_600": "map",
-    "map_rare_138": "map_rare",
-    "map_non_rare_462": "map_non_rare",
-    "mean_max_recall_600": "max_recall",
-    "ground_truths": "truths",
-    "true_positives": "true_positives",
-}
+    "map_600": "map", "map_rare_138": "map_rare", "map_non_rare_462": "map_non_rare",
+    "mean_max_recall_600": "max_recall", "ground_truths": "truths", "true_positives": "true_positives",
+}  # fmt: skip
 UPT_WITH_GT = {
-    "map_over_classes_with_gt": "map",
-    "map_rare_over_classes_with_gt": "map_rare",
-    "map_non_rare_over_classes_with_gt": "map_non_rare",
-    "mean_max_recall_over_classes_with_gt": "max_recall",
-    "classes_with_gt": "classes",
-    "rare_with_gt": "rare_classes",
-    "non_rare_with_gt": "non_rare_classes",
-}
+    "map_over_classes_with_gt": "map", "map_rare_over_classes_with_gt": "map_rare",
+    "map_non_rare_over_classes_with_gt": "map_non_rare", "mean_max_recall_over_classes_with_gt": "max_recall",
+    "classes_with_gt": "classes", "rare_with_gt": "rare_classes", "non_rare_with_gt": "non_rare_classes",
+}  # fmt: skip
 ALL_600 = "strict.truthless=zero"
 GT_AS_IS = "strict.coordinates=raw"
 EVERY_CLASS = ("strict.zero-tp=zero", "strict.unpredicted=zero")
@@ -72,33 +60,19 @@ STRICT = [
 ]
 
 ERRORS = {
-    "true_positives": "true_positive",
-    "human": "human_box",
-    "object": "object_box",
-    "both": "both_boxes",
-    "association": "association",
-    "action": "interaction",
-    "duplicate": "duplicate",
-}
+    "true_positives": "true_positive", "human": "human_box", "object": "object_box", "both": "both_boxes",
+    "association": "association", "action": "interaction", "duplicate": "duplicate",
+}  # fmt: skip
 FIXES = {
-    "dup": "duplicate",
-    "both": "both_boxes",
-    "hum": "human_box",
-    "obj": "object_box",
-    "action": "interaction",
-    "assoc": "association",
-    "missing": "missed_gt",
-}
+    "dup": "duplicate", "both": "both_boxes", "hum": "human_box", "obj": "object_box", "action": "interaction",
+    "assoc": "association", "missing": "missed_gt",
+}  # fmt: skip
 
 PAIRS = {
-    "pair_recall": "recall",
-    "pair_precision": "precision",
-    "avg_number_of_pairs": "per_image",
-    "predicted_pairs": "predictions",
-    "ground_truth_pairs": "truths",
-    "recalled_ground_truth_pairs": "recalled",
+    "pair_recall": "recall", "pair_precision": "precision", "avg_number_of_pairs": "per_image",
+    "predicted_pairs": "predictions", "ground_truth_pairs": "truths", "recalled_ground_truth_pairs": "recalled",
     "precise_predicted_pairs": "precise",
-}
+}  # fmt: skip
 SUB_TASKS = [
     ("pair_localization", "verb", "without no_interaction", PAIRS),
     ("pair_localization_with_no_interaction", "verb", "all", PAIRS),
@@ -130,22 +104,17 @@ class Reference:
 @pytest.fixture(scope="module", params=["300_top8", pytest.param("300", marks=pytest.mark.real_data)])
 def reference(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Reference:
     name: str = request.param
-    figures, predictions, truth = (
-        HERE / file for file in ("figures.json", "predictions_300_top8.json.gz", "truth.json.gz")
-    )
+    files = ("figures.json", "predictions_300_top8.json.gz", "truth.json.gz")
+    figures, predictions, truth = (HERE / file for file in files)
     if name == "300":
         shared: Path = request.getfixturevalue("shared_data")
-        figures = shared / "reference" / "figures.json"
-        predictions = shared / "reference" / "predictions_300_action_score.json.gz"
+        figures, predictions = (shared / "reference" / file for file in ("figures.json", WHOLE))
         truth = tmp_path_factory.mktemp("truth") / "truth.json"
         truth.write_bytes(as_bytes(truth_in(shared, predictions)))
     return Reference(
-        figures=json.loads(figures.read_bytes())["datasets"][name],
-        prediction_file=predictions,
-        truth_file=truth,
-        predictions=shoe.read_predictions(predictions),
-        truth=shoe.read_ground_truth(truth),
-    )
+        figures=json.loads(figures.read_bytes())["datasets"][name], prediction_file=predictions, truth_file=truth,
+        predictions=shoe.read_predictions(predictions), truth=shoe.read_ground_truth(truth),
+    )  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -163,7 +132,7 @@ def sub_tasks(reference: Reference, tmp_path_factory: pytest.TempPathFactory) ->
 
 @pytest.mark.real_data
 def test_the_sample_is_cut_from_the_real_files(shared_data: Path) -> None:
-    whole = shared_data / "reference" / "predictions_300_action_score.json.gz"
+    whole = shared_data / "reference" / WHOLE
     assert unpacked(HERE / "predictions_300_top8.json.gz") == as_bytes(best_triplets(json.loads(unpacked(whole))))
     assert unpacked(HERE / "truth.json.gz") == as_bytes(truth_in(shared_data, whole))
     figures = json.loads((shared_data / "reference" / "figures.json").read_bytes())["datasets"]["300_top8"]
@@ -185,9 +154,7 @@ def test_the_input_is_that_of_the_programs(reference: Reference) -> None:
 @pytest.mark.parametrize(
     ("place", "protocol", "options", "names"), STRICT, ids=[" ".join([row[0], *row[2]]) for row in STRICT]
 )
-def test_strict_figures(
-    reference: Reference, place: str, protocol: str, options: list[str], names: dict[str, str]
-) -> None:
+def test_strict(reference: Reference, place: str, protocol: str, options: list[str], names: dict[str, str]) -> None:
     theirs = reference.figures_at(place)
     if "crash" in theirs:
         pytest.skip(f"the program itself gives none: {theirs['crash']}")
@@ -197,12 +164,11 @@ def test_strict_figures(
 
 def test_classes_that_another_grid_of_recalls_changes(reference: Reference) -> None:
     tenths = strict(reference.predictions, reference.truth, "qpic", ["strict.ap=11-point"]).ap
-    arange = strict(reference.predictions, reference.truth, "qpic", []).ap
-    changed = np.abs(tenths - arange) > 1e-9
+    changed = np.abs(tenths - strict(reference.predictions, reference.truth, "qpic", []).ap) > 1e-9
     assert changed.sum() == reference.figures_at("cdn derived")["classes_that_differ_with_exact_tenths"]
 
 
-def test_error_types(reference: Reference, diagnosis: shoe.Diagnosis) -> None:
+def test_error_types_and_what_becomes_of_the_ground_truth(reference: Reference, diagnosis: shoe.Diagnosis) -> None:
     theirs = reference.figures_at("diag_hoi")
     scope = diagnosis.scope
     assert len(np.unique(scope.truth_image)) == theirs["images"]
@@ -211,9 +177,6 @@ def test_error_types(reference: Reference, diagnosis: shoe.Diagnosis) -> None:
     assert len(scope.prediction) == theirs["predictions"]
     assert theirs["error_counts"]["unset"] == 0
     check({name: diagnosis.counts[own] for name, own in ERRORS.items()}, theirs["error_counts"])
-
-
-def test_what_becomes_of_the_ground_truth(reference: Reference, diagnosis: shoe.Diagnosis) -> None:
     theirs = reference.figures_at("diag_hoi ground_truth_counts")
     found, covered, missed = np.bincount(diagnosis.truth_status[diagnosis.scope.truth]).tolist()
     assert found == theirs["matched"] + theirs["matched_and_fixable"]
@@ -223,9 +186,7 @@ def test_what_becomes_of_the_ground_truth(reference: Reference, diagnosis: shoe.
 
 
 @pytest.mark.parametrize("type_", ["human", "object", "association", "action"])
-def test_how_many_ground_truths_may_be_fixed_by_an_error(
-    reference: Reference, diagnosis: shoe.Diagnosis, type_: str
-) -> None:
+def test_how_many_ground_truths_an_error_may_fix(reference: Reference, diagnosis: shoe.Diagnosis, type_: str) -> None:
     ((predictions, _),) = diagnosis.states[ERRORS[type_]].fixes
     assert len(predictions) == reference.figures_at("diag_hoi best_matching_error_types")[type_]
 
@@ -241,14 +202,9 @@ def test_scoring_what_a_fix_leaves(reference: Reference, diagnosis: shoe.Diagnos
     """Images whose ground truth is all gone still count, as the programs leave images out before they fix."""
     tables = tables_after(diagnosis, FIXES[fix]) if fix != "none" else tables_after(diagnosis)
     kept_images = "strict.empty-images=count"
-    released = strict(*tables, "diag", [kept_images])
-    of_every_class = strict(*tables, "diag", [kept_images, *EVERY_CLASS])
+    released, of_every_class = (strict(*tables, "diag", [kept_images, *more]) for more in ((), EVERY_CLASS))
     found, rare = released.recall > 0, reference.truth.classes.rare
-    ours = {
-        "map": released.map,
-        "map_rare": released.map_rare,
-        "map_non_rare": released.map_non_rare,
-        "mean_max_recall": released.max_recall,
+    ours = {name: getattr(released, own) for name, own in MEANS.items()} | {
         "rare_recall": released.recall[found & rare].mean(),
         "non_rare_recall": released.recall[found & ~rare].mean(),
         "map_all_classes_with_gt": of_every_class.map,
@@ -292,20 +248,11 @@ def strict_figures(
 ) -> dict[str, Any]:
     result = strict(predictions, truth, protocol, options)
     averaged, rare = ~np.isnan(result.ap), truth.classes.rare
-    return {
-        "map": result.map,
-        "map_rare": result.map_rare,
-        "map_non_rare": result.map_non_rare,
-        "max_recall": result.max_recall,
-        "classes": result.classes,
-        "rare_classes": (averaged & rare).sum(),
-        "non_rare_classes": (averaged & ~rare).sum(),
-        "images": len(truth.interactions.images),
-        "truths": len(truth.interactions),
-        "predictions": len(predictions),
-        "ranked": result.ranked,
+    return {name: getattr(result, name) for name in (*MEANS.values(), "classes", "ranked")} | {
+        "rare_classes": (averaged & rare).sum(), "non_rare_classes": (averaged & ~rare).sum(),
+        "images": len(truth.interactions.images), "truths": len(truth.interactions), "predictions": len(predictions),
         "true_positives": true_positives(result, truth),
-    }
+    }  # fmt: skip
 
 
 def true_positives(result: Any, truth: shoe.GroundTruth) -> int:
@@ -319,9 +266,8 @@ def tables_after(diagnosis: shoe.Diagnosis, error: str | None = None) -> tuple[s
     """
     scope, predictions, truth = diagnosis.scope, diagnosis.task.predictions, diagnosis.task.truth
     if error is None:
-        return predictions.select(np.sort(scope.prediction)), replace(
-            truth, interactions=truth.interactions.select(np.sort(scope.truth))
-        )
+        left = truth.interactions.select(np.sort(scope.truth))
+        return predictions.select(np.sort(scope.prediction)), replace(truth, interactions=left)
     state = diagnosis.states[error]
     found = np.flatnonzero(state.found_by >= 0)
     row, target = scope.prediction[state.found_by[found]], scope.truth[found]
@@ -331,8 +277,7 @@ def tables_after(diagnosis: shoe.Diagnosis, error: str | None = None) -> tuple[s
         columns[name] = getattr(predictions, name).copy()
         columns[name][row[fixed]] = getattr(truth.interactions, name)[target[fixed]]
     left = replace(predictions, **columns).select(np.sort(scope.prediction[state.kept]))
-    counted = truth.interactions.select(np.sort(scope.truth[state.counted]))
-    return left, replace(truth, interactions=counted)
+    return left, replace(truth, interactions=truth.interactions.select(np.sort(scope.truth[state.counted])))
 
 
 def sub_task_figures(reference: Reference, score: str, triplets: str, path: Path) -> dict[str, Any]:

@@ -1,11 +1,9 @@
 """From a diagnosis to the words on the screen and the JSON in the file."""
 
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 from io import StringIO
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -20,30 +18,19 @@ from shoe.report.diagnosis import RELATIONS, Models, document, print_diagnoses, 
 from shoe.scoring.entries import Means
 from tests.diagnosis.by_hand import AWAY, O1, O2, P1, P2, diagnosed, image
 from tests.diagnosis.meanings import write_hand_map
+from tests.errors import says
 from tests.oracles.model import Triplet
+from tests.present import present
 from tests.report.figures.models import NAMES as MODEL_NAMES, altered, diagnosed as demo, some
+from tests.report.test_report import values
 
 TRUTH = demo("free text").task.truth
 
 
-def text_of(
-    models: Models, width: int = 160, truth: GroundTruth = TRUTH, sweeps: bool = False, verbose: bool = True
-) -> str:
+def text_of(models: Models, width: int = 160, truth: GroundTruth = TRUTH, sweeps: bool = False) -> str:
     to = StringIO()
-    print_diagnoses(models, truth, Console(width=width, file=to, highlight=False), sweeps=sweeps, verbose=verbose)
+    print_diagnoses(models, truth, Console(width=width, file=to, highlight=False), sweeps=sweeps, verbose=True)
     return to.getvalue()
-
-
-def values(tree: Any) -> Iterator[Any]:
-    if isinstance(tree, dict | list):
-        for child in tree.values() if isinstance(tree, dict) else tree:
-            yield from values(child)
-    else:
-        yield tree
-
-
-def test_every_relation_is_worded() -> None:
-    assert set(RELATIONS) == {relation.label for relation in Relation}
 
 
 def test_json_has_the_keys_of_the_contract_and_no_null() -> None:
@@ -59,17 +46,13 @@ def test_json_has_the_keys_of_the_contract_and_no_null() -> None:
     assert data["sweeps"][0]["points"][0]["map"] == data["map"]
     assert data["semantic"]["map"] == demo("free text").semantic.means.map  # type: ignore[union-attr]
     assert None not in values(data)
-
-
-def test_json_of_several_models_is_a_list() -> None:
+    # JSON of several models is a list.
     models = {name: demo(name) for name in ("free text", "detector")}
     data = document(models, TRUTH).to_dict()
-    assert [set(data), [model["name"] for model in data["models"]]] == [
-        {"dataset", "split", "models"},
-        ["free text", "detector"],
-    ]
+    assert (set(data), [model["name"] for model in data["models"]]) == ({"dataset", "split", "models"}, list(models))
     alone = document({"free text": demo("free text")}, TRUTH).to_dict()
     assert {key: value for key, value in alone.items() if key not in data} == data["models"][0]
+    assert set(RELATIONS) == {relation.label for relation in Relation}
 
 
 def test_what_is_measured_of_interactions_is_told() -> None:
@@ -105,22 +88,15 @@ def test_the_error_that_costs_most_stands_first_and_is_named() -> None:
     others = [error.label for error in ERRORS if error.name != worst]
     assert text.index("\n object box") < min(text.index(f"\n {label}") for label in others)
     gain = f"{100 * (model.deltas[worst].map or 0):+.2f}"
-    assert f"costs most: object box (human box right, object box or its label wrong): {gain} mAP" in text
+    assert says(text, "costs most: ", "object box", f": {gain} mAP")
     cells = rows(text)["object box"]
-    delta, semantic = model.deltas[worst], model.semantic
-    assert semantic is not None
-    figures = (*delta, semantic.deltas[worst].map)
+    figures = (*model.deltas[worst], present(model.semantic).deltas[worst].map)
     others_gain = [f"{100 * (each or 0):+.2f}" for each in figures[1:]]
     assert [cells[0], *cells[3:7]] == [f"{model.counts[worst]:,}", *others_gain, 14 * "█"]
     assert cells[1:3] == [gain, f"{100 * (model.spreads[worst].map or 0):.2f}"]
 
 
-def test_the_progression_ends_at_all() -> None:
-    text = text_of({"detector": demo("detector")})
-    assert rows(text)["+ missed GT"][:3] == ["100.00"] * 3
-
-
-def test_nothing_costs_anything_where_all_is_right() -> None:
+def test_nothing_costs_anything_where_all_is_right_or_nothing_is_measured() -> None:
     truth = Triplet(P1, O1, "ride", "horse")
     result = diagnosed(image([truth], [truth]), similarity=None)
     assert verdict(result) == ""
@@ -128,24 +104,21 @@ def test_nothing_costs_anything_where_all_is_right() -> None:
     assert "costs most" not in text
     assert "SHOE" not in text
     assert "+0.00*" not in text_of({"a": result, "b": result}, truth=result.task.truth)
-
-
-def test_nothing_to_measure_is_a_dash() -> None:
+    # Nothing to measure is a dash.
     result = diagnosed(image([], [Triplet(P1, O1, "ride", "horse", 0.5)]), similarity="hico-det")
     text = text_of({"a": result}, truth=result.task.truth)
     assert rows(text)["mAP –"] == ["rare –", "non-rare –"]
-    assert "SHOE-mAP: not measured: no ground truth" in text
+    assert says(text, "SHOE-mAP: ", "no ground truth")
     data = document({"a": result}, result.task.truth).to_dict()
     assert not {"map"} & (set(data) | set(data["semantic"]))
     assert None not in values(data)
     assert text_of({"a": result, "b": result}, truth=result.task.truth).count("–") > 20
-
-
-def test_scores_that_are_no_confidences_leave_meaning_out() -> None:
+    assert "rare –" in text_of({"a": altered(demo("free text"), means=Means(0.5, None, 0.5))})
+    # Scores that are no confidences leave meaning out.
     ride = Triplet(P1, O1, "ride", "horse")
     result = diagnosed(image([ride], [replace(ride, score=5.0)]), similarity="hico-det")
     text = text_of({"a": result}, truth=result.task.truth)
-    assert "SHOE-mAP: not measured: a score of 5.0: SHOE needs scores in 0..1" in text
+    assert says(text, "SHOE-mAP: ", "score of 5.0", "0..1")
     assert "Δ SHOE" not in text
 
 
@@ -156,10 +129,10 @@ def test_pairs_alone() -> None:
     data = document({"a": model}, task.truth, sweeps=True).to_dict()
     assert (data["pairs"]["recall"], data["pairs"]["precision"], data["predictions"]) == (0.5, 0.5, 2)
     assert "errors" not in data
-    assert data["absent"]["errors"] == "the file contains pairs, not triplets"
+    assert "pairs" in data["absent"]["errors"]
     text = text_of({"a": model}, truth=task.truth, sweeps=True)
     assert "a · 2 pairs" in text
-    assert "errors: not measured: the file contains pairs, not triplets" in text
+    assert f"errors: not measured: {data['absent']['errors']}" in text
     assert rows(text_of({"a": model, "b": model}, truth=task.truth))["a"][:3] == ["2.0", "50.00", "50.00"]
 
 
@@ -175,21 +148,13 @@ def test_several_models_are_rows_and_each_one_worst_error_is_marked() -> None:
     models = {name: demo(name) for name in ("free text", "detector")}
     text = text_of(models)
     found_so = [(model.deltas, model.semantic.deltas) for model in models.values() if model.semantic]
-    worst = [
-        max(each[error.name].map or 0.0 for error in ERRORS) for kind in zip(*found_so, strict=True) for each in kind
-    ]
+    kinds = [each for kind in zip(*found_so, strict=True) for each in kind]
+    worst = [max(each[error.name].map or 0.0 for error in ERRORS) for each in kinds]
     assert re.findall(r"(\S+)\*", text) == [f"{100 * gain:+.2f}" for gain in worst]
     lines = [line.split() for line in text.splitlines() if line.startswith(" detector ")]
     human, object_ = (found_so[1][0][name].map or 0.0 for name in ("human_box", "object_box"))
     assert lines[0][1:4] == ["70.10", f"{100 * human:+.2f}", f"{100 * object_:+.2f}"]
-
-
-def test_what_all_models_have_in_common_is_said_once() -> None:
-    notes = {"one": ("both", "only one"), "two": ("both",)}
-    models = {name: altered(demo("free text"), notes=lines) for name, lines in notes.items()}
-    lines = text_of(models).splitlines()
-    assert [line for line in lines if line.endswith(("both", "only one"))] == ["both", "one: only one"]
-    assert sum("negative AP: not measured" in line for line in lines) == 1
+    assert rows(text_of({"detector": demo("detector")}))["+ missed GT"][:3] == ["100.00"] * 3
 
 
 @pytest.mark.parametrize("width", [80, 100, 119, 140, 160])
@@ -205,13 +170,17 @@ def test_no_figure_is_cut_off_at_any_width(width: int, number: int) -> None:
         assert wide <= set(re.findall(r"[+-]?\d[\d.,]*k?", narrow))
 
 
-def test_hostile_names_cannot_steer_the_terminal() -> None:
-    text = text_of(some(len(MODEL_NAMES)), 80)
-    assert "\x1b" not in text
-    assert "\u202e" not in text
+def test_hostile_names_cannot_steer_the_terminal_and_common_notes_are_said_once() -> None:
+    assert set("\x1b\u202e").isdisjoint(text_of(some(len(MODEL_NAMES)), 80))
     text = text_of(dict(zip(("[red]a[/red]", "b"), some(2).values(), strict=True)))
     assert "[bold]" not in text
     assert "[red]a[/red]" in text
+    # What all models have in common is said once.
+    notes = {"one": ("both", "only one"), "two": ("both",)}
+    models = {name: altered(demo("free text"), notes=lines) for name, lines in notes.items()}
+    lines = text_of(models).splitlines()
+    assert [line for line in lines if line.endswith(("both", "only one"))] == ["both", "one: only one"]
+    assert sum("negative AP: not" in line for line in lines) == 1
 
 
 def test_the_choices_that_were_made_are_told() -> None:
@@ -234,19 +203,14 @@ def test_meaning_is_read_by_the_map_that_is_asked_for(tmp_path: Path) -> None:
     scene = image([truth], [replace(truth, verb="straddle", score=0.5)])
     result = diagnosed(scene, similarity=write_hand_map(tmp_path))
     text = text_of({"a": result}, truth=result.task.truth)
-    assert "SHOE-mAP 39.06 under by-hand = 25.00 with exact matches of words" in text
+    assert "SHOE-mAP 39.06 under by-hand = 25.00 " in text
     assert "ride ← straddle" in text
-    assert "1. a.jpg: ride horse ← straddle horse" in text
-
-
-def test_means_without_a_class_are_absent() -> None:
-    assert "rare –" in text_of({"a": altered(demo("free text"), means=Means(0.5, None, 0.5))})
+    assert says(text, "1. a.jpg: ", "ride horse ← ", "straddle horse")
 
 
 def test_json_of_errors_has_the_documented_keys() -> None:
-    scene = image(
-        [Triplet(P1, O1, "ride", "horse"), Triplet(P2, O2, "hold", "horse")], [Triplet(AWAY, O1, "ride", "horse", 0.5)]
-    )
+    truths = [Triplet(P1, O1, "ride", "horse"), Triplet(P2, O2, "hold", "horse")]
+    scene = image(truths, [Triplet(AWAY, O1, "ride", "horse", 0.5)])
     found = diagnosed(scene, similarity=None)
     record = document({"a": found}, found.task.truth).to_dict()
     assert list(record) == [
@@ -254,28 +218,12 @@ def test_json_of_errors_has_the_documented_keys() -> None:
         *("true_positives", "errors", "progression", "pairs", "absent", "notes"),
     ]
     assert list(record["errors"]) == list(NAMES)
-    assert record["errors"]["human_box"] == {
-        "count": 1,
-        "delta_map": 0.5,
-        "delta_map_non_rare": 0.5,
-        "sd_map": 0.0,
-        "sd_map_non_rare": 0.0,
-    }
-    assert record["errors"]["missed_gt"] == {
-        "count": 1,
-        "delta_map": 0.0,
-        "delta_map_non_rare": 0.0,
-        "sd_map": 0.0,
-        "sd_map_non_rare": 0.0,
-    }
+    for error, delta in (("human_box", 0.5), ("missed_gt", 0.0)):
+        deltas = {"delta_map": delta, "delta_map_non_rare": delta}
+        assert record["errors"][error] == {"count": 1, **deltas, "sd_map": 0.0, "sd_map_non_rare": 0.0}
     assert record["errors"]["false_negative"] == {"count": 2}
-    assert record["progression"][0] == {
-        "error": "human_box",
-        "map": 0.5,
-        "map_non_rare": 0.5,
-        "delta_map": 0.5,
-        "delta_map_non_rare": 0.5,
-    }
+    names = ("map", "map_non_rare", "delta_map", "delta_map_non_rare")
+    assert record["progression"][0] == {"error": "human_box", **dict.fromkeys(names, 0.5)}
 
 
 def test_json_of_the_semantic_part_has_the_documented_keys(tmp_path: Path) -> None:
@@ -283,23 +231,11 @@ def test_json_of_the_semantic_part_has_the_documented_keys(tmp_path: Path) -> No
     found = diagnosed(image([ride], [replace(ride, verb="gallop", score=0.9)]), similarity=write_hand_map(tmp_path))
     record = document({"a": found}, found.task.truth).to_dict()["semantic"]
     keys = ["signature", "map", "map_non_rare", "errors", "interaction", "object_class", "vocabulary_gap"]
-    assert list(record) == keys
-    assert list(record["errors"]) == list(NAMES)
-    assert record["errors"]["false_negative"] == {}
+    assert (list(record), list(record["errors"]), record["errors"]["false_negative"]) == (keys, list(NAMES), {})
     assert list(record["errors"]["interaction"]) == ["delta_map", "delta_map_non_rare"]
-    assert record["interaction"] == {
-        "count": 1,
-        "types": {"interaction": 1},
-        "relation": {
-            "more_specific": {
-                "count": 1,
-                "share": 1.0,
-                "similarity": 0.5,
-                "commonest": [{"label": "ride", "predicted": "gallop", "times": 1}],
-            }
-        },
-    }
+    commonest = [{"label": "ride", "predicted": "gallop", "times": 1}]
+    relation = {"more_specific": {"count": 1, "share": 1.0, "similarity": 0.5, "commonest": commonest}}
+    assert record["interaction"] == {"count": 1, "types": {"interaction": 1}, "relation": relation}
     assert record["object_class"] == {"count": 0, "types": {}, "relation": {}}
     (confusion,) = record["vocabulary_gap"]["confusions"]
-    assert confusion["word"]["predicted"] == "gallop"
-    assert confusion["examples"][0]["human_box"] == list(P1)
+    assert (confusion["word"]["predicted"], confusion["examples"][0]["human_box"]) == ("gallop", list(P1))

@@ -1,6 +1,8 @@
 """Many files scored into one folder: what is refused, what costs nobody else, and what stays apart."""
 
+import errno
 import os
+import re
 import subprocess
 from pathlib import Path
 from shutil import copyfile, which
@@ -12,6 +14,7 @@ from shoe.engines.base import SERIAL
 from shoe.report.many_files import score_many
 from tests.cli.run import COMMAND, refused, run
 from tests.engines.work import ASKED
+from tests.errors import says
 
 FILE = PREDICTIONS["free text"]
 
@@ -40,12 +43,15 @@ def test_a_file_that_cannot_be_read_costs_no_other(tmp_path: Path) -> None:
     files = ["missing.json", FILE, "broken.json", "-"]
     done = run("score", *files, "-g", TRUTH, "--results", "out", folder=folder)
     assert done.returncode == 2
-    assert "1 result in out, 1 of them new" in done.stdout
+    assert says(done.stdout, "1 result in out", "1 ", "new")
     missing, broken, stream = done.stderr.splitlines()
-    assert missing == "shoe: missing.json: found no such file, expected a file"
-    assert broken.startswith("shoe: broken.json: line 1, column 3: found the end of the file")
-    assert stream.startswith("shoe: -: found a stream")
+    assert missing.startswith("shoe: missing.json: found no such file")
+    assert broken.startswith("shoe: broken.json: line 1, column 3: ")
+    assert stream.startswith("shoe: -: ")
     assert "--results" in stream
+    (tmp_path / "a\u202e.json").write_text("[{")
+    done = run("score", "a\u202e.json", FILE, "-g", TRUTH, "--results", "out", folder=tmp_path)
+    assert done.stderr.startswith("shoe: a\ufffd.json: line 1, column 3: ")
 
 
 def test_a_file_that_changes_while_others_are_scored_has_no_results_by_what_it_was(tmp_path: Path) -> None:
@@ -57,15 +63,8 @@ def test_a_file_that_changes_while_others_are_scored_has_no_results_by_what_it_w
 
     found = score_many([path], ASKED, folder, SERIAL, progress=change)
     assert not list(folder.iterdir())
-    expected = "found content that changed during the run"
     assert list(found.failed) == [path]
-    assert found.failed[path].startswith(f"{path}: {expected}")
-
-
-def test_a_file_is_called_what_the_command_calls_it(tmp_path: Path) -> None:
-    (tmp_path / "a\u202e.json").write_text("[{")
-    done = run("score", "a\u202e.json", FILE, "-g", TRUTH, "--results", "out", folder=tmp_path)
-    assert done.stderr.startswith("shoe: a\ufffd.json: line 1, column 3: ")
+    assert re.match(f"{path}: .* changed", found.failed[path])
 
 
 @pytest.mark.slow
@@ -79,7 +78,8 @@ def test_a_file_that_may_not_be_read_costs_no_other(tmp_path: Path) -> None:
     words = ["score", str(path), str(FILE), "-g", str(TRUTH), "--results", str(tmp_path / "out")]
     done = subprocess.run([*bounded, *COMMAND, *words], capture_output=True, text=True, check=False)
     assert done.returncode == 2
-    assert done.stderr == f"shoe: {path}: found Permission denied, expected a file that can be read\n"
+    assert done.stderr.startswith(f"shoe: {path}: found {os.strerror(errno.EACCES)}")
+    assert done.stderr.count("\n") == 1
     assert len(list((tmp_path / "out").iterdir())) == 1
 
 
@@ -87,9 +87,8 @@ def test_what_makes_no_sense_is_one_line_and_leaves_nothing(tmp_path: Path) -> N
     copyfile(FILE, tmp_path / "a.jsonl")
     words = ("score", "a.jsonl", "-g", TRUTH, "--results")
     for folder in (".", tmp_path):
-        done = run(*words, folder, folder=tmp_path)
-        refused(done, f"{folder}: found the folder of a.jsonl, expected a folder without prediction files")
-    refused(run(*words, "out", "--shard", "", folder=tmp_path), "--shard: found '', expected one part of several")
+        refused(run(*words, folder, folder=tmp_path), f"{folder}: found the folder of a.jsonl")
+    refused(run(*words, "out", "--shard", "", folder=tmp_path), "--shard: found ''")
     assert [path.name for path in tmp_path.iterdir()] == ["a.jsonl"]
 
 

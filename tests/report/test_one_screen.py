@@ -22,7 +22,7 @@ def on_terminal(*arguments: str | Path) -> list[str]:
 @pytest.mark.parametrize(
     "arguments",
     [
-        *(("score", VLM), ("diagnose", VLM), ("explain", VLM)),
+        *(("score", VLM), ("diagnose", VLM, "--seeds", "2"), ("explain", VLM)),
         pytest.param(("compare", VLM, DETECTOR, "--resamples", "200"), marks=pytest.mark.slow),
     ],
 )

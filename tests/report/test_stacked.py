@@ -49,12 +49,7 @@ def test_text_of_headings_and_cells_is_shown_and_never_obeyed(width: int) -> Non
     assert "group" in shown
 
 
-def test_a_table_that_fits_stays_one() -> None:
-    assert printed(80, 4, "a").count("name") == 1
-    assert printed(30, 4, "a").count("name") > 1
-
-
-def test_lines_are_broken_between_words_on_a_terminal_alone() -> None:
+def test_lines_are_broken_between_words_and_a_table_that_fits_stays_one() -> None:
     line = "ties       " + "39.55 % of what shoe ranks shares its score with another of its class " * 2
     for terminal, most in ((True, 60), (False, len(line))):
         to = Console(file=StringIO(), width=60, force_terminal=terminal, color_system=None)
@@ -65,3 +60,5 @@ def test_lines_are_broken_between_words_on_a_terminal_alone() -> None:
         assert " ".join(to.file.getvalue().split()) == " ".join(line.split())
         assert (len(lines) > 1) == terminal
         assert all(part.startswith(" " * 11) for part in lines[1:])
+    assert printed(80, 4, "a").count("name") == 1
+    assert printed(30, 4, "a").count("name") > 1

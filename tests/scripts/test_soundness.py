@@ -1,24 +1,15 @@
 """The search for unsound scenes finds what is known to be unsound, and nothing in what depends on no order."""
 
-import sys
-from importlib.machinery import SourceFileLoader
-from importlib.util import module_from_spec, spec_from_loader
 from types import ModuleType
 
 import pytest
 
-from tests.scripts.conftest import SCRIPTS
+from tests.scripts.conftest import loaded
 
 
 @pytest.fixture(scope="module")
 def script() -> ModuleType:
-    spec = spec_from_loader("soundness", SourceFileLoader("soundness", str(SCRIPTS / "soundness")))
-    assert spec is not None
-    assert spec.loader is not None
-    module = module_from_spec(spec)
-    sys.modules["soundness"] = module
-    spec.loader.exec_module(module)
-    return module
+    return loaded("soundness")
 
 
 @pytest.mark.slow

@@ -37,16 +37,13 @@ def test_equal_seeds_give_equal_predictions_and_others_do_not(
     assert records != synthetic.vlm(sample, np.random.default_rng(8))
 
 
-def test_every_image_gets_its_triplets_best_first(sample: GroundTruth, detected: Interactions) -> None:
+def test_every_image_gets_triplets_of_classes_with_boxes_inside(sample: GroundTruth, detected: Interactions) -> None:
     assert detected.images == sample.interactions.images
     assert (np.diff(detected.offsets) == PER_IMAGE).all()
     scores = detected.score.reshape(-1, PER_IMAGE)
     assert (np.diff(scores, axis=1) <= 0).all()
     assert scores.min() > 0
     assert scores.max() < 1
-
-
-def test_triplets_are_classes_and_boxes_lie_in_their_image(sample: GroundTruth, detected: Interactions) -> None:
     assert (sample.classes.of[detected.verb, detected.object] >= 0).all()
     assert (detected.coordinates == Coordinates.CONTINUOUS).all()
     sizes = detected.sizes[detected.image]
@@ -54,16 +51,13 @@ def test_triplets_are_classes_and_boxes_lie_in_their_image(sample: GroundTruth, 
         assert (boxes >= 0).all()
         assert (boxes[:, 2:] <= sizes).all()
         assert (boxes[:, 2:] - boxes[:, :2] > 1.9).all()
+    # Triplets of an image share a pool of boxes.
+    for boxes in (detected.human_boxes, detected.object_boxes):
+        for of_image in np.split(boxes, detected.offsets[1:-1]):
+            assert len(np.unique(of_image, axis=0)) <= synthetic.POOL
 
 
-def test_triplets_of_an_image_share_a_pool_of_boxes(detected: Interactions) -> None:
-    for image in range(len(detected.images)):
-        rows = slice(*detected.offsets[image : image + 2])
-        assert len(np.unique(detected.human_boxes[rows], axis=0)) <= synthetic.POOL
-        assert len(np.unique(detected.object_boxes[rows], axis=0)) <= synthetic.POOL
-
-
-def test_the_detector_is_about_as_good_as_one(sample: GroundTruth, detected: Interactions) -> None:
+def test_the_detector_is_about_as_good_as_one_and_needs_no_truth(sample: GroundTruth, detected: Interactions) -> None:
     result = strict_score(Task(detected, sample), STRICT["upt"])
     assert result.map is not None
     assert 0.5 < result.map < 0.9  # few images a class flatter; the whole test set gives about a third
@@ -71,17 +65,13 @@ def test_the_detector_is_about_as_good_as_one(sample: GroundTruth, detected: Int
     by_chance = strict_score(Task(shuffled, sample), STRICT["upt"])
     assert by_chance.map is not None
     assert by_chance.map < 0.7 * result.map
-
-
-def test_truth_without_a_triplet_still_gets_predictions(sample: GroundTruth) -> None:
+    # Ground truth without a triplet still gets predictions.
     empty = replace(sample, interactions=sample.interactions.select(np.zeros(len(sample.interactions), bool)))
     assert len(synthetic.detector(empty, np.random.default_rng(0), 10)) == 10 * len(empty.interactions.images)
     assert len(synthetic.vlm(empty, np.random.default_rng(0))) > 0
 
 
-def test_free_text_has_both_forms_few_records_an_image_and_seldom_a_score(
-    sample: GroundTruth, records: list[synthetic.Record]
-) -> None:
+def test_free_text_has_both_forms_and_seldom_a_score(sample: GroundTruth, records: list[synthetic.Record]) -> None:
     forms = Counter("phrase" if "phrase" in record else "words" for record in records)
     assert min(forms.values()) > len(records) // 4
     assert 1 <= max(Counter(record["image"] for record in records).values()) <= 10
@@ -89,9 +79,11 @@ def test_free_text_has_both_forms_few_records_an_image_and_seldom_a_score(
     scored = [record["score"] for record in records if "score" in record]
     assert 0 < len(scored) < len(records) // 2
     assert set(scored) <= {0.7, 0.8, 0.9, 0.95, 1.0}
-
-
-def test_free_text_boxes_are_whole_numbers_in_their_image(sample: GroundTruth, records: list[synthetic.Record]) -> None:
+    words = {record["verb"] for record in records if "verb" in record}
+    labels = {*sample.classes.verbs, *sample.classes.gerunds}
+    assert words & labels
+    assert len(words - labels) > 20
+    # Boxes are whole numbers in their image.
     sizes = dict(zip(sample.interactions.images, sample.interactions.sizes.tolist(), strict=True))
     for record in records:
         width, height = sizes[record["image"]]
@@ -99,13 +91,6 @@ def test_free_text_boxes_are_whole_numbers_in_their_image(sample: GroundTruth, r
             assert all(isinstance(x, int) for x in (x1, y1, x2, y2))
             assert 0 <= x1 < x2 <= width
             assert 0 <= y1 < y2 <= height
-
-
-def test_free_text_says_more_than_labels(sample: GroundTruth, records: list[synthetic.Record]) -> None:
-    words = {record["verb"] for record in records if "verb" in record}
-    labels = {*sample.classes.verbs, *sample.classes.gerunds}
-    assert words & labels
-    assert len(words - labels) > 20
 
 
 def test_every_label_has_paraphrases_of_every_kind(sample: GroundTruth) -> None:

@@ -1,8 +1,5 @@
 """How far values agree with ratings of wordings: on a small sample written for this test, and on what is no table."""
 
-import sys
-from importlib.machinery import SourceFileLoader
-from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
 from types import ModuleType
 
@@ -11,20 +8,14 @@ import pytest
 
 from shoe.benchmarks.protocol_options import SemanticOptions
 from shoe.core.errors import InputError
-from tests.scripts.conftest import SCRIPTS
+from tests.scripts.conftest import loaded
 
 SAMPLE = Path(__file__).parents[1] / "data" / "wordings.tsv"
 
 
 @pytest.fixture(scope="module")
 def script() -> ModuleType:
-    spec = spec_from_loader("word_agreement", SourceFileLoader("word_agreement", str(SCRIPTS / "word-agreement")))
-    assert spec is not None
-    assert spec.loader is not None
-    module = module_from_spec(spec)
-    sys.modules["word_agreement"] = module
-    spec.loader.exec_module(module)
-    return module
+    return loaded("word-agreement")
 
 
 @pytest.mark.parametrize(("part", "least"), [("verb", 0.9), ("object", 0.85)])
@@ -37,14 +28,11 @@ def test_values_agree_with_ratings(script: ModuleType, part: str, least: float) 
     assert script.agreement(exact, rating)[0] < script.agreement(value, rating)[0]
 
 
-def test_equal_values_take_their_mean_rank(script: ModuleType) -> None:
+def test_equal_values_take_their_mean_rank_and_no_verb_is_in_both_halves(script: ModuleType) -> None:
     # Ranks 1.5, 1.5, 3, 4 against 1, 2, 3, 4: Pearson's correlation of these.
     rho, off, bias = script.agreement(np.array([0.0, 0, 2, 3]), np.array([0.0, 1, 2, 4]))
     assert (rho, off, bias) == (pytest.approx(4.5 / np.sqrt(4.5 * 5)), 0.5, -0.5)
     assert np.isnan(script.agreement(np.array([1.0, 1]), np.array([0.0, 4]))[0])
-
-
-def test_no_verb_is_in_both_halves(script: ModuleType) -> None:
     wordings = script.read(SAMPLE, "hico-det")
     parts = script.halves(wordings, "hico-det")
     assert (parts["1"] ^ parts["2"]).all()
@@ -67,5 +55,5 @@ def test_what_does_not_fit_is_named(script: ModuleType, tmp_path: Path, line: st
     with pytest.raises(InputError, match=message):
         script.read(path, "hico-det")
     path.write_text("verb\tobject\n")
-    with pytest.raises(InputError, match="found no column said_verb"):
+    with pytest.raises(InputError, match="no column said_verb"):
         script.read(path, "hico-det")

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from shoe.core.errors import OptionError
 from shoe.similarity.ensemble import ENSEMBLES, RaterWeights, ensemble_values
+from tests.errors import option_error
 
 RATINGS = st.lists(st.sampled_from([None, 0, 1, 2, 3, 4]), min_size=1, max_size=6)
 
@@ -35,10 +35,8 @@ def value(ratings: list[int | None], how: str) -> float:
     ],
 )
 def test_by_hand(ratings: list[int | None], mean: float, median: float, majority: float, majority_mean: float) -> None:
-    assert value(ratings, "mean") == pytest.approx(mean / 4, abs=1e-15)
-    assert value(ratings, "median") == median / 4
-    assert value(ratings, "majority") == majority / 4
-    assert value(ratings, "majority-mean") == pytest.approx(majority_mean / 4, abs=1e-15)
+    found = [4 * value(ratings, how) for how in ("mean", "median", "majority", "majority-mean")]
+    assert found == pytest.approx([mean, median, majority, majority_mean], rel=0, abs=4e-15)
 
 
 @pytest.mark.parametrize(
@@ -52,14 +50,11 @@ def test_by_hand(ratings: list[int | None], mean: float, median: float, majority
         ([0, 4, 1], 2, 2.5, 1),
     ],
 )
-def test_two_lists_that_omit_and_count_half_beside_one_that_looked(
-    ratings: list[int | None], mean: float, median: float, majority: float
-) -> None:
+def test_lists_that_omit_count_half(ratings: list[int | None], mean: float, median: float, majority: float) -> None:
     voices, row = RaterWeights((0.5, 0.5, 1), (True, True, False)), [-1 if r is None else r for r in ratings]
-    values = [
-        float(ensemble_values(np.array([row], np.int8), how, voices)[0]) for how in ("mean", "median", "majority")
-    ]
-    assert values == [mean / 4, median / 4, majority / 4]
+    table = np.array([row], np.int8)
+    values = [4 * float(ensemble_values(table, how, voices)[0]) for how in ("mean", "median", "majority")]
+    assert values == [mean, median, majority]
 
 
 @given(RATINGS)
@@ -83,10 +78,7 @@ def test_rows_do_not_touch_each_other(rows: list[list[int | None]], how: str) ->
     np.testing.assert_array_equal(ensemble_values(table, how), [value(row, how) for row in rows])
 
 
-def test_no_rows() -> None:
+def test_no_rows_and_an_unknown_ensemble() -> None:
     assert all(ensemble_values(np.zeros((0, 3), np.int8), how).shape == (0,) for how in ENSEMBLES)
-
-
-def test_an_unknown_ensemble_is_answered_with_the_nearest() -> None:
-    with pytest.raises(OptionError, match="did you mean median"):
+    with option_error("'medain'", "median?"):
         ensemble_values(np.zeros((1, 3), np.int8), "medain")

@@ -4,14 +4,13 @@ import hashlib
 from pathlib import Path
 
 import numpy as np
-import pytest
 from hypothesis import given, strategies as st
 
-from shoe.core.errors import InputError
 from shoe.core.io.files import data_folder
 from shoe.lexicon.store import lexicon
 from shoe.similarity import SimilarityMap
 from shoe.similarity.learned import LearnedPart, learned_bytes, pack_levels, read_learned
+from tests.errors import input_error
 
 
 def made(seed: int, classes: int, senses: int) -> tuple[LearnedPart, np.ndarray]:
@@ -47,7 +46,7 @@ def test_a_table_is_read_as_it_was_written(tmp_path: Path) -> None:
         for name in LearnedPart.__dataclass_fields__:
             assert np.array_equal(getattr(found[part], name), getattr(table, name))  # type: ignore[index]
     (tmp_path / "learned.bin").write_bytes(content[:-1] + b"\1")
-    with pytest.raises(InputError, match=r"learned.bin: found changed content"):
+    with input_error("changed content", source=str(tmp_path / "learned.bin")):
         read_learned(tmp_path / "learned.bin", hashlib.sha256(content).hexdigest())
 
 

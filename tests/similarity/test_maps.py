@@ -1,7 +1,9 @@
 """Maps on disk: round trips, what changes a digest, and broken files."""
 
+import errno
 import hashlib
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +11,10 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from shoe.core.errors import InputError, OptionError
-from shoe.lexicon.expressions import Part
+from shoe.core.errors import InputError
 from shoe.lexicon.store import lexicon
-from shoe.similarity import RatedPairs, Rater, SimilarityMap, load_similarity, write_map
+from shoe.similarity import Rater, SimilarityMap, load_similarity, write_map
+from tests.errors import input_error, option_error
 from tests.maps.samples import Pairs
 from tests.tables import pairs_by_name
 
@@ -28,17 +30,13 @@ OBJECTS: Pairs = {("horse.n.01", "pony.n.01"): (4, 3)}
 
 def write(folder: Path, verbs: Pairs = VERBS, raters: list[Rater] = RATERS, **options: Any) -> Path:
     objects = {names: (*ratings, *[None] * len(raters))[: len(raters)] for names, ratings in OBJECTS.items()}
-    pairs: dict[Part, RatedPairs] = {
-        "verb": pairs_by_name(verbs, len(raters)),
-        "object": pairs_by_name(objects, len(raters)),
-    }
-    write_map(folder, dataset="hico-det", raters=raters, pairs=pairs, **options)
+    made, named = (pairs_by_name(pairs, len(raters)) for pairs in (verbs, objects))
+    write_map(folder, dataset="hico-det", raters=raters, pairs={"verb": made, "object": named}, **options)
     return folder
 
 
 def change_about(folder: Path, field: str, value: Any) -> None:
-    about = json.loads((folder / "map.json").read_text())
-    (folder / "map.json").write_text(json.dumps(about | {field: value}))
+    (folder / "map.json").write_text(json.dumps(json.loads((folder / "map.json").read_text()) | {field: value}))
 
 
 def forget_hashes(folder: Path) -> None:
@@ -53,12 +51,8 @@ def values(similarity: SimilarityMap, class_synset: str, *synsets: str) -> list[
 
 def test_values_of_a_map(tmp_path: Path) -> None:
     similarity = SimilarityMap.load(write(tmp_path))
-    assert values(similarity, "ride.v.01", "straddle.v.01", "board.v.01", "eat.v.01", "ride.v.01") == [
-        0.625,
-        0.25,
-        0,
-        1,
-    ]
+    senses = ["straddle.v.01", "board.v.01", "eat.v.01", "ride.v.01"]
+    assert values(similarity, "ride.v.01", *senses) == [0.625, 0.25, 0, 1]
     assert np.isnan(values(similarity, "ride.v.01", "kick.v.01")).all()
     # In the table, and yet rated by nobody.
     assert np.isnan(values(similarity, "feed.v.01", "ride.v.01")).all()
@@ -70,12 +64,19 @@ def test_values_of_a_map(tmp_path: Path) -> None:
     assert similarity.about["verbs"] | {"sha256": ""} == {"class_synsets": 2, "pairs": 4, "non_zero": 2, "sha256": ""}
 
 
-def test_the_ensemble_is_the_users_or_the_maps(tmp_path: Path) -> None:
+def test_values_of_a_map_are_the_users_or_the_maps_ensemble(tmp_path: Path) -> None:
     write(tmp_path, ensemble="majority")
     assert values(SimilarityMap.load(tmp_path), "ride.v.01", "straddle.v.01") == [0.75]
     assert values(SimilarityMap.load(tmp_path, "mean"), "ride.v.01", "straddle.v.01") == [0.625]
-    with pytest.raises(OptionError, match="did you mean mean"):
+    with option_error("'meen'", "mean?"):
         SimilarityMap.load(tmp_path, "meen")
+    names = ["hico-det", "identity", "path", "wup"]
+    assert [load_similarity(name).name for name in names] == names
+    assert load_similarity(write(tmp_path)).name == load_similarity(str(tmp_path)).name == tmp_path.name
+    # A sense that is asked for twice is answered twice.
+    found = SimilarityMap.load("hico-det").between("verb", ["sit.v.01"], ["sit.v.01", "stand.v.01"] * 2)
+    np.testing.assert_array_equal(found[:, :2], found[:, 2:])
+    assert found[0, 0] == 1
 
 
 @given(data=st.data())
@@ -83,9 +84,7 @@ def test_round_trip(tmp_path_factory: pytest.TempPathFactory, data: st.DataObjec
     names = st.integers(lexicon().nouns, len(lexicon()) - 1).map(lexicon().name)
     columns = data.draw(st.integers(1, 5))
     ratings = st.lists(st.none() | st.integers(0, 4), min_size=columns, max_size=columns)
-    pairs: dict[tuple[str, str], list[int | None]] = data.draw(
-        st.dictionaries(st.tuples(names, names), ratings, max_size=20)
-    )
+    pairs: Pairs = data.draw(st.dictionaries(st.tuples(names, names), ratings, max_size=20))
     raters = [Rater(f"rater {number}", "m") for number in range(columns)]
     folder = write(tmp_path_factory.mktemp("map"), pairs, raters)
     similarity = SimilarityMap.load(folder)
@@ -96,17 +95,9 @@ def test_round_trip(tmp_path_factory: pytest.TempPathFactory, data: st.DataObjec
     forget_hashes(folder)
     checked = SimilarityMap.load(folder)
     for column in ("class_sense", "sense", "ratings"):
-        np.testing.assert_array_equal(
-            getattr(checked.tables["verb"], column), getattr(similarity.tables["verb"], column)
-        )
+        one, other = (getattr(each.tables["verb"], column) for each in (checked, similarity))
+        np.testing.assert_array_equal(one, other)
     assert checked.digest == similarity.digest
-
-
-def test_rows_in_any_order_and_windows_line_ends_are_the_same_map(tmp_path: Path) -> None:
-    written = SimilarityMap.load(write(tmp_path))
-    header, *rows = (tmp_path / "verbs.tsv").read_text().splitlines()
-    (tmp_path / "verbs.tsv").write_bytes("\r\n".join([header, *reversed(rows)]).encode())
-    assert SimilarityMap.load(tmp_path).digest == written.digest
 
 
 def test_what_can_change_a_score_changes_the_digest(tmp_path: Path) -> None:
@@ -115,22 +106,25 @@ def test_what_can_change_a_score_changes_the_digest(tmp_path: Path) -> None:
     assert SimilarityMap.load(write(tmp_path / "b", prose={"provenance": "prose"})).digest == digest
     assert SimilarityMap.load(tmp_path / "a", "median").digest == digest
     other = dict(VERBS) | {("ride.v.01", "eat.v.01"): (0, 1)}
-    renamed = [Rater("uno", "a model"), RATERS[1]]
-    assert SimilarityMap.load(write(tmp_path / "c", other)).digest != digest
-    assert SimilarityMap.load(write(tmp_path / "d", raters=renamed)).digest != digest
+    for name, change in (("c", {"verbs": other}), ("d", {"raters": [Rater("uno", "a model"), RATERS[1]]})):
+        assert SimilarityMap.load(write(tmp_path / name, **change)).digest != digest
+    # Rows in any order, and line ends of Windows, are the same map.
+    header, *rows = (tmp_path / "a" / "verbs.tsv").read_text().splitlines()
+    (tmp_path / "a" / "verbs.tsv").write_bytes("\r\n".join([header, *reversed(rows)]).encode())
+    assert SimilarityMap.load(tmp_path / "a").digest == digest
 
 
 def test_changed_ratings_are_noticed(tmp_path: Path) -> None:
     table = write(tmp_path) / "verbs.tsv"
     table.write_text(table.read_text().replace("straddle.v.01\t3", "straddle.v.01\t4"))
-    with pytest.raises(InputError, match=r"verbs\.tsv: found ratings that were changed .* \(restore the file"):
+    with input_error("ratings", "changed", "restore", source=str(table)):
         SimilarityMap.load(tmp_path)
     forget_hashes(tmp_path)
     assert values(SimilarityMap.load(tmp_path), "ride.v.01", "straddle.v.01") == [0.75]
 
 
 BROKEN_FORM = [
-    ("board.v.01\t\t1", "board.v.01\t\t5", r"verbs\.tsv: line 3: two: found '5', expected a rating 0 to 4"),
+    ("board.v.01\t\t1", "board.v.01\t\t5", r"verbs\.tsv: line 3: two: found '5', expected .* 0 to 4"),
     ("board.v.01\t\t1", "board.v.01\t\t/", r"line 3: two: found '/'"),
     ("board.v.01\t\t1", "board.v.01\t\t11", r"line 3: two: found '11'"),
     ("board.v.01\t\t1", "board.v.01\t\t-1", r"line 3: two: found '-1'"),
@@ -138,15 +132,15 @@ BROKEN_FORM = [
     ("board.v.01\t\t1", "board.v.01\t1", r"line 3: found 3 fields, expected 4"),
     ("board.v.01\t\t1", "board.v.01\t\t\t1", r"line 3: found 5 fields, expected 4"),
     ("board.v.01\t\t1\n", "\n", r"line 3: found 2 fields, expected 4"),
-    ("board.v.01\t\t1", "boaré.v.01\t\t1", r"line 3: found byte 0xc3, expected ASCII text"),
-    ("\tone\t", "\teins\t", r"line 1: found 'class_synset.*eins.*expected class_synset synset one two, separated"),
+    ("board.v.01\t\t1", "boaré.v.01\t\t1", r"line 3: found byte 0xc3, expected ASCII"),
+    ("\tone\t", "\teins\t", r"line 1: found 'class_synset.*eins.*expected class_synset synset one two"),
     ("class_synset", "class", r"line 1: found 'class\\tsynset"),
 ]
 BROKEN_NAMES = [
-    ("board.v.01\t\t1", "bored.v.01\t\t1", r"line 3: synset: found 'bored\.v\.01', expected the name of a WordNet"),
-    ("board.v.01\t\t1", "mount.v.05\t\t1", r"line 3: synset: .* expected hop_on\.v\.01, the first name of this synset"),
-    ("feed.v.01\tr", "feed\tr", r"line 2: class_synset: found 'feed', expected the name of a WordNet"),
-    ("eat.v.01\t0", "board.v.01\t0", r"line 4: found a second line for ride\.v\.01 and board\.v\.01"),
+    ("board.v.01\t\t1", "bored.v.01\t\t1", r"line 3: synset: found 'bored\.v\.01'"),
+    ("board.v.01\t\t1", "mount.v.05\t\t1", r"line 3: synset: .* expected hop_on\.v\.01"),
+    ("feed.v.01\tr", "feed\tr", r"line 2: class_synset: found 'feed'"),
+    ("eat.v.01\t0", "board.v.01\t0", r"line 4: found .*ride\.v\.01 and board\.v\.01"),
 ]
 
 
@@ -170,8 +164,7 @@ def test_broken_tables(tmp_path: Path, old: str, new: str, message: str, hashed:
 
 @pytest.mark.parametrize(("old", "new", "message"), BROKEN_FORM)
 def test_a_hash_does_not_excuse_a_broken_form(tmp_path: Path, old: str, new: str, message: str) -> None:
-    text = broken(tmp_path, old, new)
-    change_about(tmp_path, "verbs", {"sha256": hashlib.sha256(text).hexdigest()})
+    change_about(tmp_path, "verbs", {"sha256": hashlib.sha256(broken(tmp_path, old, new)).hexdigest()})
     with pytest.raises(InputError, match=message):
         SimilarityMap.load(tmp_path)
 
@@ -179,7 +172,7 @@ def test_a_hash_does_not_excuse_a_broken_form(tmp_path: Path, old: str, new: str
 @pytest.mark.parametrize("text", [b"", b"\n", b"class_synset\tsynset\n", b"\xff\xfe", b"{}"])
 def test_a_table_that_is_none(tmp_path: Path, text: bytes) -> None:
     (write(tmp_path) / "verbs.tsv").write_bytes(text)
-    with pytest.raises(InputError, match=r"verbs\.tsv: line 1"):
+    with input_error(source=str(tmp_path / "verbs.tsv"), record="line 1"):
         SimilarityMap.load(tmp_path)
 
 
@@ -189,15 +182,15 @@ def test_a_table_that_is_none(tmp_path: Path, text: bytes) -> None:
         ("version", 2, "version: found 2, expected 1"),
         ("scale", [1, 5], r"scale: found \[1, 5\], expected \[0, 4\]"),
         ("name", "", "name: found ''"),
-        ("name", "a\nb", "name: found 'a.*nb', expected a printable name"),
+        ("name", "a\nb", "name: found 'a.*nb', expected .*printable"),
         ("dataset", 7, "dataset: found 7"),
         ("raters", [], "raters: found"),
         ("raters", [{"name": "one", "model": "m"}] * 2, "raters: found"),
-        ("raters", [{"name": "one"}], "rater 1: model: found only keys 'name', expected this key"),
-        ("raters", [{"name": "one", "model": 7}], "rater 1: model: found 7, expected the model"),
-        ("raters", "one", "raters: found 'one', expected one or more raters"),
-        ("verbs", {"sha256": 7}, "sha256: found 7, expected the SHA-256"),
-        ("verbs", None, "verbs: found None, expected an object"),
+        ("raters", [{"name": "one"}], "rater 1: model: found only keys 'name'"),
+        ("raters", [{"name": "one", "model": 7}], "rater 1: model: found 7"),
+        ("raters", "one", "raters: found 'one'"),
+        ("verbs", {"sha256": 7}, "sha256: found 7"),
+        ("verbs", None, "verbs: found None"),
         ("raters", [{"name": "o\tne", "model": "m"}, {"name": "two", "model": "m"}], "raters: found"),
     ],
 )
@@ -207,45 +200,25 @@ def test_broken_map_json(tmp_path: Path, field: str, value: Any, message: str) -
         SimilarityMap.load(tmp_path)
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{", "1", "\x00"])
-def test_a_map_json_that_is_none(tmp_path: Path, text: str) -> None:
-    (write(tmp_path) / "map.json").write_text(text)
-    with pytest.raises(InputError, match=r"map\.json: .*found .*, expected (a )?JSON"):
-        SimilarityMap.load(tmp_path)
-
-
-def test_a_map_without_its_tables(tmp_path: Path) -> None:
+def test_a_map_json_that_is_none_and_a_table_that_is_missing(tmp_path: Path) -> None:
     (write(tmp_path) / "objects.tsv").unlink()
-    with pytest.raises(InputError, match=r"objects\.tsv: found No such file"):
+    with input_error(os.strerror(errno.ENOENT), source=str(tmp_path / "objects.tsv")):
         SimilarityMap.load(tmp_path)
+    for text in ("", "[]", "{", "1", "\x00"):
+        (tmp_path / "map.json").write_text(text)
+        with input_error("JSON", source=str(tmp_path / "map.json")):
+            SimilarityMap.load(tmp_path)
 
 
 def test_names_that_are_no_map(tmp_path: Path) -> None:
-    with pytest.raises(OptionError, match=r"unknown similarity map 'hico-dett'.*did you mean hico-det"):
+    with option_error("unknown similarity map 'hico-dett'", "hico-det?"):
         SimilarityMap.load("hico-dett")
-    with pytest.raises(OptionError, match=r"unknown similarity 'pth'.*did you mean path.*known: hico-det, identity"):
+    with option_error("unknown similarity 'pth'", "path?", ": hico-det, identity"):
         load_similarity("pth")
     for name in ("\x00", "a" * 5000):
-        with pytest.raises(OptionError, match="unknown similarity"):
+        with option_error("unknown similarity"):
             load_similarity(name)
-    with pytest.raises(InputError, match=r"found a folder without map\.json"):
+    with input_error("map.json", source=str(tmp_path)):
         load_similarity(tmp_path)
-    with pytest.raises(OptionError, match="unknown ensemble"):
+    with option_error("unknown ensemble 'mode'"):
         load_similarity("wup", "mode")
-
-
-def test_load_similarity(tmp_path: Path) -> None:
-    assert [load_similarity(name).name for name in ("hico-det", "identity", "path", "wup")] == [
-        "hico-det",
-        "identity",
-        "path",
-        "wup",
-    ]
-    assert load_similarity(write(tmp_path)).name == load_similarity(str(tmp_path)).name == tmp_path.name
-
-
-def test_a_sense_asked_for_twice_is_answered_twice() -> None:
-    shipped = SimilarityMap.load("hico-det")
-    values = shipped.between("verb", ["sit.v.01"], ["sit.v.01", "stand.v.01", "sit.v.01", "stand.v.01"])
-    np.testing.assert_array_equal(values[:, :2], values[:, 2:])
-    assert values[0, 0] == 1

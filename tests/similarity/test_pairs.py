@@ -44,12 +44,10 @@ def test_pairs_are_found_in_any_order(seed: int) -> None:
     made = pairs_by_name(pairs, 2)
     for some in (made, made[np.random.default_rng(abs(seed)).permutation(len(made))]):
         names = some.names()
-        assert [names[row] if row >= 0 else None for row in some.rows_of(classes, senses).tolist()] == [
-            pair if pair in pairs else None for pair in wanted
-        ]
-    assert {sense: made.sense[rows].tolist() for sense, rows in made.classes.items()} == {
-        sense: made.sense[made.class_sense == sense].tolist() for sense in made.class_sense.tolist()
-    }
+        found = [names[row] if row >= 0 else None for row in some.rows_of(classes, senses).tolist()]
+        assert found == [pair if pair in pairs else None for pair in wanted]
+    by_class = {sense: made.sense[made.class_sense == sense].tolist() for sense in made.class_sense.tolist()}
+    assert {sense: made.sense[rows].tolist() for sense, rows in made.classes.items()} == by_class
 
 
 def test_map_json_says_what_is_told_of_a_rater_and_counts_pairs(tmp_path: Path) -> None:
@@ -57,9 +55,7 @@ def test_map_json_says_what_is_told_of_a_rater_and_counts_pairs(tmp_path: Path) 
     raters = [Rater("a", "m", details={"refused": 2}), Rater("b", "m")]
     write_map(tmp_path / "toy", dataset="hico-det", raters=raters, pairs={"verb": pairs, "object": RatedPairs.empty(2)})
     about = json.loads((tmp_path / "toy" / "map.json").read_text())
-    assert about["raters"] == [
-        {"name": "a", "model": "m", "note": "", "refused": 2},
-        {"name": "b", "model": "m", "note": ""},
-    ]
+    a, b = ({"name": name, "model": "m", "note": ""} for name in "ab")
+    assert about["raters"] == [a | {"refused": 2}, b]
     assert (about["name"], about["verbs"]["pairs"], about["verbs"]["non_zero"]) == ("toy", 2, 1)
     assert (about["verbs"]["class_synsets"], about["objects"]["pairs"]) == (1, 0)

@@ -24,11 +24,6 @@ from shoe.similarity.map_files import ABOUT, FILES, shipped_maps
 from shoe.similarity.pairs import parse_table
 
 
-@pytest.fixture(scope="module")
-def hico() -> SimilarityMap:
-    return SimilarityMap.load("hico-det")
-
-
 @pytest.mark.parametrize(
     ("part", "classes", "pairs", "non_zero"), [("verb", 151, 122_454, 27_253), ("object", 80, 50_543, 16_277)]
 )
@@ -98,9 +93,7 @@ def test_raters_and_provenance(hico: SimilarityMap) -> None:
         ("object", "horse.n.01", "shot_glass.n.01", [None, None, 0, None, None, None, None, None]),
     ],
 )
-def test_pinned_ratings(
-    hico: SimilarityMap, part: Part, class_synset: str, synset: str, ratings: list[int | None]
-) -> None:
+def test_pinned(hico: SimilarityMap, part: Part, class_synset: str, synset: str, ratings: list[int | None]) -> None:
     assert list((hico.ratings(part, class_synset, synset) or {}).values()) == ratings
 
 

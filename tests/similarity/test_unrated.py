@@ -53,17 +53,15 @@ def test_a_guess_is_what_few_ratings_of_pairs_as_similar_exceed(tmp_path: Path) 
     np.testing.assert_array_equal(found[~unrated], known[~unrated])
     assert set(found[unrated & (similar > 0.4)].tolist()) == {1.0}
     assert set(found[unrated & (similar < 0.2)].tolist()) <= {0.05, 0.25}
-    order = np.argsort(similar[unrated])
-    assert (np.diff(found[unrated][order]) >= 0).all()
+    assert (np.diff(found[unrated][np.argsort(similar[unrated])]) >= 0).all()
 
 
 def test_without_ratings_the_guess_is_about_what_wordnet_says(tmp_path: Path) -> None:
     guessed = ImputedSimilarity(made(tmp_path / "map", {}), frozenset(ids("ride.v.01").tolist()), None)
     senses = ids("straddle.v.01", "eat.v.01", "ride.v.01")
     similar = WordNetSimilarity("wup").values("verb", ids("ride.v.01"), senses)
-    np.testing.assert_allclose(
-        guessed.values("verb", ids("ride.v.01"), senses)[0, :2], similar[0, :2], atol=0.05 + 1e-9
-    )
+    found = guessed.values("verb", ids("ride.v.01"), senses)
+    np.testing.assert_allclose(found[0, :2], similar[0, :2], atol=0.05 + 1e-9)
 
 
 def test_cells_know_their_pairs(similarity: SimilarityMap) -> None:
@@ -73,17 +71,13 @@ def test_cells_know_their_pairs(similarity: SimilarityMap) -> None:
     cell, row, sense = lookups.pairs(np.array([0, 1, 0, 2]), np.array([0, 0, 1, 0]))
     named = {(c, CLASSES[r], lexicon().name(lookups.synsets[s])) for c, r, s in zip(cell, row, sense, strict=True)}
     others = {"range.v.04", "straddle.v.03"}
-    assert named == {
-        *((0, "ride.v.01", name) for name in others),
-        *((1, "feed.v.01", name) for name in {*others, "straddle.v.01"}),
-    }
+    fed = {(1, "feed.v.01", name) for name in {*others, "straddle.v.01"}}
+    assert named == {(0, "ride.v.01", name) for name in others} | fed
     values = np.arange(lookups.unrated.size, dtype=np.float64).reshape(lookups.unrated.shape)
     highest = lookups.highest(values)
     assert highest[0, 1] == 0
     senses = np.isin(lookups.synsets, [c.synset for c in resolve("straddle", "verb").candidates])
     np.testing.assert_array_equal(highest[:, 0], values[:, senses].max(axis=1))
-
-
-def test_the_first_sense_alone_where_only_it_counts(similarity: SimilarityMap) -> None:
+    # Only first senses, if only these count.
     lookups = SenseLookups.from_vocabulary(similarity, "verb", ids(*CLASSES), WORDS, SemanticOptions(sense="first"), [])
     assert lookups.count.tolist() == [1, 0, 1]

@@ -9,24 +9,22 @@ from typing import Any
 
 import pytest
 
-from shoe.core.errors import InputError
 from shoe.similarity import RatedPairs, Rater, SimilarityMap, write_map
 from shoe.similarity.map_files import clear_leftovers
+from tests.errors import input_error
+from tests.present import present
 from tests.tables import pairs_by_name
 
 STEPS = ("chmod", "fsync", "mkdir", "open", "rename", "replace", "rmdir", "unlink", "write")
 
 
 def write(folder: Path, rating: int) -> None:
-    pairs = pairs_by_name({("ride.v.01", "straddle.v.01"): [rating]}, 1)
-    write_map(
-        folder, dataset="hico-det", raters=[Rater("r", "m")], pairs={"verb": pairs, "object": RatedPairs.empty(1)}
-    )
+    verbs, nothing = pairs_by_name({("ride.v.01", "straddle.v.01"): [rating]}, 1), RatedPairs.empty(1)
+    write_map(folder, dataset="hico-det", raters=[Rater("r", "m")], pairs={"verb": verbs, "object": nothing})
 
 
 def rating_of(folder: Path) -> int | None:
-    found = SimilarityMap.load(folder).ratings("verb", "ride.v.01", "straddle.v.01")
-    assert found is not None
+    found = present(SimilarityMap.load(folder).ratings("verb", "ride.v.01", "straddle.v.01"))
     return found["r"]
 
 
@@ -110,8 +108,8 @@ def test_what_is_left_of_a_map_whose_name_begins_alike_is_left_alone(tmp_path: P
 
 def test_a_place_where_nothing_can_be_written_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: Any, **__: Any) -> None:
-        raise OSError(30, "Read-only file system")
+        raise OSError(30, "read-only")
 
     monkeypatch.setattr("tempfile.mkdtemp", refuse)
-    with pytest.raises(InputError, match="map: found Read-only file system, expected a writable folder"):
+    with input_error("read-only", source=str(tmp_path / "map")):
         clear_leftovers(tmp_path / "map")

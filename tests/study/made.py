@@ -31,6 +31,13 @@ def scene(path: Path, words: str, size: Sequence[int] = SIZE, boxes: tuple[Any, 
     made.save(path, quality=85)
 
 
+def written(folder: Path, *lines: str) -> Path:
+    """A table of answers with these lines."""
+    path = folder / "answers.csv"
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
 def illustrated(folder: Path) -> tuple[Path, Path]:
     """A ground truth of HICO-DET with one picture of each class, and the folder of the pictures."""
     classes, images = benchmark("hico-det").classes, folder / "images"
@@ -39,15 +46,9 @@ def illustrated(folder: Path) -> tuple[Path, Path]:
     for name, label in zip(names, classes.labels, strict=True):
         scene(images / name, label)
     table = Interactions.from_columns(
-        images=names,
-        image=range(len(classes)),
-        human_boxes=np.tile(HUMAN, (len(classes), 1)),
-        object_boxes=np.tile(THING, (len(classes), 1)),
-        verb=classes.verb,
-        object=classes.object,
-        verbs=classes.verbs,
-        objects=classes.objects,
-        sizes=np.tile(SIZE, (len(classes), 1)),
-    )
+        images=names, image=range(len(classes)), human_boxes=np.tile(HUMAN, (len(classes), 1)),
+        object_boxes=np.tile(THING, (len(classes), 1)), verb=classes.verb, object=classes.object,
+        verbs=classes.verbs, objects=classes.objects, sizes=np.tile(SIZE, (len(classes), 1)),
+    )  # fmt: skip
     write_native(table, folder / "truth.npz")
     return folder / "truth.npz", images

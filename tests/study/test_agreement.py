@@ -15,20 +15,11 @@ TABLES = st.integers(2, 5).flatmap(
     lambda raters: st.lists(st.lists(st.integers(-1, 4), min_size=raters, max_size=raters), min_size=1, max_size=12)
 ).map(lambda rows: np.array(rows, np.int8))  # fmt: skip
 
+# Krippendorff's example of four observers and twelve units, values 1 to 5, as 0 to 4
 KRIPPENDORFF = np.array(
-    [  # Krippendorff's example of four observers and twelve units, values 1 to 5, as 0 to 4
-        [0, 0, -1, 0],
-        [1, 1, 2, 1],
-        [2, 2, 2, 2],
-        [2, 2, 2, 2],
-        [1, 1, 1, 1],
-        [0, 1, 2, 3],
-        [3, 3, 3, 3],
-        [0, 0, 1, 0],
-        [1, 1, 1, 1],
-        [-1, 4, 4, 4],
-        [-1, -1, 0, 0],
-        [-1, -1, 2, -1],
+    [
+        *([0, 0, -1, 0], [1, 1, 2, 1], [2, 2, 2, 2], [2, 2, 2, 2], [1, 1, 1, 1], [0, 1, 2, 3]),
+        *([3, 3, 3, 3], [0, 0, 1, 0], [1, 1, 1, 1], [-1, 4, 4, 4], [-1, -1, 0, 0], [-1, -1, 2, -1]),
     ],
     np.int8,
 )
@@ -63,10 +54,7 @@ def slow_alpha(ratings: np.ndarray, level: MeasurementLevel) -> float | None:
         between = sum(values.count(value) for value in range(low, high + 1))
         return (between - (values.count(a) + values.count(b)) / 2) ** 2
 
-    within = [
-        sum(distance(unit[i], unit[j]) for i in range(len(unit)) for j in range(len(unit)) if i != j) / (len(unit) - 1)
-        for unit in units
-    ]
+    within = [sum(distance(a, b) for a, b in permutations(unit, 2)) / (len(unit) - 1) for unit in units]
     every = sum(distance(a, b) for a in values for b in values) / (len(values) * (len(values) - 1))
     return 1 - sum(within) / len(values) / every
 
@@ -79,21 +67,19 @@ def test_kappa_is_that_of_scikit_learn_with_all_levels_named(pairs: list[tuple[i
 
     a, b = np.array(pairs, np.int8).T
     found = quadratic_weighted_kappa(a, b)
-    if found is not None:
-        assert found == pytest.approx(cohen_kappa_score(a, b, labels=range(5), weights="quadratic"), abs=1e-12)
-    else:
+    if found is None:
         assert len(pairs) == 1 or len(set(a) | set(b)) == 1
+    else:
+        assert found == pytest.approx(cohen_kappa_score(a, b, labels=range(5), weights="quadratic"), abs=1e-12)
 
 
-def test_the_ceiling_by_hand() -> None:
+def test_ceiling_and_spread_by_hand() -> None:
     ratings = np.array([[0, 0, 1], [2, 1, 2], [4, 4, 3], [1, 2, -1]], np.int8)
     # The first: 0 2 4 1 beside means .5 1.5 3.5 2 of the others, ranks 1 3 4 2 beside 1 2 4 3: 1 - 6 * 2 / (4 * 15).
     assert agreement.ceiling(ratings)[0] == pytest.approx(0.8)
     # The third: 1 2 3 beside 0 1.5 4.
     assert agreement.ceiling(ratings)[2] == pytest.approx(1)
-
-
-def test_the_spread_of_a_rater_more_or_less_by_hand() -> None:
+    # The spread of a rater more or less.
     ratings = np.array([[0, 2, -1], [3, 3, 3], [4, -1, -1]], np.int8)
     assert agreement.within_item_spread(ratings) == pytest.approx((np.sqrt(2) + 0) / 2)
 
@@ -111,11 +97,9 @@ def test_the_order_of_items_and_raters_does_not_matter(ratings: np.ndarray, rand
 def test_what_says_nothing_is_undefined() -> None:
     same, lonely = np.full((6, 3), 2, np.int8), np.array([[0], [4], [2]], np.int8)
     for figure in (agreement.mean_kappa, agreement.mean_ceiling):
-        assert figure(same) is None
-        assert figure(lonely) is None
-    assert alpha(same, "ordinal") is None
-    assert alpha(lonely, "interval") is None
-    assert agreement.within_item_spread(lonely) is None
+        assert (figure(same), figure(lonely)) == (None, None)
+    undefined = (alpha(same, "ordinal"), alpha(lonely, "interval"), agreement.within_item_spread(lonely))
+    assert undefined == (None, None, None)
     one, overlap = np.array([[0, 3, 4]], np.int8), np.array([[0, 3, -1], [4, 3, 1], [1, 2, -1]], np.int8)
     for weight in (None, np.array([2.5])):  # chance alone pairs what is there: both would be 0
         assert agreement.mean_kappa(one, weight) is None

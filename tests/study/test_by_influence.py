@@ -35,7 +35,7 @@ def test_a_study_by_influence(tmp_path: Path) -> None:
     folder = tmp_path / "study"
     done = run("study", "new", folder, "--items", "40", "--raters", "1", "--for", MODELS[0], "-g", TRUTH)
     assert (done.returncode, done.stderr.count("Traceback")) == (0, 0)
-    assert "of the influence of all pairs on the score" in done.stdout
+    assert "% of the influence" in done.stdout
     made = load_study(folder)
     assert isinstance(made, Study)
     measured = [item for item in made.items if item.gold is None]

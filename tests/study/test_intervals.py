@@ -6,33 +6,28 @@ from scipy.stats import spearmanr
 
 from shoe.core.statistics import fisher_interval, spearman_bootstrap, spearman_permutation_p
 from shoe.study.agreement import Figure, Scale, figure_of
+from tests.present import present
 
 
 def test_the_supplements_interval_is_fishers() -> None:
     assert fisher_interval(0.799, 500) == pytest.approx((0.765, 0.829), abs=5e-4)
     assert fisher_interval(0.799, 500, ranks=True) == pytest.approx((0.759, 0.833), abs=5e-4)
-
-
-def test_correlations_of_few_or_perfect_items() -> None:
     assert fisher_interval(0.5, 3) is None
     assert fisher_interval(1.0, 10) == (1, 1)
 
 
-def test_p_is_never_zero_and_counts_what_is_as_strong() -> None:
+def test_the_bootstrap_holds_the_correlation_and_p_is_never_zero() -> None:
     a = np.arange(30.0)
     assert spearman_permutation_p(a, a, permutations=999) == 1 / 1000
     assert spearman_permutation_p(a, np.ones(30), permutations=999) is None
     shuffled = np.random.default_rng(0).permutation(a)
     rho = spearmanr(a, shuffled)
     assert spearman_permutation_p(a, shuffled, permutations=9_999) == pytest.approx(rho.pvalue, abs=0.02)
-
-
-def test_the_bootstrap_holds_the_correlation() -> None:
+    # The bootstrap interval holds the correlation.
     rng = np.random.default_rng(1)
     a = rng.standard_normal(80)
     b = a + rng.standard_normal(80)
-    found = spearman_bootstrap(a, b)
-    assert found is not None
+    found = present(spearman_bootstrap(a, b))
     assert found.low < spearmanr(a, b).statistic < found.high
     assert spearman_bootstrap(np.ones(8), np.arange(8.0)) is None
 
@@ -58,8 +53,7 @@ def test_a_figure_that_is_undefined_without_one_part_has_no_interval() -> None:
 def test_no_interval_leaves_what_a_figure_can_be(scale: Scale, least: float) -> None:
     # Two raters of three items say almost nothing.
     table = np.array([[1.0, 0.9], [0.9, 0.2], [0.1, 0.8]])
-    found = figure_of(lambda items, raters: float(table[np.ix_(items, raters)].mean()), (3, 2), scale).interval
-    assert found is not None
+    found = present(figure_of(lambda items, raters: float(table[np.ix_(items, raters)].mean()), (3, 2), scale).interval)
     low, high = found
     assert low == pytest.approx(least)
     assert least <= low < high <= 1

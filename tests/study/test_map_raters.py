@@ -9,6 +9,7 @@ import pytest
 from shoe.similarity import SimilarityMap, load_similarity
 from shoe.study.raters_and_people import beside_people, ensembles_of, rater_model, similarity_of_items
 from shoe.study.ratings import read_study
+from tests.present import present
 
 
 def test_bias_and_noise_are_found_again() -> None:
@@ -20,28 +21,20 @@ def test_bias_and_noise_are_found_again() -> None:
     found = rater_model(values, anchors=3)
     twice = rater_model(np.concatenate([values, values[:, 3:]], axis=1), anchors=3)  # raters of a map that say the same
     assert twice.noise == pytest.approx([*found.noise, found.noise[3]])
-    assert found.bias == pytest.approx(bias, abs=0.05)
-    assert found.noise == pytest.approx(noise, abs=0.05)
+    assert [*found.bias, *found.noise] == pytest.approx([*bias, *noise], abs=0.05)
     assert np.corrcoef(found.item[~np.isnan(found.item)], true[~np.isnan(found.item)])[0, 1] > 0.92
-
-
-def test_two_raters_that_differ_by_a_constant() -> None:
+    # Two raters that differ by a constant.
     values = np.array([[0.0, 1], [1, 2], [2, 3], [3, 4]])
     found = rater_model(values, anchors=2)
-    assert found.bias == pytest.approx([-0.5, 0.5])
-    assert found.noise == pytest.approx([0.05, 0.05], abs=1e-6)
+    assert [*found.bias, *found.noise] == pytest.approx([-0.5, 0.5, 0.05, 0.05], abs=1e-6)
 
 
 def test_the_ensemble_that_people_were_made_from_is_found(tmp_path: Path) -> None:
     similarity = load_similarity("hico-det")
     assert isinstance(similarity, SimilarityMap)
     verbs = [f"{name}.v.01" for name in ("ride", "eat", "drive", "wash", "carry", "kick", "kiss", "feed")]
-    objects = [f"{name}.n.01" for name in ("horse", "dog", "pizza", "bus")]
-    lines = [
-        f"{a},{x},{b},{y}"
-        for (a, b), (x, y) in product(product(verbs, verbs), product(objects, objects))
-        if (a, x) < (b, y)
-    ]
+    pairs = product(product(verbs, [f"{name}.n.01" for name in ("horse", "dog", "pizza", "bus")]), repeat=2)
+    lines = [f"{a},{x},{b},{y}" for (a, x), (b, y) in pairs if (a, x) < (b, y)]
     header = "verb_a,object_a,verb_b,object_b,rater,rating\n"
     path = tmp_path / "made.csv"
     path.write_text(header + "".join(f"{line},p,0\n" for line in lines))
@@ -49,8 +42,7 @@ def test_the_ensemble_that_people_were_made_from_is_found(tmp_path: Path) -> Non
     known = [(line, value) for line, value in zip(lines, first, strict=True) if not np.isnan(value)]
     assert len(known) > 50
     path.write_text(header + "".join(f"{line},{p},{round(4 * value)}\n" for line, value in known for p in "pq"))
-    found = beside_people(read_study(path), "hico-det", path)
-    assert found is not None
+    found = present(beside_people(read_study(path), "hico-det", path))
     assert found.ensembles[0].raters == (similarity.raters[0].name,)
     assert found.ensembles[0].among_best
     assert [rater.person for rater in found.raters[:3]] == [True, True, False]

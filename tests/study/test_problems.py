@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,8 @@ from shoe.study.folder import load_study
 from shoe.study.plan import ProblemStudy, Question, new_problem_study
 from shoe.study.testers import one_tester, read_trials, result_of
 from tests.cli.run import refused, run
+from tests.errors import says
+from tests.present import present
 from tests.scoring.bongard.made import BOX, problems_of
 from tests.study.browser import opened, saved, violations
 from tests.study.made import scene
@@ -56,12 +59,10 @@ def test_each_problem_has_three_testers_and_each_tester_as_many_problems() -> No
     assert len({tuple(order[:6]) for order in orders}) == 7
     for order in orders:
         assert [item.item for item in order[1::2]] == [item.item + 1 for item in order[::2]]
-    first = [problem.shows[0] for problem in study.problems]
-    assert 8 < sum(first) < 32
+    assert 8 < sum([problem.shows[0] for problem in study.problems]) < 32
     for problem, positives in zip(study.problems, problems.positives.tolist(), strict=True):
         assert problem.sides[0] == [f"{row}.jpg" for row in positives[:6]]
-        assert problem.queries[problem.shows.index(True)] == f"{positives[6]}.jpg"
-        assert sum(problem.shows) == 1
+        assert (problem.queries[problem.shows.index(True)], sum(problem.shows)) == (f"{positives[6]}.jpg", 1)
 
 
 @pytest.mark.slow
@@ -76,18 +77,15 @@ def test_what_testers_answered_by_hand(tmp_path: Path) -> None:
     table = tmp_path / "answers.csv"
     table.write_text("\n".join([HEADER, *lines]))
     trials = read_trials(table)
-    everything = result_of(trials, np.ones(4, bool))
-    assert everything is not None
+    everything = present(result_of(trials, np.ones(4, bool)))
     assert (everything.problems, everything.testers) == (3, (1, 2))
     assert everything.accuracy.value == pytest.approx(5 / 10)
     assert (everything.positive.value, everything.negative.value) == (3 / 5, 2 / 5)
     assert (everything.kept, everything.dropped, everything.waiting) == (1, 1, 1)
     assert everything.guessed == pytest.approx((2 * 7 / 16 + 1 / 4) / 3)
     ann, bob = (one_tester(trials, j) for j in range(2))
-    assert ann is not None
-    assert (ann.problems, ann.accuracy, ann.solved, ann.seconds) == (3, 0.5, 1 / 3, 4.0)
-    assert bob is not None
-    assert (bob.problems, bob.accuracy, bob.solved, bob.seconds) == (2, 0.5, 0.0, 18.0)
+    summary = attrgetter("problems", "accuracy", "solved", "seconds")
+    assert (summary(ann), summary(bob)) == ((3, 0.5, 1 / 3, 4.0), (2, 0.5, 0.0, 18.0))
     found = json.loads(run("study", "report", table, "--json", "-").stdout)
     assert (found["groups"]["h"]["waiting"], found["testers"]["bob"]["solved"]) == (1, 0)
     shown = run("study", "report", table, "--latex", tmp_path / "table.tex").stdout
@@ -101,13 +99,13 @@ def test_what_testers_answered_by_hand(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("lines", "said"),
     [
-        (("1,g,,up,ann,1,",), "line 2: query: found 'up', expected positive or negative"),
-        (("1,g,,positive,ann,2,",), "line 2: right: found '2', expected 0 or 1"),
+        (("1,g,,up,ann,1,",), "line 2: query: found 'up'"),
+        (("1,g,,positive,ann,2,",), "line 2: right: found '2'"),
         (("1,g,,positive,,1,",), "line 2: rater: found ''"),
-        (("1,g,,positive,ann,1,",) * 2, "line 3: rater: found 'ann', expected one answer per tester and query"),
+        (("1,g,,positive,ann,1,",) * 2, "line 3: rater: found 'ann'"),
         (("1,g,,positive,ann,1,", "1,h,,negative,ann,1,"), "line 3: group: found 'h', expected 'g'"),
         (("1,g,,positive,ann,1,soon",), "line 2: seconds: found 'soon'"),
-        (("1,g,,positive,ann,1,",), "found no tester with answers to both queries of a problem"),
+        (("1,g,,positive,ann,1,",), "found no tester"),
     ],
 )
 def test_tables_that_are_refused(tmp_path: Path, lines: tuple[str, ...], said: str) -> None:
@@ -125,9 +123,8 @@ def test_problems_are_answered_by_keyboard_collected_and_kept(lab: Path, browser
     with opened(browser, folder / "rater-1.html") as tab:
         tab.get_by_role("button", name="I agree").click()
         tab.get_by_role("button", name="See an example").click()
-        assert "Side A: ride horse" in tab.inner_text("main")
-        assert tab.locator(".query").all_inner_texts() == ["side A", "side B"]
-        assert violations(tab) == []
+        assert "A: ride horse" in tab.inner_text("main")
+        assert (tab.locator(".query").all_inner_texts(), violations(tab)) == (["side A", "side B"], [])
         for _ in range(3):  # as many as the file has
             tab.keyboard.press("Enter")
         for page in range(3):
@@ -178,7 +175,7 @@ def test_problems_are_answered_by_keyboard_collected_and_kept(lab: Path, browser
 def test_what_problems_cannot_be_asked_from(lab: Path, tmp_path: Path) -> None:
     new = "study", "bongard", tmp_path / "study"
     given = *files_of(lab), "--images", lab / "images"
-    refused(run(*new, *given, "--raters", "2"), "--raters: found 2, expected at least 3 (3 testers per problem)")
+    refused(run(*new, *given, "--raters", "2"), "--raters: found 2, expected at least 3")
     refused(run(*new, *files_of(lab), "--images", tmp_path), "000.jpg: found no such image")
     refused(run(*new, *given, "--images", tmp_path / "none"), "none: found no such folder")
     assert not (tmp_path / "study").exists()
@@ -189,4 +186,4 @@ def test_what_problems_cannot_be_asked_from(lab: Path, tmp_path: Path) -> None:
     one.write_text(json.dumps({"study": load_study(folder).id, "rater": "rater-1", "answers": []}))
     (folder / "problems" / files_of(lab)[0].name).write_bytes(files_of(lab)[1].read_bytes())
     done = run("study", "collect", folder, one, "--out", tmp_path / "answers.csv", "--kept", tmp_path / "kept")
-    assert (done.returncode, "problems: found changed problems, or" in done.stderr) == (2, True)
+    assert (done.returncode, says(done.stderr, "problems: ", "changed problems")) == (2, True)

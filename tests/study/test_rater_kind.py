@@ -5,7 +5,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from shoe.core.errors import InputError
 from shoe.lexicon.store import names_of
 from shoe.maps.ablate import ablate
 from shoe.maps.config import identity_of
@@ -13,17 +12,13 @@ from shoe.maps.human_ratings import read_human_ratings
 from shoe.maps.prompts import Interaction, Question, SenseText
 from shoe.similarity import SimilarityMap, load_similarity
 from shoe.study.raters_and_people import People, read_people
+from tests.errors import input_error
 from tests.maps.asking import PROMPTS, Memory, in_groups
+from tests.study.made import written
 
 HEADER = "verb_a,object_a,verb_b,object_b,rater,rating,occasion,gold"
 RIDE = "ride.v.02,horse.n.01,straddle.v.01,horse.n.01"
 EAT = "eat.v.01,pizza.n.01,eat.v.01,hamburger.n.01"
-
-
-def written(folder: Path, *lines: str) -> Path:
-    path = folder / "answers.csv"
-    path.write_text("\n".join(lines) + "\n")
-    return path
 
 
 def study(folder: Path) -> Path:
@@ -46,13 +41,20 @@ def interactions(*rows: str) -> list[Question]:
     return found
 
 
-def test_people_answer_about_what_they_rated(tmp_path: Path) -> None:
+def test_people_answer_about_interactions_and_senses_that_they_rated(tmp_path: Path) -> None:
     path = study(tmp_path)
     asked = interactions(RIDE, EAT, "ride.v.02,horse.n.01,ride.v.02,horse.n.01")
     assert rated(People(name="all", file=path), *asked) == [4, 1]  # 3.5 is rounded up; gold items are no ratings
     assert rated(People(name="ann", file=path, person="ann"), *asked) == [3]
-    with pytest.raises(InputError, match="person: found 'eve', expected one of ann, bob"):
+    with input_error("'eve'", "ann, bob", field="person"):
         People(name="eve", file=path, person="eve").backend(PROMPTS)
+    # Pairs of senses.
+    path = written(tmp_path, "item,rater,rating", "ride.v.02 straddle.v.01,ann,2", "ride.v.02 straddle.v.01,bob,1")
+    pair = SenseText("straddle.v.01", (), ""), SenseText("ride.v.02", (), "")
+    assert rated(People(name="p", file=path), Question(b"0" * 16, "verb", *pair)) == [2]
+    broken = written(tmp_path, "item,rater,rating", "riding,ann,2")
+    with input_error("not senses", record="item 'riding'"):
+        People(name="p", file=broken).backend(PROMPTS)
 
 
 def test_who_rated_is_in_the_identity_and_where_the_table_lies_is_not(tmp_path: Path) -> None:
@@ -61,20 +63,10 @@ def test_who_rated_is_in_the_identity_and_where_the_table_lies_is_not(tmp_path: 
     moved = there / "moved.csv"
     moved.write_bytes(path.read_bytes())
     of_all = identity_of(People(name="all", file=path))
-    assert of_all == identity_of(People(name="all", file=moved))
-    assert of_all["settings"]["people"] == 2
+    assert (of_all, of_all["settings"]["people"]) == (identity_of(People(name="all", file=moved)), 2)
     assert of_all != identity_of(People(name="all", file=path, person="ann"))
     moved.write_text(path.read_text().replace("ann,3", "ann,2"))
     assert of_all != identity_of(People(name="all", file=moved))
-
-
-def test_pairs_of_senses_are_rated_too(tmp_path: Path) -> None:
-    path = written(tmp_path, "item,rater,rating", "ride.v.02 straddle.v.01,ann,2", "ride.v.02 straddle.v.01,bob,1")
-    pair = SenseText("straddle.v.01", (), ""), SenseText("ride.v.02", (), "")
-    assert rated(People(name="p", file=path), Question(b"0" * 16, "verb", *pair)) == [2]
-    broken = written(tmp_path, "item,rater,rating", "riding,ann,2")
-    with pytest.raises(InputError, match="item 'riding': found names that are not senses, expected two WordNet"):
-        People(name="p", file=broken).backend(PROMPTS)
 
 
 def test_a_studys_table_is_read_as_people(tmp_path: Path) -> None:
@@ -85,6 +77,9 @@ def test_a_studys_table_is_read_as_people(tmp_path: Path) -> None:
     assert same.values.tolist() == found.values.tolist()
     assert all((same.pairs[part] == found.pairs[part]).all() for part in same.pairs)
     assert read_human_ratings(plain)[0].lines == 3
+    path = written(tmp_path, "item,rater,rating,gold", "a,x,1,1", "b,x,3,3")
+    with input_error("gold items only", source=str(path)):
+        read_people(path)
 
 
 @pytest.mark.slow
@@ -100,9 +95,3 @@ def test_the_rater_that_people_are_copies_of_is_among_the_nearest(tmp_path: Path
     best = [(subset.human or {})["verbs"].among_best for subset in found.subsets[:3]]
     assert best[:2] == [True, False]
     assert best[2] is None  # it rated too few of them
-
-
-def test_gold_items_alone_are_nothing_to_hold_maps_against(tmp_path: Path) -> None:
-    path = written(tmp_path, "item,rater,rating,gold", "a,x,1,1", "b,x,3,3")
-    with pytest.raises(InputError, match="found ratings of gold items only"):
-        read_people(path)

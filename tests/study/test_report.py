@@ -11,14 +11,10 @@ from shoe.similarity import load_similarity
 from shoe.study.raters_and_people import with_map
 from shoe.study.ratings import read_study
 from tests.cli.run import run
+from tests.errors import input_error, says
+from tests.study.made import written
 
 HEADER = "item,rater,rating"
-
-
-def written(folder: Path, *lines: str) -> Path:
-    path = folder / "answers.csv"
-    path.write_text("\n".join(lines) + "\n")
-    return path
 
 
 def test_a_table_with_all_columns(tmp_path: Path) -> None:
@@ -36,27 +32,22 @@ def test_a_table_with_all_columns(tmp_path: Path) -> None:
     assert (study.items, study.raters, study.part) == (("a", "b"), ("ann", "bob"), ("verb", "object"))
     assert study.first.tolist() == [[3, -1], [-1, 0]]
     assert (study.again[0, 0], study.picture[0, 0], study.holes) == (2, 4, 1)
-    assert study.seconds[0, 0] == 2.5
-    assert study.gold.tolist() == [-1, 4]
-    assert study.measured.tolist() == [True, False]
+    assert (study.seconds[0, 0], study.gold.tolist(), study.measured.tolist()) == (2.5, [-1, 4], [True, False])
     np.testing.assert_array_equal(study.reference, [0.5, np.nan])
 
 
 @pytest.mark.parametrize(
     ("lines", "said"),
     [
-        ((HEADER, "a,x,5"), r"line 2: rating: found '5', expected a whole number 0 to 4"),
-        ((HEADER, "a,x,2.5"), r"line 2: rating: found '2.5', expected a whole number"),
-        ((HEADER, "a,x,1", "b,x,1", "a,x,2"), r"line 4: found a second rating by 'x' of the item in line 2"),
-        ((HEADER, "a,,1"), r"line 2: rater: found '', expected a name"),
-        ((HEADER, "a,x,"), r"found no rating, expected ratings 0 to 4"),
+        ((HEADER, "a,x,5"), r"line 2: rating: found '5', expected .* 0 to 4"),
+        ((HEADER, "a,x,2.5"), r"line 2: rating: found '2.5', expected a whole"),
+        ((HEADER, "a,x,1", "b,x,1", "a,x,2"), r"line 4: .* 'x' .* line 2"),
+        ((HEADER, "a,,1"), r"line 2: rater: found ''"),
+        ((HEADER, "a,x,"), r"found no rating, expected .* 0 to 4"),
         (("item,rating", "a,1"), r"line 1: rater: found 'item rating'"),
-        (
-            (f"{HEADER},reference", "a,x,1,0.2", "a,y,1,0.3"),
-            r"line 3: reference: found '0.3', expected '0.2' as in line 2",
-        ),
-        ((f"{HEADER},reference", "a,x,1,nan"), r"line 2: reference: found 'nan', expected a number 0 to 1"),
-        ((f"{HEADER},phase", "a,x,1,film"), r"line 2: phase: found 'film', expected words or picture"),
+        ((f"{HEADER},reference", "a,x,1,0.2", "a,y,1,0.3"), r"line 3: reference: found '0.3', .* '0.2' .* line 2"),
+        ((f"{HEADER},reference", "a,x,1,nan"), r"line 2: reference: found 'nan', expected .* 0 to 1"),
+        ((f"{HEADER},phase", "a,x,1,film"), r"line 2: phase: found 'film', .* words or picture"),
         ((f"{HEADER},seconds", "a,x,1,-3"), r"line 2: seconds: found '-3'"),
         ((HEADER, "a,x,1,9"), r"line 2: found 4 fields, expected 3"),
     ],
@@ -73,7 +64,7 @@ def test_a_map_is_the_reference(tmp_path: Path) -> None:
     study = with_map(read_study(path), "hico-det", path)
     verb = load_similarity("hico-det").between("verb", ["ride.v.02"], ["straddle.v.01"])[0, 0]
     assert study.reference == pytest.approx([(verb + 1) / 2, 1], nan_ok=True)
-    with pytest.raises(InputError, match="item 'a': found names that are not senses"):
+    with input_error("not senses", record="item 'a'"):
         with_map(read_study(written(tmp_path, HEADER, "a,x,1")), "hico-det", path)
 
 
@@ -93,10 +84,8 @@ def test_the_report_of_a_study(tmp_path: Path) -> None:
     done = run("study", "report", path, "--json", "-", "--latex", tmp_path / "table.tex")
     assert (done.returncode, done.stderr) == (0, "")
     found = json.loads(done.stdout)
-    assert found["all"]["items"] == 40
-    assert list(found["parts"]) == ["p0", "p1"]
-    assert found["raters"]["lazy"]["levels"] == [0, 0, 40, 0, 0]
-    assert len(found["raters"]["lazy"]["excluded"]) == 2
+    assert (found["all"]["items"], list(found["parts"])) == (40, ["p0", "p1"])
+    assert (found["raters"]["lazy"]["levels"], len(found["raters"]["lazy"]["excluded"])) == ([0, 0, 40, 0, 0], 2)
     assert found["retest"] == {"answers": 12, "exact": 1, "kappa": 1}
     assert found["picture"]["changed"]["value"] == pytest.approx(0.1)
     assert 0 <= found["picture"]["changed"]["interval"][0] < found["picture"]["changed"]["interval"][1] <= 1
@@ -105,8 +94,7 @@ def test_the_report_of_a_study(tmp_path: Path) -> None:
     low, high = kept["reference"]["spearman"]["interval"]
     assert low < kept["reference"]["spearman"]["value"] < high
     assert r"\toprule" in (tmp_path / "table.tex").read_text()
-    shown = run("study", "report", path).stdout
-    assert "excluded   lazy: fewer than 75% of the gold items" in shown
+    assert says(run("study", "report", path).stdout, "excluded   lazy: ", "75%", "gold")
 
 
 def test_one_rater_and_constant_data_are_undefined(tmp_path: Path) -> None:
@@ -115,5 +103,4 @@ def test_one_rater_and_constant_data_are_undefined(tmp_path: Path) -> None:
     constant = run("study", "report", written(tmp_path, HEADER, *(f"{i},{r},2" for i in range(5) for r in "xy")))
     assert (constant.returncode, constant.stdout.count("undefined")) == (0, 5)
     wrong = run("study", "report", written(tmp_path, HEADER, "a,x,9"))
-    assert wrong.returncode == 2
-    assert wrong.stderr.count("\n") == 1
+    assert (wrong.returncode, wrong.stderr.count("\n")) == (2, 1)

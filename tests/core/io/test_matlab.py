@@ -1,6 +1,7 @@
 """The reader against SciPy's writer, and against damage."""
 
 import io
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
@@ -12,6 +13,7 @@ from scipy.io import savemat
 
 from shoe.core.errors import InputError
 from shoe.core.io.matlab import load_matlab, matrix, number, records, text, whole_number
+from tests.errors import input_error
 
 
 def _saved(compressed: bool = False, **variables: Any) -> bytes:
@@ -68,6 +70,10 @@ def test_only_the_variables_asked_for_are_read() -> None:
     data = _saved(a=1.0, b="b", c=np.zeros((2, 0)))
     assert load_matlab("a.mat", data, ["b", "d"]) == {"b": "b"}
     assert load_matlab("a.mat", data, []) == {}
+    # Empty cells are one matrix.
+    cells = load_matlab("a.mat", _saved(c=_cells([np.zeros((0, 0)), np.ones(2), np.zeros((0, 0))])), ["c"])["c"]
+    assert cells[0].shape == (0, 0)
+    assert cells[0] is cells[2]
 
 
 @pytest.mark.parametrize("compressed", [False, True])
@@ -76,13 +82,9 @@ def test_what_cannot_be_read_is_said_only_of_what_is_asked_for(compressed: bool)
 
     data = _saved(compressed, good=1.0, sparse=csc_array(np.eye(3)), imaginary=np.array([[1j, 2.0]]))
     assert load_matlab("a.mat", data, ["good"]) == {"good": 1.0}
-    with pytest.raises(
-        InputError,
-        match=r"a.mat: found Matlab data that cannot be read \(values of the Matlab class 5 are not",
-    ):
-        load_matlab("a.mat", data, ["sparse"])
-    with pytest.raises(InputError, match=r"cannot be read \(complex numbers\), expected"):
-        load_matlab("a.mat", data, ["imaginary"])
+    for variable, reason in (("sparse", "class 5"), ("imaginary", "(complex numbers)")):
+        with input_error(reason, source="a.mat"):
+            load_matlab("a.mat", data, [variable])
 
 
 @given(st.data(), st.booleans())
@@ -95,42 +97,24 @@ def test_damaged_bytes_are_read_or_refused(data: st.DataObject, compressed: bool
         load_matlab("a.mat", bytes(content[: data.draw(st.integers(128, len(content)))]), ["s", "m", "c", "t"])
 
 
-def test_empty_cells_are_one_matrix() -> None:
-    cells = load_matlab("a.mat", _saved(c=_cells([np.zeros((0, 0)), np.ones(2), np.zeros((0, 0))])), ["c"])["c"]
-    assert cells[0].shape == (0, 0)
-    assert cells[0] is cells[2]
-
-
 def test_no_more_is_unpacked_than_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     data = _saved(True, zeros=np.zeros(200_000))
     assert load_matlab("a.mat", data, ["zeros"])["zeros"].shape == (1, 200_000)
     monkeypatch.setattr("shoe.core.io.files.LARGEST_UNPACKED", 1_000_000)
-    with pytest.raises(InputError, match=r"\(compressed data of more than 0.001 GB\)"):
+    with input_error("0.001 GB"):
         load_matlab("a.mat", data, ["zeros"])
 
 
-def test_values_of_the_wrong_kind_are_refused() -> None:
-    for take, wrong in (
-        (records, [1.0, {"a": 1}]),
-        (records, "a"),
-        (records, np.ones(2)),
-        (text, ""),
-        (text, 1.0),
-        (text, ["a", "b"]),
-        (number, "1"),
-        (number, np.ones(2)),
-        (whole_number, 1.5),
-        (whole_number, float("nan")),
-        (matrix, "a"),
-        (matrix, [1.0]),
-    ):
-        with pytest.raises(ValueError):
-            take(wrong)
-
-
-def test_values_of_the_right_kind_are_returned() -> None:
+def test_values_are_returned_if_they_are_of_the_right_kind() -> None:
     assert records(np.zeros((0, 0))) == []
     assert records([{"a": 1}]) == [{"a": 1}]
     assert text("a") == text(["a"]) == "a"
     assert (number(2), whole_number(2.0)) == (2.0, 2)
     assert matrix(3).tolist() == [[3.0]]
+    wrong: dict[Callable[[Any], Any], tuple[Any, ...]] = {
+        records: ([1.0, {"a": 1}], "a", np.ones(2)), text: ("", 1.0, ["a", "b"]), number: ("1", np.ones(2)),
+        whole_number: (1.5, float("nan")), matrix: ("a", [1.0]),
+    }  # fmt: skip
+    for take, value in ((take, value) for take, values in wrong.items() for value in values):
+        with pytest.raises(ValueError):
+            take(value)

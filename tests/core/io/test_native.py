@@ -13,6 +13,7 @@ from shoe.core.boxes import Coordinates
 from shoe.core.errors import InputError
 from shoe.core.interactions import Interactions, concatenate
 from shoe.core.io.native import read_native, write_native
+from tests.errors import input_error
 from tests.tables import one_triplet, tables
 
 
@@ -26,20 +27,17 @@ def test_a_table_comes_back_to_the_bit(tmp_path: Path, table: Interactions) -> N
             assert getattr(again, name).dtype == column.dtype
 
 
-def test_odd_names_unknown_sizes_and_mixed_coordinates_come_back(tmp_path: Path) -> None:
+def test_odd_values_come_back_to_the_bit(tmp_path: Path) -> None:
     names = ["", " ", "a\nb", 'q"\\', "\x00\x1b[31m", "\u202eabc", "馬に乗る", "\U0001f40e", "e\u0301", "é"]
     parts = [one_triplet(images=[n], coordinates=Coordinates(i % 3), sizes=[[i, i]]) for i, n in enumerate(names)]
     table = concatenate([*parts, one_triplet(images=["last"], verbs=names, verb=[8])])
     write_native(table, tmp_path / "t.npz")
     assert read_native(tmp_path / "t.npz").equals(table)
-
-
-def test_scores_keep_their_last_bit(tmp_path: Path) -> None:
     table = one_triplet(score=[np.nextafter(0.1, 1)], human_boxes=[[-0.0, 5e-324, 0.1 + 0.2, 1]])
     write_native(table, tmp_path / "t.npz")
     again = read_native(tmp_path / "t.npz")
-    assert again.score.tobytes() == table.score.tobytes()
-    assert again.human_boxes.tobytes() == table.human_boxes.tobytes()
+    for name in ("score", "human_boxes"):
+        assert getattr(again, name).tobytes() == getattr(table, name).tobytes()
 
 
 def _parts(**changes: Any) -> dict[str, Any]:
@@ -54,8 +52,8 @@ def _parts(**changes: Any) -> dict[str, Any]:
 BROKEN = [
     ({"header": {"shoe": 2}, "coordinates": None}, "version: found 2, expected 3"),
     ({"header": {"shoe": "\x1b]0;"}}, "version: found '\\x1b]0;', expected 3"),
-    ({"header": {"images": "a"}}, "images: found str, expected a list of names"),
-    ({"header": {"verbs": [1]}}, "verbs: found a name that is not text, expected names"),
+    ({"header": {"images": "a"}}, "images: found str"),
+    ({"header": {"verbs": [1]}}, "verbs: found a name"),
     ({"header": {"images": ["a", "b"]}}, "offsets: found invalid offsets, expected 3 ascending numbers from 0 to 1"),
     ({"offsets": np.array([0, 2])}, "offsets: found invalid offsets, expected 2 ascending numbers from 0 to 1"),
     ({"offsets": np.array([0.0, 1.0])}, "offsets: found invalid offsets"),
@@ -75,39 +73,25 @@ BROKEN = [
 @pytest.mark.parametrize(("changes", "message"), BROKEN)
 def test_a_native_file_that_breaks_a_rule_is_refused(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
     np.savez(tmp_path / "t.npz", **_parts(**changes))
-    with pytest.raises(InputError) as raised:
+    with input_error(message) as raised:
         read_native(tmp_path / "t.npz")
-    assert message in str(raised.value)
     assert "\x1b" not in str(raised.value)
-
-
-def test_the_unchanged_parts_are_a_valid_file(tmp_path: Path) -> None:
-    np.savez(tmp_path / "t.npz", **_parts())
+    np.savez(tmp_path / "t.npz", **_parts())  # the unchanged parts are a valid file
     assert read_native(tmp_path / "t.npz").equals(one_triplet())
 
 
-def test_pickled_arrays_are_not_read(tmp_path: Path) -> None:
-    np.savez(tmp_path / "t.npz", allow_pickle=True, **_parts(score=np.array([print], object)))
-    with pytest.raises(InputError, match="damaged file"):
-        read_native(tmp_path / "t.npz")
-
-
 def test_other_files_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="found no such file"):
+    with input_error("no such file", source=str(tmp_path / "none.npz")):
         read_native(tmp_path / "none.npz")
-    with pytest.raises(InputError, match="damaged file"):
-        read_native(tmp_path)
     for number, data in enumerate([b"", b"PK", b"{}", b"\x80\x04.", b"\x93NUMPY"]):
         (tmp_path / f"{number}.npz").write_bytes(data)
-        with pytest.raises(InputError, match="damaged file"):
-            read_native(tmp_path / f"{number}.npz")
     np.save(tmp_path / "array.npy", np.zeros(3))
-    with pytest.raises(InputError, match="damaged file"):
-        read_native(tmp_path / "array.npy")
     with zipfile.ZipFile(tmp_path / "other.npz", "w") as archive:
         archive.writestr("header.npy", "no array")
-    with pytest.raises(InputError, match="damaged file"):
-        read_native(tmp_path / "other.npz")
+    np.savez(tmp_path / "pickled.npz", allow_pickle=True, **_parts(score=np.array([print], object)))
+    for path in (tmp_path, *tmp_path.iterdir()):
+        with input_error("damaged file", source=str(path)):
+            read_native(path)
 
 
 @given(st.data())

@@ -65,12 +65,12 @@ def test_a_part_of_a_file_has_its_place_and_its_field() -> None:
     with pytest.raises(msgspec.ValidationError) as caught:
         msgspec.convert([1, "x"], list[Number])
     error = explain_error("f", caught.value, [1, "x"], list[Number], lambda row, _: f"line {row + 2}", field="hx1")
-    assert str(error) == "f: line 3: hx1: found 'x', expected a number"
+    assert (error.source, error.record, error.field, "'x'" in str(error)) == ("f", "line 3", "hx1", True)
     document = {"name": "a", "items": 5}
     with pytest.raises(msgspec.ValidationError) as caught:
         msgspec.convert(document, Record)
     error = explain_error("f", caught.value, document, Record, record="class 3")
-    assert str(error) == "f: class 3: items: found 5, expected a list"
+    assert (error.source, error.record, error.field, "found 5" in str(error)) == ("f", "class 3", "items", True)
 
 
 @pytest.mark.parametrize("value", [7, 7.0, "7", "7\n", " 7.0"])
@@ -79,9 +79,5 @@ def test_a_whole_number_has_many_spellings(value: Any) -> None:
 
 
 def test_values_with_lists_inside_are_shown_by_their_size() -> None:
-    assert [describe_value(v) for v in ([1, 2], [[1], 2], {"a": 1}, "a" * 100)] == [
-        "[1, 2]",
-        "a list of 2",
-        "an object of 1",
-        "'" + "a" * 78 + "…",
-    ]
+    shown = [describe_value(v) for v in ([1, 2], [[1], 2], {"a": 1}, "a" * 100)]
+    assert shown == ["[1, 2]", "a list of 2", "an object of 1", "'" + "a" * 78 + "…"]

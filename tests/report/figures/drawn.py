@@ -59,8 +59,7 @@ def assert_readable(make: Callable[[], Figure]) -> list[str]:
     figure, texts = drawn(make)
     width, height = figure.get_size_inches() * figure.dpi
     for text, box, _ in texts:
-        beyond = max(-box.x0, -box.y0, box.x1 - width, box.y1 - height)
-        assert beyond <= TOUCHING, (text, box, width, height)
+        assert max(-box.x0, -box.y0, box.x1 - width, box.y1 - height) <= TOUCHING, (text, box, width, height)
     for one, other in combinations((each for each in texts if each.upright), 2):
         across = min(one.box.x1, other.box.x1) - max(one.box.x0, other.box.x0)
         along = min(one.box.y1, other.box.y1) - max(one.box.y0, other.box.y0)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 from PIL import Image, ImageDraw
 
-from shoe.core.errors import InputError, MissingExtraError
+from shoe.core.errors import MissingExtraError
 from shoe.diagnosis.analysis import ErrorExample, Shown
 from shoe.diagnosis.error_types import ERRORS
 from shoe.report.figures import pictures
@@ -24,8 +24,9 @@ from shoe.report.figures.pictures import (
     font_of,
     grid,
     read_picture,
-)
+)  # fmt: skip
 from shoe.report.figures.style import BLUE, ORANGE
+from tests.errors import error_with, input_error
 from tests.report.figures.models import NAMES, diagnosed
 
 SIZE = 480, 360
@@ -61,16 +62,13 @@ def test_people_are_drawn_through_and_objects_dashed_and_truth_is_wider() -> Non
 
 
 @pytest.mark.parametrize("drawn_at", [1.0, 0.5, 2.0])
-def test_boxes_lie_where_the_annotation_has_them_whatever_the_size_of_the_picture(
-    tmp_path: Path, drawn_at: float
-) -> None:
+def test_boxes_lie_where_the_annotation_has_them_at_any_size_of_the_picture(tmp_path: Path, drawn_at: float) -> None:
     picture = Image.new("RGB", (round(SIZE[0] * drawn_at), round(SIZE[1] * drawn_at)), "black")
     left, top, right, bottom = (edge * drawn_at for edge in TRUTH.human)
     ImageDraw.Draw(picture).rectangle((left, top, right, bottom), "#FF00FF")
     picture.save(tmp_path / "a.png")
     cell = draw_case(case("a.png", predicted=None), tmp_path)
-    assert cell.getpixel((70, 150)) == (255, 0, 255)
-    assert cell.getpixel((220, 30)) == (0, 0, 0)
+    assert (cell.getpixel((70, 150)), cell.getpixel((220, 30))) == ((255, 0, 255), (0, 0, 0))
     assert along(cell, TRUTH.human[3], 60, 190, BLUE) > 0.9
 
 
@@ -81,8 +79,8 @@ def test_pictures_of_any_shape_and_unknown_size(size: tuple[int, int]) -> None:
 
 def test_without_a_folder_pillow_is_not_needed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setitem(sys.modules, "PIL", None)
-    assert read_picture("a.jpg", None) == (None, "no image folder given")
-    with pytest.raises(MissingExtraError, match="reading images needs an optional dependency"):
+    assert read_picture("a.jpg", None)[0] is None
+    with error_with(MissingExtraError, "images", "pip install"):
         read_picture("a.jpg", tmp_path)
 
 
@@ -90,10 +88,18 @@ def test_what_cannot_be_shown_is_said(tmp_path: Path) -> None:
     (tmp_path / "broken.jpg").write_bytes(b"\xff\xd8\xff\xe0 not a picture")
     (tmp_path / "text.jpg").write_text("%!PS-Adobe-3.0 EPSF-3.0")
     (tmp_path / "folder.jpg").mkdir()
-    assert read_picture("a.jpg", None) == (None, "no image folder given")
+    assert "no image folder" in read_picture("a.jpg", None)[1]
     assert read_picture("a.jpg", tmp_path) == (None, "no such image")
     for name in ("broken.jpg", "text.jpg", "folder.jpg", "a\0.jpg"):
         assert read_picture(name, tmp_path) == (None, "image not readable")
+    # Names of images lead nowhere but into the folder.
+    inside = tmp_path / "pictures"
+    inside.mkdir()
+    Image.new("RGB", (4, 4)).save(tmp_path / "secret.png")
+    assert read_picture("../secret.png", inside) == (None, "no such image")
+    assert read_picture(str(tmp_path / "secret.png"), inside) == (None, "no such image")
+    Image.new("RGB", (4, 4)).save(inside / "secret.png")
+    assert read_picture("val/secret.png", inside)[0] is not None
 
 
 def test_huge_pictures_are_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -102,16 +108,6 @@ def test_huge_pictures_are_not_unpacked(tmp_path: Path, monkeypatch: pytest.Monk
     Image.new("RGB", (30, 10)).save(tmp_path / "larger.png")
     for name in ("large.png", "larger.png"):
         assert read_picture(name, tmp_path) == (None, "image not readable")
-
-
-def test_names_of_images_lead_nowhere_but_into_the_folder(tmp_path: Path) -> None:
-    inside = tmp_path / "pictures"
-    inside.mkdir()
-    Image.new("RGB", (4, 4)).save(tmp_path / "secret.png")
-    assert read_picture("../secret.png", inside) == (None, "no such image")
-    assert read_picture(str(tmp_path / "secret.png"), inside) == (None, "no such image")
-    Image.new("RGB", (4, 4)).save(inside / "secret.png")
-    assert read_picture("val/secret.png", inside)[0] is not None
 
 
 @pytest.mark.slow
@@ -124,10 +120,8 @@ def test_words_stay_inside_and_off_each_other(seed: int) -> None:
         left, top = int(rng.integers(WIDTH - 1)), int(rng.integers(HEIGHT - 1))
         box = Box(left, top, int(rng.integers(left + 1, WIDTH + 1)), int(rng.integers(top + 1, HEIGHT + 1)))
         spot = draw_tag(ImageDraw.Draw(image), box, str(text), BLUE, taken, [box])
-        assert spot.left >= 0
-        assert spot.top >= 0
-        assert spot.right <= WIDTH
-        assert spot.bottom <= HEIGHT
+        assert 0 <= spot.left <= spot.right <= WIDTH
+        assert 0 <= spot.top <= spot.bottom <= HEIGHT
         assert all(spot.overlap(other) == 0 for other in taken)
         taken.append(spot)
 
@@ -180,5 +174,5 @@ def test_a_grid_an_error_the_same_each_time(tmp_path: Path, photos: Path, monkey
 
 def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match="expected a folder that can be created"):
+    with input_error(source=str(tmp_path / "file" / "inside")):
         draw_pictures(diagnosed("free text"), "a", tmp_path / "file" / "inside", None)

@@ -22,10 +22,8 @@ def truth() -> GroundTruth:
 
 @pytest.fixture(scope="session")
 def reports(truth: GroundTruth) -> Mapping[str, Report]:
-    protocols = ["hico-det", "shoe"]
-    return {
-        name: shoe.score(shoe.read_predictions(file), truth, protocols=protocols) for name, file in PREDICTIONS.items()
-    }
+    tables = {name: shoe.read_predictions(file) for name, file in PREDICTIONS.items()}
+    return {name: shoe.score(table, truth, protocols=["hico-det", "shoe"]) for name, table in tables.items()}
 
 
 @pytest.fixture(scope="session")

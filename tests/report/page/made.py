@@ -5,6 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 import shoe
 from shoe.benchmarks.truth import GroundTruth
 from shoe.comparison.compare import Comparison, compare, single_run
@@ -14,11 +16,8 @@ from shoe.demo import PREDICTIONS
 from shoe.report.page.build import write_page
 
 HOSTILE = [
-    "</script><script>document.title='taken'</script>",
-    "<img src=x onerror=\"document.title='taken'\">",
-    "\u202egnidir\u202d \u0645\u0631\u062d\u0628\u0627",
-    "long " * 2000,
-    "&lt;b&gt; \"quoted\" 'twice' \x00\x07",
+    *("</script><script>document.title='taken'</script>", "<img src=x onerror=\"document.title='taken'\">"),
+    *("\u202egnidir\u202d \u0645\u0631\u062d\u0628\u0627", "long " * 2000, "&lt;b&gt; \"quoted\" 'twice' \x00\x07"),
 ]
 
 
@@ -33,7 +32,9 @@ def write(path: Path, models: Mapping[str, Interactions], truth: GroundTruth, **
 
 def write_hostile(path: Path, truth: GroundTruth, names: Sequence[str] = HOSTILE) -> None:
     """Compare models whose own names, words and images are hostile, and write the page."""
+    truth = truth.within(truth.interactions.images[:60])
     predictions = shoe.read_predictions(PREDICTIONS["free text"])
+    predictions = predictions.select_images(np.isin(predictions.images, truth.interactions.images))
     verbs = tuple(HOSTILE[i % 5] + (str(i) if i > 4 else "") for i in range(len(predictions.verbs)))
     predictions = replace(predictions, verbs=verbs)
     table = truth.interactions

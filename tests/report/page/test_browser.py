@@ -49,8 +49,8 @@ class Opened:
 def test_nothing_is_wider_than_the_window_and_all_shows(browser: Any, demo: Path, scheme: str, width: int) -> None:
     opened = Opened(browser, demo, color_scheme=scheme, viewport={"width": width, "height": 900})
     assert opened.page.evaluate("document.documentElement.scrollWidth") <= width
-    assert opened.texts("#summary tbody th bdi") == ["detector", "free text"]
-    assert opened.page.get_by_role("img", name="Models change places under 0.1").bounding_box()["width"] > 200
+    assert opened.texts("#summary th bdi") == ["detector", "free text"]
+    assert opened.page.get_by_role("img", name="places under 0.1").bounding_box()["width"] > 200
     ground = opened.page.evaluate("getComputedStyle(document.body).backgroundColor").removeprefix("rgb(").rstrip(")")
     assert (sum(map(int, ground.split(","))) < 3 * 60) == (scheme == "dark")
     opened.close()
@@ -61,13 +61,12 @@ def test_classes_are_sorted_and_filtered(browser: Any, demo: Path) -> None:
     page = opened.page
     page.locator("#class-head button", has_text="class").click()
     labels = opened.texts("#class-rows tr th button")
-    assert len(labels) == 600
-    assert labels == sorted(labels)
+    assert (len(labels), labels) == (600, sorted(labels))
     page.locator("#class-head button", has_text="truths").click()
     truths = [int(text) for text in opened.texts("#class-rows tr td:nth-child(2)")]
     assert truths == sorted(truths, reverse=True)
     page.locator("#filter").fill("ride hor")
-    assert opened.texts("#class-rows tr th button") == ["ride horse"]
+    assert opened.texts("#class-rows button") == ["ride horse"]
     page.locator("#class-rows button").focus()
     page.keyboard.press("Enter")
     assert opened.texts("#curves h3") == ["ride horse"]
@@ -85,13 +84,9 @@ def test_sliders_say_what_the_command_says(browser: Any, demo: Path, truth: Grou
     opened.set("delta", 0.65)
     opened.page.locator("#ensemble").select_option(label="majority")
     opened.page.wait_for_selector("#rescored:not([aria-busy])")
-    options = opened.texts("#same-options")[0].split(" -o ")
+    options = [each.removeprefix("-o ") for each in opened.texts("#same-options")[0].split(" -o ")]
     for number, file in enumerate(PREDICTIONS.values()):
-        predictions = shoe.read_predictions(file)
-        wanted = shoe.score(
-            predictions, truth, protocols=["shoe"], options=[each.removeprefix("-o ") for each in options]
-        ).semantic
-        assert wanted is not None
+        wanted = shoe.score(shoe.read_predictions(file), truth, protocols=["shoe"], options=options).semantic
         row = opened.page.locator("#rescored tr").nth(number)
         for figure in ("map", "mf1", "gt_miss_rate", "prediction_miss_rate"):
             value = row.locator(f"[data-figure={figure}]").get_attribute("data-value")
@@ -123,7 +118,7 @@ def test_the_command_writes_the_page(browser: Any, tmp_path: Path) -> None:
     done = run("compare", *PREDICTIONS.values(), "-g", TRUTH, "--resamples", "9", "--html", path)
     assert (done.returncode, done.stderr) == (0, "")
     opened = Opened(browser, path)
-    assert opened.texts("#summary tbody td span")[0] == "67.98"
+    assert opened.texts("#summary td span")[0] == "67.98"
     assert opened.texts("#command")[0].endswith(f"--html '{path.name}'")
     opened.close()
 
@@ -136,7 +131,7 @@ def test_hostile_names_stay_names(browser: Any, truth: GroundTruth, tmp_path: Pa
     assert opened.page.title().startswith("shoe: ")
     assert opened.page.evaluate("document.documentElement.scrollWidth") <= 400
     assert opened.page.locator("img, main script").count() == 0
-    assert opened.texts("#command") == ["shoe compare '</script>' <b>&amp;"]
+    assert opened.texts("#command")[0].endswith("compare '</script>' <b>&amp;")
     opened.page.locator("#said button").first.focus()
     opened.set("weight", 0.4)
     opened.close()
@@ -153,7 +148,7 @@ def test_pictures_and_runs_without_predictions(browser: Any, truth: GroundTruth,
     opened.close()
     write_page(tmp_path / "runs.html", found, {}, "shoe compare a.shoe b.shoe")
     opened = Opened(browser, tmp_path / "runs.html")
-    assert "predictions of all models" in opened.texts("#settings p")[0]
+    assert "predictions" in opened.texts("#settings p")[0]
     assert opened.page.locator("#weight, #canvas").count() == 0
     assert opened.page.locator("#class-rows tr").count() == 600
     opened.close()
@@ -164,9 +159,7 @@ def test_pictures_and_runs_without_predictions(browser: Any, truth: GroundTruth,
     opened.close()
 
 
-def test_one_model_has_a_page_that_tells_no_single_image_unless_it_may(
-    browser: Any, truth: GroundTruth, tmp_path: Path
-) -> None:
+def test_a_page_of_one_model_tells_no_image_unless_it_may(browser: Any, truth: GroundTruth, tmp_path: Path) -> None:
     report = shoe.score(shoe.read_predictions(PREDICTIONS["free text"]), truth)
     found = single_run(Run.from_report(report, "mine"), resamples=20)
     for shown in (True, False):

@@ -47,12 +47,10 @@ def test_text_is_escaped_and_markup_is_not() -> None:
         template.render(text="", markup="")  # a value is missing
 
 
-def test_errors_cost_what_the_diagnosis_says_over_its_seeds(
-    demo: Path, truth: GroundTruth, reports: Mapping[str, Report]
-) -> None:
+def test_errors_cost_what_the_diagnosis_says(demo: Path, truth: GroundTruth, reports: Mapping[str, Report]) -> None:
     made = demo.read_text("utf-8")
     assert "<td><bdi>delta</bdi></td><td><bdi>0.25</bdi></td><td><bdi>12.35</bdi></td>" in made
-    assert ">by SHOE-mF1 no two models change places under" in made
+    assert ">by SHOE-mF1 no " in made
     assert all(f"Most apart, {name}<" in made for name in ("mAP", "SHOE-mAP"))
     bars = made.partition('class="bars"')[2].partition("</svg>")[0]
     for report in reports.values():
@@ -66,11 +64,9 @@ def test_hostile_names_make_no_element(truth: GroundTruth, demo: Path, tmp_path:
     write_hostile(tmp_path / "hostile.html", truth, HOSTILE[:1])
     text = (tmp_path / "hostile.html").read_text("utf-8")
     assert Elements(text).names <= Elements(demo.read_text("utf-8")).names  # no <img>, no <b> of a name
-    assert Elements(text).scripts == ["text/plain"] * 5 + [
-        "module"
-    ]  # data of the page, all models, the model, images; worker
-    assert "\u202e" not in text
-    assert "\x07" not in text
+    # Data of the page, all models, the model, images; worker.
+    assert Elements(text).scripts == ["text/plain"] * 5 + ["module"]
+    assert set("\u202e\x07").isdisjoint(text)
     assert text.count("&lt;/script&gt;&lt;script&gt;document.title=") > 1
 
 

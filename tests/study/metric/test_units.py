@@ -32,8 +32,7 @@ def test_ties_are_calibrated_as_trying_every_width_would(units: list[tuple[int, 
         )
 
     tried = [right(least) for least in (0, 0.25, 0.5, 0.75, 1)]
-    assert right(width) == max(tried)
-    assert width == (0, 0.25, 0.5, 0.75, 1)[tried.index(max(tried))]
+    assert (right(width), width) == (max(tried), (0, 0.25, 0.5, 0.75, 1)[tried.index(max(tried))])
 
 
 def test_of_a_crowded_image_some_are_paired() -> None:
@@ -49,7 +48,7 @@ def judged() -> Judged:
     return Judged(np.arange(6), np.array([0, 0, 1, 1, 2, 2]), np.array([0, 1, 0, 1, 0, 0]), credit, ratings)
 
 
-def test_figures_are_scipys_and_constants_are_undefined() -> None:
+def test_figures_are_scipys_also_without_each_rater() -> None:
     found = figures_of_units(judged())
     number, of = found["prediction"]
     people, credit = [4, 0.5, 2.5, 1, 3], [1, 0, 0.6, 0, 0.5]
@@ -65,9 +64,7 @@ def test_figures_are_scipys_and_constants_are_undefined() -> None:
     # Without the second rater, and without the first, whom the fourth prediction needs.
     assert of["pearson", 0].raters[0] is not None
     assert Level.from_rankings(5, {"a": {"pearson": of["pearson", 1]}}).nearest == {}
-
-
-def test_raters_are_left_out_one_by_one() -> None:
+    # Raters are left out one by one.
     (_, of), made = figures_of_units(judged())["prediction"], judged()
     alone = [
         pearsonr(made.ratings[rated, j], made.credit[rated, 0]).statistic

@@ -1,0 +1,11 @@
+"""Values that a test needs and that may be absent."""
+
+from typing import TypeVar
+
+Value = TypeVar("Value")
+
+
+def present(value: Value | None) -> Value:
+    """The value, which must not be None."""
+    assert value is not None
+    return value
